@@ -1,0 +1,86 @@
+//! What a contact query computes, and with which laws.
+
+use serde::{Deserialize, Serialize};
+
+/// How the contact surface is cut into faces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SurfaceRepresentation {
+    /// Each polygon is a fan of triangles around its centroid (Elandt §VI-B.2).
+    #[default]
+    Triangles,
+    /// Each polygon is one face (Masterjohn §III-B).
+    Polygons,
+}
+
+/// Which faces count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaceFilter {
+    /// All of them: the papers' model, conservative and continuous.
+    #[default]
+    None,
+    /// Faces whose normal is more than 5π/8 from a body's pressure increase are dropped, as
+    /// Drake does. Not conservative and not continuous; for comparison.
+    Drake,
+}
+
+/// How the pressure depends on the rate of approach (Elandt eq. 2–3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DissipationModel {
+    /// p = p₀ (1 − d·v_n)₊ with the combined dissipation d in s/m.
+    #[default]
+    HuntCrossley,
+    /// p = p₀ (1 + χ_A ε̇_A + χ_B ε̇_B)₊ with each body's dissipation χ in s and the rate of
+    /// its extent ε̇ = −g v_n / E, g the gradient of the two fields in series.
+    StrainRate,
+}
+
+/// How Coulomb's law is made a function of the slip velocity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrictionRegularization {
+    /// v_t / √(|v_t|² + v_s²).
+    #[default]
+    Smooth,
+    /// (2/π) atan(|v_t|/v_s) v_t/|v_t|: Drake's for continuous hydroelastic contact.
+    Atan,
+    /// Drake's Stribeck curve: rises to μ_s at v_s, falls to μ_d at 3 v_s.
+    Stribeck,
+}
+
+/// What a contact query computes, and with which laws.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactSettings {
+    /// How the contact surface is cut into faces.
+    pub surface: SurfaceRepresentation,
+    /// Which faces count.
+    pub face_filter: FaceFilter,
+    /// How the pressure depends on the rate of approach.
+    pub dissipation_model: DissipationModel,
+    /// Half-width of the smooth positive part of the dissipation factor (dimensionless); 0 is
+    /// the exact positive part.
+    pub positive_part_width: f64,
+    /// How friction depends on the slip velocity.
+    pub friction_regularization: FrictionRegularization,
+    /// Regularization velocity v_s of friction, m/s; positive.
+    pub stiction_velocity: f64,
+    /// Degree of polynomial that the quadrature on fan triangles integrates exactly, 1 to 5.
+    /// Polygons always use their centroid.
+    pub quadrature_order: u8,
+}
+
+impl Default for ContactSettings {
+    fn default() -> Self {
+        Self {
+            surface: SurfaceRepresentation::Triangles,
+            face_filter: FaceFilter::None,
+            dissipation_model: DissipationModel::HuntCrossley,
+            positive_part_width: 0.0,
+            friction_regularization: FrictionRegularization::Smooth,
+            stiction_velocity: 1e-3,
+            quadrature_order: 2,
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Shapes, surface and volume meshes.
+
+mod mesh;
+
+pub use mesh::{SurfaceMesh, VolumeMesh};

@@ -1,0 +1,16 @@
+//! # isobar
+//!
+//! Differentiable simulation of contact patches.
+//!
+//! Bodies that nominally overlap touch on the surface where their pressure fields are equal;
+//! pressure, dissipation and friction are integrated over it. Everything is generic over a
+//! [`scalar::Scalar`], so that every number that goes in can carry a derivative.
+//!
+//! Data flows one way through the modules, in this order: [`scalar`], [`spatial`],
+//! [`geometry`], [`field`], [`contact`].
+
+pub mod contact;
+pub mod field;
+pub mod geometry;
+pub mod scalar;
+pub mod spatial;

@@ -1,0 +1,2 @@
+//! The isobar command.
+fn main() {}

@@ -1,0 +1,49 @@
+//! The numbers everything is computed in.
+//!
+//! Every function from pressure field to trajectory is generic over a [`Scalar`]: `f64` for
+//! values, or any copyable dual number of [`num_dual`] (`Dual64`, `DualSVec64<N>`,
+//! `HyperDual64`, `Dual2_64`, …) for values with derivatives. The trait only gathers bounds, so
+//! that they stay out of signatures.
+
+use nalgebra::{Matrix3, Vector3};
+use num_dual::DualNumCopy;
+
+/// A real number or a dual number over `f64`.
+///
+/// Blanket-implemented: there is nothing to implement by hand. Comparisons between scalars use
+/// the real part alone.
+pub trait Scalar: DualNumCopy<Primitive = f64> {
+    /// The real part: the value without its derivatives.
+    fn real(&self) -> f64;
+}
+
+impl<T: DualNumCopy<Primitive = f64>> Scalar for T {
+    #[inline]
+    fn real(&self) -> f64 {
+        self.re()
+    }
+}
+
+/// A constant vector as scalars `T`: its derivatives are zero.
+#[inline]
+pub fn lift_vector<T: Scalar>(v: &Vector3<f64>) -> Vector3<T> {
+    v.map(T::from)
+}
+
+/// A constant matrix as scalars `T`: its derivatives are zero.
+#[inline]
+pub fn lift_matrix<T: Scalar>(m: &Matrix3<f64>) -> Matrix3<T> {
+    m.map(T::from)
+}
+
+/// The real parts of a vector.
+#[inline]
+pub fn real_vector<T: Scalar>(v: &Vector3<T>) -> Vector3<f64> {
+    v.map(|x| x.real())
+}
+
+/// The real parts of a matrix.
+#[inline]
+pub fn real_matrix<T: Scalar>(m: &Matrix3<T>) -> Matrix3<f64> {
+    m.map(|x| x.real())
+}

@@ -1,0 +1,14 @@
+//! Rigid transforms and spatial vectors, in Drake's monogram notation.
+//!
+//! `x_wa` is the pose of frame A in W, `v_wa` the spatial velocity of A in W, `f_aq_w` the
+//! spatial force on A at Q, expressed in W. Spatial vectors are (rotational; translational).
+
+mod force;
+mod rotation;
+mod transform;
+mod velocity;
+
+pub use force::SpatialForce;
+pub use rotation::{Quaternion, cross_matrix, rotation_exponential, rotation_from_rpy};
+pub use transform::RigidTransform;
+pub use velocity::SpatialVelocity;
