@@ -371,7 +371,8 @@ pub fn for_each_at_plane(
     let n_abs = plane.normal.abs();
     let stack = &mut stack.0;
     stack.clear();
-    stack.push((0, 0, f64::NEG_INFINITY, f64::INFINITY));
+    // No pressure is negative; for rigid elements this leaves all that is below the plane.
+    stack.push((0, 0, 0.0, f64::INFINITY));
     while let Some((i, _, low, high)) = stack.pop() {
         let node = &nodes[i as usize];
         let mut low = low.max(f64::from(node.extent_min) * side.modulus);

@@ -69,6 +69,8 @@ pub struct IsobaricFace {
     pub face: u8,
     /// Whether the extent is larger inside the tetrahedron than on the face.
     pub lower_bound: bool,
+    /// The extent on the face.
+    pub level: f64,
 }
 
 /// What contact queries need of one tetrahedron, in the geometry's frame.
@@ -146,8 +148,9 @@ impl PressureField {
             let gradient = (1..4).map(|k| functions[k].gradient * (e[k] - e[0])).sum::<Vector3<f64>>();
             let isobaric = (0..4).find_map(|k| {
                 let others = [(k + 1) % 4, (k + 2) % 4, (k + 3) % 4].map(|m| e[m]);
-                (others[0] == others[1] && others[1] == others[2] && others[0] != e[k])
-                    .then_some(IsobaricFace { face: k as u8, lower_bound: e[k] > others[0] })
+                (others[0] == others[1] && others[1] == others[2] && others[0] != e[k]).then_some(
+                    IsobaricFace { face: k as u8, lower_bound: e[k] > others[0], level: others[0] },
+                )
             });
             tetrahedra.push(TetrahedronField {
                 barycentric: functions,
