@@ -2,6 +2,8 @@
 
 mod collider;
 mod friction;
+mod jacobian;
+mod lifted;
 mod material;
 mod polygon;
 mod roles;
@@ -13,6 +15,7 @@ mod wrench;
 
 pub use collider::{Collider, ContactGeometry};
 pub use friction::friction_factor;
+pub use lifted::{ContactJacobian, contact_jacobian, contact_lifted};
 pub use material::{Material, PairMaterial};
 pub use roles::{ContactError, ContactPair, check_pair};
 pub use settings::{

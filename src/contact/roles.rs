@@ -6,7 +6,6 @@
 
 use super::collider::{Collider, ContactGeometry};
 use crate::field::{PressureField, RigidSurface};
-use crate::geometry::SurfaceMesh;
 use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialVelocity};
 
@@ -134,13 +133,5 @@ impl<'a, T: Scalar> Roles<'a, T> {
         let x_fo = RigidTransform::new(r_fw * x_wo.rotation, r_fw * p_fo_w);
         let v_fo = (v_wo.shifted(&-p_fo_w) - *v_wf).rotated(&r_fw);
         Some(Self { parts, o, f, a_is_o, x_fo, v_fo, x_wf: *x_wf })
-    }
-
-    /// The surface mesh of O, where O is a rigid surface.
-    pub fn surface(&self) -> Option<&'a SurfaceMesh> {
-        match self.parts {
-            Parts::SurfaceInField { o, .. } | Parts::SurfaceInHalfSpace { o } => Some(o.mesh()),
-            _ => None,
-        }
     }
 }

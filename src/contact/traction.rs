@@ -30,7 +30,7 @@ pub fn positive_part<T: Scalar>(x: T, width: f64) -> T {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TractionLaw<T> {
     pair: PairMaterial<T>,
-    /// χ/E of both bodies, summed, for the strain-rate form; 1/(Pa/s).
+    /// χ/E of both bodies, summed. for the strain-rate form; 1/(Pa/s).
     strain_rate: T,
     settings: ContactSettings,
 }
@@ -61,6 +61,21 @@ impl<T: Scalar> TractionLaw<T> {
             DissipationModel::HuntCrossley => self.pair.dissipation,
             DissipationModel::StrainRate => polygon.gradient_in_series() * self.strain_rate,
         }
+    }
+
+    /// The combined parameters.
+    pub fn pair(&self) -> &PairMaterial<T> {
+        &self.pair
+    }
+
+    /// The combined parameters.
+    pub fn pair(&self) -> &PairMaterial<T> {
+        &self.pair
+    }
+
+    /// χ/E of both bodies, summed.
+    pub fn strain_rate(&self) -> T {
+        self.strain_rate
     }
 
     /// The combined friction coefficients, static and dynamic.
