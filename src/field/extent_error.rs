@@ -38,4 +38,16 @@ pub enum ExtentError {
          volume or nearly none"
     )]
     Factorization,
+    /// The solution of Laplace's equation is not a fraction at an interior vertex.
+    #[error(
+        "Laplace's equation gives vertex {vertex} the extent {value}, outside (0, 1]: either no \
+         path of interior vertices leads from it to the core, or the tetrahedra around it have \
+         too obtuse angles between their faces"
+    )]
+    MaximumPrinciple {
+        /// The vertex.
+        vertex: usize,
+        /// Its extent.
+        value: f64,
+    },
 }

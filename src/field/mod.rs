@@ -2,10 +2,12 @@
 
 mod distance;
 mod extent_error;
+mod laplace;
 mod pressure_field;
 mod rigid_surface;
 
 pub use distance::{boundary_distance, distance_extent};
 pub use extent_error::ExtentError;
+pub use laplace::{DEFAULT_CORE_THRESHOLD, deep_core, laplace_extent};
 pub use pressure_field::{FieldError, PressureField};
 pub use rigid_surface::RigidSurface;
