@@ -38,11 +38,10 @@ pub enum ExtentError {
          volume or nearly none"
     )]
     Factorization,
-    /// The solution of Laplace's equation is not a fraction at an interior vertex.
+    /// An interior vertex is cut off from the core.
     #[error(
-        "Laplace's equation gives vertex {vertex} the extent {value}, outside (0, 1]: either no \
-         path of interior vertices leads from it to the core, or the tetrahedra around it have \
-         too obtuse angles between their faces"
+        "Laplace's equation gives vertex {vertex} the extent {value}, outside (0, 1]: no path of \
+         interior vertices leads from it to the core; add a core vertex near it or refine the mesh"
     )]
     MaximumPrinciple {
         /// The vertex.
