@@ -68,11 +68,6 @@ impl<T: Scalar> TractionLaw<T> {
         &self.pair
     }
 
-    /// The combined parameters.
-    pub fn pair(&self) -> &PairMaterial<T> {
-        &self.pair
-    }
-
     /// χ/E of both bodies, summed.
     pub fn strain_rate(&self) -> T {
         self.strain_rate

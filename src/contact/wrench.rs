@@ -9,7 +9,7 @@ use super::settings::{ContactSettings, SurfaceRepresentation};
 use super::surface::{Fan, SurfacePolygon};
 use super::traction::TractionLaw;
 use crate::field::hierarchy::TraversalStack;
-use crate::geometry::quadrature::{TrianglePoint, triangle_rule};
+use crate::geometry::{TrianglePoint, triangle_rule};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 
