@@ -1,5 +1,21 @@
-//! Shapes, surface and volume meshes.
+//! Shapes, surface and volume meshes: made, read, checked, measured.
 
+mod capsule;
+mod cuboid;
+mod cylinder;
+mod ellipsoid;
+mod mass_properties;
 mod mesh;
+mod shape;
+mod sphere;
+mod tessellation;
+mod validate;
 
-pub use mesh::{SurfaceMesh, VolumeMesh};
+pub use mass_properties::{MassProperties, surface_mass_properties, surface_volume, volume_mass_properties};
+pub use mesh::{
+    Scalable, SurfaceMesh, VolumeMesh, boundary_faces, boundary_surface, boundary_vertices, scaled,
+    tetrahedron_faces, tetrahedron_volume,
+};
+pub use shape::{LARGEST_ASPECT_RATIO, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE, Shape, ShapeError};
+pub use sphere::{icosphere_level, icosphere_surface, icosphere_volume};
+pub use validate::{MeshError, validate_surface, validate_volume};
