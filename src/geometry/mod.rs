@@ -4,13 +4,16 @@ mod capsule;
 mod cuboid;
 mod cylinder;
 mod ellipsoid;
+mod hull;
 mod mass_properties;
 mod mesh;
 mod shape;
 mod sphere;
 mod tessellation;
+mod tetrahedralize;
 mod validate;
 
+pub use hull::convex_hull;
 pub use mass_properties::{MassProperties, surface_mass_properties, surface_volume, volume_mass_properties};
 pub use mesh::{
     Scalable, SurfaceMesh, VolumeMesh, boundary_faces, boundary_surface, boundary_vertices, scaled,
@@ -18,4 +21,5 @@ pub use mesh::{
 };
 pub use shape::{LARGEST_ASPECT_RATIO, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE, Shape, ShapeError};
 pub use sphere::{icosphere_level, icosphere_surface, icosphere_volume};
+pub use tetrahedralize::tetrahedralize;
 pub use validate::{MeshError, validate_surface, validate_volume};
