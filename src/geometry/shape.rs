@@ -136,8 +136,7 @@ impl Shape {
         let shape = self.name();
         let (mut smallest, mut largest) = (f64::INFINITY, 0.0_f64);
         for (field, value) in self.lengths() {
-            // Written so that NaN fails.
-            if !(value >= LENGTH_RANGE[0] && value <= LENGTH_RANGE[1]) {
+            if !(LENGTH_RANGE[0]..=LENGTH_RANGE[1]).contains(&value) {
                 return Err(ShapeError::Length { shape, field, value });
             }
             smallest = smallest.min(value);

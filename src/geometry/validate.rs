@@ -235,7 +235,7 @@ pub fn validate_surface(mesh: &SurfaceMesh) -> Result<(), MeshError> {
         }
     }
     let volume = surface_volume(mesh);
-    if !(volume > 0.0) {
+    if !(volume > 0.0 && volume.is_finite()) {
         return Err(MeshError::Inward { volume });
     }
     Ok(())
