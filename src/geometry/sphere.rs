@@ -143,7 +143,7 @@ mod tests {
         for resolution in [5.0, 2.11, 2.1, 1.3, 0.7, 0.33, 0.2] {
             let level = icosphere_level(2.0, resolution);
             assert!(longest(level) <= resolution);
-            // Up to the 2 % that the bound on the longest edge may be off at level 2.
+            // Up to the 7 % by which the bound on the longest edge is above that of level 1.
             assert!(level == 0 || longest(level - 1) > resolution * 0.93);
         }
     }

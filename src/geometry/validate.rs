@@ -146,8 +146,8 @@ pub enum MeshError {
 /// up is rounding.
 const DEGENERATE: f64 = 1e-14;
 
-/// The cross product of two vectors, and whether each component is as small as the rounding of
-/// the coordinates.
+/// Whether each component of a triangle's area vector is as small as the rounding of the products
+/// that make it up.
 fn is_degenerate_triangle([a, b, c]: [Vector3<f64>; 3]) -> bool {
     let (u, v) = (b - a, c - a);
     let magnitudes = |i: usize, j: usize| (u[i] * v[j]).abs() + (u[j] * v[i]).abs();
