@@ -9,6 +9,9 @@
 //! Data flows one way through the modules, in this order: [`scalar`], [`spatial`],
 //! [`geometry`], [`field`], [`contact`].
 
+// No panic is reachable from input: what can fail returns an error that says why.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 pub mod contact;
 pub mod field;
 pub mod geometry;
