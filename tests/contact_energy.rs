@@ -67,9 +67,10 @@ fn check(name: &str, a: &Collider, b: &Collider, reach: f64, poses: usize) {
         };
         let energy = contact_energy(&pair);
         let Some(w) = wrench(SurfaceRepresentation::Triangles) else {
-            // Apart, or sunk altogether in a half-space: no force either way.
+            // Apart, or sunk altogether in a half-space: no force either way. Where only elements
+            // without pressure overlap the energy is rounding, of moduli of 1e4 Pa and more.
             assert!(
-                exact_slope(a, &x_wa, b, &x_wb).norm() <= 1e-12 * energy,
+                exact_slope(a, &x_wa, b, &x_wb).norm() <= 1e-12 * energy.max(1.0),
                 "{name}: a force without contact"
             );
             continue;
