@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use isobar::contact::{Collider, ContactGeometry, ContactPair, Material};
+use isobar::contact::{Collider, ContactGeometry, ContactPair, Material, contact_energy};
 use isobar::field::{PressureField, RigidSurface, distance_extent};
 use isobar::geometry::{SurfaceMesh, VolumeMesh, boundary_faces};
-use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
+use isobar::scalar::DualArray;
+use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use nalgebra::Vector3;
 use rand::Rng;
 
@@ -221,6 +222,24 @@ pub fn at_rest<'a>(
     x_wb: RigidTransform,
 ) -> ContactPair<'a> {
     ContactPair { a, x_wa, v_wa: SpatialVelocity::zero(), b, x_wb, v_wb: SpatialVelocity::zero() }
+}
+
+/// −∂U by rotation (about A's origin) and translation of A, with dual numbers: the wrench on A
+/// about its origin.
+pub fn energy_slope(pair: &ContactPair) -> SpatialForce {
+    type Dual = DualArray<6>;
+    let turn = Vector3::from_fn(|k, _| Dual::variable(0.0, k));
+    let shift = Vector3::from_fn(|k, _| Dual::variable(0.0, 3 + k));
+    let energy = contact_energy(&ContactPair {
+        a: &Collider::lift(pair.a),
+        x_wa: RigidTransform::lift(&pair.x_wa).moved(&turn, &shift),
+        v_wa: SpatialVelocity::zero(),
+        b: &Collider::lift(pair.b),
+        x_wb: RigidTransform::lift(&pair.x_wb),
+        v_wb: SpatialVelocity::zero(),
+    });
+    let slope = |k: usize| Vector3::from_fn(|i, _| -energy.eps[k + i]);
+    SpatialForce::new(slope(0), slope(3))
 }
 
 /// A vector uniform in the unit ball.
