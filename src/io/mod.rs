@@ -4,6 +4,7 @@ mod atomic;
 mod body_tables;
 mod field_path;
 mod geometry_tables;
+mod mesh_tables;
 mod scene;
 mod scene_error;
 mod schema;
