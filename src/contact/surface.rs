@@ -45,8 +45,8 @@ const SINGULAR: f64 = 1e-11;
 pub(crate) fn solve_planes(rows: &[Vector3<f64>; 3]) -> Matrix3<f64> {
     let columns = [rows[1].cross(&rows[2]), rows[2].cross(&rows[0]), rows[0].cross(&rows[1])];
     let determinant = rows[0].dot(&columns[0]);
-    let size = rows[0].norm() * rows[1].norm() * rows[2].norm();
-    if determinant.abs() > SINGULAR * size {
+    let size = rows[0].norm_squared() * rows[1].norm_squared() * rows[2].norm_squared();
+    if determinant * determinant > SINGULAR * SINGULAR * size {
         return Matrix3::from_columns(&columns) / determinant;
     }
     let scale = rows.map(|r| if r.norm() > 0.0 { r.norm() } else { 1.0 });
