@@ -52,16 +52,8 @@ pub(super) fn mesh_file(
     let field = table.key("file");
     let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
     match read_mesh(&t.file, folder, &field)? {
-        MeshFile::Surface(mesh) => {
-            let mesh = scaled(&mesh, scale);
-            validate_surface(&mesh).map_err(|error| mesh_problem(&field, &t.file, &error))?;
-            from_surface(mesh, t.extent.as_ref(), rigid, table)
-        }
-        MeshFile::Volume(mesh) => {
-            let mesh = scaled(&mesh, scale);
-            validate_volume(&mesh).map_err(|error| mesh_problem(&field, &t.file, &error))?;
-            from_volume(mesh, t.extent.as_ref(), rigid, table)
-        }
+        MeshFile::Surface(mesh) => from_surface(scaled(&mesh, scale), t.extent.as_ref(), rigid, table),
+        MeshFile::Volume(mesh) => from_volume(scaled(&mesh, scale), t.extent.as_ref(), rigid, table),
     }
 }
 
@@ -115,11 +107,6 @@ fn read_mesh(file: &Path, folder: &Path, field: &FieldPath) -> Result<MeshFile, 
             ),
         )),
     }
-}
-
-/// What is wrong with the mesh of a file.
-fn mesh_problem(field: &FieldPath, file: &Path, error: &dyn std::fmt::Display) -> Problem {
-    Problem::new(field.clone(), format_args!("`{}`: {error}", file.display()))
 }
 
 /// A valid closed surface as a body in contact: a compliant one is filled with tetrahedra.
