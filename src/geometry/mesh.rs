@@ -2,7 +2,6 @@
 
 use nalgebra::Vector3;
 
-use super::boundary::boundary_faces;
 use crate::scalar::Scalar;
 
 /// A closed triangle surface. Triangles are oriented counter-clockwise seen from outside.
@@ -88,56 +87,6 @@ pub fn tetrahedron_volume<T: Scalar>(corners: &[Vector3<T>; 4]) -> T {
     (b - a).cross(&(c - a)).dot(&(d - a)) / 6.0
 }
 
-/// The four faces of a tetrahedron, each counter-clockwise seen from outside.
-pub fn tetrahedron_faces([a, b, c, d]: [u32; 4]) -> [[u32; 3]; 4] {
-    [[a, c, b], [a, b, d], [b, c, d], [a, d, c]]
-}
-
-/// One face of a tetrahedron: its vertices in ascending order, by which neighbours are found,
-/// and as its tetrahedron orients it, outward.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct FaceRecord {
-    /// Vertices in ascending order.
-    pub key: [u32; 3],
-    /// The tetrahedron that the face belongs to.
-    pub tetrahedron: u32,
-    /// The face as seen from outside of its tetrahedron.
-    pub outward: [u32; 3],
-}
-
-/// All faces of all tetrahedra, sorted so that equal ones are neighbours.
-pub(super) fn sorted_faces(tetrahedra: &[[u32; 4]]) -> Vec<FaceRecord> {
-    let mut faces = Vec::with_capacity(4 * tetrahedra.len());
-    for (index, &tetrahedron) in tetrahedra.iter().enumerate() {
-        for outward in tetrahedron_faces(tetrahedron) {
-            let mut key = outward;
-            key.sort_unstable();
-            faces.push(FaceRecord { key, tetrahedron: index as u32, outward });
-        }
-    }
-    faces.sort_unstable();
-    faces
-}
-
-/// For each vertex, whether it lies on the boundary of the mesh.
-pub fn boundary_vertices<T>(mesh: &VolumeMesh<T>) -> Vec<bool> {
-    let mut on_boundary = vec![false; mesh.vertices.len()];
-    for face in boundary_faces(&mesh.tetrahedra) {
-        for vertex in face {
-            on_boundary[vertex as usize] = true;
-        }
-    }
-    on_boundary
-}
-
-/// The boundary of a volume mesh as a surface mesh: interior vertices are left out, the others
-/// keep their order.
-pub fn boundary_surface<T: Scalar>(mesh: &VolumeMesh<T>) -> SurfaceMesh<T> {
-    let mut triangles = boundary_faces(&mesh.tetrahedra);
-    let vertices = drop_unused_vertices(&mesh.vertices, &mut triangles);
-    SurfaceMesh { vertices, triangles }
-}
-
 /// The vertices that elements use, in their order; the elements are renumbered to match. All
 /// indices must be in range.
 pub(super) fn drop_unused_vertices<T: Scalar, const N: usize>(
@@ -176,27 +125,6 @@ mod tests {
             Vector3::new(1.0, 1.0, 1.0),
         ];
         VolumeMesh { vertices, tetrahedra: vec![[0, 1, 2, 3], [1, 2, 3, 4]] }
-    }
-
-    #[test]
-    fn faces_of_a_positive_tetrahedron_point_outward() {
-        let mesh = two_tetrahedra();
-        let corners = mesh.corners(0);
-        let centre = corners.iter().sum::<Vector3<f64>>() / 4.0;
-        assert!(tetrahedron_volume(&corners) > 0.0);
-        for [a, b, c] in tetrahedron_faces(mesh.tetrahedra[0]) {
-            let [a, b, c] = [a, b, c].map(|v| mesh.vertices[v as usize]);
-            assert!((b - a).cross(&(c - a)).dot(&(a - centre)) > 0.0);
-        }
-    }
-
-    #[test]
-    fn the_shared_face_is_not_on_the_boundary() {
-        let mesh = two_tetrahedra();
-        let faces = boundary_faces(&mesh.tetrahedra);
-        assert_eq!(faces.len(), 6);
-        assert!(!faces.iter().any(|f| f.contains(&1) && f.contains(&2) && f.contains(&3)));
-        assert_eq!(boundary_vertices(&mesh), vec![true; 5]);
     }
 
     #[test]

@@ -23,14 +23,11 @@ mod validate;
 mod write;
 
 pub(crate) use boundary::TETRAHEDRON_FACES;
-pub use boundary::{VertexPlace, boundary_faces, vertex_places};
+pub use boundary::{VertexPlace, boundary_faces, boundary_surface, vertex_places};
 pub(crate) use dissection::dissection_order;
 pub use hull::convex_hull;
 pub use mass_properties::{MassProperties, surface_mass_properties, surface_volume, volume_mass_properties};
-pub use mesh::{
-    Scalable, SurfaceMesh, VolumeMesh, boundary_surface, boundary_vertices, scaled, tetrahedron_faces,
-    tetrahedron_volume,
-};
+pub use mesh::{Scalable, SurfaceMesh, VolumeMesh, scaled, tetrahedron_volume};
 pub use polyhedron::{ConvexPolyhedron, HalfSpace};
 pub use quadrature::{TrianglePoint, triangle_rule};
 pub use read::{ReadMeshError, read_surface_mesh, read_volume_mesh};

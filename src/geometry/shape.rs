@@ -1,6 +1,7 @@
 //! The primitive shapes and the sizes they may have.
 
-use super::mesh::{SurfaceMesh, VolumeMesh, boundary_surface};
+use super::boundary::boundary_surface;
+use super::mesh::{SurfaceMesh, VolumeMesh};
 use super::{capsule, cuboid, cylinder, ellipsoid, sphere};
 
 /// A primitive shape, centred on the origin of its frame.
@@ -201,8 +202,8 @@ impl Shape {
 pub(crate) mod tests {
     use super::*;
     use crate::geometry::{
-        MassProperties, boundary_vertices, surface_mass_properties, validate_surface, validate_volume,
-        volume_mass_properties,
+        MassProperties, VertexPlace, surface_mass_properties, validate_surface, validate_volume,
+        vertex_places, volume_mass_properties,
     };
     use approx::assert_relative_eq;
     use nalgebra::{Matrix3, Vector3};
@@ -339,9 +340,9 @@ pub(crate) mod tests {
             validate_volume(&mesh).unwrap();
             let surface = shape.surface_mesh(fraction * curved).unwrap();
             validate_surface(&surface).unwrap();
-            let boundary = boundary_vertices(&mesh);
+            let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
             for tetrahedron in &mesh.tetrahedra {
-                let on_boundary = tetrahedron.iter().filter(|&&v| boundary[v as usize]).count();
+                let on_boundary = tetrahedron.iter().filter(|&&v| places[v as usize] == VertexPlace::Boundary).count();
                 prop_assert!((1..=3).contains(&on_boundary));
             }
             let inside = volume_mass_properties(&mesh).unwrap();

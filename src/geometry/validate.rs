@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use nalgebra::Vector3;
 
+use super::boundary::sorted_faces;
 use super::mass_properties::surface_volume;
-use super::mesh::{SurfaceMesh, VolumeMesh, sorted_faces};
+use super::mesh::{SurfaceMesh, VolumeMesh};
 
 /// What is wrong with a mesh. Elements and vertices are counted from 0.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]

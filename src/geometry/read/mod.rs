@@ -8,7 +8,8 @@ mod vtk;
 
 use std::path::{Path, PathBuf};
 
-use super::mesh::{SurfaceMesh, VolumeMesh, boundary_surface, drop_unused_vertices};
+use super::boundary::boundary_surface;
+use super::mesh::{SurfaceMesh, VolumeMesh, drop_unused_vertices};
 use super::validate::{MeshError, check_indices, orientation, validate_surface, validate_volume};
 
 /// Why a mesh could not be read from a file.
