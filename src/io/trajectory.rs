@@ -155,11 +155,11 @@ pub fn read_trajectory(path: impl AsRef<Path>) -> Result<TrajectoryTable, Trajec
             }
         };
         let time = number(layout.time)?;
-        if let Some(&last) = table.times.last() {
-            if time <= last {
-                let message = format!("column `{TIME}`: found {time} after {last}; times must increase");
-                return Err(invalid(line, message));
-            }
+        if let Some(&last) = table.times.last()
+            && time <= last
+        {
+            let message = format!("column `{TIME}`: found {time} after {last}; times must increase");
+            return Err(invalid(line, message));
         }
         table.times.push(time);
         for (motion, (_, columns)) in table.bodies.iter_mut().zip(&layout.bodies) {

@@ -10,7 +10,8 @@ use super::kinematics::BodyFrame;
 use super::model::{BodyGeometry, GeometryPair, Model};
 use super::state::State;
 use crate::contact::{
-    Collider, ContactJacobian, ContactPair, ContactPatch, Workspace, contact_jacobian, contact_lifted,
+    Collider, ContactJacobian, ContactPair, ContactPatch, Workspace, contact_energy, contact_jacobian,
+    contact_lifted,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, cross_matrix};
@@ -286,8 +287,4 @@ fn add_jacobian(
     sum.by_modulus_b += about_body * jacobian.by_modulus_b;
     sum.by_dissipation += about_body * jacobian.by_dissipation;
     sum.by_friction += about_body * jacobian.by_friction();
-}
-
-fn contact_energy(_: &ContactPair) -> f64 {
-    0.0
 }
