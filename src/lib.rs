@@ -7,13 +7,19 @@
 //! [`scalar::Scalar`], so that every number that goes in can carry a derivative.
 //!
 //! Data flows one way through the modules, in this order: [`scalar`], [`spatial`],
-//! [`geometry`], [`field`], [`contact`].
+//! [`geometry`], [`field`], [`contact`], [`multibody`],
+//! [`step`], [`rollout`], [`io`], [`cli`].
 
 // No panic is reachable from input: what can fail returns an error that says why.
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
+pub mod cli;
 pub mod contact;
 pub mod field;
 pub mod geometry;
+pub mod io;
+pub mod multibody;
+pub mod rollout;
 pub mod scalar;
 pub mod spatial;
+pub mod step;

@@ -2,6 +2,7 @@
 
 mod collider;
 mod contact_polygon;
+mod energy;
 mod friction;
 mod jacobian;
 mod lifted;
@@ -16,6 +17,7 @@ mod wrench;
 
 pub use collider::{Collider, ContactGeometry};
 pub use contact_polygon::{ContactPolygon, for_each_contact_polygon};
+pub use energy::contact_energy;
 pub use friction::friction_factor;
 pub use lifted::{ContactJacobian, contact_jacobian, contact_lifted};
 pub use material::{Material, PairMaterial};

@@ -249,16 +249,18 @@ struct Intervals {
 
 impl Intervals {
     /// Narrows each interval to where `a + b p ≤ 0`.
+    ///
+    /// The root of the line bounds the interval from below if the line falls, else from above
+    /// (for a constant line it is infinite, with the sign that is right). Where root and
+    /// interval are both undetermined, 0/0, the minimum keeps the interval.
     #[inline(always)]
     fn narrow(&mut self, a: f32x4, b: f32x4) {
-        let zero = f32x4::ZERO;
-        let (above_at_low, above_at_high) =
-            ((a + b * self.low).simd_gt(zero), (a + b * self.high).simd_gt(zero));
+        // Adding zero makes a zero positive.
+        let b = b + f32x4::ZERO;
+        let falls = b.simd_lt(f32x4::ZERO);
         let root = -a / b;
-        // Positive at both ends: the interval becomes empty.
-        let low = above_at_high.bitselect(f32x4::splat(f32::INFINITY), root);
-        self.high = (above_at_high & !above_at_low).bitselect(root, self.high);
-        self.low = above_at_low.bitselect(low, self.low);
+        self.low = falls.bitselect(root, self.low).fast_max(self.low);
+        self.high = falls.bitselect(self.high, root).fast_min(self.high);
     }
 
     /// Narrows each interval to where two boxes `d + d1 p` apart overlap on an axis on which
