@@ -50,6 +50,10 @@ pub struct ContactFace<T = f64> {
     pub gradient_a: Option<T>,
     /// B's pressure gradient against the normal, −∇p_B·n̂ in Pa/m; `None` if B is rigid.
     pub gradient_b: Option<T>,
+    /// The tetrahedra or rigid triangles of A and of B that the face lies in; 0 for a
+    /// half-space. The faces of a fan share them, so their number and these two tell whether
+    /// two states have the same set of faces.
+    pub elements: [u32; 2],
 }
 
 /// The rule for fan triangles; orders outside 1–5 are taken as the nearest of them.
@@ -192,6 +196,7 @@ pub fn for_each_face<T: Scalar>(
         } else {
             (Some(polygon.gradient_f), polygon.gradient_o)
         };
+        let elements = if roles.a_is_o { [found.o, found.f] } else { [found.f, found.o] };
         let normal = roles.x_wf.rotation * polygon.normal * sign;
         let face = |x: Vector3<T>, pressure: T, area: T| ContactFace {
             area,
@@ -200,6 +205,7 @@ pub fn for_each_face<T: Scalar>(
             pressure,
             gradient_a,
             gradient_b,
+            elements,
         };
         match settings.surface {
             SurfaceRepresentation::Polygons => visit(&face(fan.centroid, fan.pressure, fan.area)),
