@@ -116,6 +116,29 @@ impl<T: Scalar> Integral<T> {
         }
     }
 
+    /// The sums over the contact surface of two bodies.
+    pub fn over(
+        roles: &Roles<T>,
+        law: &TractionLaw<T>,
+        settings: &ContactSettings,
+        workspace: &mut Workspace,
+    ) -> Self {
+        let rule = fan_rule(settings);
+        let mut sum = Self::new();
+        for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
+            let polygon = SurfacePolygon::evaluate(roles, found, equilibrium);
+            let fan = Fan::new(&polygon);
+            sum.add_surface(&polygon, &fan, settings.surface);
+            let dissipation = law.dissipation(&polygon);
+            for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
+                let v = roles.v_fo.translational + roles.v_fo.rotational.cross(x);
+                let force = law.per_pressure(&polygon.normal, &v, dissipation) * (p * a);
+                sum.wrench_on_o += SpatialForce::new(x.cross(&force), force);
+            });
+        });
+        sum
+    }
+
     /// Counts a polygon's faces and area.
     #[inline(always)]
     pub fn add_surface(&mut self, polygon: &SurfacePolygon<T>, fan: &Fan<T>, surface: SurfaceRepresentation) {
@@ -163,19 +186,7 @@ pub fn contact<T: Scalar>(
 ) -> Option<ContactPatch<T>> {
     let roles = Roles::new(pair)?;
     let law = TractionLaw::new(&roles, settings);
-    let rule = fan_rule(settings);
-    let mut sum = Integral::new();
-    for_each_polygon(&roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
-        let polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
-        let fan = Fan::new(&polygon);
-        sum.add_surface(&polygon, &fan, settings.surface);
-        let dissipation = law.dissipation(&polygon);
-        for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
-            let v = roles.v_fo.translational + roles.v_fo.rotational.cross(x);
-            let force = law.per_pressure(&polygon.normal, &v, dissipation) * (p * a);
-            sum.wrench_on_o += SpatialForce::new(x.cross(&force), force);
-        });
-    });
+    let sum = Integral::over(&roles, &law, settings, workspace);
     sum.patch(&roles, &pair.x_wa.translation)
 }
 
