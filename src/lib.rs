@@ -12,5 +12,6 @@
 pub mod contact;
 pub mod field;
 pub mod geometry;
+pub mod optimize;
 pub mod scalar;
 pub mod spatial;
