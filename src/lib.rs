@@ -9,6 +9,7 @@
 //! Data flows one way through the modules, in this order: [`scalar`], [`spatial`],
 //! [`geometry`], [`field`], [`contact`].
 
+pub mod check;
 pub mod contact;
 pub mod field;
 pub mod geometry;
