@@ -476,7 +476,9 @@ mod tests {
         }
     }
 
-    fn rosenbrock() -> Functions<impl Fn(&[f64]) -> Vec<f64>, impl Fn(&[f64]) -> DMatrix<f64>> {
+    type PlainFunctions = Functions<fn(&[f64]) -> Vec<f64>, fn(&[f64]) -> DMatrix<f64>>;
+
+    fn rosenbrock() -> PlainFunctions {
         Functions(
             |x: &[f64]| vec![10.0 * (x[1] - x[0] * x[0]), 1.0 - x[0]],
             |x: &[f64]| DMatrix::from_row_slice(2, 2, &[-20.0 * x[0], 10.0, -1.0, 0.0]),

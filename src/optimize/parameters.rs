@@ -185,7 +185,7 @@ impl Parameter {
         }
     }
 
-    fn from_scaled(&self, u: f64) -> f64 {
+    fn physical(&self, u: f64) -> f64 {
         let value = if self.log { u.exp() } else { u * self.scale() };
         // Rounding in the map must not leave the bounds.
         value.clamp(self.lower, self.upper)
@@ -220,7 +220,7 @@ impl Parameter {
         }
     }
 
-    fn unconstrained_from_scaled(&self, u: f64) -> f64 {
+    fn unconstrained(&self, u: f64) -> f64 {
         let (lower, upper) = self.scaled_bounds();
         match (lower.is_finite(), upper.is_finite()) {
             (true, true) => {
@@ -304,7 +304,7 @@ impl Parameters {
         let scaled = self.list.iter().zip(values).map(|(p, &v)| (p, p.to_scaled(v.clamp(p.lower, p.upper))));
         Ok(match kind {
             Variables::Scaled => scaled.map(|(_, u)| u).collect(),
-            Variables::Unconstrained => scaled.map(|(p, u)| p.unconstrained_from_scaled(u)).collect(),
+            Variables::Unconstrained => scaled.map(|(p, u)| p.unconstrained(u)).collect(),
         })
     }
 
@@ -324,7 +324,7 @@ impl Parameters {
                     Variables::Scaled => (x, 1.0),
                     Variables::Unconstrained => p.scaled_from_unconstrained(x),
                 };
-                let value = p.from_scaled(u);
+                let value = p.physical(u);
                 (value, p.scaled_factor(value) * du)
             })
             .collect())
