@@ -5,6 +5,10 @@
 //! `HyperDual64`, `Dual2_64`, …) for values with derivatives. The trait only gathers bounds, so
 //! that they stay out of signatures.
 
+mod dual_array;
+
+pub use dual_array::DualArray;
+
 use nalgebra::{Matrix3, Vector3};
 use num_dual::DualNumCopy;
 

@@ -1,0 +1,54 @@
+//! Test meshes: a grid of cubes, each cut into the six tetrahedra of Kuhn.
+
+use crate::geometry::VolumeMesh;
+use nalgebra::Vector3;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// The unit cube in `cells` cells along each axis, six tetrahedra a cell. Each interior vertex is
+/// moved by up to `jitter` cell widths along each axis; up to 0.1 no tetrahedron turns over.
+pub(crate) fn kuhn_grid(cells: [usize; 3], jitter: f64, seed: u64) -> VolumeMesh {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let index = |p: [usize; 3]| ((p[2] * (cells[1] + 1) + p[1]) * (cells[0] + 1) + p[0]) as u32;
+    let mut vertices = Vec::new();
+    for z in 0..=cells[2] {
+        for y in 0..=cells[1] {
+            for x in 0..=cells[0] {
+                let p = [x, y, z];
+                let interior = (0..3).all(|i| p[i] > 0 && p[i] < cells[i]);
+                vertices.push(Vector3::from_fn(|i, _| {
+                    let move_by = random.random_range(-1.0..1.0) * jitter;
+                    (p[i] as f64 + if interior { move_by } else { 0.0 }) / cells[i] as f64
+                }));
+            }
+        }
+    }
+    let mut tetrahedra = Vec::new();
+    for z in 0..cells[2] {
+        for y in 0..cells[1] {
+            for x in 0..cells[0] {
+                // One tetrahedron for each order in which the axes are walked.
+                for (axes, even) in [
+                    ([0, 1, 2], true),
+                    ([1, 2, 0], true),
+                    ([2, 0, 1], true),
+                    ([1, 0, 2], false),
+                    ([0, 2, 1], false),
+                    ([2, 1, 0], false),
+                ] {
+                    let mut p = [x, y, z];
+                    let mut tetrahedron = [index(p); 4];
+                    for (i, axis) in axes.into_iter().enumerate() {
+                        p[axis] += 1;
+                        tetrahedron[i + 1] = index(p);
+                    }
+                    if !even {
+                        tetrahedron.swap(2, 3);
+                    }
+                    tetrahedra.push(tetrahedron);
+                }
+            }
+        }
+    }
+    VolumeMesh { vertices, tetrahedra }
+}

@@ -1,0 +1,88 @@
+//! Newton and Euler: from the force on a body to its acceleration.
+
+use nalgebra::{Matrix3, Vector3};
+
+use super::mass::MassProperties;
+use super::state::BodyState;
+use crate::scalar::Scalar;
+use crate::spatial::SpatialForce;
+
+/// How the velocity of a free body changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyAcceleration<T = f64> {
+    /// Angular acceleration in W, rad/s².
+    pub angular: Vector3<T>,
+    /// Acceleration of the centre of mass in W, m/s².
+    pub of_center_of_mass: Vector3<T>,
+    /// Acceleration of the body's origin in W, m/s².
+    pub of_origin: Vector3<T>,
+}
+
+/// The acceleration of a free body under gravity and a force `f_bo_w` (about the body's origin,
+/// in W, gravity not included), with the gyroscopic moment ω × Iω.
+pub fn body_acceleration<T: Scalar>(
+    mass: &MassProperties<T>,
+    gravity: &Vector3<T>,
+    state: &BodyState<T>,
+    force: &SpatialForce<T>,
+) -> BodyAcceleration<T> {
+    let rotation = state.orientation.to_matrix();
+    let offset = rotation * mass.center_of_mass;
+    let about_center = force.shifted(&offset);
+    // The inertia is constant in the body's axes, so the equation of rotation is solved there.
+    let spin = rotation.transpose() * state.velocity.rotational;
+    let moment = rotation.transpose() * about_center.rotational - spin.cross(&(mass.inertia * spin));
+    let angular = rotation * solve(&mass.inertia, &moment);
+    let of_center_of_mass = about_center.translational * mass.mass.recip() + gravity;
+    let w = state.velocity.rotational;
+    let of_origin = of_center_of_mass - angular.cross(&offset) - w.cross(&w.cross(&offset));
+    BodyAcceleration { angular, of_center_of_mass, of_origin }
+}
+
+/// The solution of a well-conditioned 3×3 system by Cramer's rule.
+fn solve<T: Scalar>(matrix: &Matrix3<T>, right: &Vector3<T>) -> Vector3<T> {
+    let (x, y, z) =
+        (matrix.column(0).into_owned(), matrix.column(1).into_owned(), matrix.column(2).into_owned());
+    let yz = y.cross(&z);
+    let inverse = x.dot(&yz).recip();
+    Vector3::new(
+        right.dot(&yz) * inverse,
+        x.dot(&right.cross(&z)) * inverse,
+        x.dot(&y.cross(right)) * inverse,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spatial::{Quaternion, SpatialVelocity};
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn momentum_balance_holds_about_the_origin() {
+        let inertia = Matrix3::new(0.3, 0.02, -0.01, 0.02, 0.4, 0.03, -0.01, 0.03, 0.5);
+        let mass = MassProperties { mass: 1.7, center_of_mass: Vector3::new(0.2, -0.1, 0.3), inertia };
+        let state = BodyState {
+            orientation: Quaternion::from_wxyz(0.4, 0.1, -0.7, 0.3),
+            position: Vector3::new(1.0, 2.0, 3.0),
+            velocity: SpatialVelocity::new(Vector3::new(1.1, -0.6, 2.0), Vector3::new(0.3, 0.2, 0.1)),
+        };
+        let force = SpatialForce::new(Vector3::new(0.4, 0.9, -0.2), Vector3::new(3.0, -1.0, 2.0));
+        let gravity = Vector3::new(0.0, 0.0, -9.81);
+        let a = body_acceleration(&mass, &gravity, &state, &force);
+        // Rates of linear and angular momentum about W's origin, written out in W.
+        let r = state.orientation.to_matrix();
+        let c = r * mass.center_of_mass;
+        let i = r * inertia * r.transpose();
+        let w = state.velocity.rotational;
+        let linear = a.of_center_of_mass * mass.mass;
+        assert_relative_eq!(linear, force.translational + gravity * mass.mass, epsilon = 1e-13);
+        let spin_rate = i * a.angular + w.cross(&(i * w)) + (state.position + c).cross(&linear);
+        let moment = force.rotational
+            + state.position.cross(&force.translational)
+            + (state.position + c).cross(&(gravity * mass.mass));
+        assert_relative_eq!(spin_rate, moment, epsilon = 1e-12);
+        let rigid = a.of_origin + a.angular.cross(&c) + w.cross(&w.cross(&c));
+        assert_relative_eq!(rigid, a.of_center_of_mass, epsilon = 1e-13);
+    }
+}

@@ -1,0 +1,68 @@
+//! All the forces on the free bodies, gravity aside.
+
+use super::contact_forces::{PairWorkspace, add_contact_forces};
+use super::kinematics::BodyFrame;
+use super::model::Model;
+use super::state::State;
+use crate::scalar::Scalar;
+use crate::spatial::SpatialForce;
+
+/// Forces that the user applies: thrusters, springs, controllers.
+///
+/// A trait with a generic method, and not a closure, because the same law has to be evaluated
+/// in `f64` and in dual numbers.
+pub trait AppliedForces: Sync {
+    /// Adds to `forces`, one for each free body, about the body's origin and in W, what acts at
+    /// a state and a time in seconds.
+    fn apply<T: Scalar>(&self, model: &Model<T>, state: &State<T>, time: f64, forces: &mut [SpatialForce<T>]);
+}
+
+/// No forces but gravity and contact.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoForces;
+
+impl AppliedForces for NoForces {
+    fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, _: f64, _: &mut [SpatialForce<T>]) {}
+}
+
+/// Memory that the evaluation of forces reuses from one step to the next.
+#[derive(Debug)]
+pub struct ForceWorkspace<T = f64> {
+    /// Frames of all bodies.
+    pub(super) frames: Vec<BodyFrame<T>>,
+    /// Wrench of every pair, before they are summed.
+    pub(super) wrenches: Vec<Option<SpatialForce<T>>>,
+    /// Scratch of the contact queries.
+    pub(super) contact: PairWorkspace,
+    /// Force on each free body, about its origin, in W.
+    forces: Vec<SpatialForce<T>>,
+}
+
+impl<T> Default for ForceWorkspace<T> {
+    fn default() -> Self {
+        Self {
+            frames: Vec::new(),
+            wrenches: Vec::new(),
+            contact: PairWorkspace::default(),
+            forces: Vec::new(),
+        }
+    }
+}
+
+/// The force on each free body about its origin, in W, from contact and from the user, without
+/// gravity.
+pub fn total_forces<'w, T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    time: f64,
+    applied: &impl AppliedForces,
+    workspace: &'w mut ForceWorkspace<T>,
+) -> &'w [SpatialForce<T>] {
+    let mut forces = std::mem::take(&mut workspace.forces);
+    forces.clear();
+    forces.resize(state.bodies.len(), SpatialForce::zero());
+    add_contact_forces(model, state, workspace, &mut forces);
+    applied.apply(model, state, time, &mut forces);
+    workspace.forces = forces;
+    &workspace.forces
+}
