@@ -1,11 +1,10 @@
 //! A least-squares problem over named parameters, in the forms that argmin's solvers take.
 
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
-use nalgebra::{Const, DMatrix, DVector, U1};
-use num_dual::DualSVec64;
+use nalgebra::{DMatrix, DVector};
 
 use super::parameters::{Parameters, Variables};
-use crate::scalar::Scalar;
+use crate::scalar::{DualArray, Scalar};
 
 /// Residuals as a function of physical parameters, written once for every scalar.
 pub trait Residuals {
@@ -29,15 +28,16 @@ pub fn residuals_and_jacobian<R: Residuals>(
     model: &R,
     parameters: &[f64],
 ) -> Result<(Vec<f64>, DMatrix<f64>), Error> {
-    type Dual = DualSVec64<CHUNK>;
+    type Dual = DualArray<CHUNK>;
     let n = parameters.len();
     let mut values = Vec::new();
     let mut jacobian = DMatrix::zeros(0, n);
     for start in (0..n).step_by(CHUNK) {
         let seeded: Vec<Dual> = (0..n)
             .map(|i| {
-                let x = Dual::from(parameters[i]);
-                if (start..start + CHUNK).contains(&i) { x.derivative(i - start) } else { x }
+                let is_variable = (start..start + CHUNK).contains(&i);
+                let x = parameters[i];
+                if is_variable { Dual::variable(x, i - start) } else { Dual::constant(x) }
             })
             .collect();
         let residuals = model.residuals(&seeded)?;
@@ -49,9 +49,8 @@ pub fn residuals_and_jacobian<R: Residuals>(
             return Err(Error::msg("the number of residuals changed between two evaluations"));
         }
         for (row, residual) in residuals.iter().enumerate() {
-            let eps = residual.eps.unwrap_generic(Const::<CHUNK>, U1);
             for i in start..n.min(start + CHUNK) {
-                jacobian[(row, i)] = eps[i - start];
+                jacobian[(row, i)] = residual.eps[i - start];
             }
         }
     }
