@@ -20,6 +20,16 @@ pub enum Convergence {
     Step,
 }
 
+impl std::fmt::Display for Convergence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Gradient => "gradient",
+            Self::Cost => "cost",
+            Self::Step => "step",
+        })
+    }
+}
+
 /// # Levenberg–Marquardt method
 ///
 /// Minimizes ½‖r(x)‖² subject to l ≤ x ≤ u. Each iteration minimizes the damped linear model
