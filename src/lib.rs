@@ -7,12 +7,16 @@
 //! [`scalar::Scalar`], so that every number that goes in can carry a derivative.
 //!
 //! Data flows one way through the modules, in this order: [`scalar`], [`spatial`],
-//! [`geometry`], [`field`], [`contact`].
+//! [`geometry`], [`field`], [`contact`], [`multibody`],
+//! [`step`], [`rollout`].
 
 pub mod check;
 pub mod contact;
 pub mod field;
 pub mod geometry;
+pub mod multibody;
 pub mod optimize;
+pub mod rollout;
 pub mod scalar;
 pub mod spatial;
+pub mod step;

@@ -30,6 +30,8 @@ impl AppliedForces for NoForces {
 pub struct ForceWorkspace<T = f64> {
     /// Frames of all bodies.
     pub(super) frames: Vec<BodyFrame<T>>,
+    /// The place in a state of every body that is free.
+    pub(super) free: Vec<Option<usize>>,
     /// Wrench of every pair, before they are summed.
     pub(super) wrenches: Vec<Option<SpatialForce<T>>>,
     /// Scratch of the contact queries.
@@ -42,6 +44,7 @@ impl<T> Default for ForceWorkspace<T> {
     fn default() -> Self {
         Self {
             frames: Vec::new(),
+            free: Vec::new(),
             wrenches: Vec::new(),
             contact: PairWorkspace::default(),
             forces: Vec::new(),

@@ -58,11 +58,7 @@ impl<T: Scalar> MassProperties<T> {
 
     /// The same body with every density multiplied by `factor`.
     pub fn denser(&self, factor: T) -> Self {
-        Self {
-            mass: self.mass * factor,
-            center_of_mass: self.center_of_mass,
-            inertia: self.inertia * factor,
-        }
+        Self { mass: self.mass * factor, center_of_mass: self.center_of_mass, inertia: self.inertia * factor }
     }
 
     /// The body enlarged about the origin of its frame by `scale` at the same density: mass

@@ -2,6 +2,7 @@
 
 use nalgebra::Vector3;
 
+use super::contact_query::{ContactError, check_pair};
 use super::mass::{MassError, MassProperties, MassSource};
 use super::state::State;
 use crate::contact::{Collider, ContactSettings, Material};
@@ -19,25 +20,17 @@ pub enum ModelError {
         /// What is wrong.
         source: MassError,
     },
-    /// Two rigid geometries could touch: the contact model has no pressure to work with.
+    /// Two geometries could touch between which contact cannot be computed.
     #[error(
-        "bodies `{a}` and `{b}` both have a rigid geometry, and rigid–rigid contact has no pressure field; make one of the two compliant (give it a material with a hydroelastic_modulus and no `rigid = true`), fix both, or leave the pair out of contact"
+        "bodies `{a}` and `{b}` could touch, but {source}; or fix both bodies, or leave the pair out of contact"
     )]
-    RigidPair {
+    Pair {
         /// Name of the one body.
         a: String,
         /// Name of the other body.
         b: String,
-    },
-    /// Two half-spaces could touch: their contact surface is not bounded.
-    #[error(
-        "bodies `{a}` and `{b}` both have a half-space, and the contact surface of two half-spaces is not bounded; use a box for one of the two, fix both, or leave the pair out of contact"
-    )]
-    HalfSpacePair {
-        /// Name of the one body.
-        a: String,
-        /// Name of the other body.
-        b: String,
+        /// Why contact between them cannot be computed.
+        source: ContactError,
     },
 }
 
@@ -246,24 +239,19 @@ impl Model<f64> {
 ///
 /// # Errors
 /// When two of them are rigid, or two are half-spaces.
-pub(super) fn geometry_pairs<T: Scalar>(
+pub fn geometry_pairs<T: Scalar>(
     bodies: &[Body<T>],
     pair: BodyPair,
 ) -> Result<Vec<GeometryPair>, ModelError> {
     let (a, b) = (&bodies[pair.a], &bodies[pair.b]);
-    let names = || (a.name.clone(), b.name.clone());
     let mut pairs = Vec::with_capacity(a.geometries.len() * b.geometries.len());
     for (geometry_a, ga) in a.geometries.iter().enumerate() {
         for (geometry_b, gb) in b.geometries.iter().enumerate() {
-            let (shape_a, shape_b) = (&ga.collider.geometry, &gb.collider.geometry);
-            if shape_a.is_rigid() && shape_b.is_rigid() {
-                let (a, b) = names();
-                return Err(ModelError::RigidPair { a, b });
-            }
-            if shape_a.is_half_space() && shape_b.is_half_space() {
-                let (a, b) = names();
-                return Err(ModelError::HalfSpacePair { a, b });
-            }
+            check_pair(&ga.collider.geometry, &gb.collider.geometry).map_err(|source| ModelError::Pair {
+                a: a.name.clone(),
+                b: b.name.clone(),
+                source,
+            })?;
             pairs.push(GeometryPair { bodies: pair, geometry_a, geometry_b });
         }
     }
@@ -298,6 +286,17 @@ impl<T: Scalar> Model<T> {
             return None;
         }
         Some(self.bodies[..body].iter().filter(|b| b.is_free()).count())
+    }
+
+    /// For each body its place in a state's list of free bodies, written into `indices`.
+    pub(super) fn free_indices(&self, indices: &mut Vec<Option<usize>>) {
+        indices.clear();
+        let mut next = 0;
+        indices.extend(self.bodies.iter().map(|body| {
+            let index = body.is_free().then_some(next);
+            next += usize::from(body.is_free());
+            index
+        }));
     }
 
     /// The place of the body with this name.

@@ -174,7 +174,7 @@ impl<T: Scalar> State<T> {
 mod tests {
     use super::*;
     use approx::assert_relative_eq;
-    use num_dual::{Dual64, DualNum};
+    use num_dual::Dual64;
     use proptest::prelude::*;
 
     fn some_state() -> State {
@@ -229,7 +229,7 @@ mod tests {
                 let h = 1e-5;
                 let (plus, minus) = (real(h), real(-h));
                 for i in 0..3 {
-                    assert_relative_eq!(got[i].re(), real(0.0)[i], epsilon = 1e-14);
+                    assert_relative_eq!(got[i].re, real(0.0)[i], epsilon = 1e-14);
                     assert_relative_eq!(got[i].eps, (plus[i] - minus[i]) / (2.0 * h), epsilon = 1e-9);
                 }
             }

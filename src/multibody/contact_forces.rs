@@ -1,0 +1,301 @@
+//! Contact between the bodies of a model: from contact patches to forces on bodies.
+
+use std::borrow::Cow;
+
+use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
+use rayon::prelude::*;
+
+use super::contact_query::{
+    ContactJacobian, ContactPair, ContactPatch, Workspace, contact, contact_energy, contact_jacobian,
+    contact_lifted,
+};
+use super::forces::ForceWorkspace;
+use super::kinematics::BodyFrame;
+use super::model::{BodyGeometry, GeometryPair, Model};
+use super::state::State;
+use crate::contact::Collider;
+use crate::scalar::Scalar;
+use crate::spatial::{SpatialForce, cross_matrix};
+
+/// With fewer pairs than this, distributing them over threads costs more than it saves.
+const PAIRS_WORTH_THREADS: usize = 32;
+
+/// Scratch of the contact queries, reused from one call to the next: one for each thread.
+#[derive(Debug, Default)]
+pub struct PairWorkspace {
+    threads: Vec<Workspace>,
+}
+
+impl PairWorkspace {
+    /// The scratch of `count` threads.
+    fn of_threads(&mut self, count: usize) -> &mut [Workspace] {
+        if self.threads.len() < count {
+            self.threads.resize_with(count, Workspace::default);
+        }
+        &mut self.threads[..count]
+    }
+}
+
+/// The collider of a geometry that touches `other`. A rigid geometry without a material of its
+/// own takes the friction of the other: equal coefficients combine to themselves.
+fn collider<'a, T: Scalar>(own: &'a BodyGeometry<T>, other: &BodyGeometry<T>) -> Cow<'a, Collider<T>> {
+    if own.material.is_some() {
+        return Cow::Borrowed(&own.collider);
+    }
+    let mut adopted = own.collider.clone();
+    adopted.material.static_friction = other.collider.material.static_friction;
+    adopted.material.dynamic_friction = other.collider.material.dynamic_friction;
+    Cow::Owned(adopted)
+}
+
+/// Calls `query` with two geometries and their frames in W.
+fn with_pair<T: Scalar, R>(
+    model: &Model<T>,
+    frames: &[BodyFrame<T>],
+    pair: &GeometryPair,
+    query: impl FnOnce(&ContactPair<T>) -> R,
+) -> R {
+    let (a, b) = (pair.bodies.a, pair.bodies.b);
+    let ga = &model.bodies[a].geometries[pair.geometry_a];
+    let gb = &model.bodies[b].geometries[pair.geometry_b];
+    let (collider_a, collider_b) = (collider(ga, gb), collider(gb, ga));
+    let (frame_a, frame_b) = (frames[a].of_geometry(ga), frames[b].of_geometry(gb));
+    query(&ContactPair {
+        a: &collider_a,
+        x_wa: frame_a.pose,
+        v_wa: frame_a.velocity,
+        b: &collider_b,
+        x_wb: frame_b.pose,
+        v_wb: frame_b.velocity,
+    })
+}
+
+/// From the origin of body A to that of its geometry, in W.
+fn offset_a<T: Scalar>(model: &Model<T>, frames: &[BodyFrame<T>], pair: &GeometryPair) -> Vector3<T> {
+    let a = pair.bodies.a;
+    frames[a].pose.rotation * model.bodies[a].geometries[pair.geometry_a].x_bg.translation
+}
+
+/// The contact of one pair of geometries, by the fastest way that gives all the derivatives.
+fn patch<T: Scalar>(
+    model: &Model<T>,
+    frames: &[BodyFrame<T>],
+    pair: &GeometryPair,
+    workspace: &mut Workspace,
+) -> Option<ContactPatch<T>> {
+    let sized = |body: usize, geometry: usize| model.bodies[body].geometries[geometry].size_has_derivatives;
+    let first_order = T::NDERIV == 1;
+    let lifted =
+        first_order && !sized(pair.bodies.a, pair.geometry_a) && !sized(pair.bodies.b, pair.geometry_b);
+    with_pair(model, frames, pair, |query| {
+        if lifted {
+            contact_lifted(query, &model.contact, workspace)
+        } else {
+            contact(query, &model.contact, workspace)
+        }
+    })
+}
+
+/// Adds to `forces`, one for each free body, about its origin and in W, what contact exerts.
+///
+/// Pairs are evaluated by several threads where there are many, and summed in the order of
+/// [`Model::pairs`]: the result has the same bits whatever the number of threads.
+pub fn add_contact_forces<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    workspace: &mut ForceWorkspace<T>,
+    forces: &mut [SpatialForce<T>],
+) {
+    let ForceWorkspace { frames, wrenches, contact, free, .. } = workspace;
+    model.body_frames(state, frames);
+    model.free_indices(free);
+    wrenches.clear();
+    wrenches.resize(model.pairs.len(), None);
+    let frames = &frames[..];
+    let wrench = |pair: &GeometryPair, scratch: &mut Workspace| {
+        Some(patch(model, frames, pair, scratch)?.wrench_on_a.shifted(&-offset_a(model, frames, pair)))
+    };
+    let threads = if model.pairs.len() < PAIRS_WORTH_THREADS { 1 } else { rayon::current_num_threads() };
+    let share = model.pairs.len().div_ceil(threads).max(1);
+    let scratch = contact.of_threads(threads);
+    if threads == 1 {
+        for (pair, out) in model.pairs.iter().zip(wrenches.iter_mut()) {
+            *out = wrench(pair, &mut scratch[0]);
+        }
+    } else {
+        let shares = model.pairs.par_chunks(share).zip(wrenches.par_chunks_mut(share));
+        shares.zip(scratch.par_iter_mut()).for_each(|((pairs, out), scratch)| {
+            for (pair, out) in pairs.iter().zip(out) {
+                *out = wrench(pair, scratch);
+            }
+        });
+    }
+    for (pair, wrench) in model.pairs.iter().zip(&*wrenches) {
+        let Some(on_a) = wrench else { continue };
+        let (a, b) = (pair.bodies.a, pair.bodies.b);
+        if let Some(i) = free[a] {
+            forces[i] += *on_a;
+        }
+        if let Some(i) = free[b] {
+            let to_b = frames[b].pose.translation - frames[a].pose.translation;
+            forces[i] += -on_a.shifted(&to_b);
+        }
+    }
+}
+
+/// The contact between two bodies, summed over their geometries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyPairContact<T = f64> {
+    /// Wrench on body A about the origin of A, in W.
+    pub wrench_on_a: SpatialForce<T>,
+    /// Area of the contact surfaces, m².
+    pub area: T,
+    /// Centroid of the contact surfaces in W, m; `None` where the bodies do not touch.
+    pub centroid: Option<Vector3<T>>,
+    /// Number of faces of the contact surfaces.
+    pub faces: usize,
+    /// Largest pressure on the contact surfaces, Pa.
+    pub max_pressure: f64,
+}
+
+/// The contact between two bodies, summed over `pairs` of their geometries (see
+/// [`super::geometry_pairs`]), with the bodies at `frames`.
+pub fn body_pair_contact<T: Scalar>(
+    model: &Model<T>,
+    frames: &[BodyFrame<T>],
+    pairs: &[GeometryPair],
+    workspace: &mut PairWorkspace,
+) -> BodyPairContact<T> {
+    let zero = T::from(0.0);
+    let mut sum = BodyPairContact {
+        wrench_on_a: SpatialForce::zero(),
+        area: zero,
+        centroid: None,
+        faces: 0,
+        max_pressure: 0.0,
+    };
+    let mut moment = Vector3::from_element(zero);
+    let scratch = &mut workspace.of_threads(1)[0];
+    for pair in pairs {
+        let Some(patch) = patch(model, frames, pair, scratch) else { continue };
+        sum.wrench_on_a += patch.wrench_on_a.shifted(&-offset_a(model, frames, pair));
+        sum.area += patch.area;
+        sum.faces += patch.faces;
+        sum.max_pressure = sum.max_pressure.max(patch.max_pressure);
+        moment += patch.centroid * patch.area;
+        // With one patch its own centroid, to the last bit.
+        let mean = if sum.centroid.is_none() { patch.centroid } else { moment * sum.area.recip() };
+        sum.centroid = Some(mean);
+    }
+    sum
+}
+
+/// The energy in J that the pressure fields of two bodies store, summed over `pairs` of their
+/// geometries.
+pub fn body_pair_energy(model: &Model, frames: &[BodyFrame], pairs: &[GeometryPair]) -> f64 {
+    pairs.iter().map(|pair| with_pair(model, frames, pair, contact_energy)).sum()
+}
+
+/// Derivatives of the wrench on body A about its origin, in W: rows moment, then force.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyPairJacobian {
+    /// By the pose of A: columns rotation of A about its origin, then translation, both in W.
+    pub by_pose_a: Matrix6<f64>,
+    /// By the pose of B, likewise.
+    pub by_pose_b: Matrix6<f64>,
+    /// By the hydroelastic modulus of A (of all its compliant geometries together), per Pa.
+    pub by_modulus_a: Vector6<f64>,
+    /// By the hydroelastic modulus of B, likewise.
+    pub by_modulus_b: Vector6<f64>,
+    /// By the combined dissipation of the pair.
+    pub by_dissipation: Vector6<f64>,
+    /// By the combined friction of the pair.
+    pub by_friction: Vector6<f64>,
+}
+
+impl BodyPairJacobian {
+    /// No dependence on anything.
+    fn zero() -> Self {
+        Self {
+            by_pose_a: Matrix6::zeros(),
+            by_pose_b: Matrix6::zeros(),
+            by_modulus_a: Vector6::zeros(),
+            by_modulus_b: Vector6::zeros(),
+            by_dissipation: Vector6::zeros(),
+            by_friction: Vector6::zeros(),
+        }
+    }
+}
+
+/// A 6×6 matrix from its four quarters.
+fn from_quarters(
+    upper_left: Matrix3<f64>,
+    upper_right: Matrix3<f64>,
+    lower_left: Matrix3<f64>,
+    lower_right: Matrix3<f64>,
+) -> Matrix6<f64> {
+    let mut m = Matrix6::zeros();
+    m.fixed_view_mut::<3, 3>(0, 0).copy_from(&upper_left);
+    m.fixed_view_mut::<3, 3>(0, 3).copy_from(&upper_right);
+    m.fixed_view_mut::<3, 3>(3, 0).copy_from(&lower_left);
+    m.fixed_view_mut::<3, 3>(3, 3).copy_from(&lower_right);
+    m
+}
+
+/// How the pose and the velocity of a geometry's frame, at offset `p` from its body's origin
+/// (in W), follow a change of the body's pose at constant body velocity: both 6×6, columns
+/// rotation and translation of the body.
+fn geometry_follows_body(p: &Vector3<f64>, angular_velocity: &Vector3<f64>) -> (Matrix6<f64>, Matrix6<f64>) {
+    let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
+    // The origin of the geometry moves by δθ × p, its velocity changes by ω × (δθ × p).
+    let arm = -cross_matrix(p);
+    let pose = from_quarters(one, zero, arm, one);
+    let velocity = from_quarters(zero, zero, cross_matrix(angular_velocity) * arm, zero);
+    (pose, velocity)
+}
+
+/// The derivatives of the contact between two bodies, summed over `pairs` of their geometries.
+pub fn body_pair_jacobian(
+    model: &Model,
+    frames: &[BodyFrame],
+    pairs: &[GeometryPair],
+    workspace: &mut PairWorkspace,
+) -> BodyPairJacobian {
+    let mut sum = BodyPairJacobian::zero();
+    let scratch = &mut workspace.of_threads(1)[0];
+    for pair in pairs {
+        let found = with_pair(model, frames, pair, |query| contact_jacobian(query, &model.contact, scratch));
+        if let Some((patch, jacobian)) = found {
+            add_jacobian(&mut sum, model, frames, pair, &patch.wrench_on_a, &jacobian);
+        }
+    }
+    sum
+}
+
+/// Adds the derivatives of one patch, taken from the geometries' frames to the bodies'.
+fn add_jacobian(
+    sum: &mut BodyPairJacobian,
+    model: &Model,
+    frames: &[BodyFrame],
+    pair: &GeometryPair,
+    wrench: &SpatialForce,
+    jacobian: &ContactJacobian,
+) {
+    let (a, b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
+    let p_a = offset_a(model, frames, pair);
+    let p_b = b.pose.rotation * model.bodies[pair.bodies.b].geometries[pair.geometry_b].x_bg.translation;
+    let (pose_a, velocity_a) = geometry_follows_body(&p_a, &a.velocity.rotational);
+    let (pose_b, velocity_b) = geometry_follows_body(&p_b, &b.velocity.rotational);
+    // The moment is taken about the body's origin instead of the geometry's.
+    let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
+    let about_body = from_quarters(one, cross_matrix(&p_a), zero, one);
+    // That offset turns with the body: d(p × F) holds (δθ × p) × F.
+    let turning = from_quarters(cross_matrix(&wrench.translational) * cross_matrix(&p_a), zero, zero, zero);
+    sum.by_pose_a +=
+        about_body * (jacobian.by_pose_a * pose_a + jacobian.by_velocity_a * velocity_a) + turning;
+    sum.by_pose_b += about_body * (jacobian.by_pose_b * pose_b + jacobian.by_velocity_b * velocity_b);
+    sum.by_modulus_a += about_body * jacobian.by_modulus_a;
+    sum.by_modulus_b += about_body * jacobian.by_modulus_b;
+    sum.by_dissipation += about_body * jacobian.by_dissipation;
+    sum.by_friction += about_body * jacobian.by_friction;
+}

@@ -1,0 +1,7 @@
+//! Whole motions: simulation, trajectories and their derivatives.
+
+mod gradient;
+mod simulate;
+
+pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
+pub use simulate::{SimulationError, SimulationSettings, Trajectory, simulate, step_times};
