@@ -1,2 +1,7 @@
 //! The isobar command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    isobar::cli::run()
+}

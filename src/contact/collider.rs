@@ -70,4 +70,14 @@ impl<T: Scalar> Collider<T> {
             extent: c.extent.as_ref().map(|e| e.iter().map(|&x| T::from(x)).collect()),
         }
     }
+
+    /// The collider without its derivatives. Allocates nothing.
+    pub fn real(&self) -> Collider<f64> {
+        Collider::new(Arc::clone(&self.geometry), self.material.real(), self.thickness.real())
+    }
+
+    /// Whether the geometry's vertices or extents carry derivatives.
+    pub fn has_shape_derivatives(&self) -> bool {
+        self.vertices.is_some() || self.extent.is_some()
+    }
 }

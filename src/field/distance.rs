@@ -7,7 +7,7 @@ use crate::geometry::{SurfaceDistance, VertexPlace, VolumeMesh, boundary_faces, 
 /// distance of a vertex, ε = d / max d.
 ///
 /// It is exactly 0 on the boundary (and at vertices that no tetrahedron uses) and 1 at the deepest
-/// vertex. Source: Elandt et al. 2019, §III-A: any field that vanishes on the boundary and grows
+/// vertex. Source: Elandt et al. 2019, §VI-A: any field that vanishes on the boundary and grows
 /// inward is a choice of extent.
 ///
 /// # Errors

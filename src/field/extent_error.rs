@@ -38,4 +38,15 @@ pub enum ExtentError {
          volume or nearly none"
     )]
     Factorization,
+    /// An interior vertex is cut off from the core.
+    #[error(
+        "Laplace's equation gives vertex {vertex} the extent {value}, outside (0, 1]: no path of \
+         interior vertices leads from it to the core; add a core vertex near it or refine the mesh"
+    )]
+    MaximumPrinciple {
+        /// The vertex.
+        vertex: usize,
+        /// Its extent.
+        value: f64,
+    },
 }

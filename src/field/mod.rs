@@ -2,10 +2,15 @@
 
 mod distance;
 mod extent_error;
+pub mod hierarchy;
+mod laplace;
 mod pressure_field;
 mod rigid_surface;
+mod zero_gradient;
 
 pub use distance::{boundary_distance, distance_extent};
 pub use extent_error::ExtentError;
-pub use pressure_field::{FieldError, PressureField};
+pub use laplace::{DEFAULT_CORE_THRESHOLD, deep_core, laplace_extent};
+pub use pressure_field::{FieldError, IsobaricFace, LinearFunction, PressureField, TetrahedronField};
 pub use rigid_surface::RigidSurface;
+pub use zero_gradient::{SplitMesh, split_zero_gradient_tetrahedra, zero_gradient_tetrahedra};

@@ -1,5 +1,8 @@
 //! The pressure field of a compliant body.
 
+use nalgebra::Vector3;
+
+use super::hierarchy::Hierarchy;
 use crate::geometry::VolumeMesh;
 
 /// Why a pressure field could not be made.
@@ -21,24 +24,150 @@ pub enum FieldError {
         /// Its extent.
         value: f64,
     },
+    /// A tetrahedron names a vertex that does not exist.
+    #[error("tetrahedron {tetrahedron} names vertex {index}, but there are {vertices} vertices")]
+    VertexIndex {
+        /// The tetrahedron.
+        tetrahedron: usize,
+        /// The index it names.
+        index: u32,
+        /// Vertices in the mesh.
+        vertices: usize,
+    },
+    /// A tetrahedron has no volume, or is inverted.
+    #[error("tetrahedron {tetrahedron} has volume {volume:e} m³; it must be positive")]
+    Volume {
+        /// The tetrahedron.
+        tetrahedron: usize,
+        /// Its signed volume in m³.
+        volume: f64,
+    },
+}
+
+/// A linear function `gradient·x + offset`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinearFunction<T = f64> {
+    /// Its gradient.
+    pub gradient: Vector3<T>,
+    /// Its value at the origin.
+    pub offset: T,
+}
+
+impl LinearFunction<f64> {
+    /// The value at `x`.
+    #[inline(always)]
+    pub fn at(&self, x: &Vector3<f64>) -> f64 {
+        self.gradient.dot(x) + self.offset
+    }
+}
+
+/// A face on which the extent is constant, so that the face's half-space is a bound on the
+/// extent alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IsobaricFace {
+    /// The face: the one opposite this local vertex.
+    pub face: u8,
+    /// Whether the extent is larger inside the tetrahedron than on the face.
+    pub lower_bound: bool,
+    /// The extent on the face.
+    pub level: f64,
+}
+
+/// What contact queries need of one tetrahedron, in the geometry's frame.
+#[derive(Clone, Copy, Debug)]
+pub struct TetrahedronField {
+    /// Barycentric coordinates λ_i as linear functions of position; inside, all are ≥ 0, and
+    /// λ_i = 0 is the face opposite vertex i.
+    pub barycentric: [LinearFunction; 4],
+    /// The extent ε as a linear function of position.
+    pub extent: LinearFunction,
+    /// The face of constant extent, if there is one.
+    pub isobaric: Option<IsobaricFace>,
 }
 
 /// A piecewise linear field of the extent ε on a tetrahedral mesh, ready for contact queries.
 ///
 /// The pressure is E_h ε; the modulus belongs to the material, so that one field serves all.
+/// Tetrahedra on which ε vanishes (all four vertices on the boundary) take no part in contact:
+/// see [`Self::zero_tetrahedra`].
 #[derive(Clone, Debug)]
 pub struct PressureField {
     mesh: VolumeMesh,
     extent: Vec<f64>,
+    tetrahedra: Vec<TetrahedronField>,
+    hierarchy: Hierarchy,
+    zero_tetrahedra: usize,
+}
+
+/// The barycentric coordinates of a tetrahedron as linear functions, and its volume.
+fn barycentric(v: &[Vector3<f64>; 4]) -> ([LinearFunction; 4], f64) {
+    let (a, b, c) = (v[1] - v[0], v[2] - v[0], v[3] - v[0]);
+    let six_volume = a.cross(&b).dot(&c);
+    let inverse = 1.0 / six_volume;
+    let g = [b.cross(&c) * inverse, c.cross(&a) * inverse, a.cross(&b) * inverse];
+    let through = |gradient: Vector3<f64>, zero: &Vector3<f64>| LinearFunction {
+        gradient,
+        offset: -gradient.dot(zero),
+    };
+    let functions = [
+        through(-(g[0] + g[1] + g[2]), &v[1]),
+        through(g[0], &v[0]),
+        through(g[1], &v[0]),
+        through(g[2], &v[0]),
+    ];
+    (functions, six_volume / 6.0)
 }
 
 impl PressureField {
-    /// A field from a valid mesh and an extent for every vertex.
+    /// A field from a mesh and an extent for every vertex.
     ///
     /// # Errors
-    /// When the number of extents is wrong or one of them is negative or not finite.
+    /// When the number of extents is wrong, one of them is negative or not finite, an index is
+    /// out of range, or a tetrahedron has no positive volume.
     pub fn new(mesh: VolumeMesh, extent: Vec<f64>) -> Result<Self, FieldError> {
-        Ok(Self { mesh, extent })
+        let vertices = mesh.vertices.len();
+        if extent.len() != vertices {
+            return Err(FieldError::ExtentCount { vertices, extents: extent.len() });
+        }
+        if let Some(vertex) = extent.iter().position(|e| !(e.is_finite() && *e >= 0.0)) {
+            return Err(FieldError::ExtentValue { vertex, value: extent[vertex] });
+        }
+        let mut tetrahedra = Vec::with_capacity(mesh.tetrahedra.len());
+        let mut active = Vec::with_capacity(mesh.tetrahedra.len());
+        for (i, t) in mesh.tetrahedra.iter().enumerate() {
+            if let Some(&index) = t.iter().find(|&&k| k as usize >= vertices) {
+                return Err(FieldError::VertexIndex { tetrahedron: i, index, vertices });
+            }
+            let corners = t.map(|k| mesh.vertices[k as usize]);
+            let (functions, volume) = barycentric(&corners);
+            // Written so that NaN is caught too.
+            if !(volume > 0.0 && volume.is_finite()) {
+                return Err(FieldError::Volume { tetrahedron: i, volume });
+            }
+            let e = t.map(|k| extent[k as usize]);
+            let gradient = (1..4).map(|k| functions[k].gradient * (e[k] - e[0])).sum::<Vector3<f64>>();
+            let isobaric = (0..4).find_map(|k| {
+                let others = [(k + 1) % 4, (k + 2) % 4, (k + 3) % 4].map(|m| e[m]);
+                (others[0] == others[1] && others[1] == others[2] && others[0] != e[k]).then_some(
+                    IsobaricFace { face: k as u8, lower_bound: e[k] > others[0], level: others[0] },
+                )
+            });
+            tetrahedra.push(TetrahedronField {
+                barycentric: functions,
+                extent: LinearFunction { gradient, offset: e[0] - gradient.dot(&corners[0]) },
+                isobaric,
+            });
+            if e.iter().any(|&x| x > 0.0) {
+                active.push(i);
+            }
+        }
+        let hierarchy = Hierarchy::build(active.len(), |i, points| {
+            let t = mesh.tetrahedra[active[i]];
+            points.extend(t.map(|k| (mesh.vertices[k as usize], extent[k as usize])));
+        });
+        let zero_tetrahedra = mesh.tetrahedra.len() - active.len();
+        let hierarchy = hierarchy.with_elements(&active);
+        Ok(Self { mesh, extent, tetrahedra, hierarchy, zero_tetrahedra })
     }
 
     /// The mesh.
@@ -49,5 +178,29 @@ impl PressureField {
     /// The extent of every vertex.
     pub fn extent(&self) -> &[f64] {
         &self.extent
+    }
+
+    /// The linear functions of every tetrahedron.
+    pub fn tetrahedra(&self) -> &[TetrahedronField] {
+        &self.tetrahedra
+    }
+
+    /// The bounding-volume hierarchy over the tetrahedra.
+    pub fn hierarchy(&self) -> &Hierarchy {
+        &self.hierarchy
+    }
+
+    /// How many tetrahedra have an extent of 0 throughout, and so take no part in contact.
+    pub fn zero_tetrahedra(&self) -> usize {
+        self.zero_tetrahedra
+    }
+
+    /// Bytes of memory held by the field, its mesh included.
+    pub fn memory(&self) -> usize {
+        self.mesh.vertices.capacity() * size_of::<Vector3<f64>>()
+            + self.mesh.tetrahedra.capacity() * size_of::<[u32; 4]>()
+            + self.extent.capacity() * size_of::<f64>()
+            + self.tetrahedra.capacity() * size_of::<TetrahedronField>()
+            + self.hierarchy.memory()
     }
 }

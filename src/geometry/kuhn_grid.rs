@@ -52,3 +52,37 @@ pub(crate) fn kuhn_grid(cells: [usize; 3], jitter: f64, seed: u64) -> VolumeMesh
     }
     VolumeMesh { vertices, tetrahedra }
 }
+
+/// The unit ball: concentric cubes of `layers` layers, each blown up to a sphere. Every vertex of
+/// layer i has the radius i / layers. The octants mirror each other, so that no tetrahedron has
+/// corners on two sides of a cube.
+pub(crate) fn kuhn_ball(layers: usize) -> VolumeMesh {
+    let octant = kuhn_grid([layers; 3], 0.0, 0);
+    let n = layers as i64;
+    let width = 2 * n + 1;
+    let mut mesh = VolumeMesh { vertices: Vec::new(), tetrahedra: Vec::new() };
+    for z in -n..=n {
+        for y in -n..=n {
+            for x in -n..=n {
+                let p = Vector3::new(x as f64, y as f64, z as f64);
+                let radius = p.amax() / n as f64;
+                mesh.vertices.push(p.try_normalize(0.0).unwrap_or_default() * radius);
+            }
+        }
+    }
+    for signs in 0..8 {
+        let sign = |axis: i64| if signs >> axis & 1 == 0 { 1 } else { -1 };
+        for tetrahedron in &octant.tetrahedra {
+            let mut mirrored = tetrahedron.map(|v| {
+                let v = i64::from(v);
+                let (x, y, z) = (v % (n + 1), v / (n + 1) % (n + 1), v / (n + 1).pow(2));
+                (((sign(2) * z + n) * width + sign(1) * y + n) * width + sign(0) * x + n) as u32
+            });
+            if sign(0) * sign(1) * sign(2) < 0 {
+                mirrored.swap(0, 1);
+            }
+            mesh.tetrahedra.push(mirrored);
+        }
+    }
+    mesh
+}

@@ -1,0 +1,193 @@
+//! `isobar contact`: the contact between the bodies of a scene.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use nalgebra::{Matrix6, Vector3, Vector6};
+use serde::Serialize;
+
+use super::Error;
+use crate::io::{Purpose, Scene};
+use crate::multibody::{
+    BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
+    body_pair_contact, body_pair_energy, body_pair_jacobian, geometry_pairs,
+};
+
+/// Arguments of `isobar contact`.
+#[derive(Debug, Args)]
+pub(super) struct ContactArguments {
+    /// Scene file, TOML or JSON
+    scene: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Also print the derivatives of the wrench by pose, moduli, dissipation and friction
+    #[arg(long)]
+    derivatives: bool,
+}
+
+/// All that is printed.
+#[derive(Debug, Serialize)]
+struct Report {
+    pairs: Vec<PairReport>,
+}
+
+/// What is printed of a pair of bodies. SI units, world frame.
+#[derive(Debug, Serialize)]
+struct PairReport {
+    a: String,
+    b: String,
+    force_on_a: [f64; 3],
+    torque_on_a: [f64; 3],
+    area: f64,
+    faces: usize,
+    centroid: Option<[f64; 3]>,
+    max_pressure: f64,
+    energy: f64,
+    #[serde(flatten)]
+    derivatives: Option<DerivativesReport>,
+}
+
+/// Derivatives of (torque on A about A's origin; force on A).
+#[derive(Debug, Serialize)]
+struct DerivativesReport {
+    wrench_by_pose_a: [[f64; 6]; 6],
+    wrench_by_modulus_a: [f64; 6],
+    wrench_by_modulus_b: [f64; 6],
+    wrench_by_dissipation: [f64; 6],
+    wrench_by_friction: [f64; 6],
+}
+
+/// Rows of a 6×6 matrix. Adding zero turns −0 into 0.
+fn rows(m: &Matrix6<f64>) -> [[f64; 6]; 6] {
+    std::array::from_fn(|i| std::array::from_fn(|j| m[(i, j)] + 0.0))
+}
+
+fn six(v: &Vector6<f64>) -> [f64; 6] {
+    std::array::from_fn(|i| v[i] + 0.0)
+}
+
+fn three(v: &Vector3<f64>) -> [f64; 3] {
+    std::array::from_fn(|i| v[i] + 0.0)
+}
+
+impl DerivativesReport {
+    fn new(j: &BodyPairJacobian) -> Self {
+        Self {
+            wrench_by_pose_a: rows(&j.by_pose_a),
+            wrench_by_modulus_a: six(&j.by_modulus_a),
+            wrench_by_modulus_b: six(&j.by_modulus_b),
+            wrench_by_dissipation: six(&j.by_dissipation),
+            wrench_by_friction: six(&j.by_friction),
+        }
+    }
+}
+
+/// Loads the scene, computes and prints.
+pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
+    let scene = Scene::load(&arguments.scene, Purpose::Contact)?;
+    let report = report(&scene, arguments.derivatives)?;
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        serde_json::to_writer_pretty(&mut out, &report).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        print_text(&mut out, &report)?;
+    }
+    Ok(())
+}
+
+/// The geometries of each pair of bodies that contact can be computed between.
+///
+/// Two bodies that are both fixed never meet in a simulation, so a pair of them that contact
+/// cannot be computed for is passed over, unless there is no other pair.
+fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPair>)>, Error> {
+    let path = || scene.path.display().to_string();
+    let bodies = &scene.model.bodies;
+    let mut pairs = Vec::new();
+    let mut passed_over: Option<ModelError> = None;
+    for a in 0..bodies.len() {
+        for b in a + 1..bodies.len() {
+            let pair = BodyPair { a, b };
+            if scene.excluded.contains(&pair) {
+                continue;
+            }
+            match geometry_pairs(bodies, pair) {
+                Ok(geometries) => pairs.push((pair, geometries)),
+                Err(source) if scene.fixed[a] && scene.fixed[b] => passed_over = Some(source),
+                Err(source) => return Err(Error::Model { path: path(), source }),
+            }
+        }
+    }
+    match passed_over {
+        Some(source) if pairs.is_empty() => Err(Error::Model { path: path(), source }),
+        _ => Ok(pairs),
+    }
+}
+
+/// Computes the contact of every pair of bodies.
+fn report(scene: &Scene, derivatives: bool) -> Result<Report, Error> {
+    let model = &scene.model;
+    let mut frames: Vec<BodyFrame> = Vec::new();
+    model.body_frames(&scene.state, &mut frames);
+    let mut workspace = PairWorkspace::default();
+    let mut pairs = Vec::new();
+    for (bodies, geometries) in body_pairs(scene)? {
+        let contact: BodyPairContact = body_pair_contact(model, &frames, &geometries, &mut workspace);
+        pairs.push(PairReport {
+            a: model.bodies[bodies.a].name.clone(),
+            b: model.bodies[bodies.b].name.clone(),
+            force_on_a: three(&contact.wrench_on_a.translational),
+            torque_on_a: three(&contact.wrench_on_a.rotational),
+            area: contact.area,
+            faces: contact.faces,
+            centroid: contact.centroid.as_ref().map(three),
+            max_pressure: contact.max_pressure,
+            energy: body_pair_energy(model, &frames, &geometries),
+            derivatives: derivatives.then(|| {
+                DerivativesReport::new(&body_pair_jacobian(model, &frames, &geometries, &mut workspace))
+            }),
+        });
+    }
+    Ok(Report { pairs })
+}
+
+/// A line of six numbers.
+fn line(out: &mut impl Write, label: &str, values: &[f64]) -> std::io::Result<()> {
+    write!(out, "  {label:<22}")?;
+    for value in values {
+        write!(out, " {value:>14.6e}")?;
+    }
+    writeln!(out)
+}
+
+fn print_text(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
+    if report.pairs.is_empty() {
+        return writeln!(out, "no pair of bodies");
+    }
+    for pair in &report.pairs {
+        writeln!(out, "{} – {}", pair.a, pair.b)?;
+        line(out, "force on A, N", &pair.force_on_a)?;
+        line(out, "torque on A, N m", &pair.torque_on_a)?;
+        line(out, "area, m²", &[pair.area])?;
+        writeln!(out, "  {:<22} {:>14}", "faces", pair.faces)?;
+        match &pair.centroid {
+            Some(centroid) => line(out, "centroid, m", centroid)?,
+            None => writeln!(out, "  {:<22} {:>14}", "centroid, m", "–")?,
+        }
+        line(out, "largest pressure, Pa", &[pair.max_pressure])?;
+        line(out, "energy, J", &[pair.energy])?;
+        if let Some(d) = &pair.derivatives {
+            writeln!(out, "  derivatives of (torque on A, force on A), N m and N")?;
+            for (i, row) in d.wrench_by_pose_a.iter().enumerate() {
+                line(out, if i == 0 { "by pose of A" } else { "" }, row)?;
+            }
+            line(out, "by modulus of A", &d.wrench_by_modulus_a)?;
+            line(out, "by modulus of B", &d.wrench_by_modulus_b)?;
+            line(out, "by dissipation", &d.wrench_by_dissipation)?;
+            line(out, "by friction", &d.wrench_by_friction)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! The `isobar` command.
+
+mod contact;
+mod simulate;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::io::{SceneError, TrajectoryError};
+use crate::multibody::ModelError;
+use crate::rollout::SimulationError;
+
+/// Differentiable simulation of contact patches.
+#[derive(Debug, Parser)]
+#[command(name = "isobar", version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Contact between the bodies of a scene, at the poses and velocities of the file.
+    Contact(contact::ContactArguments),
+    /// Simulate a scene and write the trajectory.
+    Simulate(simulate::SimulateArguments),
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The scene file is not good.
+    #[error(transparent)]
+    Scene(#[from] SceneError),
+    /// Contact cannot be computed between the scene's bodies.
+    #[error("{path}: bodies: {source}")]
+    Model {
+        /// The scene file.
+        path: String,
+        /// Why.
+        source: ModelError,
+    },
+    /// An argument is out of range.
+    #[error("--{name}: found {found}; it must be {allowed}")]
+    Argument {
+        /// Name of the argument.
+        name: &'static str,
+        /// What was given.
+        found: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The simulation stopped.
+    #[error("{path}: {source}")]
+    Simulation {
+        /// The scene file.
+        path: String,
+        /// Why.
+        source: SimulationError,
+    },
+    /// A trajectory cannot be written.
+    #[error(transparent)]
+    Trajectory(#[from] TrajectoryError),
+    /// The results cannot be written.
+    #[error("standard output: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl Error {
+    /// The exit code: 2 for bad input, 3 for a simulation that failed on the way.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Simulation { source: SimulationError::NotFinite { .. }, .. } => 3,
+            _ => 2,
+        }
+    }
+}
+
+/// Runs the command with the arguments of the process: results on standard output, messages and
+/// progress on standard error.
+pub fn run() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match &arguments.command {
+        Command::Contact(arguments) => contact::run(arguments),
+        Command::Simulate(arguments) => simulate::run(arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read the output has seen enough.
+        Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("isobar: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

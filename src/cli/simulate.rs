@@ -1,0 +1,114 @@
+//! `isobar simulate`: a scene's motion, as a trajectory file.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use super::Error;
+use crate::io::{Purpose, Scene, write_trajectory};
+use crate::multibody::NoForces;
+use crate::rollout::{SimulationError, simulate, step_times};
+
+/// Arguments of `isobar simulate`.
+#[derive(Debug, Args)]
+pub(super) struct SimulateArguments {
+    /// Scene file, TOML or JSON
+    scene: PathBuf,
+    /// End of the simulation, s
+    #[arg(long)]
+    until: f64,
+    /// Trajectory file to write, CSV
+    #[arg(long)]
+    out: PathBuf,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed. SI units, world frame.
+#[derive(Debug, Serialize)]
+struct Summary {
+    out: String,
+    steps: usize,
+    time_step: f64,
+    until: f64,
+    bodies: Vec<BodySummary>,
+}
+
+/// Where a free body ended up.
+#[derive(Debug, Serialize)]
+struct BodySummary {
+    name: String,
+    position: [f64; 3],
+    quaternion_wxyz: [f64; 4],
+    linear_velocity: [f64; 3],
+    angular_velocity: [f64; 3],
+}
+
+/// Loads the scene, simulates it, writes the trajectory and prints a summary.
+pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
+    let scene = Scene::load(&arguments.scene, Purpose::Simulation)?;
+    let settings = scene.simulation_settings()?;
+    let failed = |source| match source {
+        SimulationError::Until(until) => Error::Argument {
+            name: "until",
+            found: until.to_string(),
+            allowed: "at least 0 and finite, in seconds",
+        },
+        source => Error::Simulation { path: scene.path.display().to_string(), source },
+    };
+    let steps = step_times(settings.time_step, arguments.until).map_err(failed)?.len() - 1;
+    let bar = ProgressBar::new(steps as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {eta} left") {
+        bar.set_style(style);
+    }
+    let observe = |time: f64, _: &_| {
+        if time > 0.0 {
+            bar.inc(1);
+        }
+    };
+    let outcome = simulate(&scene.model, &scene.state, &settings, arguments.until, &NoForces, observe);
+    bar.finish_and_clear();
+    let trajectory = outcome.map_err(failed)?;
+    write_trajectory(&arguments.out, &scene.model, &trajectory)?;
+    let last = trajectory.states.last().unwrap_or(&scene.state);
+    let bodies = scene.model.free_bodies().zip(&last.bodies).map(|((_, body, _), s)| BodySummary {
+        name: body.name.clone(),
+        position: s.position.into(),
+        quaternion_wxyz: [s.orientation.w, s.orientation.v.x, s.orientation.v.y, s.orientation.v.z],
+        linear_velocity: s.velocity.translational.into(),
+        angular_velocity: s.velocity.rotational.into(),
+    });
+    let summary = Summary {
+        out: arguments.out.display().to_string(),
+        steps,
+        time_step: settings.time_step,
+        until: arguments.until,
+        bodies: bodies.collect(),
+    };
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        serde_json::to_writer_pretty(&mut out, &summary).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        writeln!(
+            out,
+            "{} steps of {} s until t = {} s, written to {}",
+            summary.steps, summary.time_step, summary.until, summary.out
+        )?;
+        for body in &summary.bodies {
+            writeln!(out, "{}", body.name)?;
+            for (label, v) in [
+                ("position, m", &body.position),
+                ("velocity, m/s", &body.linear_velocity),
+                ("angular velocity, rad/s", &body.angular_velocity),
+            ] {
+                writeln!(out, "  {label:<24} {:>14.6e} {:>14.6e} {:>14.6e}", v[0], v[1], v[2])?;
+            }
+        }
+    }
+    Ok(())
+}

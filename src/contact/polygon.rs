@@ -1,0 +1,283 @@
+//! Convex polygons that remember which constraint made each edge, cut from a plane.
+//!
+//! All of this is topology and runs in `f64`. A polygon's vertex is where the plane and the
+//! constraints of its two edges meet; the evaluation in other scalars starts from there.
+
+use nalgebra::Vector3;
+
+use crate::field::LinearFunction;
+
+/// Most vertices a polygon can have: a section of a tetrahedron (4) clipped by four faces; two
+/// more leave room for rounding.
+pub const MAX_VERTICES: usize = 10;
+
+/// A plane or face that bounds a polygon, by number: 0–3 are the faces of O's tetrahedron (or
+/// the edges of O's triangle), 4–7 those of F's tetrahedron.
+pub type Constraint = u8;
+
+/// Number of the first constraint that belongs to F.
+pub const FIRST_OF_F: Constraint = 4;
+
+/// A convex polygon, counter-clockwise about its plane's normal.
+#[derive(Clone, Copy, Debug)]
+pub struct Polygon {
+    /// Index of O's element, 0 for a half-space.
+    pub o: u32,
+    /// Index of F's element, 0 for a half-space.
+    pub f: u32,
+    /// Number of vertices.
+    pub len: usize,
+    /// Positions of the vertices in F's frame.
+    pub position: [Vector3<f64>; MAX_VERTICES],
+    /// The constraint on which the edge from vertex `i` to the next one lies.
+    pub edge: [Constraint; MAX_VERTICES],
+}
+
+/// On which side of a constraint a vertex lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Location {
+    Inside,
+    On,
+    Outside,
+}
+
+/// The even permutation of a tetrahedron's vertices that puts vertex `i` last.
+const APEX_LAST: [[usize; 4]; 4] = [[1, 3, 2, 0], [0, 2, 3, 1], [0, 3, 1, 2], [0, 1, 2, 3]];
+
+/// The even permutation that puts the two vertices of a mask with two bits first.
+const fn pair_first(mask: usize) -> [usize; 4] {
+    match mask {
+        0b0011 => [0, 1, 2, 3],
+        0b0101 => [0, 2, 3, 1],
+        0b1001 => [0, 3, 1, 2],
+        0b0110 => [1, 2, 0, 3],
+        0b1010 => [1, 3, 2, 0],
+        _ => [2, 3, 0, 1],
+    }
+}
+
+impl Polygon {
+    /// An empty polygon of the elements `o` and `f`.
+    #[inline]
+    pub fn empty(o: u32, f: u32) -> Self {
+        Self { o, f, len: 0, position: [Vector3::zeros(); MAX_VERTICES], edge: [0; MAX_VERTICES] }
+    }
+
+    /// Appends a vertex; more than a polygon can hold are dropped.
+    #[inline(always)]
+    fn push(&mut self, position: Vector3<f64>, edge: Constraint) {
+        if self.len < MAX_VERTICES {
+            self.position[self.len] = position;
+            self.edge[self.len] = edge;
+            self.len += 1;
+        }
+    }
+
+    /// The section of the tetrahedron `v` by the plane on which the linear function with the
+    /// vertex values `value` vanishes, counter-clockwise about the function's gradient. Face `i`
+    /// becomes constraint `first + i`.
+    ///
+    /// A value of exactly 0 counts as positive: the plane is the limit of planes shifted
+    /// towards lower values, so that of the tetrahedra around a face in the plane just those on
+    /// the lower side have it as their section.
+    #[inline]
+    pub fn section(&mut self, v: &[Vector3<f64>; 4], value: &[f64; 4], first: Constraint) {
+        self.len = 0;
+        let mask = (0..4).fold(0, |m, i| m | usize::from(value[i] >= 0.0) << i);
+        // The crossing on the edge from a non-negative to a negative vertex: the same bits
+        // in every tetrahedron around that edge.
+        let crossing = |above: usize, below: usize| {
+            v[above] + (v[below] - v[above]) * (value[above] / (value[above] - value[below]))
+        };
+        match mask.count_ones() {
+            1 => {
+                let [j, k, l, i] = APEX_LAST[mask.trailing_zeros() as usize];
+                self.push(crossing(i, j), first + l as u8);
+                self.push(crossing(i, k), first + j as u8);
+                self.push(crossing(i, l), first + k as u8);
+            }
+            3 => {
+                let [j, k, l, i] = APEX_LAST[(!mask & 0b1111).trailing_zeros() as usize];
+                self.push(crossing(l, i), first + j as u8);
+                self.push(crossing(k, i), first + l as u8);
+                self.push(crossing(j, i), first + k as u8);
+            }
+            2 => {
+                let [i, j, k, l] = pair_first(mask);
+                self.push(crossing(i, k), first + l as u8);
+                self.push(crossing(j, k), first + i as u8);
+                self.push(crossing(j, l), first + k as u8);
+                self.push(crossing(i, l), first + j as u8);
+            }
+            _ => {}
+        }
+    }
+
+    /// The triangle `v` itself; its edge from vertex `i` becomes constraint `i`.
+    #[inline]
+    pub fn triangle(&mut self, v: &[Vector3<f64>; 3]) {
+        self.len = 0;
+        for (i, x) in v.iter().enumerate() {
+            self.push(*x, i as u8);
+        }
+    }
+
+    /// Clips by the half-space where `inside` ≥ 0, which becomes constraint `name`. Vertices
+    /// within `tolerance` of its boundary count as on it, so that none is computed from two
+    /// nearly equal planes: there a derivative would be rounding divided by rounding.
+    ///
+    /// A polygon that lies in the boundary altogether is kept if `shift`, the direction in
+    /// which the polygon's plane is imagined shifted by an infinitesimal amount (see
+    /// [`Self::section`]), leads inside.
+    #[inline]
+    pub fn clip(&mut self, inside: &LinearFunction, name: Constraint, tolerance: f64, shift: &Vector3<f64>) {
+        let n = self.len;
+        let mut distance = [0.0; MAX_VERTICES];
+        let (mut any_inside, mut any_outside) = (false, false);
+        for i in 0..n {
+            distance[i] = inside.at(&self.position[i]);
+            any_inside |= distance[i] > tolerance;
+            any_outside |= distance[i] < -tolerance;
+        }
+        if !any_outside {
+            if !any_inside && inside.gradient.dot(shift) <= 0.0 {
+                self.len = 0;
+            }
+            return;
+        }
+        if !any_inside {
+            self.len = 0;
+            return;
+        }
+        let locate = |d: f64| {
+            if d > tolerance {
+                Location::Inside
+            } else if d < -tolerance {
+                Location::Outside
+            } else {
+                Location::On
+            }
+        };
+        let old = *self;
+        self.len = 0;
+        for i in 0..n {
+            let next = if i + 1 == n { 0 } else { i + 1 };
+            let (here, there) = (locate(distance[i]), locate(distance[next]));
+            let crossing = || {
+                let t = distance[i] / (distance[i] - distance[next]);
+                old.position[i] + (old.position[next] - old.position[i]) * t
+            };
+            match (here, there) {
+                (Location::Inside, Location::Outside) => {
+                    self.push(old.position[i], old.edge[i]);
+                    self.push(crossing(), name);
+                }
+                // The polygon leaves through this vertex: from here on it runs along the
+                // new constraint.
+                (Location::On, Location::Outside) => self.push(old.position[i], name),
+                (Location::Inside | Location::On, _) => self.push(old.position[i], old.edge[i]),
+                (Location::Outside, Location::Inside) => self.push(crossing(), old.edge[i]),
+                (Location::Outside, _) => {}
+            }
+        }
+        if self.len < 3 {
+            self.len = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn area_vector(p: &Polygon) -> Vector3<f64> {
+        (2..p.len)
+            .map(|i| (p.position[i - 1] - p.position[0]).cross(&(p.position[i] - p.position[0])) * 0.5)
+            .sum()
+    }
+
+    fn vector(scale: f64) -> impl Strategy<Value = Vector3<f64>> {
+        prop::array::uniform3(-scale..scale).prop_map(Vector3::from)
+    }
+
+    proptest! {
+        /// Every section lies on its plane and on the face of each edge, and turns about the
+        /// gradient.
+        #[test]
+        fn sections_are_oriented_and_labelled(
+            mut v in prop::array::uniform4(vector(1.0)),
+            gradient in vector(1.0),
+            offset in -0.5..0.5,
+        ) {
+            let mut six_volume = (v[1] - v[0]).cross(&(v[2] - v[0])).dot(&(v[3] - v[0]));
+            if six_volume < 0.0 {
+                v.swap(0, 1);
+                six_volume = -six_volume;
+            }
+            prop_assume!(six_volume > 1e-2);
+            let value = v.map(|x| gradient.dot(&x) + offset);
+            let mut polygon = Polygon::empty(0, 0);
+            polygon.section(&v, &value, 4);
+            let crosses = value.iter().any(|&f| f < 0.0) && value.iter().any(|&f| f >= 0.0);
+            prop_assert_eq!(polygon.len > 0, crosses);
+            if polygon.len > 0 {
+                prop_assert!(area_vector(&polygon).dot(&gradient) >= -1e-12);
+                for i in 0..polygon.len {
+                    let face = usize::from(polygon.edge[i] - 4);
+                    let on = [(face + 1) % 4, (face + 2) % 4, (face + 3) % 4].map(|k| v[k]);
+                    let normal = (on[1] - on[0]).cross(&(on[2] - on[0])).normalize();
+                    for k in [i, (i + 1) % polygon.len] {
+                        prop_assert!(normal.dot(&(polygon.position[k] - on[0])).abs() < 1e-9);
+                    }
+                }
+            }
+        }
+
+        /// A half-space and its complement share a polygon's area.
+        #[test]
+        fn clip_and_complement_add_up(gradient in vector(1.0), offset in -0.5..0.5) {
+            prop_assume!(gradient.xy().norm() > 0.1);
+            let corners = [Vector3::zeros(), Vector3::x(), Vector3::y()];
+            let inside = LinearFunction { gradient, offset };
+            let outside = LinearFunction { gradient: -gradient, offset: -offset };
+            let area = |half_space: &LinearFunction| {
+                let mut polygon = Polygon::empty(0, 0);
+                polygon.triangle(&corners);
+                polygon.clip(half_space, 7, 1e-13, &Vector3::z());
+                for i in 0..polygon.len {
+                    if polygon.edge[i] == 7 {
+                        assert!(half_space.at(&polygon.position[i]).abs() < 1e-12);
+                    }
+                }
+                area_vector(&polygon).z
+            };
+            prop_assert!((area(&inside) + area(&outside) - 0.5).abs() < 1e-11);
+        }
+    }
+
+    #[test]
+    fn a_cut_through_a_vertex_keeps_it_and_relabels_its_edge() {
+        let mut polygon = Polygon::empty(0, 0);
+        polygon.triangle(&[Vector3::zeros(), Vector3::x(), Vector3::y()]);
+        // The half-plane x ≤ y, through the origin.
+        let half_space = LinearFunction { gradient: Vector3::new(-1.0, 1.0, 0.0), offset: 0.0 };
+        polygon.clip(&half_space, 9, 1e-13, &Vector3::z());
+        assert_eq!(polygon.len, 3);
+        assert_eq!(polygon.position[0], Vector3::zeros());
+        assert_eq!(polygon.edge[..3], [9, 1, 2]);
+    }
+
+    #[test]
+    fn a_polygon_in_the_boundary_belongs_to_one_side() {
+        let mut kept = 0;
+        for sign in [1.0, -1.0] {
+            let mut polygon = Polygon::empty(0, 0);
+            polygon.triangle(&[Vector3::zeros(), Vector3::x(), Vector3::y()]);
+            let half_space = LinearFunction { gradient: Vector3::z() * sign, offset: 0.0 };
+            polygon.clip(&half_space, 4, 1e-13, &Vector3::z());
+            kept += usize::from(polygon.len == 3);
+        }
+        assert_eq!(kept, 1);
+    }
+}

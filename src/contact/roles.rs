@@ -1,0 +1,137 @@
+//! Which body plays which part in a contact query.
+//!
+//! A query runs in the frame of one compliant body, F. The other body, O, contributes the
+//! polygons: sections of its tetrahedra by the equilibrium planes, its rigid triangles, or its
+//! half-space.
+
+use super::collider::{Collider, ContactGeometry};
+use crate::field::{PressureField, RigidSurface};
+use crate::scalar::Scalar;
+use crate::spatial::{RigidTransform, SpatialVelocity};
+
+/// Two bodies that may touch, with the poses and velocities of their geometry frames in the
+/// world.
+#[derive(Clone, Debug)]
+pub struct ContactPair<'a, T = f64> {
+    /// Body A.
+    pub a: &'a Collider<T>,
+    /// Pose of A's geometry frame in the world.
+    pub x_wa: RigidTransform<T>,
+    /// Spatial velocity of A's geometry frame in the world.
+    pub v_wa: SpatialVelocity<T>,
+    /// Body B.
+    pub b: &'a Collider<T>,
+    /// Pose of B's geometry frame in the world.
+    pub x_wb: RigidTransform<T>,
+    /// Spatial velocity of B's geometry frame in the world.
+    pub v_wb: SpatialVelocity<T>,
+}
+
+/// Why two geometries cannot be in contact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContactError {
+    /// Both are rigid.
+    #[error(
+        "both geometries are rigid, so there is no pressure between them; \
+         give one of them a material with a hydroelastic modulus instead of `rigid = true`"
+    )]
+    RigidRigid,
+    /// Both are half-spaces.
+    #[error("both geometries are half-spaces, whose overlap is unbounded; make one of them a finite shape")]
+    HalfSpaces,
+}
+
+/// Whether two geometries can be in contact.
+///
+/// # Errors
+/// For two rigid geometries and for two half-spaces.
+pub fn check_pair(a: &ContactGeometry, b: &ContactGeometry) -> Result<(), ContactError> {
+    if a.is_half_space() && b.is_half_space() {
+        Err(ContactError::HalfSpaces)
+    } else if a.is_rigid() && b.is_rigid() {
+        Err(ContactError::RigidRigid)
+    } else {
+        Ok(())
+    }
+}
+
+/// The two bodies' geometries in their parts.
+#[derive(Clone, Copy)]
+pub(crate) enum Parts<'a> {
+    /// Tetrahedra against tetrahedra.
+    TwoFields {
+        /// O's field.
+        o: &'a PressureField,
+        /// F's field.
+        f: &'a PressureField,
+    },
+    /// Rigid triangles against tetrahedra.
+    SurfaceInField {
+        /// O's triangles.
+        o: &'a RigidSurface,
+        /// F's field.
+        f: &'a PressureField,
+    },
+    /// A half-space, compliant or rigid, against tetrahedra.
+    HalfSpaceInField {
+        /// Whether the half-space O is rigid.
+        rigid: bool,
+        /// F's field.
+        f: &'a PressureField,
+    },
+    /// Rigid triangles against a compliant half-space.
+    SurfaceInHalfSpace {
+        /// O's triangles.
+        o: &'a RigidSurface,
+    },
+}
+
+/// A pair of bodies seen from F.
+pub(crate) struct Roles<'a, T> {
+    /// The geometries.
+    pub parts: Parts<'a>,
+    /// Body O.
+    pub o: &'a Collider<T>,
+    /// Body F.
+    pub f: &'a Collider<T>,
+    /// Whether A is O (else A is F).
+    pub a_is_o: bool,
+    /// Pose of O in F.
+    pub x_fo: RigidTransform<T>,
+    /// Velocity of O's material relative to F's, at F's origin, expressed in F.
+    pub v_fo: SpatialVelocity<T>,
+    /// Pose of F in the world.
+    pub x_wf: RigidTransform<T>,
+}
+
+impl<'a, T: Scalar> Roles<'a, T> {
+    /// Assigns the parts; `None` for pairs that [`check_pair`] refuses.
+    pub fn new(pair: &ContactPair<'a, T>) -> Option<Self> {
+        use ContactGeometry as G;
+        let (a, b) = (pair.a.geometry.as_ref(), pair.b.geometry.as_ref());
+        let (parts, a_is_o) = match (a, b) {
+            (G::Compliant(o), G::Compliant(f)) => (Parts::TwoFields { o, f }, true),
+            (G::Rigid(o), G::Compliant(f)) => (Parts::SurfaceInField { o, f }, true),
+            (G::Compliant(f), G::Rigid(o)) => (Parts::SurfaceInField { o, f }, false),
+            (G::RigidHalfSpace | G::CompliantHalfSpace, G::Compliant(f)) => {
+                (Parts::HalfSpaceInField { rigid: a.is_rigid(), f }, true)
+            }
+            (G::Compliant(f), G::RigidHalfSpace | G::CompliantHalfSpace) => {
+                (Parts::HalfSpaceInField { rigid: b.is_rigid(), f }, false)
+            }
+            (G::Rigid(o), G::CompliantHalfSpace) => (Parts::SurfaceInHalfSpace { o }, true),
+            (G::CompliantHalfSpace, G::Rigid(o)) => (Parts::SurfaceInHalfSpace { o }, false),
+            _ => return None,
+        };
+        let (o, x_wo, v_wo, f, x_wf, v_wf) = if a_is_o {
+            (pair.a, &pair.x_wa, &pair.v_wa, pair.b, &pair.x_wb, &pair.v_wb)
+        } else {
+            (pair.b, &pair.x_wb, &pair.v_wb, pair.a, &pair.x_wa, &pair.v_wa)
+        };
+        let p_fo_w = x_wo.translation - x_wf.translation;
+        let r_fw = x_wf.rotation.transpose();
+        let x_fo = RigidTransform::new(r_fw * x_wo.rotation, r_fw * p_fo_w);
+        let v_fo = (v_wo.shifted(&-p_fo_w) - *v_wf).rotated(&r_fw);
+        Some(Self { parts, o, f, a_is_o, x_fo, v_fo, x_wf: *x_wf })
+    }
+}

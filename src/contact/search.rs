@@ -1,0 +1,276 @@
+//! Finds the polygons of the contact surface (Elandt §VI-B.1 and Algorithm 1, Masterjohn
+//! §III-A). Topology: everything here is `f64`.
+
+use nalgebra::Vector3;
+
+use super::polygon::{FIRST_OF_F, Polygon};
+use super::roles::{Parts, Roles};
+use super::settings::FaceFilter;
+use crate::field::hierarchy::{PlaneQuery, Side, TraversalStack, for_each_at_plane, for_each_pair};
+use crate::field::{LinearFunction, PressureField, TetrahedronField};
+use crate::geometry::SurfaceMesh;
+use crate::scalar::Scalar;
+use crate::spatial::RigidTransform;
+
+/// Tolerance of clipping in barycentric coordinates: vertices as close to a face are on it.
+const ON_FACE: f64 = 1e-12;
+
+/// Two gradients closer than this, relative to their size, have no plane of equal pressure.
+const PARALLEL_FIELDS: f64 = 1e-12;
+
+/// cos(5π/8): Drake's limit on the angle between a face's normal and the pressure increase.
+const DRAKE_COSINE: f64 = -0.382_683_432_365_089_8;
+
+/// The plane a polygon lies in, and the fields around it, in F's frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Equilibrium {
+    /// Unit normal out of F, into O.
+    pub normal: Vector3<f64>,
+    /// Gradient of O's pressure, Pa/m; `None` where O is rigid.
+    pub gradient_o: Option<Vector3<f64>>,
+    /// F's pressure in Pa as a function of position.
+    pub pressure: LinearFunction,
+}
+
+impl Equilibrium {
+    /// Whether Drake would keep a face with this normal: it must be within 5π/8 of the
+    /// direction in which each compliant body's pressure grows.
+    fn passes(&self, filter: FaceFilter) -> bool {
+        let along = |normal: f64, gradient: &Vector3<f64>| {
+            normal * gradient.dot(&self.normal) > DRAKE_COSINE * gradient.norm()
+        };
+        filter == FaceFilter::None
+            || (along(-1.0, &self.pressure.gradient)
+                && self.gradient_o.as_ref().is_none_or(|g| along(1.0, g)))
+    }
+}
+
+/// A linear function times a number.
+#[inline(always)]
+fn scaled(f: &LinearFunction, by: f64) -> LinearFunction {
+    LinearFunction { gradient: f.gradient * by, offset: f.offset * by }
+}
+
+/// A linear function of position in F, as a function of position in O.
+#[inline(always)]
+fn seen_from(x_fo: &RigidTransform<f64>, f: &LinearFunction) -> LinearFunction {
+    LinearFunction {
+        gradient: x_fo.rotation.tr_mul(&f.gradient),
+        offset: f.gradient.dot(&x_fo.translation) + f.offset,
+    }
+}
+
+/// Values at a tetrahedron's vertices with those that are zero but for rounding set to zero.
+#[inline(always)]
+fn snapped(value: [f64; 4], tolerance: f64) -> [f64; 4] {
+    value.map(|f| if f.abs() <= tolerance { 0.0 } else { f })
+}
+
+/// Calls `visit` with every polygon of the contact surface, in an order that depends on the
+/// input alone.
+pub(crate) fn for_each_polygon<T: Scalar>(
+    roles: &Roles<T>,
+    filter: FaceFilter,
+    stack: &mut TraversalStack,
+    mut visit: impl FnMut(&Polygon, &Equilibrium),
+) {
+    let x_fo = roles.x_fo.real();
+    let e_o = roles.o.material.hydroelastic_modulus.real();
+    let e_f = roles.f.material.hydroelastic_modulus.real();
+    let mut polygon = Polygon::empty(0, 0);
+    let mut emit = |polygon: &Polygon, equilibrium: &Equilibrium| {
+        if polygon.len >= 3 && equilibrium.passes(filter) {
+            visit(polygon, equilibrium);
+        }
+    };
+    match roles.parts {
+        Parts::TwoFields { o, f } => {
+            let side_o = Side { hierarchy: o.hierarchy(), modulus: e_o };
+            let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
+                if let Some(equilibrium) = two_tetrahedra(o, e_o, i, f, e_f, j, &x_fo, &mut polygon) {
+                    emit(&polygon, &equilibrium);
+                }
+            });
+        }
+        Parts::SurfaceInField { o, f } => {
+            let side_o = Side { hierarchy: o.hierarchy(), modulus: 1.0 };
+            let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
+                let tetrahedron = &f.tetrahedra()[j as usize];
+                let pressure = scaled(&tetrahedron.extent, e_f);
+                if let Some(equilibrium) = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon) {
+                    polygon.f = j;
+                    clip_by_tetrahedron(&mut polygon, tetrahedron, None, &-equilibrium.normal);
+                    emit(&polygon, &equilibrium);
+                }
+            });
+        }
+        Parts::SurfaceInHalfSpace { o } => {
+            let thickness = roles.f.thickness.real();
+            let depth = LinearFunction { gradient: -Vector3::z(), offset: 0.0 };
+            let side = Side { hierarchy: o.hierarchy(), modulus: 1.0 };
+            // The elements' side of the query is O; the plane is seen from there.
+            let plane = seen_from(&x_fo, &depth);
+            // Any positive number here asks for the triangles that reach below the plane.
+            let query = PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
+            for_each_at_plane(side, &query, stack, |i| {
+                let pressure = scaled(&depth, e_f / thickness);
+                if let Some(equilibrium) = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon) {
+                    polygon.f = 0;
+                    // In units of the thickness, so that the tolerance has a scale.
+                    let inside = scaled(&depth, 1.0 / thickness);
+                    polygon.clip(&inside, FIRST_OF_F, ON_FACE, &-equilibrium.normal);
+                    emit(&polygon, &equilibrium);
+                }
+            });
+        }
+        Parts::HalfSpaceInField { rigid, f } => {
+            let normal = x_fo.rotation.column(2).into_owned();
+            let offset = normal.dot(&x_fo.translation);
+            let stiffness = if rigid { 0.0 } else { e_o / roles.o.thickness.real() };
+            let depth_per_pressure = if rigid { 0.0 } else { 1.0 / stiffness };
+            let query = PlaneQuery { normal, offset, depth_per_pressure };
+            let side = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            for_each_at_plane(side, &query, stack, |j| {
+                let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
+                let plane = if rigid {
+                    // Height above the plane, growing into O's complement: from O into F, so
+                    // its negative points out of F.
+                    LinearFunction { gradient: -normal, offset }
+                } else {
+                    let own = LinearFunction { gradient: -normal * stiffness, offset: offset * stiffness };
+                    LinearFunction {
+                        gradient: own.gradient - pressure.gradient,
+                        offset: own.offset - pressure.offset,
+                    }
+                };
+                let gradient_o = (!rigid).then(|| -normal * stiffness);
+                section_of_field(f, j, &plane, &mut polygon);
+                let length = plane.gradient.norm();
+                if length > PARALLEL_FIELDS * (stiffness + pressure.gradient.norm()) || rigid {
+                    let equilibrium = Equilibrium { normal: plane.gradient / length, gradient_o, pressure };
+                    emit(&polygon, &equilibrium);
+                }
+            });
+        }
+    }
+}
+
+/// The section of F's tetrahedron `j` by the plane where `plane` vanishes.
+fn section_of_field(f: &PressureField, j: u32, plane: &LinearFunction, polygon: &mut Polygon) {
+    let v = f.mesh().tetrahedra[j as usize].map(|k| f.mesh().vertices[k as usize]);
+    let scale = plane.gradient.norm() * f.hierarchy().radius() + plane.offset.abs();
+    let value = snapped(v.map(|x| plane.at(&x)), 4e-15 * scale);
+    polygon.section(&v, &value, FIRST_OF_F);
+    (polygon.o, polygon.f) = (0, j);
+}
+
+/// The polygon where O's tetrahedron `i` and F's tetrahedron `j` have equal pressure.
+#[allow(clippy::too_many_arguments, reason = "two fields, moduli and elements, one pose and the result")]
+#[inline]
+fn two_tetrahedra(
+    o: &PressureField,
+    e_o: f64,
+    i: u32,
+    f: &PressureField,
+    e_f: f64,
+    j: u32,
+    x_fo: &RigidTransform<f64>,
+    polygon: &mut Polygon,
+) -> Option<Equilibrium> {
+    let (t_o, t_f) = (&o.tetrahedra()[i as usize], &f.tetrahedra()[j as usize]);
+    let pressure = scaled(&t_f.extent, e_f);
+    let pressure_in_o = seen_from(x_fo, &pressure);
+    let corners = o.mesh().tetrahedra[i as usize];
+    let v = corners.map(|k| o.mesh().vertices[k as usize]);
+    let value: [f64; 4] =
+        std::array::from_fn(|k| e_o * o.extent()[corners[k] as usize] - pressure_in_o.at(&v[k]));
+    // A few units in the last place of the terms that were added.
+    let scale =
+        e_o + pressure_in_o.offset.abs() + pressure_in_o.gradient.abs().sum() * o.hierarchy().radius();
+    let value = snapped(value, 4e-15 * scale);
+    let below = value.iter().filter(|f| **f < 0.0).count();
+    if below == 0 || below == 4 {
+        return None;
+    }
+    let gradient_o = t_o.extent.gradient * e_o;
+    let difference = gradient_o - pressure_in_o.gradient;
+    let size = difference.norm_squared();
+    let sizes = gradient_o.norm_squared() + pressure.gradient.norm_squared();
+    if size <= PARALLEL_FIELDS * PARALLEL_FIELDS * sizes {
+        return None;
+    }
+    polygon.section(&v, &value, 0);
+    (polygon.o, polygon.f) = (i, j);
+    for x in &mut polygon.position[..polygon.len] {
+        *x = *x_fo * *x;
+    }
+    let normal = x_fo.rotation * (difference / size.sqrt());
+    clip_by_tetrahedron(polygon, t_f, same_bound(t_o, e_o, t_f, e_f), &-normal);
+    Some(Equilibrium { normal, gradient_o: Some(x_fo.rotation * gradient_o), pressure })
+}
+
+/// The face of F that bounds the common pressure on the same side as, and no tighter than, a
+/// face of O.
+///
+/// On the plane of equal pressure two such faces are one and the same constraint, or parallel
+/// ones. Above all this is the perimeter, where both pressures vanish: O's boundary face, F's
+/// boundary face and the plane meet in one line there. Clipping by both would place vertices by
+/// rounding alone and ruin their derivatives, so F's is left out.
+#[inline]
+fn same_bound(t_o: &TetrahedronField, e_o: f64, t_f: &TetrahedronField, e_f: f64) -> Option<u8> {
+    let (bound_o, bound_f) = (t_o.isobaric?, t_f.isobaric?);
+    if bound_o.lower_bound != bound_f.lower_bound {
+        return None;
+    }
+    let (level_o, level_f) = (e_o * bound_o.level, e_f * bound_f.level);
+    let tighter = if bound_f.lower_bound { level_f > level_o } else { level_f < level_o };
+    (!tighter).then_some(bound_f.face)
+}
+
+/// Clips by the faces of F's tetrahedron, but for the one to be left out.
+#[inline]
+fn clip_by_tetrahedron(
+    polygon: &mut Polygon,
+    tetrahedron: &TetrahedronField,
+    left_out: Option<u8>,
+    shift: &Vector3<f64>,
+) {
+    for face in 0..4u8 {
+        if polygon.len == 0 {
+            return;
+        }
+        if Some(face) != left_out {
+            let inside = &tetrahedron.barycentric[usize::from(face)];
+            polygon.clip(inside, FIRST_OF_F + face, ON_FACE, shift);
+        }
+    }
+}
+
+/// The vertices of a rigid triangle in the order that is counter-clockwise about the contact
+/// normal, which points into the rigid body.
+#[inline]
+pub(crate) fn seen_from_inside([a, b, c]: [u32; 3]) -> [u32; 3] {
+    [a, c, b]
+}
+
+/// O's triangle `i` in F's frame, unclipped.
+#[inline]
+fn rigid_triangle(
+    mesh: &SurfaceMesh,
+    i: u32,
+    pressure: LinearFunction,
+    x_fo: &RigidTransform<f64>,
+    polygon: &mut Polygon,
+) -> Option<Equilibrium> {
+    let v = seen_from_inside(mesh.triangles[i as usize]).map(|k| *x_fo * mesh.vertices[k as usize]);
+    let inward = (v[1] - v[0]).cross(&(v[2] - v[0]));
+    let length = inward.norm();
+    if length <= 0.0 {
+        return None;
+    }
+    polygon.triangle(&v);
+    polygon.o = i;
+    Some(Equilibrium { normal: inward / length, gradient_o: None, pressure })
+}

@@ -1,0 +1,217 @@
+//! The wrench between two bodies: the traction integrated over the contact surface (Elandt
+//! eq. 8).
+
+use nalgebra::Vector3;
+
+use super::roles::{ContactPair, Roles};
+use super::search::for_each_polygon;
+use super::settings::{ContactSettings, SurfaceRepresentation};
+use super::surface::{Fan, SurfacePolygon};
+use super::traction::TractionLaw;
+use crate::field::hierarchy::TraversalStack;
+use crate::geometry::{TrianglePoint, triangle_rule};
+use crate::scalar::Scalar;
+use crate::spatial::SpatialForce;
+
+/// Reusable memory of contact queries: one per thread. After the first queries they allocate
+/// nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    pub(crate) stack: TraversalStack,
+}
+
+/// The contact surface of two bodies and the wrench over it.
+#[derive(Clone, Copy, Debug)]
+pub struct ContactPatch<T = f64> {
+    /// Wrench on A about the origin of A's geometry frame, expressed in the world.
+    pub wrench_on_a: SpatialForce<T>,
+    /// Area, m².
+    pub area: T,
+    /// Centroid of the surface in the world.
+    pub centroid: Vector3<T>,
+    /// Number of faces.
+    pub faces: usize,
+    /// Largest undamped pressure on the surface, Pa.
+    pub max_pressure: f64,
+}
+
+/// One face of a contact surface.
+#[derive(Clone, Copy, Debug)]
+pub struct ContactFace<T = f64> {
+    /// Area, m².
+    pub area: T,
+    /// Centroid in the world.
+    pub centroid: Vector3<T>,
+    /// Unit normal in the world, out of B, into A.
+    pub normal: Vector3<T>,
+    /// Undamped pressure at the centroid, Pa.
+    pub pressure: T,
+    /// A's pressure gradient along the normal, ∇p_A·n̂ in Pa/m; `None` if A is rigid.
+    pub gradient_a: Option<T>,
+    /// B's pressure gradient against the normal, −∇p_B·n̂ in Pa/m; `None` if B is rigid.
+    pub gradient_b: Option<T>,
+}
+
+/// The rule for fan triangles; orders outside 1–5 are taken as the nearest of them.
+pub(crate) fn fan_rule(settings: &ContactSettings) -> &'static [TrianglePoint] {
+    triangle_rule(settings.quadrature_order.clamp(1, 5)).unwrap_or(&[])
+}
+
+/// Calls `visit(x, p, a)` with every quadrature point of a polygon: position, undamped pressure
+/// and the area that it stands for.
+#[inline(always)]
+pub(crate) fn for_each_point<T: Scalar>(
+    polygon: &SurfacePolygon<T>,
+    fan: &Fan<T>,
+    surface: SurfaceRepresentation,
+    rule: &[TrianglePoint],
+    mut visit: impl FnMut(&Vector3<T>, T, T),
+) {
+    match surface {
+        SurfaceRepresentation::Polygons => visit(&fan.centroid, fan.pressure, fan.area),
+        SurfaceRepresentation::Triangles => {
+            for i in 0..polygon.len {
+                let next = if i + 1 == polygon.len { 0 } else { i + 1 };
+                let area = fan.triangle_area[i];
+                for point in rule {
+                    let [c, a, b] = point.barycentric;
+                    let x = fan.centroid * T::from(c)
+                        + polygon.position[i] * T::from(a)
+                        + polygon.position[next] * T::from(b);
+                    let p = fan.pressure * c + polygon.pressure[i] * a + polygon.pressure[next] * b;
+                    visit(&x, p, area * point.weight);
+                }
+            }
+        }
+    }
+}
+
+/// Sums over a contact surface, in F's frame.
+pub(crate) struct Integral<T> {
+    /// Wrench on O about F's origin.
+    pub wrench_on_o: SpatialForce<T>,
+    /// Area.
+    pub area: T,
+    /// Area times centroid.
+    pub first_moment: Vector3<T>,
+    /// Number of faces.
+    pub faces: usize,
+    /// Largest undamped pressure.
+    pub max_pressure: f64,
+}
+
+impl<T: Scalar> Integral<T> {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self {
+            wrench_on_o: SpatialForce::zero(),
+            area: T::from(0.0),
+            first_moment: Vector3::zeros(),
+            faces: 0,
+            max_pressure: 0.0,
+        }
+    }
+
+    /// Counts a polygon's faces and area.
+    #[inline(always)]
+    pub fn add_surface(&mut self, polygon: &SurfacePolygon<T>, fan: &Fan<T>, surface: SurfaceRepresentation) {
+        self.area += fan.area;
+        self.first_moment += fan.centroid * fan.area;
+        self.faces += match surface {
+            SurfaceRepresentation::Triangles => polygon.len,
+            SurfaceRepresentation::Polygons => 1,
+        };
+        for p in &polygon.pressure[..polygon.len] {
+            self.max_pressure = self.max_pressure.max(p.real());
+        }
+    }
+
+    /// The patch in the world, or `None` if there is no surface.
+    pub fn patch(&self, roles: &Roles<T>, x_wa: &Vector3<T>) -> Option<ContactPatch<T>> {
+        if self.faces == 0 {
+            return None;
+        }
+        let on_o = self.wrench_on_o.rotated(&roles.x_wf.rotation);
+        let on_a = if roles.a_is_o { on_o } else { -on_o };
+        let centroid =
+            if self.area.real() > 0.0 { self.first_moment * self.area.recip() } else { self.first_moment };
+        Some(ContactPatch {
+            wrench_on_a: on_a.shifted(&(x_wa - roles.x_wf.translation)),
+            area: self.area,
+            centroid: roles.x_wf * centroid,
+            faces: self.faces,
+            max_pressure: self.max_pressure,
+        })
+    }
+}
+
+/// The contact between two bodies, or `None` if they do not touch (or are a pair that
+/// [`super::check_pair`] refuses).
+///
+/// The wrench on B about the same point is the exact opposite. Every number of `pair` may carry
+/// derivatives of any order; they are those of the formulas at the present set of faces. Where
+/// faces appear or vanish the wrench is continuous and its derivative may jump: there the
+/// derivative is a one-sided one.
+pub fn contact<T: Scalar>(
+    pair: &ContactPair<T>,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+) -> Option<ContactPatch<T>> {
+    let roles = Roles::new(pair)?;
+    let law = TractionLaw::new(&roles, settings);
+    let rule = fan_rule(settings);
+    let mut sum = Integral::new();
+    for_each_polygon(&roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
+        let polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
+        let fan = Fan::new(&polygon);
+        sum.add_surface(&polygon, &fan, settings.surface);
+        let dissipation = law.dissipation(&polygon);
+        for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
+            let v = roles.v_fo.translational + roles.v_fo.rotational.cross(x);
+            let force = law.per_pressure(&polygon.normal, &v, dissipation) * (p * a);
+            sum.wrench_on_o += SpatialForce::new(x.cross(&force), force);
+        });
+    });
+    sum.patch(&roles, &pair.x_wa.translation)
+}
+
+/// Calls `visit` with every face of the contact surface, in a fixed order.
+pub fn for_each_face<T: Scalar>(
+    pair: &ContactPair<T>,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+    mut visit: impl FnMut(&ContactFace<T>),
+) {
+    let Some(roles) = Roles::new(pair) else { return };
+    let sign = T::from(if roles.a_is_o { 1.0 } else { -1.0 });
+    for_each_polygon(&roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
+        let polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
+        let fan = Fan::new(&polygon);
+        let (gradient_a, gradient_b) = if roles.a_is_o {
+            (polygon.gradient_o, Some(polygon.gradient_f))
+        } else {
+            (Some(polygon.gradient_f), polygon.gradient_o)
+        };
+        let normal = roles.x_wf.rotation * polygon.normal * sign;
+        let face = |x: Vector3<T>, pressure: T, area: T| ContactFace {
+            area,
+            centroid: roles.x_wf * x,
+            normal,
+            pressure,
+            gradient_a,
+            gradient_b,
+        };
+        match settings.surface {
+            SurfaceRepresentation::Polygons => visit(&face(fan.centroid, fan.pressure, fan.area)),
+            SurfaceRepresentation::Triangles => {
+                for i in 0..polygon.len {
+                    let next = if i + 1 == polygon.len { 0 } else { i + 1 };
+                    let third = T::from(1.0 / 3.0);
+                    let x = (fan.centroid + polygon.position[i] + polygon.position[next]) * third;
+                    let p = (fan.pressure + polygon.pressure[i] + polygon.pressure[next]) * third;
+                    visit(&face(x, p, fan.triangle_area[i]));
+                }
+            }
+        }
+    });
+}

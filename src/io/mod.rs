@@ -1,0 +1,15 @@
+//! Files: scenes in, trajectories out and in.
+
+mod atomic;
+mod body_tables;
+mod field_path;
+mod geometry_tables;
+mod scene;
+mod scene_error;
+mod schema;
+mod trajectory;
+
+pub use atomic::write_atomically;
+pub use scene::{Purpose, Scene, SolverKind};
+pub use scene_error::SceneError;
+pub use trajectory::{BodyMotion, TrajectoryError, TrajectoryTable, read_trajectory, write_trajectory};

@@ -1,0 +1,63 @@
+//! What can be wrong with a scene file.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::field_path::FieldPath;
+
+/// Why a scene could not be loaded. Every message names the file, the field or line, what was
+/// found and what is allowed.
+#[derive(Debug, thiserror::Error)]
+pub enum SceneError {
+    /// The file cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The name does not tell the format.
+    #[error("{}: a scene file must end in .toml or .json", path.display())]
+    Extension {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is not a valid scene.
+    #[error("{}{}: {field}: {message}", path.display(), At(*line))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1, where it is known.
+        line: Option<usize>,
+        /// The field, such as `bodies[0].mass`.
+        field: String,
+        /// What was found and what is allowed.
+        message: String,
+    },
+}
+
+/// A line number as it follows a file's name.
+struct At(Option<usize>);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+/// What is wrong with a field, before the file and the line are known.
+#[derive(Debug, PartialEq)]
+pub(super) struct Problem {
+    /// The field.
+    pub field: FieldPath,
+    /// What was found and what is allowed.
+    pub message: String,
+}
+
+impl Problem {
+    /// A problem with a field.
+    pub fn new(field: FieldPath, message: impl fmt::Display) -> Self {
+        Self { field, message: message.to_string() }
+    }
+}
