@@ -83,35 +83,57 @@ pub fn compare_derivative<E>(
     claimed: &[f64],
     settings: &CheckSettings,
 ) -> Result<Vec<Comparison>, E> {
+    let claimed = [claimed.to_vec()];
+    Ok(compare_groups(|x| Ok(vec![f(x)?]), at, scale, &claimed, settings)?.concat())
+}
+
+/// Compares the claimed derivatives of several quantities that `f` returns together, each a
+/// vector of components of one kind; see [`compare_derivative`].
+///
+/// # Errors
+/// The first error of `f`.
+pub fn compare_groups<E>(
+    mut f: impl FnMut(f64) -> Result<Vec<Vec<f64>>, E>,
+    at: f64,
+    scale: f64,
+    claimed: &[Vec<f64>],
+    settings: &CheckSettings,
+) -> Result<Vec<Vec<Comparison>>, E> {
     let count = settings.steps.max(8);
     let ratio = (settings.largest_step / settings.smallest_step).powf(1.0 / (count - 1) as f64);
     let center = f(at)?;
     let mut steps = Vec::with_capacity(count);
-    let mut samples = Vec::with_capacity(count);
+    let mut values = Vec::with_capacity(count);
     for k in 0..count {
         let wanted = settings.largest_step * scale / ratio.powi(k as i32);
         // The step that the rounded arguments really make.
         let (plus, minus) = (at + wanted, at - wanted);
         steps.push([plus - at, at - minus]);
-        samples.push((f(plus)?, f(minus)?));
+        values.push((f(plus)?, f(minus)?));
     }
-    let largest = |v: &[f64]| v.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-    let magnitude = samples.iter().map(|(p, m)| largest(p).max(largest(m))).fold(largest(&center), f64::max);
-    let judged = (0..claimed.len()).map(|i| {
-        let component = |v: &[f64]| v.get(i).copied().unwrap_or(f64::NAN);
-        let samples = samples.iter().map(|(p, m)| (component(p), component(m))).collect::<Vec<(f64, f64)>>();
-        Samples {
-            center: component(&center),
-            steps: &steps,
-            samples,
-            rounding: 4.0 * f64::EPSILON * magnitude,
-            ratio,
+    let component = |groups: &[Vec<f64>], g: usize, i: usize| {
+        groups.get(g).and_then(|group| group.get(i)).copied().unwrap_or(f64::NAN)
+    };
+    let judge_group = |(g, claimed): (usize, &Vec<f64>)| {
+        let mut group: Vec<Samples> = (0..claimed.len())
+            .map(|i| Samples {
+                center: component(&center, g, i),
+                steps: &steps,
+                samples: values.iter().map(|(p, m)| (component(p, g, i), component(m, g, i))).collect(),
+                rounding: 0.0,
+                ratio,
+            })
+            .collect();
+        let magnitude = group.iter().map(Samples::largest).fold(0.0, f64::max);
+        for samples in &mut group {
+            samples.rounding = 4.0 * f64::EPSILON * magnitude;
         }
-    });
-    let judged: Vec<Samples> = judged.collect();
-    // Rounding of a component next to which others change much is not a dependence.
-    let steepest = judged.iter().map(|s| s.reference().0.abs()).filter(|d| d.is_finite()).fold(0.0, f64::max);
-    Ok(judged.iter().zip(claimed).map(|(s, &c)| s.judge(c, steepest, settings)).collect())
+        // Rounding of a component next to which others change much is not a dependence.
+        let slopes = group.iter().map(|s| s.reference().0.abs());
+        let steepest = slopes.filter(|d| d.is_finite()).fold(0.0, f64::max);
+        group.iter().zip(claimed).map(|(s, &c)| s.judge(c, steepest, settings)).collect()
+    };
+    Ok(claimed.iter().enumerate().map(judge_group).collect())
 }
 
 /// One component's values around the point, largest step first.
@@ -132,6 +154,10 @@ enum Point {
 }
 
 impl Samples<'_> {
+    fn largest(&self) -> f64 {
+        self.samples.iter().fold(self.center.abs(), |a, s| a.max(s.0.abs()).max(s.1.abs()))
+    }
+
     fn central(&self, k: usize) -> f64 {
         let (plus, minus) = self.samples[k];
         (plus - minus) / (self.steps[k][0] + self.steps[k][1])

@@ -9,8 +9,10 @@ use super::differences::{Comparison, Verdict};
 /// One derivative: of a quantity with respect to an input.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReportRow {
-    /// What was differentiated, with its component: `force on ball, x`.
+    /// What was differentiated: `force on ball from table`.
     pub quantity: String,
+    /// Its component: `x`.
+    pub component: String,
     /// With respect to what: `materials.foam.hydroelastic_modulus`.
     pub input: String,
     /// The comparison with differences.
@@ -28,15 +30,38 @@ pub struct GradientReport {
 }
 
 impl GradientReport {
-    /// Adds the components of one quantity along one input; names are `quantity, component`.
-    pub fn add(&mut self, quantity: &str, components: &[&str], input: &str, comparisons: Vec<Comparison>) {
+    /// Adds the components of one quantity (x, y, z, then numbers) along one input.
+    pub fn add(&mut self, quantity: &str, input: &str, comparisons: Vec<Comparison>) {
         for (i, comparison) in comparisons.into_iter().enumerate() {
-            let quantity = match components.get(i) {
-                Some(component) => format!("{quantity}, {component}"),
-                None => format!("{quantity}, {i}"),
-            };
-            self.rows.push(ReportRow { quantity, input: input.to_string(), comparison });
+            let component = ["x", "y", "z"].get(i).map_or_else(|| i.to_string(), |c| c.to_string());
+            self.rows.push(ReportRow {
+                quantity: quantity.to_string(),
+                component,
+                input: input.to_string(),
+                comparison,
+            });
         }
+    }
+
+    /// The same report with one row per quantity and input: that of the worst component.
+    pub fn worst_components(&self) -> Self {
+        let mut rows: Vec<ReportRow> = Vec::new();
+        let rank = |c: &Comparison| match c.verdict {
+            Verdict::Zero => (0, 0.0),
+            Verdict::Ok => (1, c.relative_error),
+            Verdict::Noisy => (2, c.relative_error),
+            Verdict::Kink => (3, c.relative_error),
+            Verdict::Wrong => (4, c.relative_error),
+        };
+        for row in &self.rows {
+            let same = rows.iter_mut().rev().find(|r| r.quantity == row.quantity && r.input == row.input);
+            match same {
+                Some(kept) if rank(&row.comparison) > rank(&kept.comparison) => *kept = row.clone(),
+                Some(_) => {}
+                None => rows.push(row.clone()),
+            }
+        }
+        Self { rows }
     }
 
     /// How many rows have a verdict.
@@ -65,21 +90,21 @@ impl Verdict {
 
 impl fmt::Display for GradientReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = |header: &str, text: fn(&ReportRow) -> &str| {
-            self.rows.iter().map(|r| text(r).chars().count()).max().unwrap_or(0).max(header.len())
-        };
-        let (a, b) = (width("derivative of", |r| &r.quantity), width("with respect to", |r| &r.input));
+        let quantities: Vec<String> =
+            self.rows.iter().map(|r| format!("{}, {}", r.quantity, r.component)).collect();
+        let a = quantities.iter().map(|q| q.chars().count()).fold("derivative of".len(), usize::max);
+        let b = self.rows.iter().map(|r| r.input.chars().count()).fold("with respect to".len(), usize::max);
         writeln!(
             f,
             "{:a$}  {:b$}  {:>14}  {:>14}  {:>9}  verdict",
             "derivative of", "with respect to", "value", "difference", "rel. err."
         )?;
-        for row in &self.rows {
+        for (row, quantity) in self.rows.iter().zip(quantities) {
             let c = &row.comparison;
             write!(
                 f,
                 "{:a$}  {:b$}  {:>14.6e}  {:>14.6e}  {:>9.1e}  {}",
-                row.quantity,
+                quantity,
                 row.input,
                 c.claimed,
                 c.difference,
@@ -112,16 +137,19 @@ mod tests {
         let f = |x: f64| Ok::<_, std::convert::Infallible>(vec![x * x, x.abs()]);
         let mut report = GradientReport::default();
         let Ok(kink) = compare_derivative(f, 0.0, 1.0, &[0.0, 7.0], &settings);
-        report.add("force", &["x", "y"], "height", kink);
+        report.add("force", "height", kink);
         assert!(report.passed());
         assert_eq!(report.count(Verdict::Kink), 1);
         let Ok(wrong) = compare_derivative(f, 1.0, 1.0, &[2.0, 7.0], &settings);
-        report.add("force", &["x"], "mass", wrong);
+        report.add("force", "mass", wrong);
         assert!(!report.passed());
         let text = report.to_string();
-        assert!(text.contains("force, 1") && text.contains("WRONG") && text.ends_with("1 wrong"), "{text}");
+        assert!(text.contains("force, y") && text.contains("WRONG") && text.ends_with("1 wrong"), "{text}");
         let json: serde_json::Value = serde_json::to_value(&report).unwrap();
         assert_eq!(json["rows"][3]["verdict"], "wrong");
         assert_eq!(json["rows"][1]["input"], "height");
+        let worst = report.worst_components();
+        let verdicts: Vec<Verdict> = worst.rows.iter().map(|r| r.comparison.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Kink, Verdict::Wrong]);
     }
 }
