@@ -8,7 +8,7 @@
 //!
 //! Data flows one way through the modules, in this order: [`scalar`], [`spatial`],
 //! [`geometry`], [`field`], [`contact`], [`multibody`],
-//! [`step`], [`rollout`], [`io`], [`cli`].
+//! [`step`], [`rollout`], [`optimize`], [`check`], [`io`], [`cli`].
 
 pub mod check;
 pub mod cli;
