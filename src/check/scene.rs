@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::differences::{CheckSettings, Comparison, compare_groups};
+use super::differences::{CheckSettings, Comparison, Verdict, compare_groups};
 use super::report::GradientReport;
 use crate::multibody::{
     AppliedForces, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State, TANGENT_DIMENSION,
@@ -101,13 +101,46 @@ pub fn check_scene(
         .par_chunks(CHUNK)
         .map(|chunk| check.compare_chunk(chunk, settings))
         .collect::<Result<_, SceneCheckError>>()?;
+    let mut compared: Vec<Vec<Vec<Comparison>>> = compared.into_iter().flatten().collect();
+    let scales: Vec<f64> = inputs.iter().map(|(input, _, value)| step_scale(input, *value)).collect();
+    settle_negligible(&mut compared, &scales);
     let mut report = GradientReport::default();
-    for ((_, input, _), quantities) in inputs.iter().zip(compared.into_iter().flatten()) {
+    for ((_, input, _), quantities) in inputs.iter().zip(compared) {
         for (name, comparisons) in names.iter().zip(quantities) {
             report.add(name, input, comparisons);
         }
     }
     Ok(report)
+}
+
+/// A sensitivity below this part of the quantity's largest is the rounding of sums that cancel.
+const NEGLIGIBLE_SENSITIVITY: f64 = 1e-11;
+
+/// Gives the verdict [`Verdict::Zero`] to derivatives that are rounding: by symmetry a force may
+/// not depend on an input at all, and yet its derivative is a sum that cancels to 10⁻¹⁶ only.
+///
+/// A quantity's sensitivity to an input is its derivative times the input's scale; it is compared
+/// with the largest one among all inputs.
+fn settle_negligible(compared: &mut [Vec<Vec<Comparison>>], scales: &[f64]) {
+    let quantities = compared.first().map_or(0, Vec::len);
+    for quantity in 0..quantities {
+        let largest = compared
+            .iter()
+            .zip(scales)
+            .flat_map(|(of_input, scale)| of_input[quantity].iter().map(move |c| c.claimed.abs() * scale))
+            .filter(|s| s.is_finite())
+            .fold(0.0, f64::max);
+        for (of_input, scale) in compared.iter_mut().zip(scales) {
+            let limit = NEGLIGIBLE_SENSITIVITY * largest / scale;
+            for c in &mut of_input[quantity] {
+                let unsettled = matches!(c.verdict, Verdict::Wrong | Verdict::Noisy);
+                let no_difference = c.difference.abs() <= limit.max(2.0 * c.difference_error);
+                if unsettled && c.claimed.abs() <= limit && no_difference {
+                    (c.verdict, c.note) = (Verdict::Zero, String::new());
+                }
+            }
+        }
+    }
 }
 
 /// The magnitude that steps of an input are relative to.
@@ -201,7 +234,6 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Verdict;
     use crate::contact::{ContactSettings, Material};
     use crate::multibody::{Body, MassProperties, MassSource, NamedMaterial};
     use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};

@@ -51,14 +51,13 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
         },
     )?;
     let mut out = std::io::stdout().lock();
+    let shown = if arguments.all || arguments.json { report } else { report.worst_components() };
     if arguments.json {
-        print_json(&mut out, &report)?;
-    } else if arguments.all {
-        writeln!(out, "{report}")?;
+        print_json(&mut out, &shown)?;
     } else {
-        writeln!(out, "{}", report.worst_components())?;
+        writeln!(out, "{shown}")?;
     }
-    match report.count(Verdict::Wrong) {
+    match shown.count(Verdict::Wrong) {
         0 => Ok(()),
         count => Err(Error::WrongDerivatives { path: path(), count }),
     }

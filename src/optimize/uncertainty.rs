@@ -18,8 +18,9 @@ use super::parameters::Parameter;
 pub const NEGLIGIBLE_SINGULAR_VALUE: f64 = 1e-7;
 
 /// A parameter whose standard error is more than this part of its value is not identifiable: the
-/// interval of two standard errors around the value then contains zero (or, on a logarithmic
-/// scale, spans a factor e² either way).
+/// interval of two standard errors around the value then contains zero. Where the bounds allow
+/// both signs, so that zero is a value like any other, it is measured against the start value if
+/// that is larger.
 pub const LARGEST_RELATIVE_STANDARD_ERROR: f64 = 0.5;
 
 /// A correlation beyond which two uncertain parameters are reported as determined only together.
@@ -224,7 +225,10 @@ pub fn uncertainty(
 
     for i in 0..n {
         let Some(error) = standard_errors[i] else { continue };
-        let relative = error / magnitude[i];
+        // A quantity that cannot change its sign is known only to a part of itself.
+        let p = &parameters[i];
+        let one_sign = p.log || p.lower >= 0.0 || p.upper <= 0.0;
+        let relative = error / if one_sign { values[i].abs() } else { magnitude[i] };
         if relative.is_nan() || relative > LARGEST_RELATIVE_STANDARD_ERROR {
             let partner = (0..n)
                 .filter(|&j| j != i && correlation[i][j].abs() > STRONG_CORRELATION)
@@ -361,6 +365,16 @@ mod tests {
         let mean: f64 = 5.5;
         let square = (0..12).map(|k| (k * k) as f64).sum::<f64>() / 12.0;
         assert_relative_eq!(line(0.01, 12).correlation[0][1], -mean / square.sqrt(), max_relative = 1e-12);
+    }
+
+    #[test]
+    fn a_small_positive_quantity_is_known_only_to_a_part_of_itself() {
+        let j = DMatrix::from_fn(6, 1, |_, _| 1.0);
+        let r = [0.1, -0.1, 0.1, -0.1, 0.1, -0.1];
+        let verdict = |p: Parameter| uncertainty(&[p], &[0.05], &r, &j).estimates[0].identifiability.clone();
+        assert!(verdict(Parameter::new("offset", 1.0)).is_identified());
+        let friction = verdict(Parameter::new("friction", 1.0).bounded(0.0, 2.0));
+        assert!(matches!(friction, Identifiability::TooUncertain { .. }), "{friction}");
     }
 
     #[test]
