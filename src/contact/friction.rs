@@ -50,6 +50,9 @@ pub fn friction_factor<T: Scalar>(
     dynamic_friction: T,
     settings: &ContactSettings,
 ) -> T {
+    if T::NDERIV == 0 && static_friction.real() == 0.0 && dynamic_friction.real() == 0.0 {
+        return T::from(0.0);
+    }
     let v_s = settings.stiction_velocity;
     // Coulomb's coefficient falls from static to dynamic with the slip velocity (Stribeck
     // effect, in Tustin's form).

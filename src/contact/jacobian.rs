@@ -51,14 +51,6 @@ pub(crate) struct LocalJacobian {
     pub moment_by_geometry: SMatrix<f64, 3, DIRECTIONS>,
 }
 
-/// A vector and its derivatives as plain numbers.
-type Derivatives = SMatrix<f64, 3, DIRECTIONS>;
-
-#[inline(always)]
-fn derivatives(x: &Vector3<Dual>) -> Derivatives {
-    Derivatives::from_fn(|row, k| x[row].eps[k])
-}
-
 /// `value` with derivatives by O's motion u(x) = δt + δθ × x through the matrix `by_motion`, and
 /// by the moduli.
 #[inline(always)]
@@ -219,25 +211,32 @@ fn differentiate(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibriu
     surface
 }
 
-/// Adds `scale · (m × columns; columns)`-style contributions: the torque and force rows of the
-/// derivative of a force applied at `x`.
+/// Adds the derivatives of the wrench of the force `value · load` at `x`, but for those through
+/// the normal and the dissipation: the load's, the lever's, and the velocity's, which changes
+/// with the position if the bodies turn.
+#[allow(clippy::too_many_arguments, reason = "the point, its force and how both are differentiated")]
 #[inline(always)]
-fn add_force(
+fn add_point(
     into: &mut ByGeometry,
-    x: &Vector3<f64>,
-    dx: &Derivatives,
+    x: &Vector3<Dual>,
+    at: &Vector3<f64>,
+    value: &Vector3<f64>,
     force: &Vector3<f64>,
-    d_force: &Derivatives,
+    load: &Dual,
+    by_position: &Matrix3<f64>,
+    turning_about: bool,
 ) {
     for k in 0..DIRECTIONS {
-        let (fx, fy, fz) = (d_force[(0, k)], d_force[(1, k)], d_force[(2, k)]);
-        let (ux, uy, uz) = (dx[(0, k)], dx[(1, k)], dx[(2, k)]);
-        into[(0, k)] += x.y * fz - x.z * fy + uy * force.z - uz * force.y;
-        into[(1, k)] += x.z * fx - x.x * fz + uz * force.x - ux * force.z;
-        into[(2, k)] += x.x * fy - x.y * fx + ux * force.y - uy * force.x;
-        into[(3, k)] += fx;
-        into[(4, k)] += fy;
-        into[(5, k)] += fz;
+        let u = Vector3::new(x.x.eps[k], x.y.eps[k], x.z.eps[k]);
+        let mut f = value * load.eps[k];
+        if turning_about {
+            f += by_position * u;
+        }
+        let torque = at.cross(&f) + u.cross(force);
+        for row in 0..3 {
+            into[(row, k)] += torque[row];
+            into[(3 + row, k)] += f[row];
+        }
     }
 }
 
@@ -267,6 +266,7 @@ pub(crate) fn local_jacobian(
         moment_by_geometry: SMatrix::zeros(),
     };
     let spin = cross_matrix(&roles.v_fo.rotational);
+    let turning_about = roles.v_fo.rotational != Vector3::zeros();
     for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
         let real = SurfacePolygon::from_real(found, equilibrium);
         let real_fan = Fan::new(&real);
@@ -289,41 +289,57 @@ pub(crate) fn local_jacobian(
             }
         };
         let normal = real_vector(&polygon.normal);
-        let d_normal = derivatives(&polygon.normal);
+        // What multiplies the derivatives of the normal and of κ, the same for all points:
+        // force and torque.
+        let (mut force_by_normal, mut torque_by_normal) = (Matrix3::zeros(), Matrix3::zeros());
+        let mut by_dissipation = Vector6::zeros();
         for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
-            let (at, dx) = (real_vector(x), derivatives(x));
+            let at = real_vector(x);
+            let lever = cross_matrix(&at);
             let velocity = roles.v_fo.translational + roles.v_fo.rotational.cross(&at);
             let t = law.derivatives(&normal, &velocity, dissipation.re);
             let load = p * a;
             let force = t.value * load.re;
-            let by_position = t.by_velocity * spin;
-            let mut d_force = (t.by_normal * d_normal + by_position * dx) * load.re;
-            for k in 0..DIRECTIONS {
-                for row in 0..3 {
-                    d_force[(row, k)] +=
-                        t.value[row] * load.eps[k] + t.by_dissipation[row] * (load.re * dissipation.eps[k]);
+            jacobian.integral.wrench_on_o += SpatialForce::new(at.cross(&force), force);
+            let by_linear = t.by_velocity * load.re;
+            let by_position = if turning_about { by_linear * spin } else { Matrix3::zeros() };
+            add_point(
+                &mut jacobian.by_geometry,
+                x,
+                &at,
+                &t.value,
+                &force,
+                &load,
+                &by_position,
+                turning_about,
+            );
+            let by_normal = t.by_normal * load.re;
+            force_by_normal += by_normal;
+            torque_by_normal += lever * by_normal;
+            let by_angular = -by_linear * lever;
+            let rows = [lever * by_angular, lever * by_linear, by_angular, by_linear];
+            for c in 0..3 {
+                for r in 0..3 {
+                    jacobian.by_velocity[(r, c)] += rows[0][(r, c)];
+                    jacobian.by_velocity[(r, 3 + c)] += rows[1][(r, c)];
+                    jacobian.by_velocity[(3 + r, c)] += rows[2][(r, c)];
+                    jacobian.by_velocity[(3 + r, 3 + c)] += rows[3][(r, c)];
                 }
             }
-            jacobian.integral.wrench_on_o += SpatialForce::new(at.cross(&force), force);
-            add_force(&mut jacobian.by_geometry, &at, &dx, &force, &d_force);
-            let by_linear = t.by_velocity * load.re;
-            let by_angular = -by_linear * cross_matrix(&at);
-            let lever = cross_matrix(&at);
-            let mut block = |row: usize, column: usize, m: &Matrix3<f64>| {
-                for c in 0..3 {
-                    for r in 0..3 {
-                        jacobian.by_velocity[(row + r, column + c)] += m[(r, c)];
-                    }
-                }
-            };
-            block(3, 3, &by_linear);
-            block(3, 0, &by_angular);
-            block(0, 3, &(lever * by_linear));
-            block(0, 0, &(lever * by_angular));
-            jacobian.by_dissipation += wrench_at(&at, &(t.by_dissipation * (load.re * series)));
+            by_dissipation += wrench_at(&at, &(t.by_dissipation * load.re));
             jacobian.by_static_friction += wrench_at(&at, &(t.by_static_friction * load.re));
             jacobian.by_dynamic_friction += wrench_at(&at, &(t.by_dynamic_friction * load.re));
         });
+        jacobian.by_dissipation += by_dissipation * series;
+        for k in 0..DIRECTIONS {
+            let d_normal = polygon.normal.map(|n| n.eps[k]);
+            let (torque, force) = (torque_by_normal * d_normal, force_by_normal * d_normal);
+            for row in 0..3 {
+                jacobian.by_geometry[(row, k)] += torque[row] + by_dissipation[row] * dissipation.eps[k];
+                jacobian.by_geometry[(3 + row, k)] +=
+                    force[row] + by_dissipation[3 + row] * dissipation.eps[k];
+            }
+        }
     });
     jacobian
 }

@@ -1,6 +1,7 @@
 //! From two overlapping bodies to the wrench between them, and its derivatives.
 
 mod collider;
+mod energy;
 mod friction;
 mod jacobian;
 mod lifted;
@@ -14,6 +15,7 @@ mod traction;
 mod wrench;
 
 pub use collider::{Collider, ContactGeometry};
+pub use energy::contact_energy;
 pub use friction::friction_factor;
 pub use lifted::{ContactJacobian, contact_jacobian, contact_lifted};
 pub use material::{Material, PairMaterial};

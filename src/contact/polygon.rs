@@ -158,25 +158,25 @@ impl Polygon {
                 Location::On
             }
         };
-        let old = *self;
+        let (old, old_edge) = (self.position, self.edge);
         self.len = 0;
         for i in 0..n {
             let next = if i + 1 == n { 0 } else { i + 1 };
             let (here, there) = (locate(distance[i]), locate(distance[next]));
             let crossing = || {
                 let t = distance[i] / (distance[i] - distance[next]);
-                old.position[i] + (old.position[next] - old.position[i]) * t
+                old[i] + (old[next] - old[i]) * t
             };
             match (here, there) {
                 (Location::Inside, Location::Outside) => {
-                    self.push(old.position[i], old.edge[i]);
+                    self.push(old[i], old_edge[i]);
                     self.push(crossing(), name);
                 }
                 // The polygon leaves through this vertex: from here on it runs along the
                 // new constraint.
-                (Location::On, Location::Outside) => self.push(old.position[i], name),
-                (Location::Inside | Location::On, _) => self.push(old.position[i], old.edge[i]),
-                (Location::Outside, Location::Inside) => self.push(crossing(), old.edge[i]),
+                (Location::On, Location::Outside) => self.push(old[i], name),
+                (Location::Inside | Location::On, _) => self.push(old[i], old_edge[i]),
+                (Location::Outside, Location::Inside) => self.push(crossing(), old_edge[i]),
                 (Location::Outside, _) => {}
             }
         }

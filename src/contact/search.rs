@@ -94,7 +94,7 @@ pub(crate) fn for_each_polygon<T: Scalar>(
             });
         }
         Parts::SurfaceInField { o, f } => {
-            let side_o = Side { hierarchy: o.hierarchy(), modulus: 1.0 };
+            let side_o = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
             for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
                 let tetrahedron = &f.tetrahedra()[j as usize];
@@ -109,7 +109,7 @@ pub(crate) fn for_each_polygon<T: Scalar>(
         Parts::SurfaceInHalfSpace { o } => {
             let thickness = roles.f.thickness.real();
             let depth = LinearFunction { gradient: -Vector3::z(), offset: 0.0 };
-            let side = Side { hierarchy: o.hierarchy(), modulus: 1.0 };
+            let side = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
             // The elements' side of the query is O; the plane is seen from there.
             let plane = seen_from(&x_fo, &depth);
             // Any positive number here asks for the triangles that reach below the plane.
@@ -206,8 +206,12 @@ fn two_tetrahedra(
     for x in &mut polygon.position[..polygon.len] {
         *x = *x_fo * *x;
     }
-    let normal = x_fo.rotation * (difference / size.sqrt());
-    clip_by_tetrahedron(polygon, t_f, same_bound(t_o, e_o, t_f, e_f), &-normal);
+    let direction = x_fo.rotation * difference;
+    clip_by_tetrahedron(polygon, t_f, same_bound(t_o, e_o, t_f, e_f), &-direction);
+    if polygon.len == 0 {
+        return None;
+    }
+    let normal = direction / size.sqrt();
     Some(Equilibrium { normal, gradient_o: Some(x_fo.rotation * gradient_o), pressure })
 }
 

@@ -45,8 +45,8 @@ const SINGULAR: f64 = 1e-11;
 pub(crate) fn solve_planes(rows: &[Vector3<f64>; 3]) -> Matrix3<f64> {
     let columns = [rows[1].cross(&rows[2]), rows[2].cross(&rows[0]), rows[0].cross(&rows[1])];
     let determinant = rows[0].dot(&columns[0]);
-    let size = rows[0].norm() * rows[1].norm() * rows[2].norm();
-    if determinant.abs() > SINGULAR * size {
+    let size = rows[0].norm_squared() * rows[1].norm_squared() * rows[2].norm_squared();
+    if determinant * determinant > SINGULAR * SINGULAR * size {
         return Matrix3::from_columns(&columns) / determinant;
     }
     let scale = rows.map(|r| if r.norm() > 0.0 { r.norm() } else { 1.0 });
@@ -57,13 +57,15 @@ pub(crate) fn solve_planes(rows: &[Vector3<f64>; 3]) -> Matrix3<f64> {
 
 /// The linear functions of a tetrahedron, in a given frame: barycentric coordinates and
 /// pressure.
-struct TetrahedronPlanes<T> {
-    barycentric: [LinearFunction<T>; 4],
-    pressure: LinearFunction<T>,
+pub(crate) struct TetrahedronPlanes<T> {
+    /// Barycentric coordinates: inside, all are ≥ 0.
+    pub barycentric: [LinearFunction<T>; 4],
+    /// Pressure, Pa.
+    pub pressure: LinearFunction<T>,
 }
 
 /// `f` of the frame G, as a function of position in F.
-fn moved<T: Scalar>(x_fg: &RigidTransform<T>, f: &LinearFunction<T>) -> LinearFunction<T> {
+pub(crate) fn moved<T: Scalar>(x_fg: &RigidTransform<T>, f: &LinearFunction<T>) -> LinearFunction<T> {
     let gradient = x_fg.rotation * f.gradient;
     LinearFunction { gradient, offset: f.offset - gradient.dot(&x_fg.translation) }
 }
@@ -79,7 +81,11 @@ fn times<T: Scalar>(f: &LinearFunction<T>, by: T) -> LinearFunction<T> {
 }
 
 /// The planes of tetrahedron `i` of a collider in its own frame.
-fn tetrahedron_planes<T: Scalar>(c: &Collider<T>, field: &PressureField, i: u32) -> TetrahedronPlanes<T> {
+pub(crate) fn tetrahedron_planes<T: Scalar>(
+    c: &Collider<T>,
+    field: &PressureField,
+    i: u32,
+) -> TetrahedronPlanes<T> {
     let stored = &field.tetrahedra()[i as usize];
     let modulus = c.material.hydroelastic_modulus;
     if c.vertices.is_none() && c.extent.is_none() {
@@ -141,7 +147,7 @@ fn triangle_planes<T: Scalar>(
 }
 
 /// The pressure of a compliant half-space in its own frame.
-fn half_space_pressure<T: Scalar>(c: &Collider<T>) -> LinearFunction<T> {
+pub(crate) fn half_space_pressure<T: Scalar>(c: &Collider<T>) -> LinearFunction<T> {
     let stiffness = c.material.hydroelastic_modulus / c.thickness;
     let o = T::from(0.0);
     LinearFunction { gradient: Vector3::new(o, o, -stiffness), offset: o }

@@ -75,9 +75,9 @@ pub(crate) fn for_each_point<T: Scalar>(
                 let area = fan.triangle_area[i];
                 for point in rule {
                     let [c, a, b] = point.barycentric;
-                    let x = fan.centroid * T::from(c)
-                        + polygon.position[i] * T::from(a)
-                        + polygon.position[next] * T::from(b);
+                    let x = fan.centroid.map(|x| x * c)
+                        + polygon.position[i].map(|x| x * a)
+                        + polygon.position[next].map(|x| x * b);
                     let p = fan.pressure * c + polygon.pressure[i] * a + polygon.pressure[next] * b;
                     visit(&x, p, area * point.weight);
                 }

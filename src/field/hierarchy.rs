@@ -3,64 +3,92 @@
 //! Two bodies touch where their pressures are *equal*, so a pair of elements matters only if
 //! they overlap at points of one common pressure. Ordinary boxes cannot tell: in deep overlap
 //! nearly all tetrahedra, long from the boundary to the medial axis, overlap each other. Here
-//! each node bounds the *slice* of its elements at extent ε by a box whose centre and half
-//! widths are linear in ε. Testing two nodes intersects, axis by axis, the intervals of
-//! pressure in which the two moving boxes overlap; what is left of the interval is handed to
-//! the children. The cost then follows the number of contact faces, not of overlapping
-//! tetrahedra.
+//! each box bounds the *slice* of its elements at extent ε, its centre and half widths being
+//! linear in ε. Testing two boxes intersects, axis by axis, the intervals of pressure in which
+//! the moving boxes overlap; what is left of the interval is handed to the children. The cost
+//! then follows the number of contact faces, not of overlapping tetrahedra.
+//!
+//! Four boxes are kept together and tested at once, in single precision rounded outward.
 
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, Vector3};
+use wide::f32x4;
 
 use crate::spatial::RigidTransform;
 
-/// Marks an inner node.
-const INNER: u32 = u32::MAX;
+/// Boxes in a group.
+const WIDTH: usize = 4;
 
-/// A box that bounds the slice at extent ε: centre `c0 + c1 ε`, half widths `h0 + h1 ε`.
-///
-/// Stored in single precision (one cache line), rounded outward.
+/// One number for each box of a group.
+type Lanes = [f32; WIDTH];
+
+/// Marks a child that is an element, not a group.
+const ELEMENT: u32 = 1 << 31;
+
+/// Widening of every box, relative to the size of both bodies: what rounding in single precision
+/// can shift a box by, many times over.
+const MARGIN: f64 = 2e-6;
+
+/// Boxes that bound the slices at extent ε: centre `center + center_slope ε`, half widths
+/// `half + half_slope ε`, for ε between `extent_min` and `extent_max`.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-struct Node {
-    center: [f32; 3],
-    center_slope: [f32; 3],
-    half: [f32; 3],
-    half_slope: [f32; 3],
-    extent_min: f32,
-    extent_max: f32,
-    /// The element of a leaf, or [`INNER`].
-    element: u32,
-    /// Index of the first child; the second follows it.
-    children: u32,
+#[repr(align(64))]
+struct Group {
+    center: [Lanes; 3],
+    center_slope: [Lanes; 3],
+    half: [Lanes; 3],
+    half_slope: [Lanes; 3],
+    extent_min: Lanes,
+    extent_max: Lanes,
+    /// Half widths, summed, in the middle of the extents: which of two boxes to open first.
+    size: Lanes,
+    /// A group, or an element with [`ELEMENT`] added.
+    child: [u32; WIDTH],
+}
+
+impl Group {
+    /// Boxes that nothing overlaps.
+    const EMPTY: Self = Self {
+        center: [[0.0; WIDTH]; 3],
+        center_slope: [[0.0; WIDTH]; 3],
+        half: [[0.0; WIDTH]; 3],
+        half_slope: [[0.0; WIDTH]; 3],
+        extent_min: [f32::INFINITY; WIDTH],
+        extent_max: [f32::NEG_INFINITY; WIDTH],
+        size: [0.0; WIDTH],
+        child: [0; WIDTH],
+    };
 }
 
 /// A hierarchy over the elements (tetrahedra or triangles) of one body.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
-    nodes: Vec<Node>,
-    /// Largest distance of a vertex from the origin, metres.
+    groups: Vec<Group>,
+    /// The middle of the body: boxes are relative to it, so that single precision suffices for
+    /// geometries far from their frame's origin.
+    middle: Vector3<f64>,
+    /// Largest distance of a vertex from the middle, metres.
+    span: f64,
+    /// Largest distance of a vertex from the frame's origin, metres.
     radius: f64,
 }
 
-/// A vertex with its extent.
+/// A vertex, relative to the middle, with its extent.
 type Point = (Vector3<f64>, f64);
 
-/// The next larger single-precision number.
+/// The least single-precision number that is not below `x`.
 fn round_up(x: f64) -> f32 {
     let y = x as f32;
     if f64::from(y) < x { y.next_up() } else { y }
 }
 
-/// The next smaller single-precision number.
+/// The largest single-precision number that is not above `x`.
 fn round_down(x: f64) -> f32 {
     -round_up(-x)
 }
 
-/// The narrower, at the middle of the range, of the moving interval and the fixed one.
-///
-/// Returns centre, its slope, half width, its slope; all points lie inside.
-fn fit_axis(points: &[Point], axis: usize, range: (f64, f64)) -> [f32; 4] {
-    let (low, high) = range;
+/// The narrower, at the middle of the range, of a moving interval and a fixed one: centre and its
+/// slope, half width and its slope. All points lie inside.
+fn fit_axis(points: &[Point], axis: usize, (low, high): (f64, f64)) -> [f32; 4] {
     let span = high - low;
     let bound = |from: f64, to: f64| {
         let within = points.iter().filter(|p| from <= p.1 && p.1 <= to).map(|p| p.0[axis]);
@@ -70,9 +98,8 @@ fn fit_axis(points: &[Point], axis: usize, range: (f64, f64)) -> [f32; 4] {
     // The smallest half width that, with these slopes, contains every point.
     let enclose = |center: f32, center_slope: f32, half_slope: f32| {
         let (c, c1, h1) = (f64::from(center), f64::from(center_slope), f64::from(half_slope));
-        let half = points.iter().map(|(x, e)| (x[axis] - c - c1 * e).abs() - h1 * e).fold(f64::MIN, f64::max);
-        // Room for the rounding of the test itself.
-        round_up(half + 1e-12 * (half.abs() + c.abs()))
+        let excess = |(x, e): &Point| (x[axis] - c - c1 * e).abs() - h1 * e;
+        round_up(points.iter().map(excess).fold(f64::MIN, f64::max))
     };
     let center = bound(low, high).0 as f32;
     let fixed = [center, 0.0, enclose(center, 0.0, 0.0), 0.0];
@@ -89,74 +116,115 @@ fn fit_axis(points: &[Point], axis: usize, range: (f64, f64)) -> [f32; 4] {
     if middle < f64::from(fixed[2]) { [center, center_slope, half, half_slope] } else { fixed }
 }
 
+/// Sets box `lane` of a group to bound these points.
+fn fit(group: &mut Group, lane: usize, points: &[Point]) {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for p in points {
+        low = low.min(p.1);
+        high = high.max(p.1);
+    }
+    // A rigid element, there at every pressure, has no extent.
+    let rigid = low > high;
+    let fixed: Vec<Point>;
+    let (points, range) = if rigid {
+        fixed = points.iter().map(|p| (p.0, 0.0)).collect();
+        (&fixed[..], (0.0, 0.0))
+    } else {
+        (points, (low, high))
+    };
+    group.size[lane] = 0.0;
+    for axis in 0..3 {
+        let [center, center_slope, half, half_slope] = fit_axis(points, axis, range);
+        group.center[axis][lane] = center;
+        group.center_slope[axis][lane] = center_slope;
+        group.half[axis][lane] = half;
+        group.half_slope[axis][lane] = half_slope;
+        group.size[lane] += half + half_slope * (0.5 * (range.0 + range.1)) as f32;
+    }
+    group.extent_min[lane] = if rigid { f32::NEG_INFINITY } else { round_down(low) };
+    group.extent_max[lane] = if rigid { f32::INFINITY } else { round_up(high) };
+}
+
+/// Parts the elements in two halves along the longest side of the box of their centroids.
+fn part(order: &mut [u32], centroids: &[Vector3<f64>]) -> usize {
+    let at = |e: u32| &centroids[e as usize];
+    let Some(&first) = order.first() else { return 0 };
+    let (mut low, mut high) = (*at(first), *at(first));
+    for &e in order.iter() {
+        low = low.inf(at(e));
+        high = high.sup(at(e));
+    }
+    let axis = (high - low).imax();
+    let middle = order.len() / 2;
+    if order.len() > 1 {
+        order.select_nth_unstable_by(middle, |&a, &b| at(a)[axis].total_cmp(&at(b)[axis]).then(a.cmp(&b)));
+    }
+    middle
+}
+
 impl Hierarchy {
     /// The hierarchy of `count` elements; `corners(i)` appends the vertices of element `i` with
     /// their extents. Rigid elements exist at every pressure: give them an extent of NaN.
-    pub fn build(count: usize, corners: impl Fn(usize, &mut Vec<Point>)) -> Self {
-        let mut all = Vec::new();
-        let mut centroids = Vec::with_capacity(count);
+    pub fn build(count: usize, corners: impl Fn(usize, &mut Vec<(Vector3<f64>, f64)>)) -> Self {
+        let mut all: Vec<Point> = Vec::new();
         let mut start = Vec::with_capacity(count + 1);
         for i in 0..count {
             start.push(all.len());
             corners(i, &mut all);
-            let own = &all[start[i]..];
-            let sum: Vector3<f64> = own.iter().map(|p| p.0).sum();
-            centroids.push(sum / own.len() as f64);
         }
         start.push(all.len());
-        let radius = all.iter().map(|p: &Point| p.0.norm()).fold(0.0, f64::max);
+        let radius = all.iter().map(|p| p.0.norm()).fold(0.0, f64::max);
+        let first = all.first().map_or_else(Vector3::zeros, |p| p.0);
+        let (low, high) = all.iter().fold((first, first), |(l, h), p| (l.inf(&p.0), h.sup(&p.0)));
+        let middle = (low + high) * 0.5;
+        for p in &mut all {
+            p.0 -= middle;
+        }
+        let span = all.iter().map(|p| p.0.norm()).fold(0.0, f64::max);
+        let centroids: Vec<Vector3<f64>> = (0..count)
+            .map(|i| {
+                let own = &all[start[i]..start[i + 1]];
+                own.iter().map(|p| p.0).sum::<Vector3<f64>>() / own.len() as f64
+            })
+            .collect();
         let mut order: Vec<u32> = (0..count as u32).collect();
-        let mut nodes = Vec::with_capacity((2 * count).max(1));
-        if count > 0 {
-            let blank = Node {
-                center: [0.0; 3],
-                center_slope: [0.0; 3],
-                half: [0.0; 3],
-                half_slope: [0.0; 3],
-                extent_min: 0.0,
-                extent_max: 0.0,
-                element: INNER,
-                children: 0,
-            };
-            nodes.push(blank);
-            let mut work = vec![(0usize, 0usize, count)];
-            let mut points = Vec::new();
-            while let Some((node, begin, end)) = work.pop() {
-                points.clear();
-                for &e in &order[begin..end] {
-                    points.extend_from_slice(&all[start[e as usize]..start[e as usize + 1]]);
-                }
-                nodes[node] = fit(&points);
-                if end - begin == 1 {
-                    nodes[node].element = order[begin];
+        let mut groups = vec![Group::EMPTY];
+        let mut work = vec![(0, 0, count)];
+        let mut points = Vec::new();
+        while let Some((group, begin, end)) = work.pop() {
+            let half = begin + part(&mut order[begin..end], &centroids);
+            let quarter = begin + part(&mut order[begin..half], &centroids);
+            let three_quarters = half + part(&mut order[half..end], &centroids);
+            let bounds = [begin, quarter, half, three_quarters, end];
+            for lane in 0..WIDTH {
+                let (from, to) = (bounds[lane], bounds[lane + 1]);
+                if from == to {
                     continue;
                 }
-                let (mut low, mut high) =
-                    (centroids[order[begin] as usize], centroids[order[begin] as usize]);
-                for &e in &order[begin..end] {
-                    low = low.inf(&centroids[e as usize]);
-                    high = high.sup(&centroids[e as usize]);
+                points.clear();
+                for &e in &order[from..to] {
+                    points.extend_from_slice(&all[start[e as usize]..start[e as usize + 1]]);
                 }
-                let axis = (high - low).imax();
-                let middle = (end - begin) / 2;
-                order[begin..end].select_nth_unstable_by(middle, |&a, &b| {
-                    centroids[a as usize][axis].total_cmp(&centroids[b as usize][axis]).then(a.cmp(&b))
-                });
-                let children = nodes.len();
-                nodes[node].children = children as u32;
-                nodes.push(blank);
-                nodes.push(blank);
-                work.push((children, begin, begin + middle));
-                work.push((children + 1, begin + middle, end));
+                fit(&mut groups[group], lane, &points);
+                groups[group].child[lane] = if to - from == 1 {
+                    order[from] | ELEMENT
+                } else {
+                    groups.push(Group::EMPTY);
+                    work.push((groups.len() - 1, from, to));
+                    (groups.len() - 1) as u32
+                };
             }
         }
-        Self { nodes, radius }
+        groups.shrink_to_fit();
+        Self { groups, middle, span, radius }
     }
 
     /// The same hierarchy with element `i` renamed `names[i]`.
     pub(super) fn with_elements(mut self, names: &[usize]) -> Self {
-        for n in self.nodes.iter_mut().filter(|n| n.element != INNER) {
-            n.element = names[n.element as usize] as u32;
+        for child in self.groups.iter_mut().flat_map(|g| &mut g.child) {
+            if *child & ELEMENT != 0 {
+                *child = names[(*child & !ELEMENT) as usize] as u32 | ELEMENT;
+            }
         }
         self
     }
@@ -168,105 +236,183 @@ impl Hierarchy {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>()
+        self.groups.capacity() * size_of::<Group>()
     }
 }
 
-/// The node that bounds these points.
-fn fit(points: &[Point]) -> Node {
-    let rigid = points.iter().any(|p| p.1.is_nan());
-    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for p in points {
-        low = low.min(p.1);
-        high = high.max(p.1);
-    }
-    let fixed: Vec<Point>;
-    let points = if rigid {
-        (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
-        fixed = points.iter().map(|p| (p.0, 0.0)).collect();
-        &fixed
-    } else {
-        points
-    };
-    let axes = [0, 1, 2].map(|axis| fit_axis(points, axis, (low, high)));
-    Node {
-        center: axes.map(|a| a[0]),
-        center_slope: axes.map(|a| a[1]),
-        half: axes.map(|a| a[2]),
-        half_slope: axes.map(|a| a[3]),
-        extent_min: round_down(low),
-        extent_max: round_up(high),
-        element: INNER,
-        children: 0,
-    }
-}
-
-/// Narrows the interval to where `a + b p ≤ 0`; false if nothing is left.
-#[inline(always)]
-fn narrow(a: f64, b: f64, low: &mut f64, high: &mut f64) -> bool {
-    let (at_low, at_high) = (a + b * *low, a + b * *high);
-    if at_low > 0.0 {
-        if at_high > 0.0 {
-            return false;
-        }
-        *low = -a / b;
-    } else if at_high > 0.0 {
-        *high = -a / b;
-    }
-    true
-}
-
-/// A node's box in double precision, as a function of pressure in pascals.
+/// Intervals of pressure, one for each box of a group; empty where `low > high`.
 #[derive(Clone, Copy)]
-struct MovingBox {
-    center: Vector3<f64>,
-    center_slope: Vector3<f64>,
-    half: Vector3<f64>,
-    half_slope: Vector3<f64>,
+struct Intervals {
+    low: f32x4,
+    high: f32x4,
 }
 
-impl MovingBox {
+impl Intervals {
+    /// Narrows each interval to where `a + b p ≤ 0`.
     #[inline(always)]
-    fn new(n: &Node, inverse_modulus: f64) -> Self {
-        let v = |a: &[f32; 3]| Vector3::new(f64::from(a[0]), f64::from(a[1]), f64::from(a[2]));
+    fn narrow(&mut self, a: f32x4, b: f32x4) {
+        let zero = f32x4::ZERO;
+        let (above_at_low, above_at_high) =
+            ((a + b * self.low).simd_gt(zero), (a + b * self.high).simd_gt(zero));
+        let root = -a / b;
+        // Positive at both ends: the interval becomes empty.
+        let low = above_at_high.bitselect(f32x4::splat(f32::INFINITY), root);
+        self.high = (above_at_high & !above_at_low).bitselect(root, self.high);
+        self.low = above_at_low.bitselect(low, self.low);
+    }
+
+    /// Narrows each interval to where two boxes `d + d1 p` apart overlap on an axis on which
+    /// their half widths add up to `s + s1 p`.
+    #[inline(always)]
+    fn overlap(&mut self, d: f32x4, d1: f32x4, s: f32x4, s1: f32x4) {
+        self.narrow(d - s, d1 - s1);
+        self.narrow(-d - s, -d1 - s1);
+    }
+
+    /// Calls `visit` with the number and the bounds of each interval that is not empty.
+    #[inline(always)]
+    fn for_each(&self, mut visit: impl FnMut(u32, f32, f32)) {
+        let (low, high) = (self.low.to_array(), self.high.to_array());
+        let mut left = self.left();
+        while left != 0 {
+            let lane = left.trailing_zeros();
+            visit(lane, low[lane as usize], high[lane as usize]);
+            left &= left - 1;
+        }
+    }
+
+    /// A bit for each interval that is not empty.
+    #[inline(always)]
+    fn left(&self) -> u32 {
+        self.low.simd_le(self.high).to_bitmask()
+    }
+}
+
+/// One box, its slopes per unit of pressure.
+struct OneBox {
+    center: [f32; 3],
+    center_slope: [f32; 3],
+    half: [f32; 3],
+    half_slope: [f32; 3],
+}
+
+impl OneBox {
+    #[inline(always)]
+    fn new(group: &Group, lane: usize, extent_per_pressure: f32) -> Self {
         Self {
-            center: v(&n.center),
-            center_slope: v(&n.center_slope) * inverse_modulus,
-            half: v(&n.half),
-            half_slope: v(&n.half_slope) * inverse_modulus,
+            center: [0, 1, 2].map(|k| group.center[k][lane]),
+            center_slope: [0, 1, 2].map(|k| group.center_slope[k][lane] * extent_per_pressure),
+            half: [0, 1, 2].map(|k| group.half[k][lane]),
+            half_slope: [0, 1, 2].map(|k| group.half_slope[k][lane] * extent_per_pressure),
         }
     }
 }
 
-/// Narrows the interval of pressure to where two boxes `d + d1 p` apart with summed half widths
-/// `s + s1 p` overlap on every axis.
+/// How to bring a box of one body to a group of the other, in single precision.
+struct Passage {
+    /// Columns of the rotation into the group's frame, and of its entries' absolute values; the
+    /// fourth component is 0.
+    rotation: [f32x4; 3],
+    absolute: [f32x4; 3],
+    translation: f32x4,
+    /// Widening of the boxes, metres.
+    margin: f32x4,
+    /// Extent per pressure of the box's body and of the group's.
+    of_box: f32,
+    of_group: f32x4,
+    pressure_per_extent: f32x4,
+}
+
+/// A matrix, given by columns, times a vector.
 #[inline(always)]
-fn overlap(
-    d: &Vector3<f64>,
-    d1: &Vector3<f64>,
-    s: &Vector3<f64>,
-    s1: &Vector3<f64>,
-    low: &mut f64,
-    high: &mut f64,
-) -> bool {
-    for k in 0..3 {
-        if !narrow(d[k] - s[k], d1[k] - s1[k], low, high) || !narrow(-d[k] - s[k], -d1[k] - s1[k], low, high)
-        {
-            return false;
-        }
-    }
-    true
+fn times(columns: &[f32x4; 3], v: &[f32; 3]) -> f32x4 {
+    columns[0] * f32x4::splat(v[0]) + columns[1] * f32x4::splat(v[1]) + columns[2] * f32x4::splat(v[2])
 }
 
-/// A pair of nodes still to be visited, with the interval of pressure left to it.
-type Task = (u32, u32, f64, f64);
+/// A column of such a matrix times three vectors of lanes.
+#[inline(always)]
+fn along(column: f32x4, v: &[f32x4; 3]) -> f32x4 {
+    let c = column.to_array();
+    v[0] * f32x4::splat(c[0]) + v[1] * f32x4::splat(c[1]) + v[2] * f32x4::splat(c[2])
+}
+
+impl Passage {
+    fn new(
+        rotation: &Matrix3<f64>,
+        translation: &Vector3<f64>,
+        margin: f64,
+        of_box: f64,
+        of_group: f64,
+    ) -> Self {
+        let columns = |f: fn(f64) -> f64| {
+            [0, 1, 2].map(|column| {
+                let entry = |row| f(rotation[(row, column)]) as f32;
+                f32x4::new([entry(0), entry(1), entry(2), 0.0])
+            })
+        };
+        let t = translation.map(|x| x as f32);
+        Self {
+            rotation: columns(|x| x),
+            absolute: columns(f64::abs),
+            translation: f32x4::new([t.x, t.y, t.z, 0.0]),
+            margin: f32x4::splat(margin as f32),
+            of_box: of_box as f32,
+            of_group: f32x4::splat(of_group as f32),
+            pressure_per_extent: f32x4::splat((1.0 / of_group) as f32),
+        }
+    }
+
+    /// The intervals of pressure, within `range`, at which the box overlaps each of the group's.
+    #[inline(always)]
+    fn test(&self, b: &OneBox, group: &Group, range: (f32, f32)) -> Intervals {
+        let mut left = Intervals {
+            low: (f32x4::new(group.extent_min) * self.pressure_per_extent).fast_max(f32x4::splat(range.0)),
+            high: (f32x4::new(group.extent_max) * self.pressure_per_extent).fast_min(f32x4::splat(range.1)),
+        };
+        let center = (times(&self.rotation, &b.center) + self.translation).to_array();
+        let center_slope = times(&self.rotation, &b.center_slope).to_array();
+        let half = (times(&self.absolute, &b.half) + self.margin).to_array();
+        let half_slope = times(&self.absolute, &b.half_slope).to_array();
+        let group_half = group.half.map(f32x4::new);
+        let group_slope = group.half_slope.map(|x| f32x4::new(x) * self.of_group);
+        let (mut d, mut d1) = ([f32x4::ZERO; 3], [f32x4::ZERO; 3]);
+        // Along the group's axes.
+        for k in 0..3 {
+            d[k] = f32x4::splat(center[k]) - f32x4::new(group.center[k]);
+            d1[k] = f32x4::splat(center_slope[k]) - f32x4::new(group.center_slope[k]) * self.of_group;
+            let s = f32x4::splat(half[k]) + group_half[k];
+            let s1 = f32x4::splat(half_slope[k]) + group_slope[k];
+            left.overlap(d[k], d1[k], s, s1);
+        }
+        if left.left() == 0 {
+            return left;
+        }
+        // Along the box's axes.
+        for k in 0..3 {
+            let s = along(self.absolute[k], &group_half) + f32x4::splat(b.half[k]) + self.margin;
+            let s1 = along(self.absolute[k], &group_slope) + f32x4::splat(b.half_slope[k]);
+            left.overlap(along(self.rotation[k], &d), along(self.rotation[k], &d1), s, s1);
+        }
+        left
+    }
+}
+
+/// A pair of boxes still to be opened, numbered `4 · group + lane`, with the interval of
+/// pressure left to them.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    o: u32,
+    f: u32,
+    low: f32,
+    high: f32,
+}
 
 /// Reusable memory of a traversal.
 #[derive(Clone, Debug, Default)]
 pub struct TraversalStack(Vec<Task>);
 
-/// One body of a traversal: its hierarchy and the pressure at extent 1 (1 for a rigid body,
-/// whose elements do not move with pressure).
+/// One body of a traversal: its hierarchy and the pressure at extent 1 in Pa (infinite for a
+/// rigid body).
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
     /// The hierarchy.
@@ -286,64 +432,65 @@ pub fn for_each_pair(
     stack: &mut TraversalStack,
     mut visit: impl FnMut(u32, u32),
 ) {
-    let (o_nodes, f_nodes) = (&o.hierarchy.nodes, &f.hierarchy.nodes);
-    if o_nodes.is_empty() || f_nodes.is_empty() {
-        return;
-    }
-    let r = x_fo.rotation;
-    let r_abs = r.map(f64::abs);
-    let (o_inverse, f_inverse) = (1.0 / o.modulus, 1.0 / f.modulus);
+    // Pressures in units of the softer body's modulus.
+    let unit = o.modulus.min(f.modulus);
+    let (of_o, of_f) = (unit / o.modulus, unit / f.modulus);
+    let rotation = &x_fo.rotation;
+    let translation = rotation * o.hierarchy.middle + x_fo.translation - f.hierarchy.middle;
+    let margin = MARGIN * (o.hierarchy.span + f.hierarchy.span);
+    let to_f = Passage::new(rotation, &translation, margin, of_o, of_f);
+    let back = rotation.transpose();
+    let to_o = Passage::new(&back, &-(back * translation), margin, of_f, of_o);
+    let (o_groups, f_groups) = (&o.hierarchy.groups, &f.hierarchy.groups);
     let stack = &mut stack.0;
     stack.clear();
-    stack.push((0, 0, f64::NEG_INFINITY, f64::INFINITY));
-    while let Some((i, j, low, high)) = stack.pop() {
-        let (n, m) = (&o_nodes[i as usize], &f_nodes[j as usize]);
-        let mut low = low.max(f64::from(n.extent_min) * o.modulus).max(f64::from(m.extent_min) * f.modulus);
-        let mut high = high.min(f64::from(n.extent_max) * o.modulus).min(f64::from(m.extent_max) * f.modulus);
-        if low > high {
-            continue;
-        }
-        let (a, b) = (MovingBox::new(n, o_inverse), MovingBox::new(m, f_inverse));
-        // In F's axes, then in O's.
-        let d = r * a.center + x_fo.translation - b.center;
-        let d1 = r * a.center_slope - b.center_slope;
-        let s = r_abs * a.half + b.half;
-        let s1 = r_abs * a.half_slope + b.half_slope;
-        if !overlap(&d, &d1, &s, &s1, &mut low, &mut high) {
-            continue;
-        }
-        let d = r.tr_mul(&d);
-        let d1 = r.tr_mul(&d1);
-        let s = r_abs.tr_mul(&b.half) + a.half;
-        let s1 = r_abs.tr_mul(&b.half_slope) + a.half_slope;
-        if !overlap(&d, &d1, &s, &s1, &mut low, &mut high) {
-            continue;
-        }
-        match (n.element, m.element) {
-            (INNER, INNER) => {
-                // Split the larger of the two.
-                if a.half.norm_squared() > b.half.norm_squared() {
-                    stack.push((n.children + 1, j, low, high));
-                    stack.push((n.children, j, low, high));
-                } else {
-                    stack.push((i, m.children + 1, low, high));
-                    stack.push((i, m.children, low, high));
+    let extents = |group: &Group, lane: usize, per_pressure: f32| {
+        (group.extent_min[lane] / per_pressure, group.extent_max[lane] / per_pressure)
+    };
+    // Each box of O's first group against F's first group.
+    for lane in 0..WIDTH as u32 {
+        let (low, high) = extents(&o_groups[0], lane as usize, to_f.of_box);
+        stack.push(Task { o: lane, f: u32::MAX, low, high });
+    }
+    while let Some(task) = stack.pop() {
+        let o_group = &o_groups[task.o as usize / WIDTH];
+        let o_lane = task.o as usize % WIDTH;
+        let o_child = o_group.child[o_lane];
+        let at_root = task.f == u32::MAX;
+        let open_f = at_root || {
+            let f_group = &f_groups[task.f as usize / WIDTH];
+            let f_lane = task.f as usize % WIDTH;
+            let f_child = f_group.child[f_lane];
+            match (o_child & ELEMENT != 0, f_child & ELEMENT != 0) {
+                (true, true) => {
+                    visit(o_child & !ELEMENT, f_child & !ELEMENT);
+                    continue;
                 }
+                (true, false) => true,
+                (false, true) => false,
+                (false, false) => f_group.size[f_lane] >= o_group.size[o_lane],
             }
-            (INNER, _) => {
-                stack.push((n.children + 1, j, low, high));
-                stack.push((n.children, j, low, high));
-            }
-            (_, INNER) => {
-                stack.push((i, m.children + 1, low, high));
-                stack.push((i, m.children, low, high));
-            }
-            (element, other) => visit(element, other),
+        };
+        let range = (task.low, task.high);
+        if open_f {
+            let next =
+                if at_root { 0 } else { f_groups[task.f as usize / WIDTH].child[task.f as usize % WIDTH] };
+            let b = OneBox::new(o_group, o_lane, to_f.of_box);
+            let left = to_f.test(&b, &f_groups[next as usize], range);
+            left.for_each(|lane, low, high| {
+                stack.push(Task { o: task.o, f: next * WIDTH as u32 + lane, low, high });
+            });
+        } else {
+            let b = OneBox::new(&f_groups[task.f as usize / WIDTH], task.f as usize % WIDTH, to_o.of_box);
+            let left = to_o.test(&b, &o_groups[o_child as usize], range);
+            left.for_each(|lane, low, high| {
+                stack.push(Task { o: o_child * WIDTH as u32 + lane, f: task.f, low, high });
+            });
         }
     }
 }
 
-/// A plane as the hierarchy's half-space queries see it, in the frame of the elements.
+/// A half-space as the hierarchy's queries see it, in the frame of the elements.
 #[derive(Clone, Copy, Debug)]
 pub struct PlaneQuery {
     /// Unit outward normal of the half-space.
@@ -363,35 +510,46 @@ pub fn for_each_at_plane(
     stack: &mut TraversalStack,
     mut visit: impl FnMut(u32),
 ) {
-    let nodes = &side.hierarchy.nodes;
-    if nodes.is_empty() {
-        return;
-    }
-    let inverse = 1.0 / side.modulus;
-    let n_abs = plane.normal.abs();
+    // Pressures in units of the body's modulus or, if it is rigid, of the half-space's at a
+    // depth of the body's size: infinite units would leave nothing to compare.
+    let span = side.hierarchy.span.max(f64::MIN_POSITIVE);
+    let rigid = side.modulus.is_infinite();
+    let unit = if rigid { span / plane.depth_per_pressure } else { side.modulus };
+    let per_pressure = if rigid { 0.0 } else { 1.0_f32 };
+    let depth_per_pressure = (plane.depth_per_pressure * unit) as f32;
+    let normal = [0, 1, 2].map(|k| plane.normal[k] as f32);
+    let offset = (plane.offset - plane.normal.dot(&side.hierarchy.middle)) as f32;
+    let margin = (MARGIN * (span + f64::from(offset.abs()))) as f32;
+    let groups = &side.hierarchy.groups;
     let stack = &mut stack.0;
     stack.clear();
-    // No pressure is negative; for rigid elements this leaves all that is below the plane.
-    stack.push((0, 0, 0.0, f64::INFINITY));
-    while let Some((i, _, low, high)) = stack.pop() {
-        let node = &nodes[i as usize];
-        let mut low = low.max(f64::from(node.extent_min) * side.modulus);
-        let mut high = high.min(f64::from(node.extent_max) * side.modulus);
-        if low > high {
-            continue;
+    // No pressure is negative; for rigid elements this leaves all that is below the plane. (A
+    // finite end, so that no zero is multiplied by infinity.)
+    stack.push(Task { o: 0, f: 0, low: 0.0, high: f32::MAX / 4.0 });
+    while let Some(task) = stack.pop() {
+        let group = &groups[task.o as usize];
+        let mut left = Intervals {
+            low: f32x4::new(group.extent_min).fast_max(f32x4::splat(task.low)),
+            high: f32x4::new(group.extent_max).fast_min(f32x4::splat(task.high)),
+        };
+        let (mut d, mut d1) = (f32x4::splat(offset), f32x4::splat(-depth_per_pressure));
+        let (mut s, mut s1) = (f32x4::splat(margin), f32x4::ZERO);
+        for k in 0..3 {
+            let n = f32x4::splat(normal[k]);
+            let per_pressure = f32x4::splat(per_pressure);
+            d -= n * f32x4::new(group.center[k]);
+            d1 -= n * f32x4::new(group.center_slope[k]) * per_pressure;
+            s += n.abs() * f32x4::new(group.half[k]);
+            s1 += n.abs() * f32x4::new(group.half_slope[k]) * per_pressure;
         }
-        let bounds = MovingBox::new(node, inverse);
-        let d = plane.offset - plane.normal.dot(&bounds.center);
-        let d1 = -plane.normal.dot(&bounds.center_slope) - plane.depth_per_pressure;
-        let (s, s1) = (n_abs.dot(&bounds.half), n_abs.dot(&bounds.half_slope));
-        if !narrow(d - s, d1 - s1, &mut low, &mut high) || !narrow(-d - s, -d1 - s1, &mut low, &mut high) {
-            continue;
-        }
-        if node.element == INNER {
-            stack.push((node.children + 1, 0, low, high));
-            stack.push((node.children, 0, low, high));
-        } else {
-            visit(node.element);
-        }
+        left.overlap(d, d1, s, s1);
+        left.for_each(|lane, low, high| {
+            let child = group.child[lane as usize];
+            if child & ELEMENT != 0 {
+                visit(child & !ELEMENT);
+            } else {
+                stack.push(Task { o: child, f: 0, low, high });
+            }
+        });
     }
 }

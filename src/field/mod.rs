@@ -5,6 +5,7 @@ mod extent_error;
 pub mod hierarchy;
 mod laplace;
 mod pressure_field;
+mod primitive;
 mod rigid_surface;
 mod zero_gradient;
 
@@ -12,5 +13,6 @@ pub use distance::{boundary_distance, distance_extent};
 pub use extent_error::ExtentError;
 pub use laplace::{DEFAULT_CORE_THRESHOLD, deep_core, laplace_extent};
 pub use pressure_field::{FieldError, IsobaricFace, LinearFunction, PressureField, TetrahedronField};
+pub use primitive::{primitive_extent, primitive_field};
 pub use rigid_surface::RigidSurface;
 pub use zero_gradient::{SplitMesh, split_zero_gradient_tetrahedra, zero_gradient_tetrahedra};

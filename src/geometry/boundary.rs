@@ -1,27 +1,57 @@
 //! The boundary of a tetrahedral mesh.
 
+use super::mesh::{SurfaceMesh, VolumeMesh, drop_unused_vertices};
+use crate::scalar::Scalar;
+
 /// The faces of a tetrahedron by its local vertices, counter-clockwise seen from outside. Face i
 /// is the one opposite vertex i.
 pub(crate) const TETRAHEDRON_FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
 
-/// The faces that belong to exactly one tetrahedron, counter-clockwise seen from outside, in the
+/// One face of a tetrahedron: its vertices in ascending order, by which neighbours are found,
+/// and as its tetrahedron orients it, outward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FaceRecord {
+    /// Vertices in ascending order.
+    pub key: [u32; 3],
+    /// The tetrahedron that the face belongs to.
+    pub tetrahedron: u32,
+    /// The face as seen from outside of its tetrahedron.
+    pub outward: [u32; 3],
+}
+
+/// All faces of all tetrahedra, sorted so that equal ones are neighbours.
+pub(super) fn sorted_faces(tetrahedra: &[[u32; 4]]) -> Vec<FaceRecord> {
+    let mut faces = Vec::with_capacity(4 * tetrahedra.len());
+    for (index, &tetrahedron) in tetrahedra.iter().enumerate() {
+        for face in TETRAHEDRON_FACES {
+            let outward = face.map(|vertex| tetrahedron[vertex]);
+            let mut key = outward;
+            key.sort_unstable();
+            faces.push(FaceRecord { key, tetrahedron: index as u32, outward });
+        }
+    }
+    faces.sort_unstable();
+    faces
+}
+
+/// The faces that belong to one tetrahedron only, counter-clockwise seen from outside, in the
 /// order of the tetrahedra.
 ///
-/// The tetrahedra are positively oriented, as in [`VolumeMesh`](crate::geometry::VolumeMesh).
+/// The tetrahedra are positively oriented, as in [`VolumeMesh`].
 pub fn boundary_faces(tetrahedra: &[[u32; 4]]) -> Vec<[u32; 3]> {
-    let face = |index: usize| TETRAHEDRON_FACES[index % 4].map(|vertex| tetrahedra[index / 4][vertex]);
-    let mut keyed: Vec<([u32; 3], usize)> = (0..4 * tetrahedra.len())
-        .map(|index| {
-            let mut key = face(index);
-            key.sort_unstable();
-            (key, index)
-        })
-        .collect();
-    keyed.sort_unstable();
-    let mut single: Vec<usize> =
-        keyed.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0].1).collect();
-    single.sort_unstable();
-    single.into_iter().map(face).collect()
+    let faces = sorted_faces(tetrahedra);
+    let mut boundary: Vec<FaceRecord> =
+        faces.chunk_by(|a, b| a.key == b.key).filter(|run| run.len() == 1).map(|run| run[0]).collect();
+    boundary.sort_unstable_by_key(|face| (face.tetrahedron, face.key));
+    boundary.into_iter().map(|face| face.outward).collect()
+}
+
+/// The boundary of a volume mesh as a surface mesh: interior vertices are left out, the others
+/// keep their order.
+pub fn boundary_surface<T: Scalar>(mesh: &VolumeMesh<T>) -> SurfaceMesh<T> {
+    let mut triangles = boundary_faces(&mesh.tetrahedra);
+    let vertices = drop_unused_vertices(&mesh.vertices, &mut triangles);
+    SurfaceMesh { vertices, triangles }
 }
 
 /// Where a vertex lies with respect to the mesh.

@@ -2,6 +2,8 @@
 
 use nalgebra::Vector3;
 
+use crate::scalar::Scalar;
+
 /// A closed triangle surface. Triangles are oriented counter-clockwise seen from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SurfaceMesh<T = f64> {
@@ -18,4 +20,119 @@ pub struct VolumeMesh<T = f64> {
     pub vertices: Vec<Vector3<T>>,
     /// Vertex indices of each tetrahedron.
     pub tetrahedra: Vec<[u32; 4]>,
+}
+
+impl<T: Scalar> SurfaceMesh<T> {
+    /// A constant mesh as scalars `T`.
+    pub fn lift(mesh: &SurfaceMesh<f64>) -> Self {
+        Self { vertices: lift_all(&mesh.vertices), triangles: mesh.triangles.clone() }
+    }
+
+    /// The corners of a triangle.
+    pub fn corners(&self, triangle: usize) -> [Vector3<T>; 3] {
+        self.triangles[triangle].map(|v| self.vertices[v as usize])
+    }
+}
+
+impl<T: Scalar> VolumeMesh<T> {
+    /// A constant mesh as scalars `T`.
+    pub fn lift(mesh: &VolumeMesh<f64>) -> Self {
+        Self { vertices: lift_all(&mesh.vertices), tetrahedra: mesh.tetrahedra.clone() }
+    }
+
+    /// The corners of a tetrahedron.
+    pub fn corners(&self, tetrahedron: usize) -> [Vector3<T>; 4] {
+        self.tetrahedra[tetrahedron].map(|v| self.vertices[v as usize])
+    }
+}
+
+fn lift_all<T: Scalar>(vertices: &[Vector3<f64>]) -> Vec<Vector3<T>> {
+    vertices.iter().map(|v| v.map(T::from)).collect()
+}
+
+/// A mesh that can be scaled about the origin of its frame.
+pub trait Scalable<T> {
+    /// The mesh with its coordinates multiplied by `factor`, which must be positive: a negative
+    /// one would turn the mesh inside out.
+    fn with_scaled_vertices(&self, factor: T) -> Self;
+}
+
+impl<T: Scalar> Scalable<T> for SurfaceMesh<T> {
+    fn with_scaled_vertices(&self, factor: T) -> Self {
+        Self {
+            vertices: self.vertices.iter().map(|v| v * factor).collect(),
+            triangles: self.triangles.clone(),
+        }
+    }
+}
+
+impl<T: Scalar> Scalable<T> for VolumeMesh<T> {
+    fn with_scaled_vertices(&self, factor: T) -> Self {
+        Self {
+            vertices: self.vertices.iter().map(|v| v * factor).collect(),
+            tetrahedra: self.tetrahedra.clone(),
+        }
+    }
+}
+
+/// A surface or volume mesh with its coordinates multiplied by `factor` (positive), about the
+/// origin of its frame; the derivatives of the factor carry over to the vertices.
+pub fn scaled<T: Scalar, M: Scalable<T>>(mesh: &M, factor: T) -> M {
+    mesh.with_scaled_vertices(factor)
+}
+
+/// The signed volume of a tetrahedron in m³: positive when (v1 − v0) × (v2 − v0) · (v3 − v0) is.
+pub fn tetrahedron_volume<T: Scalar>(corners: &[Vector3<T>; 4]) -> T {
+    let [a, b, c, d] = corners;
+    (b - a).cross(&(c - a)).dot(&(d - a)) / 6.0
+}
+
+/// The vertices that elements use, in their order; the elements are renumbered to match. All
+/// indices must be in range.
+pub(super) fn drop_unused_vertices<T: Scalar, const N: usize>(
+    vertices: &[Vector3<T>],
+    elements: &mut [[u32; N]],
+) -> Vec<Vector3<T>> {
+    let mut new_index = vec![u32::MAX; vertices.len()];
+    for &vertex in elements.iter().flatten() {
+        new_index[vertex as usize] = 0;
+    }
+    let mut kept = Vec::new();
+    for (vertex, position) in vertices.iter().enumerate() {
+        if new_index[vertex] == 0 {
+            new_index[vertex] = kept.len() as u32;
+            kept.push(*position);
+        }
+    }
+    for vertex in elements.iter_mut().flatten() {
+        *vertex = new_index[*vertex as usize];
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+    use num_dual::Dual64;
+
+    fn two_tetrahedra() -> VolumeMesh {
+        let vertices = vec![
+            Vector3::new(0.0, 0.0, 0.0),
+            Vector3::new(1.0, 0.0, 0.0),
+            Vector3::new(0.0, 1.0, 0.0),
+            Vector3::new(0.0, 0.0, 1.0),
+            Vector3::new(1.0, 1.0, 1.0),
+        ];
+        VolumeMesh { vertices, tetrahedra: vec![[0, 1, 2, 3], [1, 2, 3, 4]] }
+    }
+
+    #[test]
+    fn scaling_carries_the_derivative_of_the_factor() {
+        let mesh = VolumeMesh::<Dual64>::lift(&two_tetrahedra());
+        let scaled = scaled(&mesh, Dual64::new(2.0, 1.0));
+        let volume = tetrahedron_volume(&scaled.corners(0));
+        assert_relative_eq!(volume.re, 8.0 / 6.0, epsilon = 1e-15);
+        assert_relative_eq!(volume.eps, 12.0 / 6.0, epsilon = 1e-15);
+    }
 }

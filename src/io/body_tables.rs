@@ -4,7 +4,7 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::field_path::FieldPath;
 use super::scene_error::Problem;
-use super::schema::{BodyTable, ContactTable, GeometryTable, MaterialTable};
+use super::schema::{BodyTable, ContactTable, Exactly, GeometryTable, MaterialTable};
 use crate::contact::{ContactSettings, Material};
 use crate::multibody::{Body, BodyGeometry, MassProperties, MassSource};
 use crate::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
@@ -12,6 +12,9 @@ use crate::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_
 /// How far a quaternion's length, or a rotation matrix's product with its transpose, may be from
 /// 1: enough for numbers that were rounded to a few digits.
 const ROTATION_TOLERANCE: f64 = 1e-3;
+
+/// What a translation or velocity is where none is given.
+const ORIGIN: Exactly<f64, 3> = Exactly([0.0; 3]);
 
 /// Which numbers are allowed.
 #[derive(Clone, Copy)]
@@ -36,27 +39,31 @@ pub(super) fn number(value: f64, range: Range, field: &FieldPath) -> Result<f64,
 }
 
 /// Checks three numbers.
-pub(super) fn vector(value: [f64; 3], range: Range, field: &FieldPath) -> Result<Vector3<f64>, Problem> {
-    for (i, &x) in value.iter().enumerate() {
+pub(super) fn vector(
+    value: Exactly<f64, 3>,
+    range: Range,
+    field: &FieldPath,
+) -> Result<Vector3<f64>, Problem> {
+    for (i, &x) in value.0.iter().enumerate() {
         number(x, range, &field.index(i))?;
     }
-    Ok(Vector3::from(value))
+    Ok(Vector3::from(value.0))
 }
 
 /// Checks nine numbers, given row by row.
-fn matrix(value: [[f64; 3]; 3], field: &FieldPath) -> Result<Matrix3<f64>, Problem> {
-    for (i, row) in value.iter().enumerate() {
+fn matrix(value: Exactly<Exactly<f64, 3>, 3>, field: &FieldPath) -> Result<Matrix3<f64>, Problem> {
+    for (i, row) in value.0.iter().enumerate() {
         vector(*row, Range::Finite, &field.index(i))?;
     }
-    Ok(Matrix3::from_fn(|i, j| value[i][j]))
+    Ok(Matrix3::from_fn(|i, j| value.0[i].0[j]))
 }
 
 /// The fields of a pose, which bodies and geometries share.
 pub(super) struct PoseFields {
-    translation: Option<[f64; 3]>,
-    quaternion_wxyz: Option<[f64; 4]>,
-    rpy: Option<[f64; 3]>,
-    rotation_matrix: Option<[[f64; 3]; 3]>,
+    translation: Option<Exactly<f64, 3>>,
+    quaternion_wxyz: Option<Exactly<f64, 4>>,
+    rpy: Option<Exactly<f64, 3>>,
+    rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
 }
 
 impl From<&BodyTable> for PoseFields {
@@ -84,8 +91,7 @@ impl From<&GeometryTable> for PoseFields {
 impl PoseFields {
     /// The orientation and the position; the identity where nothing is given.
     pub fn read(&self, table: &FieldPath) -> Result<(Quaternion, Vector3<f64>), Problem> {
-        let position =
-            vector(self.translation.unwrap_or_default(), Range::Finite, &table.key("translation"))?;
+        let position = vector(self.translation.unwrap_or(ORIGIN), Range::Finite, &table.key("translation"))?;
         let orientation = match (self.quaternion_wxyz, self.rpy, self.rotation_matrix) {
             (None, None, None) => Quaternion::identity(),
             (Some(q), None, None) => quaternion(q, &table.key("quaternion_wxyz"))?,
@@ -112,23 +118,25 @@ impl PoseFields {
 }
 
 /// A quaternion of nearly unit length, made exactly so.
-fn quaternion(wxyz: [f64; 4], field: &FieldPath) -> Result<Quaternion, Problem> {
-    for (i, &x) in wxyz.iter().enumerate() {
+fn quaternion(wxyz: Exactly<f64, 4>, field: &FieldPath) -> Result<Quaternion, Problem> {
+    for (i, &x) in wxyz.0.iter().enumerate() {
         number(x, Range::Finite, &field.index(i))?;
     }
-    let [w, x, y, z] = wxyz;
-    let length = wxyz.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let [w, x, y, z] = wxyz.0;
+    let length = wxyz.0.iter().map(|x| x * x).sum::<f64>().sqrt();
     if (length - 1.0).abs() > ROTATION_TOLERANCE {
         return Err(Problem::new(
             field.clone(),
-            format_args!("found length {length}; a quaternion must have length 1 within {ROTATION_TOLERANCE}"),
+            format_args!(
+                "found length {length}; a quaternion must have length 1 within {ROTATION_TOLERANCE}"
+            ),
         ));
     }
     Ok(Quaternion::from_wxyz(w, x, y, z))
 }
 
 /// A nearly orthonormal matrix, made exactly so.
-fn rotation(rows: [[f64; 3]; 3], field: &FieldPath) -> Result<Quaternion, Problem> {
+fn rotation(rows: Exactly<Exactly<f64, 3>, 3>, field: &FieldPath) -> Result<Quaternion, Problem> {
     let r = matrix(rows, field)?;
     let deviation = (r.transpose() * r - Matrix3::identity()).amax();
     let determinant = r.determinant();
@@ -149,9 +157,8 @@ fn rotation(rows: [[f64; 3]; 3], field: &FieldPath) -> Result<Quaternion, Proble
 /// The velocity of a body.
 pub(super) fn velocity(t: &BodyTable, table: &FieldPath) -> Result<SpatialVelocity, Problem> {
     let angular =
-        vector(t.angular_velocity.unwrap_or_default(), Range::Finite, &table.key("angular_velocity"))?;
-    let linear =
-        vector(t.linear_velocity.unwrap_or_default(), Range::Finite, &table.key("linear_velocity"))?;
+        vector(t.angular_velocity.unwrap_or(ORIGIN), Range::Finite, &table.key("angular_velocity"))?;
+    let linear = vector(t.linear_velocity.unwrap_or(ORIGIN), Range::Finite, &table.key("linear_velocity"))?;
     Ok(SpatialVelocity::new(angular, linear))
 }
 
@@ -254,11 +261,7 @@ pub(super) fn check_mass_fields(t: &BodyTable, table: &FieldPath) -> Result<(), 
 }
 
 /// What the mass properties of a free body are made from.
-fn mass_source(
-    t: &BodyTable,
-    geometries: &[BodyGeometry],
-    table: &FieldPath,
-) -> Result<MassSource, Problem> {
+fn mass_source(t: &BodyTable, geometries: &[BodyGeometry], table: &FieldPath) -> Result<MassSource, Problem> {
     let source = match (t.mass, t.density) {
         (Some(mass), _) => MassSource::Spread(mass),
         (None, Some(density)) => MassSource::Density(density),
@@ -281,7 +284,7 @@ fn mass_source(
         (None, Err(error)) => return Err(Problem::new(table.key("density"), error)),
     };
     let center_of_mass = match (t.center_of_mass, filled) {
-        (Some(center), _) => Vector3::from(center),
+        (Some(center), _) => Vector3::from(center.0),
         (None, Ok(filled)) => filled.center_of_mass,
         (None, Err(_)) => Vector3::zeros(),
     };

@@ -5,6 +5,7 @@ mod body_tables;
 mod field_path;
 mod fit_file;
 mod geometry_tables;
+mod mesh_tables;
 mod scene;
 mod scene_error;
 mod schema;

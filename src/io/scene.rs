@@ -61,8 +61,8 @@ impl Scene {
             Some(e) if e.eq_ignore_ascii_case("json") => false,
             _ => return Err(SceneError::Extension { path: path.to_owned() }),
         };
-        let text = fs::read_to_string(path)
-            .map_err(|source| SceneError::Read { path: path.to_owned(), source })?;
+        let text =
+            fs::read_to_string(path).map_err(|source| SceneError::Read { path: path.to_owned(), source })?;
         let table = if is_toml { parse_toml(path, &text)? } else { parse_json(path, &text)? };
         let toml = is_toml.then_some(text);
         build(path, &table, purpose)
@@ -80,8 +80,9 @@ impl Scene {
             SolverKind::Rk4 => Integrator::RungeKutta4,
             _ => {
                 let name = serde_json::to_value(self.solver).unwrap_or_default();
-                let message =
-                    format!("found {name}, which is not available yet; use \"semi-implicit-euler\" or \"rk4\"");
+                let message = format!(
+                    "found {name}, which is not available yet; use \"semi-implicit-euler\" or \"rk4\""
+                );
                 let problem = Problem::new(FieldPath::root().key("solver").key("kind"), message);
                 return Err(located(&self.path, self.toml.as_deref(), &problem));
             }
@@ -115,7 +116,8 @@ fn parse_toml(path: &Path, text: &str) -> Result<SceneTable, SceneError> {
     };
     let document =
         toml::Deserializer::parse(text).map_err(|error| invalid(FieldPath::root().to_string(), &error))?;
-    serde_path_to_error::deserialize(document).map_err(|error| invalid(field_name(error.path()), error.inner()))
+    serde_path_to_error::deserialize(document)
+        .map_err(|error| invalid(field_name(error.path()), error.inner()))
 }
 
 fn parse_json(path: &Path, text: &str) -> Result<SceneTable, SceneError> {
@@ -173,7 +175,10 @@ fn build(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Scene, Pro
             if purpose == Purpose::Simulation && velocity != SpatialVelocity::zero() {
                 return Err(Problem::new(
                     field,
-                    format_args!("body `{}` is fixed but has a velocity; a fixed body must be at rest", t.name),
+                    format_args!(
+                        "body `{}` is fixed but has a velocity; a fixed body must be at rest",
+                        t.name
+                    ),
                 ));
             }
             bodies.push(Body::fixed(t.name.clone(), body_state.pose(), velocity, geometries));
@@ -182,8 +187,8 @@ fn build(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Scene, Pro
             state.bodies.push(body_state);
         }
     }
-    let model = Model::new(bodies, materials, gravity, contact, &excluded)
-        .map_err(|error| model_problem(&error))?;
+    let model =
+        Model::new(bodies, materials, gravity, contact, &excluded).map_err(|error| model_problem(&error))?;
     let fixed = table.bodies.iter().map(|b| b.fixed).collect();
     let (path, solver) = (path.to_owned(), table.solver.kind);
     Ok(Scene { path, model, state, solver, time_step, fixed, excluded, toml: None })
@@ -234,7 +239,7 @@ fn excluded_pairs(table: &SceneTable, names: &BTreeMap<&str, usize>) -> Result<V
     let mut pairs = Vec::new();
     for (i, pair) in table.contact.excluded_pairs.iter().enumerate() {
         let mut places = [0; 2];
-        for (j, name) in pair.iter().enumerate() {
+        for (j, name) in pair.0.iter().enumerate() {
             places[j] = *names.get(name.as_str()).ok_or_else(|| {
                 let known: Vec<&str> = names.keys().copied().collect();
                 Problem::new(
@@ -248,7 +253,7 @@ fn excluded_pairs(table: &SceneTable, names: &BTreeMap<&str, usize>) -> Result<V
         if a == b {
             return Err(Problem::new(
                 field.index(i),
-                format_args!("found `{}` twice; a pair is two different bodies", pair[0]),
+                format_args!("found `{}` twice; a pair is two different bodies", pair.0[0]),
             ));
         }
         pairs.push(BodyPair { a, b });

@@ -5,18 +5,56 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::contact::{DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation};
+
+/// A list of exactly `N` elements. (The TOML reader ends a plain array at its last element and
+/// drops what follows.)
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Exactly<T, const N: usize>(pub [T; N]);
+
+impl<'de, T: Deserialize<'de>, const N: usize> Deserialize<'de> for Exactly<T, N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ExactlyVisitor<T, const N: usize>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>, const N: usize> Visitor<'de> for ExactlyVisitor<T, N> {
+            type Value = Exactly<T, N>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a list of {N} elements")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut elements = Vec::with_capacity(N);
+                while elements.len() < N {
+                    match list.next_element()? {
+                        Some(element) => elements.push(element),
+                        None => return Err(A::Error::invalid_length(elements.len(), &self)),
+                    }
+                }
+                let mut length = N;
+                while list.next_element::<IgnoredAny>()?.is_some() {
+                    length += 1;
+                }
+                let elements = elements.try_into().map_err(|_| A::Error::invalid_length(length, &self))?;
+                if length == N { Ok(Exactly(elements)) } else { Err(A::Error::invalid_length(length, &self)) }
+            }
+        }
+
+        deserializer.deserialize_seq(ExactlyVisitor(PhantomData))
+    }
+}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SceneTable {
     #[serde(default = "standard_gravity")]
-    pub gravity: [f64; 3],
+    pub gravity: Exactly<f64, 3>,
     #[serde(default, deserialize_with = "map_without_duplicates")]
     pub materials: BTreeMap<String, MaterialTable>,
     #[serde(default)]
@@ -26,8 +64,8 @@ pub(super) struct SceneTable {
     pub bodies: Vec<BodyTable>,
 }
 
-fn standard_gravity() -> [f64; 3] {
-    [0.0, 0.0, -9.81]
+fn standard_gravity() -> Exactly<f64, 3> {
+    Exactly([0.0, 0.0, -9.81])
 }
 
 #[derive(Debug, Deserialize)]
@@ -98,7 +136,7 @@ pub(super) struct ContactTable {
     pub stiction_velocity: Option<f64>,
     pub quadrature_order: Option<u8>,
     #[serde(default)]
-    pub excluded_pairs: Vec<[String; 2]>,
+    pub excluded_pairs: Vec<Exactly<String, 2>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -107,16 +145,16 @@ pub(super) struct BodyTable {
     pub name: String,
     #[serde(default)]
     pub fixed: bool,
-    pub translation: Option<[f64; 3]>,
-    pub quaternion_wxyz: Option<[f64; 4]>,
-    pub rpy: Option<[f64; 3]>,
-    pub rotation_matrix: Option<[[f64; 3]; 3]>,
-    pub linear_velocity: Option<[f64; 3]>,
-    pub angular_velocity: Option<[f64; 3]>,
+    pub translation: Option<Exactly<f64, 3>>,
+    pub quaternion_wxyz: Option<Exactly<f64, 4>>,
+    pub rpy: Option<Exactly<f64, 3>>,
+    pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
+    pub linear_velocity: Option<Exactly<f64, 3>>,
+    pub angular_velocity: Option<Exactly<f64, 3>>,
     pub mass: Option<f64>,
     pub density: Option<f64>,
-    pub inertia: Option<[[f64; 3]; 3]>,
-    pub center_of_mass: Option<[f64; 3]>,
+    pub inertia: Option<Exactly<Exactly<f64, 3>, 3>>,
+    pub center_of_mass: Option<Exactly<f64, 3>>,
     #[serde(default)]
     pub geometries: Vec<GeometryTable>,
 }
@@ -125,10 +163,10 @@ pub(super) struct BodyTable {
 #[serde(deny_unknown_fields)]
 pub(super) struct GeometryTable {
     pub shape: ShapeTable,
-    pub translation: Option<[f64; 3]>,
-    pub quaternion_wxyz: Option<[f64; 4]>,
-    pub rpy: Option<[f64; 3]>,
-    pub rotation_matrix: Option<[[f64; 3]; 3]>,
+    pub translation: Option<Exactly<f64, 3>>,
+    pub quaternion_wxyz: Option<Exactly<f64, 4>>,
+    pub rpy: Option<Exactly<f64, 3>>,
+    pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
     pub material: Option<String>,
     #[serde(default)]
     pub rigid: bool,
@@ -159,7 +197,7 @@ pub(super) struct SphereTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BoxTable {
-    pub size: [f64; 3],
+    pub size: Exactly<f64, 3>,
     pub resolution: Option<f64>,
 }
 
@@ -182,7 +220,7 @@ pub(super) struct CapsuleTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EllipsoidTable {
-    pub semi_axes: [f64; 3],
+    pub semi_axes: Exactly<f64, 3>,
     pub resolution: Option<f64>,
 }
 
@@ -204,7 +242,7 @@ pub(super) struct MeshTable {
 #[serde(deny_unknown_fields)]
 pub(super) struct ConvexTable {
     pub file: Option<PathBuf>,
-    pub points: Option<Vec<[f64; 3]>>,
+    pub points: Option<Vec<Exactly<f64, 3>>>,
     pub scale: Option<f64>,
     pub extent: Option<ExtentTable>,
 }
@@ -212,16 +250,16 @@ pub(super) struct ConvexTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct VolumeMeshTable {
-    pub vertices: Vec<[f64; 3]>,
-    pub tetrahedra: Vec<[u32; 4]>,
+    pub vertices: Vec<Exactly<f64, 3>>,
+    pub tetrahedra: Vec<Exactly<u32, 4>>,
     pub extent: Option<ExtentTable>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SurfaceMeshTable {
-    pub vertices: Vec<[f64; 3]>,
-    pub triangles: Vec<[u32; 3]>,
+    pub vertices: Vec<Exactly<f64, 3>>,
+    pub triangles: Vec<Exactly<u32, 3>>,
     pub extent: Option<ExtentTable>,
 }
 

@@ -1,6 +1,6 @@
 //! Trajectories as CSV, in full precision.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
@@ -71,8 +71,7 @@ pub struct TrajectoryTable {
 
 /// The numbers of a body's state in the order of [`COLUMNS`].
 fn numbers(s: &BodyState) -> [f64; 13] {
-    let (p, q, v, w) =
-        (s.position, s.orientation, s.velocity.translational, s.velocity.rotational);
+    let (p, q, v, w) = (s.position, s.orientation, s.velocity.translational, s.velocity.rotational);
     [p.x, p.y, p.z, q.w, q.v.x, q.v.y, q.v.z, v.x, v.y, v.z, w.x, w.y, w.z]
 }
 
@@ -149,7 +148,10 @@ pub fn read_trajectory(path: impl AsRef<Path>) -> Result<TrajectoryTable, Trajec
             let text = &record[column];
             match text.parse::<f64>() {
                 Ok(value) if value.is_finite() => Ok(value),
-                _ => Err(invalid(line, format!("column `{}`: found `{text}`; it must be a finite number", &header[column]))),
+                _ => Err(invalid(
+                    line,
+                    format!("column `{}`: found `{text}`; it must be a finite number", &header[column]),
+                )),
             }
         };
         let time = number(layout.time)?;
@@ -190,8 +192,8 @@ impl Layout {
                 &mut time
             } else {
                 let parts = title.rsplit_once('.');
-                let known = parts
-                    .and_then(|(name, kind)| Some((name, COLUMNS.iter().position(|c| *c == kind)?)));
+                let known =
+                    parts.and_then(|(name, kind)| Some((name, COLUMNS.iter().position(|c| *c == kind)?)));
                 let Some((name, kind)) = known else {
                     return Err(format!(
                         "found column `{title}`; allowed are `{TIME}` and NAME.{{{}}}",

@@ -5,15 +5,13 @@ use std::borrow::Cow;
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 use rayon::prelude::*;
 
-use super::contact_query::{
-    ContactJacobian, ContactPair, ContactPatch, Workspace, contact, contact_energy, contact_jacobian,
-    contact_lifted,
-};
 use super::forces::ForceWorkspace;
 use super::kinematics::BodyFrame;
 use super::model::{BodyGeometry, GeometryPair, Model};
 use super::state::State;
-use crate::contact::Collider;
+use crate::contact::{
+    Collider, ContactJacobian, ContactPair, ContactPatch, Workspace, contact_jacobian, contact_lifted,
+};
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, cross_matrix};
 
@@ -76,24 +74,14 @@ fn offset_a<T: Scalar>(model: &Model<T>, frames: &[BodyFrame<T>], pair: &Geometr
     frames[a].pose.rotation * model.bodies[a].geometries[pair.geometry_a].x_bg.translation
 }
 
-/// The contact of one pair of geometries, by the fastest way that gives all the derivatives.
+/// The contact of one pair of geometries.
 fn patch<T: Scalar>(
     model: &Model<T>,
     frames: &[BodyFrame<T>],
     pair: &GeometryPair,
     workspace: &mut Workspace,
 ) -> Option<ContactPatch<T>> {
-    let sized = |body: usize, geometry: usize| model.bodies[body].geometries[geometry].size_has_derivatives;
-    let first_order = T::NDERIV == 1;
-    let lifted =
-        first_order && !sized(pair.bodies.a, pair.geometry_a) && !sized(pair.bodies.b, pair.geometry_b);
-    with_pair(model, frames, pair, |query| {
-        if lifted {
-            contact_lifted(query, &model.contact, workspace)
-        } else {
-            contact(query, &model.contact, workspace)
-        }
-    })
+    with_pair(model, frames, pair, |query| contact_lifted(query, &model.contact, workspace))
 }
 
 /// Adds to `forces`, one for each free body, about its origin and in W, what contact exerts.
@@ -297,5 +285,9 @@ fn add_jacobian(
     sum.by_modulus_a += about_body * jacobian.by_modulus_a;
     sum.by_modulus_b += about_body * jacobian.by_modulus_b;
     sum.by_dissipation += about_body * jacobian.by_dissipation;
-    sum.by_friction += about_body * jacobian.by_friction;
+    sum.by_friction += about_body * jacobian.by_friction();
+}
+
+fn contact_energy(_: &ContactPair) -> f64 {
+    0.0
 }

@@ -48,8 +48,9 @@ pub enum Input {
         /// The material.
         material: usize,
     },
-    /// The mass of a free body, kg. An inertia that was given stays as it is, one that comes
-    /// from the geometries stays proportional to the mass.
+    /// The mass of a free body, kg, at the size that its geometries have in the model. An inertia
+    /// that was given stays as it is, one that comes from the geometries stays proportional to
+    /// the mass.
     Mass {
         /// The body.
         body: usize,
@@ -228,8 +229,9 @@ pub fn seeded<T: Scalar>(
                 out.materials[material].material.dynamic_friction = value;
             }
             Input::Mass { body } => {
+                let present = input.value(model)?;
                 if let Motion::Free { source, .. } = &mut out.bodies[body].motion {
-                    *source = source.with_mass(value);
+                    *source = source.with_mass(present, value);
                 }
                 remass[body] = true;
             }
@@ -263,7 +265,6 @@ fn enlarged<T: Scalar>(original: &BodyGeometry, scale: T) -> Result<BodyGeometry
     let mut out = BodyGeometry::<T>::lift(original);
     let factor = scale.real();
     let has_derivatives = T::NDERIV > 0;
-    out.size_has_derivatives = has_derivatives;
     out.unit_mass = out.unit_mass.map(|m| m.enlarged(scale));
     let larger = |vertices: &[Vector3<f64>]| vertices.iter().map(|v| v * factor).collect::<Vec<_>>();
     let vertices: &[Vector3<f64>] = match &*original.collider.geometry {

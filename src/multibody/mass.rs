@@ -165,12 +165,14 @@ impl<T: Scalar> MassSource<T> {
         }
     }
 
-    /// The same source with the mass set to `mass`; a body filled by a density becomes one of
-    /// given mass spread evenly.
-    pub fn with_mass(&self, mass: T) -> Self {
+    /// The same source with the mass changed from `from` to `to` while the geometries stay as
+    /// they are. It stays the same kind of source, so that a change of mass and a change of size
+    /// can be made together in either order.
+    pub fn with_mass(&self, from: f64, to: T) -> Self {
         match self {
-            Self::Given(properties) => Self::Given(MassProperties { mass, ..*properties }),
-            Self::Spread(_) | Self::Density(_) => Self::Spread(mass),
+            Self::Given(properties) => Self::Given(MassProperties { mass: to, ..*properties }),
+            Self::Spread(_) => Self::Spread(to),
+            Self::Density(density) => Self::Density(*density * to / from),
         }
     }
 

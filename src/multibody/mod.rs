@@ -5,7 +5,6 @@
 //! scalar, and [`seeded`] makes either carry derivatives with respect to a list of [`Input`]s.
 
 mod contact_forces;
-mod contact_query;
 mod dynamics;
 mod forces;
 mod input;
@@ -18,7 +17,6 @@ pub use contact_forces::{
     BodyPairContact, BodyPairJacobian, PairWorkspace, add_contact_forces, body_pair_contact,
     body_pair_energy, body_pair_jacobian,
 };
-pub use contact_query::ContactError;
 pub use dynamics::{BodyAcceleration, body_acceleration};
 pub use forces::{AppliedForces, ForceWorkspace, NoForces, total_forces};
 pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, seeded};

@@ -2,10 +2,9 @@
 
 use nalgebra::Vector3;
 
-use super::contact_query::{ContactError, check_pair};
 use super::mass::{MassError, MassProperties, MassSource};
 use super::state::State;
-use crate::contact::{Collider, ContactSettings, Material};
+use crate::contact::{Collider, ContactError, ContactSettings, Material, check_pair};
 use crate::scalar::{Scalar, lift_vector};
 use crate::spatial::{RigidTransform, SpatialVelocity};
 
@@ -56,9 +55,6 @@ pub struct BodyGeometry<T = f64> {
     /// Mass properties of the geometry filled with unit density, in its own frame. `None` for
     /// half-spaces.
     pub unit_mass: Option<MassProperties<T>>,
-    /// Whether its size carries derivatives (see [`super::Input::GeometryScale`]), which rules
-    /// out the faster ways to the derivative of a wrench.
-    pub size_has_derivatives: bool,
 }
 
 impl<T: Scalar> BodyGeometry<T> {
@@ -69,7 +65,6 @@ impl<T: Scalar> BodyGeometry<T> {
             collider: Collider::lift(&g.collider),
             material: g.material,
             unit_mass: g.unit_mass.as_ref().map(MassProperties::lift),
-            size_has_derivatives: false,
         }
     }
 }

@@ -1,0 +1,101 @@
+//! The extent of primitive shapes: zero on the boundary, one on the medial axis.
+
+use nalgebra::Vector3;
+
+use crate::geometry::{Shape, ShapeError, VertexPlace, VolumeMesh, vertex_places};
+
+/// The extent ε of a shape at a point of it, in the shape's frame, before tessellation: the
+/// distance to the boundary over its largest value (sphere, box, cylinder, capsule), and
+/// 1 − ‖S⁻¹p‖ for the ellipsoid with the semi-axes S. Zero on the boundary, negative outside.
+pub fn primitive_extent(shape: &Shape, point: &Vector3<f64>) -> f64 {
+    let p = point;
+    match *shape {
+        Shape::Sphere { radius } => 1.0 - p.norm() / radius,
+        Shape::Ellipsoid { semi_axes: s } => 1.0 - p.component_div(&Vector3::from(s)).norm(),
+        Shape::Box { size } => {
+            let half = Vector3::from(size) * 0.5;
+            (half - p.abs()).min() / half.min()
+        }
+        Shape::Cylinder { radius, length } => {
+            let half = 0.5 * length;
+            let distance = (radius - p.xy().norm()).min(half - p.z.abs());
+            (distance / radius.min(half)).min(1.0)
+        }
+        Shape::Capsule { radius, length } => {
+            let half = 0.5 * length;
+            let from_axis = Vector3::new(p.x, p.y, p.z - p.z.clamp(-half, half));
+            1.0 - from_axis.norm() / radius
+        }
+    }
+}
+
+/// The volume mesh of a shape at a resolution in metres ([`Shape::volume_mesh`]) and the extent
+/// of each of its vertices.
+///
+/// The vertices of these meshes lie either on the boundary, where the extent is exactly 0, or on
+/// the medial axis at the largest distance from it, where it is exactly 1; in between it is
+/// linear on each tetrahedron (Elandt §III; the values are those of [`primitive_extent`]).
+///
+/// # Errors
+/// As [`Shape::volume_mesh`].
+pub fn primitive_field(shape: &Shape, resolution: f64) -> Result<(VolumeMesh, Vec<f64>), ShapeError> {
+    let mesh = shape.volume_mesh(resolution)?;
+    let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
+    let extent = places.iter().map(|&p| if p == VertexPlace::Boundary { 0.0 } else { 1.0 }).collect();
+    Ok((mesh, extent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shapes() -> Vec<Shape> {
+        vec![
+            Shape::Sphere { radius: 0.3 },
+            Shape::Ellipsoid { semi_axes: [0.3, 0.2, 0.1] },
+            Shape::Box { size: [0.3, 0.2, 0.1] },
+            Shape::Box { size: [0.1, 0.2, 0.1] },
+            Shape::Box { size: [0.1, 0.1, 0.1] },
+            Shape::Cylinder { radius: 0.1, length: 0.3 },
+            Shape::Cylinder { radius: 0.1, length: 0.2 },
+            Shape::Cylinder { radius: 0.1, length: 0.05 },
+            Shape::Capsule { radius: 0.1, length: 0.2 },
+        ]
+    }
+
+    #[test]
+    fn vertices_have_the_extent_of_the_shape() {
+        for shape in shapes() {
+            let (mesh, extent) = primitive_field(&shape, 0.05).unwrap();
+            for (vertex, &value) in mesh.vertices.iter().zip(&extent) {
+                assert!(value == 0.0 || value == 1.0);
+                assert!((primitive_extent(&shape, vertex) - value).abs() < 1e-14, "{shape:?} {vertex}");
+            }
+        }
+    }
+
+    /// The largest difference between the piecewise linear field and the shape's at the
+    /// centroids of the tetrahedra.
+    fn largest_error(shape: &Shape, resolution: f64) -> f64 {
+        let (mesh, extent) = primitive_field(shape, resolution).unwrap();
+        let mut largest = 0.0_f64;
+        for (index, tetrahedron) in mesh.tetrahedra.iter().enumerate() {
+            let centroid = mesh.corners(index).iter().sum::<Vector3<f64>>() / 4.0;
+            let linear = tetrahedron.iter().map(|&v| extent[v as usize]).sum::<f64>() / 4.0;
+            largest = largest.max((linear - primitive_extent(shape, &centroid)).abs());
+        }
+        largest
+    }
+
+    #[test]
+    fn the_field_is_exact_in_boxes_and_converges_in_the_others() {
+        for shape in shapes() {
+            let (coarse, fine) = (largest_error(&shape, 0.02), largest_error(&shape, 0.01));
+            if matches!(shape, Shape::Box { .. }) {
+                assert!(coarse < 1e-14, "{shape:?} {coarse}");
+            } else {
+                assert!(fine < 5e-3 && coarse / fine > 3.0, "{shape:?} {coarse} {fine}");
+            }
+        }
+    }
+}

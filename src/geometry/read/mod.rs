@@ -1,0 +1,182 @@
+//! Reading meshes from files.
+
+mod msh;
+mod obj;
+mod stl;
+mod text;
+mod vtk;
+
+use std::path::{Path, PathBuf};
+
+use super::boundary::boundary_surface;
+use super::mesh::{SurfaceMesh, VolumeMesh, drop_unused_vertices};
+use super::validate::{MeshError, check_indices, orientation, validate_surface, validate_volume};
+
+/// Why a mesh could not be read from a file.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadMeshError {
+    /// The file could not be read.
+    #[error("{}: {source}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What went wrong.
+        source: std::io::Error,
+    },
+    /// The extension does not tell a format that can be read.
+    #[error("{}: the file ends in {found}; a {kind} mesh is read from {allowed}", file.display())]
+    Extension {
+        /// The file.
+        file: PathBuf,
+        /// Its extension, or "no extension".
+        found: String,
+        /// Kind of mesh.
+        kind: &'static str,
+        /// The extensions allowed.
+        allowed: &'static str,
+    },
+    /// The content is not what the format prescribes, or not supported.
+    #[error("{}:{line}: found {found}; {expected}", file.display())]
+    Content {
+        /// The file.
+        file: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What was found there.
+        found: String,
+        /// What is allowed there.
+        expected: String,
+    },
+    /// A facet of an STL file could not be read.
+    #[error("{}: facet {facet} cannot be read: {source}", file.display())]
+    Facet {
+        /// The file.
+        file: PathBuf,
+        /// The facet, counted from 0.
+        facet: usize,
+        /// What went wrong.
+        source: std::io::Error,
+    },
+    /// The mesh in the file is not valid.
+    #[error("{}: {source}", file.display())]
+    Mesh {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        source: MeshError,
+    },
+}
+
+/// A fault at a line of a text, before the file's name is known.
+#[derive(Debug)]
+struct Fault {
+    line: usize,
+    found: String,
+    expected: String,
+}
+
+impl Fault {
+    fn new(line: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { line, found: found.into(), expected: expected.into() }
+    }
+
+    fn in_file(self, file: &Path) -> ReadMeshError {
+        ReadMeshError::Content {
+            file: file.to_owned(),
+            line: self.line,
+            found: self.found,
+            expected: self.expected,
+        }
+    }
+}
+
+/// Tetrahedra as a file lists them, and the line of each.
+struct ListedTetrahedra {
+    mesh: VolumeMesh,
+    lines: Vec<usize>,
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
+}
+
+fn wrong_extension(path: &Path, kind: &'static str, allowed: &'static str) -> ReadMeshError {
+    let found = match extension(path) {
+        e if e.is_empty() => "no extension".to_owned(),
+        e => format!(".{e}"),
+    };
+    ReadMeshError::Extension { file: path.to_owned(), found, kind, allowed }
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadMeshError> {
+    std::fs::read(path).map_err(|source| ReadMeshError::Io { file: path.to_owned(), source })
+}
+
+/// Reads a closed surface: Wavefront OBJ (`.obj`), STL in text or binary (`.stl`), or the
+/// boundary of a volume mesh (`.vtk`, `.msh`). Coordinates are taken as metres.
+///
+/// Polygons of an OBJ file are split into triangles by a fan from their first vertex; vertices at
+/// equal places are merged in STL, and in both vertices that no triangle uses are left out.
+///
+/// # Errors
+/// When the file cannot be read, its content is not what the format prescribes, or the surface
+/// is not valid ([`validate_surface`]).
+pub fn read_surface_mesh(path: impl AsRef<Path>) -> Result<SurfaceMesh, ReadMeshError> {
+    let path = path.as_ref();
+    let mut mesh = match extension(path).as_str() {
+        "obj" => obj::parse(&String::from_utf8_lossy(&read_bytes(path)?)).map_err(|f| f.in_file(path))?,
+        "stl" => stl::parse(read_bytes(path)?).map_err(|(facet, source)| ReadMeshError::Facet {
+            file: path.to_owned(),
+            facet,
+            source,
+        })?,
+        "vtk" | "msh" => boundary_surface(&read_volume_mesh(path)?),
+        _ => {
+            return Err(wrong_extension(path, "surface", ".obj or .stl (or the boundary of a .vtk or .msh)"));
+        }
+    };
+    let invalid = |source| ReadMeshError::Mesh { file: path.to_owned(), source };
+    check_indices("triangle", &mesh.vertices, &mesh.triangles).map_err(invalid)?;
+    mesh.vertices = drop_unused_vertices(&mesh.vertices, &mut mesh.triangles);
+    validate_surface(&mesh).map_err(invalid)?;
+    Ok(mesh)
+}
+
+/// Reads a tetrahedral mesh: legacy VTK unstructured grid in text (`.vtk`) or Gmsh MSH 4.1 in
+/// text (`.msh`). Coordinates are taken as metres.
+///
+/// Inverted tetrahedra are turned round, as programs differ in the order of vertices; vertices
+/// that no tetrahedron uses are left out, the others keep their order.
+///
+/// # Errors
+/// When the file cannot be read, its content is not what the format prescribes, it has other
+/// cells than tetrahedra, one of them has no volume, or the mesh is not valid
+/// ([`validate_volume`]).
+pub fn read_volume_mesh(path: impl AsRef<Path>) -> Result<VolumeMesh, ReadMeshError> {
+    let path = path.as_ref();
+    let parse = match extension(path).as_str() {
+        "vtk" => vtk::parse,
+        "msh" => msh::parse,
+        _ => return Err(wrong_extension(path, "volume", ".vtk or .msh")),
+    };
+    let ListedTetrahedra { mut mesh, lines } =
+        parse(&String::from_utf8_lossy(&read_bytes(path)?)).map_err(|f| f.in_file(path))?;
+    let invalid = |source| ReadMeshError::Mesh { file: path.to_owned(), source };
+    check_indices("tetrahedron", &mesh.vertices, &mesh.tetrahedra).map_err(invalid)?;
+    for (tetrahedron, &line) in lines.iter().enumerate() {
+        match orientation(mesh.corners(tetrahedron)) {
+            1 => {}
+            -1 => mesh.tetrahedra[tetrahedron].swap(2, 3),
+            _ => {
+                let found = format!("tetrahedron {tetrahedron}, whose corners lie in a plane or coincide");
+                return Err(Fault::new(line, found, "every tetrahedron must have a volume").in_file(path));
+            }
+        }
+    }
+    mesh.vertices = drop_unused_vertices(&mesh.vertices, &mut mesh.tetrahedra);
+    validate_volume(&mesh).map_err(invalid)?;
+    Ok(mesh)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! From the mesh tables of a scene file to checked meshes with their extents.
+
+use std::path::Path;
+
+use nalgebra::Vector3;
+
+use super::body_tables::{Range, number, vector};
+use super::field_path::FieldPath;
+use super::scene_error::Problem;
+use super::schema::{ConvexTable, Exactly, ExtentTable, MeshTable, SurfaceMeshTable, VolumeMeshTable};
+use crate::field::{DEFAULT_CORE_THRESHOLD, ExtentError, deep_core, distance_extent, laplace_extent};
+use crate::geometry::{
+    SurfaceMesh, VolumeMesh, boundary_surface, convex_hull, read_surface_mesh, read_volume_mesh, scaled,
+    tetrahedralize, validate_surface, validate_volume,
+};
+
+/// What a shape is in contact.
+pub(super) enum Meshes {
+    /// A volume mesh and the extent of each vertex.
+    Compliant(VolumeMesh, Vec<f64>),
+    /// A closed surface.
+    Rigid(SurfaceMesh),
+}
+
+/// An inline volume mesh.
+pub(super) fn volume_mesh(t: &VolumeMeshTable, rigid: bool, table: &FieldPath) -> Result<Meshes, Problem> {
+    let mesh = VolumeMesh {
+        vertices: vertices(&t.vertices, &table.key("vertices"))?,
+        tetrahedra: t.tetrahedra.iter().map(|t| t.0).collect(),
+    };
+    validate_volume(&mesh).map_err(|error| Problem::new(table.clone(), error))?;
+    from_volume(mesh, t.extent.as_ref(), rigid, table)
+}
+
+/// An inline surface mesh.
+pub(super) fn surface_mesh(t: &SurfaceMeshTable, rigid: bool, table: &FieldPath) -> Result<Meshes, Problem> {
+    let mesh = SurfaceMesh {
+        vertices: vertices(&t.vertices, &table.key("vertices"))?,
+        triangles: t.triangles.iter().map(|t| t.0).collect(),
+    };
+    validate_surface(&mesh).map_err(|error| Problem::new(table.clone(), error))?;
+    from_surface(mesh, t.extent.as_ref(), rigid, table)
+}
+
+/// A mesh in a file: a surface (.obj, .stl) or a volume (.vtk, .msh).
+pub(super) fn mesh_file(
+    t: &MeshTable,
+    rigid: bool,
+    folder: &Path,
+    table: &FieldPath,
+) -> Result<Meshes, Problem> {
+    let field = table.key("file");
+    let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
+    match read_mesh(&t.file, folder, &field)? {
+        MeshFile::Surface(mesh) => from_surface(scaled(&mesh, scale), t.extent.as_ref(), rigid, table),
+        MeshFile::Volume(mesh) => from_volume(scaled(&mesh, scale), t.extent.as_ref(), rigid, table),
+    }
+}
+
+/// The convex hull of points, inline or the vertices of a file.
+pub(super) fn convex_meshes(
+    t: &ConvexTable,
+    rigid: bool,
+    folder: &Path,
+    table: &FieldPath,
+) -> Result<Meshes, Problem> {
+    let points = match (&t.points, &t.file) {
+        (Some(points), None) => vertices(points, &table.key("points"))?,
+        (None, Some(file)) => match read_mesh(file, folder, &table.key("file"))? {
+            MeshFile::Surface(mesh) => mesh.vertices,
+            MeshFile::Volume(mesh) => mesh.vertices,
+        },
+        _ => {
+            return Err(Problem::new(
+                table.clone(),
+                "found both or neither of points and file; give one of them",
+            ));
+        }
+    };
+    let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
+    let hull = convex_hull(&points).map_err(|error| Problem::new(table.clone(), error))?;
+    from_surface(scaled(&hull, scale), t.extent.as_ref(), rigid, table)
+}
+
+/// A mesh as a file holds it.
+enum MeshFile {
+    Surface(SurfaceMesh),
+    Volume(VolumeMesh),
+}
+
+/// Reads a file by the ending of its name.
+fn read_mesh(file: &Path, folder: &Path, field: &FieldPath) -> Result<MeshFile, Problem> {
+    let path = folder.join(file);
+    let ending = file.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+    match ending.as_str() {
+        "obj" | "stl" => read_surface_mesh(&path)
+            .map(MeshFile::Surface)
+            .map_err(|error| Problem::new(field.clone(), error)),
+        "vtk" | "msh" => {
+            read_volume_mesh(&path).map(MeshFile::Volume).map_err(|error| Problem::new(field.clone(), error))
+        }
+        _ => Err(Problem::new(
+            field.clone(),
+            format_args!(
+                "found `{}`; a mesh file ends in .obj or .stl (surface) or .vtk or .msh (volume)",
+                file.display()
+            ),
+        )),
+    }
+}
+
+/// A valid closed surface as a body in contact: a compliant one is filled with tetrahedra.
+fn from_surface(
+    mesh: SurfaceMesh,
+    extent: Option<&ExtentTable>,
+    rigid: bool,
+    table: &FieldPath,
+) -> Result<Meshes, Problem> {
+    if rigid {
+        return Ok(Meshes::Rigid(mesh));
+    }
+    if matches!(extent, Some(ExtentTable::Given(_))) {
+        return Err(Problem::new(
+            table.key("extent"),
+            "found a list, but a surface has no vertices inside; use \"distance\" or \"laplace\", or a volume mesh",
+        ));
+    }
+    let filled = tetrahedralize(&mesh).map_err(|error| Problem::new(table.clone(), error))?;
+    from_volume(filled, extent, rigid, table)
+}
+
+/// Points with finite coordinates.
+fn vertices(points: &[Exactly<f64, 3>], field: &FieldPath) -> Result<Vec<Vector3<f64>>, Problem> {
+    points.iter().enumerate().map(|(i, p)| vector(*p, Range::Finite, &field.index(i))).collect()
+}
+
+/// A valid volume mesh as a body in contact.
+fn from_volume(
+    mesh: VolumeMesh,
+    extent: Option<&ExtentTable>,
+    rigid: bool,
+    table: &FieldPath,
+) -> Result<Meshes, Problem> {
+    if rigid {
+        return Ok(Meshes::Rigid(boundary_surface(&mesh)));
+    }
+    let field = table.key("extent");
+    let problem = |error: ExtentError| Problem::new(field.clone(), error);
+    let extent = match extent.unwrap_or(&ExtentTable::default()) {
+        ExtentTable::Distance => distance_extent(&mesh).map_err(problem)?,
+        ExtentTable::Laplace => deep_core(&mesh, DEFAULT_CORE_THRESHOLD)
+            .and_then(|core| laplace_extent(&mesh, &core))
+            .map_err(problem)?,
+        ExtentTable::Given(values) => {
+            for (i, &value) in values.iter().enumerate() {
+                number(value, Range::AtLeastZero, &field.index(i))?;
+            }
+            if values.len() != mesh.vertices.len() {
+                return Err(Problem::new(
+                    field,
+                    format_args!(
+                        "found {} numbers; the mesh has {} vertices and each needs one",
+                        values.len(),
+                        mesh.vertices.len()
+                    ),
+                ));
+            }
+            values.clone()
+        }
+    };
+    Ok(Meshes::Compliant(mesh, extent))
+}

@@ -1,0 +1,314 @@
+//! Contact between bodies of a model, and derivatives through bodies, steps and rollouts.
+
+use std::sync::Arc;
+
+use nalgebra::Vector3;
+
+use isobar::contact::{Collider, ContactGeometry, ContactSettings, Material};
+use isobar::field::{PressureField, primitive_field};
+use isobar::geometry::{Shape, volume_mass_properties};
+use isobar::multibody::{
+    Body, BodyFrame, BodyGeometry, BodyPair, BodyState, ForceWorkspace, Input, MassProperties, MassSource,
+    Model, NamedMaterial, NoForces, PairWorkspace, State, add_contact_forces, all_inputs, body_pair_contact,
+    body_pair_jacobian, geometry_pairs, seeded,
+};
+use isobar::rollout::{SimulationSettings, simulate, trajectory_gradient};
+use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
+use isobar::step::Integrator;
+
+fn materials() -> Vec<NamedMaterial> {
+    let material = |name: &str, hydroelastic_modulus, dissipation, friction| NamedMaterial {
+        name: name.to_owned(),
+        material: Material {
+            hydroelastic_modulus,
+            dissipation,
+            static_friction: friction,
+            dynamic_friction: friction,
+        },
+    };
+    vec![material("foam", 2e5, 0.7, 0.4), material("rubber", 5e5, 0.3, 0.8)]
+}
+
+fn compliant(shape: &Shape, resolution: f64, x_bg: RigidTransform, material: usize) -> BodyGeometry {
+    let (mesh, extent) = primitive_field(shape, resolution).expect("valid shape");
+    let p = volume_mass_properties(&mesh).expect("a volume");
+    let field = PressureField::new(mesh, extent).expect("valid field");
+    let geometry = Arc::new(ContactGeometry::Compliant(field));
+    BodyGeometry {
+        x_bg,
+        collider: Collider::new(geometry, materials()[material].material, 0.0),
+        material: Some(material),
+        unit_mass: Some(MassProperties {
+            mass: p.volume,
+            center_of_mass: p.centre_of_mass,
+            inertia: p.inertia,
+        }),
+    }
+}
+
+fn half_space(material: Option<usize>) -> BodyGeometry {
+    let no_friction =
+        Material { hydroelastic_modulus: 0.0, dissipation: 0.0, static_friction: 0.0, dynamic_friction: 0.0 };
+    let (geometry, parameters) = match material {
+        Some(i) => (ContactGeometry::CompliantHalfSpace, materials()[i].material),
+        None => (ContactGeometry::RigidHalfSpace, no_friction),
+    };
+    BodyGeometry {
+        x_bg: RigidTransform::identity(),
+        collider: Collider::new(Arc::new(geometry), parameters, 0.08),
+        material,
+        unit_mass: None,
+    }
+}
+
+/// A body of two shapes, off its origin and turned, moving over a fixed half-space.
+fn dumbbell(ground: Option<usize>) -> (Model, State) {
+    let pose = |rpy: [f64; 3], p: [f64; 3]| {
+        RigidTransform::new(rotation_from_rpy(rpy[0], rpy[1], rpy[2]), Vector3::from(p))
+    };
+    let parts = vec![
+        compliant(&Shape::Sphere { radius: 0.05 }, 0.04, pose([0.3, 0.1, -0.4], [0.06, 0.01, -0.02]), 0),
+        compliant(
+            &Shape::Box { size: [0.08, 0.06, 0.09] },
+            0.1,
+            pose([-0.2, 0.5, 0.1], [-0.05, 0.0, 0.01]),
+            1,
+        ),
+    ];
+    let free = Body::free("dumbbell", MassSource::Density(300.0), parts).expect("a volume");
+    let ground =
+        Body::fixed("ground", RigidTransform::identity(), SpatialVelocity::zero(), vec![half_space(ground)]);
+    let gravity = Vector3::new(0.0, 0.3, -9.81);
+    let model = Model::new(vec![free, ground], materials(), gravity, ContactSettings::default(), &[])
+        .expect("compliant");
+    let state = State {
+        bodies: vec![BodyState {
+            orientation: Quaternion::from_wxyz(0.9, 0.05, -0.08, 0.3),
+            position: Vector3::new(0.2, -0.1, 0.048),
+            velocity: SpatialVelocity::new(Vector3::new(0.4, -0.6, 0.9), Vector3::new(0.21, 0.13, -0.15)),
+        }],
+    };
+    (model, state)
+}
+
+/// Six numbers of a wrench.
+fn six(w: &SpatialForce) -> [f64; 6] {
+    std::array::from_fn(|i| if i < 3 { w.rotational[i] } else { w.translational[i - 3] })
+}
+
+/// The size of moments and forces of a wrench, which errors are relative to.
+fn sizes(w: &SpatialForce) -> [f64; 6] {
+    let (m, f) = (w.rotational.norm(), w.translational.norm());
+    [m, m, m, f, f, f]
+}
+
+#[test]
+fn both_bodies_feel_the_same_contact_about_one_point() {
+    let (model, state) = dumbbell(Some(1));
+    // The ground set free: then it is the other half of the pair.
+    let mut bodies = model.bodies.clone();
+    let mass = MassProperties {
+        mass: 5.0,
+        center_of_mass: Vector3::zeros(),
+        inertia: nalgebra::Matrix3::identity(),
+    };
+    let ground_state = BodyState {
+        orientation: Quaternion::identity(),
+        position: Vector3::new(0.03, -0.02, 0.001),
+        velocity: SpatialVelocity::zero(),
+    };
+    bodies[1] = Body::free("ground", MassSource::Given(mass), vec![half_space(Some(1))]).expect("valid");
+    let model =
+        Model::new(bodies, materials(), model.gravity, ContactSettings::default(), &[]).expect("compliant");
+    let state = State { bodies: vec![state.bodies[0], ground_state] };
+    let mut forces = vec![SpatialForce::zero(); 2];
+    add_contact_forces(&model, &state, &mut ForceWorkspace::default(), &mut forces);
+    let about_world = |i: usize| forces[i].shifted(&-state.bodies[i].position);
+    let (a, b) = (about_world(0), about_world(1));
+    assert!(a.translational.z > 1.0, "they touch: {a:?}");
+    assert!((a.translational + b.translational).norm() < 1e-15 * a.translational.norm());
+    assert!((a.rotational + b.rotational).norm() < 1e-14 * a.translational.norm());
+}
+
+#[test]
+fn a_rigid_geometry_without_material_takes_the_other_friction() {
+    let (model, state) = dumbbell(None);
+    let mut explicit = model.clone();
+    let geometry = &mut explicit.bodies[1].geometries[0];
+    let mut frames: Vec<BodyFrame> = Vec::new();
+    model.body_frames(&state, &mut frames);
+    let pairs = geometry_pairs(&model.bodies, BodyPair { a: 0, b: 1 }).expect("compliant");
+    // One pair at a time, so that one coefficient is the right one.
+    for pair in &pairs {
+        let material = model.bodies[0].geometries[pair.geometry_a].material.expect("has one");
+        geometry.material = Some(material);
+        geometry.collider.material = materials()[material].material;
+        let mut model_with = model.clone();
+        model_with.bodies[1].geometries[0] = geometry.clone();
+        let contact = |m: &Model| {
+            body_pair_contact(m, &frames, std::slice::from_ref(pair), &mut PairWorkspace::default())
+        };
+        let (adopted, given) = (contact(&model), contact(&model_with));
+        assert!(adopted.wrench_on_a.translational.xy().norm() > 0.1, "friction acts: {adopted:?}");
+        assert_eq!(adopted, given);
+    }
+}
+
+#[test]
+fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
+    for ground in [Some(1), None] {
+        let (model, state) = dumbbell(ground);
+        let pairs = geometry_pairs(&model.bodies, BodyPair { a: 0, b: 1 }).expect("compliant");
+        let mut workspace = PairWorkspace::default();
+        let mut frames: Vec<BodyFrame> = Vec::new();
+        model.body_frames(&state, &mut frames);
+        let value = body_pair_contact(&model, &frames, &pairs, &mut workspace);
+        assert!(value.faces > 10, "they touch");
+        let jacobian = body_pair_jacobian(&model, &frames, &pairs, &mut workspace);
+        let sizes = sizes(&value.wrench_on_a);
+        // Moves of either body at constant velocity of its origin.
+        for (body, by_pose) in [(0, &jacobian.by_pose_a), (1, &jacobian.by_pose_b)] {
+            for column in 0..6 {
+                let mut at = |h: f64| {
+                    let mut moved = frames.clone();
+                    let mut tangent = [Vector3::zeros(), Vector3::zeros()];
+                    tangent[column / 3][column % 3] = h;
+                    moved[body].pose = moved[body].pose.moved(&tangent[0], &tangent[1]);
+                    six(&body_pair_contact(&model, &moved, &pairs, &mut workspace).wrench_on_a)
+                };
+                let h = 1e-7;
+                let (plus, minus) = (at(h), at(-h));
+                let scale = if column < 3 { 1.0 } else { 20.0 };
+                for row in 0..6 {
+                    let difference = (plus[row] - minus[row]) / (2.0 * h);
+                    let error = (by_pose[(row, column)] - difference).abs();
+                    assert!(
+                        error < 1e-5 * scale * sizes[row],
+                        "{ground:?} body {body} ({row}, {column}): {} {difference}",
+                        by_pose[(row, column)]
+                    );
+                }
+            }
+        }
+        // Each body's modulus, for one pair of geometries at a time.
+        for pair in &pairs {
+            let pair = std::slice::from_ref(pair);
+            let jacobian = body_pair_jacobian(&model, &frames, pair, &mut workspace);
+            for (body, geometry, by_modulus) in
+                [(0, pair[0].geometry_a, &jacobian.by_modulus_a), (1, 0, &jacobian.by_modulus_b)]
+            {
+                let mut at = |h: f64| {
+                    let mut model = model.clone();
+                    let collider = &mut model.bodies[body].geometries[geometry].collider;
+                    collider.material.hydroelastic_modulus += h;
+                    six(&body_pair_contact(&model, &frames, pair, &mut workspace).wrench_on_a)
+                };
+                let (plus, minus) = (at(10.0), at(-10.0));
+                for row in 0..6 {
+                    let difference = (plus[row] - minus[row]) / 20.0;
+                    let error = (by_modulus[row] - difference).abs();
+                    assert!(error < 1e-6 * sizes[row] / 2e5, "{ground:?} body {body}: {error}");
+                }
+            }
+        }
+    }
+}
+
+/// A rollout's derivative by every input of the model against central differences.
+#[test]
+fn trajectory_gradient_agrees_with_central_differences() {
+    let (model, state) = dumbbell(Some(1));
+    let inputs = all_inputs(&model);
+    assert_eq!(inputs.len(), 12 + 2 * 4 + 1 + 3);
+    for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {
+        let settings = SimulationSettings { integrator, time_step: 1e-3 };
+        let until = 8e-3;
+        let gradient =
+            trajectory_gradient(&model, &state, &inputs, &settings, until, &NoForces).expect("simulates");
+        let plain = simulate(&model, &state, &settings, until, &NoForces, |_, _| ()).expect("simulates");
+        let end = plain.states.last().expect("a state");
+        let dual_end = gradient.trajectory.states.last().expect("a state");
+        assert!(end.difference(dual_end).iter().all(|x| x.abs() < 1e-12));
+        let derivative = gradient.derivatives.last().expect("a derivative");
+        for (column, input) in inputs.iter().enumerate() {
+            let value = input.value(&model).expect("exists");
+            let unit = if value == 0.0 { 1.0 } else { value };
+            let size = derivative.column(column).amax();
+            let at = |x: f64| {
+                let (model, state) = seeded(&model, &state, &[(*input, value + x)]).expect("in range");
+                let t = simulate(&model, &state, &settings, until, &NoForces, |_, _| ()).expect("simulates");
+                end.difference(t.states.last().expect("a state"))
+            };
+            // Friction turns within a millimetre a second, so no one step size suits all inputs:
+            // the best central difference counts, for all rows together.
+            let error = |h: f64| {
+                let (plus, minus) = (at(h * unit), at(-h * unit));
+                let errors = (0..12).map(|row| {
+                    let difference = (plus[row] - minus[row]) / (2.0 * h * unit);
+                    (derivative[(row, column)] - difference).abs()
+                });
+                errors.fold(0.0, f64::max)
+            };
+            let best =
+                [1e-4, 1e-5, 1e-6, 3e-7, 1e-7, 3e-8].map(error).into_iter().fold(f64::INFINITY, f64::min);
+            assert!(size > 0.0, "{} has an influence", input.name(&model));
+            assert!(best < 1e-5 * size, "{integrator:?} {}: {best} of {size}", input.name(&model));
+        }
+    }
+}
+
+#[test]
+fn seeding_at_the_present_values_changes_nothing() {
+    let (model, state) = dumbbell(Some(1));
+    let values: Vec<(Input, f64)> =
+        all_inputs(&model).into_iter().map(|i| (i, i.value(&model).expect("exists"))).collect();
+    let settings = SimulationSettings::default();
+    let (again, start) = seeded(&model, &state, &values).expect("in range");
+    let run =
+        |m: &Model, s: &State| simulate(m, s, &settings, 0.01, &NoForces, |_, _| ()).expect("simulates");
+    let (a, b) = (run(&model, &state), run(&again, &start));
+    let end = a.states.len() - 1;
+    assert!(a.states[end].difference(&b.states[end]).iter().all(|x| x.abs() < 1e-13));
+    // Out of range or not there: refused.
+    let bad = [
+        (Input::Mass { body: 0 }, -1.0),
+        (Input::HydroelasticModulus { material: 0 }, f64::NAN),
+        (Input::DynamicFriction { material: 7 }, 0.1),
+        (Input::InitialTangent { body: 1, index: 0 }, 0.0),
+        (Input::GeometryScale { body: 0, geometry: 0 }, 0.0),
+    ];
+    for value in bad {
+        assert!(seeded(&model, &state, &[value]).is_err(), "{value:?}");
+    }
+}
+
+#[test]
+fn the_sum_over_many_pairs_has_the_same_bits_whatever_the_threads() {
+    let sphere = || compliant(&Shape::Sphere { radius: 0.05 }, 0.06, RigidTransform::identity(), 0);
+    let mut bodies = Vec::new();
+    let mut state = State { bodies: Vec::new() };
+    for i in 0..9 {
+        bodies.push(
+            Body::free(format!("ball {i}"), MassSource::Density(100.0), vec![sphere()]).expect("volume"),
+        );
+        let x = f64::from(i);
+        state.bodies.push(BodyState {
+            orientation: Quaternion::from_wxyz(1.0, 0.1 * x, 0.2, -0.05 * x),
+            position: Vector3::new(0.04 * (i % 3) as f64, 0.041 * (i / 3) as f64, 0.003 * x),
+            velocity: SpatialVelocity::new(Vector3::new(0.1, x, 0.0), Vector3::new(0.01 * x, 0.0, 0.1)),
+        });
+    }
+    let model = Model::new(bodies, materials(), Vector3::zeros(), ContactSettings::default(), &[])
+        .expect("compliant");
+    assert_eq!(model.pairs.len(), 36, "enough for several threads");
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let mut forces = vec![SpatialForce::zero(); 9];
+        pool.install(|| add_contact_forces(&model, &state, &mut ForceWorkspace::default(), &mut forces));
+        forces.iter().flat_map(six).map(f64::to_bits).collect::<Vec<_>>()
+    };
+    let one = run(1);
+    assert!(one.iter().any(|&b| f64::from_bits(b) != 0.0));
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(5));
+}
