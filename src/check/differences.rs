@@ -84,11 +84,13 @@ pub fn compare_derivative<E>(
     settings: &CheckSettings,
 ) -> Result<Vec<Comparison>, E> {
     let claimed = [claimed.to_vec()];
-    Ok(compare_groups(|x| Ok(vec![f(x)?]), at, scale, &claimed, settings)?.concat())
+    Ok(compare_groups(|x| Ok(vec![f(x)?]), at, scale, &claimed, &[0.0], settings)?.concat())
 }
 
 /// Compares the claimed derivatives of several quantities that `f` returns together, each a
-/// vector of components of one kind; see [`compare_derivative`].
+/// vector of components of one kind; see [`compare_derivative`]. A quantity that is a small
+/// difference of large numbers rounds like those: `magnitudes` has for each quantity the
+/// magnitude that it rounds at, at least.
 ///
 /// # Errors
 /// The first error of `f`.
@@ -97,6 +99,7 @@ pub fn compare_groups<E>(
     at: f64,
     scale: f64,
     claimed: &[Vec<f64>],
+    magnitudes: &[f64],
     settings: &CheckSettings,
 ) -> Result<Vec<Vec<Comparison>>, E> {
     let count = settings.steps.max(8);
@@ -124,7 +127,8 @@ pub fn compare_groups<E>(
                 ratio,
             })
             .collect();
-        let magnitude = group.iter().map(Samples::largest).fold(0.0, f64::max);
+        let floor = magnitudes.get(g).copied().unwrap_or(0.0);
+        let magnitude = group.iter().map(Samples::largest).fold(floor, f64::max);
         for samples in &mut group {
             samples.rounding = 4.0 * f64::EPSILON * magnitude;
         }

@@ -1,5 +1,6 @@
 //! The gradient check of a scene: wrenches, one step and a rollout, by every input.
 
+use nalgebra::Vector3;
 use rayon::prelude::*;
 
 use super::differences::{CheckSettings, Comparison, Verdict, compare_groups};
@@ -170,6 +171,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             let quantities = self.evaluate(&values)?;
             claimed.extend((0..part.len()).map(|i| quantities.iter().map(|q| q.map(|x| x.eps[i])).collect()));
         }
+        let magnitudes = self.magnitudes();
         chunk
             .iter()
             .zip(claimed)
@@ -179,7 +181,8 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                     let quantities = self.evaluate(&[(*input, x)])?;
                     Ok::<_, SceneCheckError>(quantities.iter().map(|q| q.to_vec()).collect())
                 };
-                compare_groups(f, *value, step_scale(input, *value), &claimed, settings)
+                let scale = step_scale(input, *value);
+                compare_groups(f, *value, scale, &claimed, &magnitudes, settings)
             })
             .collect()
     }
@@ -198,6 +201,24 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             }
         }
         names
+    }
+
+    /// The magnitude that each quantity rounds at: a state is measured from the reference, but
+    /// computed from its own numbers and from the changes that forces make to them.
+    fn magnitudes(&self) -> Vec<f64> {
+        let mut magnitudes = vec![0.0; 2 * self.pairs.len()];
+        for after in &self.reference {
+            for (a, b) in self.state.bodies.iter().zip(&after.bodies) {
+                let of = |a: &Vector3<f64>, b: &Vector3<f64>| a.norm().max(b.norm()).max((b - a).norm());
+                magnitudes.extend([
+                    1.0,
+                    of(&a.position, &b.position),
+                    of(&a.velocity.rotational, &b.velocity.rotational),
+                    of(&a.velocity.translational, &b.velocity.translational),
+                ]);
+            }
+        }
+        magnitudes
     }
 
     /// Wrenches at the initial state, then the states after one step and after all.
@@ -237,7 +258,7 @@ mod tests {
     use crate::contact::{ContactSettings, Material};
     use crate::multibody::{Body, MassProperties, MassSource, NamedMaterial};
     use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
-    use nalgebra::{Matrix3, Vector3};
+    use nalgebra::Matrix3;
 
     /// A spring with the first material's modulus along z, with damping. Where `wrong`, its
     /// derivative by the height is dropped on purpose; `corner` adds a force at z < 0 only.

@@ -186,7 +186,7 @@ fn windows_share_their_ends_and_cover_every_recorded_time() {
         RecordedMotion::new(&model, "block", recording(0.0), &sigma(), &window)
     };
     let all = (f64::NEG_INFINITY, f64::INFINITY);
-    assert_eq!(motion(f64::INFINITY, all.0, all.1).unwrap().windows, [0..41]);
+    assert_eq!(motion(f64::INFINITY, all.0, all.1).unwrap().windows, std::slice::from_ref(&(0..41)));
     assert_eq!(motion(0.2, all.0, all.1).unwrap().windows, [0..21, 20..41]);
     assert_eq!(motion(0.15, all.0, all.1).unwrap().windows, [0..16, 15..31, 30..41]);
     // A horizon shorter than the recorded interval still reaches the next recorded time.
