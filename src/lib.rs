@@ -8,14 +8,16 @@
 //!
 //! Data flows one way through the modules, in this order: [`scalar`], [`spatial`],
 //! [`geometry`], [`field`], [`contact`], [`multibody`],
-//! [`step`], [`rollout`], [`io`], [`cli`].
+//! [`step`], [`rollout`], [`optimize`], [`check`], [`io`], [`cli`].
 
+pub mod check;
 pub mod cli;
 pub mod contact;
 pub mod field;
 pub mod geometry;
 pub mod io;
 pub mod multibody;
+pub mod optimize;
 pub mod rollout;
 pub mod scalar;
 pub mod spatial;
