@@ -49,20 +49,24 @@ struct Body {
 }
 
 impl Body {
-    fn geometry(&self, rigid: bool) -> ContactGeometry {
+    fn geometry(&self) -> ContactGeometry {
         if self.kind == HALF_SPACE {
-            return if rigid { ContactGeometry::RigidHalfSpace } else { ContactGeometry::CompliantHalfSpace };
+            return if self.rigid {
+                ContactGeometry::RigidHalfSpace
+            } else {
+                ContactGeometry::CompliantHalfSpace
+            };
         }
         let (mesh, extent) = field(self.kind, self.lengths);
-        if rigid {
+        if self.rigid {
             ContactGeometry::Rigid(RigidSurface::new(boundary_surface(&mesh)))
         } else {
             ContactGeometry::Compliant(PressureField::new(mesh, extent).expect("a valid field"))
         }
     }
 
-    fn collider(&self, rigid: bool) -> Collider {
-        Collider::new(Arc::new(self.geometry(rigid)), self.material, 0.5 * self.lengths[0])
+    fn collider(&self) -> Collider {
+        Collider::new(Arc::new(self.geometry()), self.material, 0.5 * self.lengths[0])
     }
 }
 
@@ -88,14 +92,13 @@ fn body() -> impl Strategy<Value = Body> {
 }
 
 /// Two bodies that may be in contact.
-fn bodies() -> impl Strategy<Value = (Collider, Collider)> {
+fn bodies() -> impl Strategy<Value = (Body, Body)> {
     (body(), body()).prop_map(|(a, mut b)| {
         if a.kind == HALF_SPACE && b.kind == HALF_SPACE {
             b.kind = 0;
         }
-        let pair = (a.collider(a.rigid), b.collider(b.rigid && !a.rigid));
-        assert_eq!(check_pair(&pair.0.geometry, &pair.1.geometry), Ok(()));
-        pair
+        b.rigid &= !a.rigid;
+        (a, b)
     })
 }
 
@@ -143,8 +146,8 @@ fn settings() -> impl Strategy<Value = ContactSettings> {
 
 #[derive(Clone, Debug)]
 struct State {
-    a: Collider,
-    b: Collider,
+    a: Body,
+    b: Body,
     x_wb: RigidTransform,
     x_ba: RigidTransform,
     v_wa: SpatialVelocity,
@@ -159,15 +162,14 @@ fn state() -> impl Strategy<Value = State> {
 }
 
 impl State {
-    fn pair(&self) -> ContactPair<'_> {
-        ContactPair {
-            a: &self.a,
-            x_wa: self.x_wb * self.x_ba,
-            v_wa: self.v_wa,
-            b: &self.b,
-            x_wb: self.x_wb,
-            v_wb: self.v_wb,
-        }
+    fn colliders(&self) -> (Collider, Collider) {
+        let (a, b) = (self.a.collider(), self.b.collider());
+        assert_eq!(check_pair(&a.geometry, &b.geometry), Ok(()));
+        (a, b)
+    }
+
+    fn pair<'a>(&self, a: &'a Collider, b: &'a Collider) -> ContactPair<'a> {
+        ContactPair { a, x_wa: self.x_wb * self.x_ba, v_wa: self.v_wa, b, x_wb: self.x_wb, v_wb: self.v_wb }
     }
 }
 
@@ -229,13 +231,13 @@ proptest! {
 
     #[test]
     fn results_are_finite(state in state()) {
-        let pair = state.pair();
+        let (a, b) = state.colliders();
+        let pair = state.pair(&a, &b);
         let Some(patch) = query(&pair, &state.settings) else { return Err(TestCaseError::reject("apart")) };
         prop_assert!(is_finite(&patch.wrench_on_a), "{patch:?}");
         prop_assert!(patch.area >= 0.0 && patch.area.is_finite());
         prop_assert!(patch.max_pressure >= 0.0 && patch.max_pressure.is_finite());
         prop_assert!(patch.centroid.iter().all(|x| x.is_finite()));
-        // Triangles without area apart, the centroid lies among the bodies.
         let (mut faces, mut area) = (0, 0.0);
         for_each_face(&pair, &state.settings, &mut Workspace::default(), |face| {
             faces += 1;
@@ -268,22 +270,22 @@ proptest! {
     /// motion, whatever it is.
     #[test]
     fn dissipation_and_friction_never_feed_the_motion(state in state()) {
-        let pair = state.pair();
+        let (a, b) = state.colliders();
+        let pair = state.pair(&a, &b);
         let Some(patch) = query(&pair, &state.settings) else { return Err(TestCaseError::reject("apart")) };
-        let mut without_friction = state.clone();
-        for c in [&mut without_friction.a, &mut without_friction.b] {
+        let (mut smooth_a, mut smooth_b) = (a.clone(), b.clone());
+        for c in [&mut smooth_a, &mut smooth_b] {
             c.material.static_friction = 0.0;
             c.material.dynamic_friction = 0.0;
         }
-        let mut elastic = without_friction.clone();
-        for c in [&mut elastic.a, &mut elastic.b] {
+        let (mut elastic_a, mut elastic_b) = (smooth_a.clone(), smooth_b.clone());
+        for c in [&mut elastic_a, &mut elastic_b] {
             c.material.dissipation = 0.0;
         }
-        // Damping is 1 at no approach only if the smooth part of the factor ends below 1.
         let v = relative_velocity(&pair);
         let total = power(&patch.wrench_on_a, &v);
-        let damped = power(&query(&without_friction.pair(), &state.settings).unwrap().wrench_on_a, &v);
-        let conserved = power(&query(&elastic.pair(), &state.settings).unwrap().wrench_on_a, &v);
+        let damped = power(&query(&state.pair(&smooth_a, &smooth_b), &state.settings).unwrap().wrench_on_a, &v);
+        let conserved = power(&query(&state.pair(&elastic_a, &elastic_b), &state.settings).unwrap().wrench_on_a, &v);
         let speed = v.translational.norm() + 2.0 * v.rotational.norm();
         let rounding = 1e-13 * load(&pair, &patch, &state.settings) * speed;
         prop_assert!(total <= damped + rounding, "friction adds {} W", total - damped);
@@ -292,7 +294,8 @@ proptest! {
 
     #[test]
     fn action_is_reaction(state in state()) {
-        let pair = state.pair();
+        let (a, b) = state.colliders();
+        let pair = state.pair(&a, &b);
         let Some(on_a) = query(&pair, &state.settings) else { return Err(TestCaseError::reject("apart")) };
         let swapped = ContactPair {
             a: pair.b, x_wa: pair.x_wb, v_wa: pair.v_wb, b: pair.a, x_wb: pair.x_wa, v_wb: pair.v_wa,
@@ -307,7 +310,8 @@ proptest! {
     /// Moving the world, or looking at it from a frame that moves, changes no wrench.
     #[test]
     fn no_frame_is_special(state in state(), world in pose(3.0), drift in velocity()) {
-        let pair = state.pair();
+        let (a, b) = state.colliders();
+        let pair = state.pair(&a, &b);
         let Some(one) = query(&pair, &state.settings) else { return Err(TestCaseError::reject("apart")) };
         let carried = |x: &RigidTransform, v: &SpatialVelocity| {
             let shifted = drift.shifted(&x.translation);
@@ -342,7 +346,8 @@ proptest! {
         let [roll, pitch, yaw] = turns.map(|k| f64::from(k) * std::f64::consts::FRAC_PI_2);
         // Rounded, so that the alignment is exact.
         let rotation = rotation_from_rpy(roll, pitch, yaw).map(f64::round);
-        let a = if same && !b.geometry.is_rigid() && !b.geometry.is_half_space() { b.clone() } else { a };
+        let twins = same && !b.rigid && b.kind != HALF_SPACE;
+        let (a, b) = (if twins { &b } else { &a }.collider(), b.collider());
         let pair = common::at_rest(
             &a,
             RigidTransform::new(rotation, Vector3::from(steps.map(|k| f64::from(k) * 0.125))),
