@@ -8,17 +8,19 @@
 //!
 //! Data flows one way through the modules, in this order: [`scalar`], [`spatial`],
 //! [`geometry`], [`field`], [`contact`], [`multibody`],
-//! [`step`], [`rollout`], [`io`], [`cli`].
+//! [`step`], [`rollout`], [`optimize`], [`check`], [`io`], [`cli`].
 
 // No panic is reachable from input: what can fail returns an error that says why.
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
+pub mod check;
 pub mod cli;
 pub mod contact;
 pub mod field;
 pub mod geometry;
 pub mod io;
 pub mod multibody;
+pub mod optimize;
 pub mod rollout;
 pub mod scalar;
 pub mod spatial;

@@ -1,13 +1,15 @@
 //! The `isobar` command.
 
 mod contact;
+mod fit;
+mod gradient_check;
 mod simulate;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::io::{SceneError, TrajectoryError};
+use crate::io::{FitFileError, SceneError, TrajectoryError};
 use crate::multibody::ModelError;
 use crate::rollout::SimulationError;
 
@@ -23,6 +25,10 @@ struct Arguments {
 enum Command {
     /// Contact between the bodies of a scene, at the poses and velocities of the file.
     Contact(contact::ContactArguments),
+    /// Fit parameters of a scene to measurements.
+    Fit(fit::FitArguments),
+    /// Check the derivatives of a scene against differences.
+    GradientCheck(gradient_check::GradientCheckArguments),
     /// Simulate a scene and write the trajectory.
     Simulate(simulate::SimulateArguments),
 }
@@ -62,16 +68,45 @@ pub enum Error {
     /// A trajectory cannot be written.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
+    /// A fit file is not good.
+    #[error(transparent)]
+    FitFile(#[from] FitFileError),
+    /// A fit did not come to its end.
+    #[error("{path}: {message}")]
+    Fit {
+        /// The fit file.
+        path: String,
+        /// Why.
+        message: String,
+    },
+    /// Derivatives are wrong where the function is smooth.
+    #[error("{path}: {count} derivatives are wrong")]
+    WrongDerivatives {
+        /// The scene file.
+        path: String,
+        /// How many.
+        count: usize,
+    },
+    /// A result cannot be written to a file.
+    #[error("{path}: cannot be written: {source}")]
+    Write {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The results cannot be written.
     #[error("standard output: {0}")]
     Output(#[from] std::io::Error),
 }
 
 impl Error {
-    /// The exit code: 2 for bad input, 3 for a simulation that failed on the way.
+    /// The exit code: 1 for wrong derivatives, 2 for bad input, 3 for a simulation or a fit that
+    /// failed on the way.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Simulation { source: SimulationError::NotFinite { .. }, .. } => 3,
+            Self::Simulation { source: SimulationError::NotFinite { .. }, .. } | Self::Fit { .. } => 3,
+            Self::WrongDerivatives { .. } => 1,
             _ => 2,
         }
     }
@@ -83,6 +118,8 @@ pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
         Command::Contact(arguments) => contact::run(arguments),
+        Command::Fit(arguments) => fit::run(arguments),
+        Command::GradientCheck(arguments) => gradient_check::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
     };
     match outcome {

@@ -9,6 +9,7 @@
 
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
+use super::one_sided::differentiate_one_sided;
 use super::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon};
 use super::roles::{Parts, Roles};
 use super::search::{Equilibrium, for_each_polygon, seen_from_inside};
@@ -21,7 +22,7 @@ use crate::spatial::{SpatialForce, cross_matrix};
 
 /// Directions of the surface's geometry: rotation and translation of O, the logarithms of O's
 /// and F's moduli.
-const DIRECTIONS: usize = 8;
+pub(crate) const DIRECTIONS: usize = 8;
 type Dual = DualArray<DIRECTIONS>;
 
 const LOG_MODULUS_O: usize = 6;
@@ -265,11 +266,13 @@ pub(crate) fn local_jacobian(
         area_by_geometry: [0.0; DIRECTIONS],
         moment_by_geometry: SMatrix::zeros(),
     };
+    let mut aligned = false;
     let spin = cross_matrix(&roles.v_fo.rotational);
     let turning_about = roles.v_fo.rotational != Vector3::zeros();
     for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
         let real = SurfacePolygon::from_real(found, equilibrium);
         let real_fan = Fan::new(&real);
+        aligned |= found.aligned;
         jacobian.integral.add_surface(&real, &real_fan, settings.surface);
         let polygon = differentiate(roles, found, equilibrium);
         let fan = Fan::new(&polygon);
@@ -341,5 +344,8 @@ pub(crate) fn local_jacobian(
             }
         }
     });
+    if aligned {
+        differentiate_one_sided(&mut jacobian, roles, &law, settings, workspace);
+    }
     jacobian
 }

@@ -188,8 +188,10 @@ fn seeded(
 
 /// The contact of a pair with its derivatives, or `None` if the bodies do not touch.
 ///
-/// The derivatives are those at the present set of faces: at a kink, where faces appear or
-/// vanish, one-sided ones.
+/// At a kink, where faces appear or vanish and the derivative jumps, they are one-sided. Where
+/// the meshes are aligned exactly each of those by A's pose and by the moduli is the one towards
+/// positive (or, if A has the field that the query runs in, negative) values of its input; those
+/// by B's pose follow from them.
 pub fn contact_jacobian(
     pair: &ContactPair,
     settings: &ContactSettings,

@@ -7,6 +7,7 @@ mod friction;
 mod jacobian;
 mod lifted;
 mod material;
+mod one_sided;
 mod polygon;
 mod roles;
 mod search;

@@ -31,6 +31,10 @@ pub struct Polygon {
     pub position: [Vector3<f64>; MAX_VERTICES],
     /// The constraint on which the edge from vertex `i` to the next one lies.
     pub edge: [Constraint; MAX_VERTICES],
+    /// Whether a vertex lies on a constraint that is none of its two edges', or the plane passes
+    /// through a vertex of the tetrahedron that it cuts: then the constraints that meet in a
+    /// vertex are not unique.
+    pub aligned: bool,
 }
 
 /// On which side of a constraint a vertex lies.
@@ -39,6 +43,19 @@ enum Location {
     Inside,
     On,
     Outside,
+}
+
+/// Which constraints bound the pressure alone, so that they meet others of theirs in one point
+/// whatever the pose: the perimeter, where both pressures vanish, runs along O's boundary face
+/// through the point where the plane meets an edge between two of F's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// None of them.
+    None,
+    /// The one that is clipped by.
+    This,
+    /// This one of O's.
+    Edge(Constraint),
 }
 
 /// The even permutation of a tetrahedron's vertices that puts vertex `i` last.
@@ -60,7 +77,14 @@ impl Polygon {
     /// An empty polygon of the elements `o` and `f`.
     #[inline]
     pub fn empty(o: u32, f: u32) -> Self {
-        Self { o, f, len: 0, position: [Vector3::zeros(); MAX_VERTICES], edge: [0; MAX_VERTICES] }
+        Self {
+            o,
+            f,
+            len: 0,
+            position: [Vector3::zeros(); MAX_VERTICES],
+            edge: [0; MAX_VERTICES],
+            aligned: false,
+        }
     }
 
     /// Appends a vertex; more than a polygon can hold are dropped.
@@ -83,6 +107,7 @@ impl Polygon {
     #[inline]
     pub fn section(&mut self, v: &[Vector3<f64>; 4], value: &[f64; 4], first: Constraint) {
         self.len = 0;
+        self.aligned = value.contains(&0.0);
         let mask = (0..4).fold(0, |m, i| m | usize::from(value[i] >= 0.0) << i);
         // The crossing on the edge from a non-negative to a negative vertex: the same bits
         // in every tetrahedron around that edge.
@@ -117,8 +142,20 @@ impl Polygon {
     #[inline]
     pub fn triangle(&mut self, v: &[Vector3<f64>; 3]) {
         self.len = 0;
+        self.aligned = false;
         for (i, x) in v.iter().enumerate() {
             self.push(*x, i as u8);
+        }
+    }
+
+    /// Whether a vertex on the constraint that is clipped by lies there whatever the pose.
+    #[inline]
+    fn is_common_bound(&self, i: usize, bound: Bound) -> bool {
+        let previous = if i == 0 { self.len - 1 } else { i - 1 };
+        match bound {
+            Bound::None => false,
+            Bound::This => true,
+            Bound::Edge(face) => self.edge[i] == face || self.edge[previous] == face,
         }
     }
 
@@ -130,7 +167,14 @@ impl Polygon {
     /// which the polygon's plane is imagined shifted by an infinitesimal amount (see
     /// [`Self::section`]), leads inside.
     #[inline]
-    pub fn clip(&mut self, inside: &LinearFunction, name: Constraint, tolerance: f64, shift: &Vector3<f64>) {
+    pub fn clip(
+        &mut self,
+        inside: &LinearFunction,
+        name: Constraint,
+        tolerance: f64,
+        shift: &Vector3<f64>,
+        bound: Bound,
+    ) {
         let n = self.len;
         let mut distance = [0.0; MAX_VERTICES];
         let (mut any_inside, mut any_outside) = (false, false);
@@ -138,6 +182,7 @@ impl Polygon {
             distance[i] = inside.at(&self.position[i]);
             any_inside |= distance[i] > tolerance;
             any_outside |= distance[i] < -tolerance;
+            self.aligned |= distance[i].abs() <= tolerance && !self.is_common_bound(i, bound);
         }
         if !any_outside {
             if !any_inside && inside.gradient.dot(shift) <= 0.0 {
@@ -244,7 +289,7 @@ mod tests {
             let area = |half_space: &LinearFunction| {
                 let mut polygon = Polygon::empty(0, 0);
                 polygon.triangle(&corners);
-                polygon.clip(half_space, 7, 1e-13, &Vector3::z());
+                polygon.clip(half_space, 7, 1e-13, &Vector3::z(), Bound::None);
                 for i in 0..polygon.len {
                     if polygon.edge[i] == 7 {
                         assert!(half_space.at(&polygon.position[i]).abs() < 1e-12);
@@ -262,7 +307,7 @@ mod tests {
         polygon.triangle(&[Vector3::zeros(), Vector3::x(), Vector3::y()]);
         // The half-plane x ≤ y, through the origin.
         let half_space = LinearFunction { gradient: Vector3::new(-1.0, 1.0, 0.0), offset: 0.0 };
-        polygon.clip(&half_space, 9, 1e-13, &Vector3::z());
+        polygon.clip(&half_space, 9, 1e-13, &Vector3::z(), Bound::None);
         assert_eq!(polygon.len, 3);
         assert_eq!(polygon.position[0], Vector3::zeros());
         assert_eq!(polygon.edge[..3], [9, 1, 2]);
@@ -275,7 +320,7 @@ mod tests {
             let mut polygon = Polygon::empty(0, 0);
             polygon.triangle(&[Vector3::zeros(), Vector3::x(), Vector3::y()]);
             let half_space = LinearFunction { gradient: Vector3::z() * sign, offset: 0.0 };
-            polygon.clip(&half_space, 4, 1e-13, &Vector3::z());
+            polygon.clip(&half_space, 4, 1e-13, &Vector3::z(), Bound::None);
             kept += usize::from(polygon.len == 3);
         }
         assert_eq!(kept, 1);

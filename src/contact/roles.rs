@@ -110,7 +110,16 @@ impl<'a, T: Scalar> Roles<'a, T> {
         use ContactGeometry as G;
         let (a, b) = (pair.a.geometry.as_ref(), pair.b.geometry.as_ref());
         let (parts, a_is_o) = match (a, b) {
-            (G::Compliant(o), G::Compliant(f)) => (Parts::TwoFields { o, f }, true),
+            // The pressure is evaluated from F's field: the softer one's, as the rounding of the
+            // harder one's grows with its modulus.
+            (G::Compliant(of_a), G::Compliant(of_b)) => {
+                let modulus = |c: &Collider<T>| c.material.hydroelastic_modulus.real();
+                if modulus(pair.a) >= modulus(pair.b) {
+                    (Parts::TwoFields { o: of_a, f: of_b }, true)
+                } else {
+                    (Parts::TwoFields { o: of_b, f: of_a }, false)
+                }
+            }
             (G::Rigid(o), G::Compliant(f)) => (Parts::SurfaceInField { o, f }, true),
             (G::Compliant(f), G::Rigid(o)) => (Parts::SurfaceInField { o, f }, false),
             (G::RigidHalfSpace | G::CompliantHalfSpace, G::Compliant(f)) => {

@@ -3,7 +3,7 @@
 
 use nalgebra::Vector3;
 
-use super::polygon::{FIRST_OF_F, Polygon};
+use super::polygon::{Bound, FIRST_OF_F, Polygon};
 use super::roles::{Parts, Roles};
 use super::settings::FaceFilter;
 use crate::field::hierarchy::{PlaneQuery, Side, TraversalStack, for_each_at_plane, for_each_pair};
@@ -101,7 +101,7 @@ pub(crate) fn for_each_polygon<T: Scalar>(
                 let pressure = scaled(&tetrahedron.extent, e_f);
                 if let Some(equilibrium) = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon) {
                     polygon.f = j;
-                    clip_by_tetrahedron(&mut polygon, tetrahedron, None, &-equilibrium.normal);
+                    clip_by_tetrahedron(&mut polygon, tetrahedron, None, None, &-equilibrium.normal);
                     emit(&polygon, &equilibrium);
                 }
             });
@@ -120,7 +120,7 @@ pub(crate) fn for_each_polygon<T: Scalar>(
                     polygon.f = 0;
                     // In units of the thickness, so that the tolerance has a scale.
                     let inside = scaled(&depth, 1.0 / thickness);
-                    polygon.clip(&inside, FIRST_OF_F, ON_FACE, &-equilibrium.normal);
+                    polygon.clip(&inside, FIRST_OF_F, ON_FACE, &-equilibrium.normal, Bound::None);
                     emit(&polygon, &equilibrium);
                 }
             });
@@ -207,7 +207,7 @@ fn two_tetrahedra(
         *x = *x_fo * *x;
     }
     let direction = x_fo.rotation * difference;
-    clip_by_tetrahedron(polygon, t_f, same_bound(t_o, e_o, t_f, e_f), &-direction);
+    clip_by_tetrahedron(polygon, t_f, Some(t_o), same_bound(t_o, e_o, t_f, e_f), &-direction);
     if polygon.len == 0 {
         return None;
     }
@@ -238,6 +238,7 @@ fn same_bound(t_o: &TetrahedronField, e_o: f64, t_f: &TetrahedronField, e_f: f64
 fn clip_by_tetrahedron(
     polygon: &mut Polygon,
     tetrahedron: &TetrahedronField,
+    of_o: Option<&TetrahedronField>,
     left_out: Option<u8>,
     shift: &Vector3<f64>,
 ) {
@@ -247,7 +248,12 @@ fn clip_by_tetrahedron(
         }
         if Some(face) != left_out {
             let inside = &tetrahedron.barycentric[usize::from(face)];
-            polygon.clip(inside, FIRST_OF_F + face, ON_FACE, shift);
+            let bound = match of_o {
+                None => Bound::None,
+                Some(_) if tetrahedron.isobaric.is_some_and(|b| b.face == face) => Bound::This,
+                Some(o) => o.isobaric.map_or(Bound::None, |b| Bound::Edge(b.face)),
+            };
+            polygon.clip(inside, FIRST_OF_F + face, ON_FACE, shift, bound);
         }
     }
 }

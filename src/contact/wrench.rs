@@ -50,6 +50,10 @@ pub struct ContactFace<T = f64> {
     pub gradient_a: Option<T>,
     /// B's pressure gradient against the normal, −∇p_B·n̂ in Pa/m; `None` if B is rigid.
     pub gradient_b: Option<T>,
+    /// The tetrahedra or rigid triangles of A and of B that the face lies in; 0 for a
+    /// half-space. The faces of a fan share them, so their number and these two tell whether
+    /// two states have the same set of faces.
+    pub elements: [u32; 2],
 }
 
 /// The rule for fan triangles; orders outside 1–5 are taken as the nearest of them.
@@ -112,6 +116,29 @@ impl<T: Scalar> Integral<T> {
         }
     }
 
+    /// The sums over the contact surface of two bodies.
+    pub fn over(
+        roles: &Roles<T>,
+        law: &TractionLaw<T>,
+        settings: &ContactSettings,
+        workspace: &mut Workspace,
+    ) -> Self {
+        let rule = fan_rule(settings);
+        let mut sum = Self::new();
+        for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
+            let polygon = SurfacePolygon::evaluate(roles, found, equilibrium);
+            let fan = Fan::new(&polygon);
+            sum.add_surface(&polygon, &fan, settings.surface);
+            let dissipation = law.dissipation(&polygon);
+            for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
+                let v = roles.v_fo.translational + roles.v_fo.rotational.cross(x);
+                let force = law.per_pressure(&polygon.normal, &v, dissipation) * (p * a);
+                sum.wrench_on_o += SpatialForce::new(x.cross(&force), force);
+            });
+        });
+        sum
+    }
+
     /// Counts a polygon's faces and area.
     #[inline(always)]
     pub fn add_surface(&mut self, polygon: &SurfacePolygon<T>, fan: &Fan<T>, surface: SurfaceRepresentation) {
@@ -150,8 +177,19 @@ impl<T: Scalar> Integral<T> {
 ///
 /// The wrench on B about the same point is the exact opposite. Every number of `pair` may carry
 /// derivatives of any order; they are those of the formulas at the present set of faces. Where
-/// faces appear or vanish the wrench is continuous and its derivative may jump: there the
-/// derivative is a one-sided one.
+/// faces appear or vanish the wrench is continuous and its derivative may jump. Where the two
+/// meshes are aligned exactly (a vertex, edge or face of one on a face of the other) use
+/// [`super::contact_jacobian`] or [`super::contact_lifted`], whose derivatives are one-sided
+/// ones there; those of this function are finite but may belong to no direction.
+///
+/// Two exceptions to continuity, both in the model itself:
+/// * Where walls of both bodies lie in one plane (cubes of the same footprint on each other)
+///   the force along the plane's normal jumps as either body is moved (Huang §VI, Fig. 3). At
+///   the state itself it is the limit from one side or lies between the limits; by symmetry it
+///   may be zero. Where the fields are equal throughout (equal meshes at equal poses) there is
+///   no surface of equal pressure and the result is `None`.
+/// * The torque of [`SurfaceRepresentation::Polygons`], whose force acts at each polygon's
+///   centroid, jumps where polygons merge.
 pub fn contact<T: Scalar>(
     pair: &ContactPair<T>,
     settings: &ContactSettings,
@@ -159,19 +197,7 @@ pub fn contact<T: Scalar>(
 ) -> Option<ContactPatch<T>> {
     let roles = Roles::new(pair)?;
     let law = TractionLaw::new(&roles, settings);
-    let rule = fan_rule(settings);
-    let mut sum = Integral::new();
-    for_each_polygon(&roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
-        let polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
-        let fan = Fan::new(&polygon);
-        sum.add_surface(&polygon, &fan, settings.surface);
-        let dissipation = law.dissipation(&polygon);
-        for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
-            let v = roles.v_fo.translational + roles.v_fo.rotational.cross(x);
-            let force = law.per_pressure(&polygon.normal, &v, dissipation) * (p * a);
-            sum.wrench_on_o += SpatialForce::new(x.cross(&force), force);
-        });
-    });
+    let sum = Integral::over(&roles, &law, settings, workspace);
     sum.patch(&roles, &pair.x_wa.translation)
 }
 
@@ -192,6 +218,7 @@ pub fn for_each_face<T: Scalar>(
         } else {
             (Some(polygon.gradient_f), polygon.gradient_o)
         };
+        let elements = if roles.a_is_o { [found.o, found.f] } else { [found.f, found.o] };
         let normal = roles.x_wf.rotation * polygon.normal * sign;
         let face = |x: Vector3<T>, pressure: T, area: T| ContactFace {
             area,
@@ -200,6 +227,7 @@ pub fn for_each_face<T: Scalar>(
             pressure,
             gradient_a,
             gradient_b,
+            elements,
         };
         match settings.surface {
             SurfaceRepresentation::Polygons => visit(&face(fan.centroid, fan.pressure, fan.area)),

@@ -3,6 +3,7 @@
 mod atomic;
 mod body_tables;
 mod field_path;
+mod fit_file;
 mod geometry_tables;
 mod mesh_tables;
 mod scene;
@@ -11,6 +12,7 @@ mod schema;
 mod trajectory;
 
 pub use atomic::write_atomically;
+pub use fit_file::{FitFile, FitFileError, read_parameter_values};
 pub use scene::{Purpose, Scene, SolverKind};
 pub use scene_error::SceneError;
 pub use trajectory::{BodyMotion, TrajectoryError, TrajectoryTable, read_trajectory, write_trajectory};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use isobar::contact::{Collider, ContactGeometry, ContactPair, Material, contact_energy};
 use isobar::field::{PressureField, RigidSurface, distance_extent};
-use isobar::geometry::{SurfaceMesh, VolumeMesh, boundary_faces};
+use isobar::geometry::{VolumeMesh, boundary_surface, icosphere_volume};
 use isobar::scalar::DualArray;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use nalgebra::Vector3;
@@ -30,50 +30,9 @@ fn oriented(vertices: Vec<Vector3<f64>>, mut tetrahedra: Vec<[u32; 4]>) -> Volum
 /// A sphere of the given radius: an icosahedron subdivided `level` times, 20·4^level tetrahedra
 /// that share the centre, where the extent is 1.
 pub fn icosphere(radius: f64, level: u32) -> Field {
-    let g = (1.0 + 5.0_f64.sqrt()) / 2.0;
-    let mut v: Vec<Vector3<f64>> = [
-        [-1.0, g, 0.0],
-        [1.0, g, 0.0],
-        [-1.0, -g, 0.0],
-        [1.0, -g, 0.0],
-        [0.0, -1.0, g],
-        [0.0, 1.0, g],
-        [0.0, -1.0, -g],
-        [0.0, 1.0, -g],
-        [g, 0.0, -1.0],
-        [g, 0.0, 1.0],
-        [-g, 0.0, -1.0],
-        [-g, 0.0, 1.0],
-    ]
-    .map(|x| Vector3::from(x).normalize())
-    .into();
-    #[rustfmt::skip]
-    let mut faces: Vec<[u32; 3]> = vec![
-        [0, 11, 5], [0, 5, 1], [0, 1, 7], [0, 7, 10], [0, 10, 11], [1, 5, 9], [5, 11, 4], [11, 10, 2],
-        [10, 7, 6], [7, 1, 8], [3, 9, 4], [3, 4, 2], [3, 2, 6], [3, 6, 8], [3, 8, 9], [4, 9, 5],
-        [2, 4, 11], [6, 2, 10], [8, 6, 7], [9, 8, 1],
-    ];
-    for _ in 0..level {
-        let mut middles = HashMap::new();
-        let mut middle = |a: u32, b: u32| {
-            *middles.entry((a.min(b), a.max(b))).or_insert_with(|| {
-                v.push((v[a as usize] + v[b as usize]).normalize());
-                v.len() as u32 - 1
-            })
-        };
-        faces = faces
-            .iter()
-            .flat_map(|&[a, b, c]| {
-                let (ab, bc, ca) = (middle(a, b), middle(b, c), middle(c, a));
-                [[a, ab, ca], [b, bc, ab], [c, ca, bc], [ab, bc, ca]]
-            })
-            .collect();
-    }
-    let mut vertices = vec![Vector3::zeros()];
-    vertices.extend(v.iter().map(|x| x * radius));
-    let mut extent = vec![0.0; vertices.len()];
-    extent[0] = 1.0;
-    (oriented(vertices, faces.iter().map(|&[a, b, c]| [a + 1, b + 1, c + 1, 0]).collect()), extent)
+    let mesh = icosphere_volume(radius, level);
+    let extent = mesh.vertices.iter().map(|x| if x.norm() == 0.0 { 1.0 } else { 0.0 }).collect();
+    (mesh, extent)
 }
 
 /// A torus in the xy-plane: `n` segments around a circle of radius `major`, each an `m`-gon of
@@ -173,20 +132,6 @@ pub fn box_field(size: [f64; 3]) -> Field {
     (oriented(vertices, tetrahedra), extent)
 }
 
-/// The boundary of a volume mesh, without its interior vertices.
-pub fn surface(mesh: &VolumeMesh) -> SurfaceMesh {
-    let mut names = HashMap::new();
-    let mut vertices = Vec::new();
-    let mut rename = |k: u32| {
-        *names.entry(k).or_insert_with(|| {
-            vertices.push(mesh.vertices[k as usize]);
-            vertices.len() as u32 - 1
-        })
-    };
-    let triangles = boundary_faces(&mesh.tetrahedra).iter().map(|t| t.map(&mut rename)).collect();
-    SurfaceMesh { vertices, triangles }
-}
-
 /// A material without dissipation and friction.
 pub fn elastic(hydroelastic_modulus: f64) -> Material {
     Material { hydroelastic_modulus, dissipation: 0.0, static_friction: 0.0, dynamic_friction: 0.0 }
@@ -200,7 +145,7 @@ pub fn compliant((mesh, extent): Field, modulus: f64) -> Collider {
 
 /// The rigid body bounded by a volume mesh, without friction.
 pub fn rigid((mesh, _): &Field) -> Collider {
-    let surface = RigidSurface::new(surface(mesh));
+    let surface = RigidSurface::new(boundary_surface(mesh));
     Collider::new(Arc::new(ContactGeometry::Rigid(surface)), elastic(1.0), 1.0)
 }
 

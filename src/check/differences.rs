@@ -1,0 +1,438 @@
+//! Judging a claimed derivative by differences over a range of step sizes.
+//!
+//! The reference is chosen without looking at the claim: central differences D(h) and their
+//! Richardson extrapolations are taken over a geometric range of steps, and the one that changes
+//! least against its two neighbours wins; that change, and rounding, is its error. Second
+//! differences s(h) = f(x+h) − 2f(x) + f(x−h) tell what kind of point x is: where f is smooth
+//! they fall as h², at a kink as h, at a jump they stay, and in noise they wander.
+
+use serde::Serialize;
+
+/// How a derivative is checked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CheckSettings {
+    /// Largest step, relative to the scale of the input.
+    pub largest_step: f64,
+    /// Smallest step, relative to the scale of the input.
+    pub smallest_step: f64,
+    /// Number of step sizes, in geometric progression; at least 8.
+    pub steps: usize,
+    /// Relative error up to which a derivative is right.
+    pub tolerance: f64,
+}
+
+impl Default for CheckSettings {
+    /// 15 steps from 10⁻² to 10⁻⁹, tolerance 10⁻⁵.
+    fn default() -> Self {
+        Self { largest_step: 1e-2, smallest_step: 1e-9, steps: 15, tolerance: 1e-5 }
+    }
+}
+
+/// What differences say about a claimed derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It agrees with the differences.
+    Ok,
+    /// The function is smooth here and the derivative differs.
+    Wrong,
+    /// Left and right differences disagree however small the step (or the value jumps): there is
+    /// no derivative to compare with.
+    Kink,
+    /// Neither the function nor the claim changes with the input.
+    Zero,
+    /// Differences are too inaccurate to decide.
+    Noisy,
+}
+
+/// One component of a function along one input.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The component's value at the point.
+    pub value: f64,
+    /// The claimed derivative.
+    pub claimed: f64,
+    /// The derivative from central differences.
+    pub difference: f64,
+    /// The error of `difference`, estimated from its change with the step and from rounding.
+    pub difference_error: f64,
+    /// The derivative from the left and from the right at the smallest step that resolves them.
+    pub one_sided: [f64; 2],
+    /// |claimed − difference| over the larger of the two; 0 where both are 0.
+    pub relative_error: f64,
+    /// The step (in the input's unit) that `difference` was taken at.
+    pub step: f64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What a reader should know about it; empty where there is nothing to add.
+    pub note: String,
+}
+
+/// Compares the claimed derivative of `f` at `at` with differences, component by component.
+///
+/// `f` takes the value of the input and returns all components; `scale` is the magnitude (in the
+/// input's unit, positive) that steps are relative to. Rounding is judged by the largest
+/// component: components of one call should be of one kind.
+///
+/// # Errors
+/// The first error of `f`.
+pub fn compare_derivative<E>(
+    mut f: impl FnMut(f64) -> Result<Vec<f64>, E>,
+    at: f64,
+    scale: f64,
+    claimed: &[f64],
+    settings: &CheckSettings,
+) -> Result<Vec<Comparison>, E> {
+    let claimed = [claimed.to_vec()];
+    Ok(compare_groups(|x| Ok(vec![f(x)?]), at, scale, &claimed, &[0.0], settings)?.concat())
+}
+
+/// Compares the claimed derivatives of several quantities that `f` returns together, each a
+/// vector of components of one kind; see [`compare_derivative`]. A quantity that is a small
+/// difference of large numbers rounds like those: `magnitudes` has for each quantity the
+/// magnitude that it rounds at, at least.
+///
+/// # Errors
+/// The first error of `f`.
+pub fn compare_groups<E>(
+    mut f: impl FnMut(f64) -> Result<Vec<Vec<f64>>, E>,
+    at: f64,
+    scale: f64,
+    claimed: &[Vec<f64>],
+    magnitudes: &[f64],
+    settings: &CheckSettings,
+) -> Result<Vec<Vec<Comparison>>, E> {
+    let count = settings.steps.max(8);
+    let ratio = (settings.largest_step / settings.smallest_step).powf(1.0 / (count - 1) as f64);
+    let center = f(at)?;
+    let mut steps = Vec::with_capacity(count);
+    let mut values = Vec::with_capacity(count);
+    for k in 0..count {
+        let wanted = settings.largest_step * scale / ratio.powi(k as i32);
+        // The step that the rounded arguments really make.
+        let (plus, minus) = (at + wanted, at - wanted);
+        steps.push([plus - at, at - minus]);
+        values.push((f(plus)?, f(minus)?));
+    }
+    let component = |groups: &[Vec<f64>], g: usize, i: usize| {
+        groups.get(g).and_then(|group| group.get(i)).copied().unwrap_or(f64::NAN)
+    };
+    let judge_group = |(g, claimed): (usize, &Vec<f64>)| {
+        let mut group: Vec<Samples> = (0..claimed.len())
+            .map(|i| Samples {
+                center: component(&center, g, i),
+                steps: &steps,
+                samples: values.iter().map(|(p, m)| (component(p, g, i), component(m, g, i))).collect(),
+                rounding: 0.0,
+                ratio,
+            })
+            .collect();
+        let floor = magnitudes.get(g).copied().unwrap_or(0.0);
+        let magnitude = group.iter().map(Samples::largest).fold(floor, f64::max);
+        for samples in &mut group {
+            samples.rounding = 4.0 * f64::EPSILON * magnitude;
+        }
+        // Rounding of a component next to which others change much is not a dependence.
+        let slopes = group.iter().map(|s| s.reference().0.abs());
+        let steepest = slopes.filter(|d| d.is_finite()).fold(0.0, f64::max);
+        group.iter().zip(claimed).map(|(s, &c)| s.judge(c, steepest, settings)).collect()
+    };
+    Ok(claimed.iter().enumerate().map(judge_group).collect())
+}
+
+/// One component's values around the point, largest step first.
+struct Samples<'a> {
+    center: f64,
+    steps: &'a [[f64; 2]],
+    samples: Vec<(f64, f64)>,
+    rounding: f64,
+    ratio: f64,
+}
+
+/// What kind of point the samples surround.
+enum Point {
+    Smooth,
+    /// With the derivatives from the left and from the right.
+    Kink([f64; 2]),
+    Jump,
+}
+
+impl Samples<'_> {
+    fn largest(&self) -> f64 {
+        self.samples.iter().fold(self.center.abs(), |a, s| a.max(s.0.abs()).max(s.1.abs()))
+    }
+
+    fn central(&self, k: usize) -> f64 {
+        let (plus, minus) = self.samples[k];
+        (plus - minus) / (self.steps[k][0] + self.steps[k][1])
+    }
+
+    fn one_sided(&self, k: usize) -> [f64; 2] {
+        let (plus, minus) = self.samples[k];
+        [(self.center - minus) / self.steps[k][1], (plus - self.center) / self.steps[k][0]]
+    }
+
+    /// The best difference, its error, and its index.
+    fn reference(&self) -> (f64, f64, usize) {
+        let n = self.samples.len();
+        let central: Vec<f64> = (0..n).map(|k| self.central(k)).collect();
+        let r2 = self.ratio * self.ratio;
+        let extrapolated: Vec<f64> = central.windows(2).map(|w| (r2 * w[1] - w[0]) / (r2 - 1.0)).collect();
+        let mut best = (f64::NAN, f64::INFINITY, n - 1);
+        for (list, shift) in [(&central, 0), (&extrapolated, 1)] {
+            for k in 1..list.len() - 1 {
+                let rounding = self.rounding / self.steps[k + shift][0];
+                let change = (list[k] - list[k - 1]).abs().max((list[k] - list[k + 1]).abs());
+                if change + rounding < best.1 {
+                    best = (list[k], change + rounding, k + shift);
+                }
+            }
+        }
+        best
+    }
+
+    /// Smooth, kink or jump, from how second differences fall with the step.
+    fn point(&self) -> Point {
+        let n = self.samples.len();
+        let significant = 100.0 * self.rounding;
+        let jumps = |values: &dyn Fn(usize) -> f64| {
+            let last = values(n - 1);
+            last.abs() > significant && (n - 4..n).all(|k| (values(k) / last - 1.0).abs() < 0.1)
+        };
+        if jumps(&|k| self.samples[k].0 - self.center) || jumps(&|k| self.center - self.samples[k].1) {
+            return Point::Jump;
+        }
+        let second: Vec<f64> =
+            (0..n).map(|k| self.samples[k].0 - 2.0 * self.center + self.samples[k].1).collect();
+        let expected = |k: usize| self.ratio.powf(k as f64);
+        // The smallest steps at which s falls in proportion to h, four in a row.
+        let in_proportion = |k: usize| {
+            let fall = (second[k - 1] / second[k]).ln() / self.ratio.ln();
+            second[k].abs() > significant && (0.75..1.25).contains(&fall)
+        };
+        let Some(last) = (3..n).rev().find(|&k| (k - 2..=k).all(in_proportion)) else {
+            return Point::Smooth;
+        };
+        // Below them s must not fall faster: then the kink is at a distance, and x is smooth.
+        for k in last + 1..n {
+            let proportional = second[last].abs() / expected(k - last);
+            let tail = second[k..].iter().fold(0.0f64, |a, b| a.max(b.abs()));
+            if proportional > 10.0 * self.rounding && tail < 0.3 * proportional {
+                return Point::Smooth;
+            }
+        }
+        let (a, b) = (self.one_sided(last - 1), self.one_sided(last));
+        Point::Kink([0, 1].map(|i| (self.ratio * b[i] - a[i]) / (self.ratio - 1.0)))
+    }
+
+    fn judge(&self, claimed: f64, steepest: f64, settings: &CheckSettings) -> Comparison {
+        let (difference, error, k) = self.reference();
+        let larger = claimed.abs().max(difference.abs());
+        let discrepancy = (claimed - difference).abs();
+        let mut result = Comparison {
+            value: self.center,
+            claimed,
+            difference,
+            difference_error: error,
+            one_sided: self.one_sided(k),
+            relative_error: if larger > 0.0 { discrepancy / larger } else { 0.0 },
+            step: self.steps[k][0],
+            verdict: Verdict::Ok,
+            note: String::new(),
+        };
+        let unchanged = self.samples.iter().all(|s| s.0 == self.center && s.1 == self.center);
+        let slight =
+            |x: f64| x.abs() <= 1e-9 * steepest && x.abs() <= error.max(self.rounding / self.steps[0][0]);
+        (result.verdict, result.note) = if !claimed.is_finite() {
+            (Verdict::Wrong, "the claimed derivative is not finite".into())
+        } else if !self.center.is_finite()
+            || self.samples.iter().any(|s| !s.0.is_finite() || !s.1.is_finite())
+        {
+            (Verdict::Noisy, "the function is not finite near this point".into())
+        } else if unchanged && claimed == 0.0 {
+            (Verdict::Zero, String::new())
+        } else {
+            match self.point() {
+                Point::Jump => (Verdict::Kink, "the value jumps here".into()),
+                Point::Kink(sides) => {
+                    result.one_sided = sides;
+                    result.difference = 0.5 * (sides[0] + sides[1]);
+                    (Verdict::Kink, kink_note(claimed, sides, settings.tolerance))
+                }
+                Point::Smooth if slight(claimed) && slight(difference) => (Verdict::Zero, String::new()),
+                Point::Smooth => smooth_verdict(discrepancy, larger, error, settings.tolerance),
+            }
+        };
+        result
+    }
+}
+
+fn kink_note(claimed: f64, [left, right]: [f64; 2], tolerance: f64) -> String {
+    // One-sided differences are of first order only.
+    let near = |x: f64| (claimed - x).abs() <= tolerance.max(1e-4) * left.abs().max(right.abs());
+    let what = if near(left) {
+        "claimed is the left one"
+    } else if near(right) {
+        "claimed is the right one"
+    } else if claimed > left.min(right) && claimed < left.max(right) {
+        "claimed lies between"
+    } else {
+        "claimed is neither"
+    };
+    format!("left {left:.6e}, right {right:.6e}; {what}")
+}
+
+fn smooth_verdict(discrepancy: f64, larger: f64, error: f64, tolerance: f64) -> (Verdict, String) {
+    if error <= 10.0 * tolerance * larger {
+        let right = discrepancy <= tolerance * larger + error;
+        return (if right { Verdict::Ok } else { Verdict::Wrong }, String::new());
+    }
+    // The differences are poor; a claim far outside their error is wrong all the same.
+    if discrepancy > 10.0 * error {
+        (Verdict::Wrong, String::new())
+    } else {
+        (Verdict::Noisy, format!("differences are known to {error:.1e} only"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(f: impl Fn(f64) -> f64, at: f64, claimed: f64) -> Comparison {
+        let wrapped = |x: f64| Ok::<_, std::convert::Infallible>(vec![f(x)]);
+        let Ok(mut all) = compare_derivative(wrapped, at, 1.0, &[claimed], &CheckSettings::default());
+        all.remove(0)
+    }
+
+    /// A reproducible number in −1…1 that has nothing to do with its neighbours.
+    fn noise(x: f64) -> f64 {
+        let mut bits = x.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        bits ^= bits >> 29;
+        bits = bits.wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits ^= bits >> 32;
+        bits as f64 / u64::MAX as f64 * 2.0 - 1.0
+    }
+
+    proptest! {
+        #[test]
+        fn smooth_functions_pass_and_wrong_derivatives_fail(
+            x in -2.0..2.0f64, a in 0.2..3.0f64, offset in -5.0..5.0f64, off in 1e-4..1.0f64
+        ) {
+            let f = move |x: f64| offset + (a * x).sin() + 0.3 * x * x * x + (0.5 * x).exp();
+            let d = a * (a * x).cos() + 0.9 * x * x + 0.5 * (0.5 * x).exp();
+            prop_assume!(d.abs() > 0.05);
+            let right = check(f, x, d);
+            prop_assert_eq!(right.verdict, Verdict::Ok, "{:?}", right);
+            prop_assert!(right.relative_error < 1e-7, "{:?}", right);
+            let wrong = check(f, x, d * (1.0 + off));
+            prop_assert_eq!(wrong.verdict, Verdict::Wrong, "{:?}", wrong);
+            prop_assert_eq!(check(f, x, -d).verdict, Verdict::Wrong);
+            prop_assert_eq!(check(f, x, 0.0).verdict, Verdict::Wrong);
+            prop_assert_eq!(check(f, x, f64::NAN).verdict, Verdict::Wrong);
+        }
+
+        #[test]
+        fn a_kink_is_recognized_on_any_smooth_background(
+            a in -2.0..2.0f64, b in -2.0..2.0f64, jump in prop_oneof![-3.0..-0.01f64, 0.01..3.0f64], x in -2.0..2.0f64
+        ) {
+            let f = move |y: f64| 1.0 + a * y.sin() + b * y * y + jump * (y - x).max(0.0);
+            let left = a * x.cos() + 2.0 * b * x;
+            for claimed in [left, left + jump, left + 0.5 * jump] {
+                let c = check(f, x, claimed);
+                prop_assert_eq!(c.verdict, Verdict::Kink, "{:?}", c);
+                prop_assert!((c.one_sided[0] - left).abs() < 1e-4 * (1.0 + left.abs()), "{:?}", c);
+                prop_assert!((c.one_sided[1] - left - jump).abs() < 1e-4 * (1.0 + left.abs()), "{:?}", c);
+            }
+            prop_assert!(check(f, x, left).note.contains("left one"));
+        }
+
+        #[test]
+        fn a_kink_at_a_distance_does_not_hide_a_derivative(
+            exponent in -6.0..-1.0f64, a in 0.5..2.0f64, side in prop_oneof![Just(-1.0), Just(1.0f64)]
+        ) {
+            let x = 0.3;
+            let corner = x + side * 10.0f64.powf(exponent);
+            let f = move |y: f64| (a * y).sin() + (y - corner).max(0.0);
+            let d = a * (a * x).cos() + if x > corner { 1.0 } else { 0.0 };
+            let c = check(f, x, d);
+            prop_assert_eq!(c.verdict, Verdict::Ok, "{:?}", c);
+            let c = check(f, x, d * 1.01);
+            prop_assert_eq!(c.verdict, Verdict::Wrong, "{:?}", c);
+        }
+    }
+
+    #[test]
+    fn absolute_value_and_positive_part() {
+        assert_eq!(check(f64::abs, 0.0, 0.0).verdict, Verdict::Kink);
+        assert_eq!(check(f64::abs, 0.5, 1.0).verdict, Verdict::Ok);
+        let positive = |x: f64| x.max(0.0);
+        assert_eq!(check(positive, 0.0, 0.0).verdict, Verdict::Kink);
+        assert_eq!(check(positive, 1e-5, 1.0).verdict, Verdict::Ok);
+        assert_eq!(check(positive, 1e-5, 0.9).verdict, Verdict::Wrong);
+        assert_eq!(check(positive, -1e-5, 0.0).verdict, Verdict::Zero);
+        assert_eq!(check(positive, -1e-5, 1.0).verdict, Verdict::Wrong);
+        assert_eq!(check(positive, -0.5, 0.0).verdict, Verdict::Zero);
+        // Its square has a derivative everywhere.
+        assert_eq!(check(|x| x.max(0.0).powi(2) + x, 0.0, 1.0).verdict, Verdict::Ok);
+    }
+
+    #[test]
+    fn no_dependence() {
+        assert_eq!(check(|_| 3.0, 0.7, 0.0).verdict, Verdict::Zero);
+        assert_eq!(check(|_| 3.0, 0.7, 1e-3).verdict, Verdict::Wrong);
+        assert_eq!(check(|x| 3.0 + x, 0.7, 0.0).verdict, Verdict::Wrong);
+    }
+
+    #[test]
+    fn a_stationary_point_has_a_derivative_of_zero() {
+        for claimed in [0.0, 1e-15] {
+            let c = check(|x| 1.0 + x * x, 0.0, claimed);
+            assert!(matches!(c.verdict, Verdict::Ok | Verdict::Noisy | Verdict::Zero), "{c:?}");
+        }
+        assert_eq!(check(|x| 1.0 + x * x, 0.0, 1e-3).verdict, Verdict::Wrong);
+    }
+
+    #[test]
+    fn jumps_have_no_derivative() {
+        let step = |x: f64| if x > 0.0 { 1.0 } else { 0.0 };
+        let c = check(step, 0.0, 0.0);
+        assert_eq!(c.verdict, Verdict::Kink);
+        assert!(c.note.contains("jumps"));
+        assert_eq!(check(|x: f64| if x == 0.0 { 0.0 } else { x.signum() }, 0.0, 0.0).verdict, Verdict::Kink);
+        assert_eq!(check(step, 0.3, 0.0).verdict, Verdict::Zero);
+    }
+
+    #[test]
+    fn noise_is_told_from_a_wrong_derivative_and_from_a_kink() {
+        for k in 0..100 {
+            let x = 0.1 + 0.01 * k as f64;
+            // Of 1e-10: the differences still have five digits.
+            let slight = move |x: f64| x.sin() + 1e-10 * noise(x);
+            let c = check(slight, x, x.cos());
+            assert_eq!(c.verdict, Verdict::Ok, "{c:?}");
+            let c = check(slight, x, 1.1 * x.cos());
+            assert_eq!(c.verdict, Verdict::Wrong, "{c:?}");
+            // Of 1e-4: not enough to decide, but a wrong sign shows.
+            let heavy = move |x: f64| x.sin() + 1e-4 * noise(x);
+            let c = check(heavy, x, x.cos());
+            assert!(matches!(c.verdict, Verdict::Noisy), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn rounding_of_a_small_component_is_no_dependence() {
+        let f = |x: f64| Ok::<_, std::convert::Infallible>(vec![1e3 * x, (1e3 * x + 1e3) - 1e3 * x - 1e3]);
+        let Ok(c) = compare_derivative(f, 0.7, 1.0, &[1e3, 0.0], &CheckSettings::default());
+        assert_eq!(c[0].verdict, Verdict::Ok);
+        assert_eq!(c[1].verdict, Verdict::Zero, "{c:?}");
+    }
+
+    #[test]
+    fn errors_and_values_that_are_not_numbers_pass_through() {
+        let failing = |x: f64| if x > 0.5 { Err("no") } else { Ok(vec![x]) };
+        assert_eq!(compare_derivative(failing, 0.5, 1.0, &[1.0], &CheckSettings::default()), Err("no"));
+        assert_eq!(check(|x: f64| x.sqrt(), 0.0, 1.0).verdict, Verdict::Noisy);
+    }
+}

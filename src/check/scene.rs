@@ -1,0 +1,350 @@
+//! The gradient check of a scene: wrenches, one step and a rollout, by every input.
+
+use nalgebra::Vector3;
+use rayon::prelude::*;
+
+use super::differences::{CheckSettings, Comparison, Verdict, compare_groups};
+use super::report::GradientReport;
+use crate::multibody::{
+    AppliedForces, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State, TANGENT_DIMENSION,
+    all_inputs, body_pair_contact, seeded,
+};
+use crate::rollout::{SimulationError, SimulationSettings, simulate};
+use crate::scalar::{DualArray, Scalar};
+
+/// Why a scene could not be checked.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum SceneCheckError {
+    /// A value of an input does not fit the model.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A simulation failed.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+}
+
+/// Value at which a dissipation or a friction that is 0 is checked instead, so that differences
+/// can go to both sides: s/m (s) and 1.
+const INSTEAD_OF_ZERO: f64 = 0.1;
+/// Inputs differentiated in one pass.
+const CHUNK: usize = 8;
+
+/// Names of a body's four tangent vectors, in their order.
+const VECTORS: [&str; TANGENT_DIMENSION / 3] = ["orientation", "position", "angular velocity", "velocity"];
+
+/// The quantities of one evaluation, each with three components.
+type Quantities<T> = Vec<[T; 3]>;
+
+struct SceneCheck<'a, A> {
+    model: &'a Model,
+    state: &'a State,
+    settings: &'a SimulationSettings,
+    applied: &'a A,
+    steps: usize,
+    /// Pairs of bodies that can touch, with their pairs of geometries.
+    pairs: Vec<(BodyPair, Vec<GeometryPair>)>,
+    /// States that the simulated ones are measured from: after one step, after all.
+    reference: [State; 2],
+}
+
+/// Checks the derivatives of a scene with respect to every input (see [`all_inputs`]): the wrench
+/// of each pair of bodies at the initial state, and the state after one step and after `steps`
+/// steps of the scene's integrator, in its tangent space.
+///
+/// Steps of differences are relative to an input's value, or to 0.1 rad, 0.01 m, 1 rad/s and
+/// 0.1 m/s for the initial state. A dissipation or friction of 0 is checked at 0.1 instead, and
+/// says so.
+///
+/// # Errors
+/// The scene cannot be simulated, at the values of its inputs or near them.
+pub fn check_scene(
+    model: &Model,
+    state: &State,
+    simulation: &SimulationSettings,
+    applied: &impl AppliedForces,
+    steps: usize,
+    settings: &CheckSettings,
+) -> Result<GradientReport, SceneCheckError> {
+    let mut pairs: Vec<(BodyPair, Vec<GeometryPair>)> = Vec::new();
+    for pair in &model.pairs {
+        match pairs.last_mut() {
+            Some((bodies, list)) if *bodies == pair.bodies => list.push(*pair),
+            _ => pairs.push((pair.bodies, vec![*pair])),
+        }
+    }
+    let empty = State { bodies: Vec::new() };
+    let mut check = SceneCheck {
+        model,
+        state,
+        settings: simulation,
+        applied,
+        steps,
+        pairs,
+        reference: [empty.clone(), empty],
+    };
+    check.reference = check.simulated(model, state)?;
+    let names = check.names();
+    let inputs: Vec<(Input, String, f64)> = all_inputs(model)
+        .into_iter()
+        .map(|input| {
+            let (name, value) = (input.name(model), input.value(model)?);
+            let may_be_zero = matches!(
+                input,
+                Input::Dissipation { .. } | Input::StaticFriction { .. } | Input::DynamicFriction { .. }
+            );
+            Ok(match value {
+                0.0 if may_be_zero => (input, format!("{name} (at {INSTEAD_OF_ZERO})"), INSTEAD_OF_ZERO),
+                _ => (input, name, value),
+            })
+        })
+        .collect::<Result<_, SceneCheckError>>()?;
+    let compared: Vec<Vec<Vec<Vec<Comparison>>>> = inputs
+        .par_chunks(CHUNK)
+        .map(|chunk| check.compare_chunk(chunk, settings))
+        .collect::<Result<_, SceneCheckError>>()?;
+    let mut compared: Vec<Vec<Vec<Comparison>>> = compared.into_iter().flatten().collect();
+    let scales: Vec<f64> = inputs.iter().map(|(input, _, value)| step_scale(input, *value)).collect();
+    settle_negligible(&mut compared, &scales);
+    let mut report = GradientReport::default();
+    for ((_, input, _), quantities) in inputs.iter().zip(compared) {
+        for (name, comparisons) in names.iter().zip(quantities) {
+            report.add(name, input, comparisons);
+        }
+    }
+    Ok(report)
+}
+
+/// A sensitivity below this part of the quantity's largest is the rounding of sums that cancel.
+const NEGLIGIBLE_SENSITIVITY: f64 = 1e-11;
+
+/// Gives the verdict [`Verdict::Zero`] to derivatives that are rounding: by symmetry a force may
+/// not depend on an input at all, and yet its derivative is a sum that cancels to 10⁻¹⁶ only.
+///
+/// A quantity's sensitivity to an input is its derivative times the input's scale; it is compared
+/// with the largest one among all inputs.
+fn settle_negligible(compared: &mut [Vec<Vec<Comparison>>], scales: &[f64]) {
+    let quantities = compared.first().map_or(0, Vec::len);
+    for quantity in 0..quantities {
+        let largest = compared
+            .iter()
+            .zip(scales)
+            .flat_map(|(of_input, scale)| of_input[quantity].iter().map(move |c| c.claimed.abs() * scale))
+            .filter(|s| s.is_finite())
+            .fold(0.0, f64::max);
+        for (of_input, scale) in compared.iter_mut().zip(scales) {
+            let limit = NEGLIGIBLE_SENSITIVITY * largest / scale;
+            for c in &mut of_input[quantity] {
+                let unsettled = matches!(c.verdict, Verdict::Wrong | Verdict::Noisy);
+                let no_difference = c.difference.abs() <= limit.max(2.0 * c.difference_error);
+                if unsettled && c.claimed.abs() <= limit && no_difference {
+                    (c.verdict, c.note) = (Verdict::Zero, String::new());
+                }
+            }
+        }
+    }
+}
+
+/// The magnitude that steps of an input are relative to.
+fn step_scale(input: &Input, value: f64) -> f64 {
+    match input {
+        Input::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3 % 4],
+        _ => value.abs(),
+    }
+}
+
+impl<A: AppliedForces> SceneCheck<'_, A> {
+    /// Derivatives of all quantities by each input of a chunk, compared.
+    fn compare_chunk(
+        &self,
+        chunk: &[(Input, String, f64)],
+        settings: &CheckSettings,
+    ) -> Result<Vec<Vec<Vec<Comparison>>>, SceneCheckError> {
+        let mut claimed: Vec<Quantities<f64>> = Vec::with_capacity(chunk.len());
+        // Inputs that are checked at a value of their own are not mixed with others.
+        let shared = chunk.iter().all(|(input, _, value)| input.value(self.model) == Ok(*value));
+        for part in chunk.chunks(if shared { CHUNK } else { 1 }) {
+            let values: Vec<(Input, DualArray<CHUNK>)> = part
+                .iter()
+                .enumerate()
+                .map(|(i, (input, _, v))| (*input, DualArray::variable(*v, i)))
+                .collect();
+            let quantities = self.evaluate(&values)?;
+            claimed.extend((0..part.len()).map(|i| quantities.iter().map(|q| q.map(|x| x.eps[i])).collect()));
+        }
+        let magnitudes = self.magnitudes();
+        chunk
+            .iter()
+            .zip(claimed)
+            .map(|((input, _, value), claimed)| {
+                let claimed: Vec<Vec<f64>> = claimed.iter().map(|q| q.to_vec()).collect();
+                let f = |x: f64| {
+                    let quantities = self.evaluate(&[(*input, x)])?;
+                    Ok::<_, SceneCheckError>(quantities.iter().map(|q| q.to_vec()).collect())
+                };
+                let scale = step_scale(input, *value);
+                compare_groups(f, *value, scale, &claimed, &magnitudes, settings)
+            })
+            .collect()
+    }
+
+    /// What [`Self::evaluate`] returns, by name.
+    fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for (pair, _) in &self.pairs {
+            let (a, b) = (&self.model.bodies[pair.a].name, &self.model.bodies[pair.b].name);
+            names.push(format!("torque on {a} from {b}"));
+            names.push(format!("force on {a} from {b}"));
+        }
+        for when in ["one step".to_string(), format!("{} steps", self.steps)] {
+            for (_, body, _) in self.model.free_bodies() {
+                names.extend(VECTORS.iter().map(|v| format!("{} of {} after {when}", v, body.name)));
+            }
+        }
+        names
+    }
+
+    /// The magnitude that each quantity rounds at: a state is measured from the reference, but
+    /// computed from its own numbers and from the changes that forces make to them.
+    fn magnitudes(&self) -> Vec<f64> {
+        let mut magnitudes = vec![0.0; 2 * self.pairs.len()];
+        for after in &self.reference {
+            for (a, b) in self.state.bodies.iter().zip(&after.bodies) {
+                let of = |a: &Vector3<f64>, b: &Vector3<f64>| a.norm().max(b.norm()).max((b - a).norm());
+                magnitudes.extend([
+                    1.0,
+                    of(&a.position, &b.position),
+                    of(&a.velocity.rotational, &b.velocity.rotational),
+                    of(&a.velocity.translational, &b.velocity.translational),
+                ]);
+            }
+        }
+        magnitudes
+    }
+
+    /// Wrenches at the initial state, then the states after one step and after all.
+    fn evaluate<T: Scalar>(&self, values: &[(Input, T)]) -> Result<Quantities<T>, SceneCheckError> {
+        let (model, state) = seeded(self.model, self.state, values)?;
+        let mut quantities = Vec::new();
+        let mut frames = Vec::new();
+        model.body_frames(&state, &mut frames);
+        let mut workspace = PairWorkspace::default();
+        for (_, pairs) in &self.pairs {
+            let wrench = body_pair_contact(&model, &frames, pairs, &mut workspace).wrench_on_a;
+            quantities.push(wrench.rotational.into());
+            quantities.push(wrench.translational.into());
+        }
+        for (reference, state) in self.reference.iter().zip(self.simulated(&model, &state)?) {
+            let tangent = State::lift(reference).difference(&state);
+            quantities.extend(tangent.chunks_exact(3).map(|v| [v[0], v[1], v[2]]));
+        }
+        Ok(quantities)
+    }
+
+    fn simulated<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        state: &State<T>,
+    ) -> Result<[State<T>; 2], SimulationError> {
+        let until = self.steps.max(1) as f64 * self.settings.time_step;
+        let states = simulate(model, state, self.settings, until, self.applied, |_, _| ())?.states;
+        let after = |k: usize| states.get(k).unwrap_or(state).clone();
+        Ok([after(1), after(states.len() - 1)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::{ContactSettings, Material};
+    use crate::multibody::{Body, MassProperties, MassSource, NamedMaterial};
+    use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
+    use nalgebra::Matrix3;
+
+    /// A spring with the first material's modulus along z, with damping. Where `wrong`, its
+    /// derivative by the height is dropped on purpose; `corner` adds a force at z < 0 only.
+    struct Spring {
+        wrong: bool,
+        corner: bool,
+    }
+
+    impl AppliedForces for Spring {
+        fn apply<T: Scalar>(
+            &self,
+            model: &Model<T>,
+            state: &State<T>,
+            _: f64,
+            forces: &mut [SpatialForce<T>],
+        ) {
+            let material = &model.materials[0].material;
+            for (body, force) in state.bodies.iter().zip(forces) {
+                let z = if self.wrong { T::from(body.position.z.real()) } else { body.position.z };
+                let damping = material.dissipation * body.velocity.translational.z;
+                let mut pull = -(material.hydroelastic_modulus * z) - damping;
+                if self.corner && z.real() < 0.0 {
+                    pull -= z * 50.0;
+                }
+                force.translational.z += pull;
+            }
+        }
+    }
+
+    fn scene(height: f64) -> (Model, State) {
+        let properties = MassProperties {
+            mass: 0.5,
+            center_of_mass: Vector3::new(0.01, 0.0, 0.02),
+            inertia: Matrix3::from_diagonal(&Vector3::new(1e-3, 2e-3, 2.5e-3)),
+        };
+        let body = Body::free("block", MassSource::Given(properties), vec![]).unwrap();
+        let material = Material {
+            hydroelastic_modulus: 40.0,
+            dissipation: 0.3,
+            static_friction: 0.0,
+            dynamic_friction: 0.0,
+        };
+        let materials = vec![NamedMaterial { name: "spring".into(), material }];
+        let model =
+            Model::new(vec![body], materials, Vector3::zeros(), ContactSettings::default(), &[]).unwrap();
+        let body = crate::multibody::BodyState {
+            orientation: Quaternion::from_wxyz(0.9, 0.2, -0.1, 0.3),
+            position: Vector3::new(0.1, 0.2, height),
+            velocity: SpatialVelocity::new(Vector3::new(3.0, -2.0, 1.0), Vector3::new(0.2, 0.1, 0.4)),
+        };
+        (model, State { bodies: vec![body] })
+    }
+
+    fn check(height: f64, law: &Spring) -> GradientReport {
+        let (model, state) = scene(height);
+        check_scene(&model, &state, &SimulationSettings::default(), law, 20, &CheckSettings::default())
+            .unwrap()
+    }
+
+    #[test]
+    fn the_derivatives_of_a_body_on_a_spring_are_right() {
+        let report = check(0.05, &Spring { wrong: false, corner: false });
+        // Twelve directions of the state and the mass; no geometry uses the material.
+        assert_eq!(report.rows.len(), 13 * 24);
+        assert!(report.passed(), "{report}");
+        assert!(report.count(Verdict::Ok) > 100, "{report}");
+        assert_eq!(report.count(Verdict::Kink), 0, "{report}");
+    }
+
+    #[test]
+    fn a_derivative_that_was_dropped_is_found() {
+        let report = check(0.05, &Spring { wrong: true, corner: false });
+        assert!(!report.passed());
+        let wrong = report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Wrong);
+        assert!(
+            wrong.clone().any(|r| r.input == "block.pz" && r.quantity == "velocity of block after one step")
+        );
+        assert!(wrong.clone().all(|r| r.input != "block.px"), "{report}");
+    }
+
+    #[test]
+    fn a_kink_at_the_initial_state_is_named() {
+        let report = check(0.0, &Spring { wrong: false, corner: true });
+        assert!(report.passed(), "{report}");
+        let kinks: Vec<_> =
+            report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Kink).map(|r| &*r.input).collect();
+        assert!(kinks.contains(&"block.pz"), "{report}");
+    }
+}

@@ -1,0 +1,153 @@
+//! `isobar fit`: parameters of a scene from measurements.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::Error;
+use crate::io::{FitFile, read_parameter_values, write_atomically};
+use crate::optimize::fit::{Fit, ProgressObserver, fit};
+use crate::optimize::identification::MeasurementError;
+
+/// Arguments of `isobar fit`.
+#[derive(Debug, Args)]
+pub(super) struct FitArguments {
+    /// Fit file, TOML
+    fit: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// Also write the result to this file, JSON
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Do not fit: evaluate the parameters of a JSON file on the recordings (*.csv) of a folder
+    #[arg(long, num_args = 2, value_names = ["PARAMS", "DIR"], conflicts_with = "out")]
+    evaluate: Option<Vec<PathBuf>>,
+}
+
+/// The result of a fit, as printed.
+#[derive(Debug, Serialize)]
+struct FitReport {
+    #[serde(flatten)]
+    fit: Fit,
+    measurements_before: Vec<MeasurementError>,
+    measurements_after: Vec<MeasurementError>,
+}
+
+/// The result of an evaluation, as printed.
+#[derive(Debug, Serialize)]
+struct EvaluationReport {
+    parameters: std::collections::BTreeMap<String, f64>,
+    measurements: Vec<MeasurementError>,
+}
+
+/// Fits or evaluates, and prints the result.
+pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
+    let file = FitFile::load(&arguments.fit)?;
+    let failed = |source: &dyn std::fmt::Display| Error::Fit {
+        path: arguments.fit.display().to_string(),
+        message: source.to_string(),
+    };
+    if let Some([parameters, folder]) = arguments.evaluate.as_deref() {
+        let values = read_parameter_values(parameters)?;
+        let names: Vec<&str> = values.keys().map(String::as_str).collect();
+        let problem = file.evaluation(&names, folder)?;
+        let numbers: Vec<f64> = values.values().copied().collect();
+        let measurements = problem.errors(&numbers).map_err(|e| failed(&e))?;
+        let mut out = std::io::stdout().lock();
+        if arguments.json {
+            return print_json(&mut out, &EvaluationReport { parameters: values, measurements });
+        }
+        return print_measurements(&mut out, &measurements, None);
+    }
+
+    let problem = file.identification()?;
+    let before = problem.errors(&file.parameters.initial()).map_err(|e| failed(&e))?;
+    let progress = ProgressObserver::stderr(file.settings().max_iterations);
+    let result = fit(&problem, &file.parameters, file.settings(), Some(progress)).map_err(|e| failed(&e))?;
+    let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
+    let report = FitReport { fit: result, measurements_before: before, measurements_after: after };
+    if let Some(path) = &arguments.out {
+        write_json(path, &report)?;
+    }
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        print_json(&mut out, &report)?;
+    } else {
+        print_fit(&mut out, &report)?;
+    }
+    if report.fit.converged {
+        Ok(())
+    } else {
+        Err(failed(&format_args!("the fit did not converge: {}", report.fit.termination)))
+    }
+}
+
+fn write_json(path: &Path, report: &FitReport) -> Result<(), Error> {
+    write_atomically::<std::io::Error>(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, report)?;
+        writeln!(out)
+    })
+    .map_err(|source| Error::Write { path: path.display().to_string(), source })
+}
+
+/// Prints a result as JSON.
+pub(super) fn print_json(out: &mut impl Write, report: &impl Serialize) -> Result<(), Error> {
+    serde_json::to_writer_pretty(&mut *out, report).map_err(std::io::Error::from)?;
+    Ok(writeln!(out)?)
+}
+
+fn print_fit(out: &mut impl Write, report: &FitReport) -> Result<(), Error> {
+    let fit = &report.fit;
+    writeln!(out, "{} after {} iterations", fit.termination, fit.iterations)?;
+    writeln!(out, "cost {:.6e} -> {:.6e}, {} residuals\n", fit.cost_before, fit.cost_after, fit.residuals)?;
+    let estimates = &fit.uncertainty.estimates;
+    let width = estimates.iter().map(|e| e.name.chars().count()).fold("parameter".len(), usize::max);
+    writeln!(out, "{:width$}  {:>14}  {:>14}  verdict", "parameter", "value", "std. error")?;
+    for e in estimates {
+        // A value that the data do not determine is not printed in the column of known ones.
+        let known = e.identifiability.is_identified();
+        let value = if known { format!("{:.6e}", e.value) } else { "unknown".into() };
+        let error = e.standard_error.map_or("-".into(), |s| format!("{s:.2e}"));
+        write!(out, "{:width$}  {value:>14}  {error:>14}  {}", e.name, e.identifiability)?;
+        if known { writeln!(out) } else { writeln!(out, " (the fit ended at {:.6e})", e.value) }?;
+    }
+    writeln!(out)?;
+    print_measurements(out, &report.measurements_after, Some(&report.measurements_before))
+}
+
+/// Prints root mean square errors, with those of the start in parentheses where given.
+fn print_measurements(
+    out: &mut impl Write,
+    after: &[MeasurementError],
+    before: Option<&[MeasurementError]>,
+) -> Result<(), Error> {
+    writeln!(out, "root mean square errors{}", if before.is_some() { " (at the start)" } else { "" })?;
+    for (i, measurement) in after.iter().enumerate() {
+        let parts = |m: &MeasurementError| match m {
+            MeasurementError::Motion { position, orientation, linear_velocity, angular_velocity, .. } => {
+                vec![
+                    ("position, m", *position),
+                    ("orientation, rad", *orientation),
+                    ("velocity, m/s", *linear_velocity),
+                    ("angular velocity, rad/s", *angular_velocity),
+                ]
+            }
+            MeasurementError::Indentation { force, .. } => vec![("force, N", *force)],
+        };
+        let (MeasurementError::Motion { name, .. } | MeasurementError::Indentation { name, .. }) =
+            measurement;
+        writeln!(out, "{name}")?;
+        let start = before.and_then(|b| b.get(i)).map(parts);
+        for (k, (what, value)) in parts(measurement).into_iter().enumerate() {
+            write!(out, "  {what:<24} {value:>12.4e}")?;
+            match start.as_ref().and_then(|s| s.get(k)) {
+                Some((_, value)) => writeln!(out, "  ({value:.4e})")?,
+                None => writeln!(out)?,
+            }
+        }
+    }
+    Ok(())
+}

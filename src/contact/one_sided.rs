@@ -1,0 +1,114 @@
+//! Derivatives where the two meshes are aligned: one-sided differences.
+//!
+//! Where a vertex, an edge or a face of one mesh lies exactly on a face of the other, or the
+//! equilibrium plane passes exactly through a vertex, faces appear or vanish with every motion
+//! and which constraints meet in a vertex is not unique: the formulas at one choice of them may
+//! be the derivative in no direction at all. The wrench itself is continuous there, so its
+//! one-sided derivative along each direction is found by differences.
+//!
+//! Where walls of both bodies lie in one plane even the wrench jumps (Huang §VI, Fig. 3). The
+//! differences leave out the value at the state itself, so that they are the derivative just
+//! beside the jump.
+
+use nalgebra::{Matrix6, Vector3, Vector6};
+
+use super::collider::Collider;
+use super::jacobian::{DIRECTIONS, LocalJacobian};
+use super::roles::Roles;
+use super::settings::ContactSettings;
+use super::traction::TractionLaw;
+use super::wrench::{Integral, Workspace};
+use crate::spatial::{RigidTransform, rotation_exponential};
+
+/// Step of the differences in radians, in logarithms of the moduli, and in square roots of the
+/// contact area. Of second order, they are off by its square, and by rounding over it.
+const STEP: f64 = 1e-6;
+
+/// Wrench, area and first moment as plain numbers.
+type Sums = [f64; 10];
+
+fn sums(integral: &Integral<f64>) -> Sums {
+    let (m, f, c) =
+        (&integral.wrench_on_o.rotational, &integral.wrench_on_o.translational, &integral.first_moment);
+    [m.x, m.y, m.z, f.x, f.y, f.z, integral.area, c.x, c.y, c.z]
+}
+
+/// The slope at 0 of the parabola through the values at h, 2h and 3h.
+fn slope(mut value: impl FnMut(f64) -> Sums, h: f64) -> Sums {
+    let (one, two, three) = (value(h), value(2.0 * h), value(3.0 * h));
+    std::array::from_fn(|i| (8.0 * two[i] - 5.0 * one[i] - 3.0 * three[i]) / (2.0 * h))
+}
+
+/// A collider with its modulus times a factor.
+fn stiffened(c: &Collider, by: f64) -> Collider {
+    let mut c = c.clone();
+    c.material.hydroelastic_modulus *= by;
+    c
+}
+
+/// Replaces the derivatives by the geometry by one-sided ones.
+///
+/// Each is taken along one input of A: its rotation about its own origin and its translation
+/// along the world's axes, and both moduli, towards positive ones of O. `law` stays as it is.
+pub(crate) fn differentiate_one_sided(
+    jacobian: &mut LocalJacobian,
+    roles: &Roles<f64>,
+    law: &TractionLaw<f64>,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+) {
+    let length = jacobian.integral.area.max(0.0).sqrt();
+    if length <= 0.0 {
+        return;
+    }
+    let mut along = |x_fo: RigidTransform<f64>, o: &Collider, f: &Collider| {
+        let moved = Roles { o, f, x_fo, ..*roles };
+        sums(&Integral::over(&moved, law, settings, workspace))
+    };
+    // The origin of A's frame, about which A turns, and the world's axes, in F.
+    let pivot = if roles.a_is_o { roles.x_fo.translation } else { Vector3::zeros() };
+    let mut by_input = [[0.0; 10]; 6];
+    let mut twists = Matrix6::zeros();
+    for k in 0..6 {
+        let axis = roles.x_wf.rotation.row(k % 3).transpose();
+        let (h, turn, shift) =
+            if k < 3 { (STEP, axis, Vector3::zeros()) } else { (STEP * length, Vector3::zeros(), axis) };
+        let value = |h: f64| {
+            let r = rotation_exponential(&(turn * h));
+            let x = &roles.x_fo;
+            let translation = pivot + r * (x.translation - pivot) + shift * h;
+            along(RigidTransform::new(r * x.rotation, translation), roles.o, roles.f)
+        };
+        by_input[k] = slope(value, h);
+        // The same motion as a rotation about F's origin and a translation.
+        twists.fixed_view_mut::<3, 1>(0, k).copy_from(&turn);
+        twists.fixed_view_mut::<3, 1>(3, k).copy_from(&(shift - turn.cross(&pivot)));
+    }
+    let Some(inverse) = twists.try_inverse() else { return };
+    let mut by_direction = [[0.0; 10]; DIRECTIONS];
+    for k in 0..6 {
+        let weights: Vector6<f64> = inverse.column(k).into_owned();
+        by_direction[k] = std::array::from_fn(|i| (0..6).map(|m| by_input[m][i] * weights[m]).sum());
+    }
+    for (k, column) in by_direction.iter_mut().enumerate().skip(6) {
+        let c = if k == 6 { roles.o } else { roles.f };
+        if c.geometry.is_rigid() {
+            continue;
+        }
+        let value = |h: f64| {
+            let changed = stiffened(c, h.exp());
+            let (o, f) = if k == 6 { (&changed, roles.f) } else { (roles.o, &changed) };
+            along(roles.x_fo, o, f)
+        };
+        *column = slope(value, STEP);
+    }
+    for (k, column) in by_direction.iter().enumerate() {
+        for row in 0..6 {
+            jacobian.by_geometry[(row, k)] = column[row];
+        }
+        jacobian.area_by_geometry[k] = column[6];
+        for row in 0..3 {
+            jacobian.moment_by_geometry[(row, k)] = column[7 + row];
+        }
+    }
+}

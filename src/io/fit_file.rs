@@ -1,0 +1,413 @@
+//! Fit files: which parameters of which scene to fit to which measurements.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nalgebra::Vector3;
+use serde::Deserialize;
+
+use super::field_path::{FieldPath, line_at};
+use super::scene::{Purpose, Scene};
+use super::scene_error::SceneError;
+use crate::multibody::NoForces;
+use crate::optimize::data::{DataError, Recording, read_indentations, read_recording};
+use crate::optimize::fit::FitSettings;
+use crate::optimize::identification::{
+    Identification, IdentificationError, IndentationTest, Measurement, RecordedMotion, StandardDeviations,
+    TimeWindow,
+};
+use crate::optimize::parameters::{Parameter, Parameters};
+
+/// Why a fit file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FitFileError {
+    /// A file or folder cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not a valid fit file, or not a valid list of parameters.
+    #[error("{}{}: {field}: {message}", path.display(), line.map_or(String::new(), |l| format!(":{l}")))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1, where it is known.
+        line: Option<usize>,
+        /// The field, such as `trajectories[0].files`.
+        field: String,
+        /// What was found and what is allowed.
+        message: String,
+    },
+    /// The scene that it names is not good.
+    #[error(transparent)]
+    Scene(#[from] SceneError),
+    /// A file of measurements is not good.
+    #[error(transparent)]
+    Data(#[from] DataError),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FitTable {
+    scene: PathBuf,
+    parameters: Vec<Parameter>,
+    #[serde(default)]
+    trajectories: Vec<TrajectoriesTable>,
+    #[serde(default)]
+    indentations: Vec<IndentationsTable>,
+    #[serde(default)]
+    solver: FitSettings,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TrajectoriesTable {
+    body: String,
+    files: Vec<String>,
+    from: Option<f64>,
+    until: Option<f64>,
+    horizon: Option<f64>,
+    position_sigma: f64,
+    orientation_sigma: f64,
+    linear_velocity_sigma: Option<f64>,
+    angular_velocity_sigma: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IndentationsTable {
+    body: String,
+    direction: [f64; 3],
+    file: String,
+    force_sigma: Option<f64>,
+}
+
+/// A fit file that was read, with its scene.
+///
+/// TOML: `scene` (a file), a list of `[[parameters]]` (see [`Parameter`]; names as in
+/// [`crate::optimize::identification::inputs_at`]), and at least one of
+///
+/// - `[[trajectories]]`: `body`, `files` (names, or names with `*` in their last part),
+///   `position_sigma` in m, `orientation_sigma` in rad, optional `linear_velocity_sigma` in m/s
+///   and `angular_velocity_sigma` in rad/s (left out: not compared), optional `from`, `until`
+///   and `horizon` in s (see [`TimeWindow`]);
+/// - `[[indentations]]`: `body`, `direction` (in W), `file`, and `force_sigma` in N for tables
+///   without `sigma_N`;
+///
+/// and optionally `[solver]` (see [`FitSettings`]): `kind`, `max_iterations`, `cost_tolerance`.
+/// Files are found relative to the fit file.
+#[derive(Debug)]
+pub struct FitFile {
+    path: PathBuf,
+    text: String,
+    table: FitTable,
+    scene: Scene,
+    /// The parameters, checked.
+    pub parameters: Parameters,
+}
+
+impl FitFile {
+    /// Reads a fit file and its scene.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not valid, parameters that make no sense.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FitFileError> {
+        let path = path.as_ref().to_owned();
+        let text = read(&path)?;
+        let invalid = |field: String, error: &toml::de::Error| FitFileError::Invalid {
+            path: path.clone(),
+            line: error.span().map(|span| line_at(&text, span.start)),
+            field: if field == "." { FieldPath::root().to_string() } else { field },
+            message: error.message().trim().replace('\n', ", "),
+        };
+        let document = toml::Deserializer::parse(&text).map_err(|e| invalid(".".into(), &e))?;
+        let table: FitTable = serde_path_to_error::deserialize(document)
+            .map_err(|e| invalid(e.path().to_string(), e.inner()))?;
+        let field = FieldPath::root().key("parameters");
+        let parameters =
+            Parameters::new(table.parameters.clone()).map_err(|e| located(&path, &text, &field, e))?;
+        let scene = Scene::load(beside(&path, &table.scene), Purpose::Simulation)?;
+        Ok(Self { path, text, table, scene, parameters })
+    }
+
+    /// How the fit is to be done.
+    pub fn settings(&self) -> &FitSettings {
+        &self.table.solver
+    }
+
+    /// The scene with its parameters and all the measurements.
+    ///
+    /// # Errors
+    /// A file of measurements that is not good, or measurements that do not fit the scene.
+    pub fn identification(&self) -> Result<Identification, FitFileError> {
+        let root = FieldPath::root();
+        let mut measurements = Vec::new();
+        for (i, table) in self.table.trajectories.iter().enumerate() {
+            let field = root.key("trajectories").index(i);
+            for recording in self.recordings(table, &field)? {
+                measurements.push(self.motion(table, recording, &field)?);
+            }
+        }
+        for (i, table) in self.table.indentations.iter().enumerate() {
+            let file = beside(&self.path, Path::new(&table.file));
+            let rows = read_indentations(&file)?;
+            let direction = Vector3::from(table.direction);
+            let name = file.display().to_string();
+            let test = IndentationTest::new(
+                &self.scene.model,
+                name,
+                &table.body,
+                direction,
+                rows,
+                table.force_sigma,
+            )
+            .map_err(|e| self.invalid(&root.key("indentations").index(i), e))?;
+            measurements.push(Measurement::Indentation(test));
+        }
+        let names: Vec<&str> = self.parameters.as_slice().iter().map(|p| p.name.as_str()).collect();
+        self.identified(&names, measurements)
+    }
+
+    /// The scene with the parameters `names` and the recordings (`*.csv`) of a folder, compared
+    /// as the first of the file's trajectories.
+    ///
+    /// # Errors
+    /// As for [`Self::identification`]; a folder without recordings; a fit file without
+    /// trajectories.
+    pub fn evaluation(&self, names: &[&str], folder: &Path) -> Result<Identification, FitFileError> {
+        let field = FieldPath::root().key("trajectories");
+        let table = self.table.trajectories.first().ok_or_else(|| {
+            self.invalid(
+                &field,
+                "none; one is needed to say of which body the recordings are and how they are compared",
+            )
+        })?;
+        let files = matching(&folder.join("*.csv"))?;
+        if files.is_empty() {
+            return Err(FitFileError::Invalid {
+                path: folder.to_owned(),
+                line: None,
+                field: "the folder".into(),
+                message: "no file `*.csv`; at least one recording is needed".into(),
+            });
+        }
+        let measurements = files
+            .iter()
+            .map(|file| self.motion(table, read_recording(file)?, &field.index(0)))
+            .collect::<Result<_, FitFileError>>()?;
+        self.identified(names, measurements)
+    }
+
+    fn identified(
+        &self,
+        names: &[&str],
+        measurements: Vec<Measurement>,
+    ) -> Result<Identification, FitFileError> {
+        let Scene { model, state, .. } = &self.scene;
+        let settings = self.scene.simulation_settings()?;
+        let names = names.iter().copied();
+        Identification::new(model.clone(), state.clone(), settings, NoForces, names, measurements).map_err(
+            |e| {
+                let field = match e {
+                    IdentificationError::NoMeasurements => FieldPath::root(),
+                    _ => FieldPath::root().key("parameters"),
+                };
+                self.invalid(&field, e)
+            },
+        )
+    }
+
+    fn motion(
+        &self,
+        table: &TrajectoriesTable,
+        recording: Recording,
+        field: &FieldPath,
+    ) -> Result<Measurement, FitFileError> {
+        let sigma = StandardDeviations {
+            position: table.position_sigma,
+            orientation: table.orientation_sigma,
+            linear_velocity: table.linear_velocity_sigma,
+            angular_velocity: table.angular_velocity_sigma,
+        };
+        let all = TimeWindow::default();
+        let window = TimeWindow {
+            from: table.from.unwrap_or(all.from),
+            until: table.until.unwrap_or(all.until),
+            horizon: table.horizon.unwrap_or(all.horizon),
+        };
+        RecordedMotion::new(&self.scene.model, &table.body, recording, &sigma, &window)
+            .map(Measurement::Motion)
+            .map_err(|e| self.invalid(field, e))
+    }
+
+    fn recordings(
+        &self,
+        table: &TrajectoriesTable,
+        field: &FieldPath,
+    ) -> Result<Vec<Recording>, FitFileError> {
+        let mut recordings = Vec::new();
+        for (i, name) in table.files.iter().enumerate() {
+            let files = matching(&beside(&self.path, Path::new(name)))?;
+            if files.is_empty() {
+                let field = field.key("files").index(i);
+                return Err(self.invalid(&field, format_args!("found \"{name}\", which no file matches")));
+            }
+            for file in files {
+                recordings.push(read_recording(&file)?);
+            }
+        }
+        if recordings.is_empty() {
+            return Err(self.invalid(&field.key("files"), "found none; at least one recording is needed"));
+        }
+        Ok(recordings)
+    }
+
+    fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
+        located(&self.path, &self.text, field, message)
+    }
+}
+
+fn located(path: &Path, text: &str, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
+    FitFileError::Invalid {
+        path: path.to_owned(),
+        line: field.line_in_toml(text),
+        field: field.to_string(),
+        message: message.to_string(),
+    }
+}
+
+fn read(path: &Path) -> Result<String, FitFileError> {
+    fs::read_to_string(path).map_err(|source| FitFileError::Read { path: path.to_owned(), source })
+}
+
+/// A file named in another, relative to it.
+fn beside(path: &Path, name: &Path) -> PathBuf {
+    path.parent().unwrap_or(Path::new("")).join(name)
+}
+
+/// The files that a path stands for, in the order of their names: itself, or those that match
+/// the `*`s in its last part.
+fn matching(path: &Path) -> Result<Vec<PathBuf>, FitFileError> {
+    let pattern = match path.file_name().and_then(|n| n.to_str()) {
+        Some(name) if name.contains('*') => name,
+        _ => return Ok(vec![path.to_owned()]),
+    };
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let failed = |source| FitFileError::Read { path: folder.to_owned(), source };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        let name = file.file_name().and_then(|n| n.to_str());
+        if name.is_some_and(|name| matches_pattern(pattern, name)) {
+            found.push(file);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Whether a name matches a pattern in which `*` stands for anything.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(start) else { return false };
+    let mut parts = rest.split('*').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return name.ends_with(part);
+        }
+        let Some(at) = name.find(part) else { return false };
+        name = &name[at + part.len()..];
+    }
+    true
+}
+
+/// Reads parameter values from JSON: `{"NAME": VALUE, …}`, or what `isobar fit --json` prints.
+///
+/// # Errors
+/// A file that cannot be read, is of neither form, or holds a number that is not finite.
+pub fn read_parameter_values(path: &Path) -> Result<BTreeMap<String, f64>, FitFileError> {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+        value: f64,
+    }
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Values {
+        Fit { estimates: Vec<Named> },
+        Plain(BTreeMap<String, f64>),
+    }
+    let text = read(path)?;
+    match serde_json::from_str(&text) {
+        Ok(Values::Plain(values)) => Ok(values),
+        Ok(Values::Fit { estimates }) => Ok(estimates.into_iter().map(|e| (e.name, e.value)).collect()),
+        Err(e) => Err(FitFileError::Invalid {
+            path: path.to_owned(),
+            line: (e.line() > 0).then_some(e.line()),
+            field: "the file".into(),
+            message: "not a list of parameters; allowed is {\"NAME\": VALUE, …} or the result of a fit"
+                .into(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, matches) in [
+            ("toss_*.csv", "toss_005.csv", true),
+            ("toss_*.csv", "toss_005.txt", false),
+            ("*", "anything", true),
+            ("*.csv", ".csv", true),
+            ("a*b*c", "a1b2c", true),
+            ("a*b*c", "acb", false),
+            ("a*a", "a", false),
+            ("plain", "plain", true),
+        ] {
+            assert_eq!(matches_pattern(pattern, name), matches, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn bad_fit_files_are_refused_with_file_line_and_field() {
+        let folder = std::env::temp_dir().join(format!("isobar-fit-file-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let refused = |text: &str| {
+            let path = folder.join("fit.toml");
+            fs::write(&path, text).unwrap();
+            FitFile::load(&path).unwrap_err().to_string()
+        };
+        let parameter = "[[parameters]]\nname = \"a\"\ninitial = 1.0\n";
+        assert!(refused("scene = \"s.toml\"\nfoo = 1\n").contains("fit.toml:2: foo: unknown field `foo`"));
+        let typo = refused(&format!("scene = \"s.toml\"\n{parameter}uper = 2.0\n"));
+        assert!(typo.contains("fit.toml:5: parameters[0].uper: unknown field"), "{typo}");
+        assert!(refused("scene = \"s.toml\"\nparameters = []\n").contains("at least one is needed"));
+        let log = refused(&format!("scene = \"s.toml\"\n{parameter}lower = 0.0\nlog = true\n"));
+        assert!(log.contains("fit.toml:2: parameters: parameter `a`: `lower` is 0"), "{log}");
+        let scene = refused(&format!("scene = \"s.toml\"\n{parameter}"));
+        assert!(scene.contains("s.toml: cannot be read"), "{scene}");
+        assert!(refused("scene = ").contains("fit.toml:1"));
+        fs::write(folder.join("p.json"), "{\"a\": 1.5}").unwrap();
+        assert_eq!(read_parameter_values(&folder.join("p.json")).unwrap()["a"], 1.5);
+        fs::write(
+            folder.join("p.json"),
+            "{\"estimates\": [{\"name\": \"b\", \"value\": 2, \"verdict\": \"x\"}]}",
+        )
+        .unwrap();
+        assert_eq!(read_parameter_values(&folder.join("p.json")).unwrap()["b"], 2.0);
+        fs::write(folder.join("p.json"), "{\"a\": \"x\"}").unwrap();
+        let refused = read_parameter_values(&folder.join("p.json")).unwrap_err().to_string();
+        assert!(refused.contains("not a list of parameters"), "{refused}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,403 @@
+//! Measured data in CSV files: indentation tables and recorded trajectories of bodies.
+//!
+//! Both have a header line that names the columns, in any order; further columns are ignored and
+//! lines that start with `#` are comments. Numbers are in SI units.
+
+use std::io::Read;
+use std::path::Path;
+
+use nalgebra::Vector3;
+
+use crate::spatial::Quaternion;
+
+/// Why a file of measured data cannot be used. Every message begins with the file's name.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// The file cannot be read.
+    #[error("{path}: cannot be read: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The text is not CSV.
+    #[error("{path}: not a CSV file: {message}")]
+    Malformed {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A column that is needed is not there.
+    #[error("{path}: no column `{column}`; the columns found are {found}")]
+    MissingColumn {
+        /// The file.
+        path: String,
+        /// The column (or columns of which one is needed).
+        column: String,
+        /// The header.
+        found: String,
+    },
+    /// Two columns have the same name.
+    #[error("{path}: column `{column}` appears twice")]
+    DuplicateColumn {
+        /// The file.
+        path: String,
+        /// The column.
+        column: String,
+    },
+    /// A line has too many or too few fields.
+    #[error("{path}, line {line}: {found} fields, the header has {expected}")]
+    FieldCount {
+        /// The file.
+        path: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// How many fields it has.
+        found: usize,
+        /// How many the header has.
+        expected: usize,
+    },
+    /// A field that is not what it must be.
+    #[error("{path}, line {line}, column `{column}`: {found}, it must be {allowed}")]
+    Field {
+        /// The file.
+        path: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// The column.
+        column: String,
+        /// What was found.
+        found: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// There are not enough rows.
+    #[error("{path}: {found} rows of data, at least {least} are needed")]
+    TooFewRows {
+        /// The file.
+        path: String,
+        /// How many there are.
+        found: usize,
+        /// How many are needed.
+        least: usize,
+    },
+}
+
+/// Columns of numbers, and the line of the file that each row came from.
+struct Table {
+    path: String,
+    header: Vec<String>,
+    rows: Vec<(u64, Vec<f64>)>,
+}
+
+impl Table {
+    /// Reads the named columns that are there; all fields of those must be finite numbers.
+    fn read(input: impl Read, path: &str, wanted: &[&str]) -> Result<Self, DataError> {
+        let malformed = |e: csv::Error| DataError::Malformed { path: path.into(), message: e.to_string() };
+        let mut reader = csv::ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .trim(csv::Trim::All)
+            .flexible(true)
+            .from_reader(input);
+        let header: Vec<String> = reader
+            .headers()
+            .map_err(malformed)?
+            .iter()
+            .map(|s| s.trim_start_matches('\u{feff}').into())
+            .collect();
+        if let Some((_, column)) = header.iter().enumerate().find(|(i, c)| header[..*i].contains(c)) {
+            return Err(DataError::DuplicateColumn { path: path.into(), column: column.clone() });
+        }
+        let used: Vec<bool> = header.iter().map(|c| wanted.contains(&c.as_str())).collect();
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(malformed)?;
+            let line = record.position().map_or(0, |p| p.line());
+            if record.len() != header.len() {
+                let (found, expected) = (record.len(), header.len());
+                return Err(DataError::FieldCount { path: path.into(), line, found, expected });
+            }
+            let mut row = Vec::with_capacity(header.len());
+            for ((field, column), used) in record.iter().zip(&header).zip(&used) {
+                let value =
+                    if *used { field.parse::<f64>().ok().filter(|v| v.is_finite()) } else { Some(0.0) };
+                row.push(value.ok_or_else(|| DataError::Field {
+                    path: path.into(),
+                    line,
+                    column: column.clone(),
+                    found: format!("`{field}`"),
+                    allowed: "a finite number",
+                })?);
+            }
+            rows.push((line, row));
+        }
+        Ok(Self { path: path.into(), header, rows })
+    }
+
+    fn find(&self, column: &str) -> Option<usize> {
+        self.header.iter().position(|c| c == column)
+    }
+
+    fn require(&self, column: &str) -> Result<usize, DataError> {
+        self.find(column).ok_or_else(|| self.missing(column))
+    }
+
+    fn missing(&self, column: &str) -> DataError {
+        let found = self.header.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ");
+        DataError::MissingColumn { path: self.path.clone(), column: column.into(), found }
+    }
+
+    /// All the columns, or none of them; an error if only some are there.
+    fn all_or_none<const N: usize>(&self, columns: [&str; N]) -> Result<Option<[usize; N]>, DataError> {
+        if columns.iter().all(|c| self.find(c).is_none()) {
+            return Ok(None);
+        }
+        self.require_all(columns).map(Some)
+    }
+
+    fn require_all<const N: usize>(&self, columns: [&str; N]) -> Result<[usize; N], DataError> {
+        let mut places = [0; N];
+        for (place, column) in places.iter_mut().zip(columns) {
+            *place = self.require(column)?;
+        }
+        Ok(places)
+    }
+
+    fn field(&self, line: u64, column: &str, found: String, allowed: &'static str) -> DataError {
+        DataError::Field { path: self.path.clone(), line, column: column.into(), found, allowed }
+    }
+
+    fn at_least(&self, least: usize) -> Result<(), DataError> {
+        let found = self.rows.len();
+        if found < least {
+            return Err(DataError::TooFewRows { path: self.path.clone(), found, least });
+        }
+        Ok(())
+    }
+}
+
+/// One measurement of an indentation test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Indentation {
+    /// How far the body was pressed in, m.
+    pub depth: f64,
+    /// The force against the motion, N.
+    pub force: f64,
+    /// Standard deviation of the force, N; `None` where the table has no such column.
+    pub sigma: Option<f64>,
+}
+
+/// Reads a table of indentations: columns `depth_m` and `force_N`, optional `sigma_N` (positive).
+/// `path` appears in messages.
+///
+/// # Errors
+/// See [`DataError`].
+pub fn parse_indentations(input: impl Read, path: &str) -> Result<Vec<Indentation>, DataError> {
+    let table = Table::read(input, path, &["depth_m", "force_N", "sigma_N"])?;
+    let (depth, force) = (table.require("depth_m")?, table.require("force_N")?);
+    let sigma = table.find("sigma_N");
+    table.at_least(1)?;
+    let row = |(line, row): &(u64, Vec<f64>)| {
+        let sigma = sigma.map(|i| row[i]);
+        match sigma {
+            Some(s) if s <= 0.0 => Err(table.field(*line, "sigma_N", s.to_string(), "positive")),
+            _ => Ok(Indentation { depth: row[depth], force: row[force], sigma }),
+        }
+    };
+    table.rows.iter().map(row).collect()
+}
+
+/// Reads a file of indentations; see [`parse_indentations`].
+///
+/// # Errors
+/// See [`DataError`].
+pub fn read_indentations(path: &Path) -> Result<Vec<Indentation>, DataError> {
+    parse_indentations(open(path)?, &path.display().to_string())
+}
+
+/// A body's pose and velocity at one time of a recording.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RecordedState {
+    /// Time, s.
+    pub time: f64,
+    /// Position of the body's origin in W, m.
+    pub position: Vector3<f64>,
+    /// Orientation of the body in W.
+    pub orientation: Quaternion,
+    /// Velocity of the body's origin in W, m/s.
+    pub linear_velocity: Vector3<f64>,
+    /// Angular velocity of the body in W, rad/s.
+    pub angular_velocity: Vector3<f64>,
+}
+
+/// The recorded motion of one body; times increase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// Where it came from, for messages.
+    pub name: String,
+    /// The states, two at least.
+    pub states: Vec<RecordedState>,
+}
+
+/// How far from 1 the length of a recorded quaternion may be; it is normalized.
+const QUATERNION_TOLERANCE: f64 = 1e-2;
+
+/// Reads a recorded trajectory of one body.
+///
+/// Columns: `t_s` (increasing), `px_m py_m pz_m`, `qw qx qy qz` (unit quaternion, body to world),
+/// `vx_m_s vy_m_s vz_m_s`, and the angular velocity as `wx_rad_s wy_rad_s wz_rad_s` (world
+/// frame) or `wx_body_rad_s wy_body_rad_s wz_body_rad_s` (body frame). `path` appears in
+/// messages.
+///
+/// # Errors
+/// See [`DataError`].
+pub fn parse_recording(input: impl Read, path: &str) -> Result<Recording, DataError> {
+    const POSITION: [&str; 3] = ["px_m", "py_m", "pz_m"];
+    const ORIENTATION: [&str; 4] = ["qw", "qx", "qy", "qz"];
+    const VELOCITY: [&str; 3] = ["vx_m_s", "vy_m_s", "vz_m_s"];
+    const ANGULAR_IN_WORLD: [&str; 3] = ["wx_rad_s", "wy_rad_s", "wz_rad_s"];
+    const ANGULAR_IN_BODY: [&str; 3] = ["wx_body_rad_s", "wy_body_rad_s", "wz_body_rad_s"];
+    let mut wanted = vec!["t_s"];
+    wanted.extend([POSITION, VELOCITY, ANGULAR_IN_WORLD, ANGULAR_IN_BODY].concat());
+    wanted.extend(ORIENTATION);
+
+    let table = Table::read(input, path, &wanted)?;
+    let time = table.require("t_s")?;
+    let (p, q, v) =
+        (table.require_all(POSITION)?, table.require_all(ORIENTATION)?, table.require_all(VELOCITY)?);
+    let in_body = table.all_or_none(ANGULAR_IN_BODY)?;
+    let in_world = table.all_or_none(ANGULAR_IN_WORLD)?;
+    let (w, is_in_body) = match (in_world, in_body) {
+        (Some(w), None) => (w, false),
+        (None, Some(w)) => (w, true),
+        (None, None) => return Err(table.missing("wx_rad_s` or `wx_body_rad_s")),
+        (Some(_), Some(_)) => {
+            return Err(DataError::Malformed {
+                path: path.into(),
+                message: "both `wx_rad_s` and `wx_body_rad_s` are given; one of them is allowed".into(),
+            });
+        }
+    };
+    table.at_least(2)?;
+    let mut states: Vec<RecordedState> = Vec::with_capacity(table.rows.len());
+    for (line, row) in &table.rows {
+        let vector = |i: [usize; 3]| Vector3::new(row[i[0]], row[i[1]], row[i[2]]);
+        let length = q.iter().map(|&i| row[i] * row[i]).sum::<f64>().sqrt();
+        if (length - 1.0).abs() > QUATERNION_TOLERANCE {
+            let found = format!("a quaternion of length {length}");
+            return Err(table.field(*line, "qw", found, "of length 1 within 1 %"));
+        }
+        let orientation = Quaternion::from_wxyz(row[q[0]], row[q[1]], row[q[2]], row[q[3]]);
+        let recorded = vector(w);
+        let angular_velocity = if is_in_body { orientation.to_matrix() * recorded } else { recorded };
+        let state = RecordedState {
+            time: row[time],
+            position: vector(p),
+            orientation,
+            linear_velocity: vector(v),
+            angular_velocity,
+        };
+        if let Some(last) = states.last()
+            && state.time <= last.time
+        {
+            let found = format!("{} after {}", state.time, last.time);
+            return Err(table.field(*line, "t_s", found, "increasing from line to line"));
+        }
+        states.push(state);
+    }
+    Ok(Recording { name: path.into(), states })
+}
+
+/// Reads a file with a recorded trajectory; see [`parse_recording`].
+///
+/// # Errors
+/// See [`DataError`].
+pub fn read_recording(path: &Path) -> Result<Recording, DataError> {
+    parse_recording(open(path)?, &path.display().to_string())
+}
+
+fn open(path: &Path) -> Result<std::fs::File, DataError> {
+    std::fs::File::open(path).map_err(|source| DataError::Read { path: path.display().to_string(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    const HEADER: &str =
+        "t_s,px_m,py_m,pz_m,qw,qx,qy,qz,vx_m_s,vy_m_s,vz_m_s,wx_body_rad_s,wy_body_rad_s,wz_body_rad_s\n";
+
+    fn recording(rows: &str) -> Result<Recording, DataError> {
+        parse_recording(format!("# made up\n{HEADER}{rows}").as_bytes(), "toss.csv")
+    }
+
+    fn refused(rows: &str) -> String {
+        recording(rows).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn angular_velocities_are_turned_into_the_world_frame() {
+        // A quarter turn about z: the body's x axis is the world's y axis.
+        let h = 0.5f64.sqrt();
+        let rows = format!("0,1,2,3,{h},0,0,{h},4,5,6,7,8,9\n0.01,1,2,3,{h},0,0,{h},4,5,6,7,8,9\n");
+        let in_body = recording(&rows).unwrap();
+        assert_relative_eq!(
+            in_body.states[0].angular_velocity,
+            Vector3::new(-8.0, 7.0, 9.0),
+            epsilon = 1e-14
+        );
+        assert_relative_eq!(in_body.states[1].position, Vector3::new(1.0, 2.0, 3.0));
+        let header = HEADER.replace("_body", "");
+        let in_world = parse_recording(format!("{header}{rows}").as_bytes(), "toss.csv").unwrap();
+        assert_relative_eq!(in_world.states[0].angular_velocity, Vector3::new(7.0, 8.0, 9.0));
+    }
+
+    #[test]
+    fn bad_recordings_are_refused_with_file_line_and_column() {
+        let good = "0.0,1,2,3,1,0,0,0,4,5,6,7,8,9\n";
+        assert_eq!(refused(&format!("{good}0.1,1,2\n")), "toss.csv, line 4: 3 fields, the header has 14");
+        assert_eq!(
+            refused(&format!("{good}{}", good.replace("0.0,", "0.0,x"))),
+            "toss.csv, line 4, column `px_m`: `x1`, it must be a finite number"
+        );
+        assert!(refused(&format!("{good}{}", good.replace("3,1", "NaN,1"))).contains("column `pz_m`: `NaN`"));
+        assert!(refused(&format!("{good}{good}")).contains("`t_s`: 0 after 0, it must be increasing"));
+        assert!(
+            refused(&good.replace("3,1,", "3,2,")).contains("1 rows") || refused(good).contains("1 rows")
+        );
+        let long = good.replace("3,1,", "3,2,");
+        assert!(refused(&format!("{long}{long}")).contains("length 2"));
+        let parse = |text: String| parse_recording(text.as_bytes(), "toss.csv").unwrap_err().to_string();
+        assert!(
+            parse(HEADER.replace("qy", "q_y"))
+                .starts_with("toss.csv: no column `qy`; the columns found are `t_s`")
+        );
+        assert!(parse(HEADER.replace("wy_body", "ww_body")).contains("no column `wy_body_rad_s`"));
+        assert!(parse(HEADER.replace("_body", "_base")).contains("no column `wx_rad_s` or `wx_body_rad_s`"));
+        assert!(parse(HEADER.replace("py_m", "px_m")).contains("`px_m` appears twice"));
+        let both = HEADER.replace('\n', ",wx_rad_s,wy_rad_s,wz_rad_s\n");
+        assert!(parse(both).contains("one of them is allowed"));
+        let missing = read_recording(Path::new("no/such/file.csv")).unwrap_err().to_string();
+        assert!(missing.starts_with("no/such/file.csv: cannot be read"));
+    }
+
+    #[test]
+    fn indentations_with_and_without_standard_deviations() {
+        let table =
+            parse_indentations("force_N, depth_m, note\n1.5, 0.001, first\n".as_bytes(), "t.csv").unwrap();
+        assert_eq!(table, [Indentation { depth: 0.001, force: 1.5, sigma: None }]);
+        let table = parse_indentations("depth_m,force_N,sigma_N\n1e-3,2,0.1\n".as_bytes(), "t.csv").unwrap();
+        assert_eq!(table[0].sigma, Some(0.1));
+        let refused = |text: &str| parse_indentations(text.as_bytes(), "t.csv").unwrap_err().to_string();
+        assert!(
+            refused("depth_m,force\n1,2\n")
+                .contains("no column `force_N`; the columns found are `depth_m`, `force`")
+        );
+        assert!(refused("depth_m,force_N,sigma_N\n1,2,0\n").contains("line 2, column `sigma_N`: 0"));
+        assert!(refused("depth_m,force_N\n").contains("0 rows"));
+        assert!(refused("").contains("no column"));
+    }
+}

@@ -1,0 +1,120 @@
+//! Residuals of contact forces against an indentation test.
+
+use nalgebra::Vector3;
+
+use super::{IdentificationError, MeasurementError, body_index, positive, root_mean_square};
+use crate::multibody::{
+    BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State, body_pair_contact, geometry_pairs,
+};
+use crate::optimize::data::Indentation;
+use crate::scalar::Scalar;
+use crate::spatial::SpatialVelocity;
+
+/// A body pressed into the others along a direction, all at rest: forces at depths.
+///
+/// At depth 0 every body is where the scene puts it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndentationTest {
+    name: String,
+    body: usize,
+    direction: Vector3<f64>,
+    table: Vec<Indentation>,
+    /// Standard deviations of the forces, N.
+    sigmas: Vec<f64>,
+    pairs: Vec<GeometryPair>,
+}
+
+impl IndentationTest {
+    /// The test named `name` (for reports) of the body named `body`, moved along `direction`
+    /// (in W; normalized). `force_sigma` in N holds for the rows of the table that have no
+    /// standard deviation of their own.
+    ///
+    /// # Errors
+    /// No such body, or it cannot touch anything; a direction of length 0; a standard deviation
+    /// that is missing or not positive.
+    pub fn new(
+        model: &Model,
+        name: String,
+        body: &str,
+        direction: Vector3<f64>,
+        table: Vec<Indentation>,
+        force_sigma: Option<f64>,
+    ) -> Result<Self, IdentificationError> {
+        let index = body_index(model, body)?;
+        let length = direction.norm();
+        if !(length > 0.0 && length.is_finite()) {
+            let found = format!("[{}, {}, {}]", direction.x, direction.y, direction.z);
+            return Err(IdentificationError::Setting {
+                field: "direction",
+                found,
+                allowed: "a finite vector, not zero",
+            });
+        }
+        let missing = IdentificationError::Setting {
+            field: "force_sigma",
+            found: "missing".into(),
+            allowed: "given where the table has no column `sigma_N`",
+        };
+        let fallback = force_sigma.map(|s| positive("force_sigma", s)).transpose()?;
+        let sigmas =
+            table.iter().map(|row| row.sigma.or(fallback)).collect::<Option<Vec<f64>>>().ok_or(missing)?;
+        let mut pairs: Vec<GeometryPair> =
+            model.pairs.iter().filter(|p| p.bodies.a == index || p.bodies.b == index).copied().collect();
+        // A model has no pairs of fixed bodies, since their contact moves nothing.
+        for other in 0..model.bodies.len() {
+            if other != index && !model.bodies[index].is_free() && !model.bodies[other].is_free() {
+                let bodies = BodyPair { a: index.min(other), b: index.max(other) };
+                pairs.extend(geometry_pairs(&model.bodies, bodies)?);
+            }
+        }
+        if pairs.is_empty() {
+            return Err(IdentificationError::NothingToIndent { name: body.to_string() });
+        }
+        Ok(Self { name, body: index, direction: direction / length, table, sigmas, pairs })
+    }
+
+    /// The force against the motion at each depth, N.
+    fn forces<T: Scalar>(&self, model: &Model<T>, state: &State<T>) -> Vec<T> {
+        let mut frames: Vec<BodyFrame<T>> = Vec::new();
+        model.body_frames(state, &mut frames);
+        for frame in &mut frames {
+            frame.velocity = SpatialVelocity::zero();
+        }
+        let origin = frames[self.body].pose.translation;
+        let direction = self.direction.map(T::from);
+        let mut workspace = PairWorkspace::default();
+        let mut forces = Vec::with_capacity(self.table.len());
+        for row in &self.table {
+            frames[self.body].pose.translation = origin + direction * T::from(row.depth);
+            let mut along = T::from(0.0);
+            for pair in &self.pairs {
+                let contact = body_pair_contact(model, &frames, &[*pair], &mut workspace);
+                let on_a = contact.wrench_on_a.translational.dot(&direction);
+                along += if pair.bodies.a == self.body { on_a } else { -on_a };
+            }
+            forces.push(-along);
+        }
+        forces
+    }
+
+    /// Differences of forces over standard deviations.
+    pub(super) fn residuals<T: Scalar>(&self, model: &Model<T>, state: &State<T>) -> Vec<T> {
+        let rows = self.table.iter().zip(&self.sigmas);
+        self.forces(model, state)
+            .into_iter()
+            .zip(rows)
+            .map(|(f, (row, &s))| (f - row.force) / T::from(s))
+            .collect()
+    }
+
+    /// Root mean square of the differences.
+    pub(super) fn error(&self, model: &Model, state: &State) -> MeasurementError {
+        let forces = self.forces(model, state);
+        let squares = forces.iter().zip(&self.table).map(|(f, row)| (f - row.force).powi(2));
+        MeasurementError::Indentation {
+            name: self.name.clone(),
+            depths: forces.len(),
+            force: root_mean_square(squares),
+        }
+    }
+}

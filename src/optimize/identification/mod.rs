@@ -1,0 +1,258 @@
+//! Identification of a scene's parameters from measurements: the residuals of a model against
+//! recorded trajectories and indentation tests.
+
+mod indentation;
+mod parameter_path;
+mod trajectory;
+
+use argmin::core::Error;
+use serde::Serialize;
+
+pub use indentation::IndentationTest;
+pub use parameter_path::{ParameterPathError, inputs_at};
+pub use trajectory::{RecordedMotion, StandardDeviations, TimeWindow};
+
+use super::least_squares::Residuals;
+use crate::multibody::{AppliedForces, Input, InputError, Model, ModelError, NoForces, State, seeded};
+use crate::rollout::{SimulationError, SimulationSettings};
+use crate::scalar::Scalar;
+
+/// Why measurements and a model do not fit together.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentificationError {
+    /// There is no measurement.
+    #[error("no measurements: at least one recording or indentation test is needed")]
+    NoMeasurements,
+    /// A parameter does not name an input of the model.
+    #[error(transparent)]
+    Path(#[from] ParameterPathError),
+    /// Two parameters set the same input.
+    #[error("parameters `{first}` and `{second}` set the same quantity: leave one of them out")]
+    Overlap {
+        /// The one.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A parameter's value does not fit the model.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A simulation failed.
+    #[error("{recording}, from t = {time} s: {source}")]
+    Simulation {
+        /// The recording.
+        recording: String,
+        /// The recorded time that the simulation started from, s.
+        time: f64,
+        /// What failed.
+        source: SimulationError,
+    },
+    /// A body that is not in the model.
+    #[error("no body `{name}`; the scene has {found}")]
+    NoSuchBody {
+        /// The name.
+        name: String,
+        /// The names there are.
+        found: String,
+    },
+    /// The recorded body does not move.
+    #[error("body `{name}` is fixed: only the motion of a free body can be compared with a recording")]
+    FixedBody {
+        /// The body.
+        name: String,
+    },
+    /// Bodies whose motion was not recorded.
+    #[error(
+        "body `{other}` is free but the recordings are of `{body}` only, so where it is at their \
+         start is not known: fix it, or leave it out of the scene"
+    )]
+    OtherFreeBody {
+        /// The recorded body.
+        body: String,
+        /// The other.
+        other: String,
+    },
+    /// The indented body cannot touch anything.
+    #[error("body `{name}` cannot touch any other body of the scene, so it has no indentation force")]
+    NothingToIndent {
+        /// The body.
+        name: String,
+    },
+    /// Bodies that touch without a pressure between them.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A setting out of its range.
+    #[error("`{field}` is {found}, it must be {allowed}")]
+    Setting {
+        /// The field.
+        field: &'static str,
+        /// What was found.
+        found: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// A time window that leaves no recorded time to compare with.
+    #[error("{recording}: fewer than two recorded times lie between {from} s and {until} s")]
+    EmptyWindow {
+        /// The recording.
+        recording: String,
+        /// Start of the window, s.
+        from: f64,
+        /// End of the window, s.
+        until: f64,
+    },
+}
+
+/// A measurement that a model is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measurement {
+    /// The recorded motion of a body.
+    Motion(RecordedMotion),
+    /// Forces at depths of indentation.
+    Indentation(IndentationTest),
+}
+
+/// How far the model is from one measurement, in SI units.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum MeasurementError {
+    /// Root mean squares over the recorded times that were compared.
+    Motion {
+        /// The recording.
+        name: String,
+        /// Recorded times compared.
+        times: usize,
+        /// Distance of positions, m.
+        position: f64,
+        /// Angle between orientations, rad.
+        orientation: f64,
+        /// Difference of velocities, m/s.
+        linear_velocity: f64,
+        /// Difference of angular velocities, rad/s.
+        angular_velocity: f64,
+    },
+    /// Root mean square over the depths.
+    Indentation {
+        /// The table.
+        name: String,
+        /// Depths compared.
+        depths: usize,
+        /// Difference of forces, N.
+        force: f64,
+    },
+}
+
+/// A model with unknown parameters and the measurements that it should reproduce.
+///
+/// Its residuals are differences over standard deviations, measurement by measurement.
+#[derive(Debug)]
+pub struct Identification<A = NoForces> {
+    model: Model,
+    state: State,
+    settings: SimulationSettings,
+    applied: A,
+    /// For each parameter the inputs that take its value.
+    inputs: Vec<Vec<Input>>,
+    measurements: Vec<Measurement>,
+}
+
+impl<A: AppliedForces> Identification<A> {
+    /// The identification of the inputs of `model` that `names` (one per parameter, see
+    /// [`inputs_at`]) stand for. `applied` acts on the free bodies.
+    ///
+    /// # Errors
+    /// A name that the model does not have, two that set the same input, no measurements.
+    pub fn new<'n>(
+        model: Model,
+        state: State,
+        settings: SimulationSettings,
+        applied: A,
+        names: impl IntoIterator<Item = &'n str>,
+        measurements: Vec<Measurement>,
+    ) -> Result<Self, IdentificationError> {
+        if measurements.is_empty() {
+            return Err(IdentificationError::NoMeasurements);
+        }
+        let mut inputs: Vec<Vec<Input>> = Vec::new();
+        let mut seen: Vec<&str> = Vec::new();
+        for name in names {
+            let found = inputs_at(&model, name)?;
+            if let Some(i) = inputs.iter().position(|other| other.iter().any(|i| found.contains(i))) {
+                let (first, second) = (seen[i].to_string(), name.to_string());
+                return Err(IdentificationError::Overlap { first, second });
+            }
+            inputs.push(found);
+            seen.push(name);
+        }
+        Ok(Self { model, state, settings, applied, inputs, measurements })
+    }
+
+    /// The measurements.
+    pub fn measurements(&self) -> &[Measurement] {
+        &self.measurements
+    }
+
+    fn seeded<T: Scalar>(&self, parameters: &[T]) -> Result<(Model<T>, State<T>), InputError> {
+        let values: Vec<(Input, T)> = self
+            .inputs
+            .iter()
+            .zip(parameters)
+            .flat_map(|(inputs, &value)| inputs.iter().map(move |&input| (input, value)))
+            .collect();
+        seeded(&self.model, &self.state, &values)
+    }
+
+    /// How far the model with these parameters is from each measurement.
+    ///
+    /// # Errors
+    /// Values out of their range, or a simulation that fails.
+    pub fn errors(&self, parameters: &[f64]) -> Result<Vec<MeasurementError>, IdentificationError> {
+        let (model, state) = self.seeded(parameters)?;
+        self.measurements
+            .iter()
+            .map(|measurement| match measurement {
+                Measurement::Motion(motion) => motion.error(&model, &self.settings, &self.applied),
+                Measurement::Indentation(test) => Ok(test.error(&model, &state)),
+            })
+            .collect()
+    }
+}
+
+impl<A: AppliedForces> Residuals for Identification<A> {
+    fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
+        let (model, state) = self.seeded(parameters)?;
+        let mut residuals = Vec::new();
+        for measurement in &self.measurements {
+            residuals.extend(match measurement {
+                Measurement::Motion(motion) => motion.residuals(&model, &self.settings, &self.applied)?,
+                Measurement::Indentation(test) => test.residuals(&model, &state),
+            });
+        }
+        Ok(residuals)
+    }
+}
+
+/// The place of the body with this name.
+fn body_index(model: &Model, name: &str) -> Result<usize, IdentificationError> {
+    model.body_index(name).ok_or_else(|| IdentificationError::NoSuchBody {
+        name: name.to_string(),
+        found: parameter_path::listed(model.bodies.iter().map(|b| b.name.as_str())),
+    })
+}
+
+/// Checks that a standard deviation or duration is positive.
+fn positive(field: &'static str, value: f64) -> Result<f64, IdentificationError> {
+    if value > 0.0 && !value.is_nan() {
+        return Ok(value);
+    }
+    Err(IdentificationError::Setting { field, found: value.to_string(), allowed: "positive" })
+}
+
+fn root_mean_square(squares: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0);
+    for square in squares {
+        sum += square;
+        count += 1;
+    }
+    (sum / f64::from(count.max(1))).sqrt()
+}

@@ -1,0 +1,129 @@
+//! From the name of a parameter in a fit file to the inputs of a model.
+
+use crate::multibody::{Input, Model};
+
+/// Why a name does not stand for an input of the model.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParameterPathError {
+    /// It has neither of the two forms.
+    #[error(
+        "parameter `{path}`: it must be `materials.NAME.FIELD`, `bodies.NAME.mass` or \
+         `bodies.NAME.geometries[INDEX].scale`"
+    )]
+    Form {
+        /// The name.
+        path: String,
+    },
+    /// There is no such material or body.
+    #[error("parameter `{path}`: no {kind} `{name}`; the scene has {found}")]
+    NoSuchName {
+        /// The parameter.
+        path: String,
+        /// `material` or `body`.
+        kind: &'static str,
+        /// The name looked for.
+        name: String,
+        /// The names there are.
+        found: String,
+    },
+    /// The material or body has no such number.
+    #[error("parameter `{path}`: no `{field}`; allowed are {allowed}")]
+    NoSuchField {
+        /// The parameter.
+        path: String,
+        /// The field.
+        field: String,
+        /// The fields there are.
+        allowed: &'static str,
+    },
+    /// The body has no such geometry.
+    #[error("parameter `{path}`: the body has {found} geometries, the index must be below that")]
+    NoSuchGeometry {
+        /// The parameter.
+        path: String,
+        /// How many there are.
+        found: usize,
+    },
+    /// The body is fixed, so its mass does not matter.
+    #[error("parameter `{path}`: the body is fixed, it has no mass")]
+    NoMass {
+        /// The parameter.
+        path: String,
+    },
+}
+
+const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`";
+
+/// Names in backquotes, separated by commas.
+pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let all: Vec<String> = names.map(|n| format!("`{n}`")).collect();
+    if all.is_empty() { "none".into() } else { all.join(", ") }
+}
+
+/// The inputs of a model that a parameter of this name sets, all to the parameter's value.
+///
+/// Names follow the scene file: `materials.NAME.FIELD` with FIELD one of `hydroelastic_modulus`,
+/// `dissipation`, `static_friction`, `dynamic_friction` or `friction` (both of them),
+/// `bodies.NAME.mass`, and `bodies.NAME.geometries[INDEX].scale` (1 leaves the geometry as it
+/// is).
+///
+/// # Errors
+/// A name of another form, or of something that the model does not have.
+pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ParameterPathError> {
+    let form = || ParameterPathError::Form { path: path.to_string() };
+    if let Some(rest) = path.strip_prefix("materials.") {
+        let (name, field) = rest.rsplit_once('.').ok_or_else(form)?;
+        let material = model.material_index(name).ok_or_else(|| ParameterPathError::NoSuchName {
+            path: path.to_string(),
+            kind: "material",
+            name: name.to_string(),
+            found: listed(model.materials.iter().map(|m| m.name.as_str())),
+        })?;
+        return Ok(match field {
+            "hydroelastic_modulus" => vec![Input::HydroelasticModulus { material }],
+            "dissipation" => vec![Input::Dissipation { material }],
+            "static_friction" => vec![Input::StaticFriction { material }],
+            "dynamic_friction" => vec![Input::DynamicFriction { material }],
+            "friction" => vec![Input::StaticFriction { material }, Input::DynamicFriction { material }],
+            _ => {
+                return Err(ParameterPathError::NoSuchField {
+                    path: path.to_string(),
+                    field: field.to_string(),
+                    allowed: MATERIAL_FIELDS,
+                });
+            }
+        });
+    }
+    let rest = path.strip_prefix("bodies.").ok_or_else(form)?;
+    let (rest, field) = rest.rsplit_once('.').ok_or_else(form)?;
+    let (name, geometry) = match rest.rsplit_once(".geometries[") {
+        Some((name, index)) => {
+            let index = index.strip_suffix(']').and_then(|i| i.parse::<usize>().ok()).ok_or_else(form)?;
+            (name, Some(index))
+        }
+        None => (rest, None),
+    };
+    let body = model.body_index(name).ok_or_else(|| ParameterPathError::NoSuchName {
+        path: path.to_string(),
+        kind: "body",
+        name: name.to_string(),
+        found: listed(model.bodies.iter().map(|b| b.name.as_str())),
+    })?;
+    let no_such_field = |allowed| {
+        Err(ParameterPathError::NoSuchField { path: path.to_string(), field: field.to_string(), allowed })
+    };
+    match (geometry, field) {
+        (None, "mass") if !model.bodies[body].is_free() => {
+            Err(ParameterPathError::NoMass { path: path.to_string() })
+        }
+        (None, "mass") => Ok(vec![Input::Mass { body }]),
+        (None, _) => no_such_field("`mass`, `geometries[INDEX].scale`"),
+        (Some(geometry), "scale") => match model.bodies[body].geometries.len() {
+            found if geometry >= found => {
+                Err(ParameterPathError::NoSuchGeometry { path: path.to_string(), found })
+            }
+            _ => Ok(vec![Input::GeometryScale { body, geometry }]),
+        },
+        (Some(_), _) => no_such_field("`scale`"),
+    }
+}

@@ -1,0 +1,250 @@
+//! Residuals of a simulated motion against a recorded one.
+//!
+//! A recording is cut into windows. Each is simulated from the recorded state at its start and
+//! compared with the recorded states after it, up to and including the start of the next
+//! (multiple shooting with the initial states given): errors and sensitivities, which impacts
+//! multiply, then grow over one window only.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{IdentificationError, MeasurementError, body_index, positive, root_mean_square};
+use crate::multibody::{AppliedForces, BodyState, ForceWorkspace, Model, State, TANGENT_DIMENSION};
+use crate::optimize::data::{RecordedState, Recording};
+use crate::rollout::{SimulationError, SimulationSettings};
+use crate::scalar::Scalar;
+use crate::spatial::SpatialVelocity;
+
+/// Standard deviations of a recording, one number for each direction of a vector. Velocities
+/// without one are not compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StandardDeviations {
+    /// Of positions, m.
+    pub position: f64,
+    /// Of orientations (rotation vector), rad.
+    pub orientation: f64,
+    /// Of velocities, m/s.
+    pub linear_velocity: Option<f64>,
+    /// Of angular velocities, rad/s.
+    pub angular_velocity: Option<f64>,
+}
+
+impl StandardDeviations {
+    /// 1/σ for each tangent direction (rotation, translation, angular velocity, velocity); 0
+    /// for those not compared.
+    fn weights(&self) -> Result<[f64; 4], IdentificationError> {
+        let weight = |field, sigma: f64| Ok::<_, IdentificationError>(1.0 / positive(field, sigma)?);
+        let optional = |field, sigma: Option<f64>| sigma.map_or(Ok(0.0), |s| weight(field, s));
+        Ok([
+            weight("orientation_sigma", self.orientation)?,
+            weight("position_sigma", self.position)?,
+            optional("angular_velocity_sigma", self.angular_velocity)?,
+            optional("linear_velocity_sigma", self.linear_velocity)?,
+        ])
+    }
+}
+
+/// Which part of a recording is compared, and how far ahead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeWindow {
+    /// Earliest recorded time used, s.
+    pub from: f64,
+    /// Latest recorded time used, s.
+    pub until: f64,
+    /// Longest time simulated from one recorded state, s; a window has at least one recorded
+    /// time after its start. Infinite: one window.
+    pub horizon: f64,
+}
+
+impl Default for TimeWindow {
+    /// The whole recording from its first state.
+    fn default() -> Self {
+        Self { from: f64::NEG_INFINITY, until: f64::INFINITY, horizon: f64::INFINITY }
+    }
+}
+
+/// A recording of a free body, cut into windows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedMotion {
+    recording: Recording,
+    weights: [f64; 4],
+    /// The recorded states of each window; the first is where it starts.
+    windows: Vec<Range<usize>>,
+}
+
+/// The recorded state as a state of the model.
+fn state_of(recorded: &RecordedState) -> State {
+    let velocity = SpatialVelocity::new(recorded.angular_velocity, recorded.linear_velocity);
+    let body = BodyState { orientation: recorded.orientation, position: recorded.position, velocity };
+    State { bodies: vec![body] }
+}
+
+impl RecordedMotion {
+    /// The motion of the body named `body`, which must be the only free one of the model.
+    ///
+    /// # Errors
+    /// No such body, it is fixed or others are free, a standard deviation or horizon that is
+    /// not positive, a window with fewer than two recorded times.
+    pub fn new(
+        model: &Model,
+        body: &str,
+        recording: Recording,
+        sigma: &StandardDeviations,
+        window: &TimeWindow,
+    ) -> Result<Self, IdentificationError> {
+        let index = body_index(model, body)?;
+        if !model.bodies[index].is_free() {
+            return Err(IdentificationError::FixedBody { name: body.to_string() });
+        }
+        if let Some((_, other, _)) = model.free_bodies().find(|(i, _, _)| *i != index) {
+            let (body, other) = (body.to_string(), other.name.clone());
+            return Err(IdentificationError::OtherFreeBody { body, other });
+        }
+        let weights = sigma.weights()?;
+        let horizon = positive("horizon", window.horizon)?;
+        let inside = |s: &RecordedState| s.time >= window.from && s.time <= window.until;
+        let first = recording.states.iter().position(inside).unwrap_or(0);
+        let count = recording.states.iter().filter(|s| inside(s)).count();
+        if count < 2 {
+            let (from, until) = (window.from, window.until);
+            return Err(IdentificationError::EmptyWindow { recording: recording.name, from, until });
+        }
+        let last = first + count - 1;
+        let mut windows = Vec::new();
+        let mut start = first;
+        while start < last {
+            // Recorded times are rounded; one that is meant to be at the horizon is inside.
+            let end = recording.states[start].time + horizon * (1.0 + 1e-9);
+            let within = |i: &usize| recording.states[*i].time <= end;
+            let stop = (start + 1..=last).take_while(within).last().unwrap_or(start + 1);
+            windows.push(start..stop + 1);
+            start = stop;
+        }
+        Ok(Self { recording, weights, windows })
+    }
+
+    /// The recording.
+    pub fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
+    /// Number of windows.
+    pub fn windows(&self) -> usize {
+        self.windows.len()
+    }
+
+    /// For each recorded time compared, the tangent that moves the recorded state to the
+    /// simulated one.
+    fn differences<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        settings: &SimulationSettings,
+        applied: &impl AppliedForces,
+    ) -> Result<Vec<Vec<T>>, IdentificationError> {
+        let windows: Vec<Vec<Vec<T>>> = self
+            .windows
+            .par_iter()
+            .map(|window| self.window_differences(model, window.clone(), settings, applied))
+            .collect::<Result<_, _>>()?;
+        Ok(windows.into_iter().flatten().collect())
+    }
+
+    fn window_differences<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        window: Range<usize>,
+        settings: &SimulationSettings,
+        applied: &impl AppliedForces,
+    ) -> Result<Vec<Vec<T>>, IdentificationError> {
+        let recorded = &self.recording.states[window];
+        let mut state = State::<T>::lift(&state_of(&recorded[0]));
+        let mut workspace = ForceWorkspace::default();
+        let mut differences = Vec::with_capacity(recorded.len() - 1);
+        for pair in recorded.windows(2) {
+            let span = pair[0].time..pair[1].time;
+            state = advance(model, state, span, settings, applied, &mut workspace).map_err(|source| {
+                IdentificationError::Simulation {
+                    recording: self.recording.name.clone(),
+                    time: recorded[0].time,
+                    source,
+                }
+            })?;
+            differences.push(State::lift(&state_of(&pair[1])).difference(&state));
+        }
+        Ok(differences)
+    }
+
+    /// Differences over standard deviations, those compared.
+    pub(super) fn residuals<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        settings: &SimulationSettings,
+        applied: &impl AppliedForces,
+    ) -> Result<Vec<T>, IdentificationError> {
+        let mut residuals = Vec::new();
+        for difference in self.differences(model, settings, applied)? {
+            for (i, d) in difference.into_iter().enumerate() {
+                let weight = self.weights[i / 3];
+                if weight > 0.0 {
+                    residuals.push(d * weight);
+                }
+            }
+        }
+        Ok(residuals)
+    }
+
+    /// Root mean squares of the differences.
+    pub(super) fn error(
+        &self,
+        model: &Model,
+        settings: &SimulationSettings,
+        applied: &impl AppliedForces,
+    ) -> Result<MeasurementError, IdentificationError> {
+        let differences = self.differences(model, settings, applied)?;
+        let part = |k: usize| {
+            let square = |d: &Vec<f64>| d[3 * k..3 * k + 3].iter().map(|x| x * x).sum::<f64>();
+            root_mean_square(differences.iter().map(square))
+        };
+        Ok(MeasurementError::Motion {
+            name: self.recording.name.clone(),
+            times: differences.len(),
+            orientation: part(0),
+            position: part(1),
+            angular_velocity: part(2),
+            linear_velocity: part(3),
+        })
+    }
+}
+
+/// The state at the end of a span of time, by equal steps not longer than the time step.
+fn advance<T: Scalar>(
+    model: &Model<T>,
+    mut state: State<T>,
+    span: Range<f64>,
+    settings: &SimulationSettings,
+    applied: &impl AppliedForces,
+    workspace: &mut ForceWorkspace<T>,
+) -> Result<State<T>, SimulationError> {
+    if settings.time_step.is_nan() || settings.time_step <= 0.0 {
+        return Err(SimulationError::TimeStep(settings.time_step));
+    }
+    let length = span.end - span.start;
+    let steps = (length / settings.time_step - 1e-9).ceil().max(1.0);
+    let dt = length / steps;
+    for step in 0..steps as usize {
+        let time = span.start + step as f64 * dt;
+        state = settings.integrator.step(model, &state, time, dt, applied, workspace);
+        if let Some(index) = state.first_not_finite() {
+            let body = model.free_bodies().nth(index).map_or("?", |(_, body, _)| &body.name).to_owned();
+            return Err(SimulationError::NotFinite { time: time + dt, steps: step + 1, time_step: dt, body });
+        }
+    }
+    Ok(state)
+}
+
+const _: () = assert!(TANGENT_DIMENSION == 12, "weights are for four vectors");
+
+#[cfg(test)]
+#[path = "trajectory_tests.rs"]
+mod tests;

@@ -1,0 +1,239 @@
+use super::*;
+use crate::contact::{ContactSettings, Material};
+use crate::multibody::{Body, MassProperties, MassSource, NamedMaterial};
+use crate::optimize::fit::{FitSettings, Method, fit};
+use crate::optimize::identification::{Identification, Measurement};
+use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
+use crate::optimize::parameters::{Parameter, Parameters};
+use crate::optimize::uncertainty::Identifiability;
+use crate::spatial::{Quaternion, SpatialForce};
+use nalgebra::{Matrix3, Vector3};
+
+/// A pad below z = 0 that pushes with modulus · depth · (1 − dissipation · v_z) at a corner of
+/// the body, from the parameters of the model's first material: impacts without contact queries.
+#[derive(Debug)]
+struct Pad;
+
+impl AppliedForces for Pad {
+    fn apply<T: Scalar>(&self, model: &Model<T>, state: &State<T>, _: f64, forces: &mut [SpatialForce<T>]) {
+        let material = &model.materials[0].material;
+        for (body, force) in state.bodies.iter().zip(forces) {
+            let arm = body.orientation.to_matrix() * Vector3::new(0.02, 0.01, -0.05).map(T::from);
+            let depth = -(body.position.z + arm.z);
+            if depth.real() > 0.0 {
+                let v = body.velocity.shifted(&arm).translational.z;
+                let push = material.hydroelastic_modulus * depth * (T::from(1.0) - material.dissipation * v);
+                let f = Vector3::new(T::from(0.0), T::from(0.0), push);
+                *force += SpatialForce::new(arm.cross(&f), f);
+            }
+        }
+    }
+}
+
+fn given(mass: f64, inertia: Matrix3<f64>) -> MassSource {
+    MassSource::Given(MassProperties { mass, center_of_mass: Vector3::zeros(), inertia })
+}
+
+fn model(other: Option<Body>) -> Model {
+    let material = Material {
+        hydroelastic_modulus: 2000.0,
+        dissipation: 0.3,
+        static_friction: 0.5,
+        dynamic_friction: 0.5,
+    };
+    let inertia = Matrix3::from_diagonal(&Vector3::new(1e-3, 1.5e-3, 2e-3));
+    let source = given(0.4, inertia);
+    let bodies = vec![Body::free("block", source, vec![]).unwrap()].into_iter().chain(other).collect();
+    let materials = vec![NamedMaterial { name: "pad".into(), material }];
+    Model::new(bodies, materials, Vector3::new(0.0, 0.0, -9.81), ContactSettings::default(), &[]).unwrap()
+}
+
+fn start() -> RecordedState {
+    RecordedState {
+        time: 0.25,
+        position: Vector3::new(0.1, -0.2, 0.12),
+        orientation: Quaternion::from_wxyz(0.9, 0.1, -0.3, 0.2),
+        linear_velocity: Vector3::new(0.3, 0.1, -0.5),
+        angular_velocity: Vector3::new(1.0, -2.0, 0.7),
+    }
+}
+
+/// What the model does from the start, every 10 ms for 0.4 s (through an impact), with noise.
+fn recording(noise: f64) -> Recording {
+    let model = model(None);
+    let mut workspace = ForceWorkspace::default();
+    let mut states = vec![start()];
+    for k in 1..=40 {
+        let last = states[k - 1];
+        let time = start().time + 0.01 * k as f64;
+        let next = advance(
+            &model,
+            state_of(&last),
+            last.time..time,
+            &SimulationSettings::default(),
+            &Pad,
+            &mut workspace,
+        );
+        let body = next.unwrap().bodies[0];
+        states.push(RecordedState {
+            time,
+            position: body.position,
+            orientation: body.orientation,
+            linear_velocity: body.velocity.translational,
+            angular_velocity: body.velocity.rotational,
+        });
+    }
+    for (k, state) in states.iter_mut().enumerate().skip(1) {
+        let wave = |phase: f64| noise * (5.3 * (k * k) as f64 + 2.1 * phase).sin();
+        state.position += Vector3::new(wave(0.0), wave(1.0), wave(2.0));
+        state.orientation = state.orientation.rotated_by(&Vector3::new(wave(3.0), wave(4.0), wave(5.0)));
+    }
+    Recording { name: "made up".into(), states }
+}
+
+fn sigma() -> StandardDeviations {
+    StandardDeviations {
+        position: 1e-3,
+        orientation: 1e-2,
+        linear_velocity: Some(0.1),
+        angular_velocity: None,
+    }
+}
+
+fn identification(names: &[&str], noise: f64, horizon: f64) -> Identification<Pad> {
+    let model = model(None);
+    let window = TimeWindow { horizon, ..Default::default() };
+    let motion = RecordedMotion::new(&model, "block", recording(noise), &sigma(), &window).unwrap();
+    let settings = SimulationSettings::default();
+    let state = state_of(&start());
+    Identification::new(model, state, settings, Pad, names.iter().copied(), vec![Measurement::Motion(motion)])
+        .unwrap()
+}
+
+const NAMES: [&str; 4] = [
+    "materials.pad.hydroelastic_modulus",
+    "materials.pad.dissipation",
+    "bodies.block.mass",
+    "materials.pad.friction",
+];
+
+#[test]
+fn the_true_parameters_reproduce_a_recording_without_noise() {
+    for horizon in [0.05, f64::INFINITY] {
+        let problem = identification(&NAMES, 0.0, horizon);
+        let residuals = problem.residuals(&[2000.0, 0.3, 0.4, 0.5]).unwrap();
+        assert_eq!(residuals.len(), 40 * 9);
+        assert!(residuals.iter().all(|r: &f64| r.abs() < 1e-9));
+        let wrong = problem.residuals(&[1500.0, 0.3, 0.4, 0.5]).unwrap();
+        assert!(wrong.iter().any(|r: &f64| r.abs() > 1.0));
+    }
+}
+
+#[test]
+fn the_jacobian_agrees_with_differences() {
+    let problem = identification(&NAMES[..3], 1e-3, 0.1);
+    let at = [1700.0, 0.4, 0.45];
+    let (residuals, jacobian) = residuals_and_jacobian(&problem, &at).unwrap();
+    assert_eq!(residuals, problem.residuals(&at).unwrap());
+    for i in 0..3 {
+        let h = 1e-6 * at[i];
+        let moved = |s: f64| {
+            let mut p = at;
+            p[i] += s * h;
+            problem.residuals(&p).unwrap()
+        };
+        let (plus, minus) = (moved(1.0), moved(-1.0));
+        let largest = jacobian.column(i).amax();
+        assert!(largest > 0.0);
+        for k in 0..residuals.len() {
+            let difference = (plus[k] - minus[k]) / (2.0 * h);
+            assert!((difference - jacobian[(k, i)]).abs() < 1e-6 * largest, "{k} {i}");
+        }
+    }
+}
+
+#[test]
+fn a_noisy_recording_gives_the_parameters_within_their_errors_and_says_what_it_does_not_give() {
+    let problem = identification(&[NAMES[0], NAMES[1], NAMES[3]], 1e-3, 0.1);
+    let parameters = Parameters::new(vec![
+        Parameter::new(NAMES[0], 800.0).bounded(100.0, 1e5).logarithmic(),
+        Parameter::new(NAMES[1], 0.05).bounded(0.0, 5.0),
+        Parameter::new(NAMES[3], 0.4).bounded(0.0, 1.0),
+    ])
+    .unwrap();
+    for method in [Method::LevenbergMarquardt, Method::Lbfgs] {
+        let result = fit(&problem, &parameters, &FitSettings { method, ..Default::default() }, None).unwrap();
+        assert!(result.converged && result.cost_after < 0.1 * result.cost_before, "{result:?}");
+        let estimates = &result.uncertainty.estimates;
+        for (estimate, truth) in estimates.iter().zip([2000.0, 0.3]) {
+            assert!(estimate.identifiability.is_identified(), "{estimate:?}");
+            assert!((estimate.value - truth).abs() < 4.0 * estimate.standard_error.unwrap(), "{estimate:?}");
+        }
+        assert_eq!(estimates[2].identifiability, Identifiability::NoDependence);
+    }
+    // What is left is the noise, once at each end of a comparison.
+    let errors = problem.errors(&[2000.0, 0.3, 0.5]).unwrap();
+    let MeasurementError::Motion { times, position, .. } = &errors[0] else { panic!("{errors:?}") };
+    assert_eq!(*times, 40);
+    assert!(*position > 5e-4 && *position < 5e-3, "{errors:?}");
+}
+
+#[test]
+fn windows_share_their_ends_and_cover_every_recorded_time() {
+    let model = model(None);
+    let motion = |horizon, from, until| {
+        let window = TimeWindow { from, until, horizon };
+        RecordedMotion::new(&model, "block", recording(0.0), &sigma(), &window)
+    };
+    let all = (f64::NEG_INFINITY, f64::INFINITY);
+    assert_eq!(motion(f64::INFINITY, all.0, all.1).unwrap().windows, std::slice::from_ref(&(0..41)));
+    assert_eq!(motion(0.2, all.0, all.1).unwrap().windows, [0..21, 20..41]);
+    assert_eq!(motion(0.15, all.0, all.1).unwrap().windows, [0..16, 15..31, 30..41]);
+    // A horizon shorter than the recorded interval still reaches the next recorded time.
+    assert_eq!(motion(1e-4, all.0, all.1).unwrap().windows(), 40);
+    assert_eq!(motion(0.05, 0.295, 0.365).unwrap().windows, [5..11, 10..12]);
+    let refused = |r: Result<RecordedMotion, IdentificationError>| r.unwrap_err().to_string();
+    assert!(refused(motion(0.1, 5.0, 6.0)).contains("fewer than two recorded times"));
+    assert!(refused(motion(0.0, 0.0, 1.0)).contains("`horizon` is 0"));
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    let with = |model: &Model, body: &str| {
+        RecordedMotion::new(model, body, recording(0.0), &sigma(), &TimeWindow::default())
+            .unwrap_err()
+            .to_string()
+    };
+    let fixed =
+        Body::fixed("table", crate::spatial::RigidTransform::identity(), SpatialVelocity::zero(), vec![]);
+    let free = Body::free("other", given(1.0, Matrix3::identity()), vec![]).unwrap();
+    assert_eq!(with(&model(None), "cube"), "no body `cube`; the scene has `block`");
+    assert!(with(&model(Some(fixed)), "table").contains("`table` is fixed"));
+    assert!(with(&model(Some(free)), "block").contains("body `other` is free"));
+    let bad = StandardDeviations { position: -1.0, ..sigma() };
+    let refused = RecordedMotion::new(&model(None), "block", recording(0.0), &bad, &TimeWindow::default());
+    assert!(refused.unwrap_err().to_string().contains("`position_sigma` is -1"));
+
+    let motion = RecordedMotion::new(&model(None), "block", recording(0.0), &sigma(), &TimeWindow::default());
+    let measurement = Measurement::Motion(motion.unwrap());
+    let named = |names: &[&str], measurements: Vec<Measurement>| {
+        let settings = SimulationSettings::default();
+        let state = state_of(&start());
+        Identification::new(model(None), state, settings, Pad, names.iter().copied(), measurements)
+            .unwrap_err()
+            .to_string()
+    };
+    let measured = || vec![measurement.clone()];
+    assert!(
+        named(&["materials.foam.friction"], measured()).contains("no material `foam`; the scene has `pad`")
+    );
+    assert!(named(&["materials.pad.modulus"], measured()).contains("`hydroelastic_modulus`"));
+    assert!(named(&["bodies.block.geometries[0].scale"], measured()).contains("has 0 geometries"));
+    assert!(named(&["bodies.block.geometries[x].scale"], measured()).contains("it must be `materials"));
+    assert!(named(&["bodies.block.size"], measured()).contains("no `size`"));
+    assert!(named(&["bodies.cube.mass"], measured()).contains("no body `cube`"));
+    assert!(named(&["gravity"], measured()).contains("it must be `materials"));
+    let twice = ["materials.pad.friction", "materials.pad.static_friction"];
+    assert!(named(&twice, measured()).contains("set the same quantity"));
+    assert!(named(&[], vec![]).contains("no measurements"));
+}

@@ -1,0 +1,196 @@
+//! A least-squares problem over named parameters, in the forms that argmin's solvers take.
+
+use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
+use nalgebra::{DMatrix, DVector};
+
+use super::parameters::{Parameters, Variables};
+use crate::scalar::{DualArray, Scalar};
+
+/// Residuals as a function of physical parameters, written once for every scalar.
+pub trait Residuals {
+    /// The residuals (model minus measurement, over the standard deviation where it is known):
+    /// their number must not depend on the parameters.
+    ///
+    /// # Errors
+    /// Whatever keeps the model from being evaluated at these parameters.
+    fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error>;
+}
+
+/// How many parameters are differentiated in one pass of forward mode.
+const CHUNK: usize = 4;
+
+/// The derivative of residuals with respect to physical parameters (m × n), by forward mode,
+/// [`CHUNK`] parameters a pass; and the residuals themselves.
+///
+/// # Errors
+/// Those of the residuals.
+pub fn residuals_and_jacobian<R: Residuals>(
+    model: &R,
+    parameters: &[f64],
+) -> Result<(Vec<f64>, DMatrix<f64>), Error> {
+    type Dual = DualArray<CHUNK>;
+    let n = parameters.len();
+    let mut values = Vec::new();
+    let mut jacobian = DMatrix::zeros(0, n);
+    for start in (0..n).step_by(CHUNK) {
+        let seeded: Vec<Dual> = (0..n)
+            .map(|i| {
+                let is_variable = (start..start + CHUNK).contains(&i);
+                let x = parameters[i];
+                if is_variable { Dual::variable(x, i - start) } else { Dual::constant(x) }
+            })
+            .collect();
+        let residuals = model.residuals(&seeded)?;
+        if start == 0 {
+            jacobian = DMatrix::zeros(residuals.len(), n);
+            values = residuals.iter().map(|r| r.re).collect();
+        }
+        if residuals.len() != values.len() {
+            return Err(Error::msg("the number of residuals changed between two evaluations"));
+        }
+        for (row, residual) in residuals.iter().enumerate() {
+            for i in start..n.min(start + CHUNK) {
+                jacobian[(row, i)] = residual.eps[i - start];
+            }
+        }
+    }
+    Ok((values, jacobian))
+}
+
+/// The problem min ½‖r(p(x))‖², where x are the optimizer's variables.
+///
+/// Implements argmin's [`Operator`] and [`Jacobian`] (for
+/// [`LevenbergMarquardt`](super::levenberg_marquardt::LevenbergMarquardt)) and its
+/// [`CostFunction`] and [`Gradient`] (for L-BFGS and other descent methods). Copies share the
+/// model.
+#[derive(Debug)]
+pub struct LeastSquares<'a, R> {
+    model: &'a R,
+    parameters: &'a Parameters,
+    variables: Variables,
+}
+
+impl<R> Clone for LeastSquares<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for LeastSquares<'_, R> {}
+
+impl<'a, R: Residuals> LeastSquares<'a, R> {
+    /// The problem of fitting `parameters` of `model`, seen through the given variables.
+    pub fn new(model: &'a R, parameters: &'a Parameters, variables: Variables) -> Self {
+        Self { model, parameters, variables }
+    }
+
+    fn physical(&self, x: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        Ok(self.parameters.values(self.variables, x)?.into_iter().unzip())
+    }
+
+    /// Residuals, and their derivative with respect to the variables (m × n).
+    ///
+    /// # Errors
+    /// Those of the model, or a wrong number of variables.
+    pub fn residuals_and_jacobian(&self, x: &[f64]) -> Result<(Vec<f64>, DMatrix<f64>), Error> {
+        let (values, factors) = self.physical(x)?;
+        let (residuals, mut jacobian) = residuals_and_jacobian(self.model, &values)?;
+        for (mut column, factor) in jacobian.column_iter_mut().zip(factors) {
+            column *= factor;
+        }
+        Ok((residuals, jacobian))
+    }
+}
+
+impl<R: Residuals> Operator for LeastSquares<'_, R> {
+    type Param = Vec<f64>;
+    type Output = Vec<f64>;
+
+    fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        self.model.residuals(&self.physical(x)?.0)
+    }
+}
+
+impl<R: Residuals> Jacobian for LeastSquares<'_, R> {
+    type Param = Vec<f64>;
+    type Jacobian = DMatrix<f64>;
+
+    fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
+        Ok(self.residuals_and_jacobian(x)?.1)
+    }
+}
+
+impl<R: Residuals> CostFunction for LeastSquares<'_, R> {
+    type Param = Vec<f64>;
+    type Output = f64;
+
+    fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
+        Ok(0.5 * self.apply(x)?.iter().map(|r| r * r).sum::<f64>())
+    }
+}
+
+impl<R: Residuals> Gradient for LeastSquares<'_, R> {
+    type Param = Vec<f64>;
+    type Gradient = Vec<f64>;
+
+    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        let (residuals, jacobian) = self.residuals_and_jacobian(x)?;
+        Ok(jacobian.tr_mul(&DVector::from_vec(residuals)).as_slice().to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optimize::parameters::Parameter;
+
+    /// Six parameters, so that the last chunk is a part of one.
+    struct Generic;
+
+    impl Residuals for Generic {
+        fn residuals<T: Scalar>(&self, p: &[T]) -> Result<Vec<T>, Error> {
+            Ok((0..8)
+                .map(|k| {
+                    let t = 0.3 * k as f64;
+                    p[0] * (-p[1] * t).exp() + (p[2] * t + p[3]).sin() * p[4] + p[5] * p[5] * p[2] - t
+                })
+                .collect())
+        }
+    }
+
+    #[test]
+    fn jacobian_and_gradient_agree_with_differences() {
+        let p = |name: &str, v: f64| Parameter::new(name, v);
+        let parameters = Parameters::new(vec![
+            p("a", 1.3),
+            p("b", 0.7).logarithmic(),
+            p("c", -0.4).bounded(-2.0, 3.0),
+            p("d", 0.2).bounded(0.0, f64::INFINITY),
+            p("e", 2.0).bounded(0.1, 10.0).logarithmic(),
+            p("f", 0.9).bounded(f64::NEG_INFINITY, 4.0),
+        ])
+        .unwrap();
+        for variables in [Variables::Scaled, Variables::Unconstrained] {
+            let problem = LeastSquares::new(&Generic, &parameters, variables);
+            let x = parameters.variables(variables, &parameters.initial()).unwrap();
+            let jacobian = problem.jacobian(&x).unwrap();
+            let gradient = problem.gradient(&x).unwrap();
+            let h = 1e-5;
+            for i in 0..x.len() {
+                let moved = |s: f64| {
+                    let mut y = x.clone();
+                    y[i] += s;
+                    y
+                };
+                let (plus, minus) = (moved(h), moved(-h));
+                let (rp, rm) = (problem.apply(&plus).unwrap(), problem.apply(&minus).unwrap());
+                for k in 0..8 {
+                    let difference = (rp[k] - rm[k]) / (2.0 * h);
+                    assert!((difference - jacobian[(k, i)]).abs() < 1e-8, "{k} {i}");
+                }
+                let difference = (problem.cost(&plus).unwrap() - problem.cost(&minus).unwrap()) / (2.0 * h);
+                assert!((difference - gradient[i]).abs() < 1e-7 * (1.0 + gradient[i].abs()));
+            }
+        }
+    }
+}

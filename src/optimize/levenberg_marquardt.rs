@@ -1,0 +1,623 @@
+//! The Levenberg–Marquardt method with bounds, as a solver for argmin.
+
+use argmin::core::{
+    Error, IterState, Jacobian, KV, Operator, Problem, Solver, State, TerminationReason, TerminationStatus,
+};
+use nalgebra::{DMatrix, DVector};
+
+/// The state that argmin iterates: variables, gradient Jᵀr, Jacobian J, residuals r, and the cost
+/// ½‖r‖².
+pub type LeastSquaresState = IterState<Vec<f64>, Vec<f64>, DMatrix<f64>, (), Vec<f64>, f64>;
+
+/// Why the method stopped by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convergence {
+    /// The residuals are at right angles to every free column of the Jacobian, or are zero.
+    Gradient,
+    /// The model promises a reduction of the cost below the tolerance.
+    Cost,
+    /// The step is below the tolerance relative to the variables.
+    Step,
+}
+
+impl std::fmt::Display for Convergence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Gradient => "gradient",
+            Self::Cost => "cost",
+            Self::Step => "step",
+        })
+    }
+}
+
+/// # Levenberg–Marquardt method
+///
+/// Minimizes ½‖r(x)‖² subject to l ≤ x ≤ u. Each iteration minimizes the damped linear model
+///
+/// ½‖r + J p‖² + ½ λ ‖D p‖²   subject to   l − x ≤ p ≤ u − x
+///
+/// by an active set: variables that would leave their bounds are set on them and the others
+/// solved again, through a QR factorization of J (so JᵀJ is never formed). D holds the largest
+/// column norms of J seen so far (Moré), which makes the method invariant to the units of the
+/// variables; λ follows Nielsen's rule from the ratio of actual to predicted reduction.
+///
+/// A trial point at which the residuals cannot be evaluated (an error or a number that is not
+/// finite) counts as a step too long: it is rejected and the damping grows. Only at the start is
+/// it an error.
+///
+/// Requires an initial parameter vector. The solution is the state's last parameter vector
+/// (`get_param`): its cost may exceed the best one by rounding, but it is the more accurate.
+///
+/// ## Requirements on the optimization problem
+///
+/// The optimization problem is required to implement [`Operator`] (the residuals, `Vec<f64>` of
+/// length m) and [`Jacobian`] (m × n, [`DMatrix`]); variables are `Vec<f64>` of length n.
+///
+/// ## Reference
+///
+/// J. J. Moré (1978). The Levenberg–Marquardt algorithm: implementation and theory. Lecture
+/// Notes in Mathematics 630, 105–116.
+///
+/// H. B. Nielsen (1999). Damping parameter in Marquardt's method. IMM-REP-1999-05, Technical
+/// University of Denmark.
+///
+/// C. Kanzow, N. Yamashita, M. Fukushima (2004). Levenberg–Marquardt methods with strong local
+/// convergence properties for solving nonlinear equations with convex constraints. J. Comput.
+/// Appl. Math. 172, 375–397 (projection on bounds).
+#[derive(Clone, Debug)]
+pub struct LevenbergMarquardt {
+    bounds: Option<(Vec<f64>, Vec<f64>)>,
+    initial_damping: f64,
+    gradient_tolerance: f64,
+    cost_tolerance: f64,
+    step_tolerance: f64,
+    damping: f64,
+    growth: f64,
+    scale: Vec<f64>,
+    convergence: Option<Convergence>,
+}
+
+/// Damping at which a step that is still rejected shows that the cost cannot be reduced.
+const LARGEST_DAMPING: f64 = 1e16;
+/// Damping that hardly changes a step.
+const NEGLIGIBLE_DAMPING: f64 = 1e-6;
+/// Changes of the cost below this part of it are rounding.
+const ROUNDING_OF_COST: f64 = 1e-13;
+/// A step that promises less than this part of the cost and is rejected has met the noise of the
+/// residuals (those of a simulation hold an iteration's tolerance).
+const NOISE_OF_COST: f64 = 1e-10;
+/// Smallest ratio of actual to predicted reduction of an accepted step.
+const SMALLEST_GAIN_RATIO: f64 = 1e-4;
+
+impl Default for LevenbergMarquardt {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LevenbergMarquardt {
+    /// The method without bounds; relative tolerances are 10⁻¹² (gradient), 10⁻¹⁸ (cost) and
+    /// 10⁻¹² (step), the initial damping is 10⁻³.
+    pub fn new() -> Self {
+        Self {
+            bounds: None,
+            initial_damping: 1e-3,
+            gradient_tolerance: 1e-12,
+            cost_tolerance: 1e-18,
+            step_tolerance: 1e-12,
+            damping: 0.0,
+            growth: 2.0,
+            scale: Vec::new(),
+            convergence: None,
+        }
+    }
+
+    /// Keeps the variables within `lower` and `upper` (±∞ where there is no bound).
+    ///
+    /// # Errors
+    /// Lengths differ, or a lower bound is above its upper one or not a number.
+    pub fn with_bounds(mut self, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self, Error> {
+        if lower.len() != upper.len() {
+            return Err(Error::msg(format!("{} lower bounds and {} upper bounds", lower.len(), upper.len())));
+        }
+        if let Some(i) = (0..lower.len()).find(|&i| lower[i].partial_cmp(&upper[i]).is_none_or(|o| o.is_gt()))
+        {
+            return Err(Error::msg(format!(
+                "bounds of variable {i}: lower {} must not exceed upper {}",
+                lower[i], upper[i]
+            )));
+        }
+        self.bounds = Some((lower, upper));
+        Ok(self)
+    }
+
+    /// Sets the initial damping λ, relative to the scaling D² (default 10⁻³); larger is more
+    /// cautious.
+    ///
+    /// # Errors
+    /// It must be positive and finite.
+    pub fn with_initial_damping(mut self, damping: f64) -> Result<Self, Error> {
+        self.initial_damping = check_tolerance("initial damping", damping, f64::MIN_POSITIVE)?;
+        Ok(self)
+    }
+
+    /// Sets the tolerance on the cosine of the angle between the residuals and the columns of
+    /// the Jacobian.
+    ///
+    /// # Errors
+    /// It must be finite and not negative.
+    pub fn with_gradient_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
+        self.gradient_tolerance = check_tolerance("gradient tolerance", tolerance, 0.0)?;
+        Ok(self)
+    }
+
+    /// Sets the tolerance on the predicted reduction of the cost relative to the cost. A tolerance
+    /// of 10⁻¹⁴ leaves an error of about 10⁻⁷ standard errors in the variables.
+    ///
+    /// # Errors
+    /// It must be finite and not negative.
+    pub fn with_cost_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
+        self.cost_tolerance = check_tolerance("cost tolerance", tolerance, 0.0)?;
+        Ok(self)
+    }
+
+    /// Sets the tolerance on the step relative to the variables, both scaled by D.
+    ///
+    /// # Errors
+    /// It must be finite and not negative.
+    pub fn with_step_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
+        self.step_tolerance = check_tolerance("step tolerance", tolerance, 0.0)?;
+        Ok(self)
+    }
+
+    /// Why the method stopped by itself; `None` while it runs or where something else ended it.
+    pub fn convergence(&self) -> Option<Convergence> {
+        self.convergence
+    }
+
+    fn bound(&self, i: usize) -> (f64, f64) {
+        self.bounds.as_ref().map_or((f64::NEG_INFINITY, f64::INFINITY), |(l, u)| (l[i], u[i]))
+    }
+
+    /// Whether variable i may move downhill: not where it sits on a bound and would leave.
+    fn may_move(&self, i: usize, x: f64, gradient: f64) -> bool {
+        let (lower, upper) = self.bound(i);
+        !(x <= lower && gradient >= 0.0 || x >= upper && gradient <= 0.0)
+    }
+
+    fn update_scale(&mut self, jacobian: &DMatrix<f64>) {
+        self.scale.resize(jacobian.ncols(), 0.0);
+        for (d, column) in self.scale.iter_mut().zip(jacobian.column_iter()) {
+            *d = d.max(column.norm());
+        }
+    }
+
+    /// The largest cosine between the residuals and a free column of J.
+    fn gradient_cosine(
+        &self,
+        x: &[f64],
+        gradient: &[f64],
+        jacobian: &DMatrix<f64>,
+        residual_norm: f64,
+    ) -> f64 {
+        let mut largest: f64 = 0.0;
+        for i in 0..x.len() {
+            let norm = jacobian.column(i).norm() * residual_norm;
+            if norm > 0.0 && self.may_move(i, x[i], gradient[i]) {
+                largest = largest.max(gradient[i].abs() / norm);
+            }
+        }
+        largest
+    }
+
+    /// The step that minimizes the damped model within the bounds.
+    ///
+    /// `r` (k × n) and `q` (k) are R and Qᵀr of the Jacobian's QR factorization.
+    fn step(&self, x: &[f64], gradient: &[f64], r: &DMatrix<f64>, q: &DVector<f64>) -> DVector<f64> {
+        let n = x.len();
+        let mut p = DVector::zeros(n);
+        let mut free: Vec<usize> =
+            (0..n).filter(|&i| self.scale[i] > 0.0 && self.may_move(i, x[i], gradient[i])).collect();
+        loop {
+            let rows = r.nrows();
+            let mut matrix = DMatrix::zeros(rows + free.len(), free.len());
+            let mut rhs = DVector::zeros(rows + free.len());
+            for &i in &free {
+                p[i] = 0.0;
+            }
+            rhs.rows_mut(0, rows).copy_from(&-(q + r * &p));
+            for (k, &i) in free.iter().enumerate() {
+                matrix.view_mut((0, k), (rows, 1)).copy_from(&r.column(i));
+                matrix[(rows + k, k)] = self.damping.sqrt() * self.scale[i];
+            }
+            let qr = matrix.qr();
+            qr.q_tr_mul(&mut rhs);
+            let top = rhs.rows(0, free.len()).into_owned();
+            // λD > 0, so R has no zero on its diagonal; were it to underflow, no step is taken
+            // and the damping grows.
+            let Some(solution) = qr.r().solve_upper_triangular(&top) else {
+                return DVector::zeros(n);
+            };
+            let before = free.len();
+            let mut k = 0;
+            free.retain(|&i| {
+                let wanted = x[i] + solution[k];
+                k += 1;
+                let (lower, upper) = self.bound(i);
+                p[i] = wanted.clamp(lower, upper) - x[i];
+                wanted >= lower && wanted <= upper
+            });
+            if free.len() == before || free.is_empty() {
+                return p;
+            }
+        }
+    }
+}
+
+fn check_tolerance(what: &str, value: f64, least: f64) -> Result<f64, Error> {
+    if value.is_finite() && value >= least {
+        Ok(value)
+    } else {
+        Err(Error::msg(format!(
+            "Levenberg–Marquardt: {what} is {value}, it must be finite and at least {least}"
+        )))
+    }
+}
+
+/// Residuals and Jacobian at a point, all finite.
+fn evaluate<O>(problem: &mut Problem<O>, x: &Vec<f64>) -> Result<(Vec<f64>, DMatrix<f64>), Error>
+where
+    O: Operator<Param = Vec<f64>, Output = Vec<f64>> + Jacobian<Param = Vec<f64>, Jacobian = DMatrix<f64>>,
+{
+    let residuals = residuals_at(problem, x)?;
+    let jacobian = problem.jacobian(x)?;
+    if jacobian.shape() != (residuals.len(), x.len()) {
+        return Err(Error::msg(format!(
+            "the Jacobian is {} × {}, it must be {} × {}",
+            jacobian.nrows(),
+            jacobian.ncols(),
+            residuals.len(),
+            x.len()
+        )));
+    }
+    if let Some(k) = jacobian.iter().position(|v| !v.is_finite()) {
+        let (row, column) = (k % residuals.len(), k / residuals.len());
+        return Err(Error::msg(format!("derivative of residual {row} by variable {column} is not finite")));
+    }
+    Ok((residuals, jacobian))
+}
+
+fn residuals_at<O>(problem: &mut Problem<O>, x: &Vec<f64>) -> Result<Vec<f64>, Error>
+where
+    O: Operator<Param = Vec<f64>, Output = Vec<f64>>,
+{
+    let residuals = problem.apply(x)?;
+    match residuals.iter().position(|r| !r.is_finite()) {
+        Some(i) => Err(Error::msg(format!("residual {i} is not finite"))),
+        None => Ok(residuals),
+    }
+}
+
+fn half_square(r: &[f64]) -> f64 {
+    0.5 * r.iter().map(|r| r * r).sum::<f64>()
+}
+
+impl<O> Solver<O, LeastSquaresState> for LevenbergMarquardt
+where
+    O: Operator<Param = Vec<f64>, Output = Vec<f64>> + Jacobian<Param = Vec<f64>, Jacobian = DMatrix<f64>>,
+{
+    fn name(&self) -> &str {
+        "Levenberg-Marquardt method"
+    }
+
+    fn init(
+        &mut self,
+        problem: &mut Problem<O>,
+        mut state: LeastSquaresState,
+    ) -> Result<(LeastSquaresState, Option<KV>), Error> {
+        let mut x = state.take_param().ok_or_else(|| {
+            Error::msg("`LevenbergMarquardt` requires an initial parameter vector: set it with `Executor::configure`")
+        })?;
+        if let Some((lower, _)) = &self.bounds
+            && lower.len() != x.len()
+        {
+            return Err(Error::msg(format!(
+                "bounds for {} variables, but there are {}",
+                lower.len(),
+                x.len()
+            )));
+        }
+        for (i, x) in x.iter_mut().enumerate() {
+            let (lower, upper) = self.bound(i);
+            *x = x.clamp(lower, upper);
+        }
+        let (residuals, jacobian) = evaluate(problem, &x)?;
+        (self.damping, self.growth, self.convergence) = (self.initial_damping, 2.0, None);
+        self.scale.clear();
+        self.update_scale(&jacobian);
+        let gradient = jacobian.tr_mul(&DVector::from_column_slice(&residuals));
+        let cost = half_square(&residuals);
+        let state = state.param(x).residuals(residuals).jacobian(jacobian).cost(cost);
+        Ok((state.gradient(gradient.as_slice().to_vec()), None))
+    }
+
+    fn next_iter(
+        &mut self,
+        problem: &mut Problem<O>,
+        mut state: LeastSquaresState,
+    ) -> Result<(LeastSquaresState, Option<KV>), Error> {
+        let missing = || Error::msg("`LevenbergMarquardt`: the state was not initialized");
+        let x = state.take_param().ok_or_else(missing)?;
+        let residuals = state.take_residuals().ok_or_else(missing)?;
+        let jacobian = state.take_jacobian().ok_or_else(missing)?;
+        let gradient = state.take_gradient().ok_or_else(missing)?;
+        let cost = half_square(&residuals);
+
+        let qr = jacobian.clone().qr();
+        let mut q = DVector::from_column_slice(&residuals);
+        qr.q_tr_mul(&mut q);
+        let r = qr.r();
+        let q = q.rows(0, r.nrows()).into_owned();
+        let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>().sqrt();
+        let x_norm = norm(&mut x.iter().zip(&self.scale).map(|(x, d)| x * d));
+
+        let mut last_error = None;
+        let accepted = loop {
+            let p = self.step(&x, &gradient, &r, &q);
+            let r_p = &r * &p;
+            let predicted = -q.dot(&r_p) - 0.5 * r_p.norm_squared();
+            let step_norm = norm(&mut p.iter().zip(&self.scale).map(|(p, d)| p * d));
+            let trial: Vec<f64> = (0..x.len())
+                .map(|i| {
+                    let (lower, upper) = self.bound(i);
+                    (x[i] + p[i]).clamp(lower, upper)
+                })
+                .collect();
+            // A step that is short because of the damping alone says nothing.
+            if step_norm <= self.step_tolerance * x_norm && self.damping <= 1.0 {
+                self.convergence = Some(Convergence::Step);
+            }
+            // A small reduction is the model's own only where it is hardly damped.
+            let small = predicted <= self.cost_tolerance * cost;
+            if small && self.damping <= NEGLIGIBLE_DAMPING && self.convergence.is_none() {
+                self.convergence = Some(Convergence::Cost);
+            }
+            if predicted > 0.0 {
+                match residuals_at(problem, &trial) {
+                    Ok(new) => {
+                        // As a sum of products, so that the difference of nearly equal costs
+                        // keeps its digits.
+                        let actual =
+                            0.5 * residuals.iter().zip(&new).map(|(a, b)| (a - b) * (a + b)).sum::<f64>();
+                        // Where the reduction drowns in rounding the step is still good: the
+                        // gradient has more digits left than the cost.
+                        let drowned =
+                            self.damping <= 1.0 && predicted.max(actual.abs()) <= ROUNDING_OF_COST * cost;
+                        let ratio = if drowned { 1.0 } else { actual / predicted };
+                        if ratio > SMALLEST_GAIN_RATIO {
+                            match problem.jacobian(&trial) {
+                                Ok(j) if j.iter().all(|v| v.is_finite()) => {
+                                    break Some((trial, new, j, ratio));
+                                }
+                                Ok(_) => last_error = Some(Error::msg("the Jacobian is not finite")),
+                                Err(e) => last_error = Some(e),
+                            }
+                        }
+                    }
+                    Err(e) => last_error = Some(e),
+                }
+            }
+            if predicted <= NOISE_OF_COST * cost && self.damping <= 1.0 && self.convergence.is_none() {
+                self.convergence = Some(Convergence::Cost);
+            }
+            if self.convergence.is_some() {
+                break None;
+            }
+            self.damping *= self.growth;
+            self.growth *= 2.0;
+            if trial == x || !self.damping.is_finite() || self.damping > LARGEST_DAMPING {
+                let cosine = self.gradient_cosine(&x, &gradient, &jacobian, (2.0 * cost).sqrt());
+                let mut reason = format!(
+                    "no step reduces the cost although its gradient is not zero (cosine {cosine:.1e}): \
+                     the residuals are noisy or their Jacobian is wrong"
+                );
+                if let Some(e) = last_error {
+                    reason = format!("no step reduces the cost; the last trial failed: {e}");
+                }
+                let state =
+                    state.param(x).residuals(residuals).jacobian(jacobian).gradient(gradient).cost(cost);
+                return Ok((state.terminate_with(TerminationReason::SolverExit(reason)), None));
+            }
+        };
+
+        let (x, residuals, jacobian, gradient) = match accepted {
+            Some((x, residuals, jacobian, ratio)) => {
+                self.damping *= (1.0 - (2.0 * ratio - 1.0).powi(3)).max(1.0 / 3.0);
+                self.growth = 2.0;
+                self.update_scale(&jacobian);
+                let gradient = jacobian.tr_mul(&DVector::from_column_slice(&residuals)).as_slice().to_vec();
+                (x, residuals, jacobian, gradient)
+            }
+            None => (x, residuals, jacobian, gradient),
+        };
+        let cost = half_square(&residuals);
+        let kv = argmin::kv!("damping" => self.damping;);
+        let state = state.param(x).residuals(residuals).jacobian(jacobian).gradient(gradient).cost(cost);
+        Ok((state, Some(kv)))
+    }
+
+    fn terminate(&mut self, state: &LeastSquaresState) -> TerminationStatus {
+        if let (Some(x), Some(g), Some(j)) = (state.get_param(), state.get_gradient(), state.get_jacobian()) {
+            let residual_norm = (2.0 * state.cost).sqrt();
+            if self.convergence.is_none()
+                && self.gradient_cosine(x, g, j, residual_norm) <= self.gradient_tolerance
+            {
+                self.convergence = Some(Convergence::Gradient);
+            }
+        }
+        match self.convergence {
+            Some(_) => TerminationStatus::Terminated(TerminationReason::SolverConverged),
+            None => TerminationStatus::NotTerminated,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use argmin::core::Executor;
+
+    /// Residuals and Jacobian as plain functions of the variables.
+    struct Functions<R, J>(R, J);
+
+    impl<R: Fn(&[f64]) -> Vec<f64>, J> Operator for Functions<R, J> {
+        type Param = Vec<f64>;
+        type Output = Vec<f64>;
+        fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
+            Ok((self.0)(x))
+        }
+    }
+
+    impl<R, J: Fn(&[f64]) -> DMatrix<f64>> Jacobian for Functions<R, J> {
+        type Param = Vec<f64>;
+        type Jacobian = DMatrix<f64>;
+        fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
+            Ok((self.1)(x))
+        }
+    }
+
+    type PlainFunctions = Functions<fn(&[f64]) -> Vec<f64>, fn(&[f64]) -> DMatrix<f64>>;
+
+    fn rosenbrock() -> PlainFunctions {
+        Functions(
+            |x: &[f64]| vec![10.0 * (x[1] - x[0] * x[0]), 1.0 - x[0]],
+            |x: &[f64]| DMatrix::from_row_slice(2, 2, &[-20.0 * x[0], 10.0, -1.0, 0.0]),
+        )
+    }
+
+    fn solve<R, J>(
+        problem: Functions<R, J>,
+        solver: LevenbergMarquardt,
+        start: &[f64],
+    ) -> (LeastSquaresState, LevenbergMarquardt)
+    where
+        R: Fn(&[f64]) -> Vec<f64>,
+        J: Fn(&[f64]) -> DMatrix<f64>,
+    {
+        let result = Executor::new(problem, solver)
+            .configure(|state| state.param(start.to_vec()).max_iters(200))
+            .run()
+            .unwrap();
+        (result.state, result.solver)
+    }
+
+    #[test]
+    fn rosenbrock_is_solved_exactly() {
+        let (state, solver) = solve(rosenbrock(), LevenbergMarquardt::new(), &[-1.2, 1.0]);
+        let x = state.get_param().unwrap();
+        assert!((x[0] - 1.0).abs() < 1e-12 && (x[1] - 1.0).abs() < 1e-12, "{x:?}");
+        assert!(solver.convergence().is_some());
+        assert!(state.get_iter() < 30, "{}", state.get_iter());
+    }
+
+    #[test]
+    fn the_units_of_the_variables_do_not_matter() {
+        let scaled = Functions(
+            |x: &[f64]| vec![10.0 * (x[1] * 1e6 - x[0] * x[0] * 1e-8), 1.0 - x[0] * 1e-4],
+            |x: &[f64]| DMatrix::from_row_slice(2, 2, &[-20.0 * x[0] * 1e-8, 1e7, -1e-4, 0.0]),
+        );
+        let (a, _) = solve(rosenbrock(), LevenbergMarquardt::new(), &[-1.2, 1.0]);
+        let (b, _) = solve(scaled, LevenbergMarquardt::new(), &[-1.2e4, 1e-6]);
+        assert_eq!(a.get_iter(), b.get_iter());
+        let x = b.get_best_param().unwrap();
+        assert!((x[0] * 1e-4 - 1.0).abs() < 1e-11 && (x[1] * 1e6 - 1.0).abs() < 1e-11);
+    }
+
+    #[test]
+    fn powell_singular_function_goes_to_its_minimum() {
+        let (r5, r10) = (5.0f64.sqrt(), 10.0f64.sqrt());
+        let problem = Functions(
+            move |x: &[f64]| {
+                vec![
+                    x[0] + 10.0 * x[1],
+                    r5 * (x[2] - x[3]),
+                    (x[1] - 2.0 * x[2]).powi(2),
+                    r10 * (x[0] - x[3]).powi(2),
+                ]
+            },
+            move |x: &[f64]| {
+                let (a, b) = (2.0 * (x[1] - 2.0 * x[2]), 2.0 * r10 * (x[0] - x[3]));
+                #[rustfmt::skip]
+                let entries = [
+                    1.0, 10.0, 0.0, 0.0,
+                    0.0, 0.0, r5, -r5,
+                    0.0, a, -2.0 * a, 0.0,
+                    b, 0.0, 0.0, -b,
+                ];
+                DMatrix::from_row_slice(4, 4, &entries)
+            },
+        );
+        let (state, _) = solve(problem, LevenbergMarquardt::new(), &[3.0, -1.0, 0.0, 1.0]);
+        // The Jacobian is singular at the solution, so convergence is linear.
+        assert!(state.get_param().unwrap().iter().all(|x| x.abs() < 1e-8));
+        assert!(state.get_best_cost() < 1e-30);
+    }
+
+    #[test]
+    fn active_bounds_give_the_constrained_minimum() {
+        // On x₀ ≤ 0.5 the minimum of Rosenbrock's function is (0.5, 0.25).
+        let solver = LevenbergMarquardt::new().with_bounds(vec![-2.0, -2.0], vec![0.5, 2.0]).unwrap();
+        let (state, solver) = solve(rosenbrock(), solver, &[-1.2, 1.0]);
+        let x = state.get_param().unwrap();
+        assert!(x[0] == 0.5 && (x[1] - 0.25).abs() < 1e-12, "{x:?}");
+        assert!(solver.convergence().is_some());
+        // A start outside is moved inside, and a bound that holds at first is left again.
+        let solver = LevenbergMarquardt::new().with_bounds(vec![-5.0, 0.9], vec![5.0, 5.0]).unwrap();
+        let (state, _) = solve(rosenbrock(), solver, &[0.5, -3.0]);
+        let x = state.get_param().unwrap();
+        assert!((x[0] - 1.0).abs() < 1e-10 && (x[1] - 1.0).abs() < 1e-10, "{x:?}");
+    }
+
+    #[test]
+    fn trial_points_without_a_value_are_stepped_back_from() {
+        // The Gauss–Newton step from 3 goes to x < 0, where the logarithm has no value.
+        let problem =
+            Functions(|x: &[f64]| vec![x[0].ln() + 2.0], |x: &[f64]| DMatrix::from_element(1, 1, 1.0 / x[0]));
+        let solver = LevenbergMarquardt::new().with_initial_damping(1e-12).unwrap();
+        let (state, _) = solve(problem, solver, &[3.0]);
+        assert!((state.get_param().unwrap()[0] - (-2.0f64).exp()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_wrong_jacobian_is_reported_and_not_called_converged() {
+        let problem = Functions(
+            |x: &[f64]| vec![x[0] * x[0] + 1.0],
+            |x: &[f64]| DMatrix::from_element(1, 1, -2.0 * x[0]),
+        );
+        let (state, solver) = solve(problem, LevenbergMarquardt::new(), &[3.0]);
+        assert_eq!(solver.convergence(), None);
+        let reason = state.get_termination_reason().unwrap().text().to_string();
+        assert!(reason.contains("Jacobian is wrong"), "{reason}");
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        let refused = |r: Result<LevenbergMarquardt, Error>| r.unwrap_err().to_string();
+        assert!(refused(LevenbergMarquardt::new().with_bounds(vec![1.0], vec![0.0])).contains("variable 0"));
+        assert!(refused(LevenbergMarquardt::new().with_bounds(vec![1.0], vec![])).contains("0 upper"));
+        assert!(refused(LevenbergMarquardt::new().with_step_tolerance(-1.0)).contains("-1"));
+        assert!(refused(LevenbergMarquardt::new().with_initial_damping(0.0)).contains("damping is 0"));
+        let run = |problem, start: Option<Vec<f64>>| {
+            Executor::new(problem, LevenbergMarquardt::new())
+                .configure(|s: LeastSquaresState| match start {
+                    Some(start) => s.param(start),
+                    None => s,
+                })
+                .run()
+                .err()
+                .map(|e| e.to_string())
+        };
+        assert!(run(rosenbrock(), None).unwrap().contains("initial parameter"));
+        assert!(run(rosenbrock(), Some(vec![f64::NAN, 1.0])).unwrap().contains("residual 0 is not finite"));
+    }
+}

@@ -1,0 +1,10 @@
+//! Optimization: parameters, least squares, and what the data say about the result.
+
+pub mod data;
+pub mod fit;
+pub mod identification;
+pub mod lbfgs;
+pub mod least_squares;
+pub mod levenberg_marquardt;
+pub mod parameters;
+pub mod uncertainty;

@@ -1,0 +1,420 @@
+//! Named parameters with bounds and logarithmic scales, and the variables that optimizers see.
+//!
+//! An optimizer works on dimensionless variables of order one; the model takes physical values.
+//! Between them stand two maps, chosen by [`Variables`]:
+//!
+//! - **scaled**: u = p / s, or u = ln p on a logarithmic scale. Bounds stay bounds, for solvers
+//!   that keep to them by projection.
+//! - **unconstrained**: u as a smooth function of a variable y that may take any real value (the
+//!   transformations of MINUIT: F. James, *MINUIT Function Minimization and Error Analysis*,
+//!   CERN Program Library D506, §1.3.1), for solvers that know no bounds.
+
+use serde::{Deserialize, Serialize};
+
+/// One unknown of a fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// Name: for a scene, the path of an input such as `materials.foam.hydroelastic_modulus`.
+    pub name: String,
+    /// Start value, in the unit of the quantity.
+    pub initial: f64,
+    /// Smallest value allowed; −∞ where there is none.
+    #[serde(default = "minus_infinity")]
+    pub lower: f64,
+    /// Largest value allowed; +∞ where there is none.
+    #[serde(default = "plus_infinity")]
+    pub upper: f64,
+    /// Whether the optimizer works on the logarithm: for positive quantities that may be off
+    /// by factors.
+    #[serde(default)]
+    pub log: bool,
+}
+
+fn minus_infinity() -> f64 {
+    f64::NEG_INFINITY
+}
+
+fn plus_infinity() -> f64 {
+    f64::INFINITY
+}
+
+/// What is wrong with a parameter.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParameterError {
+    /// There is nothing to fit.
+    #[error("no parameters: at least one is needed")]
+    None,
+    /// Two parameters have the same name.
+    #[error("parameter `{name}` is listed twice: each may appear once")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// A number that is not finite where it must be, or not a number.
+    #[error("parameter `{name}`: `{field}` is {found}, it must be {allowed}")]
+    NotANumber {
+        /// The parameter.
+        name: String,
+        /// Its field.
+        field: &'static str,
+        /// The number found.
+        found: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The lower bound is not below the upper one.
+    #[error("parameter `{name}`: `lower` is {lower}, it must be below `upper`, which is {upper}")]
+    BoundsCrossed {
+        /// The parameter.
+        name: String,
+        /// Its lower bound.
+        lower: f64,
+        /// Its upper bound.
+        upper: f64,
+    },
+    /// The start lies outside the bounds.
+    #[error("parameter `{name}`: `initial` is {initial}, it must lie between {lower} and {upper}")]
+    StartOutside {
+        /// The parameter.
+        name: String,
+        /// Its start value.
+        initial: f64,
+        /// Its lower bound.
+        lower: f64,
+        /// Its upper bound.
+        upper: f64,
+    },
+    /// A logarithmic scale and a number that has no logarithm.
+    #[error(
+        "parameter `{name}`: `{field}` is {found}, it must be positive where `log = true` \
+         (leave a lower bound out to allow every positive value)"
+    )]
+    LogOfNonPositive {
+        /// The parameter.
+        name: String,
+        /// Its field.
+        field: &'static str,
+        /// The number found.
+        found: f64,
+    },
+    /// A list of values that does not match the parameters.
+    #[error("{found} values for {expected} parameters")]
+    WrongCount {
+        /// How many were given.
+        found: usize,
+        /// How many parameters there are.
+        expected: usize,
+    },
+}
+
+impl Parameter {
+    /// A parameter without bounds on a linear scale.
+    pub fn new(name: impl Into<String>, initial: f64) -> Self {
+        Self { name: name.into(), initial, lower: f64::NEG_INFINITY, upper: f64::INFINITY, log: false }
+    }
+
+    /// The same with bounds.
+    pub fn bounded(mut self, lower: f64, upper: f64) -> Self {
+        (self.lower, self.upper) = (lower, upper);
+        self
+    }
+
+    /// The same on a logarithmic scale.
+    pub fn logarithmic(mut self) -> Self {
+        self.log = true;
+        self
+    }
+
+    /// The magnitude that the optimizer's variable is measured in, in the parameter's unit: the
+    /// start value, or where that is 0 the distance between the bounds, or 1.
+    pub fn scale(&self) -> f64 {
+        let width = self.upper - self.lower;
+        if self.initial != 0.0 {
+            self.initial.abs()
+        } else if width.is_finite() {
+            width
+        } else {
+            1.0
+        }
+    }
+
+    fn validate(&self) -> Result<(), ParameterError> {
+        let name = || self.name.clone();
+        if !self.initial.is_finite() {
+            return Err(ParameterError::NotANumber {
+                name: name(),
+                field: "initial",
+                found: self.initial,
+                allowed: "a finite number",
+            });
+        }
+        for (field, found) in [("lower", self.lower), ("upper", self.upper)] {
+            if found.is_nan() {
+                return Err(ParameterError::NotANumber {
+                    name: name(),
+                    field,
+                    found,
+                    allowed: "a number or ±inf",
+                });
+            }
+        }
+        let (lower, upper, initial) = (self.lower, self.upper, self.initial);
+        if lower >= upper {
+            return Err(ParameterError::BoundsCrossed { name: name(), lower, upper });
+        }
+        if self.log {
+            for (field, found) in [("lower", lower), ("upper", upper), ("initial", initial)] {
+                if found <= 0.0 && found > f64::NEG_INFINITY {
+                    return Err(ParameterError::LogOfNonPositive { name: name(), field, found });
+                }
+            }
+        }
+        if !(lower..=upper).contains(&initial) {
+            return Err(ParameterError::StartOutside { name: name(), initial, lower, upper });
+        }
+        Ok(())
+    }
+
+    fn to_scaled(&self, value: f64) -> f64 {
+        match self.log {
+            // A bound of −∞ on a logarithmic scale stands for every positive value.
+            true if value == f64::NEG_INFINITY => value,
+            true => value.ln(),
+            false => value / self.scale(),
+        }
+    }
+
+    fn physical(&self, u: f64) -> f64 {
+        let value = if self.log { u.exp() } else { u * self.scale() };
+        // Rounding in the map must not leave the bounds.
+        value.clamp(self.lower, self.upper)
+    }
+
+    /// dp/du at a physical value.
+    fn scaled_factor(&self, value: f64) -> f64 {
+        if self.log { value } else { self.scale() }
+    }
+
+    fn scaled_bounds(&self) -> (f64, f64) {
+        (self.to_scaled(self.lower), self.to_scaled(self.upper))
+    }
+
+    /// u(y) and du/dy.
+    fn scaled_from_unconstrained(&self, y: f64) -> (f64, f64) {
+        let (lower, upper) = self.scaled_bounds();
+        match (lower.is_finite(), upper.is_finite()) {
+            (true, true) => {
+                let half = 0.5 * (upper - lower);
+                (lower + half * (1.0 + y.sin()), half * y.cos())
+            }
+            (true, false) => {
+                let root = y.hypot(1.0);
+                (lower - 1.0 + root, y / root)
+            }
+            (false, true) => {
+                let root = y.hypot(1.0);
+                (upper + 1.0 - root, -y / root)
+            }
+            (false, false) => (y, 1.0),
+        }
+    }
+
+    fn unconstrained(&self, u: f64) -> f64 {
+        let (lower, upper) = self.scaled_bounds();
+        match (lower.is_finite(), upper.is_finite()) {
+            (true, true) => {
+                let t = 2.0 * (u - lower) / (upper - lower) - 1.0;
+                t.clamp(-1.0 + BOUND_CLEARANCE, 1.0 - BOUND_CLEARANCE).asin()
+            }
+            (true, false) => {
+                let root = 1.0 + (u - lower).max(BOUND_CLEARANCE);
+                (root * root - 1.0).sqrt()
+            }
+            (false, true) => {
+                let root = 1.0 + (upper - u).max(BOUND_CLEARANCE);
+                (root * root - 1.0).sqrt()
+            }
+            (false, false) => u,
+        }
+    }
+}
+
+/// How far inside its bounds (scaled) an unconstrained variable starts at least: on a bound the
+/// map's derivative vanishes, and a solver could not leave.
+const BOUND_CLEARANCE: f64 = 1e-3;
+
+/// Which variables an optimizer works on; see the module's documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variables {
+    /// u = p / s or ln p, to be kept within [`Parameters::bounds`].
+    Scaled,
+    /// Any real number; every value maps to one within the bounds.
+    Unconstrained,
+}
+
+/// The unknowns of a fit, checked: names differ, bounds and starts make sense.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    list: Vec<Parameter>,
+}
+
+impl Parameters {
+    /// Checks the parameters and takes them.
+    ///
+    /// # Errors
+    /// None at all, the same name twice, a number that is not finite, a lower bound that is not
+    /// below the upper one, a start outside the bounds, a logarithmic scale with a bound or
+    /// start that is not positive.
+    pub fn new(list: Vec<Parameter>) -> Result<Self, ParameterError> {
+        if list.is_empty() {
+            return Err(ParameterError::None);
+        }
+        for (i, parameter) in list.iter().enumerate() {
+            parameter.validate()?;
+            if list[..i].iter().any(|other| other.name == parameter.name) {
+                return Err(ParameterError::Duplicate { name: parameter.name.clone() });
+            }
+        }
+        Ok(Self { list })
+    }
+
+    /// How many there are.
+    #[allow(clippy::len_without_is_empty)] // never empty
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The parameters in order.
+    pub fn as_slice(&self) -> &[Parameter] {
+        &self.list
+    }
+
+    /// The start values, physical.
+    pub fn initial(&self) -> Vec<f64> {
+        self.list.iter().map(|p| p.initial).collect()
+    }
+
+    /// The optimizer's variables at physical values (one per parameter).
+    ///
+    /// # Errors
+    /// A wrong number of values.
+    pub fn variables(&self, kind: Variables, values: &[f64]) -> Result<Vec<f64>, ParameterError> {
+        self.check_count(values.len())?;
+        let scaled = self.list.iter().zip(values).map(|(p, &v)| (p, p.to_scaled(v.clamp(p.lower, p.upper))));
+        Ok(match kind {
+            Variables::Scaled => scaled.map(|(_, u)| u).collect(),
+            Variables::Unconstrained => scaled.map(|(p, u)| p.unconstrained(u)).collect(),
+        })
+    }
+
+    /// Physical values at the optimizer's variables, and the derivative of each with respect to
+    /// its variable.
+    ///
+    /// # Errors
+    /// A wrong number of variables.
+    pub fn values(&self, kind: Variables, variables: &[f64]) -> Result<Vec<(f64, f64)>, ParameterError> {
+        self.check_count(variables.len())?;
+        Ok(self
+            .list
+            .iter()
+            .zip(variables)
+            .map(|(p, &x)| {
+                let (u, du) = match kind {
+                    Variables::Scaled => (x, 1.0),
+                    Variables::Unconstrained => p.scaled_from_unconstrained(x),
+                };
+                let value = p.physical(u);
+                (value, p.scaled_factor(value) * du)
+            })
+            .collect())
+    }
+
+    /// Lower and upper bounds of the scaled variables.
+    pub fn bounds(&self) -> (Vec<f64>, Vec<f64>) {
+        self.list.iter().map(Parameter::scaled_bounds).unzip()
+    }
+
+    fn check_count(&self, found: usize) -> Result<(), ParameterError> {
+        let expected = self.list.len();
+        if found == expected { Ok(()) } else { Err(ParameterError::WrongCount { found, expected }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+    use proptest::prelude::*;
+
+    fn kinds_of_bounds() -> Vec<Parameter> {
+        vec![
+            Parameter::new("free", 3.0),
+            Parameter::new("both", -1.0).bounded(-2.0, 5.0),
+            Parameter::new("lower", 0.0).bounded(-1.0, f64::INFINITY),
+            Parameter::new("upper", 2.0).bounded(f64::NEG_INFINITY, 2.5),
+            Parameter::new("log", 1e5).logarithmic(),
+            Parameter::new("log both", 1e5).bounded(1e3, 1e7).logarithmic(),
+            Parameter::new("log upper", 1e5).bounded(f64::NEG_INFINITY, 1e7).logarithmic(),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn factors_are_derivatives_and_values_stay_within_bounds(y in -3.0..3.0f64, i in 0usize..7) {
+            let all = kinds_of_bounds();
+            let set = Parameters::new(vec![all[i].clone()]).unwrap();
+            for kind in [Variables::Scaled, Variables::Unconstrained] {
+                let (lower, upper) = set.bounds();
+                let mut x = y + if all[i].log { 11.0 } else { 0.0 };
+                if kind == Variables::Scaled {
+                    // Away from the bounds by more than the step.
+                    x = x.clamp(lower[0] + 0.01, upper[0] - 0.01);
+                }
+                let (value, factor) = set.values(kind, &[x]).unwrap()[0];
+                prop_assert!(value >= all[i].lower && value <= all[i].upper);
+                let h = 1e-5;
+                let plus = set.values(kind, &[x + h]).unwrap()[0].0;
+                let minus = set.values(kind, &[x - h]).unwrap()[0].0;
+                let difference = (plus - minus) / (2.0 * h);
+                prop_assert!((difference - factor).abs() <= 1e-8 * (factor.abs() + value.abs()));
+            }
+        }
+    }
+
+    #[test]
+    fn values_and_variables_are_inverse() {
+        let set = Parameters::new(kinds_of_bounds()).unwrap();
+        for kind in [Variables::Scaled, Variables::Unconstrained] {
+            let x = set.variables(kind, &set.initial()).unwrap();
+            for (got, wanted) in set.values(kind, &x).unwrap().iter().zip(set.initial()) {
+                assert_relative_eq!(got.0, wanted, epsilon = 1e-12, max_relative = 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn a_start_on_a_bound_can_leave_it() {
+        let set = Parameters::new(vec![Parameter::new("a", 0.0).bounded(0.0, 1.0)]).unwrap();
+        let y = set.variables(Variables::Unconstrained, &[0.0]).unwrap();
+        let (value, factor) = set.values(Variables::Unconstrained, &y).unwrap()[0];
+        assert!(value < 2e-3 && factor > 1e-3);
+    }
+
+    #[test]
+    fn bad_parameters_are_refused_by_name() {
+        let refused = |p: Parameter| Parameters::new(vec![p]).unwrap_err().to_string();
+        assert!(refused(Parameter::new("a", 1.0).bounded(2.0, 1.0)).contains("`a`: `lower` is 2"));
+        assert!(refused(Parameter::new("a", 3.0).bounded(0.0, 1.0)).contains("between 0 and 1"));
+        assert!(refused(Parameter::new("a", 3.0).bounded(0.0, 9.0).logarithmic()).contains("`lower` is 0"));
+        assert!(refused(Parameter::new("a", -3.0).logarithmic()).contains("`initial` is -3"));
+        assert!(refused(Parameter::new("a", f64::NAN)).contains("`initial` is NaN"));
+        assert!(refused(Parameter::new("a", 0.0).bounded(f64::NAN, 1.0)).contains("`lower` is NaN"));
+        let twice = vec![Parameter::new("a", 1.0), Parameter::new("a", 1.0)];
+        assert!(Parameters::new(twice).unwrap_err().to_string().contains("listed twice"));
+        assert_eq!(Parameters::new(vec![]), Err(ParameterError::None));
+        let set = Parameters::new(vec![Parameter::new("a", 1.0)]).unwrap();
+        let wrong = ParameterError::WrongCount { found: 2, expected: 1 };
+        assert_eq!(set.values(Variables::Scaled, &[1.0, 2.0]), Err(wrong));
+    }
+}

@@ -1,0 +1,395 @@
+//! How well the data determine a least-squares solution.
+//!
+//! At the solution of a problem with m residuals and n parameters the covariance of the
+//! parameters is s² (JᵀJ)⁻¹, s² = ‖r‖²/(m − n) (G. A. F. Seber, C. J. Wild, *Nonlinear
+//! Regression*, 1989, §2.1.2). It assumes residuals that are independent with equal variance;
+//! residuals along one trajectory are not quite that, so their standard errors are optimistic.
+//!
+//! A parameter that the data do not determine is never reported as known. See
+//! [`Identifiability`] for the reasons, and the constants of this module for the limits.
+
+use nalgebra::{DMatrix, DVector};
+use serde::Serialize;
+
+use super::parameters::Parameter;
+
+/// A singular value of J (columns scaled to unit length) below this part of the largest is
+/// counted as zero: a direction in which the residuals do not change to first order.
+pub const NEGLIGIBLE_SINGULAR_VALUE: f64 = 1e-7;
+
+/// A parameter whose standard error is more than this part of its value is not identifiable: the
+/// interval of two standard errors around the value then contains zero. Where the bounds allow
+/// both signs, so that zero is a value like any other, it is measured against the start value if
+/// that is larger.
+pub const LARGEST_RELATIVE_STANDARD_ERROR: f64 = 0.5;
+
+/// A correlation beyond which two uncertain parameters are reported as determined only together.
+const STRONG_CORRELATION: f64 = 0.95;
+/// A component of a null direction below this is rounding.
+const NEGLIGIBLE_COMPONENT: f64 = 1e-3;
+
+/// What the data say about one parameter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Identifiability {
+    /// Determined, with the standard error given.
+    Identified,
+    /// Its estimate lies on a bound: the data ask for a value beyond it.
+    AtBound {
+        /// `"lower"` or `"upper"`.
+        bound: &'static str,
+    },
+    /// The residuals do not depend on it.
+    NoDependence,
+    /// Only combinations of it with others are determined.
+    Combination {
+        /// The parameters that can change together without a change of the residuals.
+        with: Vec<String>,
+        /// What is determined, or the joint change that the data do not see.
+        explanation: String,
+    },
+    /// Its standard error is too large to call it known.
+    TooUncertain {
+        /// Standard error relative to the value.
+        relative_standard_error: f64,
+        /// Another parameter that it is strongly correlated with, and their correlation.
+        correlated_with: Option<(String, f64)>,
+    },
+    /// There are no more residuals than parameters, so the noise cannot be estimated.
+    NoDegreesOfFreedom,
+}
+
+impl Identifiability {
+    /// Whether the parameter may be reported as known.
+    pub fn is_identified(&self) -> bool {
+        *self == Identifiability::Identified
+    }
+}
+
+impl std::fmt::Display for Identifiability {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Identified => write!(f, "identified"),
+            Self::AtBound { bound } => {
+                write!(f, "not identifiable: at its {bound} bound, the data ask for a value beyond it")
+            }
+            Self::NoDependence => write!(f, "not identifiable: the data do not depend on it"),
+            Self::Combination { explanation, .. } => write!(f, "not identifiable: {explanation}"),
+            Self::TooUncertain { relative_standard_error: e, correlated_with } => {
+                write!(f, "not identifiable: its standard error is {:.0} % of its value", 100.0 * e)?;
+                if let Some((name, c)) = correlated_with {
+                    write!(f, ", and it is determined only together with {name} (correlation {c:.3})")?;
+                }
+                Ok(())
+            }
+            Self::NoDegreesOfFreedom => {
+                write!(f, "not identifiable: there are no more residuals than parameters")
+            }
+        }
+    }
+}
+
+/// The estimate of one parameter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Its name.
+    pub name: String,
+    /// Its value at the solution, in its unit.
+    pub value: f64,
+    /// Its standard error in its unit; `None` where the data do not give one.
+    pub standard_error: Option<f64>,
+    /// Whether it is determined.
+    #[serde(flatten)]
+    pub identifiability: Identifiability,
+}
+
+/// What the data say about a solution.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Uncertainty {
+    /// s² = ‖r‖²/(m − n), with n the parameters that are determined; `None` if m ≤ n.
+    pub residual_variance: Option<f64>,
+    /// m − n.
+    pub degrees_of_freedom: usize,
+    /// Singular values of J with columns of unit length (those that are not zero), largest
+    /// first.
+    pub singular_values: Vec<f64>,
+    /// One estimate per parameter, in order.
+    pub estimates: Vec<Estimate>,
+    /// Correlation of the estimates, n × n; 0 where one of the two has no standard error, 1 on
+    /// the diagonal.
+    pub correlation: Vec<Vec<f64>>,
+}
+
+impl Uncertainty {
+    /// Whether every parameter is determined.
+    pub fn all_identified(&self) -> bool {
+        self.estimates.iter().all(|e| e.identifiability.is_identified())
+    }
+}
+
+fn on_bound(p: &Parameter, value: f64) -> Option<&'static str> {
+    // A solver without bounds approaches them only up to its tolerance.
+    let near = |bound: f64| {
+        let width = if (p.upper - p.lower).is_finite() { p.upper - p.lower } else { p.scale() };
+        bound.is_finite() && (value - bound).abs() <= 1e-6 * width.min(bound.abs().max(p.scale()))
+    };
+    if near(p.lower) {
+        Some("lower")
+    } else if near(p.upper) {
+        Some("upper")
+    } else {
+        None
+    }
+}
+
+/// Standard errors, correlation and identifiability at a least-squares solution.
+///
+/// `values` are the physical parameters at the solution (n), `jacobian` the derivative of the
+/// residuals with respect to the *physical* parameters (m × n), `residuals` the residuals (m).
+/// Parameters on a bound are held fixed for the standard errors of the others.
+pub fn uncertainty(
+    parameters: &[Parameter],
+    values: &[f64],
+    residuals: &[f64],
+    jacobian: &DMatrix<f64>,
+) -> Uncertainty {
+    let n = parameters.len();
+    let m = residuals.len();
+    let names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
+    // Magnitudes that a change of each parameter is measured against.
+    let magnitude: Vec<f64> = (0..n)
+        .map(|i| if parameters[i].log { values[i].abs() } else { values[i].abs().max(parameters[i].scale()) })
+        .collect();
+    let norms: Vec<f64> = (0..n).map(|i| jacobian.column(i).norm()).collect();
+    // Sensitivity of the residuals to a change of each parameter by its own magnitude.
+    let largest = (0..n).map(|i| norms[i] * magnitude[i]).fold(0.0, f64::max);
+    let mut verdicts: Vec<Identifiability> = (0..n)
+        .map(|i| match on_bound(&parameters[i], values[i]) {
+            _ if norms[i] * magnitude[i] <= 1e-14 * largest => Identifiability::NoDependence,
+            Some(bound) => Identifiability::AtBound { bound },
+            None => Identifiability::Identified,
+        })
+        .collect();
+    let free: Vec<usize> = (0..n).filter(|&i| verdicts[i].is_identified()).collect();
+    let mut correlation = vec![vec![0.0; n]; n];
+    (0..n).for_each(|i| correlation[i][i] = 1.0);
+    let mut standard_errors = vec![None; n];
+    let mut singular_values = Vec::new();
+    let mut rank = 0;
+    let mut residual_variance = None;
+
+    if !free.is_empty() {
+        let scaled = DMatrix::from_fn(m, free.len(), |k, j| jacobian[(k, free[j])] / norms[free[j]]);
+        // The right singular vectors of the small triangular factor, padded to be square so that
+        // all of them are there when m < n.
+        let r = scaled.qr().r();
+        let square =
+            DMatrix::from_fn(free.len(), free.len(), |i, j| if i < r.nrows() { r[(i, j)] } else { 0.0 });
+        let svd = square.svd(false, true);
+        let v_t = svd.v_t.unwrap_or_else(|| DMatrix::identity(free.len(), free.len()));
+        let mut order: Vec<usize> = (0..free.len()).collect();
+        order.sort_by(|&a, &b| svd.singular_values[b].total_cmp(&svd.singular_values[a]));
+        let sigma: Vec<f64> = order.iter().map(|&k| svd.singular_values[k]).collect();
+        let v = DMatrix::from_fn(free.len(), free.len(), |i, k| v_t[(order[k], i)]);
+        rank = sigma.iter().filter(|&&s| s > NEGLIGIBLE_SINGULAR_VALUE * sigma[0]).count();
+
+        // Directions that the residuals do not see, in relative changes of the parameters.
+        let null = DMatrix::from_fn(free.len(), free.len() - rank, |i, k| {
+            v[(i, rank + k)] / (norms[free[i]] * magnitude[free[i]])
+        });
+        mark_combinations(&null, &free, &names, &mut verdicts);
+
+        let known: Vec<usize> = (0..free.len()).filter(|&j| verdicts[free[j]].is_identified()).collect();
+        if m > rank {
+            let variance = residuals.iter().map(|r| r * r).sum::<f64>() / (m - rank) as f64;
+            residual_variance = Some(variance);
+            // Those that no null direction touches have a variance from the others' directions.
+            let covariance = |a: usize, b: usize| {
+                let sum: f64 = (0..rank).map(|k| v[(a, k)] * v[(b, k)] / (sigma[k] * sigma[k])).sum();
+                sum / (norms[free[a]] * norms[free[b]])
+            };
+            for &a in &known {
+                standard_errors[free[a]] = Some((variance * covariance(a, a)).sqrt());
+                for &b in &known {
+                    let scale = (covariance(a, a) * covariance(b, b)).sqrt();
+                    correlation[free[a]][free[b]] = if a == b { 1.0 } else { covariance(a, b) / scale };
+                }
+            }
+        } else {
+            for &a in &known {
+                verdicts[free[a]] = Identifiability::NoDegreesOfFreedom;
+            }
+        }
+        singular_values = sigma;
+    }
+
+    for i in 0..n {
+        let Some(error) = standard_errors[i] else { continue };
+        // A quantity that cannot change its sign is known only to a part of itself.
+        let p = &parameters[i];
+        let one_sign = p.log || p.lower >= 0.0 || p.upper <= 0.0;
+        let relative = error / if one_sign { values[i].abs() } else { magnitude[i] };
+        if relative.is_nan() || relative > LARGEST_RELATIVE_STANDARD_ERROR {
+            let partner = (0..n)
+                .filter(|&j| j != i && correlation[i][j].abs() > STRONG_CORRELATION)
+                .max_by(|&a, &b| correlation[i][a].abs().total_cmp(&correlation[i][b].abs()));
+            verdicts[i] = Identifiability::TooUncertain {
+                relative_standard_error: relative,
+                correlated_with: partner.map(|j| (names[j].to_string(), correlation[i][j])),
+            };
+        }
+    }
+    let estimates = (0..n)
+        .map(|i| Estimate {
+            name: names[i].to_string(),
+            value: values[i],
+            standard_error: standard_errors[i],
+            identifiability: verdicts[i].clone(),
+        })
+        .collect();
+    Uncertainty {
+        residual_variance,
+        degrees_of_freedom: m.saturating_sub(rank),
+        singular_values,
+        estimates,
+        correlation,
+    }
+}
+
+/// Marks every parameter that a null direction changes. The columns of `null` span the
+/// directions, in relative changes of the parameters `free`.
+fn mark_combinations(null: &DMatrix<f64>, free: &[usize], names: &[&str], verdicts: &mut [Identifiability]) {
+    if null.ncols() == 0 {
+        return;
+    }
+    let columns: Vec<DVector<f64>> = null.column_iter().map(|c| c / c.amax()).collect();
+    let moved: Vec<usize> =
+        (0..free.len()).filter(|&j| columns.iter().any(|c| c[j].abs() > NEGLIGIBLE_COMPONENT)).collect();
+    let explanation = match (moved.as_slice(), columns.as_slice()) {
+        (&[a, b], [direction]) => {
+            // What does not change along (w_a, w_b) is w_b ln a − w_a ln b.
+            let exponent = -direction[a] / direction[b];
+            format!("only {} is determined", combination(names[free[a]], names[free[b]], exponent))
+        }
+        (_, [direction]) => {
+            let list: Vec<String> =
+                moved.iter().map(|&j| format!("{} {:+.3} %", names[free[j]], direction[j])).collect();
+            format!("the data do not see a joint change of {}", list.join(", "))
+        }
+        (_, directions) => {
+            format!("the data do not see {} independent joint changes of {}", directions.len(), {
+                let list: Vec<&str> = moved.iter().map(|&j| names[free[j]]).collect();
+                list.join(", ")
+            })
+        }
+    };
+    for &j in &moved {
+        let with = moved.iter().filter(|&&k| k != j).map(|&k| names[free[k]].to_string()).collect();
+        verdicts[free[j]] = Identifiability::Combination { with, explanation: explanation.clone() };
+    }
+}
+
+/// The name of a · b^e.
+fn combination(a: &str, b: &str, e: f64) -> String {
+    let rounded = e.round();
+    let near_integer = (e - rounded).abs() < 1e-3 && rounded != 0.0;
+    match near_integer {
+        true if rounded == 1.0 => format!("{a} · {b}"),
+        true if rounded == -1.0 => format!("{a} / {b}"),
+        true => format!("{a} · {b}^{rounded}"),
+        false => format!("a combination of {a} and {b} (near this solution {a} · {b}^{e:.3})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
+    use crate::scalar::Scalar;
+    use approx::assert_relative_eq;
+    use argmin::core::Error;
+
+    /// y_k = a·b·t + c with a little noise of fixed signs; d does nothing.
+    struct Product;
+
+    impl Residuals for Product {
+        fn residuals<T: Scalar>(&self, p: &[T]) -> Result<Vec<T>, Error> {
+            Ok((0..10)
+                .map(|k| {
+                    let t = k as f64;
+                    let noise = if k % 2 == 0 { 0.01 } else { -0.01 };
+                    p[0] * p[1] * t + p[2] - (6.0 * t + 1.0 + noise) + p[3] * 0.0
+                })
+                .collect())
+        }
+    }
+
+    #[test]
+    fn a_product_and_an_unused_parameter_are_not_reported_as_known() {
+        let list: Vec<Parameter> = ["a", "b", "c", "d"].map(|n| Parameter::new(n, 1.0)).to_vec();
+        let values = [2.0, 3.0, 1.0, 5.0];
+        let (r, j) = residuals_and_jacobian(&Product, &values).unwrap();
+        let u = uncertainty(&list, &values, &r, &j);
+        let texts: Vec<String> = u.estimates.iter().map(|e| e.identifiability.to_string()).collect();
+        assert_eq!(texts[0], "not identifiable: only a · b is determined");
+        assert_eq!(texts[1], texts[0]);
+        assert_eq!(texts[2], "identified");
+        assert_eq!(texts[3], "not identifiable: the data do not depend on it");
+        assert!(u.estimates[0].standard_error.is_none() && u.estimates[3].standard_error.is_none());
+        // c's standard error is that of the straight line's intercept.
+        let s2 = r.iter().map(|r| r * r).sum::<f64>() / 8.0;
+        let expected = (s2 * (1.0 / 10.0 + 4.5 * 4.5 / 82.5)).sqrt();
+        assert_relative_eq!(u.estimates[2].standard_error.unwrap(), expected, max_relative = 1e-10);
+    }
+
+    /// A straight line with given noise amplitude and points.
+    fn line(noise: f64, points: usize) -> Uncertainty {
+        let list = [Parameter::new("slope", 2.0), Parameter::new("offset", 1.0)];
+        let j = DMatrix::from_fn(points, 2, |k, i| if i == 0 { k as f64 } else { 1.0 });
+        let r: Vec<f64> = (0..points).map(|k| if k % 3 == 0 { 2.0 * noise } else { -noise }).collect();
+        uncertainty(&list, &[2.0, 1.0], &r, &j)
+    }
+
+    #[test]
+    fn noise_decides_what_is_known() {
+        assert!(line(0.01, 12).all_identified());
+        let noisy = line(3.0, 12);
+        assert!(matches!(noisy.estimates[1].identifiability, Identifiability::TooUncertain { .. }));
+        assert!(noisy.estimates[0].identifiability.is_identified());
+        let few = line(0.1, 2);
+        assert_eq!(few.estimates[0].identifiability, Identifiability::NoDegreesOfFreedom);
+        assert_eq!(few.residual_variance, None);
+        let one = line(0.1, 1);
+        assert!(one.estimates.iter().all(|e| !e.identifiability.is_identified()));
+        // The textbook correlation of slope and offset: −t̄ / √(mean of t²).
+        let mean: f64 = 5.5;
+        let square = (0..12).map(|k| (k * k) as f64).sum::<f64>() / 12.0;
+        assert_relative_eq!(line(0.01, 12).correlation[0][1], -mean / square.sqrt(), max_relative = 1e-12);
+    }
+
+    #[test]
+    fn a_small_positive_quantity_is_known_only_to_a_part_of_itself() {
+        let j = DMatrix::from_fn(6, 1, |_, _| 1.0);
+        let r = [0.1, -0.1, 0.1, -0.1, 0.1, -0.1];
+        let verdict = |p: Parameter| uncertainty(&[p], &[0.05], &r, &j).estimates[0].identifiability.clone();
+        assert!(verdict(Parameter::new("offset", 1.0)).is_identified());
+        let friction = verdict(Parameter::new("friction", 1.0).bounded(0.0, 2.0));
+        assert!(matches!(friction, Identifiability::TooUncertain { .. }), "{friction}");
+    }
+
+    #[test]
+    fn an_estimate_on_its_bound_is_not_known() {
+        let list = [Parameter::new("slope", 2.0).bounded(0.0, 2.0), Parameter::new("offset", 1.0)];
+        let j = DMatrix::from_fn(6, 2, |k, i| if i == 0 { k as f64 } else { 1.0 });
+        let u = uncertainty(&list, &[2.0, 1.0], &[0.1, -0.1, 0.1, -0.1, 0.1, -0.1], &j);
+        assert_eq!(u.estimates[0].identifiability, Identifiability::AtBound { bound: "upper" });
+        assert!(u.estimates[1].identifiability.is_identified());
+    }
+
+    #[test]
+    fn combinations_are_named() {
+        assert_eq!(combination("k", "m", -1.0), "k / m");
+        assert_eq!(combination("k", "m", 2.0), "k · m^2");
+        assert!(combination("k", "m", 0.37).contains("m^0.370"));
+    }
+}
