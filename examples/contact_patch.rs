@@ -12,7 +12,7 @@ use isobar::contact::{
 };
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::{Shape, SurfaceMesh};
-use isobar::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
+use isobar::spatial::{RigidTransform, rotation_from_rpy};
 use nalgebra::{Vector2, Vector3};
 
 const WIDTH: f64 = 860.0;
@@ -244,8 +244,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (egg, block) = (compliant(&egg_shape, 0.012)?, compliant(&Shape::Box { size }, 1.0)?);
     let x_egg = RigidTransform::new(rotation_from_rpy(0.25, 0.32, 0.62), Vector3::new(0.072, -0.07, 0.092));
     let x_block = RigidTransform::identity();
-    let still = SpatialVelocity::zero();
-    let pair = ContactPair { a: &egg, x_wa: x_egg, v_wa: still, b: &block, x_wb: x_block, v_wb: still };
+    let pair = ContactPair::at_rest(&egg, x_egg, &block, x_block);
     let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
     let patch = contact(&pair, &settings, &mut workspace).ok_or("the bodies do not touch")?;
     let mut pieces = Vec::new();

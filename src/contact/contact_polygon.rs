@@ -65,7 +65,7 @@ mod tests {
     use crate::contact::{Collider, ContactGeometry, Material, contact};
     use crate::field::{PressureField, primitive_field};
     use crate::geometry::Shape;
-    use crate::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
+    use crate::spatial::{RigidTransform, rotation_from_rpy};
 
     /// Area and pressure integral of the polygons, with their turning checked, are those of the
     /// patch; with the compliant body as A and as B.
@@ -83,11 +83,8 @@ mod tests {
         let ground = Collider::new(Arc::new(ContactGeometry::RigidHalfSpace), material, 1.0);
         let x_ball = RigidTransform::new(rotation_from_rpy(0.3, -0.2, 0.5), Vector3::new(0.01, 0.02, 0.07));
         let x_ground = RigidTransform::new(rotation_from_rpy(0.1, 0.05, 0.0), Vector3::zeros());
-        let still = SpatialVelocity::zero();
-        let ball_first =
-            ContactPair { a: &ball, x_wa: x_ball, v_wa: still, b: &ground, x_wb: x_ground, v_wb: still };
-        let ground_first =
-            ContactPair { a: &ground, x_wa: x_ground, v_wa: still, b: &ball, x_wb: x_ball, v_wb: still };
+        let ball_first = ContactPair::at_rest(&ball, x_ball, &ground, x_ground);
+        let ground_first = ContactPair::at_rest(&ground, x_ground, &ball, x_ball);
         let settings = ContactSettings::default();
         let mut workspace = Workspace::default();
         for pair in [ball_first, ground_first] {
