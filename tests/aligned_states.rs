@@ -40,7 +40,7 @@ const BLOCKS: [&[Input]; 4] = [
 
 /// The derivative towards `side` (±1) from values at three points: second order.
 fn one_sided(state: &State, input: Input, side: f64, settings: &ContactSettings, w: &mut Workspace) -> Output {
-    let h = 1e-6 * side;
+    let h = 1.3e-5 * side;
     let f0 = state.output(settings, w);
     let f1 = state.moved(input, h, settings).output(settings, w);
     let f2 = state.moved(input, 2.0 * h, settings).output(settings, w);

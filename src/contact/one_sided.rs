@@ -22,7 +22,7 @@ use crate::spatial::{RigidTransform, rotation_exponential};
 
 /// Step of the differences in radians, in logarithms of the moduli, and in square roots of the
 /// contact area. Of second order, they are off by its square, and by rounding over it.
-const STEP: f64 = 1e-6;
+const STEP: f64 = 1e-5;
 
 /// Wrench, area and first moment as plain numbers.
 type Sums = [f64; 10];
