@@ -8,7 +8,8 @@ mod truth;
 use std::f64::consts::PI;
 
 use common::{
-    Field, box_field, compliant, compliant_half_space, icosphere, random_in_ball, rigid, rigid_half_space, voxels,
+    Field, box_field, compliant, compliant_half_space, icosphere, random_in_ball, rigid, rigid_half_space,
+    voxels,
 };
 use isobar::contact::{Collider, ContactSettings, SurfaceRepresentation, Workspace, contact_jacobian};
 use isobar::geometry::VolumeMesh;
@@ -39,7 +40,13 @@ const BLOCKS: [&[Input]; 4] = [
 ];
 
 /// The derivative towards `side` (±1) from values at three points: second order.
-fn one_sided(state: &State, input: Input, side: f64, settings: &ContactSettings, w: &mut Workspace) -> Output {
+fn one_sided(
+    state: &State,
+    input: Input,
+    side: f64,
+    settings: &ContactSettings,
+    w: &mut Workspace,
+) -> Output {
     let h = 1.3e-5 * side;
     let f0 = state.output(settings, w);
     let f1 = state.moved(input, h, settings).output(settings, w);
@@ -69,7 +76,10 @@ fn derivative_error(state: &State, settings: &ContactSettings) -> f64 {
             for (r, &(from, to)) in ROWS.iter().enumerate() {
                 for i in from..to {
                     assert!(exact[i].is_finite(), "{input:?}, row {i}: {}", exact[i]);
-                    let e = (exact[i] - up[i]).abs().min((exact[i] - down[i]).abs()).min((exact[i] - 0.5 * (up[i] + down[i])).abs());
+                    let e = (exact[i] - up[i])
+                        .abs()
+                        .min((exact[i] - down[i]).abs())
+                        .min((exact[i] - 0.5 * (up[i] + down[i])).abs());
                     errors[r] = errors[r].max(e);
                     sizes[r] += exact[i].powi(2).max(up[i].powi(2)).max(down[i].powi(2));
                     report.push((input, i, exact[i], down[i], up[i]));
@@ -130,12 +140,8 @@ fn at(x: f64, y: f64, z: f64) -> RigidTransform {
 /// above the lower one at extent 1.
 fn cylinder(radius: f64, half: f64, n: u32) -> Field {
     let inner = half - 0.5 * radius;
-    let mut vertices = vec![
-        Vector3::z() * -inner,
-        Vector3::z() * inner,
-        Vector3::z() * -half,
-        Vector3::z() * half,
-    ];
+    let mut vertices =
+        vec![Vector3::z() * -inner, Vector3::z() * inner, Vector3::z() * -half, Vector3::z() * half];
     let mut extent = vec![1.0, 1.0, 0.0, 0.0];
     for i in 0..n {
         let (sin, cos) = (2.0 * PI * f64::from(i) / f64::from(n)).sin_cos();
@@ -205,18 +211,65 @@ fn states() -> Vec<(String, State)> {
     add("unit cube on dyadic box", &unit, at(0.0, 0.0, 0.75), &wider, origin);
     add("unit cube on dyadic box, off centre", &unit, at(1.0, 0.25, 0.75), &wider, origin);
     add("unit cube half over the end", &unit, at(2.0, 0.0, 0.75), &wider, origin);
-    let quarter_turn = RigidTransform::new(rotation_exponential(&(Vector3::x() * (PI / 2.0))), Vector3::new(0.0, 0.0, 0.75));
+    let quarter_turn =
+        RigidTransform::new(rotation_exponential(&(Vector3::x() * (PI / 2.0))), Vector3::new(0.0, 0.0, 0.75));
     add("unit cube on its side", &unit, quarter_turn, &wider, origin);
-    for (kind, cube) in [("star", box_field([0.1; 3])), ("medial", medial_box([0.1; 3])), ("voxel", voxels(&block(2, 2, 2), 0.05))] {
+    for (kind, cube) in [
+        ("star", box_field([0.1; 3])),
+        ("medial", medial_box([0.1; 3])),
+        ("voxel", voxels(&block(2, 2, 2), 0.05)),
+    ] {
         let z = 0.04;
-        add(&format!("{kind} cube on rigid half-space"), &soft(cube.clone()), at(0.0, 0.0, z), &rigid_half_space(), origin);
-        add(&format!("{kind} cube on compliant half-space"), &soft(cube.clone()), at(0.0, 0.0, z), &compliant_half_space(MODULUS, 0.1), origin);
-        add(&format!("rigid {kind} cube on compliant half-space"), &rigid(&cube), at(0.0, 0.0, z), &compliant_half_space(MODULUS, 0.1), origin);
-        add(&format!("rigid half-space below {kind} cube"), &rigid_half_space(), origin, &soft(cube.clone()), at(0.0, 0.0, z));
-        add(&format!("rigid {kind} cube on voxel box"), &rigid(&cube), at(0.0, 0.0, 0.09), &soft(voxels(&block(4, 4, 2), 0.05)), origin);
-        add(&format!("rigid {kind} cube deep in medial box"), &rigid(&cube), at(0.0, 0.0, 0.05), &soft(medial_box(wide)), origin);
+        add(
+            &format!("{kind} cube on rigid half-space"),
+            &soft(cube.clone()),
+            at(0.0, 0.0, z),
+            &rigid_half_space(),
+            origin,
+        );
+        add(
+            &format!("{kind} cube on compliant half-space"),
+            &soft(cube.clone()),
+            at(0.0, 0.0, z),
+            &compliant_half_space(MODULUS, 0.1),
+            origin,
+        );
+        add(
+            &format!("rigid {kind} cube on compliant half-space"),
+            &rigid(&cube),
+            at(0.0, 0.0, z),
+            &compliant_half_space(MODULUS, 0.1),
+            origin,
+        );
+        add(
+            &format!("rigid half-space below {kind} cube"),
+            &rigid_half_space(),
+            origin,
+            &soft(cube.clone()),
+            at(0.0, 0.0, z),
+        );
+        add(
+            &format!("rigid {kind} cube on voxel box"),
+            &rigid(&cube),
+            at(0.0, 0.0, 0.09),
+            &soft(voxels(&block(4, 4, 2), 0.05)),
+            origin,
+        );
+        add(
+            &format!("rigid {kind} cube deep in medial box"),
+            &rigid(&cube),
+            at(0.0, 0.0, 0.05),
+            &soft(medial_box(wide)),
+            origin,
+        );
     }
-    add("voxels in a half-space to a layer", &soft(voxels(&block(2, 2, 4), 0.025)), at(0.0, 0.0, 0.025), &rigid_half_space(), origin);
+    add(
+        "voxels in a half-space to a layer",
+        &soft(voxels(&block(2, 2, 4), 0.025)),
+        at(0.0, 0.0, 0.025),
+        &rigid_half_space(),
+        origin,
+    );
     let ball = icosphere(0.1, 2);
     let vertex = ball.0.vertices[1];
     let [p, q, r] = {
@@ -226,25 +279,92 @@ fn states() -> Vec<(String, State)> {
     for (what, direction) in [("vertex", vertex), ("edge", p + q), ("face", p + q + r)] {
         let mut x = downward(direction);
         x.translation.z = 0.08;
-        add(&format!("icosphere, {what} down, on rigid half-space"), &soft(ball.clone()), x, &rigid_half_space(), origin);
-        add(&format!("icosphere, {what} down, on compliant half-space"), &soft(ball.clone()), x, &compliant_half_space(MODULUS, 0.1), origin);
-        add(&format!("rigid icosphere, {what} down, on compliant half-space"), &rigid(&ball), x, &compliant_half_space(MODULUS, 0.1), origin);
+        add(
+            &format!("icosphere, {what} down, on rigid half-space"),
+            &soft(ball.clone()),
+            x,
+            &rigid_half_space(),
+            origin,
+        );
+        add(
+            &format!("icosphere, {what} down, on compliant half-space"),
+            &soft(ball.clone()),
+            x,
+            &compliant_half_space(MODULUS, 0.1),
+            origin,
+        );
+        add(
+            &format!("rigid icosphere, {what} down, on compliant half-space"),
+            &rigid(&ball),
+            x,
+            &compliant_half_space(MODULUS, 0.1),
+            origin,
+        );
         x.translation.z = 0.13;
-        add(&format!("icosphere, {what} down, on box"), &soft(ball.clone()), x, &soft(medial_box(wide)), origin);
-        add(&format!("rigid icosphere, {what} down, on box"), &rigid(&ball), x, &soft(medial_box(wide)), origin);
+        add(
+            &format!("icosphere, {what} down, on box"),
+            &soft(ball.clone()),
+            x,
+            &soft(medial_box(wide)),
+            origin,
+        );
+        add(
+            &format!("rigid icosphere, {what} down, on box"),
+            &rigid(&ball),
+            x,
+            &soft(medial_box(wide)),
+            origin,
+        );
     }
     add("icospheres, shifted", &soft(ball.clone()), origin, &soft(ball.clone()), at(0.0, 0.0, 0.17));
-    add("octaspheres, shifted", &soft(octasphere(0.1, 2)), origin, &soft(octasphere(0.1, 2)), at(0.0, 0.0, 0.17));
-    add("rigid box face in sphere", &rigid(&box_field([0.3, 0.3, 0.1])), at(0.0, 0.0, 0.13), &soft(ball.clone()), origin);
-    add("rigid box face in octasphere", &rigid(&box_field([0.3, 0.3, 0.1])), at(0.0, 0.0, 0.13), &soft(octasphere(0.1, 2)), origin);
+    add(
+        "octaspheres, shifted",
+        &soft(octasphere(0.1, 2)),
+        origin,
+        &soft(octasphere(0.1, 2)),
+        at(0.0, 0.0, 0.17),
+    );
+    add(
+        "rigid box face in sphere",
+        &rigid(&box_field([0.3, 0.3, 0.1])),
+        at(0.0, 0.0, 0.13),
+        &soft(ball.clone()),
+        origin,
+    );
+    add(
+        "rigid box face in octasphere",
+        &rigid(&box_field([0.3, 0.3, 0.1])),
+        at(0.0, 0.0, 0.13),
+        &soft(octasphere(0.1, 2)),
+        origin,
+    );
     let can = cylinder(0.05, 0.07, 12);
-    let lying = RigidTransform::new(rotation_exponential(&(Vector3::x() * (PI / 2.0))), Vector3::new(0.0, 0.0, 0.1));
+    let lying =
+        RigidTransform::new(rotation_exponential(&(Vector3::x() * (PI / 2.0))), Vector3::new(0.0, 0.0, 0.1));
     for (kind, base) in [("star", box_field(wide)), ("medial", medial_box(wide))] {
-        add(&format!("cylinder upright on {kind} box"), &soft(can.clone()), at(0.0, 0.0, 0.12), &soft(base.clone()), origin);
+        add(
+            &format!("cylinder upright on {kind} box"),
+            &soft(can.clone()),
+            at(0.0, 0.0, 0.12),
+            &soft(base.clone()),
+            origin,
+        );
         add(&format!("cylinder lying on {kind} box"), &soft(can.clone()), lying, &soft(base.clone()), origin);
-        add(&format!("rigid cylinder upright on {kind} box"), &rigid(&can), at(0.0, 0.0, 0.12), &soft(base.clone()), origin);
+        add(
+            &format!("rigid cylinder upright on {kind} box"),
+            &rigid(&can),
+            at(0.0, 0.0, 0.12),
+            &soft(base.clone()),
+            origin,
+        );
     }
-    add("cylinder lying on half-space", &soft(can.clone()), RigidTransform { translation: Vector3::z() * 0.04, ..lying }, &rigid_half_space(), origin);
+    add(
+        "cylinder lying on half-space",
+        &soft(can.clone()),
+        RigidTransform { translation: Vector3::z() * 0.04, ..lying },
+        &rigid_half_space(),
+        origin,
+    );
     all
 }
 
@@ -260,7 +380,12 @@ fn flush_states() -> Vec<(String, State)> {
     add("medial box on box, shared corner", medial_box([0.1; 3]), at(0.05, 0.03, 0.1), medial_box(wide));
     add("stacked cubes", box_field([0.1; 3]), at(0.0, 0.0, 0.09), box_field([0.1; 3]));
     add("stacked medial cubes", medial_box([0.1; 3]), at(0.0, 0.0, 0.09), medial_box([0.1; 3]));
-    add("stacked voxel cubes", voxels(&block(4, 4, 4), 0.025), at(0.0, 0.0, 0.09), voxels(&block(4, 4, 4), 0.025));
+    add(
+        "stacked voxel cubes",
+        voxels(&block(4, 4, 4), 0.025),
+        at(0.0, 0.0, 0.09),
+        voxels(&block(4, 4, 4), 0.025),
+    );
     add("unit cube over the end", box_field([1.0; 3]), at(1.5, 0.5, 0.75), box_field([4.0, 2.0, 1.0]));
     add("equal cubes", box_field([0.1; 3]), origin, box_field([0.1; 3]));
     add("equal medial cubes", medial_box([0.1; 3]), origin, medial_box([0.1; 3]));
@@ -281,7 +406,10 @@ fn flush_states_give_a_limit_or_the_symmetric_force() {
             let limits = limit_errors(&state, &settings);
             let best = limits.iter().copied().fold(f64::INFINITY, f64::min);
             let worst = limits.iter().copied().fold(0.0, f64::max);
-            println!("{name:40} {surface:?}: force {:.3?}, distance from limits {best:.1e} to {worst:.1e}", &at[3..6]);
+            println!(
+                "{name:40} {surface:?}: force {:.3?}, distance from limits {best:.1e} to {worst:.1e}",
+                &at[3..6]
+            );
             if name.starts_with("equal") {
                 // The fields are equal everywhere; the force just beside flips with the direction.
                 assert!(contact_jacobian(&state.pair(), &settings, w).is_none());
@@ -312,8 +440,15 @@ fn aligned_states_have_one_sided_derivatives_and_are_limits() {
             let derivative = derivative_error(&state, &settings);
             let limit = limit_errors(&state, &settings).into_iter().fold(0.0, f64::max);
             let force = state.output(&settings, &mut Workspace::default());
-            println!("{name:50} {surface:?}: derivative {derivative:.1e}, limit {limit:.1e}, f_z {:.3} area {:.5}", force[5], force[6]);
-            let allowed = if name.starts_with("rigid") && name.ends_with("cube on voxel box") { FLUSH_ALLOWED } else { LIMIT_ALLOWED };
+            println!(
+                "{name:50} {surface:?}: derivative {derivative:.1e}, limit {limit:.1e}, f_z {:.3} area {:.5}",
+                force[5], force[6]
+            );
+            let allowed = if name.starts_with("rigid") && name.ends_with("cube on voxel box") {
+                FLUSH_ALLOWED
+            } else {
+                LIMIT_ALLOWED
+            };
             if !(derivative <= DERIVATIVE_ALLOWED && limit <= allowed) {
                 failures.push(format!("{name} {surface:?}: derivative {derivative:e}, limit {limit:e}"));
             }

@@ -75,8 +75,10 @@ fn states() -> Vec<(State, ContactSettings)> {
                         if k == 4 { near_upright } else { random_rotation(&mut rng) },
                         Vector3::new(0.01, 0.02, height),
                     );
-                    let x_wb =
-                        RigidTransform::new(if k == 4 { random_rotation(&mut rng) } else { near_upright }, Vector3::zeros());
+                    let x_wb = RigidTransform::new(
+                        if k == 4 { random_rotation(&mut rng) } else { near_upright },
+                        Vector3::zeros(),
+                    );
                     let mut s = State::at_rest(a, b, x_wa, x_wb);
                     s.v_wa = SpatialVelocity::new(random_in_ball(&mut rng), random_in_ball(&mut rng) * 0.1);
                     s.v_wb = SpatialVelocity::new(random_in_ball(&mut rng), random_in_ball(&mut rng) * 0.1);

@@ -2,7 +2,8 @@
 //!
 //! A query runs in the frame of one compliant body, F. The other body, O, contributes the
 //! polygons: sections of its tetrahedra by the equilibrium planes, its rigid triangles, or its
-//! half-space.
+//! half-space. Of two compliant bodies F is the softer one: the pressure is evaluated in F's field,
+//! where the rounding of a position matters least.
 
 use super::collider::{Collider, ContactGeometry};
 use crate::field::{PressureField, RigidSurface};
@@ -110,7 +111,14 @@ impl<'a, T: Scalar> Roles<'a, T> {
         use ContactGeometry as G;
         let (a, b) = (pair.a.geometry.as_ref(), pair.b.geometry.as_ref());
         let (parts, a_is_o) = match (a, b) {
-            (G::Compliant(o), G::Compliant(f)) => (Parts::TwoFields { o, f }, true),
+            (G::Compliant(a), G::Compliant(b)) => {
+                let modulus = |c: &Collider<T>| c.material.hydroelastic_modulus.real();
+                if modulus(pair.a) >= modulus(pair.b) {
+                    (Parts::TwoFields { o: a, f: b }, true)
+                } else {
+                    (Parts::TwoFields { o: b, f: a }, false)
+                }
+            }
             (G::Rigid(o), G::Compliant(f)) => (Parts::SurfaceInField { o, f }, true),
             (G::Compliant(f), G::Rigid(o)) => (Parts::SurfaceInField { o, f }, false),
             (G::RigidHalfSpace | G::CompliantHalfSpace, G::Compliant(f)) => {

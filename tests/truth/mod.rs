@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "each test crate uses a part of it")]
 
 use isobar::contact::{
-    Collider, ContactJacobian, ContactPair, ContactSettings, DissipationModel, SurfaceRepresentation, Workspace,
-    contact, for_each_face,
+    Collider, ContactJacobian, ContactPair, ContactSettings, DissipationModel, SurfaceRepresentation,
+    Workspace, contact, for_each_face,
 };
 use isobar::geometry::VolumeMesh;
 use isobar::spatial::{RigidTransform, SpatialVelocity};
