@@ -172,17 +172,18 @@ fn first_derivatives_agree_between_types() {
         // The local Jacobian in the world.
         let (_, j) = contact_jacobian(&s.pair(), &settings, &mut Workspace::default()).unwrap();
         let mut world = reference;
-        for i in 0..6 {
-            for k in 0..6 {
-                world[i][k] = j.by_pose_a[(i, k)];
-                world[i][6 + k] = j.by_velocity_b[(i, k)];
+        for (i, row) in world.iter_mut().enumerate().take(6) {
+            let pose = (0..6).map(|k| j.by_pose_a[(i, k)]);
+            let velocity = (0..6).map(|k| j.by_velocity_b[(i, k)]);
+            let moduli = [
+                j.by_modulus_a[i] * s.a.material.hydroelastic_modulus,
+                j.by_modulus_b[i] * s.b.material.hydroelastic_modulus,
+            ];
+            for (x, y) in row.iter_mut().zip(pose.chain(velocity).chain(moduli)) {
+                *x = y;
             }
-            world[i][12] = j.by_modulus_a[i] * s.a.material.hydroelastic_modulus;
-            world[i][13] = j.by_modulus_b[i] * s.b.material.hydroelastic_modulus;
         }
-        for k in 0..6 {
-            world[6][k] = j.area_by_pose_a[k];
-        }
+        world[6][..6].copy_from_slice(j.area_by_pose_a.as_slice());
         lifted_worst = lifted_worst.max(difference(&reference, &world));
     }
     println!("dual types {worst:.1e}, local Jacobian {lifted_worst:.1e}, hyper-dual {hyper_worst:.1e}");
