@@ -12,8 +12,10 @@ use crate::geometry::SurfaceMesh;
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
 
-/// Tolerance of clipping in barycentric coordinates: vertices as close to a face are on it.
-const ON_FACE: f64 = 1e-12;
+/// Vertices that are as close to a face, relative to the terms that their barycentric coordinate
+/// is the sum of, are on it: a few units in the last place, as more would move the line in which
+/// two nearly parallel planes meet.
+const ON_FACE: f64 = 2e-15;
 
 /// Two gradients closer than this, relative to their size, have no plane of equal pressure.
 const PARALLEL_FIELDS: f64 = 1e-12;
@@ -101,7 +103,8 @@ pub(crate) fn for_each_polygon<T: Scalar>(
                 let pressure = scaled(&tetrahedron.extent, e_f);
                 if let Some(equilibrium) = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon) {
                     polygon.f = j;
-                    clip_by_tetrahedron(&mut polygon, tetrahedron, None, None, &-equilibrium.normal);
+                    let reach = o.hierarchy().radius() + f.hierarchy().radius();
+                    clip_by_tetrahedron(&mut polygon, tetrahedron, None, None, reach, &-equilibrium.normal);
                     emit(&polygon, &equilibrium);
                 }
             });
@@ -118,9 +121,9 @@ pub(crate) fn for_each_polygon<T: Scalar>(
                 let pressure = scaled(&depth, e_f / thickness);
                 if let Some(equilibrium) = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon) {
                     polygon.f = 0;
-                    // In units of the thickness, so that the tolerance has a scale.
                     let inside = scaled(&depth, 1.0 / thickness);
-                    polygon.clip(&inside, FIRST_OF_F, ON_FACE, &-equilibrium.normal, Bound::None);
+                    let tolerance = ON_FACE * (o.hierarchy().radius() + x_fo.translation.norm()) / thickness;
+                    polygon.clip(&inside, FIRST_OF_F, tolerance, &-equilibrium.normal, Bound::None);
                     emit(&polygon, &equilibrium);
                 }
             });
@@ -207,7 +210,8 @@ fn two_tetrahedra(
         *x = *x_fo * *x;
     }
     let direction = x_fo.rotation * difference;
-    clip_by_tetrahedron(polygon, t_f, Some(t_o), same_bound(t_o, e_o, t_f, e_f), &-direction);
+    let reach = o.hierarchy().radius() + f.hierarchy().radius();
+    clip_by_tetrahedron(polygon, t_f, Some(t_o), same_bound(t_o, e_o, t_f, e_f), reach, &-direction);
     if polygon.len == 0 {
         return None;
     }
@@ -233,13 +237,15 @@ fn same_bound(t_o: &TetrahedronField, e_o: f64, t_f: &TetrahedronField, e_f: f64
     (!tighter).then_some(bound_f.face)
 }
 
-/// Clips by the faces of F's tetrahedron, but for the one to be left out.
+/// Clips by the faces of F's tetrahedron, but for the one to be left out. `reach` bounds the
+/// distance of the polygon from either body's origin.
 #[inline]
 fn clip_by_tetrahedron(
     polygon: &mut Polygon,
     tetrahedron: &TetrahedronField,
     of_o: Option<&TetrahedronField>,
     left_out: Option<u8>,
+    reach: f64,
     shift: &Vector3<f64>,
 ) {
     for face in 0..4u8 {
@@ -253,7 +259,8 @@ fn clip_by_tetrahedron(
                 Some(_) if tetrahedron.isobaric.is_some_and(|b| b.face == face) => Bound::This,
                 Some(o) => o.isobaric.map_or(Bound::None, |b| Bound::Edge(b.face)),
             };
-            polygon.clip(inside, FIRST_OF_F + face, ON_FACE, shift, bound);
+            let tolerance = ON_FACE * (1.0 + inside.gradient.abs().sum() * reach);
+            polygon.clip(inside, FIRST_OF_F + face, tolerance, shift, bound);
         }
     }
 }
@@ -348,7 +355,8 @@ mod tests {
                         let t = &f.tetrahedra()[j as usize];
                         let pressure = scaled(&t.extent, e_f);
                         let plane = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon).unwrap();
-                        clip_by_tetrahedron(&mut polygon, t, None, None, &-plane.normal);
+                        let reach = o.hierarchy().radius() + f.hierarchy().radius();
+                        clip_by_tetrahedron(&mut polygon, t, None, None, reach, &-plane.normal);
                         if polygon.len >= 3 {
                             all.insert((i, j));
                         }
