@@ -49,14 +49,15 @@ fn stiffened(c: &Collider, by: f64) -> Collider {
 /// Replaces the derivatives by the geometry by one-sided ones.
 ///
 /// Each is taken along one input of A: its rotation about its own origin and its translation
-/// along the world's axes, and both moduli, towards positive ones of O. `law` stays as it is.
+/// along the world's axes, and both moduli, towards positive ones of O. The combined dissipation
+/// stays as it is.
 pub(crate) fn differentiate_one_sided(
     jacobian: &mut LocalJacobian,
     roles: &Roles<f64>,
-    law: &TractionLaw<f64>,
     settings: &ContactSettings,
     workspace: &mut Workspace,
 ) {
+    let law = &TractionLaw::new(roles, settings);
     let length = jacobian.integral.area.max(0.0).sqrt();
     if length <= 0.0 {
         return;
