@@ -10,6 +10,9 @@
 //! [`geometry`], [`field`], [`contact`], [`multibody`],
 //! [`step`], [`rollout`], [`optimize`], [`check`], [`io`], [`cli`].
 
+// No panic is reachable from input: what can fail returns an error that says why.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 pub mod check;
 pub mod cli;
 pub mod contact;

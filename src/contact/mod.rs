@@ -1,6 +1,7 @@
 //! From two overlapping bodies to the wrench between them, and its derivatives.
 
 mod collider;
+mod contact_polygon;
 mod energy;
 mod friction;
 mod jacobian;
@@ -16,6 +17,7 @@ mod traction;
 mod wrench;
 
 pub use collider::{Collider, ContactGeometry};
+pub use contact_polygon::{ContactPolygon, for_each_contact_polygon};
 pub use energy::contact_energy;
 pub use friction::friction_factor;
 pub use lifted::{ContactJacobian, contact_jacobian, contact_lifted};

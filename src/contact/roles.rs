@@ -28,6 +28,18 @@ pub struct ContactPair<'a, T = f64> {
     pub v_wb: SpatialVelocity<T>,
 }
 
+impl<'a, T: Scalar> ContactPair<'a, T> {
+    /// Two bodies at rest.
+    pub fn at_rest(
+        a: &'a Collider<T>,
+        x_wa: RigidTransform<T>,
+        b: &'a Collider<T>,
+        x_wb: RigidTransform<T>,
+    ) -> Self {
+        Self { a, x_wa, v_wa: SpatialVelocity::zero(), b, x_wb, v_wb: SpatialVelocity::zero() }
+    }
+}
+
 /// Why two geometries cannot be in contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContactError {

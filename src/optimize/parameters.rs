@@ -280,7 +280,7 @@ impl Parameters {
     }
 
     /// How many there are.
-    #[allow(clippy::len_without_is_empty)] // never empty
+    #[allow(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.list.len()
     }
