@@ -47,7 +47,7 @@ fn one_sided(
     settings: &ContactSettings,
     w: &mut Workspace,
 ) -> Output {
-    let h = 1e-6 * side;
+    let h = 1.3e-5 * side;
     let f0 = state.output(settings, w);
     let f1 = state.moved(input, h, settings).output(settings, w);
     let f2 = state.moved(input, 2.0 * h, settings).output(settings, w);

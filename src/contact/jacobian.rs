@@ -9,7 +9,6 @@
 
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
-use super::one_sided::differentiate_one_sided;
 use super::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon};
 use super::roles::{Parts, Roles};
 use super::search::{Equilibrium, for_each_polygon, seen_from_inside};
@@ -50,6 +49,9 @@ pub(crate) struct LocalJacobian {
     pub area_by_geometry: [f64; DIRECTIONS],
     /// The first moment of area by the directions of the geometry.
     pub moment_by_geometry: SMatrix<f64, 3, DIRECTIONS>,
+    /// Whether the meshes are aligned exactly somewhere on the surface, so that the derivatives
+    /// by the geometry may be those of no direction.
+    pub aligned: bool,
 }
 
 /// `value` with derivatives by O's motion u(x) = δt + δθ × x through the matrix `by_motion`, and
@@ -265,14 +267,14 @@ pub(crate) fn local_jacobian(
         by_dynamic_friction: Vector6::zeros(),
         area_by_geometry: [0.0; DIRECTIONS],
         moment_by_geometry: SMatrix::zeros(),
+        aligned: false,
     };
-    let mut aligned = false;
     let spin = cross_matrix(&roles.v_fo.rotational);
     let turning_about = roles.v_fo.rotational != Vector3::zeros();
     for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
         let real = SurfacePolygon::from_real(found, equilibrium);
         let real_fan = Fan::new(&real);
-        aligned |= found.aligned;
+        jacobian.aligned |= found.aligned;
         jacobian.integral.add_surface(&real, &real_fan, settings.surface);
         let polygon = differentiate(roles, found, equilibrium);
         let fan = Fan::new(&polygon);
@@ -344,8 +346,5 @@ pub(crate) fn local_jacobian(
             }
         }
     });
-    if aligned {
-        differentiate_one_sided(&mut jacobian, roles, &law, settings, workspace);
-    }
     jacobian
 }

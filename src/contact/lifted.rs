@@ -5,6 +5,7 @@ use nalgebra::{Matrix6, Vector3, Vector6};
 
 use super::collider::{Collider, ContactGeometry};
 use super::jacobian::{LocalJacobian, local_jacobian};
+use super::one_sided::differentiate_one_sided;
 use super::roles::{ContactPair, Roles};
 use super::settings::{ContactSettings, DissipationModel};
 use super::traction::TractionLaw;
@@ -51,6 +52,19 @@ fn add<T: Scalar>(value: &mut SpatialForce<T>, derivative: impl Fn(usize) -> f64
         value.rotational[row] += step * derivative(row);
         value.translational[row] += step * derivative(3 + row);
     }
+}
+
+/// The local Jacobian, its derivatives one-sided ones where the meshes are aligned exactly.
+fn differentiated(
+    roles: &Roles<f64>,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+) -> LocalJacobian {
+    let mut local = local_jacobian(roles, settings, workspace);
+    if local.aligned {
+        differentiate_one_sided(&mut local, roles, settings, workspace);
+    }
+    local
 }
 
 /// The patch with the derivatives that its inputs carry.
@@ -117,7 +131,7 @@ pub fn contact_lifted<T: Scalar>(
         x_wb: pair.x_wb.real(),
         v_wb: pair.v_wb.real(),
     };
-    let local = local_jacobian(&Roles::new(&real)?, settings, workspace);
+    let local = differentiated(&Roles::new(&real)?, settings, workspace);
     if local.integral.faces == 0 {
         return None;
     }
@@ -198,7 +212,7 @@ pub fn contact_jacobian(
     workspace: &mut Workspace,
 ) -> Option<(ContactPatch, ContactJacobian)> {
     let real = Roles::new(pair)?;
-    let local = local_jacobian(&real, settings, workspace);
+    let local = differentiated(&real, settings, workspace);
     let p_wa = pair.x_wa.translation;
     let patch = local.integral.patch(&real, &p_wa)?;
     let (a, x_wa, v_wa) = seeded(pair.a, &pair.x_wa, &pair.v_wa, 0, 24);

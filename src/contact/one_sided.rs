@@ -10,7 +10,7 @@
 //! differences leave out the value at the state itself, so that they are the derivative just
 //! beside the jump.
 
-use nalgebra::{Matrix6, Vector3, Vector6};
+use nalgebra::{Matrix6, SMatrix, SVector, Vector3};
 
 use super::collider::Collider;
 use super::jacobian::{DIRECTIONS, LocalJacobian};
@@ -22,21 +22,21 @@ use crate::spatial::{RigidTransform, rotation_exponential};
 
 /// Step of the differences in radians, in logarithms of the moduli, and in square roots of the
 /// contact area. Of second order, they are off by its square, and by rounding over it.
-const STEP: f64 = 1e-6;
+const STEP: f64 = 1e-5;
 
 /// Wrench, area and first moment as plain numbers.
-type Sums = [f64; 10];
+type Sums = SVector<f64, 10>;
 
 fn sums(integral: &Integral<f64>) -> Sums {
     let (m, f, c) =
         (&integral.wrench_on_o.rotational, &integral.wrench_on_o.translational, &integral.first_moment);
-    [m.x, m.y, m.z, f.x, f.y, f.z, integral.area, c.x, c.y, c.z]
+    Sums::from([m.x, m.y, m.z, f.x, f.y, f.z, integral.area, c.x, c.y, c.z])
 }
 
 /// The slope at 0 of the parabola through the values at h, 2h and 3h.
 fn slope(mut value: impl FnMut(f64) -> Sums, h: f64) -> Sums {
     let (one, two, three) = (value(h), value(2.0 * h), value(3.0 * h));
-    std::array::from_fn(|i| (8.0 * two[i] - 5.0 * one[i] - 3.0 * three[i]) / (2.0 * h))
+    (two * 8.0 - one * 5.0 - three * 3.0) / (2.0 * h)
 }
 
 /// A collider with its modulus times a factor.
@@ -49,14 +49,15 @@ fn stiffened(c: &Collider, by: f64) -> Collider {
 /// Replaces the derivatives by the geometry by one-sided ones.
 ///
 /// Each is taken along one input of A: its rotation about its own origin and its translation
-/// along the world's axes, and both moduli, towards positive ones of O. `law` stays as it is.
+/// along the world's axes, and both moduli, towards positive ones of O. The combined dissipation
+/// stays as it is.
 pub(crate) fn differentiate_one_sided(
     jacobian: &mut LocalJacobian,
     roles: &Roles<f64>,
-    law: &TractionLaw<f64>,
     settings: &ContactSettings,
     workspace: &mut Workspace,
 ) {
+    let law = &TractionLaw::new(roles, settings);
     let length = jacobian.integral.area.max(0.0).sqrt();
     if length <= 0.0 {
         return;
@@ -67,7 +68,7 @@ pub(crate) fn differentiate_one_sided(
     };
     // The origin of A's frame, about which A turns, and the world's axes, in F.
     let pivot = if roles.a_is_o { roles.x_fo.translation } else { Vector3::zeros() };
-    let mut by_input = [[0.0; 10]; 6];
+    let mut by_input = SMatrix::<f64, 10, 6>::zeros();
     let mut twists = Matrix6::zeros();
     for k in 0..6 {
         let axis = roles.x_wf.rotation.row(k % 3).transpose();
@@ -79,19 +80,15 @@ pub(crate) fn differentiate_one_sided(
             let translation = pivot + r * (x.translation - pivot) + shift * h;
             along(RigidTransform::new(r * x.rotation, translation), roles.o, roles.f)
         };
-        by_input[k] = slope(value, h);
+        by_input.set_column(k, &slope(value, h));
         // The same motion as a rotation about F's origin and a translation.
         twists.fixed_view_mut::<3, 1>(0, k).copy_from(&turn);
         twists.fixed_view_mut::<3, 1>(3, k).copy_from(&(shift - turn.cross(&pivot)));
     }
     let Some(inverse) = twists.try_inverse() else { return };
-    let mut by_direction = [[0.0; 10]; DIRECTIONS];
-    for k in 0..6 {
-        let weights: Vector6<f64> = inverse.column(k).into_owned();
-        by_direction[k] = std::array::from_fn(|i| (0..6).map(|m| by_input[m][i] * weights[m]).sum());
-    }
-    for (k, column) in by_direction.iter_mut().enumerate().skip(6) {
-        let c = if k == 6 { roles.o } else { roles.f };
+    let mut by_direction = SMatrix::<f64, 10, DIRECTIONS>::zeros();
+    by_direction.fixed_columns_mut::<6>(0).copy_from(&(by_input * inverse));
+    for (k, c) in [(6, roles.o), (7, roles.f)] {
         if c.geometry.is_rigid() {
             continue;
         }
@@ -100,15 +97,9 @@ pub(crate) fn differentiate_one_sided(
             let (o, f) = if k == 6 { (&changed, roles.f) } else { (roles.o, &changed) };
             along(roles.x_fo, o, f)
         };
-        *column = slope(value, STEP);
+        by_direction.set_column(k, &slope(value, STEP));
     }
-    for (k, column) in by_direction.iter().enumerate() {
-        for row in 0..6 {
-            jacobian.by_geometry[(row, k)] = column[row];
-        }
-        jacobian.area_by_geometry[k] = column[6];
-        for row in 0..3 {
-            jacobian.moment_by_geometry[(row, k)] = column[7 + row];
-        }
-    }
+    jacobian.by_geometry.copy_from(&by_direction.fixed_rows::<6>(0));
+    jacobian.area_by_geometry = std::array::from_fn(|k| by_direction[(6, k)]);
+    jacobian.moment_by_geometry.copy_from(&by_direction.fixed_rows::<3>(7));
 }

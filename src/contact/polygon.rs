@@ -178,11 +178,11 @@ impl Polygon {
         let n = self.len;
         let mut distance = [0.0; MAX_VERTICES];
         let (mut any_inside, mut any_outside) = (false, false);
-        for i in 0..n {
-            distance[i] = inside.at(&self.position[i]);
-            any_inside |= distance[i] > tolerance;
-            any_outside |= distance[i] < -tolerance;
-            self.aligned |= distance[i].abs() <= tolerance && !self.is_common_bound(i, bound);
+        for (i, d) in distance.iter_mut().enumerate().take(n) {
+            *d = inside.at(&self.position[i]);
+            any_inside |= *d > tolerance;
+            any_outside |= *d < -tolerance;
+            self.aligned |= d.abs() <= tolerance && !self.is_common_bound(i, bound);
         }
         if !any_outside {
             if !any_inside && inside.gradient.dot(shift) <= 0.0 {

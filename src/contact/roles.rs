@@ -2,7 +2,8 @@
 //!
 //! A query runs in the frame of one compliant body, F. The other body, O, contributes the
 //! polygons: sections of its tetrahedra by the equilibrium planes, its rigid triangles, or its
-//! half-space.
+//! half-space. Of two compliant bodies F is the softer one: the pressure is evaluated in F's field,
+//! where the rounding of a position matters least.
 
 use super::collider::{Collider, ContactGeometry};
 use crate::field::{PressureField, RigidSurface};

@@ -12,8 +12,10 @@ use crate::geometry::SurfaceMesh;
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
 
-/// Tolerance of clipping in barycentric coordinates: vertices as close to a face are on it.
-const ON_FACE: f64 = 1e-12;
+/// Vertices that are as close to a face, relative to the terms that their barycentric coordinate
+/// is the sum of, are on it: a few units in the last place, as more would move the line in which
+/// two nearly parallel planes meet.
+const ON_FACE: f64 = 2e-15;
 
 /// Two gradients closer than this, relative to their size, have no plane of equal pressure.
 const PARALLEL_FIELDS: f64 = 1e-12;
@@ -101,7 +103,8 @@ pub(crate) fn for_each_polygon<T: Scalar>(
                 let pressure = scaled(&tetrahedron.extent, e_f);
                 if let Some(equilibrium) = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon) {
                     polygon.f = j;
-                    clip_by_tetrahedron(&mut polygon, tetrahedron, None, None, &-equilibrium.normal);
+                    let reach = o.hierarchy().radius() + f.hierarchy().radius();
+                    clip_by_tetrahedron(&mut polygon, tetrahedron, None, None, reach, &-equilibrium.normal);
                     emit(&polygon, &equilibrium);
                 }
             });
@@ -118,9 +121,9 @@ pub(crate) fn for_each_polygon<T: Scalar>(
                 let pressure = scaled(&depth, e_f / thickness);
                 if let Some(equilibrium) = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon) {
                     polygon.f = 0;
-                    // In units of the thickness, so that the tolerance has a scale.
                     let inside = scaled(&depth, 1.0 / thickness);
-                    polygon.clip(&inside, FIRST_OF_F, ON_FACE, &-equilibrium.normal, Bound::None);
+                    let tolerance = ON_FACE * (o.hierarchy().radius() + x_fo.translation.norm()) / thickness;
+                    polygon.clip(&inside, FIRST_OF_F, tolerance, &-equilibrium.normal, Bound::None);
                     emit(&polygon, &equilibrium);
                 }
             });
@@ -207,7 +210,8 @@ fn two_tetrahedra(
         *x = *x_fo * *x;
     }
     let direction = x_fo.rotation * difference;
-    clip_by_tetrahedron(polygon, t_f, Some(t_o), same_bound(t_o, e_o, t_f, e_f), &-direction);
+    let reach = o.hierarchy().radius() + f.hierarchy().radius();
+    clip_by_tetrahedron(polygon, t_f, Some(t_o), same_bound(t_o, e_o, t_f, e_f), reach, &-direction);
     if polygon.len == 0 {
         return None;
     }
@@ -233,13 +237,15 @@ fn same_bound(t_o: &TetrahedronField, e_o: f64, t_f: &TetrahedronField, e_f: f64
     (!tighter).then_some(bound_f.face)
 }
 
-/// Clips by the faces of F's tetrahedron, but for the one to be left out.
+/// Clips by the faces of F's tetrahedron, but for the one to be left out. `reach` bounds the
+/// distance of the polygon from either body's origin.
 #[inline]
 fn clip_by_tetrahedron(
     polygon: &mut Polygon,
     tetrahedron: &TetrahedronField,
     of_o: Option<&TetrahedronField>,
     left_out: Option<u8>,
+    reach: f64,
     shift: &Vector3<f64>,
 ) {
     for face in 0..4u8 {
@@ -253,7 +259,8 @@ fn clip_by_tetrahedron(
                 Some(_) if tetrahedron.isobaric.is_some_and(|b| b.face == face) => Bound::This,
                 Some(o) => o.isobaric.map_or(Bound::None, |b| Bound::Edge(b.face)),
             };
-            polygon.clip(inside, FIRST_OF_F + face, ON_FACE, shift, bound);
+            let tolerance = ON_FACE * (1.0 + inside.gradient.abs().sum() * reach);
+            polygon.clip(inside, FIRST_OF_F + face, tolerance, shift, bound);
         }
     }
 }
@@ -283,4 +290,111 @@ fn rigid_triangle(
     polygon.triangle(&v);
     polygon.o = i;
     Some(Equilibrium { normal: inward / length, gradient_o: None, pressure })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use crate::contact::{Collider, ContactGeometry, ContactPair, Material};
+    use crate::field::{RigidSurface, primitive_field};
+    use crate::geometry::Shape;
+    use crate::spatial::{Quaternion, SpatialVelocity};
+    use proptest::prelude::*;
+
+    fn shape(kind: usize) -> Shape {
+        match kind {
+            0 => Shape::Sphere { radius: 0.1 },
+            1 => Shape::Box { size: [0.2, 0.16, 0.12] },
+            2 => Shape::Cylinder { radius: 0.08, length: 0.2 },
+            3 => Shape::Capsule { radius: 0.06, length: 0.12 },
+            _ => Shape::Ellipsoid { semi_axes: [0.12, 0.08, 0.06] },
+        }
+    }
+
+    fn field(kind: usize) -> PressureField {
+        let (mesh, extent) = primitive_field(&shape(kind), 0.06).unwrap();
+        PressureField::new(mesh, extent).unwrap()
+    }
+
+    fn collider(geometry: ContactGeometry, hydroelastic_modulus: f64) -> Collider {
+        let material =
+            Material { hydroelastic_modulus, dissipation: 0.0, static_friction: 0.0, dynamic_friction: 0.0 };
+        Collider::new(Arc::new(geometry), material, 1.0)
+    }
+
+    fn found(a: &Collider, b: &Collider, x_wa: RigidTransform, x_wb: RigidTransform) -> BTreeSet<(u32, u32)> {
+        let (v_wa, v_wb) = (SpatialVelocity::zero(), SpatialVelocity::zero());
+        let pair = ContactPair { a, x_wa, v_wa, b, x_wb, v_wb };
+        let roles = Roles::new(&pair).unwrap();
+        let mut set = BTreeSet::new();
+        for_each_polygon(&roles, FaceFilter::None, &mut TraversalStack::default(), |p, _| {
+            assert!(set.insert((p.o, p.f)), "each pair of elements once");
+        });
+        // The same by trying all pairs of elements.
+        let mut all = BTreeSet::new();
+        let mut polygon = Polygon::empty(0, 0);
+        let x_fo = roles.x_fo;
+        let e_f = roles.f.material.hydroelastic_modulus;
+        match roles.parts {
+            Parts::TwoFields { o, f } => {
+                let e_o = roles.o.material.hydroelastic_modulus;
+                for i in 0..o.tetrahedra().len() as u32 {
+                    for j in 0..f.tetrahedra().len() as u32 {
+                        if two_tetrahedra(o, e_o, i, f, e_f, j, &x_fo, &mut polygon).is_some() {
+                            all.insert((i, j));
+                        }
+                    }
+                }
+            }
+            Parts::SurfaceInField { o, f } => {
+                for i in 0..o.mesh().triangles.len() as u32 {
+                    for j in 0..f.tetrahedra().len() as u32 {
+                        let t = &f.tetrahedra()[j as usize];
+                        let pressure = scaled(&t.extent, e_f);
+                        let plane = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon).unwrap();
+                        let reach = o.hierarchy().radius() + f.hierarchy().radius();
+                        clip_by_tetrahedron(&mut polygon, t, None, None, reach, &-plane.normal);
+                        if polygon.len >= 3 {
+                            all.insert((i, j));
+                        }
+                    }
+                }
+            }
+            _ => unreachable!("only pairs of meshes are tested"),
+        }
+        assert_eq!(set, all);
+        set
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+        /// The hierarchy leaves out nothing: not in deep overlap, not far from the frames'
+        /// origins, not for moduli of different size.
+        #[test]
+        fn the_search_finds_what_trying_all_pairs_finds(
+            kinds in prop::array::uniform2(0..5usize),
+            rigid in any::<bool>(),
+            log_ratio in -6.0..6.0,
+            q in prop::array::uniform8(-1.0..1.0),
+            p in prop::array::uniform3(-0.12..0.12),
+            offset in prop_oneof![Just(0.0), -10.0..10.0],
+        ) {
+            prop_assume!(q[..4].iter().map(|x| x * x).sum::<f64>() > 0.1);
+            prop_assume!(q[4..].iter().map(|x| x * x).sum::<f64>() > 0.1);
+            let rotation = |q: &[f64]| Quaternion::from_wxyz(q[0], q[1], q[2], q[3]).to_matrix();
+            let a = if rigid {
+                collider(ContactGeometry::Rigid(RigidSurface::new(shape(kinds[0]).surface_mesh(0.06).unwrap())), 1.0)
+            } else {
+                collider(ContactGeometry::Compliant(field(kinds[0])), 1e5)
+            };
+            let b = collider(ContactGeometry::Compliant(field(kinds[1])), 1e5 * 10f64.powf(log_ratio));
+            let far = Vector3::new(offset, -offset, 0.3 * offset);
+            let x_wa = RigidTransform::new(rotation(&q[..4]), far);
+            let x_wb = RigidTransform::new(rotation(&q[4..]), far + Vector3::from(p));
+            found(&a, &b, x_wa, x_wb);
+        }
+    }
 }

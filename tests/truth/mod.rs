@@ -216,6 +216,8 @@ impl State {
                 _ => set.push([a, b, 1]),
             }
         });
+        // Which body the query runs in, and so the order, depends on the moduli.
+        set.sort_unstable();
         set
     }
 
