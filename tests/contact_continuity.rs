@@ -74,9 +74,9 @@ impl Walk<'_> {
                 let s = 0.5 * (low.0 + high.0);
                 let middle = (s, self.wrench(&along(s)));
                 if middle.1.0 == low.1.0 {
-                    low = middle
+                    low = middle;
                 } else {
-                    high = middle
+                    high = middle;
                 }
                 self.check(&low.1.1, &high.1.1, motion * (high.0 - low.0), x_wa);
             }

@@ -20,7 +20,7 @@ pub trait Residuals {
 const CHUNK: usize = 4;
 
 /// The derivative of residuals with respect to physical parameters (m × n), by forward mode,
-/// [`CHUNK`] parameters a pass; and the residuals themselves.
+/// a few parameters a pass; and the residuals themselves.
 ///
 /// # Errors
 /// Those of the residuals.
