@@ -237,8 +237,10 @@ fn same_bound(t_o: &TetrahedronField, e_o: f64, t_f: &TetrahedronField, e_f: f64
     (!tighter).then_some(bound_f.face)
 }
 
-/// Clips by the faces of F's tetrahedron, but for the one to be left out. `reach` bounds the
-/// distance of the polygon from either body's origin.
+/// Clips by the faces of F's tetrahedron, but for the one to be left out.
+///
+/// `of_o` is O's tetrahedron, if it has one; `reach` bounds the distance of the polygon from
+/// either body's origin, metres.
 #[inline]
 fn clip_by_tetrahedron(
     polygon: &mut Polygon,
@@ -248,19 +250,37 @@ fn clip_by_tetrahedron(
     reach: f64,
     shift: &Vector3<f64>,
 ) {
-    for face in 0..4u8 {
-        if polygon.len == 0 {
+    // Most polygons lie outside of some face, and inside of others: find out before any cut.
+    let mut tolerance = [0.0; 4];
+    let mut cuts = [false; 4];
+    for face in 0..4 {
+        if Some(face as u8) == left_out {
+            continue;
+        }
+        let inside = &tetrahedron.barycentric[face];
+        tolerance[face] = ON_FACE * (1.0 + inside.gradient.abs().sum() * reach);
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        for x in &polygon.position[..polygon.len] {
+            let distance = inside.at(x);
+            least = if distance < least { distance } else { least };
+            most = if distance > most { distance } else { most };
+        }
+        if most < -tolerance[face] {
+            polygon.len = 0;
             return;
         }
-        if Some(face) != left_out {
-            let inside = &tetrahedron.barycentric[usize::from(face)];
+        cuts[face] = least <= tolerance[face];
+    }
+    for face in 0..4u8 {
+        let index = usize::from(face);
+        if cuts[index] && polygon.len > 0 {
             let bound = match of_o {
                 None => Bound::None,
                 Some(_) if tetrahedron.isobaric.is_some_and(|b| b.face == face) => Bound::This,
                 Some(o) => o.isobaric.map_or(Bound::None, |b| Bound::Edge(b.face)),
             };
-            let tolerance = ON_FACE * (1.0 + inside.gradient.abs().sum() * reach);
-            polygon.clip(inside, FIRST_OF_F + face, tolerance, shift, bound);
+            let inside = &tetrahedron.barycentric[index];
+            polygon.clip(inside, FIRST_OF_F + face, tolerance[index], shift, bound);
         }
     }
 }
