@@ -273,11 +273,10 @@ pub(crate) fn local_jacobian(
     let turning_about = roles.v_fo.rotational != Vector3::zeros();
     for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
         let real = SurfacePolygon::from_real(found, equilibrium);
-        let real_fan = Fan::new(&real);
         jacobian.aligned |= found.aligned;
-        jacobian.integral.add_surface(&real, &real_fan, settings.surface);
         let polygon = differentiate(roles, found, equilibrium);
-        let fan = Fan::new(&polygon);
+        let fan = Fan::new(&polygon, settings.surface);
+        jacobian.integral.add_surface(&real, fan.area.re, &real_vector(&fan.centroid), settings.surface);
         for k in 0..DIRECTIONS {
             jacobian.area_by_geometry[k] += fan.area.eps[k];
             for row in 0..3 {

@@ -12,6 +12,7 @@ use super::collider::Collider;
 use super::polygon::{Constraint, FIRST_OF_F, MAX_VERTICES, Polygon};
 use super::roles::{Parts, Roles};
 use super::search::{Equilibrium, seen_from_inside};
+use super::settings::SurfaceRepresentation;
 use crate::field::{LinearFunction, PressureField};
 use crate::geometry::SurfaceMesh;
 use crate::scalar::{Scalar, lift_vector, real_vector};
@@ -321,7 +322,8 @@ pub(crate) struct Fan<T> {
     pub centroid: Vector3<T>,
     /// Pressure at the centroid, Pa.
     pub pressure: T,
-    /// Area of the triangle of the centroid and the edge from each vertex, m².
+    /// Area of the triangle of the centroid and the edge from each vertex, m²; not computed
+    /// where a polygon is one face.
     pub triangle_area: [T; MAX_VERTICES],
 }
 
@@ -330,9 +332,9 @@ pub(crate) struct Fan<T> {
 const SLIVER: f64 = 1e-9;
 
 impl<T: Scalar> Fan<T> {
-    /// Divides a polygon.
+    /// Divides a polygon, into triangles if it is to be.
     #[inline]
-    pub fn new(polygon: &SurfacePolygon<T>) -> Self {
+    pub fn new(polygon: &SurfacePolygon<T>, surface: SurfaceRepresentation) -> Self {
         let n = polygon.len;
         let zero = T::from(0.0);
         let origin = polygon.position[0];
@@ -357,13 +359,15 @@ impl<T: Scalar> Fan<T> {
             let sum_pressure = polygon.pressure[..n].iter().fold(zero, |s, &p| s + p);
             (sum * share, sum_pressure * share)
         };
-        let mut fan = Self { area: zero, centroid, pressure, triangle_area: [zero; MAX_VERTICES] };
+        let area = double_area * 0.5;
+        let mut fan = Self { area, centroid, pressure, triangle_area: [zero; MAX_VERTICES] };
+        if surface == SurfaceRepresentation::Polygons {
+            return fan;
+        }
         for i in 0..n {
             let next = if i + 1 == n { 0 } else { i + 1 };
             let (a, b) = (polygon.position[i] - centroid, polygon.position[next] - centroid);
-            let area = a.cross(&b).dot(&polygon.normal) * 0.5;
-            fan.triangle_area[i] = area;
-            fan.area += area;
+            fan.triangle_area[i] = a.cross(&b).dot(&polygon.normal) * 0.5;
         }
         fan
     }

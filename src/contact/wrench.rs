@@ -127,8 +127,8 @@ impl<T: Scalar> Integral<T> {
         let mut sum = Self::new();
         for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
             let polygon = SurfacePolygon::evaluate(roles, found, equilibrium);
-            let fan = Fan::new(&polygon);
-            sum.add_surface(&polygon, &fan, settings.surface);
+            let fan = Fan::new(&polygon, settings.surface);
+            sum.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
             let dissipation = law.dissipation(&polygon);
             for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
                 let v = roles.v_fo.translational + roles.v_fo.rotational.cross(x);
@@ -141,9 +141,15 @@ impl<T: Scalar> Integral<T> {
 
     /// Counts a polygon's faces and area.
     #[inline(always)]
-    pub fn add_surface(&mut self, polygon: &SurfacePolygon<T>, fan: &Fan<T>, surface: SurfaceRepresentation) {
-        self.area += fan.area;
-        self.first_moment += fan.centroid * fan.area;
+    pub fn add_surface(
+        &mut self,
+        polygon: &SurfacePolygon<T>,
+        area: T,
+        centroid: &Vector3<T>,
+        surface: SurfaceRepresentation,
+    ) {
+        self.area += area;
+        self.first_moment += centroid * area;
         self.faces += match surface {
             SurfaceRepresentation::Triangles => polygon.len,
             SurfaceRepresentation::Polygons => 1,
@@ -212,7 +218,7 @@ pub fn for_each_face<T: Scalar>(
     let sign = T::from(if roles.a_is_o { 1.0 } else { -1.0 });
     for_each_polygon(&roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
         let polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
-        let fan = Fan::new(&polygon);
+        let fan = Fan::new(&polygon, settings.surface);
         let (gradient_a, gradient_b) = if roles.a_is_o {
             (polygon.gradient_o, Some(polygon.gradient_f))
         } else {
