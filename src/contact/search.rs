@@ -89,8 +89,14 @@ pub(crate) fn for_each_polygon<T: Scalar>(
         Parts::TwoFields { o, f } => {
             let side_o = Side { hierarchy: o.hierarchy(), modulus: e_o };
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            let sizes = Sizes::new(o, e_o, f, &x_fo);
+            let mut remembered = [SeenTetrahedron::NONE; REMEMBERED];
             for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
-                if let Some(equilibrium) = two_tetrahedra(o, e_o, i, f, e_f, j, &x_fo, &mut polygon) {
+                let seen = &mut remembered[i as usize % REMEMBERED];
+                if seen.number != i {
+                    *seen = SeenTetrahedron::new(o, e_o, i, &x_fo);
+                }
+                if let Some(equilibrium) = two_tetrahedra(seen, o, f, e_f, j, &sizes, &mut polygon) {
                     emit(&polygon, &equilibrium);
                 }
             });
@@ -169,54 +175,97 @@ fn section_of_field(f: &PressureField, j: u32, plane: &LinearFunction, polygon: 
     (polygon.o, polygon.f) = (0, j);
 }
 
-/// The polygon where O's tetrahedron `i` and F's tetrahedron `j` have equal pressure.
-#[allow(clippy::too_many_arguments, reason = "two fields, moduli and elements, one pose and the result")]
+/// A tetrahedron of O as F sees it.
+#[derive(Clone, Copy)]
+struct SeenTetrahedron {
+    /// Its number, `u32::MAX` for none.
+    number: u32,
+    /// Its vertices in F's frame.
+    position: [Vector3<f64>; 4],
+    /// O's pressure at the vertices, Pa.
+    pressure: [f64; 4],
+    /// O's pressure gradient in F's frame, Pa/m.
+    gradient: Vector3<f64>,
+}
+
+impl SeenTetrahedron {
+    const NONE: Self = Self {
+        number: u32::MAX,
+        position: [Vector3::new(0.0, 0.0, 0.0); 4],
+        pressure: [0.0; 4],
+        gradient: Vector3::new(0.0, 0.0, 0.0),
+    };
+
+    #[inline]
+    fn new(o: &PressureField, e_o: f64, i: u32, x_fo: &RigidTransform<f64>) -> Self {
+        let corners = o.mesh().tetrahedra[i as usize];
+        Self {
+            number: i,
+            position: corners.map(|k| *x_fo * o.mesh().vertices[k as usize]),
+            pressure: corners.map(|k| e_o * o.extent()[k as usize]),
+            gradient: x_fo.rotation * (o.tetrahedra()[i as usize].extent.gradient * e_o),
+        }
+    }
+}
+
+/// How many tetrahedra of O are remembered as F sees them. The search keeps to few at a time.
+const REMEMBERED: usize = 32;
+
+/// The bodies' sizes, for what rounding can do: O's modulus in Pa, and how far the tetrahedra
+/// of O and of F reach from F's origin, metres.
+struct Sizes {
+    e_o: f64,
+    reach_of_o: f64,
+    reach_of_f: f64,
+}
+
+impl Sizes {
+    fn new(o: &PressureField, e_o: f64, f: &PressureField, x_fo: &RigidTransform<f64>) -> Self {
+        Self {
+            e_o,
+            reach_of_o: o.hierarchy().radius() + x_fo.translation.norm(),
+            reach_of_f: f.hierarchy().radius(),
+        }
+    }
+}
+
+/// The polygon where O's tetrahedron and F's tetrahedron `j` have equal pressure.
 #[inline]
 fn two_tetrahedra(
+    seen: &SeenTetrahedron,
     o: &PressureField,
-    e_o: f64,
-    i: u32,
     f: &PressureField,
     e_f: f64,
     j: u32,
-    x_fo: &RigidTransform<f64>,
+    sizes: &Sizes,
     polygon: &mut Polygon,
 ) -> Option<Equilibrium> {
-    let (t_o, t_f) = (&o.tetrahedra()[i as usize], &f.tetrahedra()[j as usize]);
+    let t_f = &f.tetrahedra()[j as usize];
     let pressure = scaled(&t_f.extent, e_f);
-    let pressure_in_o = seen_from(x_fo, &pressure);
-    let corners = o.mesh().tetrahedra[i as usize];
-    let v = corners.map(|k| o.mesh().vertices[k as usize]);
-    let value: [f64; 4] =
-        std::array::from_fn(|k| e_o * o.extent()[corners[k] as usize] - pressure_in_o.at(&v[k]));
-    // A few units in the last place of the terms that were added.
-    let scale =
-        e_o + pressure_in_o.offset.abs() + pressure_in_o.gradient.abs().sum() * o.hierarchy().radius();
+    // A few units in the last place of the terms that are added.
+    let scale = sizes.e_o + pressure.offset.abs() + pressure.gradient.abs().sum() * sizes.reach_of_o;
+    let value = [0, 1, 2, 3].map(|k| seen.pressure[k] - pressure.at(&seen.position[k]));
     let value = snapped(value, 4e-15 * scale);
     let below = value.iter().filter(|f| **f < 0.0).count();
     if below == 0 || below == 4 {
         return None;
     }
-    let gradient_o = t_o.extent.gradient * e_o;
-    let difference = gradient_o - pressure_in_o.gradient;
+    let difference = seen.gradient - pressure.gradient;
     let size = difference.norm_squared();
-    let sizes = gradient_o.norm_squared() + pressure.gradient.norm_squared();
-    if size <= PARALLEL_FIELDS * PARALLEL_FIELDS * sizes {
+    let sum = seen.gradient.norm_squared() + pressure.gradient.norm_squared();
+    if size <= PARALLEL_FIELDS * PARALLEL_FIELDS * sum {
         return None;
     }
-    polygon.section(&v, &value, 0);
-    (polygon.o, polygon.f) = (i, j);
-    for x in &mut polygon.position[..polygon.len] {
-        *x = *x_fo * *x;
-    }
-    let direction = x_fo.rotation * difference;
-    let reach = o.hierarchy().radius() + f.hierarchy().radius();
-    clip_by_tetrahedron(polygon, t_f, Some(t_o), same_bound(t_o, e_o, t_f, e_f), reach, &-direction);
+    polygon.section(&seen.position, &value, 0);
+    (polygon.o, polygon.f) = (seen.number, j);
+    let t_o = &o.tetrahedra()[seen.number as usize];
+    let left_out = same_bound(t_o, sizes.e_o, t_f, e_f);
+    let reach = sizes.reach_of_o + sizes.reach_of_f;
+    clip_by_tetrahedron(polygon, t_f, Some(t_o), left_out, reach, &-difference);
     if polygon.len == 0 {
         return None;
     }
-    let normal = direction / size.sqrt();
-    Some(Equilibrium { normal, gradient_o: Some(x_fo.rotation * gradient_o), pressure })
+    Some(Equilibrium { normal: difference / size.sqrt(), gradient_o: Some(seen.gradient), pressure })
 }
 
 /// The face of F that bounds the common pressure on the same side as, and no tighter than, a
@@ -361,9 +410,11 @@ mod tests {
         match roles.parts {
             Parts::TwoFields { o, f } => {
                 let e_o = roles.o.material.hydroelastic_modulus;
+                let sizes = Sizes::new(o, e_o, f, &x_fo);
                 for i in 0..o.tetrahedra().len() as u32 {
+                    let seen = SeenTetrahedron::new(o, e_o, i, &x_fo);
                     for j in 0..f.tetrahedra().len() as u32 {
-                        if two_tetrahedra(o, e_o, i, f, e_f, j, &x_fo, &mut polygon).is_some() {
+                        if two_tetrahedra(&seen, o, f, e_f, j, &sizes, &mut polygon).is_some() {
                             all.insert((i, j));
                         }
                     }
