@@ -142,7 +142,8 @@ fn fit(group: &mut Group, lane: usize, points: &[Point]) {
     group.extent_max[lane] = if rigid { f32::INFINITY } else { round_up(high) };
 }
 
-/// Parts the elements in two halves along the longest side of the box of their centroids.
+/// Parts the elements in two along the longest side of the box of their centroids: in halves,
+/// but so that the groups of single elements come out full.
 fn part(order: &mut [u32], centroids: &[Vector3<f64>]) -> usize {
     let at = |e: u32| &centroids[e as usize];
     let Some(&first) = order.first() else { return 0 };
@@ -152,11 +153,28 @@ fn part(order: &mut [u32], centroids: &[Vector3<f64>]) -> usize {
         high = high.sup(at(e));
     }
     let axis = (high - low).imax();
-    let middle = order.len() / 2;
-    if order.len() > 1 {
+    let unit = if order.len() > WIDTH { WIDTH } else { 1 };
+    let middle = (order.len() / 2).next_multiple_of(unit);
+    if middle < order.len() {
         order.select_nth_unstable_by(middle, |&a, &b| at(a)[axis].total_cmp(&at(b)[axis]).then(a.cmp(&b)));
     }
     middle
+}
+
+/// Parts the elements in [`WIDTH`], some of them perhaps empty; returns where each part begins,
+/// and the end.
+fn part_for_group(order: &mut [u32], centroids: &[Vector3<f64>]) -> [usize; WIDTH + 1] {
+    let mut bounds = [0; WIDTH + 1];
+    bounds[WIDTH] = order.len();
+    let mut step = WIDTH;
+    while step > 1 {
+        for i in (0..WIDTH).step_by(step) {
+            let (begin, end) = (bounds[i], bounds[i + step]);
+            bounds[i + step / 2] = begin + part(&mut order[begin..end], centroids);
+        }
+        step /= 2;
+    }
+    bounds
 }
 
 impl Hierarchy {
@@ -189,10 +207,7 @@ impl Hierarchy {
         let mut work = vec![(0, 0, count)];
         let mut points = Vec::new();
         while let Some((group, begin, end)) = work.pop() {
-            let half = begin + part(&mut order[begin..end], &centroids);
-            let quarter = begin + part(&mut order[begin..half], &centroids);
-            let three_quarters = half + part(&mut order[half..end], &centroids);
-            let bounds = [begin, quarter, half, three_quarters, end];
+            let bounds = part_for_group(&mut order[begin..end], &centroids).map(|i| begin + i);
             for lane in 0..WIDTH {
                 let (from, to) = (bounds[lane], bounds[lane + 1]);
                 if from == to {

@@ -143,7 +143,7 @@ impl Passage {
         };
         let center = (times(&self.rotation, &b.center) + self.translation).to_array();
         let center_slope = times(&self.rotation, &b.center_slope).to_array();
-        let half = (times(&self.absolute, &b.half) + self.margin).to_array();
+        let half = times(&self.absolute, &b.half).to_array();
         let half_slope = times(&self.absolute, &b.half_slope).to_array();
         let group_half = group.half.map(f32x4::new);
         let group_slope = group.half_slope.map(|x| f32x4::new(x) * self.of_group);
@@ -152,7 +152,7 @@ impl Passage {
         for k in 0..3 {
             d[k] = f32x4::splat(center[k]) - f32x4::new(group.center[k]);
             d1[k] = f32x4::splat(center_slope[k]) - f32x4::new(group.center_slope[k]) * self.of_group;
-            let s = f32x4::splat(half[k]) + group_half[k];
+            let s = f32x4::splat(half[k]) + group_half[k] + self.margin;
             let s1 = f32x4::splat(half_slope[k]) + group_slope[k];
             left.overlap(d[k], d1[k], s, s1);
         }
