@@ -32,6 +32,8 @@ pub(super) struct FitArguments {
 struct FitReport {
     #[serde(flatten)]
     fit: Fit,
+    /// The unit of each estimate, in order.
+    units: Vec<&'static str>,
     measurements_before: Vec<MeasurementError>,
     measurements_after: Vec<MeasurementError>,
 }
@@ -68,7 +70,12 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let progress = ProgressObserver::stderr(file.settings().max_iterations);
     let result = fit(&problem, &file.parameters, file.settings(), Some(progress)).map_err(|e| failed(&e))?;
     let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
-    let report = FitReport { fit: result, measurements_before: before, measurements_after: after };
+    let report = FitReport {
+        fit: result,
+        units: problem.units(),
+        measurements_before: before,
+        measurements_after: after,
+    };
     if let Some(path) = &arguments.out {
         write_json(path, &report)?;
     }
@@ -93,6 +100,9 @@ fn write_json(path: &Path, report: &FitReport) -> Result<(), Error> {
     .map_err(|source| Error::Write { path: path.display().to_string(), source })
 }
 
+/// Residuals this much larger than the standard deviations given are not noise alone.
+const LARGEST_RESIDUAL_RATIO: f64 = 2.0;
+
 /// Prints a result as JSON.
 pub(super) fn print_json(out: &mut impl Write, report: &impl Serialize) -> Result<(), Error> {
     serde_json::to_writer_pretty(&mut *out, report).map_err(std::io::Error::from)?;
@@ -102,16 +112,35 @@ pub(super) fn print_json(out: &mut impl Write, report: &impl Serialize) -> Resul
 fn print_fit(out: &mut impl Write, report: &FitReport) -> Result<(), Error> {
     let fit = &report.fit;
     writeln!(out, "{} after {} iterations", fit.termination, fit.iterations)?;
-    writeln!(out, "cost {:.6e} -> {:.6e}, {} residuals\n", fit.cost_before, fit.cost_after, fit.residuals)?;
+    writeln!(
+        out,
+        "cost (half the sum of squared residuals) {:.6e} -> {:.6e}, {} residuals",
+        fit.cost_before, fit.cost_after, fit.residuals
+    )?;
+    if let Some(variance) = fit.uncertainty.residual_variance {
+        let ratio = variance.sqrt();
+        write!(out, "residuals are {ratio:.3} times the standard deviations given")?;
+        if ratio > LARGEST_RESIDUAL_RATIO {
+            write!(
+                out,
+                ": the model does not explain the measurements to within them (or this is not the \
+                 best minimum: try other starts), and the standard errors are too small"
+            )?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out)?;
     let estimates = &fit.uncertainty.estimates;
-    let width = estimates.iter().map(|e| e.name.chars().count()).fold("parameter".len(), usize::max);
-    writeln!(out, "{:width$}  {:>14}  {:>14}  verdict", "parameter", "value", "std. error")?;
-    for e in estimates {
+    let names: Vec<String> =
+        estimates.iter().zip(&report.units).map(|(e, unit)| format!("{} ({unit})", e.name)).collect();
+    let width = names.iter().map(|n| n.chars().count()).fold("parameter (unit)".len(), usize::max);
+    writeln!(out, "{:width$}  {:>14}  {:>14}  verdict", "parameter (unit)", "value", "std. error")?;
+    for (e, name) in estimates.iter().zip(&names) {
         // A value that the data do not determine is not printed in the column of known ones.
         let known = e.identifiability.is_identified();
         let value = if known { format!("{:.6e}", e.value) } else { "unknown".into() };
         let error = e.standard_error.map_or("-".into(), |s| format!("{s:.2e}"));
-        write!(out, "{:width$}  {value:>14}  {error:>14}  {}", e.name, e.identifiability)?;
+        write!(out, "{:width$}  {value:>14}  {error:>14}  {}", name, e.identifiability)?;
         if known { writeln!(out) } else { writeln!(out, " (the fit ended at {:.6e})", e.value) }?;
     }
     writeln!(out)?;
@@ -124,7 +153,8 @@ fn print_measurements(
     after: &[MeasurementError],
     before: Option<&[MeasurementError]>,
 ) -> Result<(), Error> {
-    writeln!(out, "root mean square errors{}", if before.is_some() { " (at the start)" } else { "" })?;
+    let header = if before.is_some() { ", in parentheses those of the start values" } else { "" };
+    writeln!(out, "root mean square errors{header}")?;
     for (i, measurement) in after.iter().enumerate() {
         let parts = |m: &MeasurementError| match m {
             MeasurementError::Motion { position, orientation, linear_velocity, angular_velocity, .. } => {
