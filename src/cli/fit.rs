@@ -7,9 +7,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Error;
-use crate::io::{FitFile, read_parameter_values, write_atomically};
+use crate::io::{FitFile, FitFileError, read_parameter_values, write_atomically};
 use crate::optimize::fit::{Fit, ProgressObserver, fit};
-use crate::optimize::identification::MeasurementError;
+use crate::optimize::identification::{IdentificationError, MeasurementError};
 
 /// Arguments of `isobar fit`.
 #[derive(Debug, Args)]
@@ -32,6 +32,8 @@ pub(super) struct FitArguments {
 struct FitReport {
     #[serde(flatten)]
     fit: Fit,
+    /// The unit of each estimate, in order.
+    units: Vec<&'static str>,
     measurements_before: Vec<MeasurementError>,
     measurements_after: Vec<MeasurementError>,
 }
@@ -41,6 +43,8 @@ struct FitReport {
 struct EvaluationReport {
     parameters: std::collections::BTreeMap<String, f64>,
     measurements: Vec<MeasurementError>,
+    /// With the start values of the fit file.
+    measurements_at_start: Vec<MeasurementError>,
 }
 
 /// Fits or evaluates, and prints the result.
@@ -55,20 +59,29 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         let names: Vec<&str> = values.keys().map(String::as_str).collect();
         let problem = file.evaluation(&names, folder)?;
         let numbers: Vec<f64> = values.values().copied().collect();
-        let measurements = problem.errors(&numbers).map_err(|e| failed(&e))?;
+        let measurements = problem.errors(&numbers).map_err(|e| rejected(parameters, e))?;
+        let fitted: Vec<&str> = file.parameters.as_slice().iter().map(|p| p.name.as_str()).collect();
+        let start = file.evaluation(&fitted, folder)?.errors(&file.parameters.initial());
+        let measurements_at_start = start.map_err(|e| rejected(&arguments.fit, e))?;
         let mut out = std::io::stdout().lock();
         if arguments.json {
-            return print_json(&mut out, &EvaluationReport { parameters: values, measurements });
+            let report = EvaluationReport { parameters: values, measurements, measurements_at_start };
+            return print_json(&mut out, &report);
         }
-        return print_measurements(&mut out, &measurements, None);
+        return print_measurements(&mut out, &measurements, &measurements_at_start);
     }
 
     let problem = file.identification()?;
-    let before = problem.errors(&file.parameters.initial()).map_err(|e| failed(&e))?;
+    let before = problem.errors(&file.parameters.initial()).map_err(|e| rejected(&arguments.fit, e))?;
     let progress = ProgressObserver::stderr(file.settings().max_iterations);
     let result = fit(&problem, &file.parameters, file.settings(), Some(progress)).map_err(|e| failed(&e))?;
     let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
-    let report = FitReport { fit: result, measurements_before: before, measurements_after: after };
+    let report = FitReport {
+        fit: result,
+        units: problem.units(),
+        measurements_before: before,
+        measurements_after: after,
+    };
     if let Some(path) = &arguments.out {
         write_json(path, &report)?;
     }
@@ -85,6 +98,19 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     }
 }
 
+/// Why a file's values could not be evaluated: bad input if they are out of their range.
+fn rejected(path: &Path, error: IdentificationError) -> Error {
+    match error {
+        IdentificationError::Input(source) => Error::FitFile(FitFileError::Invalid {
+            path: path.to_owned(),
+            line: None,
+            field: "parameters".into(),
+            message: source.to_string(),
+        }),
+        other => Error::Fit { path: path.display().to_string(), message: other.to_string() },
+    }
+}
+
 fn write_json(path: &Path, report: &FitReport) -> Result<(), Error> {
     write_atomically::<std::io::Error>(path, |out| {
         serde_json::to_writer_pretty(&mut *out, report)?;
@@ -92,6 +118,9 @@ fn write_json(path: &Path, report: &FitReport) -> Result<(), Error> {
     })
     .map_err(|source| Error::Write { path: path.display().to_string(), source })
 }
+
+/// Residuals this much larger than the standard deviations given are not noise alone.
+const LARGEST_RESIDUAL_RATIO: f64 = 2.0;
 
 /// Prints a result as JSON.
 pub(super) fn print_json(out: &mut impl Write, report: &impl Serialize) -> Result<(), Error> {
@@ -102,30 +131,82 @@ pub(super) fn print_json(out: &mut impl Write, report: &impl Serialize) -> Resul
 fn print_fit(out: &mut impl Write, report: &FitReport) -> Result<(), Error> {
     let fit = &report.fit;
     writeln!(out, "{} after {} iterations", fit.termination, fit.iterations)?;
-    writeln!(out, "cost {:.6e} -> {:.6e}, {} residuals\n", fit.cost_before, fit.cost_after, fit.residuals)?;
+    writeln!(
+        out,
+        "cost (half the sum of squared residuals) {:.6e} -> {:.6e}, {} residuals",
+        fit.cost_before, fit.cost_after, fit.residuals
+    )?;
+    if let Some(variance) = fit.uncertainty.residual_variance {
+        let ratio = variance.sqrt();
+        write!(out, "residuals are {ratio:.3} times the standard deviations given")?;
+        if ratio > LARGEST_RESIDUAL_RATIO {
+            write!(
+                out,
+                ": the model does not explain the measurements to within them (or this is not the \
+                 best minimum: try other starts), and the standard errors are too small"
+            )?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out)?;
     let estimates = &fit.uncertainty.estimates;
-    let width = estimates.iter().map(|e| e.name.chars().count()).fold("parameter".len(), usize::max);
-    writeln!(out, "{:width$}  {:>14}  {:>14}  verdict", "parameter", "value", "std. error")?;
-    for e in estimates {
+    let names: Vec<String> =
+        estimates.iter().zip(&report.units).map(|(e, unit)| format!("{} ({unit})", e.name)).collect();
+    let width = names.iter().map(|n| n.chars().count()).fold("parameter (unit)".len(), usize::max);
+    writeln!(out, "{:width$}  {:>14}  {:>14}  verdict", "parameter (unit)", "value", "std. error")?;
+    for (e, name) in estimates.iter().zip(&names) {
         // A value that the data do not determine is not printed in the column of known ones.
         let known = e.identifiability.is_identified();
         let value = if known { format!("{:.6e}", e.value) } else { "unknown".into() };
         let error = e.standard_error.map_or("-".into(), |s| format!("{s:.2e}"));
-        write!(out, "{:width$}  {value:>14}  {error:>14}  {}", e.name, e.identifiability)?;
+        write!(out, "{:width$}  {value:>14}  {error:>14}  {}", name, e.identifiability)?;
         if known { writeln!(out) } else { writeln!(out, " (the fit ended at {:.6e})", e.value) }?;
     }
     writeln!(out)?;
-    print_measurements(out, &report.measurements_after, Some(&report.measurements_before))
+    print_measurements(out, &report.measurements_after, &report.measurements_before)
 }
 
-/// Prints root mean square errors, with those of the start in parentheses where given.
+/// The errors of all recordings together; `None` if there are fewer than two.
+fn overall(measurements: &[MeasurementError]) -> Option<MeasurementError> {
+    let (mut count, mut sum, mut squares) = (0, 0, [0.0; 4]);
+    for measurement in measurements {
+        if let MeasurementError::Motion {
+            times,
+            position,
+            orientation,
+            linear_velocity,
+            angular_velocity,
+            ..
+        } = measurement
+        {
+            count += 1;
+            sum += times;
+            let all = [position, orientation, linear_velocity, angular_velocity];
+            squares.iter_mut().zip(all).for_each(|(square, x)| *square += x * x * *times as f64);
+        }
+    }
+    let [position, orientation, linear_velocity, angular_velocity] =
+        squares.map(|square| (square / sum.max(1) as f64).sqrt());
+    (count > 1).then(|| MeasurementError::Motion {
+        name: format!("all {count} recordings"),
+        times: sum,
+        position,
+        orientation,
+        linear_velocity,
+        angular_velocity,
+    })
+}
+
+/// Prints root mean square errors, with those of the start values in parentheses.
 fn print_measurements(
     out: &mut impl Write,
     after: &[MeasurementError],
-    before: Option<&[MeasurementError]>,
+    before: &[MeasurementError],
 ) -> Result<(), Error> {
-    writeln!(out, "root mean square errors{}", if before.is_some() { " (at the start)" } else { "" })?;
-    for (i, measurement) in after.iter().enumerate() {
+    writeln!(out, "root mean square errors, in parentheses those of the start values")?;
+    let (all_after, all_before) = (overall(after), overall(before));
+    let pairs = after.iter().chain(&all_after).zip(before.iter().chain(&all_before));
+    for (measurement, start) in pairs {
         let parts = |m: &MeasurementError| match m {
             MeasurementError::Motion { position, orientation, linear_velocity, angular_velocity, .. } => {
                 vec![
@@ -137,16 +218,12 @@ fn print_measurements(
             }
             MeasurementError::Indentation { force, .. } => vec![("force, N", *force)],
         };
-        let (MeasurementError::Motion { name, .. } | MeasurementError::Indentation { name, .. }) =
-            measurement;
-        writeln!(out, "{name}")?;
-        let start = before.and_then(|b| b.get(i)).map(parts);
-        for (k, (what, value)) in parts(measurement).into_iter().enumerate() {
-            write!(out, "  {what:<24} {value:>12.4e}")?;
-            match start.as_ref().and_then(|s| s.get(k)) {
-                Some((_, value)) => writeln!(out, "  ({value:.4e})")?,
-                None => writeln!(out)?,
-            }
+        match measurement {
+            MeasurementError::Motion { name, times, .. } => writeln!(out, "{name}, {times} times")?,
+            MeasurementError::Indentation { name, depths, .. } => writeln!(out, "{name}, {depths} depths")?,
+        }
+        for ((what, value), (_, start)) in parts(measurement).into_iter().zip(parts(start)) {
+            writeln!(out, "  {what:<24} {value:>12.4e}  ({start:.4e})")?;
         }
     }
     Ok(())

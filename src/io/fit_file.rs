@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::field_path::{FieldPath, line_at};
 use super::scene::{Purpose, Scene};
 use super::scene_error::SceneError;
+use super::schema::Exactly;
 use crate::multibody::NoForces;
 use crate::optimize::data::{DataError, Recording, read_indentations, read_recording};
 use crate::optimize::fit::FitSettings;
@@ -71,20 +72,28 @@ struct TrajectoriesTable {
     from: Option<f64>,
     until: Option<f64>,
     horizon: Option<f64>,
+    #[serde(default)]
+    free_starts: bool,
     position_sigma: f64,
     orientation_sigma: f64,
     linear_velocity_sigma: Option<f64>,
     angular_velocity_sigma: Option<f64>,
+    outlier_limit: Option<f64>,
+    #[serde(default)]
+    velocity_delay: f64,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct IndentationsTable {
     body: String,
-    direction: [f64; 3],
+    direction: Exactly<f64, 3>,
     file: String,
     force_sigma: Option<f64>,
 }
+
+/// Longest delay of recorded velocities that makes sense, s.
+const LONGEST_DELAY: f64 = 1.0;
 
 /// A fit file that was read, with its scene.
 ///
@@ -93,8 +102,10 @@ struct IndentationsTable {
 ///
 /// - `[[trajectories]]`: `body`, `files` (names, or names with `*` in their last part),
 ///   `position_sigma` in m, `orientation_sigma` in rad, optional `linear_velocity_sigma` in m/s
-///   and `angular_velocity_sigma` in rad/s (left out: not compared), optional `from`, `until`
-///   and `horizon` in s (see [`TimeWindow`]);
+///   and `angular_velocity_sigma` in rad/s (left out: not compared), optional `outlier_limit`
+///   in standard deviations (see [`StandardDeviations`]), optional `from`, `until` and
+///   `horizon` in s and `free_starts` (see [`TimeWindow`]), optional `velocity_delay` in s (see
+///   [`Recording::with_velocities_delayed_by`]);
 /// - `[[indentations]]`: `body`, `direction` (in W), `file`, and `force_sigma` in N for tables
 ///   without `sigma_N`;
 ///
@@ -155,7 +166,7 @@ impl FitFile {
         for (i, table) in self.table.indentations.iter().enumerate() {
             let file = beside(&self.path, Path::new(&table.file));
             let rows = read_indentations(&file)?;
-            let direction = Vector3::from(table.direction);
+            let direction = Vector3::from(table.direction.0);
             let name = file.display().to_string();
             let test = IndentationTest::new(
                 &self.scene.model,
@@ -232,12 +243,22 @@ impl FitFile {
             orientation: table.orientation_sigma,
             linear_velocity: table.linear_velocity_sigma,
             angular_velocity: table.angular_velocity_sigma,
+            outlier_limit: table.outlier_limit,
         };
+        let delay = table.velocity_delay;
+        if !(0.0..=LONGEST_DELAY).contains(&delay) {
+            return Err(self.invalid(
+                &field.key("velocity_delay"),
+                format_args!("found {delay}; it must be between 0 and {LONGEST_DELAY} s"),
+            ));
+        }
+        let recording = recording.with_velocities_delayed_by(delay);
         let all = TimeWindow::default();
         let window = TimeWindow {
             from: table.from.unwrap_or(all.from),
             until: table.until.unwrap_or(all.until),
             horizon: table.horizon.unwrap_or(all.horizon),
+            free_starts: table.free_starts,
         };
         RecordedMotion::new(&self.scene.model, &table.body, recording, &sigma, &window)
             .map(Measurement::Motion)

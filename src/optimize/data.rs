@@ -241,6 +241,30 @@ pub struct Recording {
     pub states: Vec<RecordedState>,
 }
 
+impl Recording {
+    /// The recording with velocities at their own times, where those recorded at a time t are
+    /// those of t − `delay` in s: interpolated between recorded times; after the last one the
+    /// last velocity is kept.
+    ///
+    /// Velocities that were made from positions by backward differences are half an interval
+    /// late. A simulation that starts from them is wrong by that much acceleration, which in an
+    /// impact is large.
+    pub fn with_velocities_delayed_by(mut self, delay: f64) -> Self {
+        let recorded: Vec<(f64, Vector3<f64>, Vector3<f64>)> =
+            self.states.iter().map(|s| (s.time - delay, s.linear_velocity, s.angular_velocity)).collect();
+        for state in &mut self.states {
+            let after = recorded.partition_point(|(time, ..)| *time <= state.time);
+            // Before the first and after the last the nearest velocity is kept.
+            let (before, after) = (after.saturating_sub(1), after.min(recorded.len() - 1));
+            let ((t0, v0, w0), (t1, v1, w1)) = (recorded[before], recorded[after]);
+            let part = if t1 > t0 { (state.time - t0) / (t1 - t0) } else { 0.0 };
+            state.linear_velocity = v0 + (v1 - v0) * part;
+            state.angular_velocity = w0 + (w1 - w0) * part;
+        }
+        self
+    }
+}
+
 /// How far from 1 the length of a recorded quaternion may be; it is normalized.
 const QUATERNION_TOLERANCE: f64 = 1e-2;
 
@@ -353,6 +377,27 @@ mod tests {
         let header = HEADER.replace("_body", "");
         let in_world = parse_recording(format!("{header}{rows}").as_bytes(), "toss.csv").unwrap();
         assert_relative_eq!(in_world.states[0].angular_velocity, Vector3::new(7.0, 8.0, 9.0));
+    }
+
+    #[test]
+    fn late_velocities_are_moved_to_their_own_times() {
+        let row = |t: f64| {
+            // Velocities linear in the time that they belong to, 0.05 s before.
+            let own = t - 0.05;
+            format!("{t},0,0,0,1,0,0,0,{},2,3,{},5,6\n", 10.0 * own, -own)
+        };
+        let late = recording(&[0.0, 0.1, 0.2, 0.4].map(row).concat()).unwrap();
+        let moved = late.clone().with_velocities_delayed_by(0.05);
+        for (state, expected) in moved.states.iter().zip([0.0, 0.1, 0.2]) {
+            assert_relative_eq!(
+                state.linear_velocity,
+                Vector3::new(10.0 * expected, 2.0, 3.0),
+                epsilon = 1e-12
+            );
+            assert_relative_eq!(state.angular_velocity.x, -expected, epsilon = 1e-12);
+        }
+        assert_eq!(moved.states[3].linear_velocity, late.states[3].linear_velocity);
+        assert_eq!(late.clone().with_velocities_delayed_by(0.0), late);
     }
 
     #[test]

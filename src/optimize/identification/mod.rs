@@ -6,6 +6,7 @@ mod parameter_path;
 mod trajectory;
 
 use argmin::core::Error;
+use rayon::prelude::*;
 use serde::Serialize;
 
 pub use indentation::IndentationTest;
@@ -90,6 +91,12 @@ pub enum IdentificationError {
         found: String,
         /// What is allowed.
         allowed: &'static str,
+    },
+    /// No recorded state that a window may start from.
+    #[error("{recording}: no three recorded states in a row without contact, so no window can start in one")]
+    AlwaysTouching {
+        /// The recording.
+        recording: String,
     },
     /// A time window that leaves no recorded time to compare with.
     #[error("{recording}: fewer than two recorded times lie between {from} s and {until} s")]
@@ -192,6 +199,13 @@ impl<A: AppliedForces> Identification<A> {
         &self.measurements
     }
 
+    /// The unit of each parameter.
+    pub fn units(&self) -> Vec<&'static str> {
+        let first =
+            |inputs: &Vec<Input>| inputs.first().map_or("1", |i| parameter_path::unit(&self.model, i));
+        self.inputs.iter().map(first).collect()
+    }
+
     fn seeded<T: Scalar>(&self, parameters: &[T]) -> Result<(Model<T>, State<T>), InputError> {
         let values: Vec<(Input, T)> = self
             .inputs
@@ -209,7 +223,7 @@ impl<A: AppliedForces> Identification<A> {
     pub fn errors(&self, parameters: &[f64]) -> Result<Vec<MeasurementError>, IdentificationError> {
         let (model, state) = self.seeded(parameters)?;
         self.measurements
-            .iter()
+            .par_iter()
             .map(|measurement| match measurement {
                 Measurement::Motion(motion) => motion.error(&model, &self.settings, &self.applied),
                 Measurement::Indentation(test) => Ok(test.error(&model, &state)),
@@ -221,14 +235,15 @@ impl<A: AppliedForces> Identification<A> {
 impl<A: AppliedForces> Residuals for Identification<A> {
     fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
         let (model, state) = self.seeded(parameters)?;
-        let mut residuals = Vec::new();
-        for measurement in &self.measurements {
-            residuals.extend(match measurement {
-                Measurement::Motion(motion) => motion.residuals(&model, &self.settings, &self.applied)?,
-                Measurement::Indentation(test) => test.residuals(&model, &state),
-            });
-        }
-        Ok(residuals)
+        let parts: Vec<Vec<T>> = self
+            .measurements
+            .par_iter()
+            .map(|measurement| match measurement {
+                Measurement::Motion(motion) => motion.residuals(&model, &self.settings, &self.applied),
+                Measurement::Indentation(test) => Ok(test.residuals(&model, &state)),
+            })
+            .collect::<Result<_, IdentificationError>>()?;
+        Ok(parts.concat())
     }
 }
 

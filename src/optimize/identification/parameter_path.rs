@@ -1,5 +1,6 @@
 //! From the name of a parameter in a fit file to the inputs of a model.
 
+use crate::contact::DissipationModel;
 use crate::multibody::{Input, Model};
 
 /// Why a name does not stand for an input of the model.
@@ -50,6 +51,19 @@ pub enum ParameterPathError {
         /// The parameter.
         path: String,
     },
+}
+
+/// The unit of an input that a parameter may set.
+pub(super) fn unit(model: &Model, input: &Input) -> &'static str {
+    match input {
+        Input::HydroelasticModulus { .. } => "Pa",
+        Input::Dissipation { .. } => match model.contact.dissipation_model {
+            DissipationModel::HuntCrossley => "s/m",
+            DissipationModel::StrainRate => "s",
+        },
+        Input::Mass { .. } => "kg",
+        _ => "1",
+    }
 }
 
 const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`";

@@ -10,7 +10,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{IdentificationError, MeasurementError, body_index, positive, root_mean_square};
-use crate::multibody::{AppliedForces, BodyState, ForceWorkspace, Model, State, TANGENT_DIMENSION};
+use crate::multibody::{
+    AppliedForces, BodyState, ForceWorkspace, Model, PairWorkspace, State, TANGENT_DIMENSION,
+    body_pair_contact,
+};
 use crate::optimize::data::{RecordedState, Recording};
 use crate::rollout::{SimulationError, SimulationSettings};
 use crate::scalar::Scalar;
@@ -18,6 +21,13 @@ use crate::spatial::SpatialVelocity;
 
 /// Standard deviations of a recording, one number for each direction of a vector. Velocities
 /// without one are not compared.
+///
+/// What a model does not contain (a table that is not flat, a start in the middle of an impact)
+/// leaves differences far larger than the noise, and squares let a few of them decide. With an
+/// `outlier_limit` c, the squared length s of the residuals of one recorded time counts as
+/// 2c²(√(1 + s/c²) − 1) (P. Charbonnier et al., *Two deterministic half-quadratic
+/// regularization algorithms for computed imaging*, 1994): as s while it is small, as 2c√s
+/// where it is large.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StandardDeviations {
     /// Of positions, m.
@@ -28,6 +38,9 @@ pub struct StandardDeviations {
     pub linear_velocity: Option<f64>,
     /// Of angular velocities, rad/s.
     pub angular_velocity: Option<f64>,
+    /// Length of the residuals of one recorded time, in standard deviations, from which they
+    /// count less than squared; `None` if never.
+    pub outlier_limit: Option<f64>,
 }
 
 impl StandardDeviations {
@@ -55,12 +68,17 @@ pub struct TimeWindow {
     /// Longest time simulated from one recorded state, s; a window has at least one recorded
     /// time after its start. Infinite: one window.
     pub horizon: f64,
+    /// Whether windows start only at recorded states in which the body touches nothing, and
+    /// neither in those before and after it (velocities that were made by differences reach that
+    /// far). Recorded states in contact overlap by the errors of the recording, which a stiff
+    /// contact answers with forces that were never there: a fit then makes it too soft.
+    pub free_starts: bool,
 }
 
 impl Default for TimeWindow {
     /// The whole recording from its first state.
     fn default() -> Self {
-        Self { from: f64::NEG_INFINITY, until: f64::INFINITY, horizon: f64::INFINITY }
+        Self { from: f64::NEG_INFINITY, until: f64::INFINITY, horizon: f64::INFINITY, free_starts: false }
     }
 }
 
@@ -69,6 +87,7 @@ impl Default for TimeWindow {
 pub struct RecordedMotion {
     recording: Recording,
     weights: [f64; 4],
+    outlier_limit: f64,
     /// The recorded states of each window; the first is where it starts.
     windows: Vec<Range<usize>>,
 }
@@ -78,6 +97,17 @@ fn state_of(recorded: &RecordedState) -> State {
     let velocity = SpatialVelocity::new(recorded.angular_velocity, recorded.linear_velocity);
     let body = BodyState { orientation: recorded.orientation, position: recorded.position, velocity };
     State { bodies: vec![body] }
+}
+
+/// For each recorded state whether the body touches another.
+fn touching(model: &Model, states: &[RecordedState]) -> Vec<bool> {
+    let mut workspace = PairWorkspace::default();
+    let mut frames = Vec::new();
+    let is_touching = |recorded: &RecordedState| {
+        model.body_frames(&state_of(recorded), &mut frames);
+        body_pair_contact(model, &frames, &model.pairs, &mut workspace).faces > 0
+    };
+    states.iter().map(is_touching).collect()
 }
 
 impl RecordedMotion {
@@ -102,6 +132,8 @@ impl RecordedMotion {
             return Err(IdentificationError::OtherFreeBody { body, other });
         }
         let weights = sigma.weights()?;
+        let outlier_limit =
+            sigma.outlier_limit.map_or(Ok(f64::INFINITY), |c| positive("outlier_limit", c))?;
         let horizon = positive("horizon", window.horizon)?;
         let inside = |s: &RecordedState| s.time >= window.from && s.time <= window.until;
         let first = recording.states.iter().position(inside).unwrap_or(0);
@@ -111,9 +143,15 @@ impl RecordedMotion {
             return Err(IdentificationError::EmptyWindow { recording: recording.name, from, until });
         }
         let last = first + count - 1;
+        let touching = if window.free_starts { touching(model, &recording.states) } else { Vec::new() };
+        let may_start = |i: &usize| {
+            let beside = i.saturating_sub(1)..(i + 2).min(touching.len());
+            touching.is_empty() || !touching[beside].contains(&true)
+        };
         let mut windows = Vec::new();
         let mut start = first;
-        while start < last {
+        while let Some(next) = (start..last).find(may_start) {
+            start = next;
             // Recorded times are rounded; one that is meant to be at the horizon is inside.
             let end = recording.states[start].time + horizon * (1.0 + 1e-9);
             let within = |i: &usize| recording.states[*i].time <= end;
@@ -121,7 +159,10 @@ impl RecordedMotion {
             windows.push(start..stop + 1);
             start = stop;
         }
-        Ok(Self { recording, weights, windows })
+        if windows.is_empty() {
+            return Err(IdentificationError::AlwaysTouching { recording: recording.name });
+        }
+        Ok(Self { recording, weights, outlier_limit, windows })
     }
 
     /// The recording.
@@ -184,12 +225,14 @@ impl RecordedMotion {
     ) -> Result<Vec<T>, IdentificationError> {
         let mut residuals = Vec::new();
         for difference in self.differences(model, settings, applied)? {
+            let first = residuals.len();
             for (i, d) in difference.into_iter().enumerate() {
                 let weight = self.weights[i / 3];
                 if weight > 0.0 {
                     residuals.push(d * weight);
                 }
             }
+            reduce_outlier(&mut residuals[first..], self.outlier_limit);
         }
         Ok(residuals)
     }
@@ -215,6 +258,18 @@ impl RecordedMotion {
             linear_velocity: part(3),
         })
     }
+}
+
+/// Scales residuals of squared length s to the squared length 2c²(√(1 + s/c²) − 1), written
+/// as s · 2/(1 + √(1 + s/c²)), which has derivatives at s = 0.
+fn reduce_outlier<T: Scalar>(residuals: &mut [T], limit: f64) {
+    if limit == f64::INFINITY {
+        return;
+    }
+    let square = residuals.iter().fold(T::from(0.0), |sum, &r| sum + r * r);
+    let root = (square / T::from(limit * limit) + T::from(1.0)).sqrt();
+    let factor = (T::from(2.0) / (root + T::from(1.0))).sqrt();
+    residuals.iter_mut().for_each(|r| *r *= factor);
 }
 
 /// The state at the end of a span of time, by equal steps not longer than the time step.
