@@ -266,7 +266,7 @@ fn scenes() -> Vec<(&'static str, Value)> {
             "fixed compliant half-space A, rigid B",
             scene(
                 placed("a", [0.1, 0.2, 0.01], [0.1, -0.2, 0.3], soft(&half_space, "a")),
-                slow(placed("b", [0.02, 0.01, 0.04], [0.6, -0.2, 0.4], rigid(&cylinder, "hard"))),
+                slow(placed("b", [0.02, 0.01, -0.005], [0.6, -0.2, 0.4], rigid(&cylinder, "hard"))),
                 json!({}),
             ),
         ),
@@ -274,7 +274,7 @@ fn scenes() -> Vec<(&'static str, Value)> {
             "fixed compliant half-space A, compliant B with an offset",
             scene(
                 placed("a", [0.1, 0.2, 0.01], [0.1, -0.2, 0.3], soft(&half_space, "a")),
-                slow(placed("b", [0.02, 0.01, 0.04], [0.6, -0.2, 0.4], offset(&hull, "b"))),
+                slow(placed("b", [0.02, 0.01, -0.005], [0.6, -0.2, 0.4], offset(&hull, "b"))),
                 json!({}),
             ),
         ),
@@ -282,14 +282,14 @@ fn scenes() -> Vec<(&'static str, Value)> {
             "rigid half-space A without material, compliant B",
             scene(
                 placed("a", [0.1, 0.2, 0.01], [0.1, -0.2, 0.3], bare(&ground)),
-                slow(placed("b", [0.02, 0.01, 0.04], [0.6, -0.2, 0.4], soft(&capsule, "b"))),
+                slow(placed("b", [0.02, 0.01, -0.005], [0.6, -0.2, 0.4], soft(&capsule, "b"))),
                 json!({"positive_part_width": 0.2}),
             ),
         ),
         (
             "compliant A, rigid half-space B with an offset",
             scene(
-                slow(placed("a", [0.02, 0.01, 0.07], [0.6, -0.2, 0.4], offset(&cylinder, "a"))),
+                slow(placed("a", [0.02, 0.01, 0.03], [0.6, -0.2, 0.4], offset(&cylinder, "a"))),
                 fast(placed(
                     "b",
                     [0.0, 0.0, 0.0],
