@@ -70,7 +70,7 @@ fn energy_errors(folder: &Folder, kind: &str, time_step: f64) -> ([f64; 2], usiz
         .states
         .iter()
         .map(|body| {
-            let state = State { bodies: vec![body.clone()] };
+            let state = State { bodies: vec![*body] };
             model.body_frames(&state, &mut frames);
             stored.push(body_pair_energy(&model, &frames, &pairs));
             model.mechanical_energy(&state) + stored[stored.len() - 1]
