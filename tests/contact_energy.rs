@@ -139,7 +139,7 @@ fn meshes_fill_their_shapes() {
         ("sphere", common::icosphere(1.0, 3), 4.0 / 3.0 * std::f64::consts::PI * 0.99, 1280),
         ("torus", common::torus(2.0, 0.5, 96, 6), section(6.0) * std::f64::consts::TAU * 2.0, 96 * 18),
     ] {
-        let v = volume_mass_properties(&field.0).unwrap().volume;
+        let v = volume_mass_properties(&field.0).unwrap().mass;
         let w = surface_volume(&boundary_surface(&field.0));
         assert_eq!(field.0.tetrahedra.len(), tetrahedra);
         assert!((v - w).abs() < 1e-12, "{name}: {v}, its surface encloses {w}");

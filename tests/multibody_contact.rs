@@ -31,18 +31,14 @@ fn materials() -> Vec<NamedMaterial> {
 
 fn compliant(shape: &Shape, resolution: f64, x_bg: RigidTransform, material: usize) -> BodyGeometry {
     let (mesh, extent) = primitive_field(shape, resolution).expect("valid shape");
-    let p = volume_mass_properties(&mesh).expect("a volume");
+    let unit_mass = Some(volume_mass_properties(&mesh).expect("a volume"));
     let field = PressureField::new(mesh, extent).expect("valid field");
     let geometry = Arc::new(ContactGeometry::Compliant(field));
     BodyGeometry {
         x_bg,
         collider: Collider::new(geometry, materials()[material].material, 0.0),
         material: Some(material),
-        unit_mass: Some(MassProperties {
-            mass: p.volume,
-            center_of_mass: p.centre_of_mass,
-            inertia: p.inertia,
-        }),
+        unit_mass,
     }
 }
 

@@ -155,7 +155,16 @@ enum Point {
     /// With the derivatives from the left and from the right.
     Kink([f64; 2]),
     Jump,
+    /// The function is far from linear even over the smallest step.
+    Unsettled,
 }
+
+/// The note on [`Point::Unsettled`].
+pub(super) const UNSETTLED: &str = "differences do not settle at the smallest steps: the value is extremely sensitive \
+     to this input, as where time steps are too long for the friction or the stiffness";
+
+/// Change of a difference from one step to the next above which it has not settled.
+const SETTLED: f64 = 0.05;
 
 impl Samples<'_> {
     fn largest(&self) -> f64 {
@@ -191,6 +200,17 @@ impl Samples<'_> {
         best
     }
 
+    /// Whether differences at the smallest steps, though far above rounding, still change from
+    /// each step to the next.
+    fn unsettled(&self) -> bool {
+        let n = self.samples.len();
+        (n - 4..n).all(|k| {
+            let (now, before) = (self.central(k), self.central(k - 1));
+            let (plus, minus) = self.samples[k];
+            (plus - minus).abs() > 1e3 * self.rounding && (now - before).abs() > SETTLED * now.abs()
+        })
+    }
+
     /// Smooth, kink or jump, from how second differences fall with the step.
     fn point(&self) -> Point {
         let n = self.samples.len();
@@ -201,6 +221,9 @@ impl Samples<'_> {
         };
         if jumps(&|k| self.samples[k].0 - self.center) || jumps(&|k| self.center - self.samples[k].1) {
             return Point::Jump;
+        }
+        if self.unsettled() {
+            return Point::Unsettled;
         }
         let second: Vec<f64> =
             (0..n).map(|k| self.samples[k].0 - 2.0 * self.center + self.samples[k].1).collect();
@@ -260,6 +283,7 @@ impl Samples<'_> {
                     (Verdict::Kink, kink_note(claimed, sides, settings.tolerance))
                 }
                 Point::Smooth if slight(claimed) && slight(difference) => (Verdict::Zero, String::new()),
+                Point::Unsettled => (Verdict::Noisy, UNSETTLED.into()),
                 Point::Smooth => smooth_verdict(discrepancy, larger, error, settings.tolerance),
             }
         };
@@ -313,6 +337,19 @@ mod tests {
         bits = bits.wrapping_mul(0xBF58_476D_1CE4_E5B9);
         bits ^= bits >> 32;
         bits as f64 / u64::MAX as f64 * 2.0 - 1.0
+    }
+
+    #[test]
+    fn a_slope_beyond_the_smallest_step_is_not_called_wrong() {
+        // The true derivative, but linear over 10⁻¹² only.
+        let steep = check(|x| (1e12 * x).asinh(), 0.0, 1e12);
+        assert_eq!(steep.verdict, Verdict::Noisy, "{steep:?}");
+        assert!(steep.note.contains("do not settle"));
+        // Linear over 10⁻⁷: both a right and a wrong claim are seen.
+        let right = check(|x| (1e7 * x).asinh(), 1e-7, 1e7 / 2f64.sqrt());
+        assert_eq!(right.verdict, Verdict::Ok, "{right:?}");
+        let wrong = check(|x| (1e7 * x).asinh(), 1e-7, 1e7 / 2.1f64.sqrt());
+        assert_eq!(wrong.verdict, Verdict::Wrong, "{wrong:?}");
     }
 
     proptest! {

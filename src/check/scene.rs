@@ -1,9 +1,11 @@
 //! The gradient check of a scene: wrenches, one step and a rollout, by every input.
 
+use std::ops::Range;
+
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
-use super::differences::{CheckSettings, Comparison, Verdict, compare_groups};
+use super::differences::{CheckSettings, Comparison, UNSETTLED, Verdict, compare_groups};
 use super::report::GradientReport;
 use crate::multibody::{
     AppliedForces, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State, TANGENT_DIMENSION,
@@ -105,6 +107,12 @@ pub fn check_scene(
     let mut compared: Vec<Vec<Vec<Comparison>>> = compared.into_iter().flatten().collect();
     let scales: Vec<f64> = inputs.iter().map(|(input, _, value)| step_scale(input, *value)).collect();
     settle_negligible(&mut compared, &scales);
+    let after = 4 * model.free_bodies().count();
+    let wrenches = 2 * check.pairs.len();
+    settle_beside_kinks(&mut compared, wrenches);
+    for first in [wrenches, wrenches + after] {
+        settle_unstable(&mut compared, first..first + after);
+    }
     let mut report = GradientReport::default();
     for ((_, input, _), quantities) in inputs.iter().zip(compared) {
         for (name, comparisons) in names.iter().zip(quantities) {
@@ -139,6 +147,42 @@ fn settle_negligible(compared: &mut [Vec<Vec<Comparison>>], scales: &[f64]) {
                 if unsettled && c.claimed.abs() <= limit && no_difference {
                     (c.verdict, c.note) = (Verdict::Zero, String::new());
                 }
+            }
+        }
+    }
+}
+
+/// Names a kink what differences find beside one: where a wrench at the initial state has a kink
+/// along an input, all that follows from that wrench has one too, though it may be too slight
+/// against the smooth part for the differences to show it. The wrenches come first.
+fn settle_beside_kinks(compared: &mut [Vec<Vec<Comparison>>], wrenches: usize) {
+    for of_input in compared {
+        let Some(initial) = of_input.get(..wrenches) else { continue };
+        if !initial.iter().flatten().any(|c| c.verdict == Verdict::Kink) {
+            continue;
+        }
+        for c in of_input.iter_mut().flatten().filter(|c| c.verdict == Verdict::Wrong) {
+            let [left, right] = c.one_sided;
+            (c.verdict, c.note) =
+                (Verdict::Kink, format!("the wrench has a kink here; left {left:.6e}, right {right:.6e}"));
+        }
+    }
+}
+
+/// Leaves undecided what differences find about the state after unstable steps.
+///
+/// Where steps are too long for the friction or the stiffness, the smallest disturbance grows
+/// from step to step until friction saturates: derivatives by one input do not settle, and
+/// rounding that has grown as much makes the others jump, or not vanish where they should.
+fn settle_unstable(compared: &mut [Vec<Vec<Comparison>>], state: Range<usize>) {
+    let of_state = |of_input: &[Vec<Comparison>]| of_input.get(state.clone()).map_or(vec![], <[_]>::concat);
+    if !compared.iter().any(|of_input| of_state(of_input).iter().any(|c| c.note == UNSETTLED)) {
+        return;
+    }
+    for of_input in compared {
+        for c in of_input[state.clone()].iter_mut().flatten() {
+            if matches!(c.verdict, Verdict::Wrong | Verdict::Kink) {
+                (c.verdict, c.note) = (Verdict::Noisy, UNSETTLED.into());
             }
         }
     }

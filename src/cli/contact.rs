@@ -7,7 +7,7 @@ use clap::Args;
 use nalgebra::{Matrix6, Vector3, Vector6};
 use serde::Serialize;
 
-use super::Error;
+use super::{Error, load_scene};
 use crate::io::{Purpose, Scene};
 use crate::multibody::{
     BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
@@ -59,6 +59,16 @@ struct DerivativesReport {
     wrench_by_friction: [f64; 6],
 }
 
+impl PairReport {
+    /// Whether all numbers are finite; JSON has no others.
+    fn is_finite(&self) -> bool {
+        let scalars = [self.area, self.max_pressure, self.energy];
+        let vectors = self.force_on_a.iter().chain(&self.torque_on_a).chain(self.centroid.iter().flatten());
+        scalars.iter().chain(vectors).all(|x| x.is_finite())
+            && self.derivatives.as_ref().is_none_or(DerivativesReport::is_finite)
+    }
+}
+
 /// Rows of a 6×6 matrix. Adding zero turns −0 into 0.
 fn rows(m: &Matrix6<f64>) -> [[f64; 6]; 6] {
     std::array::from_fn(|i| std::array::from_fn(|j| m[(i, j)] + 0.0))
@@ -73,6 +83,16 @@ fn three(v: &Vector3<f64>) -> [f64; 3] {
 }
 
 impl DerivativesReport {
+    fn is_finite(&self) -> bool {
+        let columns = [
+            self.wrench_by_modulus_a,
+            self.wrench_by_modulus_b,
+            self.wrench_by_dissipation,
+            self.wrench_by_friction,
+        ];
+        self.wrench_by_pose_a.iter().chain(&columns).flatten().all(|x| x.is_finite())
+    }
+
     fn new(j: &BodyPairJacobian) -> Self {
         Self {
             wrench_by_pose_a: rows(&j.by_pose_a),
@@ -86,7 +106,7 @@ impl DerivativesReport {
 
 /// Loads the scene, computes and prints.
 pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
-    let scene = Scene::load(&arguments.scene, Purpose::Contact)?;
+    let scene = load_scene(&arguments.scene, Purpose::Contact)?;
     let report = report(&scene, arguments.derivatives)?;
     let mut out = std::io::stdout().lock();
     if arguments.json {
@@ -135,7 +155,7 @@ fn report(scene: &Scene, derivatives: bool) -> Result<Report, Error> {
     let mut pairs = Vec::new();
     for (bodies, geometries) in body_pairs(scene)? {
         let contact: BodyPairContact = body_pair_contact(model, &frames, &geometries, &mut workspace);
-        pairs.push(PairReport {
+        let pair = PairReport {
             a: model.bodies[bodies.a].name.clone(),
             b: model.bodies[bodies.b].name.clone(),
             force_on_a: three(&contact.wrench_on_a.translational),
@@ -148,7 +168,11 @@ fn report(scene: &Scene, derivatives: bool) -> Result<Report, Error> {
             derivatives: derivatives.then(|| {
                 DerivativesReport::new(&body_pair_jacobian(model, &frames, &geometries, &mut workspace))
             }),
-        });
+        };
+        if !pair.is_finite() {
+            return Err(Error::NotFinite { path: scene.path.display().to_string(), a: pair.a, b: pair.b });
+        }
+        pairs.push(pair);
     }
     Ok(Report { pairs })
 }

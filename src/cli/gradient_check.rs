@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Error;
 use super::fit::print_json;
+use super::{Error, load_scene};
 use crate::check::{CheckSettings, SceneCheckError, Verdict, check_scene};
-use crate::io::{Purpose, Scene};
+use crate::io::Purpose;
 use crate::multibody::NoForces;
 
 /// Arguments of `isobar gradient-check`.
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
             allowed: "between 0 and 1",
         });
     }
-    let scene = Scene::load(&arguments.scene, Purpose::Simulation)?;
+    let scene = load_scene(&arguments.scene, Purpose::Simulation)?;
     let settings = CheckSettings { tolerance: arguments.tolerance, ..Default::default() };
     let simulation = scene.simulation_settings()?;
     let path = || scene.path.display().to_string();

@@ -5,11 +5,12 @@ mod fit;
 mod gradient_check;
 mod simulate;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::io::{FitFileError, SceneError, TrajectoryError};
+use crate::io::{FitFileError, Purpose, Scene, SceneError, TrajectoryError};
 use crate::multibody::ModelError;
 use crate::rollout::SimulationError;
 
@@ -56,6 +57,18 @@ pub enum Error {
         found: String,
         /// What is allowed.
         allowed: &'static str,
+    },
+    /// The numbers of a contact overflow.
+    #[error(
+        "{path}: the contact between `{a}` and `{b}` is not finite; velocities, moduli or lengths are too large"
+    )]
+    NotFinite {
+        /// The scene file.
+        path: String,
+        /// Name of the one body.
+        a: String,
+        /// Name of the other body.
+        b: String,
     },
     /// The simulation stopped.
     #[error("{path}: {source}")]
@@ -110,6 +123,15 @@ impl Error {
             _ => 2,
         }
     }
+}
+
+/// Loads a scene, with its warnings on standard error.
+fn load_scene(path: &Path, purpose: Purpose) -> Result<Scene, Error> {
+    let scene = Scene::load(path, purpose)?;
+    for warning in &scene.warnings {
+        eprintln!("isobar: {warning}");
+    }
+    Ok(scene)
 }
 
 /// Runs the command with the arguments of the process: results on standard output, messages and

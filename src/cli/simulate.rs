@@ -7,8 +7,8 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use super::Error;
-use crate::io::{Purpose, Scene, write_trajectory};
+use super::{Error, load_scene};
+use crate::io::{Purpose, write_trajectory};
 use crate::multibody::NoForces;
 use crate::rollout::{SimulationError, simulate, step_times};
 
@@ -50,7 +50,7 @@ struct BodySummary {
 
 /// Loads the scene, simulates it, writes the trajectory and prints a summary.
 pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
-    let scene = Scene::load(&arguments.scene, Purpose::Simulation)?;
+    let scene = load_scene(&arguments.scene, Purpose::Simulation)?;
     let settings = scene.simulation_settings()?;
     let failed = |source| match source {
         SimulationError::Until(until) => Error::Argument {

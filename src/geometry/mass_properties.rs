@@ -5,18 +5,7 @@ use nalgebra::{Matrix3, Vector3};
 use super::mesh::{SurfaceMesh, VolumeMesh};
 use super::validate::MeshError;
 use crate::scalar::{Scalar, lift_vector, real_vector};
-
-/// The mass properties of a body of unit density; mass and inertia of another are these times
-/// its density.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MassProperties<T = f64> {
-    /// Volume, m³.
-    pub volume: T,
-    /// Centre of mass in the mesh's frame, metres.
-    pub centre_of_mass: Vector3<T>,
-    /// Inertia about the centre of mass in the mesh's axes at a density of 1 kg/m³, kg·m².
-    pub inertia: Matrix3<T>,
-}
+use crate::spatial::MassProperties;
 
 /// The integrals of 1, x and x xᵀ over a union of tetrahedra, x measured from a fixed point.
 struct Moments<T> {
@@ -51,8 +40,8 @@ impl<T: Scalar> Moments<T> {
         let central = self.second - self.first * centre.transpose();
         let trace = central[(0, 0)] + central[(1, 1)] + central[(2, 2)];
         Ok(MassProperties {
-            volume: self.volume,
-            centre_of_mass: centre + lift_vector(origin),
+            mass: self.volume,
+            center_of_mass: centre + lift_vector(origin),
             inertia: Matrix3::from_diagonal_element(trace) - central,
         })
     }
@@ -81,7 +70,8 @@ pub fn surface_volume<T: Scalar>(mesh: &SurfaceMesh<T>) -> T {
     surface_moments(mesh, &middle(&mesh.vertices)).volume
 }
 
-/// The mass properties of the inside of a closed surface, which must be valid.
+/// The mass properties of the inside of a closed surface, which must be valid, at a density of
+/// 1 kg/m³: the mass is the volume's number.
 ///
 /// # Errors
 /// When the volume is not a positive number.
@@ -90,7 +80,8 @@ pub fn surface_mass_properties<T: Scalar>(mesh: &SurfaceMesh<T>) -> Result<MassP
     surface_moments(mesh, &origin).properties(&origin)
 }
 
-/// The mass properties of a volume mesh, which must be valid.
+/// The mass properties of a volume mesh, which must be valid, at a density of 1 kg/m³: the mass is
+/// the volume's number.
 ///
 /// # Errors
 /// When the volume is not a positive number.
@@ -123,8 +114,8 @@ mod tests {
     }
 
     fn numbers<T: Scalar>(p: &MassProperties<T>) -> Vec<T> {
-        let mut all = vec![p.volume];
-        all.extend(p.centre_of_mass.iter());
+        let mut all = vec![p.mass];
+        all.extend(p.center_of_mass.iter());
         all.extend(p.inertia.iter());
         all
     }
@@ -135,8 +126,8 @@ mod tests {
         let offset = Vector3::new(100.0, -30.0, 7.0);
         mesh.vertices.iter_mut().for_each(|v| *v += offset);
         let p = surface_mass_properties(&mesh).unwrap();
-        assert_relative_eq!(p.volume, 0.008, max_relative = 1e-11);
-        assert_relative_eq!(p.centre_of_mass, offset, epsilon = 1e-11);
+        assert_relative_eq!(p.mass, 0.008, max_relative = 1e-11);
+        assert_relative_eq!(p.center_of_mass, offset, epsilon = 1e-11);
         let i = 0.008 / 12.0;
         let expected = Matrix3::from_diagonal(&(Vector3::new(0.2, 0.17, 0.05) * i));
         assert_relative_eq!(p.inertia, expected, epsilon = 1e-11 * i);

@@ -26,7 +26,7 @@ pub(crate) use boundary::TETRAHEDRON_FACES;
 pub use boundary::{VertexPlace, boundary_faces, boundary_surface, vertex_places};
 pub(crate) use dissection::dissection_order;
 pub use hull::convex_hull;
-pub use mass_properties::{MassProperties, surface_mass_properties, surface_volume, volume_mass_properties};
+pub use mass_properties::{surface_mass_properties, surface_volume, volume_mass_properties};
 pub use mesh::{Scalable, SurfaceMesh, VolumeMesh, scaled, tetrahedron_volume};
 pub use polyhedron::{ConvexPolyhedron, HalfSpace};
 pub use quadrature::{TrianglePoint, triangle_rule};

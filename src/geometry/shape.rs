@@ -202,9 +202,10 @@ impl Shape {
 pub(crate) mod tests {
     use super::*;
     use crate::geometry::{
-        MassProperties, VertexPlace, surface_mass_properties, validate_surface, validate_volume,
-        vertex_places, volume_mass_properties,
+        VertexPlace, surface_mass_properties, validate_surface, validate_volume, vertex_places,
+        volume_mass_properties,
     };
+    use crate::spatial::MassProperties;
     use approx::assert_relative_eq;
     use nalgebra::{Matrix3, Vector3};
     use proptest::prelude::*;
@@ -245,7 +246,7 @@ pub(crate) mod tests {
 
     fn errors(shape: &Shape, p: &MassProperties) -> [f64; 2] {
         let (volume, inertia) = analytic(shape);
-        [(p.volume / volume - 1.0).abs(), (p.inertia - inertia).norm() / inertia.norm()]
+        [(p.mass / volume - 1.0).abs(), (p.inertia - inertia).norm() / inertia.norm()]
     }
 
     #[test]
@@ -277,7 +278,7 @@ pub(crate) mod tests {
         let shape = Shape::Box { size: [0.3, 0.2, 0.5] };
         let properties = volume_mass_properties(&shape.volume_mesh(1.0).unwrap()).unwrap();
         assert!(errors(&shape, &properties).iter().all(|&e| e < 1e-14));
-        assert_relative_eq!(properties.centre_of_mass, Vector3::zeros(), epsilon = 1e-15);
+        assert_relative_eq!(properties.center_of_mass, Vector3::zeros(), epsilon = 1e-15);
     }
 
     #[test]
@@ -347,9 +348,9 @@ pub(crate) mod tests {
             }
             let inside = volume_mass_properties(&mesh).unwrap();
             let around = surface_mass_properties(&surface).unwrap();
-            prop_assert!((inside.volume / around.volume - 1.0).abs() < 1e-10);
+            prop_assert!((inside.mass / around.mass - 1.0).abs() < 1e-10);
             prop_assert!((inside.inertia - around.inertia).norm() < 1e-9 * inside.inertia.norm());
-            prop_assert!(inside.volume <= analytic(&shape).0 * (1.0 + 1e-12));
+            prop_assert!(inside.mass <= analytic(&shape).0 * (1.0 + 1e-12));
         }
     }
 }

@@ -92,7 +92,7 @@ pub fn tetrahedralize(surface: &SurfaceMesh) -> Result<VolumeMesh, MeshError> {
         })
         .collect();
     let deepest = deepest_point(&planes, &vertices, size);
-    let centroid = surface_mass_properties(surface)?.centre_of_mass - middle;
+    let centroid = surface_mass_properties(surface)?.center_of_mass - middle;
     let depth = least_distance(&planes, &deepest);
     let inner = if least_distance(&planes, &centroid) >= 0.5 * depth { centroid } else { deepest };
 
@@ -119,7 +119,7 @@ mod tests {
     fn check(surface: &SurfaceMesh) -> VolumeMesh {
         let mesh = tetrahedralize(surface).unwrap();
         validate_volume(&mesh).unwrap();
-        let volume = volume_mass_properties(&mesh).unwrap().volume;
+        let volume = volume_mass_properties(&mesh).unwrap().mass;
         assert_relative_eq!(volume, surface_volume(surface), max_relative = 1e-12);
         mesh
     }
@@ -154,7 +154,7 @@ mod tests {
             &[[0.0, 0.0], [5.0, 0.0], [5.0, 0.3], [0.3, 0.3], [0.3, 5.0], [0.0, 5.0]],
             &[[0, 1, 2], [0, 2, 3], [0, 3, 5], [3, 4, 5]],
         );
-        let centroid = surface_mass_properties(&l).unwrap().centre_of_mass;
+        let centroid = surface_mass_properties(&l).unwrap().center_of_mass;
         assert!(centroid.x > 0.3 && centroid.y > 0.3);
         let mesh = check(&l);
         let inner = mesh.vertices[mesh.vertices.len() - 1];

@@ -6,8 +6,8 @@ use super::field_path::FieldPath;
 use super::scene_error::Problem;
 use super::schema::{BodyTable, ContactTable, Exactly, GeometryTable, MaterialTable};
 use crate::contact::{ContactSettings, Material};
-use crate::multibody::{Body, BodyGeometry, MassProperties, MassSource};
-use crate::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
+use crate::multibody::{Body, BodyGeometry, MassSource};
+use crate::spatial::{MassProperties, Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
 
 /// How far a quaternion's length, or a rotation matrix's product with its transpose, may be from
 /// 1: enough for numbers that were rounded to a few digits.

@@ -1,7 +1,9 @@
 //! Where in a scene file a value stands.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use serde_json::value::RawValue;
 use toml::de::{DeTable, DeValue};
 
 /// One step from a value into its parts.
@@ -64,6 +66,28 @@ impl FieldPath {
         }
         Some(line_at(document, start?))
     }
+
+    /// The line, from 1, of the value in a JSON document, or of the innermost value around it
+    /// that the document has.
+    pub fn line_in_json(&self, document: &str) -> Option<usize> {
+        let mut value = document;
+        for part in &self.0 {
+            let Some(inner) = json_part(value, part) else { break };
+            value = inner;
+        }
+        // Both are parts of the same text.
+        let start = (value.as_ptr() as usize).checked_sub(document.as_ptr() as usize)?;
+        (start > 0).then(|| line_at(document, start))
+    }
+}
+
+/// The part of a JSON value that a step leads to, as it is written.
+fn json_part<'a>(value: &'a str, part: &Part) -> Option<&'a str> {
+    let raw = match part {
+        Part::Key(key) => *serde_json::from_str::<BTreeMap<String, &RawValue>>(value).ok()?.get(key)?,
+        Part::Index(index) => *serde_json::from_str::<Vec<&RawValue>>(value).ok()?.get(*index)?,
+    };
+    Some(raw.get())
 }
 
 /// The line, from 1, of a byte of a document.
@@ -102,5 +126,13 @@ mod tests {
         assert_eq!(body.key("mass").line_in_toml(document), Some(7));
         assert_eq!(body.key("inertia").line_in_toml(document), Some(5));
         assert_eq!(FieldPath::root().key("gravity").index(2).line_in_toml(document), Some(1));
+
+        let document = "{\n\"gravity\": [0, 0,\n 1], \"bodies\": [\n{\"name\": \"a\"},\n{\"name\": \"b\",\n\
+                        \"mass\":\n 1, \"geometries\": [\n{\"shape\": {\"sphere\": {\"radius\": 1}}}]}]}";
+        assert_eq!(FieldPath::root().key("gravity").index(2).line_in_json(document), Some(3));
+        assert_eq!(body.key("mass").line_in_json(document), Some(7));
+        assert_eq!(body.key("inertia").line_in_json(document), Some(5));
+        assert_eq!(radius.line_in_json(document), Some(8));
+        assert_eq!(FieldPath::root().key("nothing").line_in_json(document), None);
     }
 }

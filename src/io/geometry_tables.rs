@@ -12,7 +12,8 @@ use super::schema::{GeometryTable, HalfSpaceTable, MaterialTable, ShapeTable};
 use crate::contact::{Collider, ContactGeometry, Material};
 use crate::field::{PressureField, RigidSurface, primitive_field};
 use crate::geometry::{Shape, surface_mass_properties, volume_mass_properties};
-use crate::multibody::{BodyGeometry, MassProperties, NamedMaterial};
+use crate::multibody::{BodyGeometry, NamedMaterial};
+use crate::spatial::MassProperties;
 
 /// The resolution of a primitive where the scene gives none: this part of its radius, and for an
 /// ellipsoid of its middle semi-axis. (A box has no curve to resolve.)
@@ -56,6 +57,22 @@ pub(super) fn geometry(
     };
     let collider = Collider::new(Arc::new(geometry), parameters, thickness);
     Ok(BodyGeometry { x_bg, collider, material, unit_mass })
+}
+
+/// What to say of a geometry with tetrahedra in which the pressure vanishes.
+pub(super) fn zero_gradient_warning(g: &BodyGeometry, body: &str, table: &FieldPath) -> Option<Problem> {
+    let ContactGeometry::Compliant(field) = g.collider.geometry.as_ref() else { return None };
+    let (zero, all) = (field.zero_tetrahedra(), field.tetrahedra().len());
+    (zero > 0).then(|| {
+        Problem::new(
+            table.key("shape"),
+            format_args!(
+                "body `{body}`: in {zero} of {all} tetrahedra the extent is 0 at all four vertices, so they have no \
+                 pressure gradient and bear no load; set split_zero_gradient = true to split them, or give a mesh \
+                 (or an extent) with values above 0 inside"
+            ),
+        )
+    })
 }
 
 /// The place of a material.
@@ -154,23 +171,17 @@ fn bounded(
         }
     };
     let problem = |error: &dyn std::fmt::Display| Problem::new(field.clone(), error);
-    let (geometry, properties) = match meshes {
+    match meshes {
         Meshes::Compliant(mesh, extent) => {
             let properties = volume_mass_properties(&mesh).map_err(|e| problem(&e))?;
             let field = PressureField::new(mesh, extent).map_err(|e| problem(&e))?;
-            (ContactGeometry::Compliant(field), properties)
+            Ok((ContactGeometry::Compliant(field), properties))
         }
         Meshes::Rigid(mesh) => {
             let properties = surface_mass_properties(&mesh).map_err(|e| problem(&e))?;
-            (ContactGeometry::Rigid(RigidSurface::new(mesh)), properties)
+            Ok((ContactGeometry::Rigid(RigidSurface::new(mesh)), properties))
         }
-    };
-    let unit_mass = MassProperties {
-        mass: properties.volume,
-        center_of_mass: properties.centre_of_mass,
-        inertia: properties.inertia,
-    };
-    Ok((geometry, unit_mass))
+    }
 }
 
 /// The mesh of a primitive; `size` is the length that the default resolution is a part of.

@@ -8,10 +8,13 @@ use super::body_tables::{Range, number, vector};
 use super::field_path::FieldPath;
 use super::scene_error::Problem;
 use super::schema::{ConvexTable, Exactly, ExtentTable, MeshTable, SurfaceMeshTable, VolumeMeshTable};
-use crate::field::{DEFAULT_CORE_THRESHOLD, ExtentError, deep_core, distance_extent, laplace_extent};
+use crate::field::{
+    DEFAULT_CORE_THRESHOLD, ExtentError, deep_core, distance_extent, laplace_extent,
+    split_zero_gradient_tetrahedra,
+};
 use crate::geometry::{
-    SurfaceMesh, VolumeMesh, boundary_surface, convex_hull, read_surface_mesh, read_volume_mesh, scaled,
-    tetrahedralize, validate_surface, validate_volume,
+    SurfaceMesh, VertexPlace, VolumeMesh, boundary_surface, convex_hull, read_surface_mesh, read_volume_mesh,
+    scaled, tetrahedralize, validate_surface, validate_volume, vertex_places,
 };
 
 /// What a shape is in contact.
@@ -29,7 +32,7 @@ pub(super) fn volume_mesh(t: &VolumeMeshTable, rigid: bool, table: &FieldPath) -
         tetrahedra: t.tetrahedra.iter().map(|t| t.0).collect(),
     };
     validate_volume(&mesh).map_err(|error| Problem::new(table.clone(), error))?;
-    from_volume(mesh, t.extent.as_ref(), rigid, table)
+    from_volume(mesh, t.extent.as_ref(), t.split_zero_gradient, rigid, table)
 }
 
 /// An inline surface mesh.
@@ -52,8 +55,11 @@ pub(super) fn mesh_file(
     let field = table.key("file");
     let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
     match read_mesh(&t.file, folder, &field)? {
+        // A surface that is filled has no tetrahedra to split: all of them share an inner vertex.
         MeshFile::Surface(mesh) => from_surface(scaled(&mesh, scale), t.extent.as_ref(), rigid, table),
-        MeshFile::Volume(mesh) => from_volume(scaled(&mesh, scale), t.extent.as_ref(), rigid, table),
+        MeshFile::Volume(mesh) => {
+            from_volume(scaled(&mesh, scale), t.extent.as_ref(), t.split_zero_gradient, rigid, table)
+        }
     }
 }
 
@@ -126,7 +132,7 @@ fn from_surface(
         ));
     }
     let filled = tetrahedralize(&mesh).map_err(|error| Problem::new(table.clone(), error))?;
-    from_volume(filled, extent, rigid, table)
+    from_volume(filled, extent, false, rigid, table)
 }
 
 /// Points with finite coordinates.
@@ -134,10 +140,18 @@ fn vertices(points: &[Exactly<f64, 3>], field: &FieldPath) -> Result<Vec<Vector3
     points.iter().enumerate().map(|(i, p)| vector(*p, Range::Finite, &field.index(i))).collect()
 }
 
+/// A mesh whose tetrahedra with all vertices on the boundary are split at their centroids.
+fn split(mesh: &VolumeMesh) -> VolumeMesh {
+    let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
+    let inside: Vec<f64> = places.iter().map(|p| f64::from(u8::from(*p == VertexPlace::Interior))).collect();
+    split_zero_gradient_tetrahedra(mesh, &inside).mesh
+}
+
 /// A valid volume mesh as a body in contact.
 fn from_volume(
-    mesh: VolumeMesh,
+    mut mesh: VolumeMesh,
     extent: Option<&ExtentTable>,
+    split_zero_gradient: bool,
     rigid: bool,
     table: &FieldPath,
 ) -> Result<Meshes, Problem> {
@@ -145,7 +159,23 @@ fn from_volume(
         return Ok(Meshes::Rigid(boundary_surface(&mesh)));
     }
     let field = table.key("extent");
-    let problem = |error: ExtentError| Problem::new(field.clone(), error);
+    if split_zero_gradient {
+        if matches!(extent, Some(ExtentTable::Given(_))) {
+            return Err(Problem::new(
+                table.key("split_zero_gradient"),
+                "found beside a list of extents; the vertices that splitting adds have none, so leave it out or \
+                 use \"distance\" or \"laplace\"",
+            ));
+        }
+        mesh = split(&mesh);
+    }
+    let problem = |error: ExtentError| match error {
+        ExtentError::NoInteriorVertex { .. } => Problem::new(
+            table.clone(),
+            format_args!("{error} (split_zero_gradient = true splits tetrahedra without inner vertices)"),
+        ),
+        _ => Problem::new(field.clone(), error),
+    };
     let extent = match extent.unwrap_or(&ExtentTable::default()) {
         ExtentTable::Distance => distance_extent(&mesh).map_err(problem)?,
         ExtentTable::Laplace => deep_core(&mesh, DEFAULT_CORE_THRESHOLD)

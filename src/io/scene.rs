@@ -8,7 +8,7 @@ use super::body_tables::{
     PoseFields, Range, check_mass_fields, contact_settings, free_body, material, number, vector, velocity,
 };
 use super::field_path::{FieldPath, line_at};
-use super::geometry_tables::{GeometryContext, geometry};
+use super::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use super::scene_error::{Problem, SceneError};
 pub use super::schema::SolverKind;
 use super::schema::{BodyTable, SceneTable};
@@ -44,8 +44,34 @@ pub struct Scene {
     pub fixed: Vec<bool>,
     /// Pairs of bodies that the file leaves out of contact.
     pub excluded: Vec<BodyPair>,
-    /// The text of the file if it is TOML, to find lines in.
-    toml: Option<String>,
+    /// What is allowed but hardly meant, such as tetrahedra without a pressure gradient: each a
+    /// line of text that names the field.
+    pub warnings: Vec<String>,
+    text: SceneText,
+}
+
+/// The text of a scene file, to find lines in.
+#[derive(Clone, Debug)]
+struct SceneText {
+    text: String,
+    is_toml: bool,
+}
+
+impl SceneText {
+    /// A problem with its file and line.
+    fn located(&self, path: &Path, problem: &Problem) -> SceneError {
+        SceneError::Invalid {
+            path: path.to_owned(),
+            line: self.line(&problem.field),
+            field: problem.field.to_string(),
+            message: problem.message.clone(),
+        }
+    }
+
+    /// The line of a field, from 1.
+    fn line(&self, field: &FieldPath) -> Option<usize> {
+        if self.is_toml { field.line_in_toml(&self.text) } else { field.line_in_json(&self.text) }
+    }
 }
 
 impl Scene {
@@ -64,10 +90,7 @@ impl Scene {
         let text =
             fs::read_to_string(path).map_err(|source| SceneError::Read { path: path.to_owned(), source })?;
         let table = if is_toml { parse_toml(path, &text)? } else { parse_json(path, &text)? };
-        let toml = is_toml.then_some(text);
-        build(path, &table, purpose)
-            .map(|scene| Self { toml: toml.clone(), ..scene })
-            .map_err(|problem| located(path, toml.as_deref(), &problem))
+        build(path, &table, SceneText { text, is_toml }, purpose)
     }
 
     /// How the scene is to be simulated.
@@ -84,20 +107,10 @@ impl Scene {
                     "found {name}, which is not available yet; use \"semi-implicit-euler\" or \"rk4\""
                 );
                 let problem = Problem::new(FieldPath::root().key("solver").key("kind"), message);
-                return Err(located(&self.path, self.toml.as_deref(), &problem));
+                return Err(self.text.located(&self.path, &problem));
             }
         };
         Ok(SimulationSettings { integrator, time_step: self.time_step })
-    }
-}
-
-/// A problem with its file and line.
-fn located(path: &Path, toml: Option<&str>, problem: &Problem) -> SceneError {
-    SceneError::Invalid {
-        path: path.to_owned(),
-        line: toml.and_then(|text| problem.field.line_in_toml(text)),
-        field: problem.field.to_string(),
-        message: problem.message.clone(),
     }
 }
 
@@ -139,8 +152,28 @@ fn parse_json(path: &Path, text: &str) -> Result<SceneTable, SceneError> {
     Ok(table)
 }
 
+/// The scene of a file.
+fn build(path: &Path, table: &SceneTable, text: SceneText, purpose: Purpose) -> Result<Scene, SceneError> {
+    let Content { model, state, time_step, excluded, warnings } =
+        content(path, table, purpose).map_err(|problem| text.located(path, &problem))?;
+    let warnings =
+        warnings.iter().map(|problem| format!("warning: {}", text.located(path, problem))).collect();
+    let fixed = table.bodies.iter().map(|b| b.fixed).collect();
+    let (path, solver) = (path.to_owned(), table.solver.kind);
+    Ok(Scene { path, model, state, solver, time_step, fixed, excluded, warnings, text })
+}
+
+/// What a scene's tables mean.
+struct Content {
+    model: Model,
+    state: State,
+    time_step: f64,
+    excluded: Vec<BodyPair>,
+    warnings: Vec<Problem>,
+}
+
 /// The model and state of a scene's tables.
-fn build(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Scene, Problem> {
+fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Content, Problem> {
     let root = FieldPath::root();
     let gravity = vector(table.gravity, Range::Finite, &root.key("gravity"))?;
     let time_step = number(table.solver.time_step, Range::Positive, &root.key("solver").key("time_step"))?;
@@ -160,6 +193,7 @@ fn build(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Scene, Pro
     };
     let mut bodies = Vec::new();
     let mut state = State { bodies: Vec::new() };
+    let mut warnings = Vec::new();
     for (i, t) in table.bodies.iter().enumerate() {
         let field = root.key("bodies").index(i);
         check_mass_fields(t, &field)?;
@@ -167,7 +201,10 @@ fn build(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Scene, Pro
         let velocity = velocity(t, &field)?;
         let mut geometries = Vec::new();
         for (j, g) in t.geometries.iter().enumerate() {
-            geometries.push(geometry(g, &context, &field.key("geometries").index(j))?);
+            let here = field.key("geometries").index(j);
+            let made = geometry(g, &context, &here)?;
+            warnings.extend(zero_gradient_warning(&made, &t.name, &here));
+            geometries.push(made);
         }
         let body_state = BodyState { orientation, position, velocity };
         let held = t.fixed || purpose == Purpose::Contact;
@@ -189,9 +226,7 @@ fn build(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Scene, Pro
     }
     let model =
         Model::new(bodies, materials, gravity, contact, &excluded).map_err(|error| model_problem(&error))?;
-    let fixed = table.bodies.iter().map(|b| b.fixed).collect();
-    let (path, solver) = (path.to_owned(), table.solver.kind);
-    Ok(Scene { path, model, state, solver, time_step, fixed, excluded, toml: None })
+    Ok(Content { model, state, time_step, excluded, warnings })
 }
 
 /// What is wrong with a model, in the words of the scene file.

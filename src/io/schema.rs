@@ -236,6 +236,10 @@ pub(super) struct MeshTable {
     pub file: PathBuf,
     pub scale: Option<f64>,
     pub extent: Option<ExtentTable>,
+    /// Whether tetrahedra with all four vertices on the boundary, which have no pressure
+    /// gradient, are split at their centroids before the extent is computed.
+    #[serde(default)]
+    pub split_zero_gradient: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -253,6 +257,9 @@ pub(super) struct VolumeMeshTable {
     pub vertices: Vec<Exactly<f64, 3>>,
     pub tetrahedra: Vec<Exactly<u32, 4>>,
     pub extent: Option<ExtentTable>,
+    /// As in [`MeshTable`]. Not for an extent that is given: its tetrahedra stay as they are.
+    #[serde(default)]
+    pub split_zero_gradient: bool,
 }
 
 #[derive(Debug, Deserialize)]

@@ -2,10 +2,9 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::mass::MassProperties;
 use super::state::BodyState;
 use crate::scalar::Scalar;
-use crate::spatial::SpatialForce;
+use crate::spatial::{MassProperties, SpatialForce};
 
 /// How the velocity of a free body changes.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,6 +13,7 @@ mod mass;
 mod model;
 mod state;
 
+pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub use contact_forces::{
     BodyPairContact, BodyPairJacobian, PairWorkspace, add_contact_forces, body_pair_contact,
     body_pair_energy, body_pair_jacobian,
@@ -21,7 +22,7 @@ pub use dynamics::{BodyAcceleration, body_acceleration};
 pub use forces::{AppliedForces, ForceWorkspace, NoForces, total_forces};
 pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, seeded};
 pub use kinematics::BodyFrame;
-pub use mass::{MassError, MassProperties, MassSource};
+pub use mass::{MassError, MassSource};
 pub use model::{
     Body, BodyGeometry, BodyPair, GeometryPair, Model, ModelError, Motion, NamedMaterial, geometry_pairs,
 };

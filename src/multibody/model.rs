@@ -2,11 +2,11 @@
 
 use nalgebra::Vector3;
 
-use super::mass::{MassError, MassProperties, MassSource};
+use super::mass::{MassError, MassSource};
 use super::state::State;
 use crate::contact::{Collider, ContactError, ContactSettings, Material, check_pair};
 use crate::scalar::{Scalar, lift_vector};
-use crate::spatial::{RigidTransform, SpatialVelocity};
+use crate::spatial::{MassProperties, RigidTransform, SpatialVelocity};
 
 /// Why a model could not be made.
 #[derive(Debug, thiserror::Error, PartialEq)]

@@ -4,11 +4,13 @@
 //! spatial force on A at Q, expressed in W. Spatial vectors are (rotational; translational).
 
 mod force;
+mod mass_properties;
 mod rotation;
 mod transform;
 mod velocity;
 
 pub use force::SpatialForce;
+pub use mass_properties::{MassProperties, MassPropertiesError};
 pub use rotation::{Quaternion, cross_matrix, rotation_exponential, rotation_from_rpy};
 pub use transform::RigidTransform;
 pub use velocity::SpatialVelocity;

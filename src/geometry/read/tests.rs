@@ -53,13 +53,13 @@ fn the_same_two_tetrahedra_in_each_format() {
     let expected = volume("a.vtk", VTK).unwrap();
     assert_eq!(expected.vertices.len(), 5, "the unused vertex is left out");
     assert_eq!(expected.tetrahedra.len(), 2);
-    assert_relative_eq!(volume_mass_properties(&expected).unwrap().volume, 0.5, epsilon = 1e-15);
+    assert_relative_eq!(volume_mass_properties(&expected).unwrap().mass, 0.5, epsilon = 1e-15);
     assert_eq!(volume("a.VTK", VTK_5).unwrap().vertices, expected.vertices);
     let gmsh = volume("a.msh", MSH).unwrap();
     assert_eq!(gmsh.vertices, expected.vertices);
     // The other orientation of a tetrahedron is turned round.
     let inverted = volume("a.vtk", &VTK.replace("4 0 1 2 3", "4 1 0 2 3")).unwrap();
-    assert_relative_eq!(volume_mass_properties(&inverted).unwrap().volume, 0.5, epsilon = 1e-15);
+    assert_relative_eq!(volume_mass_properties(&inverted).unwrap().mass, 0.5, epsilon = 1e-15);
     assert_eq!(surface("a.msh", MSH.as_bytes()).unwrap().triangles.len(), 6);
 }
 
