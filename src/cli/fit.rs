@@ -50,6 +50,7 @@ struct EvaluationReport {
 /// Fits or evaluates, and prints the result.
 pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let file = FitFile::load(&arguments.fit)?;
+    super::print_warnings(file.warnings());
     let failed = |source: &dyn std::fmt::Display| Error::Fit {
         path: arguments.fit.display().to_string(),
         message: source.to_string(),

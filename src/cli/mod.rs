@@ -128,10 +128,15 @@ impl Error {
 /// Loads a scene, with its warnings on standard error.
 fn load_scene(path: &Path, purpose: Purpose) -> Result<Scene, Error> {
     let scene = Scene::load(path, purpose)?;
-    for warning in &scene.warnings {
+    print_warnings(&scene.warnings);
+    Ok(scene)
+}
+
+/// Prints a scene's warnings on standard error.
+fn print_warnings(warnings: &[String]) {
+    for warning in warnings {
         eprintln!("isobar: {warning}");
     }
-    Ok(scene)
 }
 
 /// Runs the command with the arguments of the process: results on standard output, messages and

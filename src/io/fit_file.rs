@@ -150,6 +150,11 @@ impl FitFile {
         &self.table.solver
     }
 
+    /// What is doubtful about the scene, a line each.
+    pub fn warnings(&self) -> &[String] {
+        &self.scene.warnings
+    }
+
     /// The scene with its parameters and all the measurements.
     ///
     /// # Errors
