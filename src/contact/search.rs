@@ -198,13 +198,13 @@ impl SeenTetrahedron {
 
     #[inline]
     fn new(o: &PressureField, e_o: f64, i: u32, x_fo: &RigidTransform<f64>) -> Self {
-        let corners = o.mesh().tetrahedra[i as usize];
-        Self {
-            number: i,
-            position: corners.map(|k| *x_fo * o.mesh().vertices[k as usize]),
-            pressure: corners.map(|k| e_o * o.extent()[k as usize]),
-            gradient: x_fo.rotation * (o.tetrahedra()[i as usize].extent.gradient * e_o),
+        let gradient = x_fo.rotation * (o.tetrahedra()[i as usize].extent.gradient * e_o);
+        let mut seen = Self { number: i, gradient, ..Self::NONE };
+        for (corner, k) in o.mesh().tetrahedra[i as usize].into_iter().enumerate() {
+            seen.position[corner] = *x_fo * o.mesh().vertices[k as usize];
+            seen.pressure[corner] = e_o * o.extent()[k as usize];
         }
+        seen
     }
 }
 

@@ -169,12 +169,17 @@ impl Passage {
     }
 }
 
-/// A pair of boxes still to be opened, numbered `4 · group + lane`, with the interval of
-/// pressure left to them.
+/// Marks a box of F in a [`Task`].
+const OF_F: u32 = 1 << 31;
+
+/// A box still to be tested against a group of the other body, with the interval of pressure left
+/// to it.
 #[derive(Clone, Copy, Debug)]
 struct Task {
-    o: u32,
-    f: u32,
+    /// The box's number, `4 · group + lane`, with [`OF_F`] added if it is F's.
+    number: u32,
+    /// The group of the other body.
+    group: u32,
     low: f32,
     high: f32,
 }
@@ -216,49 +221,41 @@ pub fn for_each_pair(
     let (o_groups, f_groups) = (&o.hierarchy.groups, &f.hierarchy.groups);
     let stack = &mut stack.0;
     stack.clear();
-    let extents = |group: &Group, lane: usize, per_pressure: f32| {
-        (group.extent_min[lane] / per_pressure, group.extent_max[lane] / per_pressure)
-    };
     // Each box of O's first group against F's first group.
-    for lane in 0..WIDTH as u32 {
-        let (low, high) = extents(&o_groups[0], lane as usize, to_f.of_box);
-        stack.push(Task { o: lane, f: u32::MAX, low, high });
+    for lane in 0..WIDTH {
+        let first = &o_groups[0];
+        let (low, high) = (first.extent_min[lane] / to_f.of_box, first.extent_max[lane] / to_f.of_box);
+        stack.push(Task { number: lane as u32, group: 0, low, high });
     }
     while let Some(task) = stack.pop() {
-        let o_group = &o_groups[task.o as usize / WIDTH];
-        let o_lane = task.o as usize % WIDTH;
-        let o_child = o_group.child[o_lane];
-        let at_root = task.f == u32::MAX;
-        let open_f = at_root || {
-            let f_group = &f_groups[task.f as usize / WIDTH];
-            let f_lane = task.f as usize % WIDTH;
-            let f_child = f_group.child[f_lane];
-            match (o_child & ELEMENT != 0, f_child & ELEMENT != 0) {
-                (true, true) => {
-                    visit(o_child & !ELEMENT, f_child & !ELEMENT);
-                    continue;
-                }
-                (true, false) => true,
-                (false, true) => false,
-                (false, false) => f_group.size[f_lane] >= o_group.size[o_lane],
+        let of_o = task.number & OF_F == 0;
+        let (own, others, passage) =
+            if of_o { (o_groups, f_groups, &to_f) } else { (f_groups, o_groups, &to_o) };
+        let number = (task.number & !OF_F) as usize;
+        let (group, lane) = (&own[number / WIDTH], number % WIDTH);
+        let (child, size) = (group.child[lane], group.size[lane]);
+        let other_group = &others[task.group as usize];
+        let one = OneBox::new(group, lane, passage.of_box);
+        let left = passage.test(&one, other_group, (task.low, task.high));
+        left.for_each(|lane, low, high| {
+            let other = other_group.child[lane as usize];
+            let (is_element, other_is_element) = (child & ELEMENT != 0, other & ELEMENT != 0);
+            if is_element && other_is_element {
+                let (i, j) = if of_o { (child, other) } else { (other, child) };
+                visit(i & !ELEMENT, j & !ELEMENT);
+            } else if is_element || (!other_is_element && other_group.size[lane as usize] >= size) {
+                // Open the other box, the larger one.
+                stack.push(Task { number: task.number, group: other, low, high });
+            } else {
+                let side = if of_o { OF_F } else { 0 };
+                stack.push(Task {
+                    number: (task.group * WIDTH as u32 + lane) | side,
+                    group: child,
+                    low,
+                    high,
+                });
             }
-        };
-        let range = (task.low, task.high);
-        if open_f {
-            let next =
-                if at_root { 0 } else { f_groups[task.f as usize / WIDTH].child[task.f as usize % WIDTH] };
-            let b = OneBox::new(o_group, o_lane, to_f.of_box);
-            let left = to_f.test(&b, &f_groups[next as usize], range);
-            left.for_each(|lane, low, high| {
-                stack.push(Task { o: task.o, f: next * WIDTH as u32 + lane, low, high });
-            });
-        } else {
-            let b = OneBox::new(&f_groups[task.f as usize / WIDTH], task.f as usize % WIDTH, to_o.of_box);
-            let left = to_o.test(&b, &o_groups[o_child as usize], range);
-            left.for_each(|lane, low, high| {
-                stack.push(Task { o: o_child * WIDTH as u32 + lane, f: task.f, low, high });
-            });
-        }
+        });
     }
 }
 
@@ -297,9 +294,9 @@ pub fn for_each_at_plane(
     stack.clear();
     // No pressure is negative; for rigid elements this leaves all that is below the plane. (A
     // finite end, so that no zero is multiplied by infinity.)
-    stack.push(Task { o: 0, f: 0, low: 0.0, high: f32::MAX / 4.0 });
+    stack.push(Task { number: 0, group: 0, low: 0.0, high: f32::MAX / 4.0 });
     while let Some(task) = stack.pop() {
-        let group = &groups[task.o as usize];
+        let group = &groups[task.group as usize];
         let mut left = Intervals {
             low: f32x4::new(group.extent_min).fast_max(f32x4::splat(task.low)),
             high: f32x4::new(group.extent_max).fast_min(f32x4::splat(task.high)),
@@ -320,7 +317,7 @@ pub fn for_each_at_plane(
             if child & ELEMENT != 0 {
                 visit(child & !ELEMENT);
             } else {
-                stack.push(Task { o: child, f: 0, low, high });
+                stack.push(Task { number: 0, group: child, low, high });
             }
         });
     }
