@@ -86,6 +86,9 @@ struct Passage {
     /// fourth component is 0.
     rotation: [f32x4; 3],
     absolute: [f32x4; 3],
+    /// The same, each entry in all lanes.
+    spread_rotation: [[f32x4; 3]; 3],
+    spread_absolute: [[f32x4; 3]; 3],
     translation: f32x4,
     /// Widening of the boxes, metres.
     margin: f32x4,
@@ -101,11 +104,18 @@ fn times(columns: &[f32x4; 3], v: &[f32; 3]) -> f32x4 {
     columns[0] * f32x4::splat(v[0]) + columns[1] * f32x4::splat(v[1]) + columns[2] * f32x4::splat(v[2])
 }
 
-/// A column of such a matrix times three vectors of lanes.
+/// A column, each of its entries in all lanes, times three vectors of lanes.
 #[inline(always)]
-fn along(column: f32x4, v: &[f32x4; 3]) -> f32x4 {
-    let c = column.to_array();
-    v[0] * f32x4::splat(c[0]) + v[1] * f32x4::splat(c[1]) + v[2] * f32x4::splat(c[2])
+fn along(column: &[f32x4; 3], v: &[f32x4; 3]) -> f32x4 {
+    v[0] * column[0] + v[1] * column[1] + v[2] * column[2]
+}
+
+/// The entries of each column, each in all lanes.
+fn spread(columns: &[f32x4; 3]) -> [[f32x4; 3]; 3] {
+    columns.map(|c| {
+        let [x, y, z, _] = c.to_array();
+        [x, y, z].map(f32x4::splat)
+    })
 }
 
 impl Passage {
@@ -123,9 +133,12 @@ impl Passage {
             })
         };
         let t = translation.map(|x| x as f32);
+        let (rotation, absolute) = (columns(|x| x), columns(f64::abs));
         Self {
-            rotation: columns(|x| x),
-            absolute: columns(f64::abs),
+            rotation,
+            absolute,
+            spread_rotation: spread(&rotation),
+            spread_absolute: spread(&absolute),
             translation: f32x4::new([t.x, t.y, t.z, 0.0]),
             margin: f32x4::splat(margin as f32),
             of_box: of_box as f32,
@@ -161,9 +174,9 @@ impl Passage {
         }
         // Along the box's axes.
         for k in 0..3 {
-            let s = along(self.absolute[k], &group_half) + f32x4::splat(b.half[k]) + self.margin;
-            let s1 = along(self.absolute[k], &group_slope) + f32x4::splat(b.half_slope[k]);
-            left.overlap(along(self.rotation[k], &d), along(self.rotation[k], &d1), s, s1);
+            let s = along(&self.spread_absolute[k], &group_half) + f32x4::splat(b.half[k]) + self.margin;
+            let s1 = along(&self.spread_absolute[k], &group_slope) + f32x4::splat(b.half_slope[k]);
+            left.overlap(along(&self.spread_rotation[k], &d), along(&self.spread_rotation[k], &d1), s, s1);
         }
         left
     }
