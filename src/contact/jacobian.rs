@@ -27,8 +27,9 @@ type Dual = DualArray<DIRECTIONS>;
 const LOG_MODULUS_O: usize = 6;
 const LOG_MODULUS_F: usize = 7;
 
-/// Six rows, torque then force; one column a direction of the geometry.
-type ByGeometry = SMatrix<f64, 6, DIRECTIONS>;
+/// Six rows, torque then force, each by the directions of the geometry: rows are contiguous, so
+/// that all directions are summed at once.
+type ByGeometry = [[f64; DIRECTIONS]; 6];
 
 /// The wrench's derivatives in F's frame.
 pub(crate) struct LocalJacobian {
@@ -229,17 +230,24 @@ fn add_point(
     by_position: &Matrix3<f64>,
     turning_about: bool,
 ) {
-    for k in 0..DIRECTIONS {
-        let u = Vector3::new(x.x.eps[k], x.y.eps[k], x.z.eps[k]);
-        let mut f = value * load.eps[k];
-        if turning_about {
-            f += by_position * u;
-        }
-        let torque = at.cross(&f) + u.cross(force);
+    let (ux, uy, uz) = (&x.x.eps, &x.y.eps, &x.z.eps);
+    let mut f = [0, 1, 2].map(|row| load.eps.map(|a| value[row] * a));
+    if turning_about {
         for row in 0..3 {
-            into[(row, k)] += torque[row];
-            into[(3 + row, k)] += f[row];
+            let m = by_position.row(row);
+            for k in 0..DIRECTIONS {
+                f[row][k] += m[0] * ux[k] + m[1] * uy[k] + m[2] * uz[k];
+            }
         }
+    }
+    for k in 0..DIRECTIONS {
+        let (fx, fy, fz) = (f[0][k], f[1][k], f[2][k]);
+        into[0][k] += at.y * fz - at.z * fy + uy[k] * force.z - uz[k] * force.y;
+        into[1][k] += at.z * fx - at.x * fz + uz[k] * force.x - ux[k] * force.z;
+        into[2][k] += at.x * fy - at.y * fx + ux[k] * force.y - uy[k] * force.x;
+        into[3][k] += fx;
+        into[4][k] += fy;
+        into[5][k] += fz;
     }
 }
 
@@ -260,7 +268,7 @@ pub(crate) fn local_jacobian(
     let rule = fan_rule(settings);
     let mut jacobian = LocalJacobian {
         integral: Integral::new(),
-        by_geometry: ByGeometry::zeros(),
+        by_geometry: [[0.0; DIRECTIONS]; 6],
         by_velocity: Matrix6::zeros(),
         by_dissipation: Vector6::zeros(),
         by_static_friction: Vector6::zeros(),
@@ -339,9 +347,8 @@ pub(crate) fn local_jacobian(
             let d_normal = polygon.normal.map(|n| n.eps[k]);
             let (torque, force) = (torque_by_normal * d_normal, force_by_normal * d_normal);
             for row in 0..3 {
-                jacobian.by_geometry[(row, k)] += torque[row] + by_dissipation[row] * dissipation.eps[k];
-                jacobian.by_geometry[(3 + row, k)] +=
-                    force[row] + by_dissipation[3 + row] * dissipation.eps[k];
+                jacobian.by_geometry[row][k] += torque[row] + by_dissipation[row] * dissipation.eps[k];
+                jacobian.by_geometry[3 + row][k] += force[row] + by_dissipation[3 + row] * dissipation.eps[k];
             }
         }
     });

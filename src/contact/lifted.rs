@@ -85,7 +85,7 @@ fn chained<T: Scalar>(
     let [a, b, c, d, e, f] = pose_tangent(&roles.x_fo);
     let geometry = [a, b, c, d, e, f, log_stiffness(roles.o), log_stiffness(roles.f)];
     for (k, &step) in geometry.iter().enumerate() {
-        add(&mut sum.wrench_on_o, |row| local.by_geometry[(row, k)], step);
+        add(&mut sum.wrench_on_o, |row| local.by_geometry[row][k], step);
         sum.area += step * local.area_by_geometry[k];
         for row in 0..3 {
             sum.first_moment[row] += step * local.moment_by_geometry[(row, k)];

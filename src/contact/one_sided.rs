@@ -99,7 +99,7 @@ pub(crate) fn differentiate_one_sided(
         };
         by_direction.set_column(k, &slope(value, STEP));
     }
-    jacobian.by_geometry.copy_from(&by_direction.fixed_rows::<6>(0));
+    jacobian.by_geometry = std::array::from_fn(|row| std::array::from_fn(|k| by_direction[(row, k)]));
     jacobian.area_by_geometry = std::array::from_fn(|k| by_direction[(6, k)]);
     jacobian.moment_by_geometry.copy_from(&by_direction.fixed_rows::<3>(7));
 }
