@@ -41,6 +41,18 @@ impl Intervals {
         self.narrow(-d - s, -d1 - s1);
     }
 
+    /// Empties the intervals at both ends of which, and so throughout which, two boxes `d + d1 p`
+    /// apart are apart by more than their half widths `s + s1 p`: cheaper than [`Self::overlap`],
+    /// and nearly as good once the intervals are short.
+    #[inline(always)]
+    fn separate(&mut self, d: f32x4, d1: f32x4, s: f32x4, s1: f32x4) {
+        let (d_low, d_high) = (d + d1 * self.low, d + d1 * self.high);
+        let (s_low, s_high) = (s + s1 * self.low, s + s1 * self.high);
+        let apart = (d_low.simd_gt(s_low) & d_high.simd_gt(s_high))
+            | ((-d_low).simd_gt(s_low) & (-d_high).simd_gt(s_high));
+        self.low = apart.bitselect(f32x4::splat(f32::INFINITY), self.low);
+    }
+
     /// Calls `visit` with the number and the bounds of each interval that is not empty.
     #[inline(always)]
     fn for_each(&self, mut visit: impl FnMut(u32, f32, f32)) {
@@ -176,7 +188,7 @@ impl Passage {
         for k in 0..3 {
             let s = along(&self.spread_absolute[k], &group_half) + f32x4::splat(b.half[k]) + self.margin;
             let s1 = along(&self.spread_absolute[k], &group_slope) + f32x4::splat(b.half_slope[k]);
-            left.overlap(along(&self.spread_rotation[k], &d), along(&self.spread_rotation[k], &d1), s, s1);
+            left.separate(along(&self.spread_rotation[k], &d), along(&self.spread_rotation[k], &d1), s, s1);
         }
         left
     }
