@@ -159,15 +159,15 @@ impl<T: Scalar> Integral<T> {
         }
     }
 
-    /// The patch in the world, or `None` if there is no surface.
+    /// The patch in the world, or `None` if there is no surface with an area.
     pub fn patch(&self, roles: &Roles<T>, x_wa: &Vector3<T>) -> Option<ContactPatch<T>> {
-        if self.faces == 0 {
+        // Bodies that only touch, in points or edges, have faces without area.
+        if self.faces == 0 || self.area.real() <= 0.0 {
             return None;
         }
         let on_o = self.wrench_on_o.rotated(&roles.x_wf.rotation);
         let on_a = if roles.a_is_o { on_o } else { -on_o };
-        let centroid =
-            if self.area.real() > 0.0 { self.first_moment * self.area.recip() } else { self.first_moment };
+        let centroid = self.first_moment * self.area.recip();
         Some(ContactPatch {
             wrench_on_a: on_a.shifted(&(x_wa - roles.x_wf.translation)),
             area: self.area,
