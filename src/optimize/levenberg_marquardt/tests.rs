@@ -1,0 +1,154 @@
+use super::*;
+use argmin::core::Executor;
+
+/// Residuals and Jacobian as plain functions of the variables.
+struct Functions<R, J>(R, J);
+
+impl<R: Fn(&[f64]) -> Vec<f64>, J> Operator for Functions<R, J> {
+    type Param = Vec<f64>;
+    type Output = Vec<f64>;
+    fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        Ok((self.0)(x))
+    }
+}
+
+impl<R, J: Fn(&[f64]) -> DMatrix<f64>> Jacobian for Functions<R, J> {
+    type Param = Vec<f64>;
+    type Jacobian = DMatrix<f64>;
+    fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
+        Ok((self.1)(x))
+    }
+}
+
+type PlainFunctions = Functions<fn(&[f64]) -> Vec<f64>, fn(&[f64]) -> DMatrix<f64>>;
+
+fn rosenbrock() -> PlainFunctions {
+    Functions(
+        |x: &[f64]| vec![10.0 * (x[1] - x[0] * x[0]), 1.0 - x[0]],
+        |x: &[f64]| DMatrix::from_row_slice(2, 2, &[-20.0 * x[0], 10.0, -1.0, 0.0]),
+    )
+}
+
+fn solve<R, J>(
+    problem: Functions<R, J>,
+    solver: LevenbergMarquardt,
+    start: &[f64],
+) -> (LeastSquaresState, LevenbergMarquardt)
+where
+    R: Fn(&[f64]) -> Vec<f64>,
+    J: Fn(&[f64]) -> DMatrix<f64>,
+{
+    let result = Executor::new(problem, solver)
+        .configure(|state| state.param(start.to_vec()).max_iters(200))
+        .run()
+        .unwrap();
+    (result.state, result.solver)
+}
+
+#[test]
+fn rosenbrock_is_solved_exactly() {
+    let (state, solver) = solve(rosenbrock(), LevenbergMarquardt::new(), &[-1.2, 1.0]);
+    let x = state.get_param().unwrap();
+    assert!((x[0] - 1.0).abs() < 1e-12 && (x[1] - 1.0).abs() < 1e-12, "{x:?}");
+    assert!(solver.convergence().is_some());
+    assert!(state.get_iter() < 30, "{}", state.get_iter());
+}
+
+#[test]
+fn the_units_of_the_variables_do_not_matter() {
+    let scaled = Functions(
+        |x: &[f64]| vec![10.0 * (x[1] * 1e6 - x[0] * x[0] * 1e-8), 1.0 - x[0] * 1e-4],
+        |x: &[f64]| DMatrix::from_row_slice(2, 2, &[-20.0 * x[0] * 1e-8, 1e7, -1e-4, 0.0]),
+    );
+    let (a, _) = solve(rosenbrock(), LevenbergMarquardt::new(), &[-1.2, 1.0]);
+    let (b, _) = solve(scaled, LevenbergMarquardt::new(), &[-1.2e4, 1e-6]);
+    assert_eq!(a.get_iter(), b.get_iter());
+    let x = b.get_best_param().unwrap();
+    assert!((x[0] * 1e-4 - 1.0).abs() < 1e-11 && (x[1] * 1e6 - 1.0).abs() < 1e-11);
+}
+
+#[test]
+fn powell_singular_function_goes_to_its_minimum() {
+    let (r5, r10) = (5.0f64.sqrt(), 10.0f64.sqrt());
+    let problem = Functions(
+        move |x: &[f64]| {
+            vec![
+                x[0] + 10.0 * x[1],
+                r5 * (x[2] - x[3]),
+                (x[1] - 2.0 * x[2]).powi(2),
+                r10 * (x[0] - x[3]).powi(2),
+            ]
+        },
+        move |x: &[f64]| {
+            let (a, b) = (2.0 * (x[1] - 2.0 * x[2]), 2.0 * r10 * (x[0] - x[3]));
+            #[rustfmt::skip]
+            let entries = [
+                1.0, 10.0, 0.0, 0.0,
+                0.0, 0.0, r5, -r5,
+                0.0, a, -2.0 * a, 0.0,
+                b, 0.0, 0.0, -b,
+            ];
+            DMatrix::from_row_slice(4, 4, &entries)
+        },
+    );
+    let (state, _) = solve(problem, LevenbergMarquardt::new(), &[3.0, -1.0, 0.0, 1.0]);
+    // The Jacobian is singular at the solution, so convergence is linear.
+    assert!(state.get_param().unwrap().iter().all(|x| x.abs() < 1e-8));
+    assert!(state.get_best_cost() < 1e-30);
+}
+
+#[test]
+fn active_bounds_give_the_constrained_minimum() {
+    // On x₀ ≤ 0.5 the minimum of Rosenbrock's function is (0.5, 0.25).
+    let solver = LevenbergMarquardt::new().with_bounds(vec![-2.0, -2.0], vec![0.5, 2.0]).unwrap();
+    let (state, solver) = solve(rosenbrock(), solver, &[-1.2, 1.0]);
+    let x = state.get_param().unwrap();
+    assert!(x[0] == 0.5 && (x[1] - 0.25).abs() < 1e-12, "{x:?}");
+    assert!(solver.convergence().is_some());
+    // A start outside is moved inside, and a bound that holds at first is left again.
+    let solver = LevenbergMarquardt::new().with_bounds(vec![-5.0, 0.9], vec![5.0, 5.0]).unwrap();
+    let (state, _) = solve(rosenbrock(), solver, &[0.5, -3.0]);
+    let x = state.get_param().unwrap();
+    assert!((x[0] - 1.0).abs() < 1e-10 && (x[1] - 1.0).abs() < 1e-10, "{x:?}");
+}
+
+#[test]
+fn trial_points_without_a_value_are_stepped_back_from() {
+    // The Gauss–Newton step from 3 goes to x < 0, where the logarithm has no value.
+    let problem =
+        Functions(|x: &[f64]| vec![x[0].ln() + 2.0], |x: &[f64]| DMatrix::from_element(1, 1, 1.0 / x[0]));
+    let solver = LevenbergMarquardt::new().with_initial_damping(1e-12).unwrap();
+    let (state, _) = solve(problem, solver, &[3.0]);
+    assert!((state.get_param().unwrap()[0] - (-2.0f64).exp()).abs() < 1e-12);
+}
+
+#[test]
+fn a_wrong_jacobian_is_reported_and_not_called_converged() {
+    let problem =
+        Functions(|x: &[f64]| vec![x[0] * x[0] + 1.0], |x: &[f64]| DMatrix::from_element(1, 1, -2.0 * x[0]));
+    let (state, solver) = solve(problem, LevenbergMarquardt::new(), &[3.0]);
+    assert_eq!(solver.convergence(), None);
+    let reason = state.get_termination_reason().unwrap().text().to_string();
+    assert!(reason.contains("Jacobian is wrong"), "{reason}");
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let refused = |r: Result<LevenbergMarquardt, Error>| r.unwrap_err().to_string();
+    assert!(refused(LevenbergMarquardt::new().with_bounds(vec![1.0], vec![0.0])).contains("variable 0"));
+    assert!(refused(LevenbergMarquardt::new().with_bounds(vec![1.0], vec![])).contains("0 upper"));
+    assert!(refused(LevenbergMarquardt::new().with_step_tolerance(-1.0)).contains("-1"));
+    assert!(refused(LevenbergMarquardt::new().with_initial_damping(0.0)).contains("damping is 0"));
+    let run = |problem, start: Option<Vec<f64>>| {
+        Executor::new(problem, LevenbergMarquardt::new())
+            .configure(|s: LeastSquaresState| match start {
+                Some(start) => s.param(start),
+                None => s,
+            })
+            .run()
+            .err()
+            .map(|e| e.to_string())
+    };
+    assert!(run(rosenbrock(), None).unwrap().contains("initial parameter"));
+    assert!(run(rosenbrock(), Some(vec![f64::NAN, 1.0])).unwrap().contains("residual 0 is not finite"));
+}
