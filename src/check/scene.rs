@@ -317,6 +317,7 @@ mod tests {
             model: &Model<T>,
             state: &State<T>,
             _: f64,
+            _: &[T],
             forces: &mut [SpatialForce<T>],
         ) {
             let material = &model.materials[0].material;

@@ -12,9 +12,22 @@ use crate::spatial::SpatialForce;
 /// A trait with a generic method, and not a closure, because the same law has to be evaluated
 /// in `f64` and in dual numbers.
 pub trait AppliedForces: Sync {
+    /// How many control values a step has. The forces may depend on them; they are constant
+    /// over a step.
+    fn control_dimension(&self) -> usize {
+        0
+    }
+
     /// Adds to `forces`, one for each free body, about the body's origin and in W, what acts at
-    /// a state and a time in seconds.
-    fn apply<T: Scalar>(&self, model: &Model<T>, state: &State<T>, time: f64, forces: &mut [SpatialForce<T>]);
+    /// a state, a time in seconds and [`Self::control_dimension`] control values.
+    fn apply<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        state: &State<T>,
+        time: f64,
+        control: &[T],
+        forces: &mut [SpatialForce<T>],
+    );
 }
 
 /// No forces but gravity and contact.
@@ -22,7 +35,7 @@ pub trait AppliedForces: Sync {
 pub struct NoForces;
 
 impl AppliedForces for NoForces {
-    fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, _: f64, _: &mut [SpatialForce<T>]) {}
+    fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, _: f64, _: &[T], _: &mut [SpatialForce<T>]) {}
 }
 
 /// Memory that the evaluation of forces reuses from one step to the next.
@@ -59,13 +72,14 @@ pub fn total_forces<'w, T: Scalar>(
     state: &State<T>,
     time: f64,
     applied: &impl AppliedForces,
+    control: &[T],
     workspace: &'w mut ForceWorkspace<T>,
 ) -> &'w [SpatialForce<T>] {
     let mut forces = std::mem::take(&mut workspace.forces);
     forces.clear();
     forces.resize(state.bodies.len(), SpatialForce::zero());
     add_contact_forces(model, state, workspace, &mut forces);
-    applied.apply(model, state, time, &mut forces);
+    applied.apply(model, state, time, control, &mut forces);
     workspace.forces = forces;
     &workspace.forces
 }

@@ -5,3 +5,4 @@ mod simulate;
 
 pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
 pub use simulate::{SimulationError, SimulationSettings, Trajectory, simulate, step_times};
+pub(crate) use simulate::{StepTime, checked_step};

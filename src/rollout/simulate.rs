@@ -2,7 +2,7 @@
 
 use crate::multibody::{AppliedForces, ForceWorkspace, Model, State};
 use crate::scalar::Scalar;
-use crate::step::Integrator;
+use crate::step::{Integrator, StepError};
 
 /// Steps that a simulation may have at most.
 const MAXIMUM_STEPS: f64 = 1e9;
@@ -64,6 +64,18 @@ pub enum SimulationError {
         /// Name of the body.
         body: String,
     },
+    /// A step failed.
+    #[error("the step from t = {time} s, number {step}, failed for {bodies}: {source}")]
+    Step {
+        /// Time at the start of the step, s.
+        time: f64,
+        /// Number of the step, from 1.
+        step: usize,
+        /// Names of the bodies concerned.
+        bodies: String,
+        /// What went wrong.
+        source: StepError,
+    },
 }
 
 /// States at increasing times.
@@ -98,6 +110,40 @@ pub fn step_times(time_step: f64, until: f64) -> Result<Vec<f64>, SimulationErro
     Ok(times)
 }
 
+/// When a step is taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct StepTime {
+    /// Time at its start, s.
+    pub time: f64,
+    /// Its length, s.
+    pub dt: f64,
+    /// Its number in the simulation, from 1.
+    pub number: usize,
+}
+
+/// A step of a simulation, whose failures say when it was taken and which bodies they concern.
+pub(crate) fn checked_step<T: Scalar>(
+    integrator: Integrator,
+    model: &Model<T>,
+    state: &State<T>,
+    at: StepTime,
+    applied: &impl AppliedForces,
+    control: &[T],
+    workspace: &mut ForceWorkspace<T>,
+) -> Result<State<T>, SimulationError> {
+    let StepTime { time, dt, number } = at;
+    let after = integrator.step(model, state, time, dt, applied, control, workspace).map_err(|source| {
+        let named = source.bodies().iter().filter_map(|&i| model.bodies.get(i));
+        let names: Vec<String> = named.map(|body| format!("`{}`", body.name)).collect();
+        SimulationError::Step { time, step: number, bodies: names.join(", "), source }
+    })?;
+    if let Some(index) = after.first_not_finite() {
+        let body = model.free_bodies().nth(index).map_or("?", |(_, body, _)| &body.name).to_owned();
+        return Err(SimulationError::NotFinite { time: time + dt, steps: number, time_step: dt, body });
+    }
+    Ok(after)
+}
+
 /// Simulates a model from a state at time 0 until a time in s.
 ///
 /// `observer` is called with every time and state, the initial ones included.
@@ -128,16 +174,9 @@ pub fn simulate<T: Scalar>(
         // Differences of multiples of the step are not the same to the last bit.
         let whole = regular || (remaining - settings.time_step).abs() < 1e-9 * settings.time_step;
         let dt = if whole { settings.time_step } else { remaining };
-        let state = settings.integrator.step(model, &states[step], span[0], dt, applied, &mut workspace);
-        if let Some(index) = state.first_not_finite() {
-            let body = model.free_bodies().nth(index).map_or("?", |(_, body, _)| &body.name);
-            return Err(SimulationError::NotFinite {
-                time: span[1],
-                steps: step + 1,
-                time_step: settings.time_step,
-                body: body.to_owned(),
-            });
-        }
+        let at = StepTime { time: span[0], dt, number: step + 1 };
+        let state =
+            checked_step(settings.integrator, model, &states[step], at, applied, &[], &mut workspace)?;
         observer(span[1], &state);
         states.push(state);
     }

@@ -1,7 +1,10 @@
 //! One step of time.
 
+mod error;
 mod runge_kutta;
 mod semi_implicit_euler;
+
+pub use error::StepError;
 
 use crate::multibody::{AppliedForces, ForceWorkspace, Model, State};
 use crate::scalar::Scalar;
@@ -18,7 +21,12 @@ pub enum Integrator {
 }
 
 impl Integrator {
-    /// The state after a step of `dt` seconds from `state` at `time`.
+    /// The state after a step of `dt` seconds from `state` at `time`, with control values that
+    /// are constant over it (see [`AppliedForces::control_dimension`]).
+    ///
+    /// # Errors
+    /// When an implicit method does not converge, or the forces are not finite. The explicit
+    /// methods do not fail.
     pub fn step<T: Scalar>(
         self,
         model: &Model<T>,
@@ -26,11 +34,14 @@ impl Integrator {
         time: f64,
         dt: f64,
         applied: &impl AppliedForces,
+        control: &[T],
         workspace: &mut ForceWorkspace<T>,
-    ) -> State<T> {
+    ) -> Result<State<T>, StepError> {
         match self {
-            Self::SemiImplicitEuler => semi_implicit_euler::step(model, state, time, dt, applied, workspace),
-            Self::RungeKutta4 => runge_kutta::step(model, state, time, dt, applied, workspace),
+            Self::SemiImplicitEuler => {
+                Ok(semi_implicit_euler::step(model, state, time, dt, applied, control, workspace))
+            }
+            Self::RungeKutta4 => Ok(runge_kutta::step(model, state, time, dt, applied, control, workspace)),
         }
     }
 }

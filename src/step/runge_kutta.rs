@@ -17,6 +17,7 @@ pub(super) fn step<T: Scalar>(
     time: f64,
     dt: f64,
     applied: &impl AppliedForces,
+    control: &[T],
     workspace: &mut ForceWorkspace<T>,
 ) -> State<T> {
     let mut rate_after = |rate: Option<&[T]>, part: f64| {
@@ -25,7 +26,7 @@ pub(super) fn step<T: Scalar>(
             None => vec![T::from(0.0); state.tangent_dimension()],
             Some(rate) => rate.iter().map(|&r| r * h).collect(),
         };
-        tangent_rate(model, state, &tangent, time + part * dt, applied, workspace)
+        tangent_rate(model, state, &tangent, time + part * dt, applied, control, workspace)
     };
     let k1 = rate_after(None, 0.0);
     let k2 = rate_after(Some(&k1), 0.5);
@@ -43,10 +44,11 @@ fn tangent_rate<T: Scalar>(
     tangent: &[T],
     time: f64,
     applied: &impl AppliedForces,
+    control: &[T],
     workspace: &mut ForceWorkspace<T>,
 ) -> Vec<T> {
     let state = start.moved(tangent);
-    let forces = total_forces(model, &state, time, applied, workspace);
+    let forces = total_forces(model, &state, time, applied, control, workspace);
     let mut rate = Vec::with_capacity(tangent.len());
     let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
     for ((((_, _, mass), body), force), part) in bodies.zip(tangent.chunks_exact(TANGENT_DIMENSION)) {

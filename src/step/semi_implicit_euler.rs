@@ -15,9 +15,10 @@ pub(super) fn step<T: Scalar>(
     time: f64,
     dt: f64,
     applied: &impl AppliedForces,
+    control: &[T],
     workspace: &mut ForceWorkspace<T>,
 ) -> State<T> {
-    let forces = total_forces(model, state, time, applied, workspace);
+    let forces = total_forces(model, state, time, applied, control, workspace);
     let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
     State {
         bodies: bodies

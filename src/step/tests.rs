@@ -30,7 +30,9 @@ fn advance(integrator: Integrator, model: &Model, start: &State, until: f64, ste
     let mut workspace = ForceWorkspace::default();
     let mut state = start.clone();
     for i in 0..steps {
-        state = integrator.step(model, &state, i as f64 * dt, dt, &NoForces, &mut workspace);
+        state = integrator
+            .step(model, &state, i as f64 * dt, dt, &NoForces, &[], &mut workspace)
+            .expect("explicit");
     }
     state
 }
@@ -88,7 +90,14 @@ fn thrown_body_follows_the_parabola() {
 struct Spring;
 
 impl AppliedForces for Spring {
-    fn apply<T: Scalar>(&self, _: &Model<T>, state: &State<T>, time: f64, forces: &mut [SpatialForce<T>]) {
+    fn apply<T: Scalar>(
+        &self,
+        _: &Model<T>,
+        state: &State<T>,
+        time: f64,
+        _: &[T],
+        forces: &mut [SpatialForce<T>],
+    ) {
         for (body, force) in state.bodies.iter().zip(forces) {
             force.translational -= body.position * T::from(4.0);
             force.translational.x += T::from((3.0 * time).sin());
@@ -108,7 +117,9 @@ fn applied_forces_enter_at_their_time() {
     let dt = until / f64::from(steps);
     let mut workspace = ForceWorkspace::default();
     for i in 0..steps {
-        state = Integrator::RungeKutta4.step(&model, &state, f64::from(i) * dt, dt, &Spring, &mut workspace);
+        state = Integrator::RungeKutta4
+            .step(&model, &state, f64::from(i) * dt, dt, &Spring, &[], &mut workspace)
+            .expect("explicit");
     }
     // x'' + 4x = sin 3t from rest: x = (3/10) sin 2t − (1/5) sin 3t.
     let expected = 0.3 * (2.0 * until).sin() - 0.2 * (3.0 * until).sin();

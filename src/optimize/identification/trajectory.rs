@@ -15,7 +15,7 @@ use crate::multibody::{
     body_pair_contact,
 };
 use crate::optimize::data::{RecordedState, Recording};
-use crate::rollout::{SimulationError, SimulationSettings};
+use crate::rollout::{SimulationError, SimulationSettings, StepTime, checked_step};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
 
@@ -289,11 +289,8 @@ fn advance<T: Scalar>(
     let dt = length / steps;
     for step in 0..steps as usize {
         let time = span.start + step as f64 * dt;
-        state = settings.integrator.step(model, &state, time, dt, applied, workspace);
-        if let Some(index) = state.first_not_finite() {
-            let body = model.free_bodies().nth(index).map_or("?", |(_, body, _)| &body.name).to_owned();
-            return Err(SimulationError::NotFinite { time: time + dt, steps: step + 1, time_step: dt, body });
-        }
+        let at = StepTime { time, dt, number: step + 1 };
+        state = checked_step(settings.integrator, model, &state, at, applied, &[], workspace)?;
     }
     Ok(state)
 }

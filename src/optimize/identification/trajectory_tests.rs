@@ -15,7 +15,14 @@ use nalgebra::{Matrix3, Vector3};
 struct Pad;
 
 impl AppliedForces for Pad {
-    fn apply<T: Scalar>(&self, model: &Model<T>, state: &State<T>, _: f64, forces: &mut [SpatialForce<T>]) {
+    fn apply<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        state: &State<T>,
+        _: f64,
+        _: &[T],
+        forces: &mut [SpatialForce<T>],
+    ) {
         let material = &model.materials[0].material;
         for (body, force) in state.bodies.iter().zip(forces) {
             let arm = body.orientation.to_matrix() * Vector3::new(0.02, 0.01, -0.05).map(T::from);
