@@ -80,6 +80,7 @@ fn material() -> impl Strategy<Value = Material> {
         |(magnitude, dissipation, static_friction, part)| Material {
             hydroelastic_modulus: f64::powf(10.0, magnitude),
             dissipation,
+            relaxation_time: 0.0,
             static_friction,
             dynamic_friction: static_friction * part,
         },

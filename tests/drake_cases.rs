@@ -88,6 +88,7 @@ impl Body {
         let material = Material {
             hydroelastic_modulus: self.modulus,
             dissipation: self.dissipation,
+            relaxation_time: 0.0,
             static_friction: self.friction,
             dynamic_friction: self.friction,
         };

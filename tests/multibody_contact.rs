@@ -22,6 +22,7 @@ fn materials() -> Vec<NamedMaterial> {
         material: Material {
             hydroelastic_modulus,
             dissipation,
+            relaxation_time: 0.0,
             static_friction: friction,
             dynamic_friction: friction,
         },
@@ -43,8 +44,13 @@ fn compliant(shape: &Shape, resolution: f64, x_bg: RigidTransform, material: usi
 }
 
 fn half_space(material: Option<usize>) -> BodyGeometry {
-    let no_friction =
-        Material { hydroelastic_modulus: 0.0, dissipation: 0.0, static_friction: 0.0, dynamic_friction: 0.0 };
+    let no_friction = Material {
+        hydroelastic_modulus: 0.0,
+        dissipation: 0.0,
+        relaxation_time: 0.0,
+        static_friction: 0.0,
+        dynamic_friction: 0.0,
+    };
     let (geometry, parameters) = match material {
         Some(i) => (ContactGeometry::CompliantHalfSpace, materials()[i].material),
         None => (ContactGeometry::RigidHalfSpace, no_friction),

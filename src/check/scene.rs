@@ -343,6 +343,7 @@ mod tests {
         let material = Material {
             hydroelastic_modulus: 40.0,
             dissipation: 0.3,
+            relaxation_time: 0.0,
             static_friction: 0.0,
             dynamic_friction: 0.0,
         };

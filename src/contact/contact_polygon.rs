@@ -76,6 +76,7 @@ mod tests {
         let material = Material {
             hydroelastic_modulus: 1e5,
             dissipation: 0.0,
+            relaxation_time: 0.0,
             static_friction: 0.0,
             dynamic_friction: 0.0,
         };

@@ -10,6 +10,9 @@ pub struct Material<T = f64> {
     pub hydroelastic_modulus: T,
     /// Dissipation: d in s/m (Hunt–Crossley) or χ in s (strain rate). Not used by rigid bodies.
     pub dissipation: T,
+    /// Relaxation time τ_d in s of linear (Kelvin–Voigt) dissipation, which takes the place of
+    /// Hunt–Crossley's in steps with the contact model SAP; not used elsewhere.
+    pub relaxation_time: T,
     /// Coefficient of static friction.
     pub static_friction: T,
     /// Coefficient of dynamic friction.
@@ -22,6 +25,7 @@ impl<T: Scalar> Material<T> {
         Self {
             hydroelastic_modulus: T::from(m.hydroelastic_modulus),
             dissipation: T::from(m.dissipation),
+            relaxation_time: T::from(m.relaxation_time),
             static_friction: T::from(m.static_friction),
             dynamic_friction: T::from(m.dynamic_friction),
         }
@@ -32,6 +36,7 @@ impl<T: Scalar> Material<T> {
         Material {
             hydroelastic_modulus: self.hydroelastic_modulus.real(),
             dissipation: self.dissipation.real(),
+            relaxation_time: self.relaxation_time.real(),
             static_friction: self.static_friction.real(),
             dynamic_friction: self.dynamic_friction.real(),
         }
@@ -43,6 +48,8 @@ impl<T: Scalar> Material<T> {
 pub struct PairMaterial<T = f64> {
     /// Combined Hunt–Crossley dissipation, s/m.
     pub dissipation: T,
+    /// Sum of the relaxation times, s.
+    pub relaxation_time: T,
     /// Combined coefficient of static friction.
     pub static_friction: T,
     /// Combined coefficient of dynamic friction.
@@ -58,7 +65,7 @@ fn combine_friction<T: Scalar>(a: T, b: T) -> T {
 impl<T: Scalar> PairMaterial<T> {
     /// Combines two materials as Drake does: each body's dissipation is weighted by the
     /// *other's* modulus (the softer body deforms more), friction by its harmonic mean. The
-    /// dissipation of a rigid body does not count.
+    /// dissipation of a rigid body does not count; relaxation times add up.
     pub fn combine(a: &Material<T>, a_is_rigid: bool, b: &Material<T>, b_is_rigid: bool) -> Self {
         let dissipation = match (a_is_rigid, b_is_rigid) {
             (false, false) => {
@@ -70,6 +77,7 @@ impl<T: Scalar> PairMaterial<T> {
         };
         Self {
             dissipation,
+            relaxation_time: a.relaxation_time + b.relaxation_time,
             static_friction: combine_friction(a.static_friction, b.static_friction),
             dynamic_friction: combine_friction(a.dynamic_friction, b.dynamic_friction),
         }

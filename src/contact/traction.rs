@@ -167,7 +167,12 @@ mod tests {
         type D = DualArray<9>;
         for (width, kappa) in [(0.0, 0.3), (0.5, 4.0)] {
             let law = TractionLaw {
-                pair: PairMaterial { dissipation: kappa, static_friction: 0.9, dynamic_friction: 0.6 },
+                pair: PairMaterial {
+                    dissipation: kappa,
+                    relaxation_time: 0.0,
+                    static_friction: 0.9,
+                    dynamic_friction: 0.6,
+                },
                 strain_rate: 0.0,
                 settings: ContactSettings {
                     positive_part_width: width,
@@ -181,6 +186,7 @@ mod tests {
             let dual = TractionLaw {
                 pair: PairMaterial {
                     dissipation: D::from(kappa),
+                    relaxation_time: D::from(0.0),
                     static_friction: D::variable(0.9, 7),
                     dynamic_friction: D::variable(0.6, 8),
                 },

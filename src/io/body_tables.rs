@@ -170,6 +170,7 @@ pub(super) fn material(t: &MaterialTable, table: &FieldPath) -> Result<Material,
         None => 0.0,
     };
     let dissipation = number(t.dissipation, Range::AtLeastZero, &table.key("dissipation"))?;
+    let relaxation_time = number(t.relaxation_time, Range::AtLeastZero, &table.key("relaxation_time"))?;
     let coefficient = |value: Option<f64>, name: &str| {
         value.map(|v| number(v, Range::AtLeastZero, &table.key(name))).transpose()
     };
@@ -195,7 +196,7 @@ pub(super) fn material(t: &MaterialTable, table: &FieldPath) -> Result<Material,
             ),
         ));
     }
-    Ok(Material { hydroelastic_modulus, dissipation, static_friction, dynamic_friction })
+    Ok(Material { hydroelastic_modulus, dissipation, relaxation_time, static_friction, dynamic_friction })
 }
 
 /// The settings of contact queries.

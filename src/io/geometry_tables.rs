@@ -41,7 +41,13 @@ pub(super) fn geometry(
         check_compliant(t.material.as_deref(), context, table)?;
     }
     let parameters = material.map_or(
-        Material { hydroelastic_modulus: 0.0, dissipation: 0.0, static_friction: 0.0, dynamic_friction: 0.0 },
+        Material {
+            hydroelastic_modulus: 0.0,
+            dissipation: 0.0,
+            relaxation_time: 0.0,
+            static_friction: 0.0,
+            dynamic_friction: 0.0,
+        },
         |i| context.materials[i].material,
     );
     let field = table.key("shape");

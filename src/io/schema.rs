@@ -74,6 +74,8 @@ pub(super) struct MaterialTable {
     pub hydroelastic_modulus: Option<f64>,
     #[serde(default)]
     pub dissipation: f64,
+    #[serde(default)]
+    pub relaxation_time: f64,
     pub friction: Option<f64>,
     pub static_friction: Option<f64>,
     pub dynamic_friction: Option<f64>,

@@ -45,6 +45,7 @@ fn model(other: Option<Body>) -> Model {
     let material = Material {
         hydroelastic_modulus: 2000.0,
         dissipation: 0.3,
+        relaxation_time: 0.0,
         static_friction: 0.5,
         dynamic_friction: 0.5,
     };
