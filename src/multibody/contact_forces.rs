@@ -48,7 +48,7 @@ fn collider<'a, T: Scalar>(own: &'a BodyGeometry<T>, other: &BodyGeometry<T>) ->
 }
 
 /// Calls `query` with two geometries and their frames in W.
-fn with_pair<T: Scalar, R>(
+pub(crate) fn with_pair<T: Scalar, R>(
     model: &Model<T>,
     frames: &[BodyFrame<T>],
     pair: &GeometryPair,

@@ -14,6 +14,7 @@ mod model;
 mod state;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
+pub(crate) use contact_forces::with_pair;
 pub use contact_forces::{
     BodyPairContact, BodyPairJacobian, PairWorkspace, add_contact_forces, body_pair_contact,
     body_pair_energy, body_pair_jacobian,

@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 use super::mass::{MassError, MassSource};
 use super::state::State;
 use crate::contact::{Collider, ContactError, ContactSettings, Material, check_pair};
-use crate::scalar::{Scalar, lift_vector};
+use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::{MassProperties, RigidTransform, SpatialVelocity};
 
 /// Why a model could not be made.
@@ -67,6 +67,16 @@ impl<T: Scalar> BodyGeometry<T> {
             unit_mass: g.unit_mass.as_ref().map(MassProperties::lift),
         }
     }
+
+    /// The geometry without its derivatives.
+    pub fn real(&self) -> BodyGeometry {
+        BodyGeometry {
+            x_bg: self.x_bg.real(),
+            collider: self.collider.real(),
+            material: self.material,
+            unit_mass: self.unit_mass.as_ref().map(MassProperties::real),
+        }
+    }
 }
 
 /// How a body moves.
@@ -121,12 +131,7 @@ impl<T: Scalar> Body<T> {
         geometries: Vec<BodyGeometry<T>>,
     ) -> Result<Self, MassError> {
         let mass = source.resolve(unit_parts(&geometries))?;
-        let real = MassProperties {
-            mass: mass.mass.real(),
-            center_of_mass: mass.center_of_mass.map(|x| x.real()),
-            inertia: mass.inertia.map(|x| x.real()),
-        };
-        real.validate()?;
+        mass.real().validate()?;
         Ok(Self { name: name.into(), motion: Motion::Free { source, mass }, geometries })
     }
 
@@ -144,6 +149,19 @@ impl<T: Scalar> Body<T> {
             name: b.name.clone(),
             motion,
             geometries: b.geometries.iter().map(BodyGeometry::lift).collect(),
+        }
+    }
+
+    /// The body without its derivatives.
+    pub fn real(&self) -> Body {
+        let motion = match &self.motion {
+            Motion::Fixed { x_wb, v_wb } => Motion::Fixed { x_wb: x_wb.real(), v_wb: v_wb.real() },
+            Motion::Free { source, mass } => Motion::Free { source: source.real(), mass: mass.real() },
+        };
+        Body {
+            name: self.name.clone(),
+            motion,
+            geometries: self.geometries.iter().map(BodyGeometry::real).collect(),
         }
     }
 
@@ -269,6 +287,21 @@ impl<T: Scalar> Model<T> {
         }
     }
 
+    /// The model without its derivatives.
+    pub fn real(&self) -> Model {
+        Model {
+            bodies: self.bodies.iter().map(Body::real).collect(),
+            materials: self
+                .materials
+                .iter()
+                .map(|n| NamedMaterial { name: n.name.clone(), material: n.material.real() })
+                .collect(),
+            gravity: real_vector(&self.gravity),
+            contact: self.contact,
+            pairs: self.pairs.clone(),
+        }
+    }
+
     /// The free bodies, in the order of a state's bodies, each with its place in
     /// [`Model::bodies`] and its mass properties.
     pub fn free_bodies(&self) -> impl Iterator<Item = (usize, &Body<T>, &MassProperties<T>)> {
@@ -284,7 +317,7 @@ impl<T: Scalar> Model<T> {
     }
 
     /// For each body its place in a state's list of free bodies, written into `indices`.
-    pub(super) fn free_indices(&self, indices: &mut Vec<Option<usize>>) {
+    pub(crate) fn free_indices(&self, indices: &mut Vec<Option<usize>>) {
         indices.clear();
         let mut next = 0;
         indices.extend(self.bodies.iter().map(|body| {

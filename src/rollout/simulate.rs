@@ -1,8 +1,8 @@
 //! From an initial state to a trajectory.
 
-use crate::multibody::{AppliedForces, ForceWorkspace, Model, State};
+use crate::multibody::{AppliedForces, Model, State};
 use crate::scalar::Scalar;
-use crate::step::{Integrator, StepError};
+use crate::step::{Integrator, StepError, StepWorkspace};
 
 /// Steps that a simulation may have at most.
 const MAXIMUM_STEPS: f64 = 1e9;
@@ -129,7 +129,7 @@ pub(crate) fn checked_step<T: Scalar>(
     at: StepTime,
     applied: &impl AppliedForces,
     control: &[T],
-    workspace: &mut ForceWorkspace<T>,
+    workspace: &mut StepWorkspace<T>,
 ) -> Result<State<T>, SimulationError> {
     let StepTime { time, dt, number } = at;
     let after = integrator.step(model, state, time, dt, applied, control, workspace).map_err(|source| {
@@ -164,7 +164,7 @@ pub fn simulate<T: Scalar>(
     if initial.bodies.len() != free {
         return Err(SimulationError::BodyCount { state: initial.bodies.len(), model: free });
     }
-    let mut workspace = ForceWorkspace::default();
+    let mut workspace = StepWorkspace::default();
     let mut states = Vec::with_capacity(times.len());
     observer(0.0, initial);
     states.push(initial.clone());

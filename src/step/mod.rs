@@ -1,16 +1,20 @@
 //! One step of time.
 
+mod block_factor;
 mod error;
 mod runge_kutta;
 mod semi_implicit_euler;
+mod velocity_level;
 
 pub use error::StepError;
+pub use velocity_level::{SolverStatistics, SolverTolerance, VelocityLevel};
 
+use crate::contact::ContactModel;
 use crate::multibody::{AppliedForces, ForceWorkspace, Model, State};
 use crate::scalar::Scalar;
 
 /// How a state is carried over a step of fixed length.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Integrator {
     /// Velocity first, then the pose with the new velocity: order 1, one evaluation of forces,
     /// energy bounded in conservative motion.
@@ -18,6 +22,36 @@ pub enum Integrator {
     SemiImplicitEuler,
     /// The classical Runge–Kutta method on the manifold of poses: order 4, four evaluations.
     RungeKutta4,
+    /// Implicit in the velocities, with the contact surface of the start of the step: order 1,
+    /// one contact query, stable for stiff contact and friction.
+    VelocityLevel(VelocityLevel),
+}
+
+impl Integrator {
+    /// A velocity-level step with a contact model, at the default tolerance.
+    pub fn velocity_level(model: ContactModel) -> Self {
+        Self::VelocityLevel(VelocityLevel { model, ..VelocityLevel::default() })
+    }
+}
+
+/// The memory of steps, reused from one to the next: one per thread.
+#[derive(Debug)]
+pub struct StepWorkspace<T = f64> {
+    forces: ForceWorkspace<T>,
+    velocity_level: velocity_level::Workspace,
+}
+
+impl<T> Default for StepWorkspace<T> {
+    fn default() -> Self {
+        Self { forces: ForceWorkspace::default(), velocity_level: velocity_level::Workspace::default() }
+    }
+}
+
+impl<T> StepWorkspace<T> {
+    /// How the iteration of the last velocity-level step went.
+    pub fn statistics(&self) -> &SolverStatistics {
+        self.velocity_level.statistics()
+    }
 }
 
 impl Integrator {
@@ -27,6 +61,7 @@ impl Integrator {
     /// # Errors
     /// When an implicit method does not converge, or the forces are not finite. The explicit
     /// methods do not fail.
+    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
     pub fn step<T: Scalar>(
         self,
         model: &Model<T>,
@@ -35,13 +70,18 @@ impl Integrator {
         dt: f64,
         applied: &impl AppliedForces,
         control: &[T],
-        workspace: &mut ForceWorkspace<T>,
+        workspace: &mut StepWorkspace<T>,
     ) -> Result<State<T>, StepError> {
         match self {
             Self::SemiImplicitEuler => {
-                Ok(semi_implicit_euler::step(model, state, time, dt, applied, control, workspace))
+                Ok(semi_implicit_euler::step(model, state, time, dt, applied, control, &mut workspace.forces))
             }
-            Self::RungeKutta4 => Ok(runge_kutta::step(model, state, time, dt, applied, control, workspace)),
+            Self::RungeKutta4 => {
+                Ok(runge_kutta::step(model, state, time, dt, applied, control, &mut workspace.forces))
+            }
+            Self::VelocityLevel(method) => {
+                method.step(model, state, time, dt, applied, control, &mut workspace.velocity_level)
+            }
         }
     }
 }
