@@ -2,8 +2,9 @@
 
 use nalgebra::{Matrix3, Vector3};
 
+use super::model::Guide;
 use super::state::BodyState;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, lift_vector};
 use crate::spatial::{MassProperties, SpatialForce};
 
 /// How the velocity of a free body changes.
@@ -18,13 +19,23 @@ pub struct BodyAcceleration<T = f64> {
 }
 
 /// The acceleration of a free body under gravity and a force `f_bo_w` (about the body's origin,
-/// in W, gravity not included), with the gyroscopic moment ω × Iω.
+/// in W, gravity not included), with the gyroscopic moment ω × Iω. A guide takes up all but the
+/// force along it.
 pub fn body_acceleration<T: Scalar>(
     mass: &MassProperties<T>,
+    guide: Option<&Guide<T>>,
     gravity: &Vector3<T>,
     state: &BodyState<T>,
     force: &SpatialForce<T>,
 ) -> BodyAcceleration<T> {
+    if let Some(guide) = guide {
+        let axis = lift_vector(&guide.axis);
+        let damping = guide.damping * axis.dot(&state.velocity.translational);
+        let along = axis.dot(&force.translational) - damping;
+        let acceleration = axis * (along / mass.mass + axis.dot(gravity));
+        let zero = Vector3::from_element(T::from(0.0));
+        return BodyAcceleration { angular: zero, of_center_of_mass: acceleration, of_origin: acceleration };
+    }
     let rotation = state.orientation.to_matrix();
     let offset = rotation * mass.center_of_mass;
     let about_center = force.shifted(&offset);
@@ -68,7 +79,7 @@ mod tests {
         };
         let force = SpatialForce::new(Vector3::new(0.4, 0.9, -0.2), Vector3::new(3.0, -1.0, 2.0));
         let gravity = Vector3::new(0.0, 0.0, -9.81);
-        let a = body_acceleration(&mass, &gravity, &state, &force);
+        let a = body_acceleration(&mass, None, &gravity, &state, &force);
         // Rates of linear and angular momentum about W's origin, written out in W.
         let r = state.orientation.to_matrix();
         let c = r * mass.center_of_mass;

@@ -251,7 +251,7 @@ pub fn seeded<T: Scalar>(
             }
         }
         let Body { name, motion, geometries } = body;
-        if let (true, Motion::Free { source, mass }) = (remass, motion) {
+        if let (true, Motion::Free { source, mass, .. }) = (remass, motion) {
             *mass = source
                 .resolve(unit_parts(geometries))
                 .map_err(|source| InputError::Mass { body: name.clone(), source })?;

@@ -25,6 +25,7 @@ pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, seeded};
 pub use kinematics::BodyFrame;
 pub use mass::{MassError, MassSource};
 pub use model::{
-    Body, BodyGeometry, BodyPair, GeometryPair, Model, ModelError, Motion, NamedMaterial, geometry_pairs,
+    Body, BodyGeometry, BodyPair, GeometryPair, Guide, Model, ModelError, Motion, NamedMaterial,
+    geometry_pairs,
 };
 pub use state::{BodyState, State, TANGENT_DIMENSION};

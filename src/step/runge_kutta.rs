@@ -51,8 +51,8 @@ fn tangent_rate<T: Scalar>(
     let forces = total_forces(model, &state, time, applied, control, workspace);
     let mut rate = Vec::with_capacity(tangent.len());
     let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
-    for ((((_, _, mass), body), force), part) in bodies.zip(tangent.chunks_exact(TANGENT_DIMENSION)) {
-        let acceleration = body_acceleration(mass, &model.gravity, body, force);
+    for ((((_, held, mass), body), force), part) in bodies.zip(tangent.chunks_exact(TANGENT_DIMENSION)) {
+        let acceleration = body_acceleration(mass, held.guide(), &model.gravity, body, force);
         let rotation = Vector3::new(part[0], part[1], part[2]);
         for v in [
             rotation_vector_rate(&rotation, &body.velocity.rotational),

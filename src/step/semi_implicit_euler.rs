@@ -1,7 +1,8 @@
 //! The semi-implicit Euler method.
 
 use crate::multibody::{
-    AppliedForces, BodyState, ForceWorkspace, MassProperties, Model, State, body_acceleration, total_forces,
+    AppliedForces, BodyState, ForceWorkspace, Guide, MassProperties, Model, State, body_acceleration,
+    total_forces,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity};
@@ -22,7 +23,7 @@ pub(super) fn step<T: Scalar>(
     let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
     State {
         bodies: bodies
-            .map(|(((_, _, mass), body), f)| step_body(mass, &model.gravity, body, f, dt))
+            .map(|(((_, held, mass), body), f)| step_body(mass, held.guide(), &model.gravity, body, f, dt))
             .collect(),
     }
 }
@@ -31,13 +32,14 @@ pub(super) fn step<T: Scalar>(
 /// rounding wherever the body's origin is.
 fn step_body<T: Scalar>(
     mass: &MassProperties<T>,
+    guide: Option<&Guide<T>>,
     gravity: &Vector3<T>,
     body: &BodyState<T>,
     force: &SpatialForce<T>,
     dt: f64,
 ) -> BodyState<T> {
     let dt = T::from(dt);
-    let acceleration = body_acceleration(mass, gravity, body, force);
+    let acceleration = body_acceleration(mass, guide, gravity, body, force);
     let offset = body.orientation.to_matrix() * mass.center_of_mass;
     let center_velocity = body.velocity.shifted(&offset).translational + acceleration.of_center_of_mass * dt;
     let angular_velocity = body.velocity.rotational + acceleration.angular * dt;

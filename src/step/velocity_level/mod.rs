@@ -12,18 +12,18 @@ mod transition_aware;
 
 use std::any::Any;
 
-use nalgebra::{Matrix6, Vector3};
+use nalgebra::Matrix6;
 
 pub use newton::{SolverStatistics, SolverTolerance};
 
-use self::free_body::BodyInertia;
+use self::free_body::Tree;
 use self::newton::{Newton, NewtonError};
 use self::problem::{BODY, Problem, pair_inverse_inertia};
 use super::StepError;
 use crate::contact::{ContactModel, ContactPair, DiscreteSettings, Roles, discrete_impulse};
 use crate::multibody::{AppliedForces, BodyFrame, BodyState, Model, State, with_pair};
 use crate::scalar::Scalar;
-use crate::spatial::{SpatialForce, SpatialVelocity};
+use crate::spatial::SpatialForce;
 
 /// The memory of velocity-level steps: reused from one step to the next.
 #[derive(Debug, Default)]
@@ -84,7 +84,7 @@ impl VelocityLevel {
             workspace.newton.factor.solve_scalars(&mut residual);
             velocity.iter_mut().zip(&residual).for_each(|(v, r)| *v -= *r);
         }
-        Ok(moved(state, &velocity, dt))
+        Ok(moved(model, state, &velocity, dt))
     }
 
     /// Solves for the velocities; the forces are in the workspace.
@@ -100,9 +100,8 @@ impl VelocityLevel {
         model.free_indices(trees);
         problem.assemble(model, state, frames, trees, forces, self.model, dt);
         newton.velocity.clear();
-        for body in &state.bodies {
-            let v = &body.velocity;
-            newton.velocity.extend(v.rotational.iter().chain(v.translational.iter()));
+        for ((_, body, _), state) in model.free_bodies().zip(&state.bodies) {
+            newton.velocity.extend(Tree::coordinates(body.guide(), &state.velocity));
         }
         let convex = self.model.is_convex();
         newton.solve(problem, convex, model.contact.stiction_velocity, &self.tolerance).map_err(|error| {
@@ -136,18 +135,12 @@ impl VelocityLevel {
         let mut before = Vec::new();
         model.body_frames(state, &mut before);
         let mut after = before.clone();
-        let velocities: Vec<SpatialVelocity<T>> = velocity.chunks_exact(BODY).map(spatial_velocity).collect();
-        for (frame, tree) in after.iter_mut().zip(&workspace.trees) {
-            if let Some(tree) = tree {
-                frame.velocity = velocities[*tree];
-            }
-        }
-        let bodies = model.free_bodies().zip(&state.bodies).zip(forces).zip(&velocities);
-        for ((((_, _, mass), body), force), v) in bodies {
-            let inertia = BodyInertia::new(mass, body);
-            let free = inertia.free_momentum(&body.velocity, force, &model.gravity, dt);
-            let balance = inertia.momentum(v) - free;
-            residual.extend(balance.rotational.iter().chain(balance.translational.iter()).copied());
+        let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
+        for ((((index, body, mass), state), force), v) in bodies.zip(velocity.chunks_exact(BODY)) {
+            after[index].velocity = Tree::velocity(body.guide(), v);
+            let tree = Tree::new(body, mass, state, dt);
+            let free = tree.free_momentum(&state.velocity, force, &model.gravity);
+            residual.extend(tree.momentum(v).iter().zip(free).map(|(&a, p)| a - p));
         }
         let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt };
         for patch in &workspace.problem.patches {
@@ -160,7 +153,9 @@ impl VelocityLevel {
             let impulse = with_pair(model, &before, pair, |query: &ContactPair<T>| {
                 let roles = Roles::new(query)?;
                 let lambda = match self.model {
-                    ContactModel::Sap => pair_inverse_inertia(model, state, &workspace.trees, pair, &roles),
+                    ContactModel::Sap => {
+                        pair_inverse_inertia(model, state, &workspace.trees, pair, &roles, dt)
+                    }
                     _ => Matrix6::from_element(T::from(0.0)),
                 };
                 let on_o =
@@ -172,9 +167,9 @@ impl VelocityLevel {
             for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
                 let Some(tree) = workspace.trees[body] else { continue };
                 let about_body = on_body.shifted(&(before[body].pose.translation - origin));
-                let all = about_body.rotational.iter().chain(about_body.translational.iter());
+                let all = Tree::projected(model.bodies[body].guide(), &about_body);
                 for (r, w) in residual[BODY * tree..BODY * (tree + 1)].iter_mut().zip(all) {
-                    *r -= *w;
+                    *r -= w;
                 }
             }
         }
@@ -182,19 +177,15 @@ impl VelocityLevel {
     }
 }
 
-/// The velocity of a tree.
-fn spatial_velocity<T: Scalar>(v: &[T]) -> SpatialVelocity<T> {
-    SpatialVelocity::new(Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]))
-}
-
 /// The state carried by the velocities at the end of the step.
-fn moved<T: Scalar>(state: &State<T>, velocity: &[T], dt: f64) -> State<T> {
+fn moved<T: Scalar>(model: &Model<T>, state: &State<T>, velocity: &[T], dt: f64) -> State<T> {
     let dt = T::from(dt);
-    let bodies = state.bodies.iter().zip(velocity.chunks_exact(BODY)).map(|(body, v)| {
-        let velocity = spatial_velocity(v);
+    let bodies = model.free_bodies().zip(&state.bodies).zip(velocity.chunks_exact(BODY));
+    let bodies = bodies.map(|(((_, body, _), state), v)| {
+        let velocity = Tree::velocity(body.guide(), v);
         BodyState {
-            orientation: body.orientation.rotated_by(&(velocity.rotational * dt)),
-            position: body.position + velocity.translational * dt,
+            orientation: state.orientation.rotated_by(&(velocity.rotational * dt)),
+            position: state.position + velocity.translational * dt,
             velocity,
         }
     });

@@ -1,22 +1,22 @@
 //! The balance of momentum over a step: A v = p + Jᵀγ(v), with the mass matrix A at the start of
 //! the step, the momentum p without contact, and the contact impulses γ (Masterjohn eq. 7).
 //!
-//! A *tree* is a set of velocities that share a block of A: here one free body, with its angular
-//! velocity and the velocity of its origin in W.
+//! A *tree* is a set of velocities that share a block of A: here one body, with its angular
+//! velocity and the velocity of its origin in W, or with its velocity along a guide.
 
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
-use super::free_body::{BodyInertia, inverse_inertia};
+use super::free_body::{Tree, inverse_inertia};
 use crate::contact::{
     ContactModel, ContactPair, DiscretePatch, DiscreteSettings, PointContacts, Roles,
     Workspace as PairScratch, find_contacts,
 };
-use crate::multibody::{BodyFrame, GeometryPair, Model, State, with_pair};
+use crate::multibody::{BodyFrame, GeometryPair, Guide, Model, State, with_pair};
 use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
 use crate::step::block_factor::BlockFactor;
 
-/// Velocities of a free body.
+/// Velocities of a tree.
 pub(super) const BODY: usize = 6;
 
 /// One side of a patch: O or F.
@@ -114,37 +114,49 @@ pub(super) fn pair_inverse_inertia<T: Scalar>(
     trees: &[Option<usize>],
     pair: &GeometryPair,
     roles: &Roles<T>,
+    dt: f64,
 ) -> Matrix6<T> {
     let mut sum = Matrix6::from_element(T::from(0.0));
     for body in [pair.bodies.a, pair.bodies.b] {
         if let (Some(tree), Some(mass)) = (trees[body], model.bodies[body].mass()) {
-            sum += inverse_inertia(mass, &state.bodies[tree], &roles.x_wf);
+            sum += inverse_inertia(&model.bodies[body], mass, &state.bodies[tree], &roles.x_wf, dt);
         }
     }
     sum
 }
 
-/// What the bodies of a pair are, for the step.
-struct PairBodies {
-    /// O's and F's trees.
+/// What O and F are, for the step.
+struct PairBodies<'a> {
     trees: [Option<usize>; 2],
-    /// Their frames.
     frames: [BodyFrame; 2],
+    guides: [Option<&'a Guide>; 2],
 }
 
-impl PairBodies {
-    fn new(a_is_o: bool, trees: [Option<usize>; 2], frames: [BodyFrame; 2]) -> Self {
-        if a_is_o {
-            return Self { trees, frames };
+impl<'a> PairBodies<'a> {
+    fn new(
+        a_is_o: bool,
+        pair: &GeometryPair,
+        model: &'a Model,
+        trees: &[Option<usize>],
+        frames: &[BodyFrame],
+    ) -> Self {
+        let (a, b) = (pair.bodies.a, pair.bodies.b);
+        let places = if a_is_o { [a, b] } else { [b, a] };
+        Self {
+            trees: places.map(|k| trees[k]),
+            frames: places.map(|k| frames[k]),
+            guides: places.map(|k| model.bodies[k].guide()),
         }
-        let ([a, b], [frame_a, frame_b]) = (trees, frames);
-        Self { trees: [b, a], frames: [frame_b, frame_a] }
     }
 
     /// The map of O's (0) or F's (1) velocity to the patch.
     fn map(&self, side: usize, patch_frame: &RigidTransform) -> Matrix6<f64> {
         let offset = patch_frame.translation - self.frames[side].pose.translation;
-        map_to_patch(&patch_frame.rotation, &offset)
+        let map = map_to_patch(&patch_frame.rotation, &offset);
+        let Some(guide) = self.guides[side] else { return map };
+        let mut guided = Matrix6::zeros();
+        guided.set_column(0, &(map.fixed_columns::<3>(3) * guide.axis));
+        guided
     }
 }
 
@@ -164,11 +176,10 @@ impl Problem {
     ) {
         self.inertia.clear();
         self.momentum.clear();
-        for (((_, _, mass), body), force) in model.free_bodies().zip(&state.bodies).zip(forces) {
-            let inertia = BodyInertia::new(mass, body);
-            let momentum = inertia.free_momentum(&body.velocity, force, &model.gravity, dt);
-            self.inertia.push(inertia.matrix());
-            self.momentum.extend(momentum.rotational.iter().chain(momentum.translational.iter()));
+        for (((_, body, mass), state), force) in model.free_bodies().zip(&state.bodies).zip(forces) {
+            let tree = Tree::new(body, mass, state, dt);
+            self.inertia.push(tree.matrix());
+            self.momentum.extend(tree.free_momentum(&state.velocity, force, &model.gravity));
         }
         self.sizes.clear();
         self.sizes.resize(self.inertia.len(), BODY);
@@ -176,13 +187,11 @@ impl Problem {
         self.patches.clear();
         let settings = DiscreteSettings { contact: &model.contact, model: kind, dt };
         for (index, pair) in model.pairs.iter().enumerate() {
-            let (a, b) = (pair.bodies.a, pair.bodies.b);
             let Self { contacts, patches, scratch, .. } = self;
             with_pair(model, frames, pair, |query: &ContactPair| {
-                let bodies = |a_is_o| PairBodies::new(a_is_o, [trees[a], trees[b]], [frames[a], frames[b]]);
-                let lambda = |roles: &Roles<f64>| pair_inverse_inertia(model, state, trees, pair, roles);
+                let lambda = |roles: &Roles<f64>| pair_inverse_inertia(model, state, trees, pair, roles, dt);
                 let Some(found) = find_contacts(query, &settings, lambda, scratch, contacts) else { return };
-                let bodies = bodies(found.a_is_o);
+                let bodies = PairBodies::new(found.a_is_o, pair, model, trees, frames);
                 let side = |k: usize| PatchSide { tree: bodies.trees[k], map: bodies.map(k, &found.x_wf) };
                 let (o, f) = (side(0), side(1));
                 let mut fixed = Vector6::zeros();
