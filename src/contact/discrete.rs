@@ -25,7 +25,7 @@ use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
 
 /// Faces of at most this area in m² are left out (as in Drake).
-const SMALLEST_AREA: f64 = 1e-14;
+pub(super) const SMALLEST_AREA: f64 = 1e-14;
 /// Faces along whose normal a field grows by less than this, relative to its gradient, are left
 /// out: pushing into the body would not raise the pressure (Masterjohn §IV-A).
 const SMALLEST_GRADIENT: f64 = 1e-12;

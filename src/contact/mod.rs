@@ -3,6 +3,7 @@
 mod collider;
 mod contact_polygon;
 mod discrete;
+mod discrete_jacobian;
 mod energy;
 mod friction;
 mod impulse;
