@@ -11,6 +11,7 @@ mod input;
 mod kinematics;
 mod mass;
 mod model;
+mod seeding;
 mod state;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
@@ -20,10 +21,11 @@ pub use contact_forces::{
 };
 pub use dynamics::{BodyAcceleration, body_acceleration};
 pub use forces::{AppliedForces, ForceWorkspace, NoForces, total_forces};
-pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, seeded};
+pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, relaxation_times};
 pub use kinematics::BodyFrame;
 pub use mass::{MassError, MassSource};
 pub use model::{
     Body, BodyGeometry, BodyPair, GeometryPair, Model, ModelError, Motion, NamedMaterial, geometry_pairs,
 };
+pub use seeding::seeded;
 pub use state::{BodyState, State, TANGENT_DIMENSION};
