@@ -75,14 +75,14 @@ pub struct StepJacobian {
 }
 
 /// Why the derivative of a step could not be computed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, PartialEq, thiserror::Error)]
 pub enum StepDerivativeError {
     /// The step cannot be taken.
     #[error(transparent)]
     Step(#[from] StepError),
     /// The model cannot be made with derivatives by an input.
-    #[error("{0}")]
-    Input(String),
+    #[error(transparent)]
+    Input(#[from] InputError),
 }
 
 /// Memory that derivatives of steps reuse from one step to the next.
@@ -176,8 +176,7 @@ pub(super) fn jacobian_by_duals<A: AppliedForces>(
             .enumerate()
             .map(|(k, &i)| Ok((inputs[i], Dual::variable(inputs[i].value(at.model.model())?, k))))
             .collect();
-        let failed = |e: InputError| StepDerivativeError::Input(e.to_string());
-        let (model, state) = seeded(at.model.model(), at.before, &values.map_err(failed)?).map_err(failed)?;
+        let (model, state) = seeded(at.model.model(), at.before, &values?)?;
         let tangent = columns(&model, &state, &control)?;
         chunk.iter().enumerate().for_each(|(k, &c)| put(&mut by_inputs, c, &tangent, k));
     }
