@@ -153,7 +153,11 @@ impl Gradients {
 /// A vertex solves `M x = r`, the rows of M being the gradients of its three planes. As O moves
 /// by u at x, a plane fixed to O with gradient m carries the vertex so that m·dx = m·u; one
 /// fixed to F gives 0; the equilibrium plane, whose function is p_O − p_F, gives ∇p_O·u.
-pub(super) fn differentiate(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> SurfacePolygon<Dual> {
+pub(super) fn differentiate(
+    roles: &Roles<f64>,
+    polygon: &Polygon,
+    equilibrium: &Equilibrium,
+) -> SurfacePolygon<Dual> {
     let gradients = Gradients::new(roles, polygon, equilibrium);
     let zero = Dual::from(0.0);
     let mut surface = SurfacePolygon {
