@@ -366,7 +366,7 @@ fn arguments_out_of_range() {
 }
 
 #[test]
-fn a_simulation_that_blows_up_exits_with_3_and_leaves_nothing() {
+fn a_simulation_that_blows_up_exits_with_3_and_keeps_the_steps_before() {
     let folder = Folder::new("blow-up");
     let text = with("1e5", "1e300").replace("time_step = 1e-3", "time_step = 1");
     let scene = folder.file("scene.toml", &text).display().to_string();
@@ -375,7 +375,11 @@ fn a_simulation_that_blows_up_exits_with_3_and_leaves_nothing() {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{stderr}");
     assert!(stderr.contains("`ball`") && stderr.contains("t = "), "{stderr}");
-    assert_eq!(fs::read_dir(&folder.0).expect("listed").count(), 1, "only the scene is there");
+    // The time that the message names is that of the first state which is not written.
+    let kept = read_trajectory(&out).expect("the steps before");
+    let failed = format!("t = {} s", kept.times.len());
+    assert!(stderr.contains(&failed), "{stderr}: kept until {:?}", kept.times.last());
+    assert_eq!(fs::read_dir(&folder.0).expect("listed").count(), 2, "the scene and the trajectory");
 }
 
 #[test]

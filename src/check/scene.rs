@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use super::differences::{CheckSettings, Comparison, UNSETTLED, Verdict, compare_groups};
 use super::report::GradientReport;
 use crate::multibody::{
-    AppliedForces, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State, TANGENT_DIMENSION,
-    all_inputs, body_pair_contact, seeded,
+    AppliedForces, Body, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State,
+    TANGENT_DIMENSION, all_inputs, body_pair_contact, seeded,
 };
 use crate::rollout::{SimulationError, SimulationSettings, simulate};
 use crate::scalar::{DualArray, Scalar};
@@ -54,7 +54,8 @@ struct SceneCheck<'a, A> {
 /// steps of the scene's integrator, in its tangent space.
 ///
 /// Steps of differences are relative to an input's value, or to 0.1 rad, 0.01 m, 1 rad/s and
-/// 0.1 m/s for the initial state. A dissipation or friction of 0 is checked at 0.1 instead, and
+/// 0.1 m/s for the initial state, the smallest principal moment for an inertia, the radius of
+/// gyration for a centre of mass, and the magnitude of gravity (at least 1 m/s²) for gravity. A dissipation or friction of 0 is checked at 0.1 instead, and
 /// says so.
 ///
 /// # Errors
@@ -92,7 +93,10 @@ pub fn check_scene(
             let (name, value) = (input.name(model), input.value(model)?);
             let may_be_zero = matches!(
                 input,
-                Input::Dissipation { .. } | Input::StaticFriction { .. } | Input::DynamicFriction { .. }
+                Input::Dissipation { .. }
+                    | Input::RelaxationTime { .. }
+                    | Input::StaticFriction { .. }
+                    | Input::DynamicFriction { .. }
             );
             Ok(match value {
                 0.0 if may_be_zero => (input, format!("{name} (at {INSTEAD_OF_ZERO})"), INSTEAD_OF_ZERO),
@@ -105,7 +109,7 @@ pub fn check_scene(
         .map(|chunk| check.compare_chunk(chunk, settings))
         .collect::<Result<_, SceneCheckError>>()?;
     let mut compared: Vec<Vec<Vec<Comparison>>> = compared.into_iter().flatten().collect();
-    let scales: Vec<f64> = inputs.iter().map(|(input, _, value)| step_scale(input, *value)).collect();
+    let scales: Vec<f64> = inputs.iter().map(|(input, _, value)| step_scale(model, input, *value)).collect();
     settle_negligible(&mut compared, &scales);
     let after = 4 * model.free_bodies().count();
     let wrenches = 2 * check.pairs.len();
@@ -189,9 +193,20 @@ fn settle_unstable(compared: &mut [Vec<Vec<Comparison>>], state: Range<usize>) {
 }
 
 /// The magnitude that steps of an input are relative to.
-fn step_scale(input: &Input, value: f64) -> f64 {
-    match input {
+fn step_scale(model: &Model, input: &Input, value: f64) -> f64 {
+    let mass = |body: usize| model.bodies.get(body).and_then(Body::mass);
+    match *input {
         Input::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3 % 4],
+        // No change of a component by less than the smallest principal moment makes the inertia
+        // indefinite.
+        Input::Inertia { body, .. } => {
+            mass(body).map_or(value.abs(), |m| m.inertia.symmetric_eigenvalues().min())
+        }
+        // A radius of gyration: the centre may be the origin.
+        Input::CenterOfMass { body, .. } => {
+            mass(body).map_or(value.abs(), |m| (m.inertia.trace() / (2.0 * m.mass)).sqrt())
+        }
+        Input::Gravity { .. } => model.gravity.norm().max(1.0),
         _ => value.abs(),
     }
 }
@@ -225,7 +240,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                     let quantities = self.evaluate(&[(*input, x)])?;
                     Ok::<_, SceneCheckError>(quantities.iter().map(|q| q.to_vec()).collect())
                 };
-                let scale = step_scale(input, *value);
+                let scale = step_scale(self.model, input, *value);
                 compare_groups(f, *value, scale, &claimed, &magnitudes, settings)
             })
             .collect()
@@ -300,7 +315,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 mod tests {
     use super::*;
     use crate::contact::{ContactSettings, Material};
-    use crate::multibody::{Body, MassProperties, MassSource, NamedMaterial};
+    use crate::multibody::{MassProperties, MassSource, NamedMaterial};
     use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
     use nalgebra::Matrix3;
 
@@ -367,8 +382,9 @@ mod tests {
     #[test]
     fn the_derivatives_of_a_body_on_a_spring_are_right() {
         let report = check(0.05, &Spring { wrong: false, corner: false });
-        // Twelve directions of the state and the mass; no geometry uses the material.
-        assert_eq!(report.rows.len(), 13 * 24);
+        // Twelve directions of the state, ten numbers of the mass properties, gravity; no geometry
+        // uses the material.
+        assert_eq!(report.rows.len(), 25 * 24);
         assert!(report.passed(), "{report}");
         assert!(report.count(Verdict::Ok) > 100, "{report}");
         assert_eq!(report.count(Verdict::Kink), 0, "{report}");

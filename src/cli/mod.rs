@@ -118,7 +118,8 @@ impl Error {
     /// failed on the way.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Simulation { source: SimulationError::NotFinite { .. }, .. } | Self::Fit { .. } => 3,
+            Self::Simulation { source, .. } if source.is_failed_step() => 3,
+            Self::Fit { .. } => 3,
             Self::WrongDerivatives { .. } => 1,
             _ => 2,
         }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Error, load_scene};
 use crate::io::{Purpose, write_trajectory};
 use crate::multibody::NoForces;
-use crate::rollout::{SimulationError, simulate, step_times};
+use crate::rollout::{Controls, SimulationError, Trajectory, simulate_into, step_times};
 
 /// Arguments of `isobar simulate`.
 #[derive(Debug, Args)]
@@ -48,7 +48,8 @@ struct BodySummary {
     angular_velocity: [f64; 3],
 }
 
-/// Loads the scene, simulates it, writes the trajectory and prints a summary.
+/// Loads the scene, simulates it, writes the trajectory (up to the step that failed, if one did)
+/// and prints a summary.
 pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
     let scene = load_scene(&arguments.scene, Purpose::Simulation)?;
     let settings = scene.simulation_settings()?;
@@ -70,10 +71,18 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
             bar.inc(1);
         }
     };
-    let outcome = simulate(&scene.model, &scene.state, &settings, arguments.until, &NoForces, observe);
+    let mut trajectory = Trajectory::starting_at(&scene.state);
+    let controls = Controls::none();
+    let until = arguments.until;
+    let outcome =
+        simulate_into(&mut trajectory, &scene.model, &settings, until, &NoForces, &controls, observe);
     bar.finish_and_clear();
-    let trajectory = outcome.map_err(failed)?;
-    write_trajectory(&arguments.out, &scene.model, &trajectory)?;
+    // What came before a step that failed is worth looking at.
+    match &outcome {
+        Err(error) if !error.is_failed_step() => {}
+        _ => write_trajectory(&arguments.out, &scene.model, &trajectory)?,
+    }
+    outcome.map_err(failed)?;
     let last = trajectory.states.last().unwrap_or(&scene.state);
     let bodies = scene.model.free_bodies().zip(&last.bodies).map(|((_, body, _), s)| BodySummary {
         name: body.name.clone(),

@@ -25,10 +25,13 @@ use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
 
 /// Faces of at most this area in m² are left out (as in Drake).
-const SMALLEST_AREA: f64 = 1e-14;
+pub(super) const SMALLEST_AREA: f64 = 1e-14;
 /// Faces along whose normal a field grows by less than this, relative to its gradient, are left
 /// out: pushing into the body would not raise the pressure (Masterjohn §IV-A).
 const SMALLEST_GRADIENT: f64 = 1e-12;
+
+/// A polygon of the contact surface with its plane and the fields around it.
+pub(crate) type FoundPolygon = (Polygon, Equilibrium);
 
 /// The point contacts of any number of patches, as parallel lists.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +43,7 @@ pub(crate) struct PointContacts {
     /// What the impulse depends on.
     pub constants: Vec<FaceConstants<f64>>,
     /// The polygons that the contacts come from.
-    pub polygons: Vec<(Polygon, Equilibrium)>,
+    pub polygons: Vec<FoundPolygon>,
 }
 
 impl PointContacts {
@@ -340,7 +343,7 @@ impl DiscretePatch {
 pub(crate) fn discrete_impulse<T: Scalar>(
     roles: &Roles<T>,
     settings: &DiscreteSettings,
-    polygons: &[(Polygon, Equilibrium)],
+    polygons: &[FoundPolygon],
     inverse_inertia: &Matrix6<T>,
     before: &SpatialVelocity<T>,
     after: &SpatialVelocity<T>,

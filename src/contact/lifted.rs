@@ -157,6 +157,8 @@ pub struct ContactJacobian {
     /// By the combined Hunt–Crossley dissipation, per s/m. In the strain-rate form: by the sum
     /// of both bodies' χ/E, per 1/(Pa/s).
     pub by_dissipation: Vector6<f64>,
+    /// By the sum of the relaxation times, per s. A contact at an instant does not depend on it.
+    pub by_relaxation_time: Vector6<f64>,
     /// By the combined coefficient of static friction.
     pub by_static_friction: Vector6<f64>,
     /// By the combined coefficient of dynamic friction.
@@ -242,6 +244,7 @@ pub fn contact_jacobian(
         by_modulus_a: column(24),
         by_modulus_b: column(25),
         by_dissipation: in_world(&local.by_dissipation),
+        by_relaxation_time: Vector6::zeros(),
         by_static_friction: in_world(&local.by_static_friction),
         by_dynamic_friction: in_world(&local.by_dynamic_friction),
         area_by_pose_a: Vector6::from_fn(|k, _| lifted.area.eps[k]),

@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
+use nalgebra::{Matrix6, Vector3, Vector6};
 use rayon::prelude::*;
 
+use super::contact_sensitivity::{ContactSensitivity, shift_back};
 use super::forces::ForceWorkspace;
 use super::kinematics::BodyFrame;
 use super::model::{BodyGeometry, GeometryPair, Model};
 use super::state::State;
 use crate::contact::{
-    Collider, ContactJacobian, ContactPair, ContactPatch, Workspace, contact_energy, contact_jacobian,
-    contact_lifted,
+    Collider, ContactPair, ContactPatch, Workspace, contact_energy, contact_jacobian, contact_lifted,
 };
 use crate::scalar::Scalar;
-use crate::spatial::{SpatialForce, cross_matrix};
+use crate::spatial::SpatialForce;
 
 /// With fewer pairs than this, distributing them over threads costs more than it saves.
 const PAIRS_WORTH_THREADS: usize = 32;
@@ -37,7 +37,10 @@ impl PairWorkspace {
 
 /// The collider of a geometry that touches `other`. A rigid geometry without a material of its
 /// own takes the friction of the other: equal coefficients combine to themselves.
-fn collider<'a, T: Scalar>(own: &'a BodyGeometry<T>, other: &BodyGeometry<T>) -> Cow<'a, Collider<T>> {
+pub(super) fn collider<'a, T: Scalar>(
+    own: &'a BodyGeometry<T>,
+    other: &BodyGeometry<T>,
+) -> Cow<'a, Collider<T>> {
     if own.material.is_some() {
         return Cow::Borrowed(&own.collider);
     }
@@ -75,6 +78,22 @@ fn offset_a<T: Scalar>(model: &Model<T>, frames: &[BodyFrame<T>], pair: &Geometr
     frames[a].pose.rotation * model.bodies[a].geometries[pair.geometry_a].x_bg.translation
 }
 
+/// The wrench between one pair of geometries, on body A about its origin, in W.
+pub(super) fn pair_wrench<T: Scalar>(
+    model: &Model<T>,
+    frames: &[BodyFrame<T>],
+    pair: &GeometryPair,
+    workspace: &mut Workspace,
+) -> Option<SpatialForce<T>> {
+    Some(patch(model, frames, pair, workspace)?.wrench_on_a.shifted(&-offset_a(model, frames, pair)))
+}
+
+/// The number of threads that evaluate this many pairs, and how many pairs each takes.
+pub(super) fn shares(pairs: usize) -> (usize, usize) {
+    let threads = if pairs < PAIRS_WORTH_THREADS { 1 } else { rayon::current_num_threads() };
+    (threads, pairs.div_ceil(threads).max(1))
+}
+
 /// The contact of one pair of geometries.
 fn patch<T: Scalar>(
     model: &Model<T>,
@@ -101,11 +120,8 @@ pub fn add_contact_forces<T: Scalar>(
     wrenches.clear();
     wrenches.resize(model.pairs.len(), None);
     let frames = &frames[..];
-    let wrench = |pair: &GeometryPair, scratch: &mut Workspace| {
-        Some(patch(model, frames, pair, scratch)?.wrench_on_a.shifted(&-offset_a(model, frames, pair)))
-    };
-    let threads = if model.pairs.len() < PAIRS_WORTH_THREADS { 1 } else { rayon::current_num_threads() };
-    let share = model.pairs.len().div_ceil(threads).max(1);
+    let wrench = |pair: &GeometryPair, scratch: &mut Workspace| pair_wrench(model, frames, pair, scratch);
+    let (threads, share) = shares(model.pairs.len());
     let scratch = contact.of_threads(threads);
     if threads == 1 {
         for (pair, out) in model.pairs.iter().zip(wrenches.iter_mut()) {
@@ -216,33 +232,6 @@ impl BodyPairJacobian {
     }
 }
 
-/// A 6×6 matrix from its four quarters.
-fn from_quarters(
-    upper_left: Matrix3<f64>,
-    upper_right: Matrix3<f64>,
-    lower_left: Matrix3<f64>,
-    lower_right: Matrix3<f64>,
-) -> Matrix6<f64> {
-    let mut m = Matrix6::zeros();
-    m.fixed_view_mut::<3, 3>(0, 0).copy_from(&upper_left);
-    m.fixed_view_mut::<3, 3>(0, 3).copy_from(&upper_right);
-    m.fixed_view_mut::<3, 3>(3, 0).copy_from(&lower_left);
-    m.fixed_view_mut::<3, 3>(3, 3).copy_from(&lower_right);
-    m
-}
-
-/// How the pose and the velocity of a geometry's frame, at offset `p` from its body's origin
-/// (in W), follow a change of the body's pose at constant body velocity: both 6×6, columns
-/// rotation and translation of the body.
-fn geometry_follows_body(p: &Vector3<f64>, angular_velocity: &Vector3<f64>) -> (Matrix6<f64>, Matrix6<f64>) {
-    let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
-    // The origin of the geometry moves by δθ × p, its velocity changes by ω × (δθ × p).
-    let arm = -cross_matrix(p);
-    let pose = from_quarters(one, zero, arm, one);
-    let velocity = from_quarters(zero, zero, cross_matrix(angular_velocity) * arm, zero);
-    (pose, velocity)
-}
-
 /// The derivatives of the contact between two bodies, summed over `pairs` of their geometries.
 pub fn body_pair_jacobian(
     model: &Model,
@@ -255,36 +244,15 @@ pub fn body_pair_jacobian(
     for pair in pairs {
         let found = with_pair(model, frames, pair, |query| contact_jacobian(query, &model.contact, scratch));
         if let Some((patch, jacobian)) = found {
-            add_jacobian(&mut sum, model, frames, pair, &patch.wrench_on_a, &jacobian);
+            let of_bodies = ContactSensitivity::new(model, frames, pair, &patch.wrench_on_a, &jacobian);
+            sum.by_pose_a += of_bodies.by_state_a.fixed_columns::<6>(0);
+            sum.by_pose_b += of_bodies.by_state_b.fixed_columns::<6>(0);
+            let about_body = shift_back(&offset_a(model, frames, pair));
+            sum.by_modulus_a += about_body * jacobian.by_modulus_a;
+            sum.by_modulus_b += about_body * jacobian.by_modulus_b;
+            sum.by_dissipation += about_body * jacobian.by_dissipation;
+            sum.by_friction += about_body * jacobian.by_friction();
         }
     }
     sum
-}
-
-/// Adds the derivatives of one patch, taken from the geometries' frames to the bodies'.
-fn add_jacobian(
-    sum: &mut BodyPairJacobian,
-    model: &Model,
-    frames: &[BodyFrame],
-    pair: &GeometryPair,
-    wrench: &SpatialForce,
-    jacobian: &ContactJacobian,
-) {
-    let (a, b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
-    let p_a = offset_a(model, frames, pair);
-    let p_b = b.pose.rotation * model.bodies[pair.bodies.b].geometries[pair.geometry_b].x_bg.translation;
-    let (pose_a, velocity_a) = geometry_follows_body(&p_a, &a.velocity.rotational);
-    let (pose_b, velocity_b) = geometry_follows_body(&p_b, &b.velocity.rotational);
-    // The moment is taken about the body's origin instead of the geometry's.
-    let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
-    let about_body = from_quarters(one, cross_matrix(&p_a), zero, one);
-    // That offset turns with the body: d(p × F) holds (δθ × p) × F.
-    let turning = from_quarters(cross_matrix(&wrench.translational) * cross_matrix(&p_a), zero, zero, zero);
-    sum.by_pose_a +=
-        about_body * (jacobian.by_pose_a * pose_a + jacobian.by_velocity_a * velocity_a) + turning;
-    sum.by_pose_b += about_body * (jacobian.by_pose_b * pose_b + jacobian.by_velocity_b * velocity_b);
-    sum.by_modulus_a += about_body * jacobian.by_modulus_a;
-    sum.by_modulus_b += about_body * jacobian.by_modulus_b;
-    sum.by_dissipation += about_body * jacobian.by_dissipation;
-    sum.by_friction += about_body * jacobian.by_friction();
 }

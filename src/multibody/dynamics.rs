@@ -3,7 +3,7 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::model::Guide;
-use super::state::BodyState;
+use super::state::{BodyState, TANGENT_DIMENSION};
 use crate::scalar::{Scalar, lift_vector};
 use crate::spatial::{MassProperties, SpatialForce};
 
@@ -47,6 +47,107 @@ pub fn body_acceleration<T: Scalar>(
     let w = state.velocity.rotational;
     let of_origin = of_center_of_mass - angular.cross(&offset) - w.cross(&w.cross(&offset));
     BodyAcceleration { angular, of_center_of_mass, of_origin }
+}
+
+/// The derivatives of one number, such as a loss, by what the acceleration of a body depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyCotangent {
+    /// By the body's state, in its tangent space (see [`TANGENT_DIMENSION`]).
+    pub state: [f64; TANGENT_DIMENSION],
+    /// By the spatial force on the body about its origin, in W.
+    pub force: SpatialForce,
+    /// By the mass properties; the inertia's elements are taken as nine independent numbers, and
+    /// the derivative is symmetric.
+    pub mass: MassProperties,
+    /// By the acceleration of gravity in W.
+    pub gravity: Vector3<f64>,
+}
+
+/// The transposed derivative of [`body_acceleration`]: from the derivatives of one number by the
+/// three accelerations to those by everything that they depend on. The pose enters by its
+/// rotation alone, the velocity by its angular part alone.
+pub fn body_acceleration_transposed(
+    mass: &MassProperties,
+    guide: Option<&Guide>,
+    state: &BodyState,
+    force: &SpatialForce,
+    by_acceleration: &BodyAcceleration,
+) -> BodyCotangent {
+    if let Some(guide) = guide {
+        return guided_transposed(mass, guide, state, force, by_acceleration);
+    }
+    let rotation = state.orientation.to_matrix();
+    let to_body = rotation.transpose();
+    let offset = rotation * mass.center_of_mass;
+    let about_center = force.shifted(&offset);
+    let w = state.velocity.rotational;
+    let spin = to_body * w;
+    let momentum = mass.inertia * spin;
+    let in_body = solve(&mass.inertia, &(to_body * about_center.rotational - spin.cross(&momentum)));
+    let angular = rotation * in_body;
+    // a_o = a_c − α×o − ω×(ω×o)
+    let by_origin = by_acceleration.of_origin;
+    let by_center = by_acceleration.of_center_of_mass + by_origin;
+    let by_angular = by_acceleration.angular - offset.cross(&by_origin);
+    let turned = by_origin.cross(&w);
+    let mut by_w = -w.cross(&offset).cross(&by_origin) - offset.cross(&turned);
+    let mut by_offset = angular.cross(&by_origin) - turned.cross(&w);
+    // a_c = F/m + g
+    let mut by_force = by_center / mass.mass;
+    let by_mass = -by_center.dot(&force.translational) / (mass.mass * mass.mass);
+    // α = R I⁻¹ M with M = Rᵀτ − s×(I s), s = Rᵀω
+    let by_moment = solve(&mass.inertia, &(to_body * by_angular));
+    let by_momentum = spin.cross(&by_moment);
+    let by_spin = mass.inertia * by_momentum - momentum.cross(&by_moment);
+    let by_inertia = by_momentum * spin.transpose() - by_moment * in_body.transpose();
+    let by_torque = rotation * by_moment;
+    let by_spin_w = rotation * by_spin;
+    by_w += by_spin_w;
+    let mut by_rotation =
+        angular.cross(&by_angular) - about_center.rotational.cross(&by_torque) - w.cross(&by_spin_w);
+    // τ about the centre = τ − o×F
+    by_offset -= force.translational.cross(&by_torque);
+    by_force -= by_torque.cross(&offset);
+    // o = R c
+    by_rotation += offset.cross(&by_offset);
+    let mut by_state = [0.0; TANGENT_DIMENSION];
+    by_state[..3].copy_from_slice(by_rotation.as_slice());
+    by_state[6..9].copy_from_slice(by_w.as_slice());
+    BodyCotangent {
+        state: by_state,
+        force: SpatialForce::new(by_torque, by_force),
+        mass: MassProperties {
+            mass: by_mass,
+            center_of_mass: to_body * by_offset,
+            inertia: (by_inertia + by_inertia.transpose()) * 0.5,
+        },
+        gravity: by_center,
+    }
+}
+
+/// [`body_acceleration_transposed`] of a body that a guide holds.
+fn guided_transposed(
+    mass: &MassProperties,
+    guide: &Guide,
+    state: &BodyState,
+    force: &SpatialForce,
+    by_acceleration: &BodyAcceleration,
+) -> BodyCotangent {
+    let Guide { axis, damping } = guide;
+    let by = axis.dot(&(by_acceleration.of_center_of_mass + by_acceleration.of_origin));
+    let along = axis.dot(&force.translational) - damping * axis.dot(&state.velocity.translational);
+    let mut by_state = [0.0; TANGENT_DIMENSION];
+    by_state[9..].copy_from_slice((axis * (-by * damping / mass.mass)).as_slice());
+    BodyCotangent {
+        state: by_state,
+        force: SpatialForce::new(Vector3::zeros(), axis * (by / mass.mass)),
+        mass: MassProperties {
+            mass: -by * along / (mass.mass * mass.mass),
+            center_of_mass: Vector3::zeros(),
+            inertia: Matrix3::zeros(),
+        },
+        gravity: axis * by,
+    }
 }
 
 /// The solution of a well-conditioned 3×3 system by Cramer's rule.

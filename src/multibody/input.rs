@@ -1,16 +1,11 @@
 //! The numbers that a simulation can be differentiated with respect to.
 
-use std::sync::Arc;
-
-use nalgebra::Vector3;
-
-use super::mass::MassError;
-use super::model::{Body, BodyGeometry, Model, Motion, unit_parts};
-use super::state::{State, TANGENT_DIMENSION};
+use super::mass::{MassError, MassSource};
+use super::model::{Body, BodyGeometry, Model, Motion};
+use super::state::TANGENT_DIMENSION;
 use crate::contact::ContactGeometry;
-use crate::field::{FieldError, PressureField, RigidSurface};
-use crate::geometry::{SurfaceMesh, VolumeMesh};
-use crate::scalar::Scalar;
+use crate::field::FieldError;
+use crate::spatial::MassProperties;
 
 /// Names of the tangent directions of a free body, in their order.
 pub const TANGENT_NAMES: [&str; TANGENT_DIMENSION] =
@@ -38,6 +33,11 @@ pub enum Input {
         /// The material.
         material: usize,
     },
+    /// The relaxation time of a material, s. Only steps with the contact model SAP depend on it.
+    RelaxationTime {
+        /// The material.
+        material: usize,
+    },
     /// The coefficient of static friction of a material.
     StaticFriction {
         /// The material.
@@ -54,6 +54,30 @@ pub enum Input {
     Mass {
         /// The body.
         body: usize,
+    },
+    /// A component of the inertia that was given for a free body, about its centre of mass and in
+    /// its axes, kg m²; the component across the diagonal is equal to it. There is none where the
+    /// inertia comes from the geometries.
+    Inertia {
+        /// The body.
+        body: usize,
+        /// Row of the component, 0 to 2.
+        row: usize,
+        /// Column of the component, 0 to 2.
+        column: usize,
+    },
+    /// A coordinate of the centre of mass that was given for a free body, in its frame, m. There
+    /// is none where the centre of mass comes from the geometries.
+    CenterOfMass {
+        /// The body.
+        body: usize,
+        /// The coordinate, 0 to 2.
+        axis: usize,
+    },
+    /// A component of the acceleration of gravity in W, m/s².
+    Gravity {
+        /// The component, 0 to 2.
+        axis: usize,
     },
     /// A factor on the size of a geometry about the origin of its own frame (on the thickness
     /// of a half-space); its value is 1. Extents stay as they are at the vertices. Mass, centre
@@ -114,9 +138,13 @@ impl Input {
             }
             Self::HydroelasticModulus { material: m } => format!("{}.hydroelastic_modulus", material(m)),
             Self::Dissipation { material: m } => format!("{}.dissipation", material(m)),
+            Self::RelaxationTime { material: m } => format!("{}.relaxation_time", material(m)),
             Self::StaticFriction { material: m } => format!("{}.static_friction", material(m)),
             Self::DynamicFriction { material: m } => format!("{}.dynamic_friction", material(m)),
             Self::Mass { body: b } => format!("{}.mass", body(b)),
+            Self::Inertia { body: b, row, column } => format!("{}.inertia[{row}][{column}]", body(b)),
+            Self::CenterOfMass { body: b, axis } => format!("{}.center_of_mass[{axis}]", body(b)),
+            Self::Gravity { axis } => format!("gravity[{axis}]"),
             Self::GeometryScale { body: b, geometry } => {
                 format!("{}.geometries[{geometry}].scale", body(b))
             }
@@ -138,9 +166,19 @@ impl Input {
             }
             Self::HydroelasticModulus { material: m } => Ok(material(m)?.hydroelastic_modulus),
             Self::Dissipation { material: m } => Ok(material(m)?.dissipation),
+            Self::RelaxationTime { material: m } => Ok(material(m)?.relaxation_time),
             Self::StaticFriction { material: m } => Ok(material(m)?.static_friction),
             Self::DynamicFriction { material: m } => Ok(material(m)?.dynamic_friction),
             Self::Mass { body } => Ok(model.bodies.get(body).and_then(Body::mass).ok_or_else(missing)?.mass),
+            Self::Inertia { body, row, column } => {
+                let inertia = given_mass(model, body).ok_or_else(missing)?.inertia;
+                inertia.get((row, column)).copied().ok_or_else(missing)
+            }
+            Self::CenterOfMass { body, axis } => {
+                let center = given_mass(model, body).ok_or_else(missing)?.center_of_mass;
+                center.get(axis).copied().ok_or_else(missing)
+            }
+            Self::Gravity { axis } => model.gravity.get(axis).copied().ok_or_else(missing),
             Self::GeometryScale { body, geometry } => {
                 let geometries = model.bodies.get(body).map(|b| &b.geometries);
                 geometries.and_then(|g| g.get(geometry)).map(|_| 1.0).ok_or_else(missing)
@@ -149,15 +187,19 @@ impl Input {
     }
 
     /// Checks that a value makes sense for the input.
-    fn check(&self, model: &Model, value: f64) -> Result<(), InputError> {
+    pub(super) fn check(&self, model: &Model, value: f64) -> Result<(), InputError> {
         let (good, allowed) = match self {
-            Self::InitialTangent { .. } => (true, "finite"),
+            Self::InitialTangent { .. }
+            | Self::Inertia { .. }
+            | Self::CenterOfMass { .. }
+            | Self::Gravity { .. } => (true, "finite"),
             Self::HydroelasticModulus { .. } | Self::Mass { .. } | Self::GeometryScale { .. } => {
                 (value > 0.0, "positive and finite")
             }
-            Self::Dissipation { .. } | Self::StaticFriction { .. } | Self::DynamicFriction { .. } => {
-                (value >= 0.0, "at least 0 and finite")
-            }
+            Self::Dissipation { .. }
+            | Self::RelaxationTime { .. }
+            | Self::StaticFriction { .. }
+            | Self::DynamicFriction { .. } => (value >= 0.0, "at least 0 and finite"),
         };
         if good && value.is_finite() {
             Ok(())
@@ -167,9 +209,31 @@ impl Input {
     }
 }
 
-/// Every input of a model that can matter: the initial tangent and mass of every free body, the
-/// parameters of every material that a geometry uses, and the size of every geometry but those
-/// that have none (rigid half-spaces).
+/// The mass properties of a free body, if they were given.
+fn given_mass(model: &Model, body: usize) -> Option<&MassProperties> {
+    match &model.bodies.get(body)?.motion {
+        Motion::Free { source: MassSource::Given(_), mass, .. } => Some(mass),
+        _ => None,
+    }
+}
+
+/// The relaxation time of every material that a geometry uses: the inputs that matter with the
+/// contact model SAP besides [`all_inputs`].
+pub fn relaxation_times(model: &Model) -> Vec<Input> {
+    let geometries = || model.bodies.iter().flat_map(|b| &b.geometries);
+    (0..model.materials.len())
+        .filter(|&material| geometries().any(|g| g.material == Some(material)))
+        .map(|material| Input::RelaxationTime { material })
+        .collect()
+}
+
+/// Every input of a model that can matter: the initial tangent and mass of every free body, its
+/// centre of mass and inertia where they were given, the parameters of every material that a
+/// geometry uses, the size of every geometry but those that have none (rigid half-spaces), and
+/// gravity.
+///
+/// Relaxation times are not among them, since they matter with one contact model only: see
+/// [`relaxation_times`].
 pub fn all_inputs(model: &Model) -> Vec<Input> {
     let mut inputs = Vec::new();
     for (body, _, _) in model.free_bodies() {
@@ -185,115 +249,21 @@ pub fn all_inputs(model: &Model) -> Vec<Input> {
             inputs.extend([Input::StaticFriction { material }, Input::DynamicFriction { material }]);
         }
     }
-    inputs.extend(model.free_bodies().map(|(body, _, _)| Input::Mass { body }));
+    for (body, _, _) in model.free_bodies() {
+        inputs.push(Input::Mass { body });
+        if given_mass(model, body).is_some() {
+            inputs.extend((0..3).map(|axis| Input::CenterOfMass { body, axis }));
+            let upper = (0..3).flat_map(|row| (row..3).map(move |column| (row, column)));
+            inputs.extend(upper.map(|(row, column)| Input::Inertia { body, row, column }));
+        }
+    }
     for (body, b) in model.bodies.iter().enumerate() {
         let sized = b.geometries.iter().enumerate();
         let sized = sized.filter(|(_, g)| !matches!(*g.collider.geometry, ContactGeometry::RigidHalfSpace));
         inputs.extend(sized.map(|(geometry, _)| Input::GeometryScale { body, geometry }));
     }
+    if model.free_bodies().next().is_some() {
+        inputs.extend((0..3).map(|axis| Input::Gravity { axis }));
+    }
     inputs
-}
-
-/// The model and the state with some inputs set to values in a scalar `T`, so that everything
-/// computed from them carries the values' derivatives. With `f64` it evaluates at other values.
-///
-/// Inputs that are not listed keep the values they have in `model` and `state`, as constants.
-/// An input listed twice takes the last value, except that moves of the initial state in
-/// different directions are made together.
-///
-/// # Errors
-/// When the model has no such input, a value is out of its range, or the mass properties or a
-/// pressure field cannot be made with it.
-pub fn seeded<T: Scalar>(
-    model: &Model,
-    state: &State,
-    values: &[(Input, T)],
-) -> Result<(Model<T>, State<T>), InputError> {
-    let mut out = Model::<T>::lift(model);
-    let mut tangent = vec![T::from(0.0); state.tangent_dimension()];
-    let mut remass = vec![false; model.bodies.len()];
-    for &(input, value) in values {
-        input.value(model)?;
-        input.check(model, value.real())?;
-        match input {
-            Input::InitialTangent { body, index } => {
-                let free = model.free_index(body).ok_or(InputError::NoSuchInput(input))?;
-                tangent[free * TANGENT_DIMENSION + index] = value;
-            }
-            Input::HydroelasticModulus { material } => {
-                out.materials[material].material.hydroelastic_modulus = value;
-            }
-            Input::Dissipation { material } => out.materials[material].material.dissipation = value,
-            Input::StaticFriction { material } => out.materials[material].material.static_friction = value,
-            Input::DynamicFriction { material } => {
-                out.materials[material].material.dynamic_friction = value;
-            }
-            Input::Mass { body } => {
-                let present = input.value(model)?;
-                if let Motion::Free { source, .. } = &mut out.bodies[body].motion {
-                    *source = source.with_mass(present, value);
-                }
-                remass[body] = true;
-            }
-            Input::GeometryScale { body, geometry } => {
-                let original = &model.bodies[body].geometries[geometry];
-                out.bodies[body].geometries[geometry] = enlarged(original, value)
-                    .map_err(|source| InputError::Field { name: input.name(model), source })?;
-                remass[body] = true;
-            }
-        }
-    }
-    let Model { bodies, materials, .. } = &mut out;
-    for (body, remass) in bodies.iter_mut().zip(remass) {
-        for geometry in &mut body.geometries {
-            if let Some(material) = geometry.material {
-                geometry.collider.material = materials[material].material;
-            }
-        }
-        let Body { name, motion, geometries } = body;
-        if let (true, Motion::Free { source, mass, .. }) = (remass, motion) {
-            *mass = source
-                .resolve(unit_parts(geometries))
-                .map_err(|source| InputError::Mass { body: name.clone(), source })?;
-        }
-    }
-    Ok((out, State::lift(state).moved(&tangent)))
-}
-
-/// A geometry enlarged by a factor about the origin of its frame.
-fn enlarged<T: Scalar>(original: &BodyGeometry, scale: T) -> Result<BodyGeometry<T>, FieldError> {
-    let mut out = BodyGeometry::<T>::lift(original);
-    let factor = scale.real();
-    let has_derivatives = T::NDERIV > 0;
-    out.unit_mass = out.unit_mass.map(|m| m.enlarged(scale));
-    let larger = |vertices: &[Vector3<f64>]| vertices.iter().map(|v| v * factor).collect::<Vec<_>>();
-    let vertices: &[Vector3<f64>] = match &*original.collider.geometry {
-        ContactGeometry::Compliant(field) => {
-            let mesh = field.mesh();
-            if factor != 1.0 {
-                let vertices = larger(&mesh.vertices);
-                let mesh = VolumeMesh { vertices, tetrahedra: mesh.tetrahedra.clone() };
-                let field = PressureField::new(mesh, field.extent().to_vec())?;
-                out.collider.geometry = Arc::new(ContactGeometry::Compliant(field));
-            }
-            &mesh.vertices
-        }
-        ContactGeometry::Rigid(surface) => {
-            let mesh = surface.mesh();
-            if factor != 1.0 {
-                let vertices = larger(&mesh.vertices);
-                let mesh = SurfaceMesh { vertices, triangles: mesh.triangles.clone() };
-                out.collider.geometry = Arc::new(ContactGeometry::Rigid(RigidSurface::new(mesh)));
-            }
-            &mesh.vertices
-        }
-        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => {
-            out.collider.thickness *= scale;
-            &[]
-        }
-    };
-    if has_derivatives && !vertices.is_empty() {
-        out.collider.vertices = Some(vertices.iter().map(|v| v.map(|x| scale * x)).collect());
-    }
-    Ok(out)
 }

@@ -4,28 +4,39 @@
 //! [`State`] is what changes: pose and velocity of every free body. Both are generic over the
 //! scalar, and [`seeded`] makes either carry derivatives with respect to a list of [`Input`]s.
 
+mod applied_sensitivity;
 mod contact_forces;
+mod contact_sensitivity;
 mod dynamics;
+mod force_sensitivity;
 mod forces;
 mod input;
 mod kinematics;
 mod mass;
 mod model;
+mod model_gradient;
+mod seeding;
 mod state;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
+pub use applied_sensitivity::{AppliedWorkspace, ForcePoint};
 pub(crate) use contact_forces::with_pair;
 pub use contact_forces::{
     BodyPairContact, BodyPairJacobian, PairWorkspace, add_contact_forces, body_pair_contact,
     body_pair_energy, body_pair_jacobian,
 };
-pub use dynamics::{BodyAcceleration, body_acceleration};
-pub use forces::{AppliedForces, ForceWorkspace, NoForces, total_forces};
-pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, seeded};
+pub use contact_sensitivity::{ContactSensitivity, WrenchByState};
+pub use dynamics::{BodyAcceleration, BodyCotangent, body_acceleration, body_acceleration_transposed};
+pub use force_sensitivity::ForceSensitivity;
+pub(crate) use force_sensitivity::{lift_frame, size_has_derivatives};
+pub use forces::{AppliedForces, ForceDependence, ForceWorkspace, NoForces, StateDependence, total_forces};
+pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, relaxation_times};
 pub use kinematics::BodyFrame;
 pub use mass::{MassError, MassSource};
 pub use model::{
     Body, BodyGeometry, BodyPair, GeometryPair, Guide, Model, ModelError, Motion, NamedMaterial,
     geometry_pairs,
 };
+pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
+pub use seeding::seeded;
 pub use state::{BodyState, State, TANGENT_DIMENSION};

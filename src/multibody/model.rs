@@ -364,7 +364,7 @@ impl<T: Scalar> Model<T> {
     }
 
     /// For each body its place in a state's list of free bodies, written into `indices`.
-    pub(crate) fn free_indices(&self, indices: &mut Vec<Option<usize>>) {
+    pub fn free_indices(&self, indices: &mut Vec<Option<usize>>) {
         indices.clear();
         let mut next = 0;
         indices.extend(self.bodies.iter().map(|body| {

@@ -55,7 +55,7 @@ impl<T: Scalar> BodyState<T> {
 
     /// The state moved by the twelve numbers of `tangent` (see [`TANGENT_DIMENSION`]): the
     /// orientation is turned by a rotation vector in W, the rest is added.
-    fn moved(&self, tangent: &[T]) -> Self {
+    pub fn moved(&self, tangent: &[T]) -> Self {
         let part = |i: usize| Vector3::new(tangent[i], tangent[i + 1], tangent[i + 2]);
         Self {
             orientation: self.orientation.rotated_by(&part(0)),

@@ -1,8 +1,29 @@
 //! Whole motions: simulation, trajectories and their derivatives.
+//!
+//! [`simulate`] goes from an initial state to a [`Trajectory`]. Derivatives of every state by a few
+//! inputs come from [`trajectory_gradient`]; the gradient of one number, a [`Loss`], by any number
+//! of inputs and [`Controls`] from [`loss_gradient`]; products with the Jacobian of residuals and
+//! its transpose from [`GaussNewton`]. A [`Batch`] is many rollouts at once.
 
+mod adjoint;
+mod batch;
+mod checkpoints;
+mod controls;
+mod forward;
+mod gauss_newton;
 mod gradient;
+mod loss;
 mod simulate;
 
+pub use adjoint::{LossGradient, Rollout, loss_gradient};
+pub use batch::{Batch, BatchMember};
+pub use checkpoints::{CheckpointMemory, Checkpoints};
+pub use controls::Controls;
+pub use forward::loss_gradient_forward;
+pub use gauss_newton::{GaussNewton, TrajectoryResiduals};
 pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
-pub use simulate::{SimulationError, SimulationSettings, Trajectory, simulate, step_times};
+pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
+pub use simulate::{
+    SimulationError, SimulationSettings, Trajectory, simulate, simulate_controlled, simulate_into, step_times,
+};
 pub(crate) use simulate::{StepTime, checked_step};

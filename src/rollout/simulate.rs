@@ -1,5 +1,6 @@
 //! From an initial state to a trajectory.
 
+use super::controls::Controls;
 use crate::multibody::{AppliedForces, Model, State};
 use crate::scalar::Scalar;
 use crate::step::{Integrator, StepError, StepWorkspace};
@@ -50,6 +51,22 @@ pub enum SimulationError {
         /// Free bodies in the model.
         model: usize,
     },
+    /// There are not as many control values as the user's forces take.
+    #[error("there are {found} control values a step, but the forces take {expected}")]
+    ControlDimension {
+        /// Values in a row of the controls.
+        found: usize,
+        /// What the forces take.
+        expected: usize,
+    },
+    /// There are not as many rows of control values as steps.
+    #[error("there are control values for {found} steps, but the simulation has {expected} steps")]
+    ControlSteps {
+        /// Rows of the controls.
+        found: usize,
+        /// Steps of the simulation.
+        expected: usize,
+    },
     /// The state is no longer finite.
     #[error(
         "the state of body `{body}` is not finite any more at t = {time} s, after {steps} steps of {time_step} s; make the steps shorter"
@@ -76,6 +93,13 @@ pub enum SimulationError {
         /// What went wrong.
         source: StepError,
     },
+}
+
+impl SimulationError {
+    /// Whether a step failed, and not what the simulation was asked for.
+    pub fn is_failed_step(&self) -> bool {
+        matches!(self, Self::NotFinite { .. } | Self::Step { .. })
+    }
 }
 
 /// States at increasing times.
@@ -121,6 +145,29 @@ pub(crate) struct StepTime {
     pub number: usize,
 }
 
+/// The steps of a simulation until a time in s.
+///
+/// # Errors
+/// As of [`step_times`].
+pub(crate) fn step_schedule(time_step: f64, until: f64) -> Result<Vec<StepTime>, SimulationError> {
+    let times = step_times(time_step, until)?;
+    let spans = times.windows(2).enumerate().map(|(step, span)| {
+        let regular = step + 2 < times.len();
+        let remaining = span[1] - span[0];
+        // Differences of multiples of the step are not the same to the last bit.
+        let whole = regular || (remaining - time_step).abs() < 1e-9 * time_step;
+        StepTime { time: span[0], dt: if whole { time_step } else { remaining }, number: step + 1 }
+    });
+    Ok(spans.collect())
+}
+
+/// The failure of a step, with the time and the bodies that it concerns.
+pub(crate) fn step_failed<T: Scalar>(model: &Model<T>, at: StepTime, source: StepError) -> SimulationError {
+    let named = source.bodies().iter().filter_map(|&i| model.bodies.get(i));
+    let names: Vec<String> = named.map(|body| format!("`{}`", body.name)).collect();
+    SimulationError::Step { time: at.time, step: at.number, bodies: names.join(", "), source }
+}
+
 /// A step of a simulation, whose failures say when it was taken and which bodies they concern.
 pub(crate) fn checked_step<T: Scalar>(
     integrator: Integrator,
@@ -132,11 +179,9 @@ pub(crate) fn checked_step<T: Scalar>(
     workspace: &mut StepWorkspace<T>,
 ) -> Result<State<T>, SimulationError> {
     let StepTime { time, dt, number } = at;
-    let after = integrator.step(model, state, time, dt, applied, control, workspace).map_err(|source| {
-        let named = source.bodies().iter().filter_map(|&i| model.bodies.get(i));
-        let names: Vec<String> = named.map(|body| format!("`{}`", body.name)).collect();
-        SimulationError::Step { time, step: number, bodies: names.join(", "), source }
-    })?;
+    let after = integrator
+        .step(model, state, time, dt, applied, control, workspace)
+        .map_err(|source| step_failed(model, at, source))?;
     if let Some(index) = after.first_not_finite() {
         let body = model.free_bodies().nth(index).map_or("?", |(_, body, _)| &body.name).to_owned();
         return Err(SimulationError::NotFinite { time: time + dt, steps: number, time_step: dt, body });
@@ -144,43 +189,114 @@ pub(crate) fn checked_step<T: Scalar>(
     Ok(after)
 }
 
-/// Simulates a model from a state at time 0 until a time in s.
+/// Checks that a state and controls fit a model, the user's forces and a number of steps.
+pub(crate) fn check_start<T: Scalar>(
+    model: &Model<T>,
+    initial: &State<T>,
+    applied: &impl AppliedForces,
+    controls: &Controls<T>,
+    steps: usize,
+) -> Result<(), SimulationError> {
+    let free = model.free_bodies().count();
+    if initial.bodies.len() != free {
+        return Err(SimulationError::BodyCount { state: initial.bodies.len(), model: free });
+    }
+    let (found, expected) = (controls.dimension(), applied.control_dimension());
+    if found != expected {
+        return Err(SimulationError::ControlDimension { found, expected });
+    }
+    if found > 0 && controls.steps() != steps {
+        return Err(SimulationError::ControlSteps { found: controls.steps(), expected: steps });
+    }
+    Ok(())
+}
+
+/// Simulates a model from a state at time 0 until a time in s, under forces without control
+/// values.
 ///
 /// `observer` is called with every time and state, the initial ones included.
 ///
 /// # Errors
-/// When the settings are out of range, the state does not belong to the model, or the state
-/// stops being finite.
+/// When the settings are out of range, the state does not belong to the model, the forces take
+/// control values, or a step fails. [`simulate_into`] keeps the trajectory up to a step that
+/// fails.
 pub fn simulate<T: Scalar>(
     model: &Model<T>,
     initial: &State<T>,
     settings: &SimulationSettings,
     until: f64,
     applied: &impl AppliedForces,
-    mut observer: impl FnMut(f64, &State<T>),
+    observer: impl FnMut(f64, &State<T>),
 ) -> Result<Trajectory<T>, SimulationError> {
-    let times = step_times(settings.time_step, until)?;
-    let free = model.free_bodies().count();
-    if initial.bodies.len() != free {
-        return Err(SimulationError::BodyCount { state: initial.bodies.len(), model: free });
+    simulate_controlled(model, initial, settings, until, applied, &Controls::none(), observer)
+}
+
+/// Simulates a model from a state at time 0 until a time in s, with control values for each step.
+///
+/// `observer` is called with every time and state, the initial ones included.
+///
+/// # Errors
+/// When the settings are out of range, the state does not belong to the model, the controls do
+/// not fit the forces or the number of steps, or a step fails.
+pub fn simulate_controlled<T: Scalar>(
+    model: &Model<T>,
+    initial: &State<T>,
+    settings: &SimulationSettings,
+    until: f64,
+    applied: &impl AppliedForces,
+    controls: &Controls<T>,
+    observer: impl FnMut(f64, &State<T>),
+) -> Result<Trajectory<T>, SimulationError> {
+    let mut trajectory = Trajectory::starting_at(initial);
+    simulate_into(&mut trajectory, model, settings, until, applied, controls, observer)?;
+    Ok(trajectory)
+}
+
+impl<T: Scalar> Trajectory<T> {
+    /// A trajectory that holds only a state at time 0.
+    pub fn starting_at(initial: &State<T>) -> Self {
+        Self { times: vec![0.0], states: vec![initial.clone()] }
     }
-    let mut workspace = StepWorkspace::default();
-    let mut states = Vec::with_capacity(times.len());
+}
+
+/// Simulates from the first state of a trajectory, at time 0, until a time in s. What the
+/// trajectory held after its first state is replaced.
+///
+/// When a step fails, the trajectory holds everything up to its start.
+///
+/// # Errors
+/// As of [`simulate_controlled`]; also when the trajectory has no state.
+pub fn simulate_into<T: Scalar>(
+    trajectory: &mut Trajectory<T>,
+    model: &Model<T>,
+    settings: &SimulationSettings,
+    until: f64,
+    applied: &impl AppliedForces,
+    controls: &Controls<T>,
+    mut observer: impl FnMut(f64, &State<T>),
+) -> Result<(), SimulationError> {
+    let schedule = step_schedule(settings.time_step, until)?;
+    let Trajectory { times, states } = trajectory;
+    let Some(initial) = states.first() else {
+        return Err(SimulationError::BodyCount { state: 0, model: model.free_bodies().count() });
+    };
+    check_start(model, initial, applied, controls, schedule.len())?;
     observer(0.0, initial);
-    states.push(initial.clone());
-    for (step, span) in times.windows(2).enumerate() {
-        let regular = step + 2 < times.len();
-        let remaining = span[1] - span[0];
-        // Differences of multiples of the step are not the same to the last bit.
-        let whole = regular || (remaining - settings.time_step).abs() < 1e-9 * settings.time_step;
-        let dt = if whole { settings.time_step } else { remaining };
-        let at = StepTime { time: span[0], dt, number: step + 1 };
+    states.truncate(1);
+    times.clear();
+    times.push(0.0);
+    states.reserve(schedule.len());
+    let mut workspace = StepWorkspace::default();
+    for (step, &at) in schedule.iter().enumerate() {
+        let row = controls.row(step);
         let state =
-            checked_step(settings.integrator, model, &states[step], at, applied, &[], &mut workspace)?;
-        observer(span[1], &state);
+            checked_step(settings.integrator, model, &states[step], at, applied, row, &mut workspace)?;
+        let end = schedule.get(step + 1).map_or(until, |next| next.time);
+        observer(end, &state);
+        times.push(end);
         states.push(state);
     }
-    Ok(Trajectory { times, states })
+    Ok(())
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ mod velocity;
 
 pub use force::SpatialForce;
 pub use mass_properties::{MassProperties, MassPropertiesError};
-pub use rotation::{Quaternion, cross_matrix, rotation_exponential, rotation_from_rpy};
+pub use rotation::{
+    Quaternion, cross_matrix, rotation_exponential, rotation_exponential_jacobian, rotation_from_rpy,
+};
 pub use transform::RigidTransform;
 pub use velocity::SpatialVelocity;

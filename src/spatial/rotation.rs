@@ -43,6 +43,30 @@ pub fn rotation_exponential<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
     Matrix3::identity() + k * a + k * k * b
 }
 
+/// (θ − sin θ)/θ³ as a function of s = θ², smooth at s = 0, from a = sin θ/θ. Below θ² = 10⁻² its
+/// power series is summed; the first term left out is below 10⁻¹⁶.
+fn cubic_quotient<T: Scalar>(s: T, a: T) -> T {
+    if s.real() < 1e-2 {
+        ((((s * (1.0 / 6_227_020_800.0) - 1.0 / 39_916_800.0) * s + 1.0 / 362_880.0) * s - 1.0 / 5040.0) * s
+            + 1.0 / 120.0)
+            * s
+            * -1.0
+            + 1.0 / 6.0
+    } else {
+        (T::from(1.0) - a) / s
+    }
+}
+
+/// How the rotation by the vector `v` follows `v`, in the tangent space of the outer frame: the
+/// matrix J with exp(v + δ) = exp(J δ) exp(v) to first order in δ (the left Jacobian of the
+/// exponential map).
+pub fn rotation_exponential_jacobian<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
+    let s = v.dot(v);
+    let (a, b) = sine_and_cosine_quotients(s);
+    let k = cross_matrix(v);
+    Matrix3::identity() + k * b + k * k * cubic_quotient(s, a)
+}
+
 /// The rotation Rz(yaw)·Ry(pitch)·Rx(roll), angles in radians.
 pub fn rotation_from_rpy<T: Scalar>(roll: T, pitch: T, yaw: T) -> Matrix3<T> {
     let o = T::from(0.0);
@@ -179,6 +203,26 @@ mod tests {
             let got = r.map(|x| x.eps.unwrap_generic(nalgebra::Const::<3>, nalgebra::U1)[i]);
             assert_relative_eq!(got, expected, epsilon = 1e-15);
         }
+    }
+
+    #[test]
+    fn exponential_jacobian_agrees_with_differences() {
+        for scale in [0.0, 1e-9, 0.0999, 0.1001, 1.0, 3.0] {
+            let v = Vector3::new(0.36, -0.48, 0.8) * scale;
+            let jacobian = rotation_exponential_jacobian(&v);
+            for i in 0..3 {
+                let h = 1e-5;
+                let step = Vector3::ith(i, h);
+                let turn = (rotation_exponential(&(v + step)) - rotation_exponential(&(v - step)))
+                    / (2.0 * h)
+                    * rotation_exponential(&v).transpose();
+                let expected = Vector3::new(turn[(2, 1)], turn[(0, 2)], turn[(1, 0)]);
+                assert_relative_eq!(jacobian.column(i).into_owned(), expected, epsilon = 1e-9);
+            }
+        }
+        // On both sides of the series' limit.
+        let at = |angle: f64| rotation_exponential_jacobian(&Vector3::new(0.0, angle, 0.0));
+        assert_relative_eq!(at(0.1_f64.next_down()), at(0.1_f64.next_up()), epsilon = 1e-13);
     }
 
     #[test]

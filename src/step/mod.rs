@@ -1,15 +1,19 @@
 //! One step of time.
 
 mod block_factor;
+mod derivative;
 mod error;
 mod runge_kutta;
 mod semi_implicit_euler;
 mod velocity_level;
 
+pub use derivative::{DerivativeWorkspace, StepCotangent, StepDerivativeError, StepJacobian, StepPoint};
 pub use error::StepError;
 pub use velocity_level::{SolverStatistics, SolverTolerance, VelocityLevel};
 
 use crate::contact::ContactModel;
+#[cfg(doc)]
+use crate::multibody::DifferentiatedModel;
 use crate::multibody::{AppliedForces, ForceWorkspace, Model, State};
 use crate::scalar::Scalar;
 
@@ -83,6 +87,47 @@ impl Integrator {
                 method.step(model, state, time, dt, applied, control, &mut workspace.velocity_level)
             }
         }
+    }
+
+    /// The derivative of a step by the state before it, the control values and the inputs of the
+    /// model.
+    ///
+    /// # Errors
+    /// When the step cannot be taken, or the model cannot be made with derivatives by an input.
+    pub fn jacobian<A: AppliedForces>(
+        self,
+        at: &StepPoint<'_, A>,
+    ) -> Result<StepJacobian, StepDerivativeError> {
+        match self {
+            Self::SemiImplicitEuler | Self::RungeKutta4 => derivative::jacobian_by_duals(self, at),
+            Self::VelocityLevel(method) => method.jacobian(at),
+        }
+    }
+
+    /// The transposed derivative of a step: carries the derivatives of one number from the state
+    /// after the step to the state before it, and adds those by control values and model. It
+    /// costs the same however many inputs there are (two kinds of them apart, see
+    /// [`DifferentiatedModel`]), and allocates nothing once the workspace has grown.
+    ///
+    /// # Errors
+    /// When an implicit method cannot be differentiated at this step. The explicit methods do not
+    /// fail.
+    ///
+    /// # Panics
+    /// When `out.state` does not have [`State::tangent_dimension`] numbers, or `out.model` does
+    /// not belong to the model.
+    pub fn transposed<A: AppliedForces>(
+        self,
+        at: &StepPoint<'_, A>,
+        workspace: &mut DerivativeWorkspace,
+        out: &mut StepCotangent<'_>,
+    ) -> Result<(), StepError> {
+        match self {
+            Self::SemiImplicitEuler => semi_implicit_euler::transposed(at, workspace, out),
+            Self::RungeKutta4 => runge_kutta::transposed(at, workspace, out),
+            Self::VelocityLevel(method) => method.transposed(at, &mut workspace.velocity_level, out)?,
+        }
+        Ok(())
     }
 }
 

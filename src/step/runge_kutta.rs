@@ -5,10 +5,13 @@
 
 use nalgebra::Vector3;
 
+use super::derivative::{DerivativeWorkspace, Stage, StepCotangent, StepPoint};
 use crate::multibody::{
-    AppliedForces, ForceWorkspace, Model, State, TANGENT_DIMENSION, body_acceleration, total_forces,
+    AppliedForces, BodyAcceleration, ForcePoint, ForceWorkspace, Model, State, TANGENT_DIMENSION,
+    body_acceleration, body_acceleration_transposed, total_forces,
 };
 use crate::scalar::Scalar;
+use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
 
 /// The state after a step of `dt` seconds.
 pub(super) fn step<T: Scalar>(
@@ -50,6 +53,19 @@ fn tangent_rate<T: Scalar>(
     let state = start.moved(tangent);
     let forces = total_forces(model, &state, time, applied, control, workspace);
     let mut rate = Vec::with_capacity(tangent.len());
+    rate_into(model, &state, tangent, forces, &mut rate);
+    rate
+}
+
+/// Writes into `rate` the rate of the tangent that leads to `state`, under these forces.
+fn rate_into<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    tangent: &[T],
+    forces: &[SpatialForce<T>],
+    rate: &mut Vec<T>,
+) {
+    rate.clear();
     let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
     for ((((_, held, mass), body), force), part) in bodies.zip(tangent.chunks_exact(TANGENT_DIMENSION)) {
         let acceleration = body_acceleration(mass, held.guide(), &model.gravity, body, force);
@@ -63,7 +79,6 @@ fn tangent_rate<T: Scalar>(
             rate.extend(v.iter().copied());
         }
     }
-    rate
 }
 
 /// The rate u̇ of a rotation vector u at angular velocity ω (outer frame): the inverse of the
@@ -72,4 +87,135 @@ fn tangent_rate<T: Scalar>(
 fn rotation_vector_rate<T: Scalar>(u: &Vector3<T>, angular_velocity: &Vector3<T>) -> Vector3<T> {
     let first = u.cross(angular_velocity);
     angular_velocity - first * T::from(0.5) + u.cross(&first) * T::from(1.0 / 12.0)
+}
+
+/// The stages of the method: the part of the step at which each lies, and its weight.
+const STAGES: [(f64, f64); 4] = [(0.0, 1.0 / 6.0), (0.5, 1.0 / 3.0), (0.5, 1.0 / 3.0), (1.0, 1.0 / 6.0)];
+
+/// The transposed derivative of a step.
+pub(super) fn transposed<A: AppliedForces>(
+    at: &StepPoint<'_, A>,
+    workspace: &mut DerivativeWorkspace,
+    out: &mut StepCotangent<'_>,
+) {
+    let DerivativeWorkspace { stages, by_force, by_state, by_stage, tangent, .. } = workspace;
+    stages.resize_with(STAGES.len().max(stages.len()), Stage::default);
+    let size = at.before.tangent_dimension();
+    tangent.clear();
+    tangent.resize(size, 0.0);
+    for (i, (part, weight)) in STAGES.into_iter().enumerate() {
+        let (done, rest) = stages.split_at_mut(i);
+        let stage = &mut rest[0];
+        stage.tangent.clear();
+        match done.last() {
+            None => stage.tangent.resize(size, 0.0),
+            Some(last) => stage.tangent.extend(last.rate.iter().map(|r| r * (part * at.dt))),
+        }
+        evaluate_stage(at, part, stage);
+        tangent.iter_mut().zip(&stage.rate).for_each(|(t, r)| *t += r * (weight * at.dt));
+    }
+    by_state.clear();
+    by_state.resize(size, 0.0);
+    by_stage.clear();
+    by_stage.extend_from_slice(out.state);
+    moved_transposed(at.before, at.after, tangent, by_stage, by_state);
+    for (stage, (_, weight)) in stages.iter_mut().zip(STAGES) {
+        stage.by_rate.clear();
+        stage.by_rate.extend(by_stage.iter().map(|x| x * (weight * at.dt)));
+    }
+    for (i, (part, _)) in STAGES.into_iter().enumerate().rev() {
+        let (earlier, rest) = stages.split_at_mut(i);
+        let Stage { tangent, state, forces, by_rate, .. } = &mut rest[0];
+        by_force.clear();
+        by_stage.clear();
+        let bodies = at.model.model().free_bodies().zip(&state.bodies).zip(forces.forces());
+        let parts = tangent.chunks_exact(TANGENT_DIMENSION).zip(by_rate.chunks_exact_mut(TANGENT_DIMENSION));
+        for (body, ((((_, held, mass), body_state), force), (tangent, by_rate))) in
+            bodies.zip(parts).enumerate()
+        {
+            let by_acceleration = BodyAcceleration {
+                angular: part_of(by_rate, 6),
+                of_center_of_mass: Vector3::zeros(),
+                of_origin: part_of(by_rate, 9),
+            };
+            let mut by =
+                body_acceleration_transposed(mass, held.guide(), body_state, force, &by_acceleration);
+            let angular_velocity = &body_state.velocity.rotational;
+            let (by_vector, by_angular) =
+                rotation_vector_rate_transposed(&part_of(tangent, 0), angular_velocity, &part_of(by_rate, 0));
+            for axis in 0..3 {
+                by.state[6 + axis] += by_angular[axis];
+                by.state[9 + axis] += by_rate[3 + axis];
+            }
+            // Kept until the rest of the derivative by the rotation vector is known.
+            by_rate[..3].copy_from_slice(by_vector.as_slice());
+            by_force.push(by.force);
+            by_stage.extend(by.state);
+            let by_mass = &mut out.model.masses[body];
+            by_mass.mass += by.mass.mass;
+            by_mass.center_of_mass += by.mass.center_of_mass;
+            by_mass.inertia += by.mass.inertia;
+            out.model.gravity += by.gravity;
+        }
+        let point = at.forces_at(state, at.time + part * at.dt);
+        forces.add_transposed(&point, at.applied, by_force, by_stage, out.control, out.model);
+        moved_transposed(at.before, state, tangent, by_stage, by_state);
+        let Some(last) = earlier.last_mut() else { continue };
+        for body in 0..at.before.bodies.len() {
+            let first = body * TANGENT_DIMENSION;
+            (first..first + 3).for_each(|k| by_stage[k] += by_rate[k]);
+        }
+        last.by_rate.iter_mut().zip(&*by_stage).for_each(|(r, x)| *r += x * (part * at.dt));
+    }
+    out.state.copy_from_slice(by_state);
+}
+
+/// Three of a body's twelve numbers, from the `first` on.
+fn part_of(numbers: &[f64], first: usize) -> Vector3<f64> {
+    Vector3::from_column_slice(&numbers[first..first + 3])
+}
+
+/// Moves a stage's state to its tangent, and evaluates forces and the rate of the tangent there.
+fn evaluate_stage<A: AppliedForces>(at: &StepPoint<'_, A>, part: f64, stage: &mut Stage) {
+    let Stage { tangent, state, forces, rate, .. } = stage;
+    state.bodies.clear();
+    let parts = tangent.chunks_exact(TANGENT_DIMENSION);
+    state.bodies.extend(at.before.bodies.iter().zip(parts).map(|(body, part)| body.moved(part)));
+    let model = at.model.model();
+    let point = ForcePoint { model: at.model, state, time: at.time + part * at.dt, control: at.control };
+    let forces = forces.evaluate(&point, at.applied);
+    rate_into(model, state, tangent, forces, rate);
+}
+
+/// The transposed derivative of [`State::moved`], from `before` along `tangent` to `after`: on
+/// entry `by` holds derivatives by the moved state, on return those by the tangent; those by the
+/// state before are added to `by_before`.
+fn moved_transposed(before: &State, after: &State, tangent: &[f64], by: &mut [f64], by_before: &mut [f64]) {
+    let parts = by.chunks_exact_mut(TANGENT_DIMENSION).zip(by_before.chunks_exact_mut(TANGENT_DIMENSION));
+    let bodies = before.bodies.iter().zip(&after.bodies).zip(tangent.chunks_exact(TANGENT_DIMENSION));
+    for (((before, after), tangent), (by, by_before)) in bodies.zip(parts) {
+        // R' = exp(u) R
+        let by_rotation = part_of(by, 0);
+        let back = before.orientation.to_matrix() * (after.orientation.to_matrix().transpose() * by_rotation);
+        let by_vector = rotation_exponential_jacobian(&part_of(tangent, 0)).transpose() * by_rotation;
+        by_before.iter_mut().zip(&*by).skip(3).for_each(|(sum, x)| *sum += x);
+        for axis in 0..3 {
+            by_before[axis] += back[axis];
+            by[axis] = by_vector[axis];
+        }
+    }
+}
+
+/// The transposed derivative of [`rotation_vector_rate`]: from the derivatives of one number by
+/// the rate to those by the rotation vector and by the angular velocity.
+fn rotation_vector_rate_transposed(
+    u: &Vector3<f64>,
+    angular_velocity: &Vector3<f64>,
+    by_rate: &Vector3<f64>,
+) -> (Vector3<f64>, Vector3<f64>) {
+    let w = angular_velocity;
+    let turned = by_rate.cross(u);
+    let by_vector = w.cross(by_rate) * -0.5 + (u.cross(w).cross(by_rate) + w.cross(&turned)) / 12.0;
+    let by_angular_velocity = by_rate - turned * 0.5 + turned.cross(u) / 12.0;
+    (by_vector, by_angular_velocity)
 }

@@ -1,12 +1,14 @@
 //! The semi-implicit Euler method.
 
+use nalgebra::Vector3;
+
+use super::derivative::{DerivativeWorkspace, Stage, StepCotangent, StepPoint};
 use crate::multibody::{
-    AppliedForces, BodyState, ForceWorkspace, Guide, MassProperties, Model, State, body_acceleration,
-    total_forces,
+    AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForceWorkspace, Guide, MassProperties, Model,
+    State, TANGENT_DIMENSION, body_acceleration, body_acceleration_transposed, total_forces,
 };
 use crate::scalar::Scalar;
-use crate::spatial::{SpatialForce, SpatialVelocity};
-use nalgebra::Vector3;
+use crate::spatial::{SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
 
 /// The state after a step of `dt` seconds: forces at the present state change the velocity, the
 /// new velocity changes the pose, the orientation by the exponential map.
@@ -54,4 +56,81 @@ fn step_body<T: Scalar>(
             center_velocity - angular_velocity.cross(&new_offset),
         ),
     }
+}
+
+/// The transposed derivative of a step.
+pub(super) fn transposed<A: AppliedForces>(
+    at: &StepPoint<'_, A>,
+    workspace: &mut DerivativeWorkspace,
+    out: &mut StepCotangent<'_>,
+) {
+    let DerivativeWorkspace { stages, by_force, by_state, .. } = workspace;
+    if stages.is_empty() {
+        stages.push(Stage::default());
+    }
+    let sensitivity = &mut stages[0].forces;
+    let point = at.forces_at(at.before, at.time);
+    let forces = sensitivity.evaluate(&point, at.applied);
+    by_force.clear();
+    by_state.clear();
+    let bodies = at.model.model().free_bodies().zip(&at.before.bodies).zip(&at.after.bodies).zip(forces);
+    let parts = out.state.chunks_exact(TANGENT_DIMENSION);
+    for (i, (((((_, held, mass), before), after), force), by_after)) in bodies.zip(parts).enumerate() {
+        let by = step_body_transposed(mass, held.guide(), before, after, force, at.dt, by_after);
+        by_force.push(by.force);
+        by_state.extend(by.state);
+        let by_mass = &mut out.model.masses[i];
+        by_mass.mass += by.mass.mass;
+        by_mass.center_of_mass += by.mass.center_of_mass;
+        by_mass.inertia += by.mass.inertia;
+        out.model.gravity += by.gravity;
+    }
+    out.state.copy_from_slice(by_state);
+    sensitivity.add_transposed(&point, at.applied, by_force, out.state, out.control, out.model);
+}
+
+/// The transposed derivative of [`step_body`], from the derivatives `by_after` of one number by
+/// the state after the step.
+fn step_body_transposed(
+    mass: &MassProperties,
+    guide: Option<&Guide>,
+    before: &BodyState,
+    after: &BodyState,
+    force: &SpatialForce,
+    dt: f64,
+    by_after: &[f64],
+) -> BodyCotangent {
+    let part = |i: usize| Vector3::from_column_slice(&by_after[i..i + 3]);
+    let (by_rotation, by_position, by_angular, by_velocity) = (part(0), part(3), part(6), part(9));
+    let rotation = before.orientation.to_matrix();
+    let new_rotation = after.orientation.to_matrix();
+    let offset = rotation * mass.center_of_mass;
+    let new_offset = new_rotation * mass.center_of_mass;
+    let w = before.velocity.rotational;
+    let new_w = after.velocity.rotational;
+    // x' = x_c' − o', v' = v_c' − ω'×o', o' = R'c
+    let by_new_offset = new_w.cross(&by_velocity) - by_position;
+    let by_new_rotation = by_rotation + new_offset.cross(&by_new_offset);
+    // R' = exp(ω' dt) R
+    let turn = rotation_exponential_jacobian(&(new_w * dt));
+    let by_new_w = by_angular - new_offset.cross(&by_velocity) + turn.transpose() * by_new_rotation * dt;
+    // x_c' = x + o + v_c' dt, v_c' = v + ω×o + a_c dt, ω' = ω + α dt
+    let by_center_velocity = by_velocity + by_position * dt;
+    let by_acceleration = BodyAcceleration {
+        angular: by_new_w * dt,
+        of_center_of_mass: by_center_velocity * dt,
+        of_origin: Vector3::zeros(),
+    };
+    let mut by = body_acceleration_transposed(mass, guide, before, force, &by_acceleration);
+    let by_offset = by_position + by_center_velocity.cross(&w);
+    let by_old_rotation = rotation * (new_rotation.transpose() * by_new_rotation) + offset.cross(&by_offset);
+    let by_old_w = by_new_w + offset.cross(&by_center_velocity);
+    for axis in 0..3 {
+        by.state[axis] += by_old_rotation[axis];
+        by.state[3 + axis] += by_position[axis];
+        by.state[6 + axis] += by_old_w[axis];
+        by.state[9 + axis] += by_center_velocity[axis];
+    }
+    by.mass.center_of_mass += rotation.transpose() * by_offset + new_rotation.transpose() * by_new_offset;
+    by
 }

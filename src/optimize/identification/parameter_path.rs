@@ -6,10 +6,10 @@ use crate::multibody::{Input, Model};
 /// Why a name does not stand for an input of the model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterPathError {
-    /// It has neither of the two forms.
+    /// It has none of the forms.
     #[error(
-        "parameter `{path}`: it must be `materials.NAME.FIELD`, `bodies.NAME.mass` or \
-         `bodies.NAME.geometries[INDEX].scale`"
+        "parameter `{path}`: it must be `materials.NAME.FIELD`, `bodies.NAME.FIELD`, \
+         `bodies.NAME.geometries[INDEX].scale` or `gravity[AXIS]`"
     )]
     Form {
         /// The name.
@@ -45,6 +45,15 @@ pub enum ParameterPathError {
         /// How many there are.
         found: usize,
     },
+    /// The mass properties come from the geometries.
+    #[error(
+        "parameter `{path}`: `inertia` and `center_of_mass` of the body come from its geometries; \
+         only given ones can be fitted"
+    )]
+    NotGiven {
+        /// The parameter.
+        path: String,
+    },
     /// The body is fixed, so its mass does not matter.
     #[error("parameter `{path}`: the body is fixed, it has no mass")]
     NoMass {
@@ -61,12 +70,25 @@ pub(super) fn unit(model: &Model, input: &Input) -> &'static str {
             DissipationModel::HuntCrossley => "s/m",
             DissipationModel::StrainRate => "s",
         },
+        Input::RelaxationTime { .. } => "s",
         Input::Mass { .. } => "kg",
+        Input::Inertia { .. } => "kg m²",
+        Input::CenterOfMass { .. } => "m",
+        Input::Gravity { .. } => "m/s²",
         _ => "1",
     }
 }
 
-const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`";
+const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxation_time`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`";
+
+const BODY_FIELDS: &str = "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `geometries[INDEX].scale`";
+
+/// The numbers of `[0][2]` and the like; `None` if there are not `N` of them, all from 0 to 2.
+fn axes_of<const N: usize>(text: &str) -> Option<[usize; N]> {
+    let inner = text.strip_prefix('[')?.strip_suffix(']')?;
+    let axes: Vec<usize> = inner.split("][").map(|axis| axis.parse().ok()).collect::<Option<_>>()?;
+    axes.iter().all(|&axis| axis < 3).then(|| axes.try_into().ok()).flatten()
+}
 
 /// Names in backquotes, separated by commas.
 pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -77,14 +99,20 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// The inputs of a model that a parameter of this name sets, all to the parameter's value.
 ///
 /// Names follow the scene file: `materials.NAME.FIELD` with FIELD one of `hydroelastic_modulus`,
-/// `dissipation`, `static_friction`, `dynamic_friction` or `friction` (both of them),
-/// `bodies.NAME.mass`, and `bodies.NAME.geometries[INDEX].scale` (1 leaves the geometry as it
-/// is).
+/// `dissipation`, `relaxation_time`, `static_friction`, `dynamic_friction` or `friction` (both of
+/// them), `bodies.NAME.mass`, `bodies.NAME.center_of_mass[AXIS]` and
+/// `bodies.NAME.inertia[ROW][COLUMN]` where they are given,
+/// `bodies.NAME.geometries[INDEX].scale` (1 leaves the geometry as it is) and `gravity[AXIS]`;
+/// rows, columns and axes are 0, 1 or 2.
 ///
 /// # Errors
 /// A name of another form, or of something that the model does not have.
 pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ParameterPathError> {
     let form = || ParameterPathError::Form { path: path.to_string() };
+    if let Some(axes) = path.strip_prefix("gravity") {
+        let [axis] = axes_of(axes).ok_or_else(form)?;
+        return Ok(vec![Input::Gravity { axis }]);
+    }
     if let Some(rest) = path.strip_prefix("materials.") {
         let (name, field) = rest.rsplit_once('.').ok_or_else(form)?;
         let material = model.material_index(name).ok_or_else(|| ParameterPathError::NoSuchName {
@@ -96,6 +124,7 @@ pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ParameterPathE
         return Ok(match field {
             "hydroelastic_modulus" => vec![Input::HydroelasticModulus { material }],
             "dissipation" => vec![Input::Dissipation { material }],
+            "relaxation_time" => vec![Input::RelaxationTime { material }],
             "static_friction" => vec![Input::StaticFriction { material }],
             "dynamic_friction" => vec![Input::DynamicFriction { material }],
             "friction" => vec![Input::StaticFriction { material }, Input::DynamicFriction { material }],
@@ -126,13 +155,26 @@ pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ParameterPathE
     let no_such_field = |allowed| {
         Err(ParameterPathError::NoSuchField { path: path.to_string(), field: field.to_string(), allowed })
     };
-    match (geometry, field) {
-        (None, "mass") if !model.bodies[body].is_free() => {
+    let given = |input: Input| match input.value(model) {
+        Ok(_) => Ok(vec![input]),
+        Err(_) => Err(ParameterPathError::NotGiven { path: path.to_string() }),
+    };
+    let (quantity, axes) = field.split_at(field.find('[').unwrap_or(field.len()));
+    match (geometry, quantity) {
+        (None, "mass" | "inertia" | "center_of_mass") if !model.bodies[body].is_free() => {
             Err(ParameterPathError::NoMass { path: path.to_string() })
         }
-        (None, "mass") => Ok(vec![Input::Mass { body }]),
-        (None, _) => no_such_field("`mass`, `geometries[INDEX].scale`"),
-        (Some(geometry), "scale") => match model.bodies[body].geometries.len() {
+        (None, "mass") if axes.is_empty() => Ok(vec![Input::Mass { body }]),
+        (None, "inertia") => {
+            let [row, column] = axes_of(axes).ok_or_else(form)?;
+            given(Input::Inertia { body, row: row.min(column), column: row.max(column) })
+        }
+        (None, "center_of_mass") => {
+            let [axis] = axes_of(axes).ok_or_else(form)?;
+            given(Input::CenterOfMass { body, axis })
+        }
+        (None, _) => no_such_field(BODY_FIELDS),
+        (Some(geometry), "scale") if axes.is_empty() => match model.bodies[body].geometries.len() {
             found if geometry >= found => {
                 Err(ParameterPathError::NoSuchGeometry { path: path.to_string(), found })
             }

@@ -1,0 +1,226 @@
+//! The time of a gradient over a rollout next to that of the rollout, on one thread.
+//!
+//! The gradient is that of a loss with respect to 1, 100 and 10,000 parameters which set the
+//! control values of 1,000 steps, ten a step. It should take the same time for all of them, and at
+//! most four times that of the rollout. Besides criterion's own output a table is printed at the
+//! end, with the median over the samples of the thread's own processor time.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use criterion::{BenchmarkId, Criterion, SamplingMode};
+use isobar::contact::{Collider, ContactGeometry, ContactSettings, Material};
+use isobar::field::{PressureField, primitive_field};
+use isobar::geometry::{Shape, icosphere_volume, volume_mass_properties};
+use isobar::multibody::{
+    AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Input, MassSource, Model, NamedMaterial,
+    State, StateDependence,
+};
+use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
+use isobar::scalar::Scalar;
+use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
+use isobar::step::Integrator;
+use nalgebra::Vector3;
+
+const STEPS: usize = 1000;
+const CONTROLS: usize = 10;
+const TIME_STEP: f64 = 1e-4;
+
+const MATERIAL: Material = Material {
+    hydroelastic_modulus: 5e4,
+    dissipation: 0.5,
+    relaxation_time: 0.0,
+    static_friction: 0.5,
+    dynamic_friction: 0.5,
+};
+
+/// Ten thrusters on the first body, some off its origin.
+#[derive(Debug)]
+struct Thrusters;
+
+impl AppliedForces for Thrusters {
+    fn control_dimension(&self) -> usize {
+        CONTROLS
+    }
+
+    fn apply<T: Scalar>(
+        &self,
+        _: &Model<T>,
+        state: &State<T>,
+        _: f64,
+        control: &[T],
+        forces: &mut [SpatialForce<T>],
+    ) {
+        let rotation = state.bodies[0].orientation.to_matrix();
+        for (i, &u) in control.iter().enumerate() {
+            let mut along = Vector3::from_element(T::from(0.0));
+            along[i % 3] = u;
+            let arm = Vector3::new(0.01 * i as f64, 0.02, -0.01).map(T::from);
+            forces[0].translational += rotation * along;
+            forces[0].rotational += rotation * arm.cross(&along);
+        }
+    }
+
+    fn dependence(&self) -> ForceDependence {
+        ForceDependence { state: StateDependence::SameBody, model: false }
+    }
+}
+
+/// Effort, and the distance from a goal at the end.
+struct Reach;
+
+impl Loss for Reach {
+    fn running<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        moment.control.iter().fold(T::from(0.0), |sum, &u| sum + u * u * moment.dt)
+    }
+
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        let off = moment.state.bodies[0].position - Vector3::new(0.1, 0.0, 0.05).map(T::from);
+        off.dot(&off)
+    }
+}
+
+fn geometry(geometry: ContactGeometry) -> BodyGeometry {
+    let unit_mass = match &geometry {
+        ContactGeometry::Compliant(field) => Some(volume_mass_properties(field.mesh()).unwrap()),
+        _ => None,
+    };
+    let collider = Collider::new(Arc::new(geometry), MATERIAL, 0.1);
+    BodyGeometry { x_bg: RigidTransform::identity(), collider, material: Some(0), unit_mass }
+}
+
+fn ball(level: u32) -> BodyGeometry {
+    let mesh = icosphere_volume(0.05, level);
+    let extent = (0..mesh.vertices.len()).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect();
+    geometry(ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap()))
+}
+
+fn slab() -> BodyGeometry {
+    let (mesh, extent) = primitive_field(&Shape::Box { size: [0.4, 0.4, 0.1] }, 1.0).unwrap();
+    geometry(ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap()))
+}
+
+/// A ball of 20·4^level tetrahedra that rolls on a box.
+fn ball_on_box(level: u32) -> (Model, State) {
+    let ball = Body::free("ball", MassSource::Density(1000.0), vec![ball(level)]).unwrap();
+    let at = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
+    let ground = Body::fixed("box", at, SpatialVelocity::zero(), vec![slab()]);
+    let materials = vec![NamedMaterial { name: "foam".into(), material: MATERIAL }];
+    let settings = ContactSettings { stiction_velocity: 0.01, ..Default::default() };
+    let gravity = Vector3::new(0.0, 0.0, -9.81);
+    let model = Model::new(vec![ball, ground], materials, gravity, settings, &[]).unwrap();
+    let body = BodyState {
+        orientation: Quaternion::from_wxyz(0.9, 0.1, 0.2, 0.3),
+        position: Vector3::new(0.0, 0.0, 0.042),
+        velocity: SpatialVelocity::new(Vector3::new(0.0, 2.0, 0.1), Vector3::new(0.1, 0.02, 0.0)),
+    };
+    (model, State { bodies: vec![body] })
+}
+
+#[cfg(unix)]
+fn thread_time() -> Duration {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
+}
+
+#[cfg(not(unix))]
+fn thread_time() -> Duration {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
+}
+
+/// Measures some work; `None` if the command line left it out. Seconds of processor time.
+fn measure(criterion: &mut Criterion, name: &str, kind: &str, mut work: impl FnMut()) -> Option<f64> {
+    let mut times = Vec::new();
+    let mut group = criterion.benchmark_group("rollout");
+    group.sampling_mode(SamplingMode::Flat);
+    group.bench_function(BenchmarkId::new(name, kind), |bencher| {
+        bencher.iter_custom(|calls| {
+            let (start, cpu_start) = (Instant::now(), thread_time());
+            (0..calls).for_each(|_| work());
+            times.push((thread_time() - cpu_start).as_secs_f64() / calls as f64);
+            start.elapsed()
+        });
+    });
+    group.finish();
+    times.sort_by(f64::total_cmp);
+    (!times.is_empty()).then(|| times[times.len() / 2])
+}
+
+/// A row of the table: a ratio next to what it should not exceed.
+fn row(name: &str, time: f64, ratio: f64, target: f64) {
+    let met = if ratio <= target { "yes" } else { "NO" };
+    println!("{name:<64} {:>9.2} ms {ratio:>7.2}   ≤ {target:<5} {met}", time * 1e3);
+}
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .without_plots()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_millis(2500))
+        .configure_from_args();
+    let mut table: Vec<(String, f64, f64, f64)> = Vec::new();
+    for (name, level, integrator) in [
+        ("ball of 80 tets on a box, semi-implicit Euler", 1, Integrator::SemiImplicitEuler),
+        ("ball of 320 tets on a box, semi-implicit Euler", 2, Integrator::SemiImplicitEuler),
+        ("ball of 80 tets on a box, Runge-Kutta", 1, Integrator::RungeKutta4),
+    ] {
+        let (model, initial) = ball_on_box(level);
+        let zeros = Controls::zeros(STEPS, CONTROLS);
+        let settings = SimulationSettings { integrator, time_step: TIME_STEP };
+        let until = STEPS as f64 * TIME_STEP;
+        let rollout = Rollout {
+            model: &model,
+            initial: &initial,
+            settings,
+            until,
+            applied: &Thrusters,
+            controls: &zeros,
+        };
+        let plain = measure(&mut criterion, name, "rollout", || {
+            black_box(rollout.simulate().unwrap());
+        });
+        let gradient = |criterion: &mut Criterion, kind: &str, parameters: usize, inputs: &[Input], kept| {
+            let values: Vec<f64> = (0..parameters).map(|i| 0.1 * (i as f64).sin()).collect();
+            let share = |i: usize| i * parameters / (STEPS * CONTROLS);
+            measure(criterion, name, kind, || {
+                let values = (0..STEPS * CONTROLS).map(|i| values[share(i)]).collect();
+                let controls = Controls::from_values(CONTROLS, values).unwrap();
+                let rollout = Rollout { controls: &controls, ..rollout };
+                let gradient = loss_gradient(&rollout, &Reach, inputs, kept).unwrap();
+                let mut by_parameters = vec![0.0; parameters];
+                for (i, by) in gradient.by_controls.values().iter().enumerate() {
+                    by_parameters[share(i)] += by;
+                }
+                black_box((by_parameters, gradient.by_inputs));
+            })
+        };
+        let one = gradient(&mut criterion, "gradient by 1", 1, &[], Checkpoints::All);
+        let hundred = gradient(&mut criterion, "gradient by 100", 100, &[], Checkpoints::All);
+        let many = gradient(&mut criterion, "gradient by 10,000", 10_000, &[], Checkpoints::All);
+        let root = gradient(&mut criterion, "gradient by 100, √N states", 100, &[], Checkpoints::SquareRoot);
+        let size = [Input::GeometryScale { body: 0, geometry: 0 }];
+        let sized = gradient(&mut criterion, "gradient by a size", 1, &size, Checkpoints::All);
+        let (Some(plain), Some(one)) = (plain, one) else { continue };
+        for (kind, time) in [("1", Some(one)), ("100", hundred), ("10,000", many)] {
+            let Some(time) = time else { continue };
+            table.push((format!("{name}: gradient by {kind} over rollout"), time, time / plain, 4.0));
+        }
+        if let Some(time) = many {
+            table.push((format!("{name}: gradient by 10,000 over by 1"), time, time / one, 1.2));
+        }
+        if let Some(time) = root {
+            table.push((format!("{name}: with √N states kept over rollout"), time, time / plain, 5.0));
+        }
+        if let Some(time) = sized {
+            table.push((format!("{name}: with the size of a geometry"), time, time / plain, f64::INFINITY));
+        }
+    }
+    criterion.final_summary();
+    println!();
+    for (name, time, ratio, target) in table {
+        row(&name, time, ratio, target);
+    }
+}

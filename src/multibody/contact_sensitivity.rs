@@ -1,0 +1,252 @@
+//! From the local Jacobian of a contact to how the forces on two bodies follow their states and
+//! materials, and back.
+
+use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
+
+use super::contact_forces::collider;
+use super::kinematics::BodyFrame;
+use super::model::{BodyGeometry, GeometryPair, Model};
+use super::model_gradient::ModelGradient;
+use super::state::TANGENT_DIMENSION;
+use crate::contact::{ContactJacobian, DissipationModel, Material, PairMaterial};
+use crate::scalar::DualArray;
+use crate::spatial::{SpatialForce, cross_matrix};
+
+/// Derivatives of a wrench by the state of one body: rows moment, then force; a column for each
+/// direction of the body's tangent space (see [`TANGENT_DIMENSION`]).
+pub type WrenchByState = SMatrix<f64, 6, TANGENT_DIMENSION>;
+
+/// The wrench between two geometries and its derivatives by their bodies' states and materials.
+///
+/// The wrench may be a force or, in a step of given length, an impulse.
+#[derive(Clone, Debug)]
+pub struct ContactSensitivity {
+    /// The two geometries.
+    pub pair: GeometryPair,
+    /// The wrench on body A about its origin, in W.
+    pub wrench_on_a: SpatialForce,
+    /// From the origin of body A to that of body B, in W, m.
+    pub to_b: Vector3<f64>,
+    /// Derivatives of the wrench on A by the state of A.
+    pub by_state_a: WrenchByState,
+    /// Derivatives of the wrench on A by the state of B.
+    pub by_state_b: WrenchByState,
+    /// Derivatives of the wrench on A by the parameters of the material of A's geometry.
+    pub by_material_a: Material<Vector6<f64>>,
+    /// Derivatives of the wrench on A by the parameters of the material of B's geometry.
+    pub by_material_b: Material<Vector6<f64>>,
+    /// Places of both materials in [`Model::materials`].
+    materials: [Option<usize>; 2],
+}
+
+/// A 6×6 matrix from its four quarters.
+fn from_quarters(
+    upper_left: Matrix3<f64>,
+    upper_right: Matrix3<f64>,
+    lower_left: Matrix3<f64>,
+    lower_right: Matrix3<f64>,
+) -> Matrix6<f64> {
+    let mut m = Matrix6::zeros();
+    m.fixed_view_mut::<3, 3>(0, 0).copy_from(&upper_left);
+    m.fixed_view_mut::<3, 3>(0, 3).copy_from(&upper_right);
+    m.fixed_view_mut::<3, 3>(3, 0).copy_from(&lower_left);
+    m.fixed_view_mut::<3, 3>(3, 3).copy_from(&lower_right);
+    m
+}
+
+/// How a wrench follows the state of a body, from how it follows the pose and the velocity of a
+/// geometry's frame, at offset `p` from the body's origin (in W).
+fn by_body_state(
+    by_pose: &Matrix6<f64>,
+    by_velocity: &Matrix6<f64>,
+    p: &Vector3<f64>,
+    angular_velocity: &Vector3<f64>,
+) -> WrenchByState {
+    let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
+    // The origin of the geometry moves by δθ × p, its velocity changes by ω × (δθ × p).
+    let arm = -cross_matrix(p);
+    let follows = from_quarters(one, zero, arm, one);
+    let turned = from_quarters(zero, zero, cross_matrix(angular_velocity) * arm, zero);
+    let mut by_state = WrenchByState::zeros();
+    by_state.fixed_columns_mut::<6>(0).copy_from(&(by_pose * follows + by_velocity * turned));
+    by_state.fixed_columns_mut::<6>(6).copy_from(&(by_velocity * follows));
+    by_state
+}
+
+/// The matrix that takes wrenches about a point to wrenches about another, at offset `-p` from it.
+pub(super) fn shift_back(p: &Vector3<f64>) -> Matrix6<f64> {
+    let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
+    from_quarters(one, cross_matrix(p), zero, one)
+}
+
+/// From the origin of a geometry's body to that of the geometry, in W.
+pub(super) fn geometry_offset(frame: &BodyFrame, geometry: &BodyGeometry) -> Vector3<f64> {
+    frame.pose.rotation * geometry.x_bg.translation
+}
+
+/// No derivative by a material.
+fn no_material() -> Material<Vector6<f64>> {
+    let zero = Vector6::zeros();
+    Material {
+        hydroelastic_modulus: zero,
+        dissipation: zero,
+        relaxation_time: zero,
+        static_friction: zero,
+        dynamic_friction: zero,
+    }
+}
+
+/// The derivatives by both materials, from those by the pair's combined parameters.
+fn by_materials(
+    model: &Model,
+    ga: &BodyGeometry,
+    gb: &BodyGeometry,
+    jacobian: &ContactJacobian,
+) -> [Material<Vector6<f64>>; 2] {
+    type Seeded = DualArray<8>;
+    let (a, b) = (collider(ga, gb), collider(gb, ga));
+    let rigid = [a.geometry.is_rigid(), b.geometry.is_rigid()];
+    let seeded = |m: &Material, first: usize| Material {
+        // The moduli's part in the combined dissipation is in the Jacobian already.
+        hydroelastic_modulus: Seeded::from(m.hydroelastic_modulus),
+        dissipation: Seeded::variable(m.dissipation, first),
+        relaxation_time: Seeded::variable(m.relaxation_time, first + 1),
+        static_friction: Seeded::variable(m.static_friction, first + 2),
+        dynamic_friction: Seeded::variable(m.dynamic_friction, first + 3),
+    };
+    let combined =
+        PairMaterial::combine(&seeded(&a.material, 0), rigid[0], &seeded(&b.material, 4), rigid[1]);
+    let one = |k: usize, by_modulus: Vector6<f64>, own: &Material| {
+        let dissipation = match model.contact.dissipation_model {
+            DissipationModel::HuntCrossley => combined.dissipation.eps[4 * k],
+            // The combined parameter is the sum of both bodies' χ/E.
+            DissipationModel::StrainRate if rigid[k] => 0.0,
+            DissipationModel::StrainRate => own.hydroelastic_modulus.recip(),
+        };
+        Material {
+            hydroelastic_modulus: by_modulus,
+            dissipation: jacobian.by_dissipation * dissipation,
+            relaxation_time: jacobian.by_relaxation_time * combined.relaxation_time.eps[4 * k + 1],
+            static_friction: jacobian.by_static_friction * combined.static_friction.eps[4 * k + 2],
+            dynamic_friction: jacobian.by_dynamic_friction * combined.dynamic_friction.eps[4 * k + 3],
+        }
+    };
+    let mut by = [one(0, jacobian.by_modulus_a, &a.material), one(1, jacobian.by_modulus_b, &b.material)];
+    // A geometry without a material has the other's friction.
+    for (own, geometry) in [ga, gb].into_iter().enumerate() {
+        if geometry.material.is_none() {
+            let adopted = std::mem::replace(&mut by[own], no_material());
+            by[1 - own].static_friction += adopted.static_friction;
+            by[1 - own].dynamic_friction += adopted.dynamic_friction;
+        }
+    }
+    by
+}
+
+impl ContactSensitivity {
+    /// The sensitivity of the contact of two geometries, with the bodies of `model` at `frames`,
+    /// from the wrench on A's geometry about that geometry's origin, in W, and its derivatives.
+    pub fn new(
+        model: &Model,
+        frames: &[BodyFrame],
+        pair: &GeometryPair,
+        wrench: &SpatialForce,
+        jacobian: &ContactJacobian,
+    ) -> Self {
+        let (frame_a, frame_b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
+        let ga = &model.bodies[pair.bodies.a].geometries[pair.geometry_a];
+        let gb = &model.bodies[pair.bodies.b].geometries[pair.geometry_b];
+        let (p_a, p_b) = (geometry_offset(frame_a, ga), geometry_offset(frame_b, gb));
+        let (w_a, w_b) = (&frame_a.velocity.rotational, &frame_b.velocity.rotational);
+        let about_body = shift_back(&p_a);
+        let mut by_state_a =
+            about_body * by_body_state(&jacobian.by_pose_a, &jacobian.by_velocity_a, &p_a, w_a);
+        let by_state_b = about_body * by_body_state(&jacobian.by_pose_b, &jacobian.by_velocity_b, &p_b, w_b);
+        // The offset that the moment is shifted by turns with the body: d(p × F) holds (δθ × p) × F.
+        let turning = cross_matrix(&wrench.translational) * cross_matrix(&p_a);
+        let mut quarter = by_state_a.fixed_view_mut::<3, 3>(0, 0);
+        quarter += turning;
+        let [by_material_a, by_material_b] = by_materials(model, ga, gb, jacobian).map(|m| Material {
+            hydroelastic_modulus: about_body * m.hydroelastic_modulus,
+            dissipation: about_body * m.dissipation,
+            relaxation_time: about_body * m.relaxation_time,
+            static_friction: about_body * m.static_friction,
+            dynamic_friction: about_body * m.dynamic_friction,
+        });
+        Self {
+            pair: *pair,
+            wrench_on_a: wrench.shifted(&-p_a),
+            to_b: frame_b.pose.translation - frame_a.pose.translation,
+            by_state_a,
+            by_state_b,
+            by_material_a,
+            by_material_b,
+            materials: [ga.material, gb.material],
+        }
+    }
+
+    /// The wrench on body B about its origin, in W.
+    pub fn wrench_on_b(&self) -> SpatialForce {
+        -self.wrench_on_a.shifted(&self.to_b)
+    }
+
+    /// Derivatives of the wrench on body B about its origin, by the states of A and of B.
+    pub fn reaction_by_states(&self) -> [WrenchByState; 2] {
+        // M_B = −M_A + d × F with d from A to B.
+        let turn = -shift_back(&-self.to_b);
+        let mut by = [turn * self.by_state_a, turn * self.by_state_b];
+        let by_offset = cross_matrix(&self.wrench_on_a.translational);
+        for (by, sign) in by.iter_mut().zip([1.0, -1.0]) {
+            let mut quarter = by.fixed_view_mut::<3, 3>(0, 3);
+            quarter += by_offset * sign;
+        }
+        by
+    }
+
+    /// The wrench on B about its origin that goes with a wrench on A about its origin: takes
+    /// derivatives by materials from A to B.
+    pub fn reaction(&self, on_a: &Vector6<f64>) -> Vector6<f64> {
+        -shift_back(&-self.to_b) * on_a
+    }
+
+    /// The transposed derivative: adds to `by_state` (twelve numbers for each free body) and to
+    /// `by_model` the derivatives of one number, given those by the spatial force on each free
+    /// body about its origin.
+    ///
+    /// `free` holds for each body its place among the free ones (see [`Model::free_indices`]).
+    pub fn add_transposed(
+        &self,
+        free: &[Option<usize>],
+        by_force: &[SpatialForce],
+        by_state: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
+        let places = [free[self.pair.bodies.a], free[self.pair.bodies.b]];
+        let [by_a, by_b] = places.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
+        // M_B = −M_A + d × F and F_B = −F_A with d from A to B.
+        let moment = by_a.rotational - by_b.rotational;
+        let force = by_a.translational - by_b.translational + by_b.rotational.cross(&self.to_b);
+        let by_wrench = Vector6::new(moment.x, moment.y, moment.z, force.x, force.y, force.z);
+        let by_offset = self.wrench_on_a.translational.cross(&by_b.rotational);
+        let blocks = [(&self.by_state_a, -by_offset), (&self.by_state_b, by_offset)];
+        for (place, (block, by_position)) in places.into_iter().zip(blocks) {
+            let Some(i) = place else { continue };
+            let out = &mut by_state[i * TANGENT_DIMENSION..(i + 1) * TANGENT_DIMENSION];
+            for (out, column) in out.iter_mut().zip(block.column_iter()) {
+                *out += column.dot(&by_wrench);
+            }
+            for axis in 0..3 {
+                out[3 + axis] += by_position[axis];
+            }
+        }
+        for (place, by) in self.materials.into_iter().zip([&self.by_material_a, &self.by_material_b]) {
+            let Some(i) = place else { continue };
+            let out = &mut by_model.materials[i];
+            out.hydroelastic_modulus += by.hydroelastic_modulus.dot(&by_wrench);
+            out.dissipation += by.dissipation.dot(&by_wrench);
+            out.relaxation_time += by.relaxation_time.dot(&by_wrench);
+            out.static_friction += by.static_friction.dot(&by_wrench);
+            out.dynamic_friction += by.dynamic_friction.dot(&by_wrench);
+        }
+    }
+}

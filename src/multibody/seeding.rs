@@ -1,0 +1,147 @@
+//! Models and states that carry derivatives with respect to chosen inputs.
+
+use std::sync::Arc;
+
+use nalgebra::{Matrix3, Vector3};
+
+use super::input::{Input, InputError};
+use super::mass::{MassError, MassSource};
+use super::model::{Body, BodyGeometry, Model, Motion, unit_parts};
+use super::state::{State, TANGENT_DIMENSION};
+use crate::contact::ContactGeometry;
+use crate::field::{FieldError, PressureField, RigidSurface};
+use crate::geometry::{SurfaceMesh, VolumeMesh};
+use crate::scalar::Scalar;
+use crate::spatial::MassPropertiesError;
+
+/// The model and the state with some inputs set to values in a scalar `T`, so that everything
+/// computed from them carries the values' derivatives. With `f64` it evaluates at other values.
+///
+/// Inputs that are not listed keep the values they have in `model` and `state`, as constants.
+/// An input listed twice takes the last value, except that moves of the initial state in
+/// different directions are made together.
+///
+/// # Errors
+/// When the model has no such input, a value is out of its range, an inertia is not positive
+/// definite, or the mass properties or a pressure field cannot be made.
+pub fn seeded<T: Scalar>(
+    model: &Model,
+    state: &State,
+    values: &[(Input, T)],
+) -> Result<(Model<T>, State<T>), InputError> {
+    let mut out = Model::<T>::lift(model);
+    let mut tangent = vec![T::from(0.0); state.tangent_dimension()];
+    let mut remass = vec![false; model.bodies.len()];
+    for &(input, value) in values {
+        input.value(model)?;
+        input.check(model, value.real())?;
+        match input {
+            Input::InitialTangent { body, index } => {
+                let free = model.free_index(body).ok_or(InputError::NoSuchInput(input))?;
+                tangent[free * TANGENT_DIMENSION + index] = value;
+            }
+            Input::HydroelasticModulus { material } => {
+                out.materials[material].material.hydroelastic_modulus = value;
+            }
+            Input::Dissipation { material } => out.materials[material].material.dissipation = value,
+            Input::RelaxationTime { material } => {
+                out.materials[material].material.relaxation_time = value;
+            }
+            Input::StaticFriction { material } => out.materials[material].material.static_friction = value,
+            Input::DynamicFriction { material } => {
+                out.materials[material].material.dynamic_friction = value;
+            }
+            Input::Mass { body } => {
+                let present = input.value(model)?;
+                if let Motion::Free { source, .. } = &mut out.bodies[body].motion {
+                    *source = source.with_mass(present, value);
+                }
+                remass[body] = true;
+            }
+            Input::Inertia { body, row, column } => {
+                if let Motion::Free { source: MassSource::Given(given), .. } = &mut out.bodies[body].motion {
+                    given.inertia[(row, column)] = value;
+                    given.inertia[(column, row)] = value;
+                }
+                remass[body] = true;
+            }
+            Input::CenterOfMass { body, axis } => {
+                if let Motion::Free { source: MassSource::Given(given), .. } = &mut out.bodies[body].motion {
+                    given.center_of_mass[axis] = value;
+                }
+                remass[body] = true;
+            }
+            Input::Gravity { axis } => out.gravity[axis] = value,
+            Input::GeometryScale { body, geometry } => {
+                let original = &model.bodies[body].geometries[geometry];
+                out.bodies[body].geometries[geometry] = enlarged(original, value)
+                    .map_err(|source| InputError::Field { name: input.name(model), source })?;
+                remass[body] = true;
+            }
+        }
+    }
+    let Model { bodies, materials, .. } = &mut out;
+    for (body, remass) in bodies.iter_mut().zip(remass) {
+        for geometry in &mut body.geometries {
+            if let Some(material) = geometry.material {
+                geometry.collider.material = materials[material].material;
+            }
+        }
+        let Body { name, motion, geometries } = body;
+        if let (true, Motion::Free { source, mass, .. }) = (remass, motion) {
+            let failed = |source| InputError::Mass { body: name.clone(), source };
+            *mass = source.resolve(unit_parts(geometries)).map_err(failed)?;
+            check_inertia(&mass.inertia.map(|x| x.real())).map_err(failed)?;
+        }
+    }
+    Ok((out, State::lift(state).moved(&tangent)))
+}
+
+/// Checks that an inertia can be divided by: that it is positive definite.
+///
+/// The triangle inequality of principal moments is not asked for: a flat body fulfils it with
+/// equality, and differences go to both sides of it.
+fn check_inertia(inertia: &Matrix3<f64>) -> Result<(), MassError> {
+    if inertia.cholesky().is_some() {
+        return Ok(());
+    }
+    Err(MassPropertiesError::Inertia(inertia.symmetric_eigenvalues().into()).into())
+}
+
+/// A geometry enlarged by a factor about the origin of its frame.
+fn enlarged<T: Scalar>(original: &BodyGeometry, scale: T) -> Result<BodyGeometry<T>, FieldError> {
+    let mut out = BodyGeometry::<T>::lift(original);
+    let factor = scale.real();
+    let has_derivatives = T::NDERIV > 0;
+    out.unit_mass = out.unit_mass.map(|m| m.enlarged(scale));
+    let larger = |vertices: &[Vector3<f64>]| vertices.iter().map(|v| v * factor).collect::<Vec<_>>();
+    let vertices: &[Vector3<f64>] = match &*original.collider.geometry {
+        ContactGeometry::Compliant(field) => {
+            let mesh = field.mesh();
+            if factor != 1.0 {
+                let vertices = larger(&mesh.vertices);
+                let mesh = VolumeMesh { vertices, tetrahedra: mesh.tetrahedra.clone() };
+                let field = PressureField::new(mesh, field.extent().to_vec())?;
+                out.collider.geometry = Arc::new(ContactGeometry::Compliant(field));
+            }
+            &mesh.vertices
+        }
+        ContactGeometry::Rigid(surface) => {
+            let mesh = surface.mesh();
+            if factor != 1.0 {
+                let vertices = larger(&mesh.vertices);
+                let mesh = SurfaceMesh { vertices, triangles: mesh.triangles.clone() };
+                out.collider.geometry = Arc::new(ContactGeometry::Rigid(RigidSurface::new(mesh)));
+            }
+            &mesh.vertices
+        }
+        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => {
+            out.collider.thickness *= scale;
+            &[]
+        }
+    };
+    if has_derivatives && !vertices.is_empty() {
+        out.collider.vertices = Some(vertices.iter().map(|v| v.map(|x| scale * x)).collect());
+    }
+    Ok(out)
+}

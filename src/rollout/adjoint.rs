@@ -1,0 +1,305 @@
+//! The gradient of a loss over a trajectory, by one sweep backward over its steps.
+
+use super::checkpoints::{CheckpointMemory, Checkpoints, Placement, next_checkpoint};
+use super::controls::Controls;
+use super::gradient::GradientError;
+use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
+use super::simulate::{
+    SimulationError, SimulationSettings, StepTime, Trajectory, check_start, checked_step,
+    simulate_controlled, step_failed, step_schedule,
+};
+use crate::multibody::{AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, State};
+use crate::step::{DerivativeWorkspace, StepCotangent, StepPoint, StepWorkspace};
+
+/// A simulation to be done: where it starts, how it advances, and under which control values.
+#[derive(Debug)]
+pub struct Rollout<'a, A> {
+    /// The model.
+    pub model: &'a Model,
+    /// The state at time 0.
+    pub initial: &'a State,
+    /// How it advances.
+    pub settings: SimulationSettings,
+    /// The end, s.
+    pub until: f64,
+    /// The user's forces.
+    pub applied: &'a A,
+    /// Control values, a row for each step.
+    pub controls: &'a Controls,
+}
+
+impl<A> Clone for Rollout<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Rollout<'_, A> {}
+
+impl<A: AppliedForces> Rollout<'_, A> {
+    /// Simulates.
+    ///
+    /// # Errors
+    /// As of [`simulate_controlled`].
+    pub fn simulate(&self) -> Result<Trajectory, SimulationError> {
+        let Self { model, initial, settings, until, applied, controls } = *self;
+        simulate_controlled(model, initial, &settings, until, applied, controls, |_, _| ())
+    }
+
+    /// The steps.
+    pub(super) fn schedule(&self) -> Result<Vec<StepTime>, SimulationError> {
+        let schedule = step_schedule(self.settings.time_step, self.until)?;
+        check_start(self.model, self.initial, self.applied, self.controls, schedule.len())?;
+        Ok(schedule)
+    }
+
+    /// The model with what it takes to differentiate by inputs.
+    pub(super) fn differentiated(&self, inputs: &[Input]) -> Result<DifferentiatedModel<'_>, GradientError> {
+        let dependence = self.applied.dependence();
+        Ok(DifferentiatedModel::new(self.model, inputs, dependence, self.controls.dimension())?)
+    }
+}
+
+/// A loss over a trajectory and its gradient.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LossGradient {
+    /// The loss.
+    pub value: f64,
+    /// Its derivatives by the initial state in its tangent space, twelve for each free body (see
+    /// [`State::moved`]).
+    pub by_initial: Vec<f64>,
+    /// Its derivatives by the control values, a row for each step.
+    pub by_controls: Controls,
+    /// Its derivatives by the inputs that were asked for, in their order.
+    pub by_inputs: Vec<f64>,
+    /// States that were kept for the way back, and the steps that were taken.
+    pub memory: CheckpointMemory,
+}
+
+/// The gradient of a loss over a rollout by the initial state, the control values and `inputs`,
+/// by the adjoint method: one sweep backward over the steps, with the transposed derivative of
+/// each.
+///
+/// It costs the same however many control values and inputs there are, with the exceptions that
+/// [`DifferentiatedModel`] and [`AppliedForces::add_transposed`] name. The result has the same
+/// bits whichever states are kept, as long as a step depends on nothing but its arguments.
+///
+/// # Errors
+/// When an input does not fit the model, or the simulation fails.
+pub fn loss_gradient<A: AppliedForces>(
+    rollout: &Rollout<'_, A>,
+    loss: &impl DifferentiableLoss,
+    inputs: &[Input],
+    checkpoints: Checkpoints,
+) -> Result<LossGradient, GradientError> {
+    let schedule = rollout.schedule()?;
+    let model = rollout.differentiated(inputs)?;
+    let mut sweep = Sweep::new(rollout, &schedule, &model, loss);
+    match checkpoints.placement(schedule.len()) {
+        Placement::Equidistant(spacing) => sweep.equidistant(spacing)?,
+        Placement::Binomial(spare) => sweep.binomial(spare)?,
+    }
+    Ok(sweep.finished())
+}
+
+/// The same over a trajectory that was simulated before, all of whose states are at hand.
+pub(super) fn loss_gradient_over<A: AppliedForces>(
+    rollout: &Rollout<'_, A>,
+    states: &[State],
+    loss: &impl DifferentiableLoss,
+    inputs: &[Input],
+) -> Result<LossGradient, GradientError> {
+    let schedule = rollout.schedule()?;
+    let model = rollout.differentiated(inputs)?;
+    let mut sweep = Sweep::new(rollout, &schedule, &model, loss);
+    sweep.end(&states[schedule.len()]);
+    sweep.reverse_all(0, states)?;
+    Ok(sweep.finished())
+}
+
+/// A sweep backward over the steps of a rollout.
+struct Sweep<'a, A, L> {
+    rollout: &'a Rollout<'a, A>,
+    schedule: &'a [StepTime],
+    model: &'a DifferentiatedModel<'a>,
+    loss: &'a L,
+    forces: StepWorkspace,
+    derivatives: DerivativeWorkspace,
+    losses: LossWorkspace,
+    /// What was swept already, by the state that it starts from.
+    by_state: Vec<f64>,
+    by_controls: Controls,
+    by_model: ModelGradient,
+    value: f64,
+    memory: CheckpointMemory,
+}
+
+impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
+    fn new(
+        rollout: &'a Rollout<'a, A>,
+        schedule: &'a [StepTime],
+        model: &'a DifferentiatedModel<'a>,
+        loss: &'a L,
+    ) -> Self {
+        Self {
+            rollout,
+            schedule,
+            model,
+            loss,
+            forces: StepWorkspace::default(),
+            derivatives: DerivativeWorkspace::default(),
+            losses: LossWorkspace::default(),
+            by_state: vec![0.0; rollout.initial.tangent_dimension()],
+            by_controls: Controls::zeros(schedule.len(), rollout.controls.dimension()),
+            by_model: ModelGradient::zero(model),
+            value: 0.0,
+            memory: CheckpointMemory::default(),
+        }
+    }
+
+    fn finished(self) -> LossGradient {
+        LossGradient {
+            value: self.value,
+            by_inputs: self.model.by_inputs(&self.by_state, &self.by_model),
+            by_initial: self.by_state,
+            by_controls: self.by_controls,
+            memory: self.memory,
+        }
+    }
+
+    /// Takes a step.
+    fn advance(&mut self, step: usize, state: &State) -> Result<State, SimulationError> {
+        let Rollout { model, settings, applied, controls, .. } = *self.rollout;
+        self.memory.steps_taken += 1;
+        let (at, row) = (self.schedule[step], controls.row(step));
+        checked_step(settings.integrator, model, state, at, applied, row, &mut self.forces)
+    }
+
+    /// Starts the sweep at the end.
+    fn end(&mut self, state: &State) {
+        let (step, time) = (self.schedule.len(), self.rollout.until);
+        let moment = Moment { step, time, dt: 0.0, state, control: &[] };
+        let mut by = MomentGradient { state: &mut self.by_state, control: &mut [] };
+        self.value += self.loss.add_terminal(&moment, &mut by, &mut self.losses);
+    }
+
+    /// Sweeps over a step.
+    fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), SimulationError> {
+        let Rollout { model, settings, applied, controls, .. } = *self.rollout;
+        let StepTime { time, dt, .. } = self.schedule[step];
+        let control = controls.row(step);
+        let at = StepPoint { model: self.model, before, after, time, dt, applied, control };
+        let mut out = StepCotangent {
+            state: &mut self.by_state,
+            control: self.by_controls.row_mut(step),
+            model: &mut self.by_model,
+        };
+        settings
+            .integrator
+            .transposed(&at, &mut self.derivatives, &mut out)
+            .map_err(|source| step_failed(model, self.schedule[step], source))?;
+        let moment = Moment { step, time, dt, state: before, control };
+        let mut by = MomentGradient { state: &mut self.by_state, control: self.by_controls.row_mut(step) };
+        self.value += self.loss.add_running(&moment, &mut by, &mut self.losses);
+        Ok(())
+    }
+
+    /// Sweeps over consecutive steps, from the last to the `first`, all of whose states are given.
+    fn reverse_all(&mut self, first: usize, states: &[State]) -> Result<(), SimulationError> {
+        for (i, pair) in states.windows(2).enumerate().rev() {
+            self.reverse(first + i, &pair[0], &pair[1])?;
+        }
+        Ok(())
+    }
+
+    /// The whole sweep with a checkpoint every `spacing` steps.
+    fn equidistant(&mut self, spacing: usize) -> Result<(), SimulationError> {
+        let steps = self.schedule.len();
+        let mut checkpoints: Vec<State> = Vec::new();
+        // The states from the last checkpoint on, that one included.
+        let mut states = vec![self.rollout.initial.clone()];
+        self.memory.note(states.len(), self.rollout.initial);
+        for step in 0..steps {
+            if step > 0 && step % spacing == 0 {
+                let last = states.pop();
+                checkpoints.extend(states.drain(..).next());
+                states.extend(last);
+            }
+            let next = self.advance(step, &states[states.len() - 1])?;
+            states.push(next);
+            self.memory.note(checkpoints.len() + states.len(), self.rollout.initial);
+        }
+        self.end(&states[states.len() - 1]);
+        self.reverse_all(steps - (states.len() - 1), &states)?;
+        while let Some(checkpoint) = checkpoints.pop() {
+            let first = checkpoints.len() * spacing;
+            // The state that the last part of the sweep started from.
+            states.truncate(1);
+            let after = states.pop();
+            states.push(checkpoint);
+            for step in first..first + spacing - 1 {
+                let next = self.advance(step, &states[states.len() - 1])?;
+                states.push(next);
+            }
+            states.extend(after);
+            self.memory.note(checkpoints.len() + states.len(), self.rollout.initial);
+            self.reverse_all(first, &states)?;
+        }
+        Ok(())
+    }
+
+    /// The whole sweep with at most `spare` checkpoints besides the initial state.
+    fn binomial(&mut self, spare: usize) -> Result<(), SimulationError> {
+        let steps = self.schedule.len();
+        let initial = self.rollout.initial;
+        if steps == 0 {
+            self.memory.note(1, initial);
+            self.end(initial);
+            return Ok(());
+        }
+        let mut after = None;
+        self.binomial_part(0, initial, steps, (spare, 0), &mut after)
+    }
+
+    /// Sweeps over the steps from `first` on, before `end`, of which the state at the start is
+    /// known; `after` is the state that the sweep has come to, none at first. `checkpoints` are
+    /// those that are still to be had and those that are in use.
+    fn binomial_part(
+        &mut self,
+        first: usize,
+        start: &State,
+        end: usize,
+        checkpoints: (usize, usize),
+        after: &mut Option<State>,
+    ) -> Result<(), SimulationError> {
+        let (spare, used) = checkpoints;
+        if end - first > 1 && spare > 0 {
+            let middle = first + next_checkpoint(end - first, spare);
+            let mut state = self.advance(first, start)?;
+            for step in first + 1..middle {
+                state = self.advance(step, &state)?;
+            }
+            self.binomial_part(middle, &state, end, (spare - 1, used + 1), after)?;
+            return self.binomial_part(first, start, middle, checkpoints, after);
+        }
+        for last in (first..end).rev() {
+            let mut state = start.clone();
+            for step in first..last {
+                state = self.advance(step, &state)?;
+            }
+            // The initial state, the checkpoints, the states before and after this step.
+            self.memory.note(used + 3, start);
+            let next = match after.take() {
+                Some(next) => next,
+                None => {
+                    let next = self.advance(last, &state)?;
+                    self.end(&next);
+                    next
+                }
+            };
+            self.reverse(last, &state, &next)?;
+            *after = Some(state);
+        }
+        Ok(())
+    }
+}

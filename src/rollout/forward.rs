@@ -1,0 +1,97 @@
+//! The gradient of a loss over a trajectory by forward sensitivities.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::adjoint::{LossGradient, Rollout};
+use super::checkpoints::CheckpointMemory;
+use super::controls::Controls;
+use super::gradient::GradientError;
+use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
+use super::simulate::{StepTime, checked_step, step_failed};
+use crate::multibody::{AppliedForces, Input, TANGENT_DIMENSION};
+use crate::step::{StepDerivativeError, StepPoint, StepWorkspace};
+
+/// What [`super::loss_gradient`] computes, by carrying the derivative of the state with respect to
+/// everything forward from step to step with the derivative of each step as a matrix.
+///
+/// It costs a full Jacobian for each step, and time and memory that grow with the number of
+/// control values and inputs: it is there to check the adjoint against, and for few parameters.
+///
+/// # Errors
+/// When an input does not fit the model, or the simulation fails.
+pub fn loss_gradient_forward<A: AppliedForces>(
+    rollout: &Rollout<'_, A>,
+    loss: &impl DifferentiableLoss,
+    inputs: &[Input],
+) -> Result<LossGradient, GradientError> {
+    let Rollout { model, settings, applied, controls, .. } = *rollout;
+    let schedule = rollout.schedule()?;
+    let differentiated = rollout.differentiated(inputs)?;
+    let rows = rollout.initial.tangent_dimension();
+    let dimension = controls.dimension();
+    // Columns: initial state, inputs, control values step by step.
+    let first_control = rows + inputs.len();
+    let count = first_control + schedule.len() * dimension;
+    let mut sensitivity = DMatrix::zeros(rows, count);
+    sensitivity.view_mut((0, 0), (rows, rows)).fill_with_identity();
+    for (i, input) in inputs.iter().enumerate() {
+        if let Input::InitialTangent { body, index } = *input
+            && let Some(free) = model.free_index(body)
+        {
+            sensitivity[(free * TANGENT_DIMENSION + index, rows + i)] = 1.0;
+        }
+    }
+    let mut gradient = DVector::zeros(count);
+    let mut by_state = vec![0.0; rows];
+    let (mut value, mut losses, mut forces) = (0.0, LossWorkspace::default(), StepWorkspace::default());
+    let mut state = rollout.initial.clone();
+    for (step, &at) in schedule.iter().enumerate() {
+        let StepTime { time, dt, .. } = at;
+        let control = controls.row(step);
+        // Later control values have had no effect.
+        let active = first_control + step * dimension;
+        let mut by_control = vec![0.0; dimension];
+        by_state.fill(0.0);
+        let mut by = MomentGradient { state: &mut by_state, control: &mut by_control };
+        let moment = Moment { step, time, dt, state: &state, control };
+        value += loss.add_running(&moment, &mut by, &mut losses);
+        add_product(&mut gradient, &sensitivity, active, &by_state);
+        by_control.iter().enumerate().for_each(|(k, by)| gradient[active + k] += by);
+        let after = checked_step(settings.integrator, model, &state, at, applied, control, &mut forces)?;
+        let point =
+            StepPoint { model: &differentiated, before: &state, after: &after, time, dt, applied, control };
+        let jacobian = settings.integrator.jacobian(&point).map_err(|e| match e {
+            StepDerivativeError::Step(source) => GradientError::Simulation(step_failed(model, at, source)),
+            StepDerivativeError::Input(source) => GradientError::Input(source),
+        })?;
+        let carried = &jacobian.by_state * sensitivity.columns(0, active);
+        sensitivity.columns_mut(0, active).copy_from(&carried);
+        let mut of_inputs = sensitivity.columns_mut(rows, inputs.len());
+        of_inputs += &jacobian.by_inputs;
+        sensitivity.columns_mut(active, dimension).copy_from(&jacobian.by_control);
+        state = after;
+    }
+    by_state.fill(0.0);
+    let mut by = MomentGradient { state: &mut by_state, control: &mut [] };
+    let moment = Moment { step: schedule.len(), time: rollout.until, dt: 0.0, state: &state, control: &[] };
+    value += loss.add_terminal(&moment, &mut by, &mut losses);
+    add_product(&mut gradient, &sensitivity, count, &by_state);
+    let part = |first: usize, size: usize| gradient.as_slice()[first..first + size].to_vec();
+    let by_controls = Controls::from_values(dimension, part(first_control, count - first_control));
+    let mut memory = CheckpointMemory { steps_taken: schedule.len(), ..Default::default() };
+    memory.note(2, &state);
+    Ok(LossGradient {
+        value,
+        by_initial: part(0, rows),
+        by_inputs: part(rows, inputs.len()),
+        by_controls: by_controls.unwrap_or(Controls::none()),
+        memory,
+    })
+}
+
+/// Adds to the first `active` numbers of a gradient the derivatives through the state.
+fn add_product(gradient: &mut DVector<f64>, sensitivity: &DMatrix<f64>, active: usize, by_state: &[f64]) {
+    let by_state = DVector::from_column_slice(by_state);
+    let mut part = gradient.rows_mut(0, active);
+    part.gemv_tr(1.0, &sensitivity.columns(0, active), &by_state, 1.0);
+}

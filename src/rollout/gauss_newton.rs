@@ -1,0 +1,200 @@
+//! Products with the Jacobian of residuals over a trajectory, and with its transpose, without
+//! forming it.
+
+use super::adjoint::{Rollout, loss_gradient_over};
+use super::controls::Controls;
+use super::gradient::GradientError;
+use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
+use super::simulate::{Trajectory, simulate_controlled};
+use crate::multibody::{AppliedForces, DIRECTIONS, Input, InputError, State, seeded};
+use crate::scalar::{DualArray, Scalar};
+
+/// Residuals over a trajectory, half of whose sum of squares is to be small.
+///
+/// How many there are may depend on the step, but not on state or control.
+pub trait TrajectoryResiduals: Sync {
+    /// Appends the residuals of a step, at its start, to `residuals`.
+    fn running<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        let _ = (moment, residuals);
+    }
+
+    /// Appends the residuals of the end.
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        let _ = (moment, residuals);
+    }
+}
+
+/// The Jacobian J of residuals over a rollout, as an operator: a row for each residual, in the
+/// order of time; a column for each of the inputs that were asked for, then for each control
+/// value, step by step.
+///
+/// A product with J costs a rollout in dual numbers with one direction, one with Jᵀ a backward
+/// sweep over the trajectory, which is kept.
+#[derive(Debug)]
+pub struct GaussNewton<'a, A, R> {
+    rollout: Rollout<'a, A>,
+    residuals: &'a R,
+    inputs: Vec<Input>,
+    trajectory: Trajectory,
+    values: Vec<f64>,
+    /// Where the residuals of each step begin, and those of the end.
+    offsets: Vec<usize>,
+}
+
+impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
+    /// Simulates, and evaluates the residuals.
+    ///
+    /// # Errors
+    /// When an input does not fit the model, or the simulation fails.
+    pub fn new(rollout: Rollout<'a, A>, residuals: &'a R, inputs: &[Input]) -> Result<Self, GradientError> {
+        for input in inputs {
+            input.value(rollout.model)?;
+        }
+        let trajectory = rollout.simulate()?;
+        let (values, offsets) = residuals_of(&rollout, residuals, &trajectory, rollout.controls)?;
+        Ok(Self { rollout, residuals, inputs: inputs.to_vec(), trajectory, values, offsets })
+    }
+
+    /// The trajectory.
+    pub fn trajectory(&self) -> &Trajectory {
+        &self.trajectory
+    }
+
+    /// The residuals r.
+    pub fn residuals(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Half of the sum of the residuals' squares.
+    pub fn value(&self) -> f64 {
+        0.5 * self.values.iter().map(|r| r * r).sum::<f64>()
+    }
+
+    /// Number of columns: inputs, then control values.
+    pub fn columns(&self) -> usize {
+        self.inputs.len() + self.rollout.controls.values().len()
+    }
+
+    /// The derivatives J v of the residuals along a direction of inputs and control values.
+    ///
+    /// # Errors
+    /// When the model cannot be made with derivatives by an input.
+    ///
+    /// # Panics
+    /// When there are not [`Self::columns`] numbers.
+    pub fn times(&self, direction: &[f64]) -> Result<Vec<f64>, GradientError> {
+        type Dual = DualArray<1>;
+        assert_eq!(direction.len(), self.columns(), "one number for each input and control value");
+        let Rollout { model, initial, settings, until, applied, controls } = self.rollout;
+        let (by_inputs, by_controls) = direction.split_at(self.inputs.len());
+        let values = self
+            .inputs
+            .iter()
+            .zip(by_inputs)
+            .map(|(&input, &v)| Ok((input, Dual::new(input.value(model)?, [v]))))
+            .collect::<Result<Vec<_>, InputError>>()?;
+        let (model, initial) = seeded(model, initial, &values)?;
+        let values = controls.values().iter().zip(by_controls).map(|(&u, &v)| Dual::new(u, [v]));
+        let controls = Controls::from_values(controls.dimension(), values.collect());
+        let controls = controls.unwrap_or(Controls::none());
+        let trajectory =
+            simulate_controlled(&model, &initial, &settings, until, applied, &controls, |_, _| ())?;
+        let (residuals, _) = residuals_of(&self.rollout, self.residuals, &trajectory, &controls)?;
+        Ok(residuals.iter().map(|r| r.eps[0]).collect())
+    }
+
+    /// The derivatives Jᵀ w of the weighted sum of the residuals by inputs and control values.
+    ///
+    /// # Errors
+    /// When a step cannot be differentiated.
+    ///
+    /// # Panics
+    /// When there is not one weight for each residual.
+    pub fn transposed_times(&self, weights: &[f64]) -> Result<Vec<f64>, GradientError> {
+        assert_eq!(weights.len(), self.values.len(), "one weight for each residual");
+        let loss = WeightedSum { residuals: self.residuals, weights, offsets: &self.offsets };
+        let states = &self.trajectory.states;
+        let gradient = loss_gradient_over(&self.rollout, states, &loss, &self.inputs)?;
+        Ok([&gradient.by_inputs[..], gradient.by_controls.values()].concat())
+    }
+
+    /// The gradient Jᵀ r of half of the sum of squares.
+    ///
+    /// # Errors
+    /// As of [`Self::transposed_times`].
+    pub fn gradient(&self) -> Result<Vec<f64>, GradientError> {
+        self.transposed_times(&self.values)
+    }
+
+    /// The product JᵀJ v with the Gauss–Newton approximation of the Hessian.
+    ///
+    /// # Errors
+    /// As of [`Self::times`] and [`Self::transposed_times`].
+    pub fn hessian_times(&self, direction: &[f64]) -> Result<Vec<f64>, GradientError> {
+        self.transposed_times(&self.times(direction)?)
+    }
+}
+
+/// All residuals over a trajectory, and where those of each step and of the end begin.
+fn residuals_of<A: AppliedForces, T: Scalar>(
+    rollout: &Rollout<'_, A>,
+    residuals: &impl TrajectoryResiduals,
+    trajectory: &Trajectory<T>,
+    controls: &Controls<T>,
+) -> Result<(Vec<T>, Vec<usize>), GradientError> {
+    let schedule = rollout.schedule()?;
+    let (mut all, mut offsets) = (Vec::new(), Vec::with_capacity(schedule.len() + 1));
+    for (step, at) in schedule.iter().enumerate() {
+        offsets.push(all.len());
+        let (state, control) = (&trajectory.states[step], controls.row(step));
+        residuals.running(&Moment { step, time: at.time, dt: at.dt, state, control }, &mut all);
+    }
+    offsets.push(all.len());
+    let state: &State<T> = &trajectory.states[schedule.len()];
+    let end = Moment { step: schedule.len(), time: rollout.until, dt: 0.0, state, control: &[] };
+    residuals.terminal(&end, &mut all);
+    Ok((all, offsets))
+}
+
+/// The weighted sum of residuals, as a loss.
+struct WeightedSum<'a, R> {
+    residuals: &'a R,
+    weights: &'a [f64],
+    offsets: &'a [usize],
+}
+
+/// The sum of numbers times weights, and its derivatives.
+fn weighted<T: Scalar>(residuals: &[T], weights: &[f64]) -> T {
+    residuals.iter().zip(weights).fold(T::from(0.0), |sum, (&r, &w)| sum + r * w)
+}
+
+impl<R: TrajectoryResiduals> DifferentiableLoss for WeightedSum<'_, R> {
+    fn add_running(&self, moment: &Moment, by: &mut MomentGradient, workspace: &mut LossWorkspace) -> f64 {
+        let weights = &self.weights[self.offsets[moment.step]..self.offsets[moment.step + 1]];
+        if weights.is_empty() {
+            return 0.0;
+        }
+        let mut value = 0.0;
+        workspace.differentiate(moment, by, |moment, residuals| -> [f64; DIRECTIONS] {
+            residuals.clear();
+            self.residuals.running(moment, residuals);
+            let sum = weighted(residuals, weights);
+            value = sum.re;
+            sum.eps
+        });
+        value
+    }
+
+    fn add_terminal(&self, moment: &Moment, by: &mut MomentGradient, workspace: &mut LossWorkspace) -> f64 {
+        let weights = &self.weights[self.offsets[moment.step]..];
+        let mut value = 0.0;
+        workspace.differentiate(moment, by, |moment, residuals| -> [f64; DIRECTIONS] {
+            residuals.clear();
+            self.residuals.terminal(moment, residuals);
+            let sum = weighted(residuals, weights);
+            value = sum.re;
+            sum.eps
+        });
+        value
+    }
+}

@@ -1,0 +1,187 @@
+//! The derivative of one step: as matrices, and transposed without forming them.
+//!
+//! Both are in the tangent spaces of the states before and after (see
+//! [`crate::multibody::State::moved`]).
+
+use nalgebra::DMatrix;
+
+use super::velocity_level::DerivativeMemory;
+use super::{Integrator, StepError, StepWorkspace};
+use crate::multibody::{
+    AppliedForces, DifferentiatedModel, ForcePoint, ForceSensitivity, Input, InputError, Model,
+    ModelGradient, State, seeded,
+};
+use crate::scalar::DualArray;
+use crate::spatial::SpatialForce;
+
+/// Directions that one dual step of [`Integrator::jacobian`] carries.
+const CHUNK: usize = 8;
+
+/// A step that was taken, at which derivatives are asked for.
+#[derive(Debug)]
+pub struct StepPoint<'a, A> {
+    /// The model, with the inputs to differentiate by.
+    pub model: &'a DifferentiatedModel<'a>,
+    /// The state before the step.
+    pub before: &'a State,
+    /// The state after the step, as [`Integrator::step`] gave it.
+    pub after: &'a State,
+    /// Time at the start of the step, s.
+    pub time: f64,
+    /// Length of the step, s.
+    pub dt: f64,
+    /// The user's forces.
+    pub applied: &'a A,
+    /// Control values during the step.
+    pub control: &'a [f64],
+}
+
+impl<A> Clone for StepPoint<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for StepPoint<'_, A> {}
+
+impl<'a, A> StepPoint<'a, A> {
+    /// The point at which forces are evaluated at a state and a time during the step.
+    pub(super) fn forces_at(&self, state: &'a State, time: f64) -> ForcePoint<'a> {
+        ForcePoint { model: self.model, state, time, control: self.control }
+    }
+}
+
+/// The derivatives of one number, such as a loss, that a transposed step carries backward.
+#[derive(Debug)]
+pub struct StepCotangent<'a> {
+    /// By the state, twelve numbers for each free body: on entry by the state after the step, on
+    /// return by the state before it.
+    pub state: &'a mut [f64],
+    /// By the control values during the step: added to.
+    pub control: &'a mut [f64],
+    /// By the numbers of the model: added to.
+    pub model: &'a mut ModelGradient,
+}
+
+/// The derivative of the state after a step, in its tangent space: a row for each of its
+/// directions, twelve for each free body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepJacobian {
+    /// By the state before the step, a column for each direction of its tangent space.
+    pub by_state: DMatrix<f64>,
+    /// By the control values, a column each.
+    pub by_control: DMatrix<f64>,
+    /// By the inputs of the model, a column each; zero for those that move the initial state.
+    pub by_inputs: DMatrix<f64>,
+}
+
+/// Why the derivative of a step could not be computed.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum StepDerivativeError {
+    /// The step cannot be taken.
+    #[error(transparent)]
+    Step(#[from] StepError),
+    /// The model cannot be made with derivatives by an input.
+    #[error(transparent)]
+    Input(#[from] InputError),
+}
+
+/// Memory that derivatives of steps reuse from one step to the next.
+#[derive(Debug, Default)]
+pub struct DerivativeWorkspace {
+    /// Forces at the states within the step, one for each stage.
+    pub(super) stages: Vec<Stage>,
+    /// The number's derivatives by the force on each free body.
+    pub(super) by_force: Vec<SpatialForce>,
+    /// Its derivatives by the state before the step, while they are summed.
+    pub(super) by_state: Vec<f64>,
+    /// Its derivatives by the state of a stage, or by the tangent that leads there.
+    pub(super) by_stage: Vec<f64>,
+    /// The tangent that leads from the state before the step to the one after it.
+    pub(super) tangent: Vec<f64>,
+    /// For velocity-level steps.
+    pub(super) velocity_level: DerivativeMemory,
+}
+
+/// Forces at a state within a step.
+#[derive(Debug)]
+pub(super) struct Stage {
+    /// The tangent that leads there from the state before the step.
+    pub tangent: Vec<f64>,
+    /// The state.
+    pub state: State,
+    /// The forces.
+    pub forces: ForceSensitivity,
+    /// The rate of the tangent there.
+    pub rate: Vec<f64>,
+    /// The number's derivatives by the rate.
+    pub by_rate: Vec<f64>,
+}
+
+impl Default for Stage {
+    fn default() -> Self {
+        Self {
+            tangent: Vec::new(),
+            state: State { bodies: Vec::new() },
+            forces: ForceSensitivity::default(),
+            rate: Vec::new(),
+            by_rate: Vec::new(),
+        }
+    }
+}
+
+/// The derivatives of the state after an explicit step, by steps in dual numbers.
+pub(super) fn jacobian_by_duals<A: AppliedForces>(
+    integrator: Integrator,
+    at: &StepPoint<'_, A>,
+) -> Result<StepJacobian, StepDerivativeError> {
+    type Dual = DualArray<CHUNK>;
+    let rows = at.before.tangent_dimension();
+    let model = Model::<Dual>::lift(at.model.model());
+    let state = State::<Dual>::lift(at.before);
+    let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
+    let mut workspace = StepWorkspace::default();
+    let mut columns = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
+        let after = integrator.step(model, state, at.time, at.dt, at.applied, control, &mut workspace)?;
+        Ok::<_, StepError>(State::lift(&after.real()).difference(&after))
+    };
+    let put = |matrix: &mut DMatrix<f64>, column: usize, tangent: &[Dual], k: usize| {
+        for (row, x) in tangent.iter().enumerate() {
+            matrix[(row, column)] = x.eps[k];
+        }
+    };
+    let seeds = |values: &[f64], first: usize| -> Vec<Dual> {
+        let one = |(i, &x): (usize, &f64)| match i.checked_sub(first) {
+            Some(k) if k < CHUNK => Dual::variable(x, k),
+            _ => Dual::from(x),
+        };
+        values.iter().enumerate().map(one).collect()
+    };
+    let mut by_state = DMatrix::zeros(rows, rows);
+    let zeros = vec![0.0; rows];
+    for first in (0..rows).step_by(CHUNK) {
+        let tangent = columns(&model, &state.moved(&seeds(&zeros, first)), &control)?;
+        (first..rows.min(first + CHUNK)).for_each(|c| put(&mut by_state, c, &tangent, c - first));
+    }
+    let mut by_control = DMatrix::zeros(rows, at.control.len());
+    for first in (0..at.control.len()).step_by(CHUNK) {
+        let tangent = columns(&model, &state, &seeds(at.control, first))?;
+        let last = at.control.len().min(first + CHUNK);
+        (first..last).for_each(|c| put(&mut by_control, c, &tangent, c - first));
+    }
+    let inputs = at.model.inputs();
+    let mut by_inputs = DMatrix::zeros(rows, inputs.len());
+    let moving = |i: &usize| !matches!(inputs[*i], Input::InitialTangent { .. });
+    let places: Vec<usize> = (0..inputs.len()).filter(moving).collect();
+    for chunk in places.chunks(CHUNK) {
+        let values: Result<Vec<(Input, Dual)>, InputError> = chunk
+            .iter()
+            .enumerate()
+            .map(|(k, &i)| Ok((inputs[i], Dual::variable(inputs[i].value(at.model.model())?, k))))
+            .collect();
+        let (model, state) = seeded(at.model.model(), at.before, &values?)?;
+        let tangent = columns(&model, &state, &control)?;
+        chunk.iter().enumerate().for_each(|(k, &c)| put(&mut by_inputs, c, &tangent, k));
+    }
+    Ok(StepJacobian { by_state, by_control, by_inputs })
+}

@@ -1,0 +1,177 @@
+//! Bodies in contact under forces of the user, for the tests of derivatives of steps and rollouts.
+
+#![allow(dead_code, reason = "not every test that includes this module uses all of it")]
+
+use std::sync::Arc;
+
+use nalgebra::{Matrix3, Vector3};
+
+use isobar::contact::{Collider, ContactGeometry, ContactSettings, Material};
+use isobar::field::{PressureField, RigidSurface, primitive_field};
+use isobar::geometry::{Shape, volume_mass_properties};
+use isobar::multibody::{
+    AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, MassProperties, MassSource, Model,
+    NamedMaterial, State, StateDependence,
+};
+use isobar::scalar::Scalar;
+use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
+
+pub fn materials() -> Vec<NamedMaterial> {
+    let material = |name: &str, hydroelastic_modulus, dissipation, friction| NamedMaterial {
+        name: name.to_owned(),
+        material: Material {
+            hydroelastic_modulus,
+            dissipation,
+            relaxation_time: 0.01,
+            static_friction: 1.2 * friction,
+            dynamic_friction: friction,
+        },
+    };
+    vec![material("foam", 4e4, 0.7, 0.4), material("rubber", 8e4, 0.3, 0.8)]
+}
+
+fn pose(rpy: [f64; 3], p: [f64; 3]) -> RigidTransform {
+    RigidTransform::new(rotation_from_rpy(rpy[0], rpy[1], rpy[2]), Vector3::from(p))
+}
+
+pub fn compliant(shape: &Shape, resolution: f64, x_bg: RigidTransform, material: usize) -> BodyGeometry {
+    let (mesh, extent) = primitive_field(shape, resolution).expect("valid shape");
+    let unit_mass = Some(volume_mass_properties(&mesh).expect("a volume"));
+    let field = PressureField::new(mesh, extent).expect("valid field");
+    let geometry = Arc::new(ContactGeometry::Compliant(field));
+    let collider = Collider::new(geometry, materials()[material].material, 0.0);
+    BodyGeometry { x_bg, collider, material: Some(material), unit_mass }
+}
+
+fn half_space() -> BodyGeometry {
+    let geometry = Arc::new(ContactGeometry::CompliantHalfSpace);
+    let collider = Collider::new(geometry, materials()[1].material, 0.08);
+    BodyGeometry { x_bg: RigidTransform::identity(), collider, material: Some(1), unit_mass: None }
+}
+
+fn rigid_without_material(shape: &Shape, x_bg: RigidTransform) -> BodyGeometry {
+    let none = Material {
+        hydroelastic_modulus: 0.0,
+        dissipation: 0.0,
+        relaxation_time: 0.0,
+        static_friction: 0.0,
+        dynamic_friction: 0.0,
+    };
+    let surface = RigidSurface::new(shape.surface_mesh(0.03).expect("valid shape"));
+    let collider = Collider::new(Arc::new(ContactGeometry::Rigid(surface)), none, 0.0);
+    BodyGeometry { x_bg, collider, material: None, unit_mass: None }
+}
+
+/// A dumbbell of two materials, off its origin, on a compliant ground that moves like a belt; a
+/// box with a given mass leaning on the dumbbell; and a rigid ball without a material that lies
+/// on the dumbbell.
+pub fn heap(settings: ContactSettings) -> (Model, State) {
+    let parts = vec![
+        compliant(&Shape::Sphere { radius: 0.05 }, 0.04, pose([0.3, 0.1, -0.4], [0.06, 0.01, -0.02]), 0),
+        compliant(
+            &Shape::Box { size: [0.08, 0.06, 0.09] },
+            0.1,
+            pose([-0.2, 0.5, 0.1], [-0.05, 0.0, 0.01]),
+            1,
+        ),
+    ];
+    let dumbbell = Body::free("dumbbell", MassSource::Density(300.0), parts).expect("a volume");
+    let given = MassProperties {
+        mass: 0.3,
+        center_of_mass: Vector3::new(0.01, -0.02, 0.015),
+        inertia: Matrix3::new(4e-4, 3e-5, -2e-5, 3e-5, 5e-4, 1e-5, -2e-5, 1e-5, 6e-4),
+    };
+    let side =
+        compliant(&Shape::Box { size: [0.08, 0.07, 0.1] }, 0.1, pose([0.1, -0.1, 0.3], [0.0, 0.01, 0.0]), 0);
+    let block = Body::free("block", MassSource::Given(given), vec![side]).expect("valid mass");
+    let ball_mass =
+        MassProperties { mass: 0.1, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() * 3e-5 };
+    let ball = rigid_without_material(&Shape::Sphere { radius: 0.03 }, pose([0.0; 3], [0.0, 0.005, 0.0]));
+    let ball = Body::free("ball", MassSource::Given(ball_mass), vec![ball]).expect("valid mass");
+    let belt = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.1, -0.05, 0.0));
+    let ground = Body::fixed("ground", RigidTransform::identity(), belt, vec![half_space()]);
+    let gravity = Vector3::new(0.0, 0.3, -9.81);
+    let apart = [isobar::multibody::BodyPair { a: 2, b: 3 }];
+    let model = Model::new(vec![dumbbell, block, ball, ground], materials(), gravity, settings, &apart)
+        .expect("compliant");
+    let body = |q: [f64; 4], p: [f64; 3], w: [f64; 3], v: [f64; 3]| BodyState {
+        orientation: Quaternion::from_wxyz(q[0], q[1], q[2], q[3]),
+        position: Vector3::from(p),
+        velocity: SpatialVelocity::new(Vector3::from(w), Vector3::from(v)),
+    };
+    let state = State {
+        bodies: vec![
+            body([0.9, 0.05, -0.08, 0.3], [0.2, -0.1, 0.049], [0.4, -0.6, 0.9], [0.21, 0.13, -0.15]),
+            body([0.95, 0.1, 0.05, -0.2], [0.11, -0.205, 0.048], [-0.3, 0.2, 0.1], [0.05, 0.12, -0.1]),
+            body([1.0, 0.02, 0.03, 0.04], [0.255, -0.06, 0.098], [0.5, 0.1, -0.4], [0.1, 0.0, -0.2]),
+        ],
+    };
+    (model, state)
+}
+
+/// Control values of [`Pull`].
+pub const CONTROLS: usize = 5;
+
+/// A thrust fixed to the first body (three control values), a torque about z on the second, a
+/// spring between the first two whose stiffness is controlled and follows a material's modulus,
+/// and drag.
+#[derive(Clone, Copy, Debug)]
+pub struct Pull;
+
+impl AppliedForces for Pull {
+    fn control_dimension(&self) -> usize {
+        CONTROLS
+    }
+
+    fn apply<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        state: &State<T>,
+        time: f64,
+        control: &[T],
+        forces: &mut [SpatialForce<T>],
+    ) {
+        let (first, second) = (&state.bodies[0], &state.bodies[1]);
+        let thrust = first.orientation.to_matrix() * Vector3::new(control[0], control[1], control[2]);
+        forces[0].translational += thrust;
+        forces[0].rotational += Vector3::new(T::from(0.01), T::from(0.0), T::from(0.02)).cross(&thrust);
+        forces[1].rotational.z += control[3] * (1.0 + (20.0 * time).sin());
+        let stiffness = model.materials[0].material.hydroelastic_modulus * 1e-4 * (control[4] + 1.0);
+        let pull = (second.position - first.position) * stiffness;
+        forces[0].translational += pull;
+        forces[1].translational -= pull;
+        for (body, force) in state.bodies.iter().zip(forces) {
+            force.translational -= body.velocity.translational * T::from(0.05);
+            force.rotational -= body.velocity.rotational * T::from(1e-5);
+        }
+    }
+}
+
+/// [`Pull`] without the spring between bodies, which says so.
+#[derive(Clone, Copy, Debug)]
+pub struct Thrust;
+
+impl AppliedForces for Thrust {
+    fn control_dimension(&self) -> usize {
+        3
+    }
+
+    fn apply<T: Scalar>(
+        &self,
+        _: &Model<T>,
+        state: &State<T>,
+        _: f64,
+        control: &[T],
+        forces: &mut [SpatialForce<T>],
+    ) {
+        for (body, force) in state.bodies.iter().zip(forces) {
+            let thrust = Vector3::new(control[0], control[1], control[2]);
+            force.translational += body.orientation.to_matrix() * thrust;
+            force.rotational -= body.velocity.rotational * T::from(1e-5);
+        }
+    }
+
+    fn dependence(&self) -> ForceDependence {
+        ForceDependence { state: StateDependence::SameBody, model: false }
+    }
+}
