@@ -41,8 +41,10 @@ fn stack(modulus: f64) -> (Model, State) {
     let m = material(modulus, 10.0, 0.01, 0.5);
     b.fixed(compliant(Shape::Box { size: [2.0, 2.0, 0.1] }, 1.0), m, 1.0, RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05)));
     let cube = compliant(Shape::Box { size: [0.1; 3] }, 1.0);
+    let mut z = -0.05;
     for i in 0..10 {
-        b.free(cube.clone(), m, 1.0, box_inertia(1.0, [0.1; 3]), None, resting(Vector3::new(0.0, 0.0, 0.05 + 0.1 * i as f64)));
+        z += 0.1 - f64::from(10 - i) * GRAVITY / (0.01 * modulus / 0.1);
+        b.free(cube.clone(), m, 1.0, box_inertia(1.0, [0.1; 3]), None, resting(Vector3::new(0.0, 0.0, z)));
     }
     b.build(down(), ContactSettings { stiction_velocity: 1e-4, ..Default::default() })
 }
@@ -61,7 +63,7 @@ fn incline(modulus: f64, angle: f64) -> (Model, State) {
     let mut b = Builder::default();
     let m = material(modulus, 10.0, 0.01, 0.5);
     b.fixed(compliant(Shape::Box { size: [40.0, 2.0, 0.1] }, 1.0), m, 1.0, RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05)));
-    b.free(compliant(Shape::Box { size: [0.2, 0.1, 0.05] }, 1.0), m, 1.0, box_inertia(1.0, [0.2, 0.1, 0.05]), None, resting(Vector3::new(0.0, 0.0, 0.025)));
+    b.free(compliant(Shape::Box { size: [0.2, 0.1, 0.05] }, 1.0), m, 1.0, box_inertia(1.0, [0.2, 0.1, 0.05]), None, resting(Vector3::new(0.0, 0.0, 0.025 - GRAVITY * angle.cos() / (0.02 * modulus / 0.075))));
     b.build(Vector3::new(angle.sin(), 0.0, -angle.cos()) * GRAVITY, ContactSettings { stiction_velocity: 1e-4, ..Default::default() })
 }
 

@@ -44,6 +44,9 @@ pub(crate) struct PointContacts {
     pub constants: Vec<FaceConstants<f64>>,
     /// The polygons that the contacts come from.
     pub polygons: Vec<FoundPolygon>,
+    /// Normal impulses in N s that TAMSI's friction is taken from while they are held; empty
+    /// otherwise.
+    pub frozen_normal: Vec<f64>,
 }
 
 impl PointContacts {
@@ -53,6 +56,7 @@ impl PointContacts {
         self.normal.clear();
         self.constants.clear();
         self.polygons.clear();
+        self.frozen_normal.clear();
     }
 }
 
@@ -242,45 +246,63 @@ pub(crate) fn split<T: Scalar>(v: &Vector3<T>, n: &Vector3<T>) -> (T, Vector3<T>
 }
 
 impl DiscretePatch {
+    /// The normal impulse that a contact's friction is taken from, if it is held.
+    #[inline(always)]
+    fn frozen(contacts: &PointContacts, i: usize) -> Option<f64> {
+        contacts.frozen_normal.get(i).copied()
+    }
+
     /// The impulse on O about F's origin, and its negative derivative by the velocity: both rows
     /// and columns rotational, then translational. `v` is the velocity of O relative to F at F's
     /// origin, in F.
     pub fn impulse(&self, contacts: &PointContacts, v: &Vector6<f64>) -> (Vector6<f64>, Matrix6<f64>) {
         let (angular, linear) = (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]));
         let (mut torque, mut force) = (Vector3::zeros(), Vector3::zeros());
-        let (mut tt, mut tf, mut ft, mut ff) =
-            (Matrix3::zeros(), Matrix3::zeros(), Matrix3::zeros(), Matrix3::zeros());
+        // −∂γ/∂v of a contact is S 1 + n̂ aᵀ + v_t bᵀ with a and b in the plane of n̂ and v_t. As
+        // functions of the relative motion n̂ and v_t become p = (x × n̂, n̂) and q alike; the sums
+        // of S, S x and S x xᵀ make up the first part.
+        let (mut slip, mut slip_x, mut slip_xx) = (0.0, Vector3::zeros(), Matrix3::zeros());
+        let mut hessian = Matrix6::zeros();
         for i in self.contacts.clone() {
             let (x, n) = (&contacts.position[i], &contacts.normal[i]);
             let (v_n, v_t) = split(&(linear + angular.cross(x)), n);
-            let slopes = self.law.slopes(&contacts.constants[i], v_n, v_t.norm_squared());
-            let (normal, slip) = (slopes.normal, slopes.slip);
-            if normal.re == 0.0 && slip.re == 0.0 {
+            let frozen = Self::frozen(contacts, i);
+            let slopes = self.law.slopes(&contacts.constants[i], v_n, v_t.norm_squared(), frozen);
+            if slopes.normal == 0.0 && slopes.slip == 0.0 {
                 continue;
             }
-            let gamma = n * normal.re - v_t * slip.re;
+            let gamma = n * slopes.normal - v_t * slopes.slip;
             force += gamma;
             torque += x.cross(&gamma);
-            // −∂γ/∂v
-            let along = n * (slip.eps[0]) + v_t * (2.0 * slip.eps[1]);
-            let across = n * (-normal.eps[0] - slip.re) - v_t * (2.0 * normal.eps[1]);
-            let mut g = n * across.transpose() + v_t * along.transpose();
-            for k in 0..3 {
-                g[(k, k)] += slip.re;
+            let scaled = x * slopes.slip;
+            slip += slopes.slip;
+            slip_x += scaled;
+            slip_xx += scaled * x.transpose();
+            let wrench = |d: &Vector3<f64>| {
+                let m = x.cross(d);
+                Vector6::new(m.x, m.y, m.z, d.x, d.y, d.z)
+            };
+            let (p, q) = (wrench(n), wrench(&v_t));
+            let a = p * (-slopes.normal_by[0] - slopes.slip) - q * (2.0 * slopes.normal_by[1]);
+            let b = p * slopes.slip_by[0] + q * (2.0 * slopes.slip_by[1]);
+            for k in 0..6 {
+                for i in 0..6 {
+                    hessian[(i, k)] += p[i] * a[k] + q[i] * b[k];
+                }
             }
-            let lever = cross_matrix(x);
-            let g_lever = g * lever;
-            let lever_g = lever * g;
-            ff += g;
-            ft -= g_lever;
-            tf += lever_g;
-            tt -= lever * g_lever;
         }
-        let mut hessian = Matrix6::zeros();
-        hessian.fixed_view_mut::<3, 3>(0, 0).copy_from(&tt);
-        hessian.fixed_view_mut::<3, 3>(0, 3).copy_from(&tf);
-        hessian.fixed_view_mut::<3, 3>(3, 0).copy_from(&ft);
-        hessian.fixed_view_mut::<3, 3>(3, 3).copy_from(&ff);
+        // Lᵀ L with the velocity L = (−[x]× 1) of a point.
+        let lever = cross_matrix(&slip_x);
+        let square = slip_xx.trace();
+        for k in 0..3 {
+            for i in 0..3 {
+                hessian[(i, k)] -= slip_xx[(i, k)];
+                hessian[(i, 3 + k)] += lever[(i, k)];
+                hessian[(3 + i, k)] -= lever[(i, k)];
+            }
+            hessian[(k, k)] += square;
+            hessian[(3 + k, 3 + k)] += slip;
+        }
         (Vector6::new(torque.x, torque.y, torque.z, force.x, force.y, force.z), hessian)
     }
 
@@ -295,15 +317,30 @@ impl DiscretePatch {
             let (x, n) = (&contacts.position[i], &contacts.normal[i]);
             let (v_n, v_t) = split(&(linear + angular.cross(x)), n);
             let (d_n, d_t) = split(&(d_linear + d_angular.cross(x)), n);
-            let slopes = self.law.slopes(&contacts.constants[i], v_n, v_t.norm_squared());
-            let (normal, slip) = (slopes.normal, slopes.slip);
+            let frozen = Self::frozen(contacts, i);
+            let slopes = self.law.slopes(&contacts.constants[i], v_n, v_t.norm_squared(), frozen);
             let turning = v_t.dot(&d_t);
-            power += normal.re * d_n - slip.re * turning;
-            let d_normal = normal.eps[0] * d_n + normal.eps[1] * 2.0 * turning;
-            let d_slip = slip.eps[0] * d_n + slip.eps[1] * 2.0 * turning;
-            curvature -= d_normal * d_n - d_slip * turning - slip.re * d_t.norm_squared();
+            power += slopes.normal * d_n - slopes.slip * turning;
+            let d_normal = slopes.normal_by[0] * d_n + slopes.normal_by[1] * 2.0 * turning;
+            let d_slip = slopes.slip_by[0] * d_n + slopes.slip_by[1] * 2.0 * turning;
+            curvature -= d_normal * d_n - d_slip * turning - slopes.slip * d_t.norm_squared();
         }
         (power, curvature)
+    }
+
+    /// Calls `visit` with every contact's number in [`PointContacts`] and its normal impulse at
+    /// the velocity `v`.
+    pub fn for_each_normal(
+        &self,
+        contacts: &PointContacts,
+        v: &Vector6<f64>,
+        mut visit: impl FnMut(usize, f64),
+    ) {
+        let (angular, linear) = (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]));
+        for i in self.contacts.clone() {
+            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
+            visit(i, self.law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal);
+        }
     }
 
     /// Calls `visit` with the slip velocity of every contact that bears load at the velocity `v`,
@@ -320,8 +357,7 @@ impl DiscretePatch {
             let (x, n) = (&contacts.position[i], &contacts.normal[i]);
             let at = |v: &Vector6<f64>| split(&(part(v, 3) + part(v, 0).cross(x)), n);
             let (v_n, v_t) = at(v);
-            let slopes = self.law.slopes(&contacts.constants[i], v_n, v_t.norm_squared());
-            if slopes.normal.re > 0.0 {
+            if self.law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal > 0.0 {
                 visit(&v_t, &at(dv).1);
             }
         }

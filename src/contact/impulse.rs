@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scalar::{DualArray, Scalar};
+use crate::scalar::Scalar;
 
 /// A contact model of velocity-level stepping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -164,35 +164,112 @@ impl<T: Scalar> ImpulseLaw<T> {
     }
 }
 
-/// An impulse with its derivatives by the normal velocity and the squared slip velocity.
-#[derive(Clone, Copy, Debug)]
+/// An impulse with its derivatives by the normal velocity v_n and the squared slip velocity s.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ImpulseSlopes {
-    /// γ_n and its two derivatives.
-    pub normal: DualArray<2>,
-    /// S and its two derivatives.
-    pub slip: DualArray<2>,
+    /// γ_n.
+    pub normal: f64,
+    /// ∂γ_n/∂v_n and ∂γ_n/∂s.
+    pub normal_by: [f64; 2],
+    /// S.
+    pub slip: f64,
+    /// ∂S/∂v_n and ∂S/∂s.
+    pub slip_by: [f64; 2],
+}
+
+/// [`hunt_crossley`] and its derivative.
+#[inline(always)]
+fn hunt_crossley_slope(dt: f64, face: &FaceConstants<f64>, v: f64) -> (f64, f64) {
+    let elastic = face.load - face.stiffness * v * dt;
+    let damping = 1.0 - face.dissipation * v;
+    if elastic <= 0.0 || damping <= 0.0 {
+        return (0.0, 0.0);
+    }
+    (elastic * damping * dt, -dt * (face.stiffness * dt * damping + face.dissipation * elastic))
 }
 
 impl ImpulseLaw<f64> {
-    /// The impulse with its derivatives by the velocity.
+    /// TAMSI's friction per slip velocity and normal impulse over μ, and its derivative by s.
     #[inline(always)]
-    pub fn slopes(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> ImpulseSlopes {
-        type D = DualArray<2>;
-        let law = ImpulseLaw {
-            model: self.model,
-            dt: self.dt,
-            stiction_velocity: self.stiction_velocity,
-            friction: D::from(self.friction),
-            relaxation_time: D::from(self.relaxation_time),
-        };
-        let face = FaceConstants {
-            load: D::from(face.load),
-            stiffness: D::from(face.stiffness),
-            dissipation: D::from(face.dissipation),
-            history: D::from(face.history),
-        };
-        let Impulse { normal, slip } = law.impulse(&face, D::variable(v_n, 0), D::variable(s, 1));
-        ImpulseSlopes { normal, slip }
+    fn tamsi_slip(&self, s: f64) -> (f64, f64) {
+        let v_s = self.stiction_velocity;
+        if s >= v_s * v_s {
+            let inverse = 1.0 / s.sqrt();
+            (inverse, -0.5 * inverse / s)
+        } else if s > 0.0 {
+            let speed = s.sqrt();
+            ((2.0 - speed / v_s) / v_s, -0.5 / (speed * v_s * v_s))
+        } else {
+            (2.0 / v_s, 0.0)
+        }
+    }
+
+    /// [`Self::impulse`] with its derivatives by the velocity, in closed form: this is where a
+    /// step spends its time.
+    ///
+    /// With `frozen` TAMSI's friction is that of this normal impulse, in N s, which makes the
+    /// model convex; the others do not look at it.
+    #[inline(always)]
+    pub fn slopes(
+        &self,
+        face: &FaceConstants<f64>,
+        v_n: f64,
+        s: f64,
+        frozen: Option<f64>,
+    ) -> ImpulseSlopes {
+        let (mu, v_s) = (self.friction, self.stiction_velocity);
+        match self.model {
+            ContactModel::Lagged => {
+                let (normal, slope) = hunt_crossley_slope(self.dt, face, v_n);
+                let square = s + v_s * v_s;
+                let slip = mu * lagged(self.dt, face) / square.sqrt();
+                ImpulseSlopes { normal, normal_by: [slope, 0.0], slip, slip_by: [0.0, -0.5 * slip / square] }
+            }
+            ContactModel::Similar => {
+                let soft = (s + v_s * v_s).sqrt();
+                let (normal, slope) = hunt_crossley_slope(self.dt, face, v_n - mu * (soft - v_s));
+                let ratio = mu / soft;
+                let (slip, by_square) = (ratio * normal, -0.5 * ratio * slope);
+                let slip_by_square = ratio * by_square - 0.5 * slip / (soft * soft);
+                let slip_by = [ratio * slope, slip_by_square];
+                ImpulseSlopes { normal, normal_by: [slope, by_square], slip, slip_by }
+            }
+            ContactModel::Tamsi => {
+                let (normal, slope) = hunt_crossley_slope(self.dt, face, v_n);
+                let (per, per_by_square) = self.tamsi_slip(s);
+                let (load, load_slope) = frozen.map_or((normal, slope), |load| (load, 0.0));
+                ImpulseSlopes {
+                    normal,
+                    normal_by: [slope, 0.0],
+                    slip: mu * load * per,
+                    slip_by: [mu * load_slope * per, mu * load * per_by_square],
+                }
+            }
+            ContactModel::Sap => self.sap_slopes(face, v_n, s),
+        }
+    }
+
+    #[inline(always)]
+    fn sap_slopes(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> ImpulseSlopes {
+        let mu = self.friction;
+        let [r_n, r_t, target] = sap_regularization(self, face);
+        let y_n = (target - v_n) / r_n;
+        let speed = s.sqrt();
+        if speed <= mu * y_n * r_t {
+            let normal_by = [-1.0 / r_n, 0.0];
+            return ImpulseSlopes { normal: y_n, normal_by, slip: 1.0 / r_t, slip_by: [0.0; 2] };
+        }
+        let ratio = mu / r_n;
+        if y_n <= -ratio * speed {
+            return ImpulseSlopes::default();
+        }
+        // Here the speed is positive.
+        let scale = 1.0 / (1.0 + mu * mu * r_t / r_n);
+        let normal = (y_n + ratio * speed) * scale;
+        let normal_by = [-scale / r_n, 0.5 * ratio * scale / speed];
+        let slip = mu * normal / speed;
+        let slip_by = [mu * normal_by[0] / speed, mu * normal_by[1] / speed - 0.5 * slip / s];
+        ImpulseSlopes { normal, normal_by, slip, slip_by }
     }
 
     /// The cost ℓ of a face in J, whose negative gradient by the velocity is the impulse; `None`
@@ -232,6 +309,7 @@ fn hunt_crossley_cost(dt: f64, face: &FaceConstants<f64>, v: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scalar::DualArray;
     use approx::assert_relative_eq;
 
     const MODELS: [ContactModel; 4] =
@@ -255,12 +333,60 @@ mod tests {
         [(-0.04, 3e-3), (-0.05, 0.2), (0.03, 0.02), (0.06, 0.4), (0.2, 0.05), (-0.3, 1e-5)];
 
     #[test]
+    fn slopes_are_those_of_dual_numbers() {
+        type D = DualArray<2>;
+        for model in MODELS {
+            let (law, face) = (law(model), face(history(model)));
+            let dual_law = ImpulseLaw {
+                model,
+                dt: law.dt,
+                stiction_velocity: law.stiction_velocity,
+                friction: D::from(law.friction),
+                relaxation_time: D::from(law.relaxation_time),
+            };
+            let dual_face = FaceConstants {
+                load: D::from(face.load),
+                stiffness: D::from(face.stiffness),
+                dissipation: D::from(face.dissipation),
+                history: D::from(face.history),
+            };
+            for (v_n, v_t) in STATES {
+                let s = v_t * v_t;
+                let exact = law.slopes(&face, v_n, s, None);
+                let dual = dual_law.impulse(&dual_face, D::variable(v_n, 0), D::variable(s, 1));
+                for (got, by, expected) in
+                    [(exact.normal, exact.normal_by, dual.normal), (exact.slip, exact.slip_by, dual.slip)]
+                {
+                    assert_relative_eq!(got, expected.re, max_relative = 1e-12);
+                    for k in 0..2 {
+                        assert_relative_eq!(by[k], expected.eps[k], max_relative = 1e-12, epsilon = 1e-300);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn frozen_friction_takes_the_load_that_is_given() {
+        let (law, face) = (law(ContactModel::Tamsi), face(0.0));
+        for (v_n, v_t) in STATES {
+            let s = v_t * v_t;
+            let (free, frozen) = (law.slopes(&face, v_n, s, None), law.slopes(&face, v_n, s, Some(2.0)));
+            assert_eq!(free.normal, frozen.normal);
+            assert_relative_eq!(frozen.slip * free.normal, free.slip * 2.0, max_relative = 1e-14);
+            assert_eq!(frozen.slip_by[0], 0.0);
+            let same = law.slopes(&face, v_n, s, Some(free.normal));
+            assert_eq!((same.slip, same.slip_by[1]), (free.slip, free.slip_by[1]));
+        }
+    }
+
+    #[test]
     fn slopes_agree_with_differences() {
         for model in MODELS {
             let (law, face) = (law(model), face(history(model)));
             for (v_n, v_t) in STATES {
                 let s = v_t * v_t;
-                let exact = law.slopes(&face, v_n, s);
+                let exact = law.slopes(&face, v_n, s, None);
                 let at = |dn: f64, ds: f64| law.impulse(&face, v_n + dn, s + ds);
                 let (h, hs) = (1e-7, 1e-3 * s);
                 for (k, plus, minus, width) in
@@ -269,14 +395,11 @@ mod tests {
                     let normal = (plus.normal - minus.normal) / width;
                     let slip = (plus.slip - minus.slip) / width;
                     // What a difference cannot resolve, relative to the impulse over the step.
-                    let size = exact.normal.re.abs().max(exact.slip.re.abs()) / width;
-                    assert_relative_eq!(
-                        exact.normal.eps[k],
-                        normal,
-                        max_relative = 1e-5,
-                        epsilon = 1e-6 * size
-                    );
-                    assert_relative_eq!(exact.slip.eps[k], slip, max_relative = 1e-5, epsilon = 1e-12 * size);
+                    let size = exact.normal.abs().max(exact.slip.abs()) / width;
+                    let tolerance = 1e-6 * size;
+                    assert_relative_eq!(exact.normal_by[k], normal, max_relative = 1e-5, epsilon = tolerance);
+                    let tolerance = 1e-12 * size;
+                    assert_relative_eq!(exact.slip_by[k], slip, max_relative = 1e-5, epsilon = tolerance);
                 }
             }
         }

@@ -3,13 +3,17 @@
 
 use std::sync::Arc;
 
-use isobar::contact::{Collider, ContactGeometry, ContactModel, ContactSettings, Material};
+use isobar::contact::{
+    Collider, ContactGeometry, ContactModel, ContactSettings, Material, SurfaceRepresentation,
+};
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::{Shape, boundary_surface};
 use isobar::multibody::{
-    Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, NamedMaterial, State,
+    AppliedForces, Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, NamedMaterial, State,
 };
-use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
+use isobar::scalar::Scalar;
+use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
+use isobar::step::{Integrator, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
 
 /// The contact models of velocity-level steps.
@@ -138,4 +142,89 @@ pub fn moving(
 /// The weight of `down`-ward gravity.
 pub fn down() -> Vector3<f64> {
     Vector3::new(0.0, 0.0, -GRAVITY)
+}
+
+/// Two constant forces along x, on the second and the third free body: the fingers of a gripper.
+#[derive(Clone, Copy, Debug)]
+pub struct Squeeze(pub f64);
+
+impl AppliedForces for Squeeze {
+    fn apply<T: Scalar>(
+        &self,
+        _: &Model<T>,
+        _: &State<T>,
+        _: f64,
+        _: &[T],
+        forces: &mut [SpatialForce<T>],
+    ) {
+        if let [_, left, right] = forces {
+            left.translational.x += T::from(self.0);
+            right.translational.x -= T::from(self.0);
+        }
+    }
+}
+
+/// A ball of 0.5 kg dropped, turning, onto a fixed box: Drake's first benchmark.
+pub fn ball_on_box(resolution: f64, surface: SurfaceRepresentation) -> (Model, State) {
+    let (radius, mass) = (0.05, 0.5);
+    let mut b = Builder::default();
+    let ball = compliant(Shape::Sphere { radius }, resolution);
+    let state = moving(
+        Quaternion::from_matrix(&rotation_from_rpy(0.3, 0.2, 0.1)),
+        Vector3::new(0.0, 0.0, radius - 0.003),
+        Vector3::new(0.0, 1.0, 0.0),
+        Vector3::new(0.05, 0.0, 0.0),
+    );
+    b.free(ball, material(1e5, 1.25, 0.01, 0.8), mass, ball_inertia(mass, radius), None, state);
+    let ground = compliant(Shape::Box { size: [0.6, 0.6, 0.1] }, 0.1);
+    let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
+    b.fixed(ground, material(1e6, 1.25, 0.01, 0.8), 1.0, pose);
+    b.build(down(), ContactSettings { surface, ..Default::default() })
+}
+
+/// What a gripper holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Held {
+    /// A ball of 4 cm radius.
+    Ball,
+    /// A cylinder of 4 cm radius, 8 cm long.
+    Cylinder,
+}
+
+/// Two compliant fingers on guides that squeeze an object ([`Squeeze`], 15 N each): Drake's
+/// second and third benchmark.
+pub fn gripper(held: Held, resolution: f64, surface: SurfaceRepresentation) -> (Model, State) {
+    let (radius, length, mass) = (0.04, 0.08, 0.2);
+    let mut b = Builder::default();
+    let (shape, inertia) = match held {
+        Held::Ball => (Shape::Sphere { radius }, ball_inertia(mass, radius)),
+        Held::Cylinder => (Shape::Cylinder { radius, length }, cylinder_inertia(mass, radius, length)),
+    };
+    let orientation = Quaternion::from_matrix(&rotation_from_rpy(0.1, 0.05, 0.2));
+    let state = moving(orientation, Vector3::zeros(), Vector3::zeros(), Vector3::zeros());
+    b.free(compliant(shape, resolution), material(2e5, 1.25, 0.01, 0.8), mass, inertia, None, state);
+    let size = [0.02, 0.06, 0.06];
+    let finger = compliant(Shape::Box { size }, 0.03);
+    for side in [-1.0, 1.0] {
+        let state = resting(Vector3::new(side * (radius + 0.01 - 0.0015), 0.0, 0.0));
+        let guide = Some((Vector3::x(), 2.0));
+        let m = material(5e5, 1.25, 0.01, 0.8);
+        b.free(finger.clone(), m, 0.1, box_inertia(0.1, size), guide, state);
+    }
+    b.build(down(), ContactSettings { surface, ..Default::default() })
+}
+
+/// The state after a number of steps.
+pub fn settled(
+    model: &Model,
+    state: State,
+    integrator: Integrator,
+    dt: f64,
+    steps: usize,
+    applied: &impl AppliedForces,
+) -> State {
+    let mut workspace = StepWorkspace::default();
+    (0..steps).fold(state, |state, _| {
+        integrator.step(model, &state, 0.0, dt, applied, &[], &mut workspace).expect("a step")
+    })
 }

@@ -3,7 +3,9 @@
 //! The convex models minimize a function of the velocities: Newton's step with an exact line
 //! search always converges (arXiv 2110.10107, §IV). TAMSI has no such function: its step is cut
 //! where a contact's slip velocity would pass by zero or turn too far
-//! ([`super::transition_aware`]).
+//! ([`super::transition_aware`]). Where that does not converge, friction is taken from normal
+//! impulses that are held, which makes the problem convex, and those are corrected from one such
+//! problem to the next.
 
 use super::problem::{BODY, Problem};
 use super::transition_aware::step_limit;
@@ -34,6 +36,28 @@ const GOOD_SLOPE: f64 = 0.25;
 const LINE_SEARCH_SLOPE: f64 = 1e-3;
 /// Most evaluations of a line search.
 const LINE_SEARCH_EVALUATIONS: usize = 60;
+
+/// Iterations of TAMSI's own line search before convex problems take over: it takes fewer than
+/// half as many where it converges at all.
+const TRANSITION_AWARE_ITERATIONS: usize = 40;
+/// Most convex problems in place of TAMSI's, how many of them are not damped, and the iterations
+/// on TAMSI's own problem after each of them.
+const FROZEN_PROBLEMS: usize = 60;
+const UNDAMPED_PROBLEMS: usize = 10;
+const DECREASE_ITERATIONS: usize = 20;
+/// The smallest part of a Newton step that is tried.
+const SMALLEST_PART: f64 = 1e-4;
+
+/// How far a Newton step goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Search {
+    /// To the minimum of a convex cost.
+    Convex,
+    /// As far as slip velocities allow ([`step_limit`]).
+    TransitionAware { stiction_velocity: f64 },
+    /// As far as the violation of the balance decreases.
+    Decrease,
+}
 
 /// How the iteration went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -76,6 +100,8 @@ pub(super) struct Newton {
     /// 1/√A_ii.
     weight: Vec<f64>,
     trial: Vec<f64>,
+    /// The velocities that TAMSI's iteration starts from.
+    start: Vec<f64>,
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -131,13 +157,83 @@ impl Newton {
     /// the factorization of K at it are left in `self`.
     pub fn solve(
         &mut self,
-        problem: &Problem,
+        problem: &mut Problem,
         convex: bool,
         stiction_velocity: f64,
         tolerance: &SolverTolerance,
     ) -> Result<(), NewtonError> {
         self.prepare(problem);
-        let kind = if convex { Values::PositiveDefinite } else { Values::General };
+        if convex {
+            self.iterate(problem, Search::Convex, tolerance)?;
+        } else {
+            self.solve_not_convex(problem, stiction_velocity, tolerance)?;
+        }
+        self.statistics.cost = problem.cost(&self.velocity);
+        Ok(())
+    }
+
+    /// TAMSI: Newton's method with its own line search, and where that does not converge a
+    /// sequence of convex problems whose friction is taken from the normal impulses of the last
+    /// one; from each of their solutions Newton's method is tried again, with a line search that
+    /// decreases the violation of the balance.
+    fn solve_not_convex(
+        &mut self,
+        problem: &mut Problem,
+        stiction_velocity: f64,
+        tolerance: &SolverTolerance,
+    ) -> Result<(), NewtonError> {
+        let limited = |iterations: usize| SolverTolerance {
+            iterations: tolerance.iterations.min(iterations),
+            ..*tolerance
+        };
+        self.start.clear();
+        self.start.extend_from_slice(&self.velocity);
+        let search = Search::TransitionAware { stiction_velocity };
+        let first = self.iterate(problem, search, &limited(TRANSITION_AWARE_ITERATIONS));
+        if first.is_ok() || tolerance.iterations <= TRANSITION_AWARE_ITERATIONS {
+            return first;
+        }
+        let mut total = self.statistics.iterations;
+        let mut residual = self.statistics.residual;
+        self.velocity.copy_from_slice(&self.start);
+        let mut outcome = first;
+        for round in 0..FROZEN_PROBLEMS {
+            // Alternating between two solutions is damped.
+            problem.freeze(&self.velocity, if round < UNDAMPED_PROBLEMS { 1.0 } else { 0.5 });
+            self.statistics.iterations = 0;
+            outcome = self.iterate(problem, Search::Convex, &SolverTolerance::default());
+            total += self.statistics.iterations;
+            let frozen = problem.take_frozen();
+            if outcome.is_err() {
+                break;
+            }
+            let convex_solution = self.velocity.clone();
+            self.statistics.iterations = 0;
+            outcome = self.iterate(problem, Search::Decrease, &limited(DECREASE_ITERATIONS));
+            total += self.statistics.iterations;
+            if outcome.is_ok() {
+                residual = self.statistics.residual;
+                break;
+            }
+            residual = self.statistics.residual;
+            self.velocity.copy_from_slice(&convex_solution);
+            problem.set_frozen(frozen);
+        }
+        problem.take_frozen();
+        self.statistics.iterations = total;
+        self.statistics.residual = residual;
+        outcome
+    }
+
+    /// Newton's method from the velocities in `self.velocity`.
+    fn iterate(
+        &mut self,
+        problem: &Problem,
+        search: Search,
+        tolerance: &SolverTolerance,
+    ) -> Result<(), NewtonError> {
+        let kind =
+            if search == Search::Convex { Values::PositiveDefinite } else { Values::General };
         let mut residual = self.evaluate(problem);
         let mut best = f64::INFINITY;
         loop {
@@ -149,9 +245,15 @@ impl Newton {
             if !done && self.statistics.iterations >= tolerance.iterations {
                 return Err(NewtonError::NotConverged);
             }
-            self.factor.factorize(kind).map_err(|_| NewtonError::NotFinite)?;
+            if self.factor.factorize(kind).is_err() {
+                // A finite matrix that is not convex may be singular, away from the solution.
+                return Err(if search == Search::Convex {
+                    NewtonError::NotFinite
+                } else {
+                    NewtonError::NotConverged
+                });
+            }
             if done {
-                self.statistics.cost = problem.cost(&self.velocity);
                 return Ok(());
             }
             best = best.min(residual);
@@ -160,13 +262,30 @@ impl Newton {
             }
             self.factor.solve(&mut self.step);
             self.statistics.iterations += 1;
-            residual = if convex {
-                self.descend(problem, residual)
-            } else {
-                let limit = step_limit(problem, &self.velocity, &self.step, stiction_velocity);
-                self.advance(limit);
-                self.evaluate(problem)
+            residual = match search {
+                Search::Convex => self.descend(problem, residual),
+                Search::TransitionAware { stiction_velocity } => {
+                    let limit = step_limit(problem, &self.velocity, &self.step, stiction_velocity);
+                    self.advance(limit);
+                    self.evaluate(problem)
+                }
+                Search::Decrease => self.decrease(problem),
             };
+        }
+    }
+
+    /// Takes the longest of the halves of a step that decreases the violation of the balance.
+    fn decrease(&mut self, problem: &Problem) -> f64 {
+        let before = weighted_length(&self.residual, &self.weight);
+        let mut part = 1.0;
+        self.advance(part);
+        loop {
+            let residual = self.evaluate(problem);
+            if weighted_length(&self.residual, &self.weight) < before || part < SMALLEST_PART {
+                return residual;
+            }
+            part *= 0.5;
+            self.advance(-part);
         }
     }
 

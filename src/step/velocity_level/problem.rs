@@ -292,6 +292,30 @@ impl Problem {
         }
     }
 
+    /// Holds the normal impulses that TAMSI's friction is taken from: those at `v`, or of those
+    /// held before and those at `v` the mean with `weight` on the latter.
+    pub fn freeze(&mut self, v: &[f64], weight: f64) {
+        let mut frozen = std::mem::take(&mut self.contacts.frozen_normal);
+        let weight = if frozen.is_empty() { 1.0 } else { weight };
+        frozen.resize(self.contacts.position.len(), 0.0);
+        for patch in &self.patches {
+            patch.contacts.for_each_normal(&self.contacts, &patch.relative(v, true), |i, normal| {
+                frozen[i] += weight * (normal - frozen[i]);
+            });
+        }
+        self.contacts.frozen_normal = frozen;
+    }
+
+    /// Holds no normal impulses any more; returns those that were held.
+    pub fn take_frozen(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.contacts.frozen_normal)
+    }
+
+    /// Holds normal impulses, one for each contact.
+    pub fn set_frozen(&mut self, frozen: Vec<f64>) {
+        self.contacts.frozen_normal = frozen;
+    }
+
     /// The cost ½ (v − v*)ᵀ A (v − v*) + Σ ℓ of which a convex model's step is the minimum, up
     /// to the constant ½ v*ᵀ A v*; `None` for TAMSI, J.
     pub fn cost(&self, v: &[f64]) -> Option<f64> {

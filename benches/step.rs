@@ -1,0 +1,148 @@
+//! The time of velocity-level steps on one thread, next to Drake's in the same scenes.
+//!
+//! Scenes, materials and settling times are those of Drake's measurement; the steps that are
+//! timed start from the settled state, at most a second of them in a row. Besides criterion's own
+//! output tables are printed at the end: the median over the samples of the steps per second, by
+//! the wall clock and by the thread's own processor time, which other programs disturb less.
+
+#[path = "../tests/step_scenes/mod.rs"]
+mod step_scenes;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use criterion::{BenchmarkId, Criterion, SamplingMode};
+use isobar::contact::{ContactModel, SurfaceRepresentation};
+use isobar::multibody::{AppliedForces, Model, NoForces, State};
+use isobar::step::{Integrator, StepWorkspace};
+use step_scenes::*;
+
+const DT: f64 = 1e-3;
+
+#[cfg(unix)]
+fn thread_time() -> Duration {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
+}
+
+#[cfg(not(unix))]
+fn thread_time() -> Duration {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
+}
+
+fn median(mut x: Vec<f64>) -> f64 {
+    x.sort_by(f64::total_cmp);
+    x[x.len() / 2]
+}
+
+/// What was measured of one scene.
+struct Measurement {
+    /// Seconds per step.
+    wall: f64,
+    cpu: f64,
+    faces: usize,
+    /// Newton iterations per step.
+    iterations: f64,
+}
+
+/// Measures steps from a settled state; `None` if the command line left them out.
+fn measure(
+    criterion: &mut Criterion,
+    name: &str,
+    (model, initial): (Model, State),
+    kind: ContactModel,
+    settle: usize,
+    applied: &impl AppliedForces,
+) -> Option<Measurement> {
+    let integrator = Integrator::velocity_level(kind);
+    let start = settled(&model, initial, integrator, DT, settle, applied);
+    let mut workspace = StepWorkspace::default();
+    let (mut wall, mut cpu) = (Vec::new(), Vec::new());
+    let (mut state, mut taken) = (start.clone(), 0);
+    let (mut iterations, mut steps, mut faces) = (0, 0, 0);
+    let mut group = criterion.benchmark_group("step");
+    group.sampling_mode(SamplingMode::Flat);
+    group.bench_function(BenchmarkId::new(name, format!("{kind:?}")), |bencher| {
+        bencher.iter_custom(|calls| {
+            let (clock, cpu_clock) = (Instant::now(), thread_time());
+            for _ in 0..calls {
+                if taken == 1000 {
+                    state.clone_from(&start);
+                    taken = 0;
+                }
+                let next = integrator.step(&model, &state, 0.0, DT, applied, &[], &mut workspace);
+                state = black_box(next.expect("a step"));
+                taken += 1;
+                steps += 1;
+                iterations += workspace.statistics().iterations;
+            }
+            let elapsed = clock.elapsed();
+            cpu.push((thread_time() - cpu_clock).as_secs_f64() / calls as f64);
+            wall.push(elapsed.as_secs_f64() / calls as f64);
+            faces = workspace.statistics().contacts;
+            elapsed
+        });
+    });
+    group.finish();
+    (!wall.is_empty()).then(|| Measurement {
+        wall: median(wall),
+        cpu: median(cpu),
+        faces,
+        iterations: iterations as f64 / steps as f64,
+    })
+}
+
+/// One line of the final table.
+fn row(name: &str, kind: ContactModel, m: &Measurement, target: f64, drake: Option<f64>) {
+    let met = if 1.0 / m.cpu >= target { "yes" } else { "NO" };
+    let drake = drake.map_or(String::new(), |d| format!("Drake {d:.0}"));
+    println!(
+        "{name:32} {:8} {:6} faces {:6.2} iterations {:9.0} {:9.0} steps/s  target {target:.0} {met:3} {drake}",
+        format!("{kind:?}"),
+        m.faces,
+        m.iterations,
+        1.0 / m.wall,
+        1.0 / m.cpu,
+    );
+}
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .without_plots()
+        .sample_size(12)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(1000))
+        .configure_from_args();
+    let c = &mut criterion;
+    let polygons = SurfaceRepresentation::Polygons;
+    // Drake 1.51.1 on a machine of the kind of the README's figures, in the order of MODELS.
+    let drake = [
+        [2446.0, 2646.0, 2857.0, 5554.0],
+        [1150.0, 1378.0, 1504.0, 2269.0],
+        [1579.0, 1437.0, 1489.0, 2674.0],
+    ];
+    let mut rows = Vec::new();
+    for (k, kind) in MODELS.into_iter().enumerate() {
+        let name = "ball of 128 tets on a box";
+        let m = measure(c, name, ball_on_box(0.035, polygons), kind, 300, &NoForces);
+        rows.push((name, kind, m, 15_000.0, drake[0][k]));
+    }
+    for (scene, name, held, resolution, target) in [
+        (1, "two fingers and a ball", Held::Ball, 0.028, 6_000.0),
+        (2, "two fingers and a cylinder", Held::Cylinder, 0.02, 8_000.0),
+    ] {
+        for (k, kind) in MODELS.into_iter().enumerate() {
+            let m = measure(c, name, gripper(held, resolution, polygons), kind, 200, &Squeeze(15.0));
+            rows.push((name, kind, m, target, drake[scene][k]));
+        }
+    }
+    criterion.final_summary();
+    println!();
+    println!("steps per second: wall clock, processor");
+    for (name, kind, m, target, drake) in &rows {
+        if let Some(m) = m {
+            row(name, *kind, m, *target, Some(*drake));
+        }
+    }
+}
