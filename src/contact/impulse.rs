@@ -210,13 +210,7 @@ impl ImpulseLaw<f64> {
     /// With `frozen` TAMSI's friction is that of this normal impulse, in N s, which makes the
     /// model convex; the others do not look at it.
     #[inline(always)]
-    pub fn slopes(
-        &self,
-        face: &FaceConstants<f64>,
-        v_n: f64,
-        s: f64,
-        frozen: Option<f64>,
-    ) -> ImpulseSlopes {
+    pub fn slopes(&self, face: &FaceConstants<f64>, v_n: f64, s: f64, frozen: Option<f64>) -> ImpulseSlopes {
         let (mu, v_s) = (self.friction, self.stiction_velocity);
         match self.model {
             ContactModel::Lagged => {

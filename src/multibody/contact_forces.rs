@@ -114,28 +114,30 @@ pub fn add_contact_forces<T: Scalar>(
     workspace: &mut ForceWorkspace<T>,
     forces: &mut [SpatialForce<T>],
 ) {
-    let ForceWorkspace { frames, wrenches, contact, free, .. } = workspace;
+    let ForceWorkspace { frames, broad_phase, wrenches, contact, free, .. } = workspace;
     model.body_frames(state, frames);
     model.free_indices(free);
     wrenches.clear();
-    wrenches.resize(model.pairs.len(), None);
+    let candidates = broad_phase.candidates(model, frames);
+    wrenches.resize(candidates.len(), None);
     let frames = &frames[..];
     let wrench = |pair: &GeometryPair, scratch: &mut Workspace| pair_wrench(model, frames, pair, scratch);
-    let (threads, share) = shares(model.pairs.len());
+    let (threads, share) = shares(candidates.len());
     let scratch = contact.of_threads(threads);
     if threads == 1 {
-        for (pair, out) in model.pairs.iter().zip(wrenches.iter_mut()) {
-            *out = wrench(pair, &mut scratch[0]);
+        for (&pair, out) in candidates.iter().zip(wrenches.iter_mut()) {
+            *out = wrench(&model.pairs[pair], &mut scratch[0]);
         }
     } else {
-        let shares = model.pairs.par_chunks(share).zip(wrenches.par_chunks_mut(share));
+        let shares = candidates.par_chunks(share).zip(wrenches.par_chunks_mut(share));
         shares.zip(scratch.par_iter_mut()).for_each(|((pairs, out), scratch)| {
-            for (pair, out) in pairs.iter().zip(out) {
-                *out = wrench(pair, scratch);
+            for (&pair, out) in pairs.iter().zip(out) {
+                *out = wrench(&model.pairs[pair], scratch);
             }
         });
     }
-    for (pair, wrench) in model.pairs.iter().zip(&*wrenches) {
+    for (&pair, wrench) in candidates.iter().zip(&*wrenches) {
+        let pair = &model.pairs[pair];
         let Some(on_a) = wrench else { continue };
         let (a, b) = (pair.bodies.a, pair.bodies.b);
         if let Some(i) = free[a] {

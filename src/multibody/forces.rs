@@ -1,6 +1,7 @@
 //! All the forces on the free bodies, gravity aside.
 
 use super::applied_sensitivity::{AppliedWorkspace, ForcePoint, add_transposed_by_duals};
+use super::broad_phase::BroadPhase;
 use super::contact_forces::{PairWorkspace, add_contact_forces};
 use super::kinematics::BodyFrame;
 use super::model::Model;
@@ -116,7 +117,9 @@ pub struct ForceWorkspace<T = f64> {
     pub(super) frames: Vec<BodyFrame<T>>,
     /// The place in a state of every body that is free.
     pub(super) free: Vec<Option<usize>>,
-    /// Wrench of every pair, before they are summed.
+    /// Which pairs may touch.
+    pub(super) broad_phase: BroadPhase,
+    /// Wrench of every pair that may touch, before they are summed.
     pub(super) wrenches: Vec<Option<SpatialForce<T>>>,
     /// Scratch of the contact queries.
     pub(super) contact: PairWorkspace,
@@ -129,6 +132,7 @@ impl<T> Default for ForceWorkspace<T> {
         Self {
             frames: Vec::new(),
             free: Vec::new(),
+            broad_phase: BroadPhase::default(),
             wrenches: Vec::new(),
             contact: PairWorkspace::default(),
             forces: Vec::new(),

@@ -5,6 +5,7 @@
 //! scalar, and [`seeded`] makes either carry derivatives with respect to a list of [`Input`]s.
 
 mod applied_sensitivity;
+mod broad_phase;
 mod contact_forces;
 mod contact_sensitivity;
 mod dynamics;
@@ -20,6 +21,7 @@ mod state;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub use applied_sensitivity::{AppliedWorkspace, ForcePoint};
+pub(crate) use broad_phase::BroadPhase;
 pub(crate) use contact_forces::with_pair;
 pub use contact_forces::{
     BodyPairContact, BodyPairJacobian, PairWorkspace, add_contact_forces, body_pair_contact,

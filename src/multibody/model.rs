@@ -243,7 +243,7 @@ pub struct BodyPair {
 }
 
 /// Two geometries that can touch, each by body and place in [`Body::geometries`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GeometryPair {
     /// The two bodies.
     pub bodies: BodyPair,
@@ -264,7 +264,7 @@ pub struct Model<T = f64> {
     pub gravity: Vector3<T>,
     /// What contact queries compute.
     pub contact: ContactSettings,
-    /// The geometries that can touch, in a fixed order.
+    /// The geometries that can touch, in increasing order.
     pub pairs: Vec<GeometryPair>,
 }
 
@@ -290,7 +290,7 @@ impl Model<f64> {
                 }
             }
         }
-        pairs.sort_by_key(|p| p.bodies);
+        pairs.sort_unstable();
         Ok(Self { bodies, materials, gravity, contact, pairs })
     }
 }

@@ -24,7 +24,12 @@ pub const MODELS: [ContactModel; 4] =
 pub const GRAVITY: f64 = 9.81;
 
 /// A material with equal friction coefficients.
-pub fn material(hydroelastic_modulus: f64, dissipation: f64, relaxation_time: f64, friction: f64) -> Material {
+pub fn material(
+    hydroelastic_modulus: f64,
+    dissipation: f64,
+    relaxation_time: f64,
+    friction: f64,
+) -> Material {
     Material {
         hydroelastic_modulus,
         dissipation,
@@ -73,7 +78,12 @@ pub fn cylinder_inertia(mass: f64, radius: f64, length: f64) -> Matrix3<f64> {
 
 impl Builder {
     /// Adds a material of its own for a geometry in its body's frame.
-    fn geometry(&mut self, geometry: Arc<ContactGeometry>, material: Material, thickness: f64) -> BodyGeometry {
+    fn geometry(
+        &mut self,
+        geometry: Arc<ContactGeometry>,
+        material: Material,
+        thickness: f64,
+    ) -> BodyGeometry {
         self.materials.push(NamedMaterial { name: format!("material {}", self.materials.len()), material });
         BodyGeometry {
             x_bg: RigidTransform::identity(),
@@ -149,14 +159,7 @@ pub fn down() -> Vector3<f64> {
 pub struct Squeeze(pub f64);
 
 impl AppliedForces for Squeeze {
-    fn apply<T: Scalar>(
-        &self,
-        _: &Model<T>,
-        _: &State<T>,
-        _: f64,
-        _: &[T],
-        forces: &mut [SpatialForce<T>],
-    ) {
+    fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, _: f64, _: &[T], forces: &mut [SpatialForce<T>]) {
         if let [_, left, right] = forces {
             left.translational.x += T::from(self.0);
             right.translational.x -= T::from(self.0);

@@ -63,6 +63,8 @@ pub struct Hierarchy {
     /// The middle of the body: boxes are relative to it, so that single precision suffices for
     /// geometries far from their frame's origin.
     middle: Vector3<f64>,
+    /// Half the widths of the body along its frame's axes, metres.
+    half_widths: Vector3<f64>,
     /// Largest distance of a vertex from the middle, metres.
     span: f64,
     /// Largest distance of a vertex from the frame's origin, metres.
@@ -191,7 +193,7 @@ impl Hierarchy {
         let radius = all.iter().map(|p| p.0.norm()).fold(0.0, f64::max);
         let first = all.first().map_or_else(Vector3::zeros, |p| p.0);
         let (low, high) = all.iter().fold((first, first), |(l, h), p| (l.inf(&p.0), h.sup(&p.0)));
-        let middle = (low + high) * 0.5;
+        let (middle, half_widths) = ((low + high) * 0.5, (high - low) * 0.5);
         for p in &mut all {
             p.0 -= middle;
         }
@@ -228,7 +230,7 @@ impl Hierarchy {
             }
         }
         groups.shrink_to_fit();
-        Self { groups, middle, span, radius }
+        Self { groups, middle, half_widths, span, radius }
     }
 
     /// The same hierarchy with element `i` renamed `names[i]`.
@@ -244,6 +246,12 @@ impl Hierarchy {
     /// Largest distance of a vertex from the origin of the geometry's frame, metres.
     pub fn radius(&self) -> f64 {
         self.radius
+    }
+
+    /// The middle and half the widths of the box along the axes of the geometry's frame that
+    /// bounds all vertices, metres.
+    pub fn bounding_box(&self) -> (Vector3<f64>, Vector3<f64>) {
+        (self.middle, self.half_widths)
     }
 
     /// Bytes of memory held.

@@ -232,8 +232,7 @@ impl Newton {
         search: Search,
         tolerance: &SolverTolerance,
     ) -> Result<(), NewtonError> {
-        let kind =
-            if search == Search::Convex { Values::PositiveDefinite } else { Values::General };
+        let kind = if search == Search::Convex { Values::PositiveDefinite } else { Values::General };
         let mut residual = self.evaluate(problem);
         let mut best = f64::INFINITY;
         loop {

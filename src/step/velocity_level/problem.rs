@@ -11,7 +11,7 @@ use crate::contact::{
     ContactModel, ContactPair, DiscretePatch, DiscreteSettings, PointContacts, Roles,
     Workspace as PairScratch, find_contacts,
 };
-use crate::multibody::{BodyFrame, GeometryPair, Guide, Model, State, with_pair};
+use crate::multibody::{BodyFrame, BroadPhase, GeometryPair, Guide, Model, State, with_pair};
 use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
 use crate::step::block_factor::BlockFactor;
@@ -92,6 +92,7 @@ pub(super) struct Problem {
     couplings: Vec<(usize, usize)>,
     sizes: Vec<usize>,
     scratch: PairScratch,
+    broad_phase: BroadPhase,
 }
 
 /// The velocity of a frame's material at F's origin and in F, as a map of the body's velocity:
@@ -186,7 +187,9 @@ impl Problem {
         self.contacts.clear();
         self.patches.clear();
         let settings = DiscreteSettings { contact: &model.contact, model: kind, dt };
-        for (index, pair) in model.pairs.iter().enumerate() {
+        let mut broad_phase = std::mem::take(&mut self.broad_phase);
+        for &index in broad_phase.candidates(model, frames) {
+            let pair = &model.pairs[index];
             let Self { contacts, patches, scratch, .. } = self;
             with_pair(model, frames, pair, |query: &ContactPair| {
                 let lambda = |roles: &Roles<f64>| pair_inverse_inertia(model, state, trees, pair, roles, dt);
@@ -205,6 +208,7 @@ impl Problem {
                 patches.push(CoupledPatch { pair: index, contacts: found, o, f, fixed, coupling: None });
             });
         }
+        self.broad_phase = broad_phase;
         self.couple();
     }
 

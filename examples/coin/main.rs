@@ -1,0 +1,173 @@
+//! A sliding and spinning coin: where v/(ωR) ends, and how the error falls with the step and the
+//! mesh. Prints tables and draws figures.
+//!
+//! `cargo run --release --example coin -- docs`
+
+#[path = "../plot/mod.rs"]
+mod plot;
+
+mod coin;
+
+use coin::{Division, FAN, Slide, limit, model, points, roundness, set_off, slide};
+use isobar::contact::{ContactModel, SurfaceRepresentation};
+use plot::{Curve, Plot};
+
+const RATIOS: [f64; 6] = [0.1, 0.3, 0.653, 1.0, 3.0, 10.0];
+const POLYGONS: SurfaceRepresentation = SurfaceRepresentation::Polygons;
+/// Where v/(ωR) is read, m/s: below it a step is a large part of the motion that is left.
+const READ_AT: f64 = 0.01;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn curve(name: impl Into<String>, points: Vec<(f64, f64)>, reference: bool, marks: bool) -> Curve {
+    Curve { name: name.into(), points, reference, marks }
+}
+
+/// The limits from different beginnings.
+fn limits(folder: &str) -> Result<(), Failure> {
+    let discrete = limit(&points(FAN, POLYGONS));
+    println!("limit of the fan's centroids {discrete:.5}, of a disk 0.6530");
+    println!(
+        "model     v/(ωR) at the start, at the last step above {READ_AT} m/s, difference from the limit"
+    );
+    for kind in [ContactModel::Tamsi, ContactModel::Lagged] {
+        let mut curves = Vec::new();
+        for ratio in RATIOS {
+            let (model, mut state) = model(FAN, POLYGONS, 1e-4);
+            set_off(&mut state, ratio);
+            let slide = slide(&model, &state, kind, 1e-3, 1.0)?;
+            let end = slide.ratio_above(READ_AT).unwrap_or(f64::NAN);
+            println!(
+                "{:8} {ratio:7.3} {end:.5} {:+.2} %",
+                format!("{kind:?}"),
+                100.0 * (end / discrete - 1.0)
+            );
+            let moving = slide.speeds.iter().filter(|[_, v, rim]| v.max(*rim) > READ_AT);
+            let points = moving.map(|[t, v, rim]| (*t, v / rim)).collect();
+            curves.push(curve(format!("from {ratio}"), points, false, false));
+        }
+        curves.push(curve("limit 0.6442", vec![(0.0, discrete), (0.35, discrete)], true, false));
+        let plot = Plot {
+            title: &format!("{kind:?}: v/(ωR) of a sliding, spinning coin"),
+            x: "time, s",
+            y: "v/(ωR)",
+            logarithmic: [false, true],
+            curves,
+        };
+        std::fs::write(format!("{folder}/coin_{}.svg", format!("{kind:?}").to_lowercase()), plot.svg())?;
+    }
+    println!("\nother divisions of the face, Tamsi from v/(ωR) = 1: faces, limit of the points, simulated");
+    let triangles = SurfaceRepresentation::Triangles;
+    for (division, surface) in [
+        (FAN, triangles),
+        (FAN, POLYGONS),
+        (Division { segments: 152, rings: 2 }, POLYGONS),
+        (Division { segments: 152, rings: 2 }, triangles),
+        (Division { segments: 152, rings: 4 }, POLYGONS),
+        (Division { segments: 152, rings: 8 }, POLYGONS),
+    ] {
+        let points = points(division, surface);
+        let (model, mut state) = model(division, surface, 1e-4);
+        set_off(&mut state, 1.0);
+        let end = slide(&model, &state, ContactModel::Tamsi, 1e-3, 1.0)?.ratio_above(READ_AT);
+        println!(
+            "{:3} segments, {} rings, {surface:?}: {:5} {:.5} {:.5}",
+            division.segments,
+            division.rings,
+            points.len(),
+            limit(&points),
+            end.unwrap_or(f64::NAN)
+        );
+    }
+    Ok(())
+}
+
+/// ‖x − x_ref‖ / ‖x_ref‖ over the times that both have.
+fn relative_error(slide: &Slide, every: usize, reference: &Slide, reference_every: usize) -> f64 {
+    let own = slide.places.iter().skip(every - 1).step_by(every);
+    let exact = reference.places.iter().skip(reference_every - 1).step_by(reference_every);
+    let (mut difference, mut size) = (0.0, 0.0);
+    for (a, b) in own.zip(exact) {
+        difference += a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
+        size += b.iter().map(|y| y * y).sum::<f64>();
+    }
+    (difference / size).sqrt()
+}
+
+/// The slopes between the first and the last point on logarithmic axes.
+fn order(points: &[(f64, f64)]) -> f64 {
+    let (a, b) = (points[0], points[points.len() - 1]);
+    (b.1 / a.1).ln() / (b.0 / a.0).ln()
+}
+
+/// Errors by the length of the step and by the size of the faces (Masterjohn, Fig. 6).
+fn convergence(folder: &str) -> Result<(), Failure> {
+    // The coin slides throughout this time.
+    let until = 0.2;
+    let run = |division: Division, kind: ContactModel, dt: f64| -> Result<Slide, Failure> {
+        let (model, mut state) = model(division, POLYGONS, 1e-4);
+        set_off(&mut state, 1.0);
+        Ok(slide(&model, &state, kind, dt, until)?)
+    };
+    println!("\nerror of the path over {until} s by the step, s");
+    let steps: [f64; 5] = [4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4];
+    let mut curves = Vec::new();
+    for kind in [ContactModel::Tamsi, ContactModel::Lagged] {
+        let reference = run(FAN, kind, 2.5e-5)?;
+        let mut errors = Vec::new();
+        for dt in steps {
+            let every = (4e-3 / dt).round() as usize;
+            errors.push((dt, relative_error(&run(FAN, kind, dt)?, every, &reference, 160)));
+        }
+        let listed: Vec<String> = errors.iter().map(|(dt, e)| format!("{dt:.1e}: {e:.3e}")).collect();
+        println!("{kind:?} {}; order {:.2}", listed.join(", "), order(&errors));
+        curves.push(curve(format!("{kind:?}"), errors, false, true));
+    }
+    let first = curves[0].points[0];
+    let slope = |power: i32, first: (f64, f64), last: f64| {
+        vec![first, (last, first.1 * (last / first.0).powi(power))]
+    };
+    curves.push(curve("first order", slope(1, (first.0, first.1 * 1.5), 2.5e-4), true, false));
+    let plot = Plot {
+        title: "Error of the coin's path by the step",
+        x: "step, s",
+        y: "relative error",
+        logarithmic: [true; 2],
+        curves,
+    };
+    std::fs::write(format!("{folder}/coin_error_by_step.svg"), plot.svg())?;
+
+    println!("\nerror by the size of the faces, m, at a step of 1 ms");
+    let division = |rings: usize| Division { segments: 6 * rings, rings };
+    let reference = run(division(40), ContactModel::Tamsi, 1e-3)?;
+    let mut errors = Vec::new();
+    for rings in [3, 5, 8, 12, 18] {
+        let slide = run(division(rings), ContactModel::Tamsi, 1e-3)?;
+        let error = relative_error(&slide, 1, &reference, 1);
+        let round = roundness(division(rings));
+        println!("{rings:3} rings, area {round:.4} of the disk's: {error:.3e}");
+        errors.push((coin::RADIUS / rings as f64, error));
+    }
+    println!("order {:.2}", order(&errors));
+    let first = errors[0];
+    let last = errors[errors.len() - 1].0;
+    let curves = vec![
+        curve("Tamsi", errors, false, true),
+        curve("second order", slope(2, (first.0, first.1 * 1.5), last), true, false),
+    ];
+    let plot = Plot {
+        title: "Error of the coin's path by the mesh",
+        x: "size of the faces, m",
+        y: "relative error",
+        logarithmic: [true; 2],
+        curves,
+    };
+    std::fs::write(format!("{folder}/coin_error_by_mesh.svg"), plot.svg())?;
+    Ok(())
+}
+
+fn main() -> Result<(), Failure> {
+    let folder = std::env::args().nth(1).unwrap_or_else(|| "docs".into());
+    limits(&folder)?;
+    convergence(&folder)
+}

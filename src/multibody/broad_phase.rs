@@ -1,0 +1,212 @@
+//! Which pairs of geometries may touch: those whose boxes, along W's axes, overlap.
+//!
+//! The boxes are sorted along the axis on which they are spread most and swept: the cost is
+//! n log n for n geometries, and what overlaps along that axis.
+
+use nalgebra::Vector3;
+
+use super::kinematics::BodyFrame;
+use super::model::{BodyPair, GeometryPair, Model};
+use crate::contact::ContactGeometry;
+use crate::scalar::Scalar;
+use crate::spatial::RigidTransform;
+
+/// Boxes are widened by this part of their size and of their distance from the origin, many
+/// times what rounding can shift them by.
+const MARGIN: f64 = 1e-9;
+
+/// The box of one geometry in W.
+#[derive(Clone, Copy, Debug)]
+struct WorldBox {
+    low: Vector3<f64>,
+    high: Vector3<f64>,
+    body: usize,
+    geometry: usize,
+}
+
+impl WorldBox {
+    fn new(geometry: &ContactGeometry, x_wg: &RigidTransform, body: usize, index: usize) -> Self {
+        let bounds = match geometry {
+            ContactGeometry::Compliant(field) => Some(field.hierarchy().bounding_box()),
+            ContactGeometry::Rigid(surface) => Some(surface.hierarchy().bounding_box()),
+            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => None,
+        };
+        let (middle, half) = bounds.map_or_else(
+            || (Vector3::zeros(), Vector3::from_element(f64::INFINITY)),
+            |(middle, half)| {
+                let middle = *x_wg * middle;
+                let half = x_wg.rotation.abs() * half;
+                (middle, half + (half + middle.abs()) * MARGIN)
+            },
+        );
+        Self { low: middle - half, high: middle + half, body, geometry: index }
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        (0..3).all(|k| self.low[k] <= other.high[k] && other.low[k] <= self.high[k])
+    }
+}
+
+/// The memory of the search, reused from one state to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BroadPhase {
+    boxes: Vec<WorldBox>,
+    candidates: Vec<usize>,
+}
+
+impl BroadPhase {
+    /// The places in [`Model::pairs`], in increasing order, of the pairs that may touch with the
+    /// bodies at `frames`. All others do not.
+    pub fn candidates<T: Scalar>(&mut self, model: &Model<T>, frames: &[BodyFrame<T>]) -> &[usize] {
+        let Self { boxes, candidates } = self;
+        boxes.clear();
+        candidates.clear();
+        for (body, (description, frame)) in model.bodies.iter().zip(frames).enumerate() {
+            let pose = frame.pose.real();
+            for (index, geometry) in description.geometries.iter().enumerate() {
+                let x_wg = pose * geometry.x_bg.real();
+                boxes.push(WorldBox::new(&geometry.collider.geometry, &x_wg, body, index));
+            }
+        }
+        let axis = widest_axis(boxes);
+        boxes.sort_unstable_by(|a, b| {
+            a.low[axis].total_cmp(&b.low[axis]).then((a.body, a.geometry).cmp(&(b.body, b.geometry)))
+        });
+        for (i, first) in boxes.iter().enumerate() {
+            for second in boxes[i + 1..].iter().take_while(|b| b.low[axis] <= first.high[axis]) {
+                if first.body == second.body || !first.overlaps(second) {
+                    continue;
+                }
+                let (a, b) = if first.body < second.body { (first, second) } else { (second, first) };
+                let wanted = GeometryPair {
+                    bodies: BodyPair { a: a.body, b: b.body },
+                    geometry_a: a.geometry,
+                    geometry_b: b.geometry,
+                };
+                candidates.extend(model.pairs.binary_search(&wanted));
+            }
+        }
+        candidates.sort_unstable();
+        candidates
+    }
+}
+
+/// The axis along which the middles of the finite boxes are spread most.
+fn widest_axis(boxes: &[WorldBox]) -> usize {
+    let (mut low, mut high) =
+        (Vector3::from_element(f64::INFINITY), Vector3::from_element(f64::NEG_INFINITY));
+    for b in boxes.iter().filter(|b| b.high.x < f64::INFINITY) {
+        let middle = (b.low + b.high) * 0.5;
+        low = low.inf(&middle);
+        high = high.sup(&middle);
+    }
+    (high - low).imax()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use crate::contact::{Collider, ContactSettings, Material, Workspace, contact_lifted};
+    use crate::field::{PressureField, primitive_field};
+    use crate::geometry::Shape;
+    use crate::multibody::contact_forces::with_pair;
+    use crate::multibody::{Body, BodyGeometry, BodyState, MassProperties, MassSource, State};
+    use crate::spatial::{Quaternion, SpatialVelocity};
+
+    const MATERIAL: Material = Material {
+        hydroelastic_modulus: 1e5,
+        dissipation: 0.0,
+        relaxation_time: 0.0,
+        static_friction: 0.0,
+        dynamic_friction: 0.0,
+    };
+
+    fn geometry(geometry: ContactGeometry, offset: Vector3<f64>) -> BodyGeometry {
+        BodyGeometry {
+            x_bg: RigidTransform::from_translation(offset),
+            collider: Collider::new(Arc::new(geometry), MATERIAL, 1.0),
+            material: Some(0),
+            unit_mass: None,
+        }
+    }
+
+    fn shape(shape: Shape) -> ContactGeometry {
+        let (mesh, extent) = primitive_field(&shape, 0.1).expect("a valid shape");
+        ContactGeometry::Compliant(PressureField::new(mesh, extent).expect("a valid field"))
+    }
+
+    /// Bodies of two geometries each over a half-space.
+    fn model(count: usize) -> Model {
+        let mass = MassProperties {
+            mass: 1.0,
+            center_of_mass: Vector3::zeros(),
+            inertia: nalgebra::Matrix3::identity(),
+        };
+        let mut bodies: Vec<Body> = (0..count)
+            .map(|i| {
+                let parts = vec![
+                    geometry(shape(Shape::Box { size: [0.3, 0.1, 0.05] }), Vector3::zeros()),
+                    geometry(shape(Shape::Sphere { radius: 0.1 }), Vector3::new(0.2, 0.0, 0.0)),
+                ];
+                Body::free(format!("{i}"), MassSource::Given(mass), parts).expect("a valid body")
+            })
+            .collect();
+        let ground = geometry(ContactGeometry::RigidHalfSpace, Vector3::zeros());
+        bodies.insert(
+            count / 2,
+            Body::fixed("ground", RigidTransform::identity(), SpatialVelocity::zero(), vec![ground]),
+        );
+        let apart = [BodyPair { a: 0, b: 1 }];
+        Model::new(bodies, Vec::new(), Vector3::zeros(), ContactSettings::default(), &apart).expect("a model")
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_pair_that_touches_is_left_out(numbers in prop::collection::vec(-1.0..1.0f64, 6 * 7)) {
+            let model = model(6);
+            let bodies = numbers.chunks_exact(7).map(|x| BodyState {
+                orientation: Quaternion::from_wxyz(x[0] + 1.5, x[1], x[2], x[3]),
+                position: Vector3::new(x[4], x[5], x[6]) * 0.3,
+                velocity: SpatialVelocity::zero(),
+            });
+            let state = State { bodies: bodies.collect() };
+            let mut frames = Vec::new();
+            model.body_frames(&state, &mut frames);
+            let mut search = BroadPhase::default();
+            let found = search.candidates(&model, &frames).to_vec();
+            prop_assert!(found.is_sorted_by(|a, b| a < b));
+            let mut workspace = Workspace::default();
+            for (i, pair) in model.pairs.iter().enumerate() {
+                let touches = with_pair(&model, &frames, pair, |query| {
+                    contact_lifted(query, &model.contact, &mut workspace).is_some()
+                });
+                prop_assert!(!touches || found.contains(&i), "pair {i}");
+            }
+            // The same whatever was searched before.
+            search.candidates(&model, &frames[..1]);
+            prop_assert_eq!(&found[..], search.candidates(&model, &frames));
+        }
+    }
+
+    #[test]
+    fn pairs_far_from_each_other_are_left_out() {
+        let model = model(4);
+        let at = |i: usize| Vector3::new(i as f64, 0.0, 5.0);
+        let state = State {
+            bodies: (0..4).map(|i| BodyState::at_rest(&RigidTransform::from_translation(at(i)))).collect(),
+        };
+        let mut frames = Vec::new();
+        model.body_frames(&state, &mut frames);
+        // A half-space has no box: what is left are its pairs.
+        let mut search = BroadPhase::default();
+        let found = search.candidates(&model, &frames);
+        assert!(found.iter().all(|&i| [model.pairs[i].bodies.a, model.pairs[i].bodies.b].contains(&2)));
+        assert_eq!(found.len(), 4 * 2);
+    }
+}
