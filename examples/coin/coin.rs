@@ -181,9 +181,9 @@ pub fn model(division: Division, surface: SurfaceRepresentation, stiction_veloci
     (model, State { bodies: vec![state] })
 }
 
-/// Sets the coin off with v/(ωR) = `ratio`, the larger of the two being 0.5 m/s.
-pub fn set_off(state: &mut State, ratio: f64) {
-    let (v, rim) = if ratio > 1.0 { (0.5, 0.5 / ratio) } else { (0.5 * ratio, 0.5) };
+/// Sets the coin off with v/(ωR) = `ratio`, the larger of v and ωR being `speed` in m/s.
+pub fn set_off(state: &mut State, ratio: f64, speed: f64) {
+    let (v, rim) = if ratio > 1.0 { (speed, speed / ratio) } else { (speed * ratio, speed) };
     let velocity = &mut state.bodies[0].velocity;
     velocity.translational = Vector3::new(v, 0.0, 0.0);
     velocity.rotational = Vector3::new(0.0, 0.0, rim / RADIUS);
