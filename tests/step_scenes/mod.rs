@@ -231,3 +231,26 @@ pub fn settled(
         integrator.step(model, &state, 0.0, dt, applied, &[], &mut workspace).expect("a step")
     })
 }
+
+/// Balls in `layers` layers of `side` × `side` on a fixed box, each touching its neighbours, out
+/// of line by a little.
+pub fn pile(side: usize, layers: usize) -> (Model, State) {
+    let (radius, mass, spacing) = (0.05, 0.5, 0.0985);
+    let mut b = Builder::default();
+    let m = material(1e6, 1.25, 0.01, 0.5);
+    let ground = compliant(Shape::Box { size: [4.0, 4.0, 0.2] }, 1.0);
+    b.fixed(ground, m, 1.0, RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.1)));
+    let ball = compliant(Shape::Sphere { radius }, 0.035);
+    for i in 0..side * side * layers {
+        let (x, y, z) = (i % side, i / side % side, i / (side * side));
+        // The golden ratio's multiples fill the interval evenly.
+        let shift = |k: f64| ((i as f64 * k).fract() - 0.5) * 1e-3;
+        let place = Vector3::new(
+            x as f64 * spacing + shift(0.618_034),
+            y as f64 * spacing + shift(0.754_878),
+            radius - 5e-4 + z as f64 * spacing + shift(0.569_84),
+        );
+        b.free(Arc::clone(&ball), m, mass, ball_inertia(mass, radius), None, resting(place));
+    }
+    b.build(down(), ContactSettings { surface: SurfaceRepresentation::Polygons, ..Default::default() })
+}
