@@ -47,7 +47,7 @@ fn the_path_converges_with_the_step() {
         let exact = end(5e-5);
         let errors = [4e-3, 1e-3].map(|dt| (end(dt) - exact).norm());
         let order = (errors[0] / errors[1]).log(4.0);
-        println!("{kind:?}: {errors:.2e?}, order {order:.2}");
+        println!("{kind:?}: {:.2e} and {:.2e} m, order {order:.2}", errors[0], errors[1]);
         assert!((0.9..1.2).contains(&order), "{kind:?}: order {order}");
     }
 }

@@ -103,6 +103,20 @@ pub(crate) struct DiscretePatch {
     pub aligned: bool,
 }
 
+/// How far a model lifts sliding bodies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Glide {
+    /// Slip velocity, averaged over the normal impulse, m/s.
+    pub slip_velocity: f64,
+    /// The gap that the model opens at that velocity, m.
+    pub gap: f64,
+    /// The depth at which elastic forces alone would balance the normal impulse, m.
+    pub depth: f64,
+    /// The part of the normal impulse that acts between faces that have parted at the end of
+    /// the step: without the gap they would bear nothing.
+    pub across_gap: f64,
+}
+
 /// One point per face: the rule of order 1 on triangles.
 pub(crate) fn one_point() -> &'static [TrianglePoint] {
     triangle_rule(1).unwrap_or(&[])
@@ -361,6 +375,34 @@ impl DiscretePatch {
                 visit(&v_t, &at(dv).1);
             }
         }
+    }
+
+    /// What the model's gap under sliding is, at the velocity `v`; `None` for models without one,
+    /// and where no contact bears load.
+    pub fn glide(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Option<Glide> {
+        let time = self.law.gap_time()?;
+        let (angular, linear) = (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]));
+        let (mut impulse, mut across, mut slip, mut stiffness) = (0.0, 0.0, 0.0, 0.0);
+        for i in self.contacts.clone() {
+            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
+            let constants = &contacts.constants[i];
+            let normal = self.law.impulse(constants, v_n, v_t.norm_squared()).normal;
+            if normal > 0.0 {
+                if constants.stiffness * v_n * time > constants.load {
+                    across += normal;
+                }
+                impulse += normal;
+                slip += normal * v_t.norm();
+                stiffness += self.law.stiffness_at_rest(constants);
+            }
+        }
+        if impulse == 0.0 {
+            return None;
+        }
+        let slip_velocity = slip / impulse;
+        let gap = time * self.law.friction * slip_velocity;
+        let depth = impulse / (self.law.dt * stiffness);
+        Some(Glide { slip_velocity, gap, depth, across_gap: across / impulse })
     }
 
     /// The cost of the patch's impulses, J; `None` for TAMSI.

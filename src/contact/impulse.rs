@@ -266,6 +266,28 @@ impl ImpulseLaw<f64> {
         ImpulseSlopes { normal, normal_by, slip, slip_by }
     }
 
+    /// The time over which the model's normal impulse follows the slip velocity, s: in steady
+    /// sliding it opens a gap of this times μ‖v_t‖. `None` for the models that do not.
+    pub fn gap_time(&self) -> Option<f64> {
+        match self.model {
+            ContactModel::Similar => Some(self.dt),
+            ContactModel::Sap => Some(self.dt + self.relaxation_time),
+            ContactModel::Lagged | ContactModel::Tamsi => None,
+        }
+    }
+
+    /// The stiffness of a face at rest, N/m: SAP's is smaller than the face's own where the time
+    /// scale of the contact is near the step's.
+    pub fn stiffness_at_rest(&self, face: &FaceConstants<f64>) -> f64 {
+        match self.model {
+            ContactModel::Sap => {
+                let [normal, _, _] = sap_regularization(self, face);
+                (normal * self.dt * (self.dt + self.relaxation_time)).recip()
+            }
+            ContactModel::Lagged | ContactModel::Similar | ContactModel::Tamsi => face.stiffness,
+        }
+    }
+
     /// The cost ℓ of a face in J, whose negative gradient by the velocity is the impulse; `None`
     /// for TAMSI, which has none.
     pub fn cost(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> Option<f64> {

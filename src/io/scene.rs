@@ -12,7 +12,7 @@ use super::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use super::scene_error::{Problem, SceneError};
 pub use super::schema::SolverKind;
 use super::schema::{BodyTable, SceneTable, SolverTable};
-use crate::contact::ContactModel;
+use crate::contact::{ContactModel, FrictionRegularization};
 use crate::multibody::{Body, BodyPair, BodyState, Model, ModelError, NamedMaterial, State};
 use crate::rollout::SimulationSettings;
 use crate::spatial::SpatialVelocity;
@@ -104,10 +104,10 @@ impl Scene {
         let integrator = match self.solver {
             SolverKind::SemiImplicitEuler => Integrator::SemiImplicitEuler,
             SolverKind::Rk4 => Integrator::RungeKutta4,
-            SolverKind::Sap => self.velocity_level(ContactModel::Sap),
-            SolverKind::Lagged => self.velocity_level(ContactModel::Lagged),
-            SolverKind::Similar => self.velocity_level(ContactModel::Similar),
-            SolverKind::Tamsi => self.velocity_level(ContactModel::Tamsi),
+            SolverKind::Sap => self.velocity_level(ContactModel::Sap)?,
+            SolverKind::Lagged => self.velocity_level(ContactModel::Lagged)?,
+            SolverKind::Similar => self.velocity_level(ContactModel::Similar)?,
+            SolverKind::Tamsi => self.velocity_level(ContactModel::Tamsi)?,
             SolverKind::Radau | SolverKind::Lcp | SolverKind::Ncp | SolverKind::Ecp => {
                 let name = serde_json::to_value(self.solver).unwrap_or_default();
                 let message = format!(
@@ -120,9 +120,58 @@ impl Scene {
         Ok(SimulationSettings { integrator, time_step: self.time_step })
     }
 
-    fn velocity_level(&self, model: ContactModel) -> Integrator {
-        Integrator::VelocityLevel(VelocityLevel { model, tolerance: self.tolerance })
+    /// A velocity-level method, whose models have friction and a positive part of their own.
+    fn velocity_level(&self, model: ContactModel) -> Result<Integrator, SceneError> {
+        let contact = &self.model.contact;
+        let field = FieldPath::root().key("contact");
+        let only_explicit = "which the solvers \"semi-implicit-euler\" and \"rk4\" have alone";
+        if contact.friction_regularization != FrictionRegularization::default() {
+            let found = serde_json::to_value(contact.friction_regularization).unwrap_or_default();
+            let message = format!("found {found}, {only_explicit}; remove it or set it to \"smooth\"");
+            let problem = Problem::new(field.key("friction_regularization"), message);
+            return Err(self.text.located(&self.path, &problem));
+        }
+        if contact.positive_part_width != 0.0 {
+            let found = contact.positive_part_width;
+            let message = format!("found {found}, {only_explicit}; remove it or set it to 0");
+            let problem = Problem::new(field.key("positive_part_width"), message);
+            return Err(self.text.located(&self.path, &problem));
+        }
+        Ok(Integrator::VelocityLevel(VelocityLevel { model, tolerance: self.tolerance }))
     }
+}
+
+/// What a velocity-level solver leaves out of account.
+fn solver_warnings(table: &SceneTable) -> Vec<Problem> {
+    let root = FieldPath::root();
+    let sap = table.solver.kind == SolverKind::Sap;
+    let others = [SolverKind::Lagged, SolverKind::Similar, SolverKind::Tamsi];
+    let mut warnings = Vec::new();
+    for (name, m) in &table.materials {
+        let field = root.key("materials").key(name);
+        if sap && m.dissipation != 0.0 && m.relaxation_time == 0.0 {
+            warnings.push(Problem::new(
+                field.key("dissipation"),
+                "the solver \"sap\" does not use it; give a relaxation_time instead",
+            ));
+        }
+        if others.contains(&table.solver.kind) && m.relaxation_time != 0.0 && m.dissipation == 0.0 {
+            warnings.push(Problem::new(
+                field.key("relaxation_time"),
+                "only the solver \"sap\" uses it; give a dissipation instead",
+            ));
+        }
+        if (sap || others.contains(&table.solver.kind))
+            && let (Some(fixed), Some(sliding)) = (m.static_friction, m.dynamic_friction)
+            && fixed != sliding
+        {
+            warnings.push(Problem::new(
+                field.key("static_friction"),
+                format_args!("found {fixed}; velocity-level solvers use dynamic_friction = {sliding} alone"),
+            ));
+        }
+    }
+    warnings
 }
 
 /// The name of the field that a parser stopped at.
@@ -206,7 +255,7 @@ fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Content,
     };
     let mut bodies = Vec::new();
     let mut state = State { bodies: Vec::new() };
-    let mut warnings = Vec::new();
+    let mut warnings = if purpose == Purpose::Simulation { solver_warnings(table) } else { Vec::new() };
     for (i, t) in table.bodies.iter().enumerate() {
         let field = root.key("bodies").index(i);
         check_mass_fields(t, &field)?;

@@ -9,7 +9,7 @@ mod velocity_level;
 
 pub use derivative::{DerivativeWorkspace, StepCotangent, StepDerivativeError, StepJacobian, StepPoint};
 pub use error::StepError;
-pub use velocity_level::{SolverStatistics, SolverTolerance, VelocityLevel};
+pub use velocity_level::{Gliding, SolverStatistics, SolverTolerance, VelocityLevel};
 
 use crate::contact::ContactModel;
 #[cfg(doc)]
@@ -52,6 +52,12 @@ impl<T> Default for StepWorkspace<T> {
 }
 
 impl<T> StepWorkspace<T> {
+    /// The pairs of geometries that the contact model of the last step, a velocity-level one,
+    /// lifts apart because they slide: see [`Gliding`].
+    pub fn gliding(&self) -> impl Iterator<Item = Gliding> {
+        self.velocity_level.gliding()
+    }
+
     /// How the iteration of the last velocity-level step went.
     pub fn statistics(&self) -> &SolverStatistics {
         self.velocity_level.statistics()

@@ -7,6 +7,7 @@
 
 mod derivative;
 mod free_body;
+mod gliding;
 mod newton;
 mod problem;
 mod transition_aware;
@@ -16,6 +17,7 @@ use std::any::Any;
 use nalgebra::{Matrix6, Vector3};
 
 pub(super) use derivative::DerivativeMemory;
+pub use gliding::Gliding;
 pub use newton::{SolverStatistics, SolverTolerance};
 
 use self::free_body::Tree;
@@ -71,6 +73,7 @@ impl VelocityLevel {
         applied.apply(model, state, time, control, &mut forces);
         workspace.forces.clear();
         workspace.forces.extend(forces.iter().map(SpatialForce::real));
+        workspace.newton.keep_factor = T::NDERIV > 0;
         if let (Some(model), Some(state)) =
             ((model as &dyn Any).downcast_ref::<Model>(), (state as &dyn Any).downcast_ref::<State>())
         {

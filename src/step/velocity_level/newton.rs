@@ -90,6 +90,8 @@ pub(super) struct Newton {
     pub velocity: Vec<f64>,
     /// K at the solution.
     pub factor: BlockFactor,
+    /// Whether K is to be factorized at the solution.
+    pub keep_factor: bool,
     /// How it went.
     pub statistics: SolverStatistics,
     impulse: Vec<f64>,
@@ -153,8 +155,8 @@ impl Newton {
         if largest == 0.0 { 0.0 } else { left / largest }
     }
 
-    /// Solves the balance of momentum, from the velocities in `self.velocity`; the solution and
-    /// the factorization of K at it are left in `self`.
+    /// Solves the balance of momentum, from the velocities in `self.velocity`; the solution, and
+    /// where it is to be kept the factorization of K at it, are left in `self`.
     pub fn solve(
         &mut self,
         problem: &mut Problem,
@@ -243,6 +245,9 @@ impl Newton {
             let done = residual <= tolerance.relative || (residual <= STAGNATION && residual > 0.5 * best);
             if !done && self.statistics.iterations >= tolerance.iterations {
                 return Err(NewtonError::NotConverged);
+            }
+            if done && !self.keep_factor {
+                return Ok(());
             }
             if self.factor.factorize(kind).is_err() {
                 // A finite matrix that is not convex may be singular, away from the solution.

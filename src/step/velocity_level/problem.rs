@@ -46,7 +46,7 @@ impl CoupledPatch {
     /// The velocity of O relative to F at F's origin, in F. (The fixed bodies' part is left out
     /// for changes of velocity.)
     #[inline]
-    fn relative(&self, velocity: &[f64], with_fixed: bool) -> Vector6<f64> {
+    pub(super) fn relative(&self, velocity: &[f64], with_fixed: bool) -> Vector6<f64> {
         let mut v = if with_fixed { self.fixed } else { Vector6::zeros() };
         if let Some(tree) = self.o.tree {
             v += self.o.map * tree_velocity(velocity, tree);
