@@ -414,3 +414,99 @@ fn bad_trajectories() {
     let missing = read_trajectory(folder.0.join("missing.csv")).expect_err("no file").to_string();
     assert!(missing.contains("missing.csv: cannot be read"));
 }
+
+/// Features that a velocity-level solver does not have, and what it leaves out of account.
+#[test]
+fn velocity_level_solvers_name_what_they_do_not_support() {
+    let folder = Folder::new("velocity-level");
+    for kind in ["sap", "lagged", "similar", "tamsi"] {
+        let solver = format!("[solver]\nkind = \"{kind}\"");
+        let scene = |contact: &str| {
+            with("[solver]", &format!("[contact]\n{contact}\n\n{solver}"))
+                .replace("dissipation = 1.0", "dissipation = 1.0\nrelaxation_time = 0.01")
+        };
+        for (contact, parts) in [
+            (
+                "friction_regularization = \"atan\"",
+                ["contact.friction_regularization", "\"atan\"", "\"smooth\""],
+            ),
+            (
+                "friction_regularization = \"stribeck\"",
+                ["friction_regularization", "\"stribeck\"", "remove it"],
+            ),
+            ("positive_part_width = 0.1", ["contact.positive_part_width", "0.1", "set it to 0"]),
+        ] {
+            let text = message(&folder, "scene.toml", &scene(contact));
+            for part in parts {
+                assert!(text.contains(part), "{kind}: no `{part}` in: {text}");
+            }
+        }
+        let good = scene("friction_regularization = \"smooth\"");
+        let load = |text: &str| {
+            let scene = Scene::load(folder.file("good.toml", text), Purpose::Simulation).expect("valid");
+            scene.simulation_settings().expect("supported");
+            scene.warnings
+        };
+        assert!(load(&good).is_empty());
+        let warnings = load(&good.replace("relaxation_time = 0.01", "relaxation_time = 0.0"));
+        let warned = warnings.iter().any(|w| w.contains("dissipation") && w.contains("relaxation_time"));
+        assert_eq!(warned, kind == "sap", "{kind}: {warnings:?}");
+        let warnings = load(&good.replace("friction = 0.5", "static_friction = 0.5\ndynamic_friction = 0.4"));
+        assert!(warnings.len() == 1 && warnings[0].contains("static_friction"), "{kind}: {warnings:?}");
+    }
+}
+
+/// What a simulation was too stiff for is said on stderr, once for each pair.
+#[test]
+fn simulate_warns_of_steps_that_are_too_long() {
+    let folder = Folder::new("step-warnings");
+    let out = folder.0.join("out.csv");
+    let simulate = |kind: &str, velocity: &str| {
+        let text = with("time_step = 1e-3", &format!("kind = \"{kind}\"\ntime_step = 1e-3"))
+            .replace("hydroelastic_modulus = 1e5", "hydroelastic_modulus = 1e8")
+            .replace("dissipation = 1.0", "dissipation = 1.0\nrelaxation_time = 0.01")
+            .replace("[0, 0, 0.045]", &format!("[0, 0, 0.049999]\nlinear_velocity = {velocity}"));
+        let path = folder.file("scene.toml", &text);
+        let (scene, out) = (path.to_str().expect("a name"), out.to_str().expect("a name"));
+        let output = isobar(&["simulate", scene, "--until", "0.1", "--out", out]);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).expect("text")
+    };
+    for kind in ["sap", "similar"] {
+        let text = simulate(kind, "[3, 0, 0]");
+        assert_eq!(text.matches("`ball` and `table`").count(), 1, "{kind}: {text}");
+        assert!(text.contains("m apart") && text.contains("lagged"), "{kind}: {text}");
+    }
+    for kind in ["lagged", "tamsi"] {
+        let text = simulate(kind, "[3, 0, 0]");
+        assert!(!text.contains("m apart"), "{kind}: {text}");
+    }
+}
+
+/// The library's steps refuse lengths and states that are not numbers.
+#[test]
+fn steps_refuse_bad_lengths_and_states() {
+    use isobar::multibody::NoForces;
+    use isobar::step::{StepError, StepWorkspace};
+    let folder = Folder::new("steps");
+    for kind in ["semi-implicit-euler", "rk4", "sap", "lagged", "similar", "tamsi"] {
+        let text = with("[solver]", &format!("[solver]\nkind = \"{kind}\""));
+        let scene = Scene::load(folder.file("scene.toml", &text), Purpose::Simulation).expect("valid");
+        let integrator = scene.simulation_settings().expect("supported").integrator;
+        let mut workspace = StepWorkspace::default();
+        for dt in [0.0, -1e-3, f64::NAN, f64::INFINITY] {
+            let step = integrator.step(&scene.model, &scene.state, 0.0, dt, &NoForces, &[], &mut workspace);
+            assert!(matches!(step, Err(StepError::TimeStep(_))), "{kind}, {dt} s: {step:?}");
+        }
+        for value in [f64::NAN, f64::INFINITY] {
+            let mut state = scene.state.clone();
+            state.bodies[0].velocity.translational.x = value;
+            let step = integrator.step(&scene.model, &state, 0.0, 1e-3, &NoForces, &[], &mut workspace);
+            let refused = match &step {
+                Err(error) => matches!(error, StepError::NotFinite { bodies } if bodies == &[0]),
+                Ok(after) => after.first_not_finite() == Some(0),
+            };
+            assert!(refused, "{kind}, {value}: {step:?}");
+        }
+    }
+}

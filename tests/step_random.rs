@@ -17,7 +17,7 @@ use step_scenes::*;
 fn scene(seed: u64) -> (Model, State, f64) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut b = Builder::default();
-    let mut any_material = |random: &mut ChaCha8Rng| {
+    let any_material = |random: &mut ChaCha8Rng| {
         let modulus = 10f64.powf(random.random_range(5.0..9.0));
         material(
             modulus,
@@ -60,7 +60,7 @@ fn scene(seed: u64) -> (Model, State, f64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// The convex models converge; TAMSI does, or says that it does not.
     #[test]

@@ -4,6 +4,7 @@ mod contact;
 mod fit;
 mod gradient_check;
 mod simulate;
+mod step_warnings;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -7,6 +7,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
+use super::step_warnings::step_warnings;
 use super::{Error, load_scene};
 use crate::io::{Purpose, write_trajectory};
 use crate::multibody::NoForces;
@@ -81,6 +82,9 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
     match &outcome {
         Err(error) if !error.is_failed_step() => {}
         _ => write_trajectory(&arguments.out, &scene.model, &trajectory)?,
+    }
+    for warning in step_warnings(&scene.model, &trajectory, &settings) {
+        eprintln!("{warning}");
     }
     outcome.map_err(failed)?;
     let last = trajectory.states.last().unwrap_or(&scene.state);

@@ -69,8 +69,8 @@ impl Integrator {
     /// are constant over it (see [`AppliedForces::control_dimension`]).
     ///
     /// # Errors
-    /// When an implicit method does not converge, or the forces are not finite. The explicit
-    /// methods do not fail.
+    /// When `dt` is not positive and finite, an implicit method does not converge, or the state or
+    /// the forces are not finite (where the explicit methods give a state that is not either).
     #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
     pub fn step<T: Scalar>(
         self,
@@ -82,6 +82,9 @@ impl Integrator {
         control: &[T],
         workspace: &mut StepWorkspace<T>,
     ) -> Result<State<T>, StepError> {
+        if !(dt > 0.0 && dt.is_finite()) {
+            return Err(StepError::TimeStep(dt));
+        }
         match self {
             Self::SemiImplicitEuler => {
                 Ok(semi_implicit_euler::step(model, state, time, dt, applied, control, &mut workspace.forces))
