@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut curves = Vec::new();
     for kind in MODELS {
         let (mut solver, mut geometry) = (Vec::new(), Vec::new());
-        for resolution in [0.028, 0.014, 0.008, 0.0055, 0.004] {
+        for resolution in [0.028, 0.014, 0.008, 0.0055, 0.0025] {
             let scene = gripper(Held::Ball, resolution, SurfaceRepresentation::Polygons);
             let c = cost(scene, kind, 200, 60, &squeeze);
             let name = format!("{kind:?}");
