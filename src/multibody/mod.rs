@@ -12,6 +12,7 @@ mod kinematics;
 mod mass;
 mod model;
 mod state;
+pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub use contact_forces::{
