@@ -82,6 +82,9 @@ pub fn mechanism(rng: &mut ChaCha8Rng, count: usize, root: Option<JointKind>) ->
             format!("body {i}"),
             pose(rng),
         );
+        if i % 2 == 1 {
+            joint.x_mc = pose(rng);
+        }
         if i % 3 == 1 && parent.is_some() {
             joint.rotor_inertia = rng.random_range(0.01..0.3);
             joint.damping = rng.random_range(0.1..1.0);

@@ -61,10 +61,12 @@ pub struct JointDescription {
     pub kind: JointKind,
     /// Name of the parent body; `None` for the world.
     pub parent: Option<String>,
-    /// Name of the child body, whose frame is the joint's frame M.
+    /// Name of the child body.
     pub child: String,
     /// Pose of the joint's frame F in the parent's frame.
     pub x_pf: RigidTransform,
+    /// Pose of the child's frame in the joint's frame M.
+    pub x_mc: RigidTransform,
     /// Its limits; of revolute and prismatic joints only.
     pub limits: JointLimits,
     /// Viscous damping of each velocity coordinate, N m s/rad or N s/m.
@@ -77,7 +79,7 @@ pub struct JointDescription {
 }
 
 impl JointDescription {
-    /// A joint without limits, damping, rotor or spring.
+    /// A joint whose frame M is the child's frame, without limits, damping, rotor or spring.
     pub fn new(
         name: impl Into<String>,
         kind: JointKind,
@@ -91,6 +93,7 @@ impl JointDescription {
             parent: parent.map(str::to_owned),
             child: child.into(),
             x_pf,
+            x_mc: RigidTransform::identity(),
             limits: JointLimits::default(),
             damping: 0.0,
             rotor_inertia: 0.0,
@@ -125,7 +128,7 @@ pub struct Joint<T = f64> {
     /// The moving joint that carries this one: its place in [`Mechanism::joints`], less than
     /// this one's. `None` where it is fixed to the world.
     pub parent: Option<usize>,
-    /// The child body, whose frame is the joint's frame M: its place in [`Mechanism::bodies`].
+    /// The child body: its place in [`Mechanism::bodies`].
     pub child: usize,
     /// Its limits.
     pub limits: JointLimits,
@@ -217,7 +220,8 @@ impl Mechanism<f64> {
         let x_mf = x_mp * joint.x_pf;
         let name = body.name.clone();
         if joint.kind == JointKind::Fixed {
-            self.bodies.push(Body { name, parent, joint: carrier, x_mb: x_mf, mass: body.mass });
+            let x_mb = x_mf * joint.x_mc;
+            self.bodies.push(Body { name, parent, joint: carrier, x_mb, mass: body.mass });
             return;
         }
         let index = self.joints.len();
@@ -252,8 +256,7 @@ impl Mechanism<f64> {
             }
             _ => self.trees.push(Tree { joints: index..index + 1, v }),
         }
-        let x_mb = RigidTransform::identity();
-        self.bodies.push(Body { name, parent, joint: Some(index), x_mb, mass: body.mass });
+        self.bodies.push(Body { name, parent, joint: Some(index), x_mb: joint.x_mc, mass: body.mass });
         self.nq += dq;
         self.nv += dv;
     }

@@ -24,7 +24,10 @@ pub(super) fn check_masses(bodies: &[BodyDescription]) -> Result<(), MechanismEr
             return wrong(MassPropertiesError::Inertia([f64::NAN; 3]));
         }
         let moments = mass.inertia.symmetric_eigenvalues();
-        if moments.min() < -1e-12 * moments.amax() || (mass.mass == 0.0 && moments.amax() > 0.0) {
+        if mass.mass == 0.0 && moments.amax() > 0.0 {
+            return wrong(MassPropertiesError::Mass(0.0));
+        }
+        if moments.min() < -1e-12 * moments.amax() {
             return wrong(MassPropertiesError::Inertia([moments[0], moments[1], moments[2]]));
         }
     }
@@ -60,13 +63,17 @@ fn check_joint(joint: &JointDescription) -> Result<(), MechanismError> {
             return value("its axis", &axis.as_slice(), "finite and not zero");
         }
     }
-    let x = &joint.x_pf;
-    if !x.translation.iter().all(|c| c.is_finite()) {
-        return value("its origin", &x.translation.as_slice(), "finite");
-    }
-    let off = (x.rotation * x.rotation.transpose() - nalgebra::Matrix3::identity()).amax();
-    if off.is_nan() || off > ROTATION_TOLERANCE || x.rotation.determinant() < 0.0 {
-        return value("the rotation of its origin", &x.rotation.as_slice(), "a rotation");
+    for (position, rotation, x) in [
+        ("the position of its frame F", "the rotation of its frame F", &joint.x_pf),
+        ("the position of its child", "the rotation of its child", &joint.x_mc),
+    ] {
+        if !x.translation.iter().all(|c| c.is_finite()) {
+            return value(position, &x.translation.as_slice(), "finite");
+        }
+        let off = (x.rotation * x.rotation.transpose() - nalgebra::Matrix3::identity()).amax();
+        if off.is_nan() || off > ROTATION_TOLERANCE || x.rotation.determinant() < 0.0 {
+            return value(rotation, &x.rotation.as_slice(), "a rotation");
+        }
     }
     let limits = &joint.limits;
     if limits.lower.is_nan() || limits.upper.is_nan() {
