@@ -355,10 +355,14 @@ fn bad_files_are_refused() {
     let hinge = &GOOD[GOOD.find("<joint").expect("a joint")..GOOD.find("</robot>").expect("an end")];
     let cases: Vec<(&str, String, &[&str])> = vec![
         ("empty", String::new(), &["is not a valid URDF"]),
-        ("not-xml", GOOD[..400].to_owned(), &["is not a valid URDF"]),
+        ("not-xml", GOOD[..400].to_owned(), &[":12: is not a valid URDF: joint `hinge` is not closed"]),
         ("no-link", "<robot name=\"x\"></robot>".to_owned(), &["has no link"]),
-        ("number", with("value=\"2\"", "value=\"two\""), &["is not a valid URDF", "invalid float"]),
-        ("type", with("revolute", "screw"), &["is not a valid URDF", "screw"]),
+        (
+            "number",
+            with("value=\"2\"", "value=\"two\""),
+            &[":4: is not a valid URDF: link `arm`", "invalid float"],
+        ),
+        ("type", with("revolute", "screw"), &[":12: is not a valid URDF: joint `hinge`", "screw"]),
         ("loop", with("</robot>", &joint("back", "arm", "base")), &["`hinge`", "`back`", "loop"]),
         (
             "ring-beside",
@@ -412,11 +416,15 @@ fn bad_files_are_refused() {
             with("lower=\"-1\"", "lower=\"3\""),
             &["joint `hinge`", "limits are reversed", "lower is 3", "upper is 2"],
         ),
-        ("limit-nan", with("lower=\"-1\"", "lower=\"nan\""), &["joint `hinge`", "its limits"]),
+        (
+            "limit-nan",
+            with("lower=\"-1\"", "lower=\"nan\""),
+            &["joint `hinge`", "its range of positions is [NaN, 2.0]"],
+        ),
         ("effort", with("effort=\"30\"", "effort=\"-1\""), &["joint `hinge`", "its effort limit is -1"]),
         ("axis", with("0 3 4", "0 0 0"), &["joint `hinge`", "its axis is [0.0, 0.0, 0.0]"]),
         ("planar-axis", with("0 3 4", "0 0 0").replace("revolute", "planar"), &["joint `hinge`", "its axis"]),
-        ("vector", with("0 3 4", "0 3"), &["is not a valid URDF"]),
+        ("vector", with("0 3 4", "0 3"), &[":12: is not a valid URDF: joint `hinge`", "expected 3 found 2"]),
         ("origin", with("xyz=\"0 0 1\"", "xyz=\"0 0 inf\""), &["joint `hinge`", "position of its frame F"]),
         ("rpy", with("rpy=\"0 0.5 0\"", "rpy=\"0 nan 0\""), &["joint `hinge`", "rotation of its frame F"]),
         ("damping", with("damping=\"0.7\"", "damping=\"-0.7\""), &["joint `hinge`", "its damping is -0.7"]),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::io::scene_error::At;
 use crate::multibody::tree::MechanismError;
 
 /// Why a URDF file could not be read. Every message names the file and the element.
@@ -16,10 +17,12 @@ pub enum UrdfError {
         source: std::io::Error,
     },
     /// The file is not a URDF.
-    #[error("{}: is not a valid URDF: {message}", path.display())]
+    #[error("{}{}: is not a valid URDF: {message}", path.display(), At(*line))]
     Invalid {
         /// The file.
         path: PathBuf,
+        /// The line, from 1, where it is known: that of the link or joint.
+        line: Option<usize>,
         /// What was found and what is allowed.
         message: String,
     },

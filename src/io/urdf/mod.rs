@@ -2,6 +2,7 @@
 
 mod collision;
 mod error;
+mod locate;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, Joint
 use crate::spatial::{MassProperties, RigidTransform, rotation_from_rpy};
 use collision::MeshSearch;
 use error::element;
+use locate::locate;
 
 /// How the root link is connected to the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,11 +97,13 @@ impl Robot {
     /// # Errors
     /// As [`Robot::load`].
     pub fn parse(text: &str, path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
-        let urdf = urdf_rs::read_from_string(text)
-            .map_err(|e| UrdfError::Invalid { path: path.to_owned(), message: e.to_string() })?;
+        let urdf = urdf_rs::read_from_string(text).map_err(|e| {
+            let (line, message) = locate(text, &e);
+            UrdfError::Invalid { path: path.to_owned(), line, message }
+        })?;
         if urdf.links.is_empty() {
             let message = "it has no link; it must have at least one".to_owned();
-            return Err(UrdfError::Invalid { path: path.to_owned(), message });
+            return Err(UrdfError::Invalid { path: path.to_owned(), line: None, message });
         }
         let mut warnings = Vec::new();
         let bodies = urdf.links.iter().map(body).collect();

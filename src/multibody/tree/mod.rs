@@ -19,6 +19,8 @@ mod mass_matrix;
 mod mechanism;
 mod order;
 mod state;
+#[cfg(test)]
+mod tests;
 mod validate;
 mod workspace;
 

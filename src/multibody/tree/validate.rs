@@ -77,7 +77,7 @@ fn check_joint(joint: &JointDescription) -> Result<(), MechanismError> {
     }
     let limits = &joint.limits;
     if limits.lower.is_nan() || limits.upper.is_nan() {
-        return value("its limits", &[limits.lower, limits.upper], "numbers");
+        return value("its range of positions", &[limits.lower, limits.upper], "two numbers");
     }
     if limits.lower > limits.upper {
         let (lower, upper) = (limits.lower, limits.upper);
@@ -85,7 +85,7 @@ fn check_joint(joint: &JointDescription) -> Result<(), MechanismError> {
     }
     if !one && (limits.lower.is_finite() || limits.upper.is_finite()) {
         let allowed = "absent: only revolute and prismatic joints have limits of position";
-        return value("its limits", &[limits.lower, limits.upper], allowed);
+        return value("its range of positions", &[limits.lower, limits.upper], allowed);
     }
     for (field, x) in [("its velocity limit", limits.velocity), ("its effort limit", limits.effort)] {
         if x.is_nan() || x < 0.0 {
