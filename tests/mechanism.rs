@@ -5,9 +5,9 @@ mod mechanisms;
 
 use isobar::multibody::tree::{
     BodyDescription, BodyForce, ForwardDerivatives, InverseDerivatives, JointDescription, JointKind,
-    JointState, Mechanism, Workspace, factorize, forward_dynamics, forward_dynamics_derivatives,
-    gravity_forces, inverse_dynamics, inverse_dynamics_derivatives, kinetic_energy, mass_matrix, momentum,
-    passive_forces, potential_energy, solve, update_kinematics,
+    JointState, Mechanism, StepInput, Workspace, factorize, forward_dynamics, forward_dynamics_derivatives,
+    free_velocity, gravity_forces, inverse_dynamics, inverse_dynamics_derivatives, kinetic_energy,
+    mass_matrix, momentum, passive_forces, potential_energy, solve, step_matrix, update_kinematics,
 };
 use isobar::multibody::{BodyState, body_acceleration};
 use isobar::scalar::{Scalar, lift_vector};
@@ -197,6 +197,34 @@ proptest! {
         factorize(&m, &mut matrix);
         solve(&m, &matrix, got.as_mut_slice());
         assert_close(got.as_slice(), x.as_slice(), 1e-10, "solution");
+    }
+
+    #[test]
+    fn a_step_balances_momentum(seed: u64, count in 1..9usize) {
+        let rng = &mut random(seed);
+        let m = mechanism(rng, count, None);
+        let s = state(rng, &m);
+        let n = s.v.len();
+        let tau = numbers(rng, n);
+        let applied = forces(rng, &m);
+        let dt = 0.01;
+        let mut workspace = at(&m, &s);
+        let mut factors = DMatrix::zeros(n, n);
+        step_matrix(&m, &mut workspace, dt, &mut factors);
+        factorize(&m, &mut factors);
+        let input = StepInput { q: &s.q, v: &s.v, tau: &tau, gravity: GRAVITY, applied: &applied };
+        let mut end = vec![0.0; n];
+        free_velocity(&m, &mut workspace, &input, dt, &factors, &mut end);
+        // What the mean acceleration takes is τ with damping and springs at the end of the step.
+        let vdot: Vec<f64> = end.iter().zip(&s.v).map(|(e, v)| (e - v) / dt).collect();
+        let got = inverse(&m, &s, &vdot, &GRAVITY, &applied);
+        let mut expected = tau.clone();
+        let way: Vec<f64> = end.iter().map(|v| v * dt).collect();
+        let mut q = s.q.clone();
+        m.move_configuration(&s.q, &way, &mut q);
+        passive_forces(&m, &q, &end, &mut expected);
+        let size = vdot.iter().fold(1.0f64, |s, x| s.max(x.abs()));
+        assert_close(&got, &expected, 1e-11 * size, "balance");
     }
 
     #[test]

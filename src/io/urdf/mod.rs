@@ -13,10 +13,10 @@ pub use collision::{CollisionGeometry, CollisionShape, MeshReference};
 pub use error::{MissingMesh, UrdfError};
 
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, JointLimits, Mechanism};
-use crate::spatial::{MassProperties, RigidTransform, rotation_from_rpy};
+use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform, rotation_from_rpy};
 use collision::MeshSearch;
 use error::element;
-use locate::locate;
+use locate::Outline;
 
 /// How the root link is connected to the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,16 +97,15 @@ impl Robot {
     /// # Errors
     /// As [`Robot::load`].
     pub fn parse(text: &str, path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
-        let urdf = urdf_rs::read_from_string(text).map_err(|e| {
-            let (line, message) = locate(text, &e);
-            UrdfError::Invalid { path: path.to_owned(), line, message }
-        })?;
+        let text = text.trim_start_matches('\u{feff}');
+        let invalid = |(line, message)| UrdfError::Invalid { path: path.to_owned(), line, message };
+        let outline = Outline::new(text).map_err(invalid)?;
+        let urdf = urdf_rs::read_from_string(text).map_err(|e| invalid(outline.locate(text, &e)))?;
         if urdf.links.is_empty() {
-            let message = "it has no link; it must have at least one".to_owned();
-            return Err(UrdfError::Invalid { path: path.to_owned(), line: None, message });
+            return Err(invalid((None, "it has no link; it must have at least one".to_owned())));
         }
         let mut warnings = Vec::new();
-        let bodies = urdf.links.iter().map(body).collect();
+        let bodies: Vec<_> = urdf.links.iter().map(body).collect();
         let mut joints: Vec<_> = base(&urdf, options).into_iter().collect();
         let names: HashSet<&str> = urdf.links.iter().map(|l| l.name.as_str()).collect();
         for j in &urdf.joints {
@@ -117,6 +116,7 @@ impl Robot {
         }
         let search = MeshSearch { urdf: path, packages: &options.package_path };
         let collisions = collisions(&urdf, &search)?;
+        warn_of_inertia(&bodies, &mut warnings);
         warn_of_friction(&urdf, &mut warnings);
         warn_of_meshes(&urdf, &search, &mut warnings);
         let mechanism = Mechanism::new(bodies, joints)
@@ -243,6 +243,18 @@ fn collisions(urdf: &urdf_rs::Robot, search: &MeshSearch) -> Result<Vec<Collisio
         }
     }
     Ok(shapes)
+}
+
+/// Motion is well defined for an inertia that is positive definite but that no distribution of
+/// mass has, and published robots have such.
+fn warn_of_inertia(bodies: &[BodyDescription], warnings: &mut Vec<String>) {
+    for body in bodies {
+        if let Some(Err(error @ MassPropertiesError::Inertia(_))) =
+            body.mass.as_ref().map(MassProperties::validate)
+        {
+            warnings.push(format!("link `{}`: {error}", body.name));
+        }
+    }
 }
 
 fn warn_of_friction(urdf: &urdf_rs::Robot, warnings: &mut Vec<String>) {

@@ -17,96 +17,13 @@
 
 use nalgebra::{DMatrix, Matrix3, Vector3};
 
-use super::inverse_dynamics::{BodyForce, inverse_dynamics};
+use super::carried::{AppliedForce, MovingInertia};
+use super::inverse_dynamics::{BodyForce, bias_forces, inverse_dynamics};
 use super::mass_matrix::{factorize, mass_matrix, solve, solve_rows};
 use super::mechanism::{Joint, Mechanism};
 use super::workspace::Workspace;
 use crate::scalar::Scalar;
-use crate::spatial::{SpatialForce, SpatialInertia, SpatialVelocity, cross_matrix};
-
-/// The matrix B of a body, or the sum over several: the rate at which momentum changes because
-/// inertia is in motion. It acts on the rotational part alone.
-#[derive(Clone, Copy, Debug)]
-struct MovingInertia<T> {
-    /// Rotation to moment.
-    rotational: Matrix3<T>,
-    /// Linear momentum p: the force is 2 ω × p.
-    momentum: Vector3<T>,
-}
-
-impl<T: Scalar> MovingInertia<T> {
-    fn zero() -> Self {
-        let o = T::from(0.0);
-        Self { rotational: Matrix3::from_element(o), momentum: Vector3::from_element(o) }
-    }
-
-    /// B at a velocity. The terms in the translational part of x cancel by Jacobi's identity; so
-    /// does part of the rest, by J[ω]× + [ω]×J = [tr(J) ω − J ω]×.
-    #[inline]
-    fn new(inertia: &SpatialInertia<T>, velocity: &SpatialVelocity<T>) -> Self {
-        let (w, v) = (&velocity.rotational, &velocity.translational);
-        let (j, h) = (&inertia.rotational, &inertia.first_moment);
-        let two = T::from(2.0);
-        // [h]×[v]× = v hᵀ − (h·v) 1.
-        let turn = cross_matrix(w);
-        let mut rotational = (turn * j - v * h.transpose()) * two - turn * j.trace();
-        let diagonal = h.dot(v) * two;
-        for i in 0..3 {
-            rotational[(i, i)] += diagonal;
-        }
-        Self { rotational, momentum: v * inertia.mass + w.cross(h) }
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.rotational += other.rotational;
-        self.momentum += other.momentum;
-    }
-
-    /// B x.
-    #[inline]
-    fn times(&self, x: &SpatialVelocity<T>) -> SpatialForce<T> {
-        SpatialForce::new(self.rotational * x.rotational, x.rotational.cross(&self.momentum) * T::from(2.0))
-    }
-
-    /// The rotational part of Bᵀ x; the translational part is zero.
-    #[inline]
-    fn transposed_times(&self, x: &SpatialVelocity<T>) -> Vector3<T> {
-        self.rotational.tr_mul(&x.rotational) + self.momentum.cross(&x.translational) * T::from(2.0)
-    }
-}
-
-/// Forces that are applied to bodies, summed over all that a joint carries. They keep their
-/// components in W while their points move along.
-#[derive(Clone, Copy, Debug)]
-struct AppliedForce<T> {
-    /// Their sum about O.
-    sum: SpatialForce<T>,
-    /// Σ (p fᵀ − p·f 1), with p from O to the body's origin: ω ↦ Σ (ω × p) × f.
-    lever: Matrix3<T>,
-}
-
-impl<T: Scalar> AppliedForce<T> {
-    fn zero() -> Self {
-        Self { sum: SpatialForce::zero(), lever: Matrix3::from_element(T::from(0.0)) }
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.sum += other.sum;
-        self.lever += other.lever;
-    }
-
-    /// How a move with rotational part `w` changes the force, less its change were it carried
-    /// along rigidly, with the opposite sign.
-    fn lag(&self, w: &Vector3<T>) -> SpatialForce<T> {
-        SpatialForce::new(w.cross(&self.sum.rotational) - self.lever * w, w.cross(&self.sum.translational))
-    }
-
-    /// y with y·ω = x·lag(ω).
-    fn transposed_lag(&self, x: &SpatialVelocity<T>) -> Vector3<T> {
-        self.sum.rotational.cross(&x.rotational) - self.lever.tr_mul(&x.rotational)
-            + self.sum.translational.cross(&x.translational)
-    }
-}
+use crate::spatial::{SpatialForce, SpatialVelocity};
 
 /// What a velocity coordinate adds to the motion of all that its joint carries, and to the forces
 /// of the coordinates around it (see the module's documentation).
@@ -433,8 +350,7 @@ pub fn forward_dynamics_derivatives<T: Scalar>(
     mechanism.check_lengths(&[], &[tau.len(), derivatives.vdot.len()]);
     let d = derivatives;
     let zero = T::from(0.0);
-    d.vdot.fill(zero);
-    inverse_dynamics(mechanism, workspace, &d.vdot, gravity, applied, &mut d.tau);
+    bias_forces(mechanism, workspace, gravity, applied, &mut d.tau);
     mass_matrix(mechanism, workspace, &mut d.factors);
     factorize(mechanism, &mut d.factors);
     for ((vdot, tau), bias) in d.vdot.iter_mut().zip(tau).zip(&d.tau) {

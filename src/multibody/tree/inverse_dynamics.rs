@@ -35,6 +35,20 @@ impl<T: Scalar> Workspace<T> {
             }
         }
     }
+
+    /// Writes the parts of the forces along the joints into `tau`, and adds the forces to those
+    /// of what carries them.
+    fn pass_forces(&mut self, mechanism: &Mechanism<T>, tau: &mut [T]) {
+        for (index, joint) in mechanism.joints.iter().enumerate().rev() {
+            let force = self.forces[index];
+            for k in joint.v.clone() {
+                tau[k] = self.columns[k].dot(&force);
+            }
+            if let Some(parent) = joint.parent {
+                self.forces[parent] += force;
+            }
+        }
+    }
 }
 
 /// The generalized forces τ that give the acceleration `vdot`,
@@ -56,26 +70,52 @@ pub fn inverse_dynamics<T: Scalar>(
     tau: &mut [T],
 ) {
     mechanism.check_lengths(&[], &[vdot.len(), tau.len()]);
+    newton_euler(mechanism, workspace, Some(vdot), gravity, applied, tau);
+    for joint in &mechanism.joints {
+        for k in joint.v.clone() {
+            tau[k] += joint.rotor_inertia * vdot[k];
+        }
+    }
+}
+
+/// The forces C(q, v) v − τ_g − Σ Jᵀ f, written into `bias`: [`inverse_dynamics`] at v̇ = 0.
+///
+/// # Panics
+/// When `bias` does not have nv numbers, or a body is not there.
+pub fn bias_forces<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    workspace: &mut Workspace<T>,
+    gravity: &Vector3<T>,
+    applied: &[BodyForce<T>],
+    bias: &mut [T],
+) {
+    mechanism.check_lengths(&[], &[bias.len()]);
+    newton_euler(mechanism, workspace, None, gravity, applied, bias);
+}
+
+/// The forces on the bodies at an acceleration, and their parts along the joints, without rotors.
+fn newton_euler<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    workspace: &mut Workspace<T>,
+    vdot: Option<&[T]>,
+    gravity: &Vector3<T>,
+    applied: &[BodyForce<T>],
+    tau: &mut [T],
+) {
     let at_rest = minus_gravity(gravity);
     for (index, joint) in mechanism.joints.iter().enumerate() {
         let m = &workspace.motions[index];
         let mut a = joint.parent.map_or(at_rest, |p| workspace.accelerations[p]) + m.bias;
-        for k in joint.v.clone() {
-            a += workspace.columns[k] * vdot[k];
+        if let Some(vdot) = vdot {
+            for k in joint.v.clone() {
+                a += workspace.columns[k] * vdot[k];
+            }
         }
         workspace.accelerations[index] = a;
         workspace.forces[index] = m.inertia.times(&a) + m.velocity.cross_force(&m.inertia.times(&m.velocity));
     }
     workspace.subtract_applied(mechanism, applied);
-    for (index, joint) in mechanism.joints.iter().enumerate().rev() {
-        let force = workspace.forces[index];
-        for k in joint.v.clone() {
-            tau[k] = workspace.columns[k].dot(&force) + joint.rotor_inertia * vdot[k];
-        }
-        if let Some(parent) = joint.parent {
-            workspace.forces[parent] += force;
-        }
-    }
+    workspace.pass_forces(mechanism, tau);
 }
 
 /// The generalized forces of gravity, τ_g, written into `tau`: what gravity adds to τ in
@@ -93,15 +133,7 @@ pub fn gravity_forces<T: Scalar>(
     for (force, m) in workspace.forces.iter_mut().zip(&workspace.motions) {
         *force = SpatialForce::new(m.inertia.first_moment.cross(gravity), gravity * m.inertia.mass);
     }
-    for (index, joint) in mechanism.joints.iter().enumerate().rev() {
-        let force = workspace.forces[index];
-        for k in joint.v.clone() {
-            tau[k] = workspace.columns[k].dot(&force);
-        }
-        if let Some(parent) = joint.parent {
-            workspace.forces[parent] += force;
-        }
-    }
+    workspace.pass_forces(mechanism, tau);
 }
 
 /// The generalized forces of damping and springs, −D v − K (q − q_rest), added to `tau`.

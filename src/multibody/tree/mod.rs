@@ -9,7 +9,9 @@
 //! different bodies add up as they are (Featherstone, *Rigid Body Dynamics Algorithms*, 2008,
 //! whose tables they follow).
 
+mod carried;
 mod derivatives;
+mod description;
 mod error;
 mod forward_dynamics;
 mod inverse_dynamics;
@@ -22,19 +24,20 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod velocity_level;
 mod workspace;
 
 pub use derivatives::{
     ForwardDerivatives, InverseDerivatives, forward_dynamics_derivatives, inverse_dynamics_derivatives,
 };
+pub use description::{BodyDescription, JointDescription, JointLimits, JointSpring};
 pub use error::MechanismError;
 pub use forward_dynamics::forward_dynamics;
-pub use inverse_dynamics::{BodyForce, gravity_forces, inverse_dynamics, passive_forces};
+pub use inverse_dynamics::{BodyForce, bias_forces, gravity_forces, inverse_dynamics, passive_forces};
 pub use joint::JointKind;
 pub use kinematics::update_kinematics;
 pub use mass_matrix::{factorize, kinetic_energy, mass_matrix, momentum, potential_energy, solve};
-pub use mechanism::{
-    Body, BodyDescription, Joint, JointDescription, JointLimits, JointSpring, Mechanism, Tree,
-};
+pub use mechanism::{Body, Joint, Mechanism, Tree};
 pub use state::JointState;
+pub use velocity_level::{StepInput, free_velocity, step_matrix};
 pub use workspace::Workspace;

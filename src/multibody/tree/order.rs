@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::description::{BodyDescription, JointDescription};
 use super::error::MechanismError;
-use super::mechanism::{BodyDescription, JointDescription};
 
 /// The order in which bodies are added, by their places in the description.
 #[derive(Debug)]

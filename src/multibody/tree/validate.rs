@@ -1,9 +1,10 @@
 //! Checks of the numbers of a mechanism.
 
+use super::description::{BodyDescription, JointDescription};
 use super::error::MechanismError;
 use super::forward_dynamics::weakest_joint;
 use super::joint::JointKind;
-use super::mechanism::{BodyDescription, JointDescription, Mechanism};
+use super::mechanism::Mechanism;
 use super::order::list;
 use crate::spatial::{MassProperties, MassPropertiesError};
 
