@@ -10,7 +10,7 @@ use isobar::multibody::tree::{
     mass_matrix, momentum, passive_forces, potential_energy, solve, step_matrix, update_kinematics,
 };
 use isobar::multibody::{BodyState, body_acceleration};
-use isobar::scalar::{Scalar, lift_vector};
+use isobar::scalar::{DualArray, Scalar, lift_vector};
 use isobar::spatial::{MassProperties, Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use mechanisms::{forces, mass, mechanism, number, numbers, pose, quaternion, random, state, vector};
 use nalgebra::{DMatrix, DVector, Matrix6xX, Vector3};
@@ -514,6 +514,61 @@ fn derivatives_of_forward_dynamics_agree_with_central_differences() {
         let mut vdot = tau.clone();
         forward_dynamics(&dual, &mut workspace, &tau, &lift_vector(&GRAVITY), &lifted(&applied), &mut vdot);
         check(&vdot.iter().map(|x| x.eps).collect::<Vec<_>>(), &heavier, "by mass");
+    }
+}
+
+/// At a state full of zeros, where a careless shortcut drops a derivative: a chain of all joints
+/// along the axes, at rest, in the types that derivatives are made of.
+#[test]
+fn derivatives_hold_at_an_aligned_state_at_rest() {
+    type D = DualArray<2>;
+    let kinds = [
+        JointKind::Free,
+        JointKind::Revolute { axis: Vector3::z() },
+        JointKind::Ball,
+        JointKind::Prismatic { axis: Vector3::x() },
+        JointKind::Planar,
+    ];
+    let inertia = nalgebra::Matrix3::from_diagonal(&Vector3::new(0.2, 0.3, 0.4));
+    let mass = MassProperties { mass: 1.0, center_of_mass: Vector3::new(0.0, 0.0, 0.5), inertia };
+    let (mut bodies, mut joints) = (Vec::new(), Vec::new());
+    for (i, kind) in kinds.into_iter().enumerate() {
+        let parent = i.checked_sub(1).map(|p| p.to_string());
+        let x_pf = RigidTransform::from_translation(Vector3::new(0.0, 0.0, 1.0));
+        bodies.push(BodyDescription { name: i.to_string(), mass: Some(mass) });
+        joints.push(JointDescription::new(format!("j{i}"), kind, parent.as_deref(), i.to_string(), x_pf));
+    }
+    let m = Mechanism::new(bodies, joints).expect("a tree");
+    let s = m.neutral_state();
+    let n = s.v.len();
+    let tau = vec![0.0; n];
+    let mut d = ForwardDerivatives::new(&m);
+    forward_dynamics_derivatives(&m, &mut at(&m, &s), &tau, &GRAVITY, &[], &mut d);
+    let dual = Mechanism::<D>::lift(&m);
+    let start = JointState::<D>::lift(&s);
+    let mut workspace = Workspace::new(&dual);
+    for j in 0..n {
+        let (mut delta, mut v) = (vec![D::constant(0.0); n], start.v.clone());
+        delta[j].eps[0] = 1.0;
+        v[j].eps[1] = 1.0;
+        let mut q = start.q.clone();
+        dual.move_configuration(&start.q, &delta, &mut q);
+        update_kinematics(&dual, &q, &v, &mut workspace);
+        let (tau, mut vdot) = (vec![D::constant(0.0); n], vec![D::constant(0.0); n]);
+        forward_dynamics(&dual, &mut workspace, &tau, &lift_vector(&GRAVITY), &[], &mut vdot);
+        let slope = |i: usize| vdot.iter().map(|x| x.eps[i]).collect::<Vec<_>>();
+        assert_close(&slope(0), d.vdot_by_q.column(j).as_slice(), 1e-11, "by q");
+        assert_close(&slope(1), d.vdot_by_v.column(j).as_slice(), 1e-11, "by v");
+        let h = 1e-5;
+        let along = |h: f64| {
+            let (mut delta, mut q) = (vec![0.0; n], s.q.clone());
+            delta[j] = h;
+            m.move_configuration(&s.q, &delta, &mut q);
+            forward(&m, &JointState { q, v: s.v.clone() }, &tau.iter().map(|x| x.re).collect::<Vec<_>>(), &[])
+        };
+        let difference: Vec<f64> =
+            along(h).iter().zip(along(-h)).map(|(plus, minus)| (plus - minus) / (2.0 * h)).collect();
+        assert_close(&difference, d.vdot_by_q.column(j).as_slice(), 1e-7, "by q, differences");
     }
 }
 
