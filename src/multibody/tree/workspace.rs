@@ -40,7 +40,7 @@ pub struct Workspace<T = f64> {
     pub(super) motions: Vec<ChildMotion<T>>,
     /// For each velocity coordinate the motion of the child at unit rate.
     pub(super) columns: Vec<SpatialVelocity<T>>,
-    /// For each joint: acceleration of the child, and then what force on it is passed on.
+    /// For each joint the acceleration of its child.
     pub(super) accelerations: Vec<SpatialVelocity<T>>,
     /// For each joint a force.
     pub(super) forces: Vec<SpatialForce<T>>,
@@ -50,7 +50,7 @@ pub struct Workspace<T = f64> {
     pub(super) articulated: Vec<ArticulatedInertia<T>>,
     /// For each velocity coordinate inertia times its column.
     pub(super) momenta: Vec<SpatialForce<T>>,
-    /// For each velocity coordinate a pair of numbers.
+    /// For each velocity coordinate the inverse of what resists it, and the force that is left for it.
     pub(super) pivots: Vec<[T; 2]>,
 }
 
