@@ -17,6 +17,7 @@ mod model;
 mod model_gradient;
 mod seeding;
 mod state;
+pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub use applied_sensitivity::{AppliedWorkspace, ForcePoint};
