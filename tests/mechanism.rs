@@ -356,7 +356,7 @@ proptest! {
             v: v.rotational.iter().chain(&v.translational).copied().collect(),
         };
         let force = SpatialForce::new(vector(rng), vector(rng));
-        let expected = body_acceleration(&mass, &GRAVITY, &body, &force);
+        let expected = body_acceleration(&mass, None, &GRAVITY, &body, &force);
         let expected: Vec<f64> = expected.angular.iter().chain(&expected.of_origin).copied().collect();
         let got = forward(&m, &s, &[0.0; 6], &[BodyForce { body: 0, force }]);
         assert_close(&got, &expected, 1e-12, "acceleration");
