@@ -1,5 +1,6 @@
 //! From two overlapping bodies to the wrench between them, and its derivatives.
 
+mod clip;
 mod collider;
 mod contact_polygon;
 mod energy;

@@ -3,7 +3,8 @@
 
 use nalgebra::Vector3;
 
-use super::polygon::{Bound, FIRST_OF_F, Polygon};
+use super::clip::{Clipped, Clipper, Corners};
+use super::polygon::{Bound, FIRST_OF_F, Polygon, Section};
 use super::roles::{Parts, Roles};
 use super::settings::FaceFilter;
 use crate::field::hierarchy::{PlaneQuery, Side, TraversalStack, for_each_at_plane, for_each_pair};
@@ -90,13 +91,16 @@ pub(crate) fn for_each_polygon<T: Scalar>(
             let side_o = Side { hierarchy: o.hierarchy(), modulus: e_o };
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
             let sizes = Sizes::new(o, e_o, f, &x_fo);
+            let mut clipper = Clipper::new();
             let mut remembered = [SeenTetrahedron::NONE; REMEMBERED];
             for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
                 let seen = &mut remembered[i as usize % REMEMBERED];
                 if seen.number != i {
                     *seen = SeenTetrahedron::new(o, e_o, i, &x_fo);
                 }
-                if let Some(equilibrium) = two_tetrahedra(seen, o, f, e_f, j, &sizes, &mut polygon) {
+                if let Some(equilibrium) =
+                    two_tetrahedra(seen, o, f, e_f, j, &sizes, &mut clipper, &mut polygon)
+                {
                     emit(&polygon, &equilibrium);
                 }
             });
@@ -181,7 +185,7 @@ struct SeenTetrahedron {
     /// Its number, `u32::MAX` for none.
     number: u32,
     /// Its vertices in F's frame.
-    position: [Vector3<f64>; 4],
+    corners: Corners,
     /// O's pressure at the vertices, Pa.
     pressure: [f64; 4],
     /// O's pressure gradient in F's frame, Pa/m.
@@ -191,7 +195,7 @@ struct SeenTetrahedron {
 impl SeenTetrahedron {
     const NONE: Self = Self {
         number: u32::MAX,
-        position: [Vector3::new(0.0, 0.0, 0.0); 4],
+        corners: Corners { position: [[0.0; 4]; 3] },
         pressure: [0.0; 4],
         gradient: Vector3::new(0.0, 0.0, 0.0),
     };
@@ -201,7 +205,10 @@ impl SeenTetrahedron {
         let gradient = x_fo.rotation * (o.tetrahedra()[i as usize].extent.gradient * e_o);
         let mut seen = Self { number: i, gradient, ..Self::NONE };
         for (corner, k) in o.mesh().tetrahedra[i as usize].into_iter().enumerate() {
-            seen.position[corner] = *x_fo * o.mesh().vertices[k as usize];
+            let x = *x_fo * o.mesh().vertices[k as usize];
+            for axis in 0..3 {
+                seen.corners.position[axis][corner] = x[axis];
+            }
             seen.pressure[corner] = e_o * o.extent()[k as usize];
         }
         seen
@@ -238,16 +245,16 @@ fn two_tetrahedra(
     e_f: f64,
     j: u32,
     sizes: &Sizes,
+    clipper: &mut Clipper,
     polygon: &mut Polygon,
 ) -> Option<Equilibrium> {
     let t_f = &f.tetrahedra()[j as usize];
     let pressure = scaled(&t_f.extent, e_f);
     // A few units in the last place of the terms that are added.
     let scale = sizes.e_o + pressure.offset.abs() + pressure.gradient.abs().sum() * sizes.reach_of_o;
-    let value = [0, 1, 2, 3].map(|k| seen.pressure[k] - pressure.at(&seen.position[k]));
-    let value = snapped(value, 4e-15 * scale);
-    let below = value.iter().filter(|f| **f < 0.0).count();
-    if below == 0 || below == 4 {
+    let of_f = seen.corners.values(&pressure);
+    let value = snapped([0, 1, 2, 3].map(|k| seen.pressure[k] - of_f[k]), 4e-15 * scale);
+    if Section::of(&value).len == 0 {
         return None;
     }
     let difference = seen.gradient - pressure.gradient;
@@ -256,13 +263,17 @@ fn two_tetrahedra(
     if size <= PARALLEL_FIELDS * PARALLEL_FIELDS * sum {
         return None;
     }
-    polygon.section(&seen.position, &value, 0);
     (polygon.o, polygon.f) = (seen.number, j);
     let t_o = &o.tetrahedra()[seen.number as usize];
     let left_out = same_bound(t_o, sizes.e_o, t_f, e_f);
     let reach = sizes.reach_of_o + sizes.reach_of_f;
-    clip_by_tetrahedron(polygon, t_f, Some(t_o), left_out, reach, &-difference);
-    if polygon.len == 0 {
+    let tolerance = t_f.barycentric.map(|l| on_face(&l, reach));
+    let clipped = clipper.section(&seen.corners, &value, &t_f.barycentric, &tolerance, left_out, polygon);
+    if clipped == Clipped::Special {
+        polygon.section(&seen.corners.points(), &value, 0);
+        clip_by_tetrahedron(polygon, t_f, Some(t_o), left_out, reach, &-difference);
+    }
+    if clipped == Clipped::Outside || polygon.len == 0 {
         return None;
     }
     Some(Equilibrium { normal: difference / size.sqrt(), gradient_o: Some(seen.gradient), pressure })
@@ -286,6 +297,12 @@ fn same_bound(t_o: &TetrahedronField, e_o: f64, t_f: &TetrahedronField, e_f: f64
     (!tighter).then_some(bound_f.face)
 }
 
+/// How near a vertex must be to a face to be on it, as a barycentric coordinate.
+#[inline(always)]
+fn on_face(barycentric: &LinearFunction, reach: f64) -> f64 {
+    ON_FACE * (1.0 + barycentric.gradient.abs().sum() * reach)
+}
+
 /// Clips by the faces of F's tetrahedron, but for the one to be left out.
 ///
 /// `of_o` is O's tetrahedron, if it has one; `reach` bounds the distance of the polygon from
@@ -307,7 +324,7 @@ fn clip_by_tetrahedron(
             continue;
         }
         let inside = &tetrahedron.barycentric[face];
-        tolerance[face] = ON_FACE * (1.0 + inside.gradient.abs().sum() * reach);
+        tolerance[face] = on_face(inside, reach);
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for x in &polygon.position[..polygon.len] {
             let distance = inside.at(x);
@@ -414,7 +431,9 @@ mod tests {
                 for i in 0..o.tetrahedra().len() as u32 {
                     let seen = SeenTetrahedron::new(o, e_o, i, &x_fo);
                     for j in 0..f.tetrahedra().len() as u32 {
-                        if two_tetrahedra(&seen, o, f, e_f, j, &sizes, &mut polygon).is_some() {
+                        if two_tetrahedra(&seen, o, f, e_f, j, &sizes, &mut Clipper::new(), &mut polygon)
+                            .is_some()
+                        {
                             all.insert((i, j));
                         }
                     }
