@@ -108,14 +108,18 @@ pub(crate) fn for_each_polygon<T: Scalar>(
         Parts::SurfaceInField { o, f } => {
             let side_o = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
+            let mut remembered = [SeenTriangle::NONE; REMEMBERED];
             for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
-                let tetrahedron = &f.tetrahedra()[j as usize];
-                let pressure = scaled(&tetrahedron.extent, e_f);
-                if let Some(equilibrium) = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon) {
-                    polygon.f = j;
-                    let reach = o.hierarchy().radius() + f.hierarchy().radius();
-                    clip_by_tetrahedron(&mut polygon, tetrahedron, None, None, reach, &-equilibrium.normal);
-                    emit(&polygon, &equilibrium);
+                let seen = &mut remembered[i as usize % REMEMBERED];
+                if seen.number != i {
+                    *seen = SeenTriangle::new(o.mesh(), i, &x_fo);
+                }
+                triangle_in_field(seen, f, j, reach, &mut polygon);
+                if polygon.len > 0 {
+                    let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
+                    let normal = seen.plane.gradient;
+                    emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
                 }
             });
         }
@@ -128,13 +132,16 @@ pub(crate) fn for_each_polygon<T: Scalar>(
             // Any positive number here asks for the triangles that reach below the plane.
             let query = PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
             for_each_at_plane(side, &query, stack, |i| {
-                let pressure = scaled(&depth, e_f / thickness);
-                if let Some(equilibrium) = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon) {
-                    polygon.f = 0;
+                let seen = SeenTriangle::new(o.mesh(), i, &x_fo);
+                let normal = seen.plane.gradient;
+                if normal != Vector3::zeros() {
+                    polygon.triangle(&seen.corners);
+                    (polygon.o, polygon.f) = (i, 0);
                     let inside = scaled(&depth, 1.0 / thickness);
                     let tolerance = ON_FACE * (o.hierarchy().radius() + x_fo.translation.norm()) / thickness;
-                    polygon.clip(&inside, FIRST_OF_F, tolerance, &-equilibrium.normal, Bound::None);
-                    emit(&polygon, &equilibrium);
+                    polygon.clip(&inside, FIRST_OF_F, tolerance, &-normal, Bound::None);
+                    let pressure = scaled(&depth, e_f / thickness);
+                    emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
                 }
             });
         }
@@ -271,7 +278,7 @@ fn two_tetrahedra(
     let clipped = clipper.section(&seen.corners, &value, &t_f.barycentric, &tolerance, left_out, polygon);
     if clipped == Clipped::Special {
         polygon.section(&seen.corners.points(), &value, 0);
-        clip_by_tetrahedron(polygon, t_f, Some(t_o), left_out, reach, &-difference);
+        clip_by_tetrahedron(polygon, t_f, t_o, left_out, reach, &-difference);
     }
     if clipped == Clipped::Outside || polygon.len == 0 {
         return None;
@@ -305,48 +312,25 @@ fn on_face(barycentric: &LinearFunction, reach: f64) -> f64 {
 
 /// Clips by the faces of F's tetrahedron, but for the one to be left out.
 ///
-/// `of_o` is O's tetrahedron, if it has one; `reach` bounds the distance of the polygon from
-/// either body's origin, metres.
+/// `reach` bounds the distance of the polygon from either body's origin, metres.
 #[inline]
 fn clip_by_tetrahedron(
     polygon: &mut Polygon,
     tetrahedron: &TetrahedronField,
-    of_o: Option<&TetrahedronField>,
+    of_o: &TetrahedronField,
     left_out: Option<u8>,
     reach: f64,
     shift: &Vector3<f64>,
 ) {
-    // Most polygons lie outside of some face, and inside of others: find out before any cut.
-    let mut tolerance = [0.0; 4];
-    let mut cuts = [false; 4];
-    for face in 0..4 {
-        if Some(face as u8) == left_out {
-            continue;
-        }
-        let inside = &tetrahedron.barycentric[face];
-        tolerance[face] = on_face(inside, reach);
-        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-        for x in &polygon.position[..polygon.len] {
-            let distance = inside.at(x);
-            least = if distance < least { distance } else { least };
-            most = if distance > most { distance } else { most };
-        }
-        if most < -tolerance[face] {
-            polygon.len = 0;
-            return;
-        }
-        cuts[face] = least <= tolerance[face];
-    }
-    for face in 0..4u8 {
-        let index = usize::from(face);
-        if cuts[index] && polygon.len > 0 {
-            let bound = match of_o {
-                None => Bound::None,
-                Some(_) if tetrahedron.isobaric.is_some_and(|b| b.face == face) => Bound::This,
-                Some(o) => o.isobaric.map_or(Bound::None, |b| Bound::Edge(b.face)),
+    for (face, inside) in tetrahedron.barycentric.iter().enumerate() {
+        let name = face as u8;
+        if Some(name) != left_out && polygon.len > 0 {
+            let bound = if tetrahedron.isobaric.is_some_and(|b| b.face == name) {
+                Bound::This
+            } else {
+                of_o.isobaric.map_or(Bound::None, |b| Bound::Edge(b.face))
             };
-            let inside = &tetrahedron.barycentric[index];
-            polygon.clip(inside, FIRST_OF_F + face, tolerance[index], shift, bound);
+            polygon.clip(inside, FIRST_OF_F + name, on_face(inside, reach), shift, bound);
         }
     }
 }
@@ -358,24 +342,79 @@ pub(crate) fn seen_from_inside([a, b, c]: [u32; 3]) -> [u32; 3] {
     [a, c, b]
 }
 
-/// O's triangle `i` in F's frame, unclipped.
-#[inline]
-fn rigid_triangle(
-    mesh: &SurfaceMesh,
-    i: u32,
-    pressure: LinearFunction,
-    x_fo: &RigidTransform<f64>,
-    polygon: &mut Polygon,
-) -> Option<Equilibrium> {
-    let v = seen_from_inside(mesh.triangles[i as usize]).map(|k| *x_fo * mesh.vertices[k as usize]);
-    let inward = (v[1] - v[0]).cross(&(v[2] - v[0]));
-    let length = inward.norm();
-    if length <= 0.0 {
-        return None;
+/// A rigid triangle of O as F sees it.
+#[derive(Clone, Copy)]
+struct SeenTriangle {
+    /// Its number, `u32::MAX` for none.
+    number: u32,
+    /// Its vertices, counter-clockwise about the contact normal.
+    corners: [Vector3<f64>; 3],
+    /// Height above its plane, towards O, metres; 0 everywhere for a triangle without area.
+    plane: LinearFunction,
+    /// Distance in its plane from the line of each edge, positive inside, metres.
+    edges: [LinearFunction; 3],
+}
+
+impl SeenTriangle {
+    const NONE: Self = {
+        let zero = Vector3::new(0.0, 0.0, 0.0);
+        let nowhere = LinearFunction { gradient: zero, offset: 0.0 };
+        Self { number: u32::MAX, corners: [zero; 3], plane: nowhere, edges: [nowhere; 3] }
+    };
+
+    fn new(mesh: &SurfaceMesh, i: u32, x_fo: &RigidTransform<f64>) -> Self {
+        let v = seen_from_inside(mesh.triangles[i as usize]).map(|k| *x_fo * mesh.vertices[k as usize]);
+        let inward = (v[1] - v[0]).cross(&(v[2] - v[0]));
+        let length = inward.norm();
+        if length <= 0.0 {
+            return Self { number: i, corners: v, ..Self::NONE };
+        }
+        let through =
+            |gradient: Vector3<f64>, x: &Vector3<f64>| LinearFunction { gradient, offset: -gradient.dot(x) };
+        let normal = inward / length;
+        let edges = [0, 1, 2].map(|k| {
+            let along = v[(k + 1) % 3] - v[k];
+            through(normal.cross(&along) / along.norm(), &v[k])
+        });
+        Self { number: i, corners: v, plane: through(normal, &v[0]), edges }
     }
-    polygon.triangle(&v);
-    polygon.o = i;
-    Some(Equilibrium { normal: inward / length, gradient_o: None, pressure })
+}
+
+/// The part of a rigid triangle in F's tetrahedron `j`; no vertices if there is none. `reach`
+/// bounds the distance of both bodies' points from F's origin, metres.
+///
+/// It is the tetrahedron's section by the triangle's plane, clipped by the triangle's edges, and
+/// not the triangle clipped by the tetrahedron's faces: a triangle at a small angle θ to a face
+/// of the mesh meets it in a line whose place is known to rounding over θ. Two tetrahedra that
+/// share the face would each find it elsewhere and leave a gap or an overlap. The section's
+/// vertices lie on the edges of the mesh and are the same bits in all tetrahedra around them.
+fn triangle_in_field(seen: &SeenTriangle, f: &PressureField, j: u32, reach: f64, polygon: &mut Polygon) {
+    (polygon.o, polygon.f, polygon.len) = (seen.number, j, 0);
+    let (mut outside, mut inside) = (false, true);
+    for face in &f.tetrahedra()[j as usize].barycentric {
+        let tolerance = on_face(face, reach);
+        let d = seen.corners.map(|x| face.at(&x));
+        outside |= d.iter().all(|d| *d < -tolerance);
+        inside &= d.iter().all(|d| *d > tolerance);
+    }
+    if outside || seen.plane.gradient == Vector3::zeros() {
+        return;
+    }
+    if inside {
+        polygon.triangle(&seen.corners);
+        return;
+    }
+    let v = f.mesh().tetrahedra[j as usize].map(|k| f.mesh().vertices[k as usize]);
+    let value = snapped(v.map(|x| seen.plane.at(&x)), 4e-15 * reach);
+    polygon.section(&v, &value, FIRST_OF_F);
+    // The plane passes through a vertex of the mesh: that matters where the triangle does.
+    polygon.aligned = false;
+    for (k, edge) in seen.edges.iter().enumerate() {
+        if polygon.len > 0 {
+            polygon.clip(edge, k as u8, ON_FACE * reach, &Vector3::zeros(), Bound::None);
+        }
+    }
+    polygon.aligned |= (0..4).any(|k| value[k] == 0.0 && polygon.position[..polygon.len].contains(&v[k]));
 }
 
 #[cfg(test)]
@@ -440,13 +479,10 @@ mod tests {
                 }
             }
             Parts::SurfaceInField { o, f } => {
+                let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
                 for i in 0..o.mesh().triangles.len() as u32 {
                     for j in 0..f.tetrahedra().len() as u32 {
-                        let t = &f.tetrahedra()[j as usize];
-                        let pressure = scaled(&t.extent, e_f);
-                        let plane = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon).unwrap();
-                        let reach = o.hierarchy().radius() + f.hierarchy().radius();
-                        clip_by_tetrahedron(&mut polygon, t, None, None, reach, &-plane.normal);
+                        triangle_in_field(&SeenTriangle::new(o.mesh(), i, &x_fo), f, j, reach, &mut polygon);
                         if polygon.len >= 3 {
                             all.insert((i, j));
                         }
