@@ -322,6 +322,8 @@ pub(crate) struct Fan<T> {
     pub centroid: Vector3<T>,
     /// Pressure at the centroid, Pa.
     pub pressure: T,
+    /// Whether that is the centroid, not the mean of the vertices of a sliver.
+    pub has_centroid: bool,
     /// Area of the triangle of the centroid and the edge from each vertex, m²; not computed
     /// where a polygon is one face.
     pub triangle_area: [T; MAX_VERTICES],
@@ -350,7 +352,8 @@ impl<T: Scalar> Fan<T> {
             size = size.max(from.map(|x| x.real()).norm_squared()).max(to.map(|x| x.real()).norm_squared());
             from = to;
         }
-        let (centroid, pressure) = if double_area.real().abs() > SLIVER * size {
+        let has_centroid = double_area.real().abs() > SLIVER * size;
+        let (centroid, pressure) = if has_centroid {
             let third = double_area.recip() * (1.0 / 3.0);
             (origin + moment * third, (weighted + double_area * polygon.pressure[0]) * third)
         } else {
@@ -360,7 +363,7 @@ impl<T: Scalar> Fan<T> {
             (sum * share, sum_pressure * share)
         };
         let area = double_area * 0.5;
-        let mut fan = Self { area, centroid, pressure, triangle_area: [zero; MAX_VERTICES] };
+        let mut fan = Self { area, centroid, pressure, has_centroid, triangle_area: [zero; MAX_VERTICES] };
         if surface == SurfaceRepresentation::Polygons {
             return fan;
         }
