@@ -3,7 +3,7 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::collider::Collider;
-use super::friction::friction_factor;
+use super::friction::{friction_factor, friction_weights};
 use super::material::PairMaterial;
 use super::roles::Roles;
 use super::settings::{ContactSettings, DissipationModel};
@@ -14,6 +14,7 @@ use crate::scalar::{DualArray, Scalar};
 /// is continuous; exact outside, and everywhere if `width` is 0.
 ///
 /// At width 0 the derivative at x = 0 is that from below, 0.
+#[inline]
 pub fn positive_part<T: Scalar>(x: T, width: f64) -> T {
     let value = x.real();
     if value >= width && value > 0.0 {
@@ -112,33 +113,33 @@ impl TractionLaw<f64> {
     /// [`Self::per_pressure`] with its derivatives, in closed form.
     #[inline]
     pub fn derivatives(&self, n: &Vector3<f64>, v: &Vector3<f64>, dissipation: f64) -> TractionDerivatives {
-        type D = DualArray<3>;
         let v_n = v.dot(n);
         let v_t = v - n * v_n;
-        let h = friction_factor(
-            D::variable(v_t.norm_squared(), 0),
-            D::variable(self.pair.static_friction, 1),
-            D::variable(self.pair.dynamic_friction, 2),
-            &self.settings,
-        );
+        let (static_friction, dynamic_friction) = self.friction();
+        let [of_static, of_dynamic] =
+            friction_weights(DualArray::<1>::variable(v_t.norm_squared(), 0), &self.settings);
+        let h = static_friction * of_static.re + dynamic_friction * of_dynamic.re;
+        let h_slope = static_friction * of_static.eps[0] + dynamic_friction * of_dynamic.eps[0];
         let damping = positive_part(
             DualArray::<1>::variable(1.0 - dissipation * v_n, 0),
             self.settings.positive_part_width,
         );
         let (phi, phi_slope) = (damping.re, damping.eps[0]);
-        let (h, [h_s, h_static, h_dynamic]) = (h.re, h.eps);
         let direction = n - v_t * h;
-        let slip = v_t * v_t.transpose() * (2.0 * h_s);
-        let damped = direction * (-dissipation * phi_slope);
-        let identity = Matrix3::identity();
+        // v_n enters through the damping and through v_t = v − n v_n, v_t also through h.
+        let by_v_n = direction * (-dissipation * phi_slope) + n * (phi * h);
+        let slip = 2.0 * h_slope * phi;
         TractionDerivatives {
             value: direction * phi,
-            by_velocity: damped * n.transpose() - (slip + (identity - n * n.transpose()) * h) * phi,
-            by_normal: damped * v.transpose()
-                + (identity + slip * v_n + (n * v.transpose() + identity * v_n) * h) * phi,
+            by_velocity: by_v_n * n.transpose()
+                - v_t * (v_t * slip).transpose()
+                - Matrix3::from_diagonal_element(phi * h),
+            by_normal: by_v_n * v.transpose()
+                + v_t * (v_t * (slip * v_n)).transpose()
+                + Matrix3::from_diagonal_element(phi * (1.0 + h * v_n)),
             by_dissipation: direction * (-v_n * phi_slope),
-            by_static_friction: v_t * (-h_static * phi),
-            by_dynamic_friction: v_t * (-h_dynamic * phi),
+            by_static_friction: v_t * (-of_static.re * phi),
+            by_dynamic_friction: v_t * (-of_dynamic.re * phi),
         }
     }
 }
