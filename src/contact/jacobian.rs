@@ -15,7 +15,7 @@ use super::roles::{Parts, Roles};
 use super::search::{Equilibrium, for_each_polygon, seen_from_inside};
 use super::settings::{ContactSettings, DissipationModel, SurfaceRepresentation};
 use super::surface::{Fan, SurfacePolygon, solve_planes};
-use super::traction::TractionLaw;
+use super::traction::{TractionDerivatives, TractionLaw};
 use super::wrench::{Integral, Workspace, fan_rule};
 use crate::scalar::DualArray;
 use crate::spatial::{SpatialForce, cross_matrix};
@@ -134,6 +134,24 @@ struct VertexMotion {
     by_modulus: Vector3<f64>,
 }
 
+impl VertexMotion {
+    /// Adds to a number's derivatives by the geometry those through the vertex at `x`, whose motion
+    /// changes it by `by_position`.
+    #[inline(always)]
+    fn add(&self, to: &mut [f64; DIRECTIONS], x: &Vector3<f64>, by_position: &Vector3<f64>) {
+        let by_motion = self.by_motion.tr_mul(by_position);
+        // A turn δθ moves O's material by δθ × x.
+        let by_rotation = x.cross(&by_motion);
+        let by_modulus = by_position.dot(&self.by_modulus);
+        for k in 0..3 {
+            to[k] += by_rotation[k];
+            to[3 + k] += by_motion[k];
+        }
+        to[LOG_MODULUS_O] -= by_modulus;
+        to[LOG_MODULUS_F] += by_modulus;
+    }
+}
+
 /// How vertex `i` of a polygon moves.
 ///
 /// It solves `M x = r`, the rows of M being the gradients of its three planes. As O moves by u at
@@ -170,28 +188,71 @@ fn vertex_motion(
     VertexMotion { by_motion, by_modulus }
 }
 
-/// A wrench's torque and force, differentiated by a vector.
-#[derive(Clone, Copy)]
-struct ByVector {
-    torque: Matrix3<f64>,
-    force: Matrix3<f64>,
+/// Torque, then force.
+type Wrench = [f64; 6];
+
+/// The wrench of the force `f` at `x`.
+#[inline(always)]
+fn wrench_at(x: &Vector3<f64>, f: &Vector3<f64>) -> Wrench {
+    let m = x.cross(f);
+    [m.x, m.y, m.z, f.x, f.y, f.z]
 }
 
-impl ByVector {
-    fn zeros() -> Self {
-        Self { torque: Matrix3::zeros(), force: Matrix3::zeros() }
+/// Adds a multiple of a wrench.
+#[inline(always)]
+fn add(to: &mut Wrench, wrench: &Wrench, by: f64) {
+    for k in 0..6 {
+        to[k] += wrench[k] * by;
     }
+}
 
-    /// Adds the derivative of a wrench times a number, whose derivative is `by`.
-    #[inline(always)]
-    fn add_outer(&mut self, wrench: &Vector6<f64>, by: &Vector3<f64>) {
-        for c in 0..3 {
-            for r in 0..3 {
-                self.torque[(r, c)] += wrench[r] * by[c];
-                self.force[(r, c)] += wrench[3 + r] * by[c];
-            }
-        }
+/// `a` times one wrench and `b` times another.
+#[inline(always)]
+fn combine(first: &Wrench, a: f64, second: &Wrench, b: f64) -> Wrench {
+    std::array::from_fn(|k| first[k] * a + second[k] * b)
+}
+
+/// A wrench differentiated by a vector: one column for each of its components.
+type ByVector = [Wrench; 3];
+
+/// Adds the derivative of a wrench times a number whose derivative is `by`.
+#[inline(always)]
+fn add_outer(to: &mut ByVector, wrench: &Wrench, by: &Vector3<f64>) {
+    for c in 0..3 {
+        add(&mut to[c], wrench, by[c]);
     }
+}
+
+/// Adds the derivative of the wrench of forces that change by `stiffness` times a vector, where
+/// `lever` is the sum of their stiffnesses times positions.
+#[inline(always)]
+fn add_isotropic(to: &mut ByVector, stiffness: f64, lever: &Vector3<f64>) {
+    for c in 0..3 {
+        let (next, last) = ((c + 1) % 3, (c + 2) % 3);
+        to[c][next] += lever[last];
+        to[c][last] -= lever[next];
+        to[c][3 + c] += stiffness;
+    }
+}
+
+/// The row of a derivative by a vector.
+#[inline(always)]
+fn row(by: &ByVector, r: usize) -> Vector3<f64> {
+    Vector3::new(by[0][r], by[1][r], by[2][r])
+}
+
+/// The force at a quadrature point and what it depends on.
+struct PointForce {
+    x: Vector3<f64>,
+    area: f64,
+    load: f64,
+    per_pressure: Wrench,
+    /// Through the velocity's component along the normal, through that along `slip_velocity`, and
+    /// isotropic.
+    by_normal_velocity: Wrench,
+    by_slip: Wrench,
+    slip_velocity: Vector3<f64>,
+    isotropic: f64,
 }
 
 /// What the integral over a polygon gains as one of the points moves that its quadrature points
@@ -201,22 +262,64 @@ struct PointSums {
     /// The forces.
     force: Vector3<f64>,
     /// The wrenches per pressure, times area.
-    per_pressure: Vector6<f64>,
-    /// Through the velocity, which changes with the position if the bodies turn.
-    by_velocity: ByVector,
+    per_pressure: Wrench,
+    /// Through the velocity, which changes with the position if the bodies turn: that along the
+    /// normal, that along the slip already times the turn, and the isotropic part.
+    by_normal_velocity: Wrench,
+    by_slip: ByVector,
+    isotropic: f64,
+    isotropic_lever: Vector3<f64>,
 }
 
 impl PointSums {
-    fn zeros() -> Self {
-        Self { force: Vector3::zeros(), per_pressure: Vector6::zeros(), by_velocity: ByVector::zeros() }
+    const ZERO: Self = Self {
+        force: Vector3::new(0.0, 0.0, 0.0),
+        per_pressure: [0.0; 6],
+        by_normal_velocity: [0.0; 6],
+        by_slip: [[0.0; 6]; 3],
+        isotropic: 0.0,
+        isotropic_lever: Vector3::new(0.0, 0.0, 0.0),
+    };
+
+    /// Counts a quadrature point in which this point has a weight; `spin` is the angular velocity
+    /// if there is any.
+    #[inline(always)]
+    fn add(&mut self, weight: f64, point: &PointForce, spin: Option<&Vector3<f64>>) {
+        let (area, load) = (weight * point.area, weight * point.load);
+        add(&mut self.per_pressure, &point.per_pressure, area);
+        for k in 0..3 {
+            self.force[k] += point.per_pressure[3 + k] * load;
+        }
+        if let Some(spin) = spin {
+            add(&mut self.by_normal_velocity, &point.by_normal_velocity, load);
+            add_outer(&mut self.by_slip, &point.by_slip, &(point.slip_velocity.cross(spin) * load));
+            self.isotropic += point.isotropic * load;
+            self.isotropic_lever += point.x * (point.isotropic * load);
+        }
     }
 
     /// The derivative by the motion of the point.
     #[inline(always)]
-    fn by_position(&self, pressure_gradient: &Vector3<f64>) -> ByVector {
-        let mut sum = self.by_velocity;
-        sum.torque -= cross_matrix(&self.force);
-        sum.add_outer(&self.per_pressure, pressure_gradient);
+    fn by_position(
+        &self,
+        pressure_gradient: &Vector3<f64>,
+        normal: &Vector3<f64>,
+        spin: Option<&Vector3<f64>>,
+    ) -> ByVector {
+        let mut sum = self.by_slip;
+        add_outer(&mut sum, &self.per_pressure, pressure_gradient);
+        add_isotropic(&mut sum, 0.0, &-self.force);
+        if let Some(spin) = spin {
+            add_outer(&mut sum, &self.by_normal_velocity, &normal.cross(spin));
+            for c in 0..3 {
+                let velocity = spin.cross(&Vector3::ith(c, 1.0));
+                let torque = self.isotropic_lever.cross(&velocity);
+                for k in 0..3 {
+                    sum[c][k] += torque[k];
+                    sum[c][3 + k] += velocity[k] * self.isotropic;
+                }
+            }
+        }
         sum
     }
 }
@@ -261,155 +364,146 @@ fn centroid_by_vertex(
     }
 }
 
-/// (x × f; f)
-#[inline(always)]
-fn wrench_at(x: &Vector3<f64>, f: &Vector3<f64>) -> Vector6<f64> {
-    let m = x.cross(f);
-    Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z)
-}
-
 /// Memory for the derivatives of one polygon.
 struct PolygonDerivatives {
-    /// By the motion of the vertices, but for what passes through the centroid.
-    by_vertex: [ByVector; MAX_VERTICES],
+    /// By the motion of the vertices and of the centroid, through areas.
+    by_area: [ByVector; MAX_VERTICES],
+    by_area_at_centroid: ByVector,
     /// What quadrature points gain from the vertices, and from the centroid.
     points: [PointSums; MAX_VERTICES],
     centroid: PointSums,
-    /// By the motion of the centroid, through the areas of triangles.
-    centroid_by_area: ByVector,
     /// The centroid by the motion of the vertices.
     centroid_by_vertex: [Matrix3<f64>; MAX_VERTICES],
-    /// By the normal.
+    /// By the normal, and of that the isotropic part.
     by_normal: ByVector,
+    by_normal_isotropic: f64,
+    by_normal_lever: Vector3<f64>,
     /// By the dissipation κ.
-    by_dissipation: Vector6<f64>,
+    by_dissipation: Wrench,
     /// The wrench.
-    wrench: Vector6<f64>,
+    wrench: Wrench,
 }
 
 impl PolygonDerivatives {
     fn new() -> Self {
         Self {
-            by_vertex: [ByVector::zeros(); MAX_VERTICES],
-            points: [PointSums::zeros(); MAX_VERTICES],
-            centroid: PointSums::zeros(),
-            centroid_by_area: ByVector::zeros(),
+            by_area: [[[0.0; 6]; 3]; MAX_VERTICES],
+            by_area_at_centroid: [[0.0; 6]; 3],
+            points: [PointSums::ZERO; MAX_VERTICES],
+            centroid: PointSums::ZERO,
             centroid_by_vertex: [Matrix3::zeros(); MAX_VERTICES],
-            by_normal: ByVector::zeros(),
-            by_dissipation: Vector6::zeros(),
-            wrench: Vector6::zeros(),
+            by_normal: [[0.0; 6]; 3],
+            by_normal_isotropic: 0.0,
+            by_normal_lever: Vector3::zeros(),
+            by_dissipation: [0.0; 6],
+            wrench: [0.0; 6],
         }
     }
 
     /// Begins a polygon of `n` vertices.
     fn clear(&mut self, n: usize) {
-        self.by_vertex[..n].fill(ByVector::zeros());
-        self.points[..n].fill(PointSums::zeros());
-        self.centroid = PointSums::zeros();
-        self.centroid_by_area = ByVector::zeros();
-        self.by_normal = ByVector::zeros();
-        self.by_dissipation = Vector6::zeros();
-        self.wrench = Vector6::zeros();
+        self.by_area[..n].fill([[0.0; 6]; 3]);
+        self.by_area_at_centroid = [[0.0; 6]; 3];
+        self.points[..n].fill(PointSums::ZERO);
+        self.centroid = PointSums::ZERO;
+        self.by_normal = [[0.0; 6]; 3];
+        self.by_normal_isotropic = 0.0;
+        self.by_normal_lever = Vector3::zeros();
+        self.by_dissipation = [0.0; 6];
+        self.wrench = [0.0; 6];
     }
 }
 
-/// What is the same at all points of a surface, and the sums over them.
-struct PointLaw<'a> {
-    roles: &'a Roles<'a, f64>,
-    law: &'a TractionLaw<f64>,
-    spin: Matrix3<f64>,
-    turning_about: bool,
+/// Sums over the surface of what does not change the surface.
+struct SurfaceSums {
+    /// By the angular and the linear velocity, one column for each component.
+    by_velocity: [Wrench; 6],
+    /// Of that the isotropic part: its sum, and those with the position and its products.
+    isotropic: f64,
+    isotropic_lever: Vector3<f64>,
+    isotropic_moment: Matrix3<f64>,
+    by_static_friction: Wrench,
+    by_dynamic_friction: Wrench,
 }
 
-impl PointLaw<'_> {
-    /// Adds the force at the quadrature point `x` with pressure `p` and area `a`; returns the
-    /// wrench per pressure and, if the bodies turn, the derivative through the velocity as the
-    /// point moves.
-    #[inline(always)]
-    fn add(
-        &self,
-        x: &Vector3<f64>,
-        p: f64,
-        a: f64,
-        normal: &Vector3<f64>,
-        dissipation: f64,
-        sums: &mut PolygonDerivatives,
-        jacobian: &mut LocalJacobian,
-    ) -> (Vector6<f64>, ByVector) {
-        let v_fo = &self.roles.v_fo;
-        let velocity = v_fo.translational + v_fo.rotational.cross(x);
-        let t = self.law.derivatives(normal, &velocity, dissipation);
-        let load = p * a;
-        let per_pressure = wrench_at(x, &t.value);
-        sums.wrench += per_pressure * load;
-        let lever = |m: &Matrix3<f64>| Matrix3::from_columns(&[0, 1, 2].map(|c| x.cross(&m.column(c))));
-        let by_normal = t.by_normal * load;
-        sums.by_normal.force += by_normal;
-        sums.by_normal.torque += lever(&by_normal);
-        // A turn δω changes the velocity by δω × x.
-        let by_linear = t.by_velocity * load;
-        let by_angular =
-            Matrix3::from_rows(&[0, 1, 2].map(|r| x.cross(&by_linear.row(r).transpose()).transpose()));
-        let rows = [lever(&by_angular), lever(&by_linear), by_angular, by_linear];
-        for c in 0..3 {
-            for r in 0..3 {
-                jacobian.by_velocity[(r, c)] += rows[0][(r, c)];
-                jacobian.by_velocity[(r, 3 + c)] += rows[1][(r, c)];
-                jacobian.by_velocity[(3 + r, c)] += rows[2][(r, c)];
-                jacobian.by_velocity[(3 + r, 3 + c)] += rows[3][(r, c)];
-            }
+impl SurfaceSums {
+    fn new() -> Self {
+        Self {
+            by_velocity: [[0.0; 6]; 6],
+            isotropic: 0.0,
+            isotropic_lever: Vector3::zeros(),
+            isotropic_moment: Matrix3::zeros(),
+            by_static_friction: [0.0; 6],
+            by_dynamic_friction: [0.0; 6],
         }
-        sums.by_dissipation += wrench_at(x, &(t.by_dissipation * load));
-        jacobian.by_static_friction += wrench_at(x, &(t.by_static_friction * load));
-        jacobian.by_dynamic_friction += wrench_at(x, &(t.by_dynamic_friction * load));
-        let by_velocity = if self.turning_about {
-            ByVector { torque: rows[1] * self.spin, force: rows[3] * self.spin }
-        } else {
-            ByVector::zeros()
+    }
+
+    /// The derivative by the velocity.
+    fn by_velocity(&self) -> Matrix6<f64> {
+        let mut sum = Matrix6::from_fn(|r, c| self.by_velocity[c][r]);
+        let lever = cross_matrix(&self.isotropic_lever);
+        let (m, identity) = (&self.isotropic_moment, Matrix3::identity());
+        // x × (δω × x) = (|x|² − x xᵀ) δω
+        let mut add = |r: usize, c: usize, block: Matrix3<f64>| {
+            let mut view = sum.fixed_view_mut::<3, 3>(r, c);
+            view += block;
         };
-        (per_pressure, by_velocity)
-    }
-
-    /// Counts the motion of the quadrature point with the motion of a point that has this weight
-    /// in it.
-    #[inline(always)]
-    fn share(
-        &self,
-        into: &mut PointSums,
-        weight: f64,
-        p: f64,
-        a: f64,
-        per_pressure: &Vector6<f64>,
-        by_velocity: &ByVector,
-    ) {
-        let area = weight * a;
-        into.per_pressure += per_pressure * area;
-        into.force += per_pressure.fixed_rows::<3>(3) * (area * p);
-        if self.turning_about {
-            into.by_velocity.torque += by_velocity.torque * weight;
-            into.by_velocity.force += by_velocity.force * weight;
-        }
+        add(0, 0, identity * m.trace() - m);
+        add(0, 3, lever);
+        add(3, 0, -lever);
+        add(3, 3, identity * self.isotropic);
+        sum
     }
 }
 
-/// Adds to the derivatives by the geometry those through the motion of a vertex at `x`.
+/// Counts the force at the quadrature point `x` with pressure `p` and area `a`, and its
+/// derivatives but for those by the position, area and pressure.
 #[inline(always)]
-fn add_rows<const ROWS: usize>(
-    into: [&mut [f64; DIRECTIONS]; ROWS],
-    rows: [Vector3<f64>; ROWS],
-    x: &Vector3<f64>,
-    motion: &VertexMotion,
-) {
-    for (to, row) in into.into_iter().zip(&rows) {
-        let by_motion = motion.by_motion.tr_mul(row);
-        let by_rotation = x.cross(&by_motion);
-        let by_modulus = row.dot(&motion.by_modulus);
-        for k in 0..3 {
-            to[k] += by_rotation[k];
-            to[3 + k] += by_motion[k];
+fn add_point(
+    (x, p, area): (&Vector3<f64>, f64, f64),
+    t: &TractionDerivatives,
+    normal: &Vector3<f64>,
+    polygon: &mut PolygonDerivatives,
+    surface: &mut SurfaceSums,
+) -> PointForce {
+    let load = p * area;
+    let (along, across) = (wrench_at(x, normal), wrench_at(x, &t.v_t));
+    let per_pressure = combine(&along, t.value[0], &across, t.value[1]);
+    add(&mut polygon.wrench, &per_pressure, load);
+    let [a, b, c, isotropic] = t.by_velocity;
+    // A turn δω changes the velocity along a vector f by (x × f)·δω.
+    for k in 0..6 {
+        add(&mut surface.by_velocity[k], &along, along[k] * (a * load));
+    }
+    // Neither without friction.
+    if b != 0.0 || c != 0.0 {
+        let by_slip = combine(&along, b * load, &across, c * load);
+        for k in 0..6 {
+            add(&mut surface.by_velocity[k], &across, by_slip[k]);
         }
-        to[LOG_MODULUS_O] -= by_modulus;
-        to[LOG_MODULUS_F] += by_modulus;
+    }
+    let stiffness = isotropic * load;
+    let lever = x * stiffness;
+    surface.isotropic += stiffness;
+    surface.isotropic_lever += lever;
+    surface.isotropic_moment += lever * x.transpose();
+    add(&mut surface.by_static_friction, &across, t.by_static_friction * load);
+    add(&mut surface.by_dynamic_friction, &across, t.by_dynamic_friction * load);
+    let [first, second] = t.by_dissipation;
+    add(&mut polygon.by_dissipation, &combine(&along, first, &across, second), load);
+    let [first, second, third] = t.by_normal;
+    add_outer(&mut polygon.by_normal, &combine(&along, first, &across, second), &(t.v_t * load));
+    polygon.by_normal_isotropic += third * load;
+    polygon.by_normal_lever += x * (third * load);
+    PointForce {
+        x: *x,
+        area,
+        load,
+        per_pressure,
+        by_normal_velocity: combine(&along, a, &across, b),
+        by_slip: across.map(|w| w * c),
+        slip_velocity: t.v_t,
+        isotropic,
     }
 }
 
@@ -463,13 +557,9 @@ pub(crate) fn local_jacobian(
         aligned: false,
     };
     let mut moment_by_geometry = [[0.0; DIRECTIONS]; 3];
-    let at_points = PointLaw {
-        roles,
-        law: &law,
-        spin: cross_matrix(&roles.v_fo.rotational),
-        turning_about: roles.v_fo.rotational != Vector3::zeros(),
-    };
-    let mut sums = PolygonDerivatives::new();
+    let v_fo = &roles.v_fo;
+    let spin = (v_fo.rotational != Vector3::zeros()).then_some(&v_fo.rotational);
+    let (mut sums, mut over_surface) = (PolygonDerivatives::new(), SurfaceSums::new());
     for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
         let polygon = SurfacePolygon::from_real(found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
@@ -485,57 +575,50 @@ pub(crate) fn local_jacobian(
         };
         let n = polygon.len;
         let normal = &polygon.normal;
-        let kappa = dissipation.re;
+        let traction = |x: &Vector3<f64>| {
+            let velocity = v_fo.translational + v_fo.rotational.cross(x);
+            law.derivatives(normal, &velocity, dissipation.re)
+        };
         sums.clear(n);
         match settings.surface {
             SurfaceRepresentation::Polygons => {
-                let (x, p, a) = (&fan.centroid, fan.pressure, fan.area);
-                let (per_pressure, by_velocity) =
-                    at_points.add(x, p, a, normal, kappa, &mut sums, &mut jacobian);
-                at_points.share(&mut sums.centroid, 1.0, p, a, &per_pressure, &by_velocity);
+                let (x, p) = (&fan.centroid, fan.pressure);
+                let t = traction(x);
+                let point = add_point((x, p, fan.area), &t, normal, &mut sums, &mut over_surface);
+                sums.centroid.add(1.0, &point, spin);
                 for i in 0..n {
-                    sums.by_vertex[i].add_outer(&(per_pressure * p), &area_by_vertex(&polygon, i));
+                    let by_vertex = area_by_vertex(&polygon, i) * p;
+                    add_outer(&mut sums.by_area[i], &point.per_pressure, &by_vertex);
                 }
             }
             SurfaceRepresentation::Triangles => {
                 for i in 0..n {
                     let next = if i + 1 == n { 0 } else { i + 1 };
                     let (from, to) = (&polygon.position[i], &polygon.position[next]);
-                    let mut per_area = Vector6::zeros();
-                    for point in rule {
-                        let [c, u, w] = point.barycentric;
+                    let mut per_area = [0.0; 6];
+                    for q in rule {
+                        let [c, u, w] = q.barycentric;
                         let x = fan.centroid * c + from * u + to * w;
                         let p = fan.pressure * c + polygon.pressure[i] * u + polygon.pressure[next] * w;
-                        let a = fan.triangle_area[i] * point.weight;
-                        let (per_pressure, by_velocity) =
-                            at_points.add(&x, p, a, normal, kappa, &mut sums, &mut jacobian);
-                        per_area += per_pressure * (p * point.weight);
-                        at_points.share(&mut sums.centroid, c, p, a, &per_pressure, &by_velocity);
-                        at_points.share(&mut sums.points[i], u, p, a, &per_pressure, &by_velocity);
-                        at_points.share(&mut sums.points[next], w, p, a, &per_pressure, &by_velocity);
+                        let area = fan.triangle_area[i] * q.weight;
+                        let t = traction(&x);
+                        let point = add_point((&x, p, area), &t, normal, &mut sums, &mut over_surface);
+                        add(&mut per_area, &point.per_pressure, p * q.weight);
+                        sums.centroid.add(c, &point, spin);
+                        sums.points[i].add(u, &point, spin);
+                        sums.points[next].add(w, &point, spin);
                     }
                     let by_from = (to - fan.centroid).cross(normal) * 0.5;
                     let by_to = normal.cross(&(from - fan.centroid)) * 0.5;
-                    sums.by_vertex[i].add_outer(&per_area, &by_from);
-                    sums.by_vertex[next].add_outer(&per_area, &by_to);
-                    sums.centroid_by_area.add_outer(&per_area, &-(by_from + by_to));
+                    add_outer(&mut sums.by_area[i], &per_area, &by_from);
+                    add_outer(&mut sums.by_area[next], &per_area, &by_to);
+                    add_outer(&mut sums.by_area_at_centroid, &per_area, &-(by_from + by_to));
                 }
             }
         }
-        let w = &sums.wrench;
-        jacobian.integral.wrench_on_o +=
-            SpatialForce::new(w.fixed_rows::<3>(0).into(), w.fixed_rows::<3>(3).into());
-        add_geometry(
-            roles,
-            found,
-            equilibrium,
-            &polygon,
-            &fan,
-            &mut sums,
-            &mut jacobian,
-            &mut moment_by_geometry,
-        );
-        jacobian.by_dissipation += sums.by_dissipation * series;
+        let [a, b, c, d, e, f] = sums.wrench;
+        jacobian.integral.wrench_on_o += SpatialForce::new(Vector3::new(a, b, c), Vector3::new(d, e, f));
+        jacobian.by_dissipation += Vector6::from(sums.by_dissipation) * series;
         for row in 0..6 {
             for k in 0..DIRECTIONS {
                 jacobian.by_geometry[row][k] += sums.by_dissipation[row] * dissipation.eps[k];
@@ -543,73 +626,68 @@ pub(crate) fn local_jacobian(
             // The pressure at a fixed point is proportional to F's modulus.
             jacobian.by_geometry[row][LOG_MODULUS_F] += sums.wrench[row];
         }
+        let gradients = Gradients::new(roles, found, equilibrium);
+        centroid_by_vertex(&polygon, &fan, &mut sums.centroid_by_vertex);
+        let g = &equilibrium.pressure.gradient;
+        let mut by_centroid = sums.centroid.by_position(g, normal, spin);
+        for c in 0..3 {
+            add(&mut by_centroid[c], &sums.by_area_at_centroid[c], 1.0);
+        }
+        for i in 0..n {
+            let x = &polygon.position[i];
+            let motion = vertex_motion(&gradients, found, equilibrium, i, polygon.pressure[i]);
+            let centroid = &sums.centroid_by_vertex[i];
+            let mut by_vertex = sums.points[i].by_position(g, normal, spin);
+            for c in 0..3 {
+                add(&mut by_vertex[c], &sums.by_area[i][c], 1.0);
+                for k in 0..3 {
+                    add(&mut by_vertex[c], &by_centroid[k], centroid[(k, c)]);
+                }
+            }
+            for (r, to) in jacobian.by_geometry.iter_mut().enumerate() {
+                motion.add(to, x, &row(&by_vertex, r));
+            }
+            let area = area_by_vertex(&polygon, i);
+            motion.add(&mut jacobian.area_by_geometry, x, &area);
+            for (r, to) in moment_by_geometry.iter_mut().enumerate() {
+                let own = centroid.row(r).transpose() * fan.area + area * fan.centroid[r];
+                motion.add(to, x, &own);
+            }
+        }
+        add_isotropic(&mut sums.by_normal, sums.by_normal_isotropic, &sums.by_normal_lever);
+        add_normal(&mut jacobian.by_geometry, &sums.by_normal, normal, &gradients, equilibrium);
     });
+    jacobian.by_velocity = over_surface.by_velocity();
+    jacobian.by_static_friction = over_surface.by_static_friction.into();
+    jacobian.by_dynamic_friction = over_surface.by_dynamic_friction.into();
     jacobian.moment_by_geometry = SMatrix::from_fn(|row, k| moment_by_geometry[row][k]);
     jacobian
 }
 
-/// Adds a polygon's derivatives by the geometry: through the motion of its vertices and its
-/// normal.
-#[allow(clippy::too_many_arguments, reason = "the polygon in its three forms, and what to add to")]
+/// Adds to the derivatives by the geometry those through the normal: that of the plane where
+/// p_O − p_F vanishes, or fixed to a rigid O.
 #[inline(always)]
-fn add_geometry(
-    roles: &Roles<f64>,
-    found: &Polygon,
+fn add_normal(
+    into: &mut ByGeometry,
+    by_normal: &ByVector,
+    normal: &Vector3<f64>,
+    gradients: &Gradients,
     equilibrium: &Equilibrium,
-    polygon: &SurfacePolygon<f64>,
-    fan: &Fan<f64>,
-    sums: &mut PolygonDerivatives,
-    jacobian: &mut LocalJacobian,
-    moment: &mut [[f64; DIRECTIONS]; 3],
 ) {
-    let gradients = Gradients::new(roles, found, equilibrium);
-    let g = &equilibrium.pressure.gradient;
-    centroid_by_vertex(polygon, fan, &mut sums.centroid_by_vertex);
-    let mut by_centroid = sums.centroid.by_position(g);
-    by_centroid.torque += sums.centroid_by_area.torque;
-    by_centroid.force += sums.centroid_by_area.force;
-    for i in 0..polygon.len {
-        let x = &polygon.position[i];
-        let motion = vertex_motion(&gradients, found, equilibrium, i, polygon.pressure[i]);
-        let own = sums.points[i].by_position(g);
-        let centroid = &sums.centroid_by_vertex[i];
-        let torque = own.torque + sums.by_vertex[i].torque + by_centroid.torque * centroid;
-        let force = own.force + sums.by_vertex[i].force + by_centroid.force * centroid;
-        let [a, b, c, d, e, f] = &mut jacobian.by_geometry;
-        let rows = [0, 1, 2].map(|r| torque.row(r).transpose());
-        add_rows([a, b, c], rows, x, &motion);
-        let rows = [0, 1, 2].map(|r| force.row(r).transpose());
-        add_rows([d, e, f], rows, x, &motion);
-        let area = area_by_vertex(polygon, i);
-        add_rows([&mut jacobian.area_by_geometry], [area], x, &motion);
-        let rows = [0, 1, 2].map(|r| centroid.row(r).transpose() * fan.area + area * fan.centroid[r]);
-        add_rows(moment.each_mut(), rows, x, &motion);
-    }
-    // The normal: that of the plane where p_O − p_F vanishes, or fixed to a rigid O.
-    let normal = &polygon.normal;
-    for row in 0..6 {
-        let by_normal = match row {
-            0..3 => sums.by_normal.torque.row(row),
-            _ => sums.by_normal.force.row(row - 3),
-        }
-        .transpose();
-        let to = &mut jacobian.by_geometry[row];
-        match &equilibrium.gradient_o {
+    let inverse_length = gradients.plane.norm().recip();
+    for (r, to) in into.iter_mut().enumerate() {
+        let own = row(by_normal, r);
+        let by_rotation = match &equilibrium.gradient_o {
             Some(gradient_o) => {
-                let by_difference = (by_normal - normal * by_normal.dot(normal)) / gradients.plane.norm();
-                let by_rotation = gradient_o.cross(&by_difference);
-                for k in 0..3 {
-                    to[k] += by_rotation[k];
-                }
+                let by_difference = (own - normal * own.dot(normal)) * inverse_length;
                 to[LOG_MODULUS_O] += by_difference.dot(gradient_o);
-                to[LOG_MODULUS_F] -= by_difference.dot(g);
+                to[LOG_MODULUS_F] -= by_difference.dot(&equilibrium.pressure.gradient);
+                gradient_o.cross(&by_difference)
             }
-            None => {
-                let by_rotation = normal.cross(&by_normal);
-                for k in 0..3 {
-                    to[k] += by_rotation[k];
-                }
-            }
+            None => normal.cross(&own),
+        };
+        for k in 0..3 {
+            to[k] += by_rotation[k];
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The traction at a point of the contact surface (Elandt §V, eq. 2–7), and its derivatives.
 
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 
 use super::collider::Collider;
 use super::friction::{friction_factor, friction_weights};
@@ -93,25 +93,29 @@ impl<T: Scalar> TractionLaw<T> {
     }
 }
 
-/// The traction per unit of undamped pressure with its derivatives.
+/// The traction per unit of undamped pressure with its derivatives, as factors of the normal n,
+/// the tangential velocity v_t, and products of them.
 pub(crate) struct TractionDerivatives {
-    /// The traction per pressure.
-    pub value: Vector3<f64>,
-    /// By the normal.
-    pub by_normal: Matrix3<f64>,
-    /// By the velocity.
-    pub by_velocity: Matrix3<f64>,
-    /// By the dissipation κ.
-    pub by_dissipation: Vector3<f64>,
-    /// By the static friction coefficient.
-    pub by_static_friction: Vector3<f64>,
-    /// By the dynamic friction coefficient.
-    pub by_dynamic_friction: Vector3<f64>,
+    /// The tangential velocity.
+    pub v_t: Vector3<f64>,
+    /// The traction per pressure: factors of n and v_t.
+    pub value: [f64; 2],
+    /// By the velocity: factors of n nᵀ, v_t nᵀ, v_t v_tᵀ and the identity.
+    pub by_velocity: [f64; 4],
+    /// By a change of the normal, which is at right angles to it: factors of n v_tᵀ, v_t v_tᵀ and
+    /// the identity.
+    pub by_normal: [f64; 3],
+    /// By the dissipation κ: factors of n and v_t.
+    pub by_dissipation: [f64; 2],
+    /// By the static friction coefficient: factor of v_t.
+    pub by_static_friction: f64,
+    /// By the dynamic friction coefficient: factor of v_t.
+    pub by_dynamic_friction: f64,
 }
 
 impl TractionLaw<f64> {
     /// [`Self::per_pressure`] with its derivatives, in closed form.
-    #[inline]
+    #[inline(always)]
     pub fn derivatives(&self, n: &Vector3<f64>, v: &Vector3<f64>, dissipation: f64) -> TractionDerivatives {
         let v_n = v.dot(n);
         let v_t = v - n * v_n;
@@ -125,21 +129,18 @@ impl TractionLaw<f64> {
             self.settings.positive_part_width,
         );
         let (phi, phi_slope) = (damping.re, damping.eps[0]);
-        let direction = n - v_t * h;
-        // v_n enters through the damping and through v_t = v − n v_n, v_t also through h.
-        let by_v_n = direction * (-dissipation * phi_slope) + n * (phi * h);
+        // The traction is φ (n − h v_t). v_n enters through the damping φ and through
+        // v_t = v − n v_n, v_t also through h.
+        let by_v_n = [phi * h - dissipation * phi_slope, h * dissipation * phi_slope];
         let slip = 2.0 * h_slope * phi;
         TractionDerivatives {
-            value: direction * phi,
-            by_velocity: by_v_n * n.transpose()
-                - v_t * (v_t * slip).transpose()
-                - Matrix3::from_diagonal_element(phi * h),
-            by_normal: by_v_n * v.transpose()
-                + v_t * (v_t * (slip * v_n)).transpose()
-                + Matrix3::from_diagonal_element(phi * (1.0 + h * v_n)),
-            by_dissipation: direction * (-v_n * phi_slope),
-            by_static_friction: v_t * (-of_static.re * phi),
-            by_dynamic_friction: v_t * (-of_dynamic.re * phi),
+            v_t,
+            value: [phi, -phi * h],
+            by_velocity: [by_v_n[0], by_v_n[1], -slip, -phi * h],
+            by_normal: [by_v_n[0], by_v_n[1] + slip * v_n, phi * (1.0 + h * v_n)],
+            by_dissipation: [-v_n * phi_slope, v_n * phi_slope * h],
+            by_static_friction: -of_static.re * phi,
+            by_dynamic_friction: -of_dynamic.re * phi,
         }
     }
 }
@@ -148,6 +149,7 @@ impl TractionLaw<f64> {
 mod tests {
     use super::*;
     use approx::assert_relative_eq;
+    use nalgebra::Matrix3;
 
     #[test]
     fn positive_part_is_smooth_and_exact_outside() {
@@ -190,15 +192,27 @@ mod tests {
             };
             let seed = |x: &Vector3<f64>, at: usize| Vector3::from_fn(|i, _| D::variable(x[i], at + i));
             let t = dual.per_pressure(&seed(&n, 0), &seed(&v, 3), D::variable(kappa, 6));
+            let v_t = exact.v_t;
+            let [a, b, c, d] = exact.by_velocity;
+            let by_velocity = n * n.transpose() * a
+                + v_t * n.transpose() * b
+                + v_t * v_t.transpose() * c
+                + Matrix3::identity() * d;
+            let [a, b, c] = exact.by_normal;
+            let by_normal = (n * v_t.transpose() * a + v_t * v_t.transpose() * b) + Matrix3::identity() * c;
+            let across = Matrix3::identity() - n * n.transpose();
+            let dual_by_normal = Matrix3::from_fn(|row, k| t[row].eps[k]);
+            assert_relative_eq!(dual_by_normal * across, by_normal * across, epsilon = 1e-12);
+            let value = n * exact.value[0] + v_t * exact.value[1];
+            let by_dissipation = n * exact.by_dissipation[0] + v_t * exact.by_dissipation[1];
             for row in 0..3 {
-                assert_relative_eq!(t[row].re, exact.value[row], epsilon = 1e-15);
+                assert_relative_eq!(t[row].re, value[row], epsilon = 1e-15);
                 for k in 0..3 {
-                    assert_relative_eq!(t[row].eps[k], exact.by_normal[(row, k)], epsilon = 1e-12);
-                    assert_relative_eq!(t[row].eps[3 + k], exact.by_velocity[(row, k)], epsilon = 1e-12);
+                    assert_relative_eq!(t[row].eps[3 + k], by_velocity[(row, k)], epsilon = 1e-12);
                 }
-                assert_relative_eq!(t[row].eps[6], exact.by_dissipation[row], epsilon = 1e-12);
-                assert_relative_eq!(t[row].eps[7], exact.by_static_friction[row], epsilon = 1e-12);
-                assert_relative_eq!(t[row].eps[8], exact.by_dynamic_friction[row], epsilon = 1e-12);
+                assert_relative_eq!(t[row].eps[6], by_dissipation[row], epsilon = 1e-12);
+                assert_relative_eq!(t[row].eps[7], exact.by_static_friction * v_t[row], epsilon = 1e-12);
+                assert_relative_eq!(t[row].eps[8], exact.by_dynamic_friction * v_t[row], epsilon = 1e-12);
             }
         }
     }
