@@ -509,13 +509,8 @@ fn add_point(
 
 /// The dissipation κ of the strain-rate form, which depends on the pressure gradients along the
 /// normal, with its derivatives by the geometry.
-fn strain_rate_dissipation(
-    equilibrium: &Equilibrium,
-    polygon: &SurfacePolygon<f64>,
-    strain_rate: f64,
-) -> Dual {
+fn strain_rate_dissipation(equilibrium: &Equilibrium, strain_rate: f64) -> Dual {
     let gradient_f = of_f(&equilibrium.pressure.gradient);
-    let zero = Dual::from(0.0);
     let (normal, gradient_o) = match &equilibrium.gradient_o {
         Some(gradient) => {
             let gradient_o = turning(gradient, true);
@@ -526,14 +521,8 @@ fn strain_rate_dissipation(
         }
         None => (turning(&equilibrium.normal, false), None),
     };
-    let surface = SurfacePolygon {
-        len: polygon.len,
-        position: [Vector3::from([zero; 3]); MAX_VERTICES],
-        pressure: [zero; MAX_VERTICES],
-        normal,
-        gradient_o,
-        gradient_f: -gradient_f.dot(&normal),
-    };
+    let gradient_f = -gradient_f.dot(&normal);
+    let surface = SurfacePolygon { normal, gradient_o, gradient_f, ..SurfacePolygon::empty() };
     surface.gradient_in_series() * strain_rate
 }
 
@@ -559,19 +548,19 @@ pub(crate) fn local_jacobian(
     let mut moment_by_geometry = [[0.0; DIRECTIONS]; 3];
     let v_fo = &roles.v_fo;
     let spin = (v_fo.rotational != Vector3::zeros()).then_some(&v_fo.rotational);
+    let mut polygon = SurfacePolygon::empty();
     let (mut sums, mut over_surface) = (PolygonDerivatives::new(), SurfaceSums::new());
     for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
-        let polygon = SurfacePolygon::from_real(found, equilibrium);
+        polygon.set_real(found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
         jacobian.aligned |= found.aligned;
         jacobian.integral.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
         // κ and its derivatives: by the geometry, and by what it is proportional to.
         let (dissipation, series) = match settings.dissipation_model {
             DissipationModel::HuntCrossley => (Dual::from(law.dissipation(&polygon)), 1.0),
-            DissipationModel::StrainRate => (
-                strain_rate_dissipation(equilibrium, &polygon, law.strain_rate()),
-                polygon.gradient_in_series(),
-            ),
+            DissipationModel::StrainRate => {
+                (strain_rate_dissipation(equilibrium, law.strain_rate()), polygon.gradient_in_series())
+            }
         };
         let n = polygon.len;
         let normal = &polygon.normal;

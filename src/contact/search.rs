@@ -223,7 +223,7 @@ impl SeenTetrahedron {
 }
 
 /// How many tetrahedra of O are remembered as F sees them. The search keeps to few at a time.
-const REMEMBERED: usize = 32;
+const REMEMBERED: usize = 128;
 
 /// The bodies' sizes, for what rounding can do: O's modulus in Pa, and how far the tetrahedra
 /// of O and of F reach from F's origin, metres.
