@@ -24,7 +24,12 @@ impl Corners {
     pub fn values(&self, f: &LinearFunction) -> [f64; 4] {
         let [x, y, z] = &self.position;
         let g = &f.gradient;
-        [0, 1, 2, 3].map(|k| g.x * x[k] + g.y * y[k] + g.z * z[k] + f.offset)
+        // Loops over the four, not maps: those are not always inlined.
+        let mut value = [f.offset; 4];
+        for k in 0..4 {
+            value[k] += g.x * x[k] + g.y * y[k] + g.z * z[k];
+        }
+        value
     }
 
     /// The vertices.
@@ -134,9 +139,8 @@ impl Clipper {
         }
         let [mut from, mut to] = self.loops.each_mut();
         for k in 0..4 {
-            let [x, y, z] = vertices.position.map(|c| c[k]);
-            let [a, b, c, d] = distance.map(|d| d[k]);
-            from.vertex[k] = [x, y, z, 0.0, a, b, c, d];
+            let ([x, y, z], [a, b, c, d]) = (&vertices.position, &distance);
+            from.vertex[k] = [x[k], y[k], z[k], 0.0, a[k], b[k], c[k], d[k]];
             from.edge[k] = section.face[k];
         }
         let mut n = section.len;

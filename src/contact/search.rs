@@ -65,8 +65,13 @@ fn seen_from(x_fo: &RigidTransform<f64>, f: &LinearFunction) -> LinearFunction {
 
 /// Values at a tetrahedron's vertices with those that are zero but for rounding set to zero.
 #[inline(always)]
-fn snapped(value: [f64; 4], tolerance: f64) -> [f64; 4] {
-    value.map(|f| if f.abs() <= tolerance { 0.0 } else { f })
+fn snapped(mut value: [f64; 4], tolerance: f64) -> [f64; 4] {
+    for f in &mut value {
+        if f.abs() <= tolerance {
+            *f = 0.0;
+        }
+    }
+    value
 }
 
 /// Calls `visit` with every polygon of the contact surface, in an order that depends on the
@@ -260,7 +265,11 @@ fn two_tetrahedra(
     // A few units in the last place of the terms that are added.
     let scale = sizes.e_o + pressure.offset.abs() + pressure.gradient.abs().sum() * sizes.reach_of_o;
     let of_f = seen.corners.values(&pressure);
-    let value = snapped([0, 1, 2, 3].map(|k| seen.pressure[k] - of_f[k]), 4e-15 * scale);
+    let mut value = seen.pressure;
+    for k in 0..4 {
+        value[k] -= of_f[k];
+    }
+    let value = snapped(value, 4e-15 * scale);
     if Section::of(&value).len == 0 {
         return None;
     }
@@ -274,7 +283,10 @@ fn two_tetrahedra(
     let t_o = &o.tetrahedra()[seen.number as usize];
     let left_out = same_bound(t_o, sizes.e_o, t_f, e_f);
     let reach = sizes.reach_of_o + sizes.reach_of_f;
-    let tolerance = t_f.barycentric.map(|l| on_face(&l, reach));
+    let mut tolerance = [0.0; 4];
+    for face in 0..4 {
+        tolerance[face] = on_face(&t_f.barycentric[face], reach);
+    }
     let clipped = clipper.section(&seen.corners, &value, &t_f.barycentric, &tolerance, left_out, polygon);
     if clipped == Clipped::Special {
         polygon.section(&seen.corners.points(), &value, 0);
