@@ -11,6 +11,28 @@ use nalgebra::Vector3;
 use super::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon, Section};
 use crate::field::LinearFunction;
 
+/// Vertices that are as close to a face, relative to the terms that their barycentric coordinate
+/// is the sum of, are on it: a few units in the last place, as more would move the line in which
+/// two nearly parallel planes meet.
+pub(super) const ON_FACE: f64 = 2e-15;
+
+/// How near a vertex must be to a face to be on it, as a barycentric coordinate.
+#[inline(always)]
+pub(super) fn on_face(barycentric: &LinearFunction, reach: f64) -> f64 {
+    ON_FACE * (1.0 + barycentric.gradient.abs().sum() * reach)
+}
+
+/// Values at a tetrahedron's vertices with those that are zero but for rounding set to zero.
+#[inline(always)]
+pub(super) fn snapped(mut value: [f64; 4], tolerance: f64) -> [f64; 4] {
+    for f in &mut value {
+        if f.abs() <= tolerance {
+            *f = 0.0;
+        }
+    }
+    value
+}
+
 /// The vertices of a tetrahedron, or values there, by coordinate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Corners {

@@ -10,6 +10,8 @@ mod lifted;
 mod material;
 mod one_sided;
 mod polygon;
+mod polygon_derivatives;
+mod rigid_triangle;
 mod roles;
 mod search;
 mod settings;

@@ -3,20 +3,15 @@
 
 use nalgebra::Vector3;
 
-use super::clip::{Clipped, Clipper, Corners};
+use super::clip::{Clipped, Clipper, Corners, ON_FACE, on_face, snapped};
 use super::polygon::{Bound, FIRST_OF_F, Polygon, Section};
+use super::rigid_triangle::{SeenTriangle, triangle_in_field};
 use super::roles::{Parts, Roles};
 use super::settings::FaceFilter;
 use crate::field::hierarchy::{PlaneQuery, Side, TraversalStack, for_each_at_plane, for_each_pair};
 use crate::field::{LinearFunction, PressureField, TetrahedronField};
-use crate::geometry::SurfaceMesh;
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
-
-/// Vertices that are as close to a face, relative to the terms that their barycentric coordinate
-/// is the sum of, are on it: a few units in the last place, as more would move the line in which
-/// two nearly parallel planes meet.
-const ON_FACE: f64 = 2e-15;
 
 /// Two gradients closer than this, relative to their size, have no plane of equal pressure.
 const PARALLEL_FIELDS: f64 = 1e-12;
@@ -63,17 +58,6 @@ fn seen_from(x_fo: &RigidTransform<f64>, f: &LinearFunction) -> LinearFunction {
     }
 }
 
-/// Values at a tetrahedron's vertices with those that are zero but for rounding set to zero.
-#[inline(always)]
-fn snapped(mut value: [f64; 4], tolerance: f64) -> [f64; 4] {
-    for f in &mut value {
-        if f.abs() <= tolerance {
-            *f = 0.0;
-        }
-    }
-    value
-}
-
 /// Calls `visit` with every polygon of the contact surface, in an order that depends on the
 /// input alone.
 pub(crate) fn for_each_polygon<T: Scalar>(
@@ -95,7 +79,7 @@ pub(crate) fn for_each_polygon<T: Scalar>(
         Parts::TwoFields { o, f } => {
             let side_o = Side { hierarchy: o.hierarchy(), modulus: e_o };
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
-            let sizes = Sizes::new(o, e_o, f, &x_fo);
+            let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);
             let mut clipper = Clipper::new();
             let mut remembered = [SeenTetrahedron::NONE; REMEMBERED];
             for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
@@ -103,9 +87,7 @@ pub(crate) fn for_each_polygon<T: Scalar>(
                 if seen.number != i {
                     *seen = SeenTetrahedron::new(o, e_o, i, &x_fo);
                 }
-                if let Some(equilibrium) =
-                    two_tetrahedra(seen, o, f, e_f, j, &sizes, &mut clipper, &mut polygon)
-                {
+                if let Some(equilibrium) = two_tetrahedra(seen, o, f, j, &sizes, &mut clipper, &mut polygon) {
                     emit(&polygon, &equilibrium);
                 }
             });
@@ -230,18 +212,20 @@ impl SeenTetrahedron {
 /// How many tetrahedra of O are remembered as F sees them. The search keeps to few at a time.
 const REMEMBERED: usize = 128;
 
-/// The bodies' sizes, for what rounding can do: O's modulus in Pa, and how far the tetrahedra
-/// of O and of F reach from F's origin, metres.
+/// Both moduli in Pa and, for what rounding can do, how far the tetrahedra of O and of F reach
+/// from F's origin, metres.
 struct Sizes {
     e_o: f64,
+    e_f: f64,
     reach_of_o: f64,
     reach_of_f: f64,
 }
 
 impl Sizes {
-    fn new(o: &PressureField, e_o: f64, f: &PressureField, x_fo: &RigidTransform<f64>) -> Self {
+    fn new(o: &PressureField, e_o: f64, f: &PressureField, e_f: f64, x_fo: &RigidTransform<f64>) -> Self {
         Self {
             e_o,
+            e_f,
             reach_of_o: o.hierarchy().radius() + x_fo.translation.norm(),
             reach_of_f: f.hierarchy().radius(),
         }
@@ -254,14 +238,13 @@ fn two_tetrahedra(
     seen: &SeenTetrahedron,
     o: &PressureField,
     f: &PressureField,
-    e_f: f64,
     j: u32,
     sizes: &Sizes,
     clipper: &mut Clipper,
     polygon: &mut Polygon,
 ) -> Option<Equilibrium> {
     let t_f = &f.tetrahedra()[j as usize];
-    let pressure = scaled(&t_f.extent, e_f);
+    let pressure = scaled(&t_f.extent, sizes.e_f);
     // A few units in the last place of the terms that are added.
     let scale = sizes.e_o + pressure.offset.abs() + pressure.gradient.abs().sum() * sizes.reach_of_o;
     let of_f = seen.corners.values(&pressure);
@@ -281,7 +264,7 @@ fn two_tetrahedra(
     }
     (polygon.o, polygon.f) = (seen.number, j);
     let t_o = &o.tetrahedra()[seen.number as usize];
-    let left_out = same_bound(t_o, sizes.e_o, t_f, e_f);
+    let left_out = same_bound(t_o, sizes.e_o, t_f, sizes.e_f);
     let reach = sizes.reach_of_o + sizes.reach_of_f;
     let mut tolerance = [0.0; 4];
     for face in 0..4 {
@@ -316,12 +299,6 @@ fn same_bound(t_o: &TetrahedronField, e_o: f64, t_f: &TetrahedronField, e_f: f64
     (!tighter).then_some(bound_f.face)
 }
 
-/// How near a vertex must be to a face to be on it, as a barycentric coordinate.
-#[inline(always)]
-fn on_face(barycentric: &LinearFunction, reach: f64) -> f64 {
-    ON_FACE * (1.0 + barycentric.gradient.abs().sum() * reach)
-}
-
 /// Clips by the faces of F's tetrahedron, but for the one to be left out.
 ///
 /// `reach` bounds the distance of the polygon from either body's origin, metres.
@@ -345,88 +322,6 @@ fn clip_by_tetrahedron(
             polygon.clip(inside, FIRST_OF_F + name, on_face(inside, reach), shift, bound);
         }
     }
-}
-
-/// The vertices of a rigid triangle in the order that is counter-clockwise about the contact
-/// normal, which points into the rigid body.
-#[inline]
-pub(crate) fn seen_from_inside([a, b, c]: [u32; 3]) -> [u32; 3] {
-    [a, c, b]
-}
-
-/// A rigid triangle of O as F sees it.
-#[derive(Clone, Copy)]
-struct SeenTriangle {
-    /// Its number, `u32::MAX` for none.
-    number: u32,
-    /// Its vertices, counter-clockwise about the contact normal.
-    corners: [Vector3<f64>; 3],
-    /// Height above its plane, towards O, metres; 0 everywhere for a triangle without area.
-    plane: LinearFunction,
-    /// Distance in its plane from the line of each edge, positive inside, metres.
-    edges: [LinearFunction; 3],
-}
-
-impl SeenTriangle {
-    const NONE: Self = {
-        let zero = Vector3::new(0.0, 0.0, 0.0);
-        let nowhere = LinearFunction { gradient: zero, offset: 0.0 };
-        Self { number: u32::MAX, corners: [zero; 3], plane: nowhere, edges: [nowhere; 3] }
-    };
-
-    fn new(mesh: &SurfaceMesh, i: u32, x_fo: &RigidTransform<f64>) -> Self {
-        let v = seen_from_inside(mesh.triangles[i as usize]).map(|k| *x_fo * mesh.vertices[k as usize]);
-        let inward = (v[1] - v[0]).cross(&(v[2] - v[0]));
-        let length = inward.norm();
-        if length <= 0.0 {
-            return Self { number: i, corners: v, ..Self::NONE };
-        }
-        let through =
-            |gradient: Vector3<f64>, x: &Vector3<f64>| LinearFunction { gradient, offset: -gradient.dot(x) };
-        let normal = inward / length;
-        let edges = [0, 1, 2].map(|k| {
-            let along = v[(k + 1) % 3] - v[k];
-            through(normal.cross(&along) / along.norm(), &v[k])
-        });
-        Self { number: i, corners: v, plane: through(normal, &v[0]), edges }
-    }
-}
-
-/// The part of a rigid triangle in F's tetrahedron `j`; no vertices if there is none. `reach`
-/// bounds the distance of both bodies' points from F's origin, metres.
-///
-/// It is the tetrahedron's section by the triangle's plane, clipped by the triangle's edges, and
-/// not the triangle clipped by the tetrahedron's faces: a triangle at a small angle θ to a face
-/// of the mesh meets it in a line whose place is known to rounding over θ. Two tetrahedra that
-/// share the face would each find it elsewhere and leave a gap or an overlap. The section's
-/// vertices lie on the edges of the mesh and are the same bits in all tetrahedra around them.
-fn triangle_in_field(seen: &SeenTriangle, f: &PressureField, j: u32, reach: f64, polygon: &mut Polygon) {
-    (polygon.o, polygon.f, polygon.len) = (seen.number, j, 0);
-    let (mut outside, mut inside) = (false, true);
-    for face in &f.tetrahedra()[j as usize].barycentric {
-        let tolerance = on_face(face, reach);
-        let d = seen.corners.map(|x| face.at(&x));
-        outside |= d.iter().all(|d| *d < -tolerance);
-        inside &= d.iter().all(|d| *d > tolerance);
-    }
-    if outside || seen.plane.gradient == Vector3::zeros() {
-        return;
-    }
-    if inside {
-        polygon.triangle(&seen.corners);
-        return;
-    }
-    let v = f.mesh().tetrahedra[j as usize].map(|k| f.mesh().vertices[k as usize]);
-    let value = snapped(v.map(|x| seen.plane.at(&x)), 4e-15 * reach);
-    polygon.section(&v, &value, FIRST_OF_F);
-    // The plane passes through a vertex of the mesh: that matters where the triangle does.
-    polygon.aligned = false;
-    for (k, edge) in seen.edges.iter().enumerate() {
-        if polygon.len > 0 {
-            polygon.clip(edge, k as u8, ON_FACE * reach, &Vector3::zeros(), Bound::None);
-        }
-    }
-    polygon.aligned |= (0..4).any(|k| value[k] == 0.0 && polygon.position[..polygon.len].contains(&v[k]));
 }
 
 #[cfg(test)]
@@ -478,12 +373,11 @@ mod tests {
         match roles.parts {
             Parts::TwoFields { o, f } => {
                 let e_o = roles.o.material.hydroelastic_modulus;
-                let sizes = Sizes::new(o, e_o, f, &x_fo);
+                let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);
                 for i in 0..o.tetrahedra().len() as u32 {
                     let seen = SeenTetrahedron::new(o, e_o, i, &x_fo);
                     for j in 0..f.tetrahedra().len() as u32 {
-                        if two_tetrahedra(&seen, o, f, e_f, j, &sizes, &mut Clipper::new(), &mut polygon)
-                            .is_some()
+                        if two_tetrahedra(&seen, o, f, j, &sizes, &mut Clipper::new(), &mut polygon).is_some()
                         {
                             all.insert((i, j));
                         }

@@ -10,8 +10,9 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::collider::Collider;
 use super::polygon::{Constraint, FIRST_OF_F, MAX_VERTICES, Polygon};
+use super::rigid_triangle::seen_from_inside;
 use super::roles::{Parts, Roles};
-use super::search::{Equilibrium, seen_from_inside};
+use super::search::Equilibrium;
 use super::settings::SurfaceRepresentation;
 use crate::field::{LinearFunction, PressureField};
 use crate::geometry::SurfaceMesh;
