@@ -215,3 +215,66 @@ impl Clipper {
         Clipped::Inside
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::polygon::Bound;
+    use proptest::prelude::*;
+
+    fn vector() -> impl Strategy<Value = Vector3<f64>> {
+        prop::array::uniform3(-1.0..1.0).prop_map(Vector3::from)
+    }
+
+    fn area_vector(p: &Polygon) -> Vector3<f64> {
+        let x = &p.position;
+        (2..p.len).map(|i| (x[i - 1] - x[0]).cross(&(x[i] - x[0])) * 0.5).sum()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, max_global_rejects: 20_000, ..Default::default() })]
+        /// The clip of vertices that carry their coordinates is that of one face after the other.
+        #[test]
+        fn sections_are_clipped_as_polygons_are(
+            v in prop::array::uniform4(vector()),
+            w in prop::array::uniform4(vector()),
+            gradient in vector(),
+            offset in -0.5..0.5,
+            left_out in prop::option::of(0..4_u8),
+        ) {
+            let volume = |v: &[Vector3<f64>; 4]| (v[1] - v[0]).cross(&(v[2] - v[0])).dot(&(v[3] - v[0]));
+            prop_assume!(volume(&v) > 0.05 && volume(&w).abs() > 0.05);
+            let barycentric = [0, 1, 2, 3].map(|i: usize| {
+                let [a, b, c] = [1, 2, 3].map(|k| w[(i + k) % 4]);
+                let normal = (b - a).cross(&(c - a));
+                let gradient = normal / normal.dot(&(w[i] - a));
+                LinearFunction { gradient, offset: -gradient.dot(&a) }
+            });
+            let corners = Corners { position: [0, 1, 2].map(|axis| v.map(|x| x[axis])) };
+            prop_assert_eq!(corners.points(), v);
+            let value = corners.values(&LinearFunction { gradient, offset });
+            let mut fast = Polygon::empty(0, 0);
+            let clipped =
+                Clipper::new().section(&corners, &value, &barycentric, &[1e-13; 4], left_out, &mut fast);
+            prop_assume!(Section::of(&value).len > 0 && clipped != Clipped::Special);
+            let mut slow = Polygon::empty(0, 0);
+            slow.section(&v, &value, 0);
+            for (name, face) in (0..).zip(&barycentric) {
+                if left_out != Some(name) && slow.len > 0 {
+                    slow.clip(face, FIRST_OF_F + name, 1e-13, &gradient, Bound::None);
+                }
+            }
+            if clipped == Clipped::Outside {
+                prop_assert_eq!(slow.len, 0);
+                return Ok(());
+            }
+            prop_assert_eq!(fast.len, slow.len);
+            let same = |i: usize| (0..slow.len).find(|&k| (slow.position[k] - fast.position[i]).norm() < 1e-10);
+            for i in 0..fast.len {
+                let k = same(i);
+                prop_assert!(k.is_some_and(|k| slow.edge[k] == fast.edge[i]), "{fast:?} {slow:?}");
+            }
+            prop_assert!((area_vector(&fast) - area_vector(&slow)).norm() < 1e-10);
+        }
+    }
+}
