@@ -192,10 +192,11 @@ pub(crate) fn find_contacts(
     let law = settings.law(traction.pair());
     let (first_contact, first_polygon) = (contacts.position.len(), contacts.polygons.len());
     let mut aligned = false;
+    let mut polygon = SurfacePolygon::empty();
     let mut lambda = Matrix6::zeros();
     let mut inverse_inertia = Some(inverse_inertia);
     for_each_polygon(&roles, settings.contact.face_filter, &mut workspace.stack, |found, equilibrium| {
-        let polygon = SurfacePolygon::from_real(found, equilibrium);
+        polygon.set_real(found, equilibrium);
         let Some(gradient) = usable_gradient(&polygon, equilibrium) else { return };
         if settings.model == ContactModel::Sap
             && let Some(inverse_inertia) = inverse_inertia.take()
@@ -352,8 +353,9 @@ pub(crate) fn discrete_impulse<T: Scalar>(
     let law = settings.law(traction.pair());
     let surface: SurfaceRepresentation = settings.contact.surface;
     let mut sum = SpatialForce::zero();
+    let mut polygon = SurfacePolygon::empty();
     for (found, equilibrium) in polygons {
-        let polygon = SurfacePolygon::evaluate(roles, found, equilibrium);
+        polygon.set(roles, found, equilibrium);
         let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
         let dissipation = polygon_dissipation(&traction, settings.contact, gradient);
         let fan = Fan::new(&polygon, surface);

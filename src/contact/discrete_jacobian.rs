@@ -11,12 +11,13 @@ use super::discrete::{
     polygon_dissipation, split, usable_gradient,
 };
 use super::impulse::{ContactModel, FaceConstants, ImpulseLaw};
-use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate, wrench_at};
+use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate};
 use super::lifted::ContactJacobian;
 use super::material::{Material, PairMaterial};
+use super::polygon_derivatives::wrench_at;
 use super::roles::{ContactPair, Roles};
 use super::settings::DissipationModel;
-use super::surface::{Fan, SurfacePolygon};
+use super::surface::Fan;
 use super::traction::TractionLaw;
 use super::wrench::for_each_point;
 use crate::scalar::{DualArray, real_vector};
@@ -100,12 +101,8 @@ pub(crate) fn impulse_jacobian(
     let surface = settings.contact.surface;
     let lambda = &patch.inverse_inertia;
     for (found, equilibrium) in &contacts.polygons[patch.polygons.clone()] {
-        let real = SurfacePolygon::<f64>::from_real(found, equilibrium);
-        if usable_gradient(&real, equilibrium).is_none() {
-            continue;
-        }
         let polygon = differentiate(roles, found, equilibrium);
-        let gradient = polygon.gradient_in_series();
+        let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
         let dissipation = match settings.contact.dissipation_model {
             DissipationModel::HuntCrossley => {
                 Dual::from(polygon_dissipation(&traction, settings.contact, 0.0))
@@ -158,7 +155,8 @@ pub(crate) fn impulse_jacobian(
             if normal.re == 0.0 && slip.re == 0.0 {
                 return;
             }
-            let by_argument = |k: usize| wrench_at(&x, &(n * normal.eps[k] - v_t * slip.eps[k]));
+            let by_argument =
+                |k: usize| Vector6::from(wrench_at(&x, &(n * normal.eps[k] - v_t * slip.eps[k])));
             jacobian.by_friction += by_argument(FRICTION);
             jacobian.by_relaxation_time += by_argument(RELAXATION_TIME);
             jacobian.by_dissipation += by_argument(DISSIPATION) * per_parameter;
@@ -167,7 +165,7 @@ pub(crate) fn impulse_jacobian(
             match settings.model {
                 ContactModel::Lagged => {
                     let by_history = by_argument(HISTORY);
-                    jacobian.by_velocity_before += by_history * wrench_at(&x, &n).transpose();
+                    jacobian.by_velocity_before += by_history * Vector6::from(wrench_at(&x, &n)).transpose();
                     history_by_x = -before.rotational.cross(&n);
                     history_by_n = before.translational + before.rotational.cross(&x);
                 }

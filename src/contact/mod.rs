@@ -1,5 +1,6 @@
 //! From two overlapping bodies to the wrench between them, and its derivatives.
 
+mod clip;
 mod collider;
 mod contact_polygon;
 mod discrete;
@@ -12,6 +13,8 @@ mod lifted;
 mod material;
 mod one_sided;
 mod polygon;
+mod polygon_derivatives;
+mod rigid_triangle;
 mod roles;
 mod search;
 mod settings;
