@@ -22,14 +22,14 @@ use crate::spatial::{SpatialForce, cross_matrix};
 /// Directions of the surface's geometry: rotation and translation of O, the logarithms of O's
 /// and F's moduli.
 pub(crate) const DIRECTIONS: usize = 8;
-type Dual = DualArray<DIRECTIONS>;
+pub(crate) type Dual = DualArray<DIRECTIONS>;
 
 const LOG_MODULUS_O: usize = 6;
 const LOG_MODULUS_F: usize = 7;
 
 /// Six rows, torque then force, each by the directions of the geometry: rows are contiguous, so
 /// that all directions are summed at once.
-type ByGeometry = [[f64; DIRECTIONS]; 6];
+pub(crate) type ByGeometry = [[f64; DIRECTIONS]; 6];
 
 /// The wrench's derivatives in F's frame.
 pub(crate) struct LocalJacobian {
@@ -153,7 +153,7 @@ impl Gradients {
 /// A vertex solves `M x = r`, the rows of M being the gradients of its three planes. As O moves
 /// by u at x, a plane fixed to O with gradient m carries the vertex so that m·dx = m·u; one
 /// fixed to F gives 0; the equilibrium plane, whose function is p_O − p_F, gives ∇p_O·u.
-fn differentiate(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> SurfacePolygon<Dual> {
+pub(super) fn differentiate(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> SurfacePolygon<Dual> {
     let gradients = Gradients::new(roles, polygon, equilibrium);
     let zero = Dual::from(0.0);
     let mut surface = SurfacePolygon {
@@ -253,7 +253,7 @@ fn add_point(
 
 /// (x × f; f)
 #[inline(always)]
-fn wrench_at(x: &Vector3<f64>, f: &Vector3<f64>) -> Vector6<f64> {
+pub(super) fn wrench_at(x: &Vector3<f64>, f: &Vector3<f64>) -> Vector6<f64> {
     let m = x.cross(f);
     Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z)
 }

@@ -2,8 +2,11 @@
 
 mod collider;
 mod contact_polygon;
+mod discrete;
+mod discrete_jacobian;
 mod energy;
 mod friction;
+mod impulse;
 mod jacobian;
 mod lifted;
 mod material;
@@ -18,10 +21,13 @@ mod wrench;
 
 pub use collider::{Collider, ContactGeometry};
 pub use contact_polygon::{ContactPolygon, for_each_contact_polygon};
+pub(crate) use discrete::{DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts};
 pub use energy::contact_energy;
 pub use friction::friction_factor;
+pub use impulse::ContactModel;
 pub use lifted::{ContactJacobian, contact_jacobian, contact_lifted};
 pub use material::{Material, PairMaterial};
+pub(crate) use roles::Roles;
 pub use roles::{ContactError, ContactPair, check_pair};
 pub use settings::{
     ContactSettings, DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation,

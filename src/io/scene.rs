@@ -11,11 +11,12 @@ use super::field_path::{FieldPath, line_at};
 use super::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use super::scene_error::{Problem, SceneError};
 pub use super::schema::SolverKind;
-use super::schema::{BodyTable, SceneTable};
+use super::schema::{BodyTable, SceneTable, SolverTable};
+use crate::contact::ContactModel;
 use crate::multibody::{Body, BodyPair, BodyState, Model, ModelError, NamedMaterial, State};
 use crate::rollout::SimulationSettings;
 use crate::spatial::SpatialVelocity;
-use crate::step::Integrator;
+use crate::step::{Integrator, SolverTolerance, VelocityLevel};
 
 /// What a scene is loaded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct Scene {
     pub solver: SolverKind,
     /// Length of a step, s.
     pub time_step: f64,
+    /// When the iteration of an implicit step ends.
+    pub tolerance: SolverTolerance,
     /// For each body of the model whether the file fixes it.
     pub fixed: Vec<bool>,
     /// Pairs of bodies that the file leaves out of contact.
@@ -101,16 +104,24 @@ impl Scene {
         let integrator = match self.solver {
             SolverKind::SemiImplicitEuler => Integrator::SemiImplicitEuler,
             SolverKind::Rk4 => Integrator::RungeKutta4,
-            _ => {
+            SolverKind::Sap => self.velocity_level(ContactModel::Sap),
+            SolverKind::Lagged => self.velocity_level(ContactModel::Lagged),
+            SolverKind::Similar => self.velocity_level(ContactModel::Similar),
+            SolverKind::Tamsi => self.velocity_level(ContactModel::Tamsi),
+            SolverKind::Radau | SolverKind::Lcp | SolverKind::Ncp | SolverKind::Ecp => {
                 let name = serde_json::to_value(self.solver).unwrap_or_default();
                 let message = format!(
-                    "found {name}, which is not available yet; use \"semi-implicit-euler\" or \"rk4\""
+                    "found {name}, which is not available yet; use \"semi-implicit-euler\", \"rk4\", \"sap\", \"lagged\", \"similar\" or \"tamsi\""
                 );
                 let problem = Problem::new(FieldPath::root().key("solver").key("kind"), message);
                 return Err(self.text.located(&self.path, &problem));
             }
         };
         Ok(SimulationSettings { integrator, time_step: self.time_step })
+    }
+
+    fn velocity_level(&self, model: ContactModel) -> Integrator {
+        Integrator::VelocityLevel(VelocityLevel { model, tolerance: self.tolerance })
     }
 }
 
@@ -154,13 +165,13 @@ fn parse_json(path: &Path, text: &str) -> Result<SceneTable, SceneError> {
 
 /// The scene of a file.
 fn build(path: &Path, table: &SceneTable, text: SceneText, purpose: Purpose) -> Result<Scene, SceneError> {
-    let Content { model, state, time_step, excluded, warnings } =
+    let Content { model, state, time_step, tolerance, excluded, warnings } =
         content(path, table, purpose).map_err(|problem| text.located(path, &problem))?;
     let warnings =
         warnings.iter().map(|problem| format!("warning: {}", text.located(path, problem))).collect();
     let fixed = table.bodies.iter().map(|b| b.fixed).collect();
     let (path, solver) = (path.to_owned(), table.solver.kind);
-    Ok(Scene { path, model, state, solver, time_step, fixed, excluded, warnings, text })
+    Ok(Scene { path, model, state, solver, time_step, tolerance, fixed, excluded, warnings, text })
 }
 
 /// What a scene's tables mean.
@@ -168,6 +179,7 @@ struct Content {
     model: Model,
     state: State,
     time_step: f64,
+    tolerance: SolverTolerance,
     excluded: Vec<BodyPair>,
     warnings: Vec<Problem>,
 }
@@ -177,6 +189,7 @@ fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Content,
     let root = FieldPath::root();
     let gravity = vector(table.gravity, Range::Finite, &root.key("gravity"))?;
     let time_step = number(table.solver.time_step, Range::Positive, &root.key("solver").key("time_step"))?;
+    let tolerance = solver_tolerance(&table.solver, &root.key("solver"))?;
     let contact = contact_settings(&table.contact, &root.key("contact"))?;
     let mut materials = Vec::new();
     for (name, t) in &table.materials {
@@ -226,7 +239,22 @@ fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Content,
     }
     let model =
         Model::new(bodies, materials, gravity, contact, &excluded).map_err(|error| model_problem(&error))?;
-    Ok(Content { model, state, time_step, excluded, warnings })
+    Ok(Content { model, state, time_step, tolerance, excluded, warnings })
+}
+
+/// When the iteration of an implicit step ends.
+fn solver_tolerance(table: &SolverTable, field: &FieldPath) -> Result<SolverTolerance, Problem> {
+    let mut tolerance = SolverTolerance::default();
+    if let Some(relative) = table.relative_tolerance {
+        tolerance.relative = number(relative, Range::Positive, &field.key("relative_tolerance"))?;
+    }
+    if let Some(iterations) = table.maximum_iterations {
+        if iterations == 0 {
+            return Err(Problem::new(field.key("maximum_iterations"), "found 0; it must be at least 1"));
+        }
+        tolerance.iterations = iterations;
+    }
+    Ok(tolerance)
 }
 
 /// What is wrong with a model, in the words of the scene file.

@@ -115,6 +115,8 @@ pub(super) struct SolverTable {
     pub kind: SolverKind,
     #[serde(default = "default_time_step")]
     pub time_step: f64,
+    pub relative_tolerance: Option<f64>,
+    pub maximum_iterations: Option<usize>,
 }
 
 fn default_time_step() -> f64 {
@@ -123,7 +125,12 @@ fn default_time_step() -> f64 {
 
 impl Default for SolverTable {
     fn default() -> Self {
-        Self { kind: SolverKind::default(), time_step: default_time_step() }
+        Self {
+            kind: SolverKind::default(),
+            time_step: default_time_step(),
+            relative_tolerance: None,
+            maximum_iterations: None,
+        }
     }
 }
 

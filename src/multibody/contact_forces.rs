@@ -51,7 +51,7 @@ pub(super) fn collider<'a, T: Scalar>(
 }
 
 /// Calls `query` with two geometries and their frames in W.
-pub(super) fn with_pair<T: Scalar, R>(
+pub(crate) fn with_pair<T: Scalar, R>(
     model: &Model<T>,
     frames: &[BodyFrame<T>],
     pair: &GeometryPair,

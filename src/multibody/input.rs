@@ -212,7 +212,7 @@ impl Input {
 /// The mass properties of a free body, if they were given.
 fn given_mass(model: &Model, body: usize) -> Option<&MassProperties> {
     match &model.bodies.get(body)?.motion {
-        Motion::Free { source: MassSource::Given(_), mass } => Some(mass),
+        Motion::Free { source: MassSource::Given(_), mass, .. } => Some(mass),
         _ => None,
     }
 }

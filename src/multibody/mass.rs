@@ -41,6 +41,15 @@ impl<T: Scalar> MassSource<T> {
         }
     }
 
+    /// The source without its derivatives.
+    pub fn real(&self) -> MassSource {
+        match self {
+            Self::Given(properties) => MassSource::Given(properties.real()),
+            Self::Spread(mass) => MassSource::Spread(mass.real()),
+            Self::Density(density) => MassSource::Density(density.real()),
+        }
+    }
+
     /// The same source with the mass changed from `from` to `to` while the geometries stay as
     /// they are. It stays the same kind of source, so that a change of mass and a change of size
     /// can be made together in either order.

@@ -20,6 +20,7 @@ mod state;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub use applied_sensitivity::{AppliedWorkspace, ForcePoint};
+pub(crate) use contact_forces::with_pair;
 pub use contact_forces::{
     BodyPairContact, BodyPairJacobian, PairWorkspace, add_contact_forces, body_pair_contact,
     body_pair_energy, body_pair_jacobian,
@@ -32,7 +33,8 @@ pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, relaxation_times};
 pub use kinematics::BodyFrame;
 pub use mass::{MassError, MassSource};
 pub use model::{
-    Body, BodyGeometry, BodyPair, GeometryPair, Model, ModelError, Motion, NamedMaterial, geometry_pairs,
+    Body, BodyGeometry, BodyPair, GeometryPair, Guide, Model, ModelError, Motion, NamedMaterial,
+    geometry_pairs,
 };
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
 pub use seeding::seeded;

@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 use super::mass::{MassError, MassSource};
 use super::state::State;
 use crate::contact::{Collider, ContactError, ContactSettings, Material, check_pair};
-use crate::scalar::{Scalar, lift_vector};
+use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::{MassProperties, RigidTransform, SpatialVelocity};
 
 /// Why a model could not be made.
@@ -67,6 +67,16 @@ impl<T: Scalar> BodyGeometry<T> {
             unit_mass: g.unit_mass.as_ref().map(MassProperties::lift),
         }
     }
+
+    /// The geometry without its derivatives.
+    pub fn real(&self) -> BodyGeometry {
+        BodyGeometry {
+            x_bg: self.x_bg.real(),
+            collider: self.collider.real(),
+            material: self.material,
+            unit_mass: self.unit_mass.as_ref().map(MassProperties::real),
+        }
+    }
 }
 
 /// How a body moves.
@@ -80,13 +90,37 @@ pub enum Motion<T = f64> {
         /// Velocity of the body in W.
         v_wb: SpatialVelocity<T>,
     },
-    /// It moves freely under forces.
+    /// It moves under forces, freely or along a guide.
     Free {
         /// What its mass properties are made from.
         source: MassSource<T>,
         /// Its mass properties.
         mass: MassProperties<T>,
+        /// The guide that it is held by, if any.
+        guide: Option<Guide<T>>,
     },
+}
+
+/// A straight guide fixed in the world: a body held by it does not turn, and moves along one
+/// axis only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Guide<T = f64> {
+    /// Direction of the guide in W, of length 1.
+    pub axis: Vector3<f64>,
+    /// Viscous damping, N/(m/s).
+    pub damping: T,
+}
+
+impl<T: Scalar> Guide<T> {
+    /// A constant guide as scalars `T`.
+    pub fn lift(g: &Guide<f64>) -> Self {
+        Self { axis: g.axis, damping: T::from(g.damping) }
+    }
+
+    /// The guide without its derivatives.
+    pub fn real(&self) -> Guide {
+        Guide { axis: self.axis, damping: self.damping.real() }
+    }
 }
 
 /// A rigid body (rigid in its motion; its geometries may be compliant in contact).
@@ -121,13 +155,25 @@ impl<T: Scalar> Body<T> {
         geometries: Vec<BodyGeometry<T>>,
     ) -> Result<Self, MassError> {
         let mass = source.resolve(unit_parts(&geometries))?;
-        let real = MassProperties {
-            mass: mass.mass.real(),
-            center_of_mass: mass.center_of_mass.map(|x| x.real()),
-            inertia: mass.inertia.map(|x| x.real()),
-        };
-        real.validate()?;
-        Ok(Self { name: name.into(), motion: Motion::Free { source, mass }, geometries })
+        mass.real().validate()?;
+        Ok(Self { name: name.into(), motion: Motion::Free { source, mass, guide: None }, geometries })
+    }
+
+    /// A free body held by a straight guide along `axis` (in W, of any length but 0) with viscous
+    /// damping in N/(m/s). Its state must be at rest but for a velocity along the axis.
+    pub fn along(mut self, axis: Vector3<f64>, damping: T) -> Self {
+        if let Motion::Free { guide, .. } = &mut self.motion {
+            *guide = Some(Guide { axis: axis.normalize(), damping });
+        }
+        self
+    }
+
+    /// The guide that holds a free body, if any.
+    pub fn guide(&self) -> Option<&Guide<T>> {
+        match &self.motion {
+            Motion::Fixed { .. } => None,
+            Motion::Free { guide, .. } => guide.as_ref(),
+        }
     }
 
     /// A constant body as scalars `T`.
@@ -136,14 +182,33 @@ impl<T: Scalar> Body<T> {
             Motion::Fixed { x_wb, v_wb } => {
                 Motion::Fixed { x_wb: RigidTransform::lift(x_wb), v_wb: SpatialVelocity::lift(v_wb) }
             }
-            Motion::Free { source, mass } => {
-                Motion::Free { source: MassSource::lift(source), mass: MassProperties::lift(mass) }
-            }
+            Motion::Free { source, mass, guide } => Motion::Free {
+                source: MassSource::lift(source),
+                mass: MassProperties::lift(mass),
+                guide: guide.as_ref().map(Guide::lift),
+            },
         };
         Self {
             name: b.name.clone(),
             motion,
             geometries: b.geometries.iter().map(BodyGeometry::lift).collect(),
+        }
+    }
+
+    /// The body without its derivatives.
+    pub fn real(&self) -> Body {
+        let motion = match &self.motion {
+            Motion::Fixed { x_wb, v_wb } => Motion::Fixed { x_wb: x_wb.real(), v_wb: v_wb.real() },
+            Motion::Free { source, mass, guide } => Motion::Free {
+                source: source.real(),
+                mass: mass.real(),
+                guide: guide.as_ref().map(Guide::real),
+            },
+        };
+        Body {
+            name: self.name.clone(),
+            motion,
+            geometries: self.geometries.iter().map(BodyGeometry::real).collect(),
         }
     }
 
@@ -266,6 +331,21 @@ impl<T: Scalar> Model<T> {
             gravity: lift_vector(&m.gravity),
             contact: m.contact,
             pairs: m.pairs.clone(),
+        }
+    }
+
+    /// The model without its derivatives.
+    pub fn real(&self) -> Model {
+        Model {
+            bodies: self.bodies.iter().map(Body::real).collect(),
+            materials: self
+                .materials
+                .iter()
+                .map(|n| NamedMaterial { name: n.name.clone(), material: n.material.real() })
+                .collect(),
+            gravity: real_vector(&self.gravity),
+            contact: self.contact,
+            pairs: self.pairs.clone(),
         }
     }
 

@@ -167,7 +167,7 @@ impl<'m> DifferentiatedModel<'m> {
             Input::StaticFriction { material } => by_model.materials[material].static_friction,
             Input::DynamicFriction { material } => by_model.materials[material].dynamic_friction,
             Input::Mass { body } => mass(body).map_or(0.0, |by| match &self.model.bodies[body].motion {
-                Motion::Free { source: MassSource::Spread(_) | MassSource::Density(_), mass } => {
+                Motion::Free { source: MassSource::Spread(_) | MassSource::Density(_), mass, .. } => {
                     // Inertia is proportional to the mass.
                     by.mass + by.inertia.dot(&mass.inertia) / mass.mass
                 }

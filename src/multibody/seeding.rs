@@ -88,7 +88,7 @@ pub fn seeded<T: Scalar>(
             }
         }
         let Body { name, motion, geometries } = body;
-        if let (true, Motion::Free { source, mass }) = (remass, motion) {
+        if let (true, Motion::Free { source, mass, .. }) = (remass, motion) {
             let failed = |source| InputError::Mass { body: name.clone(), source };
             *mass = source.resolve(unit_parts(geometries)).map_err(failed)?;
             check_inertia(&mass.inertia.map(|x| x.real())).map_err(failed)?;

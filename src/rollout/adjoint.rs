@@ -2,16 +2,16 @@
 
 use super::checkpoints::{CheckpointMemory, Checkpoints, Placement, next_checkpoint};
 use super::controls::Controls;
-use super::gradient::GradientError;
+use super::gradient::{GradientError, not_differentiated};
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::simulate::{
     SimulationError, SimulationSettings, StepTime, Trajectory, check_start, checked_step,
-    simulate_controlled, step_failed, step_schedule,
+    simulate_controlled, step_schedule,
 };
 use crate::multibody::{
-    AppliedForces, DifferentiatedModel, ForceWorkspace, Input, Model, ModelGradient, State,
+    AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, State,
 };
-use crate::step::{DerivativeWorkspace, StepCotangent, StepPoint};
+use crate::step::{DerivativeWorkspace, StepCotangent, StepPoint, StepWorkspace};
 
 /// A simulation to be done: where it starts, how it advances, and under which control values.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ struct Sweep<'a, A, L> {
     schedule: &'a [StepTime],
     model: &'a DifferentiatedModel<'a>,
     loss: &'a L,
-    forces: ForceWorkspace,
+    steps: StepWorkspace,
     derivatives: DerivativeWorkspace,
     losses: LossWorkspace,
     /// What was swept already, by the state that it starts from.
@@ -148,7 +148,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             schedule,
             model,
             loss,
-            forces: ForceWorkspace::default(),
+            steps: StepWorkspace::default(),
             derivatives: DerivativeWorkspace::default(),
             losses: LossWorkspace::default(),
             by_state: vec![0.0; rollout.initial.tangent_dimension()],
@@ -174,7 +174,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         let Rollout { model, settings, applied, controls, .. } = *self.rollout;
         self.memory.steps_taken += 1;
         let (at, row) = (self.schedule[step], controls.row(step));
-        checked_step(settings.integrator, model, state, at, applied, row, &mut self.forces)
+        checked_step(settings.integrator, model, state, at, applied, row, &mut self.steps)
     }
 
     /// Starts the sweep at the end.
@@ -186,7 +186,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// Sweeps over a step.
-    fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), SimulationError> {
+    fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), GradientError> {
         let Rollout { model, settings, applied, controls, .. } = *self.rollout;
         let StepTime { time, dt, .. } = self.schedule[step];
         let control = controls.row(step);
@@ -199,7 +199,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         settings
             .integrator
             .transposed(&at, &mut self.derivatives, &mut out)
-            .map_err(|source| step_failed(model, self.schedule[step], source))?;
+            .map_err(|e| not_differentiated(model, self.schedule[step], e))?;
         let moment = Moment { step, time, dt, state: before, control };
         let mut by =
             MomentGradient { state: &mut self.by_state, control: self.by_controls.row_mut(step) };
@@ -208,7 +208,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// Sweeps over consecutive steps, from the last to the `first`, all of whose states are given.
-    fn reverse_all(&mut self, first: usize, states: &[State]) -> Result<(), SimulationError> {
+    fn reverse_all(&mut self, first: usize, states: &[State]) -> Result<(), GradientError> {
         for (i, pair) in states.windows(2).enumerate().rev() {
             self.reverse(first + i, &pair[0], &pair[1])?;
         }
@@ -216,7 +216,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// The whole sweep with a checkpoint every `spacing` steps.
-    fn equidistant(&mut self, spacing: usize) -> Result<(), SimulationError> {
+    fn equidistant(&mut self, spacing: usize) -> Result<(), GradientError> {
         let steps = self.schedule.len();
         let mut checkpoints: Vec<State> = Vec::new();
         // The states from the last checkpoint on, that one included.
@@ -252,7 +252,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// The whole sweep with at most `spare` checkpoints besides the initial state.
-    fn binomial(&mut self, spare: usize) -> Result<(), SimulationError> {
+    fn binomial(&mut self, spare: usize) -> Result<(), GradientError> {
         let steps = self.schedule.len();
         let initial = self.rollout.initial;
         if steps == 0 {
@@ -274,7 +274,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         end: usize,
         checkpoints: (usize, usize),
         after: &mut Option<State>,
-    ) -> Result<(), SimulationError> {
+    ) -> Result<(), GradientError> {
         let (spare, used) = checkpoints;
         if end - first > 1 && spare > 0 {
             let middle = first + next_checkpoint(end - first, spare);

@@ -1,9 +1,9 @@
 //! From an initial state to a trajectory.
 
 use super::controls::Controls;
-use crate::multibody::{AppliedForces, ForceWorkspace, Model, State};
+use crate::multibody::{AppliedForces, Model, State};
 use crate::scalar::Scalar;
-use crate::step::{Integrator, StepError};
+use crate::step::{Integrator, StepError, StepWorkspace};
 
 /// Steps that a simulation may have at most.
 const MAXIMUM_STEPS: f64 = 1e9;
@@ -176,7 +176,7 @@ pub(crate) fn checked_step<T: Scalar>(
     at: StepTime,
     applied: &impl AppliedForces,
     control: &[T],
-    workspace: &mut ForceWorkspace<T>,
+    workspace: &mut StepWorkspace<T>,
 ) -> Result<State<T>, SimulationError> {
     let StepTime { time, dt, number } = at;
     let after = integrator
@@ -286,7 +286,7 @@ pub fn simulate_into<T: Scalar>(
     times.clear();
     times.push(0.0);
     states.reserve(schedule.len());
-    let mut workspace = ForceWorkspace::default();
+    let mut workspace = StepWorkspace::default();
     for (step, &at) in schedule.iter().enumerate() {
         let row = controls.row(step);
         let state =

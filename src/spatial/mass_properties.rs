@@ -3,7 +3,7 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::transform::RigidTransform;
-use crate::scalar::{Scalar, lift_matrix, lift_vector};
+use crate::scalar::{Scalar, lift_matrix, lift_vector, real_matrix, real_vector};
 
 /// Why no distribution of mass has given mass properties.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -48,6 +48,15 @@ impl<T: Scalar> MassProperties<T> {
             mass: T::from(m.mass),
             center_of_mass: lift_vector(&m.center_of_mass),
             inertia: lift_matrix(&m.inertia),
+        }
+    }
+
+    /// The mass properties without their derivatives.
+    pub fn real(&self) -> MassProperties {
+        MassProperties {
+            mass: self.mass.real(),
+            center_of_mass: real_vector(&self.center_of_mass),
+            inertia: real_matrix(&self.inertia),
         }
     }
 

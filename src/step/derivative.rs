@@ -3,12 +3,12 @@
 //! Both are in the tangent spaces of the states before and after (see
 //! [`crate::multibody::State::moved`]).
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 
-use super::{Integrator, StepError};
+use super::{Integrator, StepError, StepWorkspace};
 use crate::multibody::{
-    AppliedForces, DifferentiatedModel, ForcePoint, ForceSensitivity, ForceWorkspace, Input, InputError, Model,
-    ModelGradient, State, seeded,
+    AppliedForces, DifferentiatedModel, ForcePoint, ForceSensitivity, Input, InputError, Model, ModelGradient,
+    State, seeded,
 };
 use crate::scalar::DualArray;
 use crate::spatial::SpatialForce;
@@ -127,7 +127,20 @@ impl Default for Stage {
     }
 }
 
-/// The derivatives of the state after an explicit step, by steps in dual numbers.
+impl StepJacobian {
+    /// Carries the derivatives of one number backward over the step.
+    pub(super) fn transposed(&self, out: &mut StepCotangent<'_>) {
+        let by_after = DVector::from_column_slice(out.state);
+        out.state.copy_from_slice(self.by_state.tr_mul(&by_after).as_slice());
+        let add = |sum: &mut [f64], by: &DMatrix<f64>| {
+            sum.iter_mut().zip(by.tr_mul(&by_after).iter()).for_each(|(sum, x)| *sum += x);
+        };
+        add(out.control, &self.by_control);
+        add(&mut out.model.direct, &self.by_inputs);
+    }
+}
+
+/// The derivatives of the state after a step, by steps in dual numbers.
 pub(super) fn jacobian_by_duals<A: AppliedForces>(
     integrator: Integrator,
     at: &StepPoint<'_, A>,
@@ -137,7 +150,7 @@ pub(super) fn jacobian_by_duals<A: AppliedForces>(
     let model = Model::<Dual>::lift(at.model.model());
     let state = State::<Dual>::lift(at.before);
     let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
-    let mut workspace = ForceWorkspace::default();
+    let mut workspace = StepWorkspace::default();
     let mut columns = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
         let after = integrator.step(model, state, at.time, at.dt, at.applied, control, &mut workspace)?;
         Ok::<_, StepError>(State::lift(&after.real()).difference(&after))

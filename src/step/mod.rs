@@ -1,20 +1,24 @@
 //! One step of time.
 
+mod block_factor;
 mod derivative;
 mod error;
 mod runge_kutta;
 mod semi_implicit_euler;
+mod velocity_level;
 
 pub use derivative::{DerivativeWorkspace, StepCotangent, StepDerivativeError, StepJacobian, StepPoint};
 pub use error::StepError;
+pub use velocity_level::{SolverStatistics, SolverTolerance, VelocityLevel};
 
+use crate::contact::ContactModel;
 #[cfg(doc)]
 use crate::multibody::DifferentiatedModel;
 use crate::multibody::{AppliedForces, ForceWorkspace, Model, State};
 use crate::scalar::Scalar;
 
 /// How a state is carried over a step of fixed length.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Integrator {
     /// Velocity first, then the pose with the new velocity: order 1, one evaluation of forces,
     /// energy bounded in conservative motion.
@@ -22,6 +26,36 @@ pub enum Integrator {
     SemiImplicitEuler,
     /// The classical Runge–Kutta method on the manifold of poses: order 4, four evaluations.
     RungeKutta4,
+    /// Implicit in the velocities, with the contact surface of the start of the step: order 1,
+    /// one contact query, stable for stiff contact and friction.
+    VelocityLevel(VelocityLevel),
+}
+
+impl Integrator {
+    /// A velocity-level step with a contact model, at the default tolerance.
+    pub fn velocity_level(model: ContactModel) -> Self {
+        Self::VelocityLevel(VelocityLevel { model, ..VelocityLevel::default() })
+    }
+}
+
+/// The memory of steps, reused from one to the next: one per thread.
+#[derive(Debug)]
+pub struct StepWorkspace<T = f64> {
+    forces: ForceWorkspace<T>,
+    velocity_level: velocity_level::Workspace,
+}
+
+impl<T> Default for StepWorkspace<T> {
+    fn default() -> Self {
+        Self { forces: ForceWorkspace::default(), velocity_level: velocity_level::Workspace::default() }
+    }
+}
+
+impl<T> StepWorkspace<T> {
+    /// How the iteration of the last velocity-level step went.
+    pub fn statistics(&self) -> &SolverStatistics {
+        self.velocity_level.statistics()
+    }
 }
 
 impl Integrator {
@@ -31,6 +65,7 @@ impl Integrator {
     /// # Errors
     /// When an implicit method does not converge, or the forces are not finite. The explicit
     /// methods do not fail.
+    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
     pub fn step<T: Scalar>(
         self,
         model: &Model<T>,
@@ -39,13 +74,18 @@ impl Integrator {
         dt: f64,
         applied: &impl AppliedForces,
         control: &[T],
-        workspace: &mut ForceWorkspace<T>,
+        workspace: &mut StepWorkspace<T>,
     ) -> Result<State<T>, StepError> {
         match self {
             Self::SemiImplicitEuler => {
-                Ok(semi_implicit_euler::step(model, state, time, dt, applied, control, workspace))
+                Ok(semi_implicit_euler::step(model, state, time, dt, applied, control, &mut workspace.forces))
             }
-            Self::RungeKutta4 => Ok(runge_kutta::step(model, state, time, dt, applied, control, workspace)),
+            Self::RungeKutta4 => {
+                Ok(runge_kutta::step(model, state, time, dt, applied, control, &mut workspace.forces))
+            }
+            Self::VelocityLevel(method) => {
+                method.step(model, state, time, dt, applied, control, &mut workspace.velocity_level)
+            }
         }
     }
 
@@ -59,18 +99,20 @@ impl Integrator {
         at: &StepPoint<'_, A>,
     ) -> Result<StepJacobian, StepDerivativeError> {
         match self {
-            Self::SemiImplicitEuler | Self::RungeKutta4 => derivative::jacobian_by_duals(self, at),
+            Self::SemiImplicitEuler | Self::RungeKutta4 | Self::VelocityLevel(_) => {
+                derivative::jacobian_by_duals(self, at)
+            }
         }
     }
 
     /// The transposed derivative of a step: carries the derivatives of one number from the state
     /// after the step to the state before it, and adds those by control values and model. It
     /// costs the same however many inputs there are (two kinds of them apart, see
-    /// [`DifferentiatedModel`]), and allocates nothing once the workspace has grown.
+    /// [`DifferentiatedModel`]), and allocates nothing once the workspace has grown. Of a
+    /// velocity-level step the matrices are formed first.
     ///
     /// # Errors
-    /// When an implicit method cannot be differentiated at this step. The explicit methods do not
-    /// fail.
+    /// As of [`Self::jacobian`] for velocity-level steps. The explicit methods do not fail.
     ///
     /// # Panics
     /// When `out.state` does not have [`State::tangent_dimension`] numbers, or `out.model` does
@@ -80,10 +122,11 @@ impl Integrator {
         at: &StepPoint<'_, A>,
         workspace: &mut DerivativeWorkspace,
         out: &mut StepCotangent<'_>,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), StepDerivativeError> {
         match self {
             Self::SemiImplicitEuler => semi_implicit_euler::transposed(at, workspace, out),
             Self::RungeKutta4 => runge_kutta::transposed(at, workspace, out),
+            Self::VelocityLevel(_) => self.jacobian(at)?.transposed(out),
         }
         Ok(())
     }

@@ -67,8 +67,8 @@ fn rate_into<T: Scalar>(
 ) {
     rate.clear();
     let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
-    for ((((_, _, mass), body), force), part) in bodies.zip(tangent.chunks_exact(TANGENT_DIMENSION)) {
-        let acceleration = body_acceleration(mass, &model.gravity, body, force);
+    for ((((_, held, mass), body), force), part) in bodies.zip(tangent.chunks_exact(TANGENT_DIMENSION)) {
+        let acceleration = body_acceleration(mass, held.guide(), &model.gravity, body, force);
         let rotation = Vector3::new(part[0], part[1], part[2]);
         for v in [
             rotation_vector_rate(&rotation, &body.velocity.rotational),
@@ -130,13 +130,13 @@ pub(super) fn transposed<A: AppliedForces>(
         by_stage.clear();
         let bodies = at.model.model().free_bodies().zip(&state.bodies).zip(forces.forces());
         let parts = tangent.chunks_exact(TANGENT_DIMENSION).zip(by_rate.chunks_exact_mut(TANGENT_DIMENSION));
-        for (body, ((((_, _, mass), body_state), force), (tangent, by_rate))) in bodies.zip(parts).enumerate() {
+        for (body, ((((_, held, mass), body_state), force), (tangent, by_rate))) in bodies.zip(parts).enumerate() {
             let by_acceleration = BodyAcceleration {
                 angular: part_of(by_rate, 6),
                 of_center_of_mass: Vector3::zeros(),
                 of_origin: part_of(by_rate, 9),
             };
-            let mut by = body_acceleration_transposed(mass, body_state, force, &by_acceleration);
+            let mut by = body_acceleration_transposed(mass, held.guide(), body_state, force, &by_acceleration);
             let angular_velocity = &body_state.velocity.rotational;
             let (by_vector, by_angular) =
                 rotation_vector_rate_transposed(&part_of(tangent, 0), angular_velocity, &part_of(by_rate, 0));

@@ -4,8 +4,8 @@ use nalgebra::Vector3;
 
 use super::derivative::{DerivativeWorkspace, Stage, StepCotangent, StepPoint};
 use crate::multibody::{
-    AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForceWorkspace, MassProperties, Model, State,
-    TANGENT_DIMENSION, body_acceleration, body_acceleration_transposed, total_forces,
+    AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForceWorkspace, Guide, MassProperties, Model,
+    State, TANGENT_DIMENSION, body_acceleration, body_acceleration_transposed, total_forces,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
@@ -25,7 +25,7 @@ pub(super) fn step<T: Scalar>(
     let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
     State {
         bodies: bodies
-            .map(|(((_, _, mass), body), f)| step_body(mass, &model.gravity, body, f, dt))
+            .map(|(((_, held, mass), body), f)| step_body(mass, held.guide(), &model.gravity, body, f, dt))
             .collect(),
     }
 }
@@ -34,13 +34,14 @@ pub(super) fn step<T: Scalar>(
 /// rounding wherever the body's origin is.
 fn step_body<T: Scalar>(
     mass: &MassProperties<T>,
+    guide: Option<&Guide<T>>,
     gravity: &Vector3<T>,
     body: &BodyState<T>,
     force: &SpatialForce<T>,
     dt: f64,
 ) -> BodyState<T> {
     let dt = T::from(dt);
-    let acceleration = body_acceleration(mass, gravity, body, force);
+    let acceleration = body_acceleration(mass, guide, gravity, body, force);
     let offset = body.orientation.to_matrix() * mass.center_of_mass;
     let center_velocity = body.velocity.shifted(&offset).translational + acceleration.of_center_of_mass * dt;
     let angular_velocity = body.velocity.rotational + acceleration.angular * dt;
@@ -74,8 +75,8 @@ pub(super) fn transposed<A: AppliedForces>(
     by_state.clear();
     let bodies = at.model.model().free_bodies().zip(&at.before.bodies).zip(&at.after.bodies).zip(forces);
     let parts = out.state.chunks_exact(TANGENT_DIMENSION);
-    for (i, (((((_, _, mass), before), after), force), by_after)) in bodies.zip(parts).enumerate() {
-        let by = step_body_transposed(mass, before, after, force, at.dt, by_after);
+    for (i, (((((_, held, mass), before), after), force), by_after)) in bodies.zip(parts).enumerate() {
+        let by = step_body_transposed(mass, held.guide(), before, after, force, at.dt, by_after);
         by_force.push(by.force);
         by_state.extend(by.state);
         let by_mass = &mut out.model.masses[i];
@@ -90,8 +91,10 @@ pub(super) fn transposed<A: AppliedForces>(
 
 /// The transposed derivative of [`step_body`], from the derivatives `by_after` of one number by
 /// the state after the step.
+#[allow(clippy::too_many_arguments, reason = "what the step of a body depends on, and its outcome")]
 fn step_body_transposed(
     mass: &MassProperties,
+    guide: Option<&Guide>,
     before: &BodyState,
     after: &BodyState,
     force: &SpatialForce,
@@ -120,7 +123,7 @@ fn step_body_transposed(
         of_center_of_mass: by_center_velocity * dt,
         of_origin: Vector3::zeros(),
     };
-    let mut by = body_acceleration_transposed(mass, before, force, &by_acceleration);
+    let mut by = body_acceleration_transposed(mass, guide, before, force, &by_acceleration);
     let by_offset = by_position + by_center_velocity.cross(&w);
     let by_old_rotation =
         rotation * (new_rotation.transpose() * by_new_rotation) + offset.cross(&by_offset);

@@ -1,11 +1,9 @@
 use approx::assert_relative_eq;
 use nalgebra::{Matrix3, Vector3};
 
-use super::Integrator;
+use super::{Integrator, StepWorkspace};
 use crate::contact::ContactSettings;
-use crate::multibody::{
-    AppliedForces, Body, BodyState, ForceWorkspace, MassProperties, MassSource, Model, NoForces, State,
-};
+use crate::multibody::{AppliedForces, Body, BodyState, MassProperties, MassSource, Model, NoForces, State};
 use crate::scalar::Scalar;
 use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
 
@@ -27,7 +25,7 @@ fn top(gravity: Vector3<f64>) -> (Model, State) {
 
 fn advance(integrator: Integrator, model: &Model, start: &State, until: f64, steps: usize) -> State {
     let dt = until / steps as f64;
-    let mut workspace = ForceWorkspace::default();
+    let mut workspace = StepWorkspace::default();
     let mut state = start.clone();
     for i in 0..steps {
         state = integrator
@@ -115,7 +113,7 @@ fn applied_forces_enter_at_their_time() {
     let mut state = State { bodies: vec![BodyState::at_rest(&crate::spatial::RigidTransform::identity())] };
     let (steps, until) = (400, 1.0_f64);
     let dt = until / f64::from(steps);
-    let mut workspace = ForceWorkspace::default();
+    let mut workspace = StepWorkspace::default();
     for i in 0..steps {
         state = Integrator::RungeKutta4
             .step(&model, &state, f64::from(i) * dt, dt, &Spring, &[], &mut workspace)

@@ -11,13 +11,13 @@ use rayon::prelude::*;
 
 use super::{IdentificationError, MeasurementError, body_index, positive, root_mean_square};
 use crate::multibody::{
-    AppliedForces, BodyState, ForceWorkspace, Model, PairWorkspace, State, TANGENT_DIMENSION,
-    body_pair_contact,
+    AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION, body_pair_contact,
 };
 use crate::optimize::data::{RecordedState, Recording};
 use crate::rollout::{SimulationError, SimulationSettings, StepTime, checked_step};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
+use crate::step::StepWorkspace;
 
 /// Standard deviations of a recording, one number for each direction of a vector. Velocities
 /// without one are not compared.
@@ -200,7 +200,7 @@ impl RecordedMotion {
     ) -> Result<Vec<Vec<T>>, IdentificationError> {
         let recorded = &self.recording.states[window];
         let mut state = State::<T>::lift(&state_of(&recorded[0]));
-        let mut workspace = ForceWorkspace::default();
+        let mut workspace = StepWorkspace::default();
         let mut differences = Vec::with_capacity(recorded.len() - 1);
         for pair in recorded.windows(2) {
             let span = pair[0].time..pair[1].time;
@@ -279,7 +279,7 @@ fn advance<T: Scalar>(
     span: Range<f64>,
     settings: &SimulationSettings,
     applied: &impl AppliedForces,
-    workspace: &mut ForceWorkspace<T>,
+    workspace: &mut StepWorkspace<T>,
 ) -> Result<State<T>, SimulationError> {
     if settings.time_step.is_nan() || settings.time_step <= 0.0 {
         return Err(SimulationError::TimeStep(settings.time_step));

@@ -7,6 +7,7 @@ use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use crate::optimize::parameters::{Parameter, Parameters};
 use crate::optimize::uncertainty::Identifiability;
 use crate::spatial::{Quaternion, SpatialForce};
+use crate::step::StepWorkspace;
 use nalgebra::{Matrix3, Vector3};
 
 /// A pad below z = 0 that pushes with modulus · depth · (1 − dissipation · v_z) at a corner of
@@ -69,7 +70,7 @@ fn start() -> RecordedState {
 /// What the model does from the start, every 10 ms for 0.4 s (through an impact), with noise.
 fn recording(noise: f64) -> Recording {
     let model = model(None);
-    let mut workspace = ForceWorkspace::default();
+    let mut workspace = StepWorkspace::default();
     let mut states = vec![start()];
     for k in 1..=40 {
         let last = states[k - 1];

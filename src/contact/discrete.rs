@@ -1,0 +1,371 @@
+//! A contact surface as a set of compliant point contacts over a time step (Masterjohn §IV).
+//!
+//! Each face becomes one point contact at its centroid, with the elastic force A p and the
+//! stiffness k = g A, where g is the two fields' gradient in series along the normal
+//! (Masterjohn eq. 23). The surface and its contacts are those of the start of the step; only
+//! the velocity at its end is unknown. All of it is expressed in F's frame (see
+//! [`super::roles`]), and wrenches act on O about F's origin.
+
+use std::ops::Range;
+
+use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
+
+use super::impulse::{FaceConstants, ImpulseLaw};
+use super::material::PairMaterial;
+use super::polygon::Polygon;
+use super::roles::{ContactPair, Roles};
+use super::search::{Equilibrium, for_each_polygon};
+use super::settings::{ContactSettings, DissipationModel};
+use super::surface::{Fan, SurfacePolygon};
+use super::traction::TractionLaw;
+use super::wrench::{Workspace, for_each_point};
+use super::{ContactModel, SurfaceRepresentation};
+use crate::geometry::{TrianglePoint, triangle_rule};
+use crate::scalar::Scalar;
+use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
+
+/// Faces of at most this area in m² are left out (as in Drake).
+pub(super) const SMALLEST_AREA: f64 = 1e-14;
+/// Faces along whose normal a field grows by less than this, relative to its gradient, are left
+/// out: pushing into the body would not raise the pressure (Masterjohn §IV-A).
+const SMALLEST_GRADIENT: f64 = 1e-12;
+
+/// The point contacts of any number of patches, as parallel lists.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PointContacts {
+    /// Position in F's frame.
+    pub position: Vec<Vector3<f64>>,
+    /// Unit normal out of F, into O.
+    pub normal: Vec<Vector3<f64>>,
+    /// What the impulse depends on.
+    pub constants: Vec<FaceConstants<f64>>,
+    /// The polygons that the contacts come from.
+    pub polygons: Vec<(Polygon, Equilibrium)>,
+}
+
+impl PointContacts {
+    /// Forgets all contacts, not the memory.
+    pub fn clear(&mut self) {
+        self.position.clear();
+        self.normal.clear();
+        self.constants.clear();
+        self.polygons.clear();
+    }
+}
+
+/// What the contacts of a step have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DiscreteSettings<'a> {
+    /// How the surface is found and cut into faces.
+    pub contact: &'a ContactSettings,
+    /// The contact model.
+    pub model: ContactModel,
+    /// Length of the step, s.
+    pub dt: f64,
+}
+
+impl DiscreteSettings<'_> {
+    /// The law of a pair's impulses.
+    pub fn law<T: Scalar>(&self, pair: &PairMaterial<T>) -> ImpulseLaw<T> {
+        ImpulseLaw {
+            model: self.model,
+            dt: self.dt,
+            stiction_velocity: self.contact.stiction_velocity,
+            friction: pair.dynamic_friction,
+            relaxation_time: pair.relaxation_time,
+        }
+    }
+}
+
+/// The contacts of one pair of bodies.
+#[derive(Clone, Debug)]
+pub(crate) struct DiscretePatch {
+    /// The law of the impulses.
+    pub law: ImpulseLaw<f64>,
+    /// Its contacts in [`PointContacts`].
+    pub contacts: Range<usize>,
+    /// Its polygons in [`PointContacts::polygons`].
+    pub polygons: Range<usize>,
+    /// Pose of F in the world.
+    pub x_wf: RigidTransform<f64>,
+    /// Whether A is O (else A is F).
+    pub a_is_o: bool,
+    /// The inverse inertia Λ that the pair's relative motion feels, for SAP; zero otherwise.
+    pub inverse_inertia: Matrix6<f64>,
+    /// Whether the meshes are aligned exactly somewhere.
+    pub aligned: bool,
+}
+
+/// One point per face: the rule of order 1 on triangles.
+pub(crate) fn one_point() -> &'static [TrianglePoint] {
+    triangle_rule(1).unwrap_or(&[])
+}
+
+/// The two fields' gradient in series along a polygon's normal, or `None` where the polygon is
+/// left out.
+#[inline]
+pub(crate) fn usable_gradient<T: Scalar>(
+    polygon: &SurfacePolygon<T>,
+    equilibrium: &Equilibrium,
+) -> Option<T> {
+    let grows = |along: T, gradient: &Vector3<f64>| along.real() > SMALLEST_GRADIENT * gradient.norm();
+    if !grows(polygon.gradient_f, &equilibrium.pressure.gradient) {
+        return None;
+    }
+    if let (Some(along), Some(gradient)) = (polygon.gradient_o, &equilibrium.gradient_o)
+        && !grows(along, gradient)
+    {
+        return None;
+    }
+    Some(polygon.gradient_in_series())
+}
+
+/// The inverse inertia w that a contact at `x` feels, 1/kg: ‖L Λ Lᵀ‖/3 with the velocity
+/// L = (−\[x\]× 1) of the point by the relative motion (arXiv 2110.10107, eq. 36).
+#[inline]
+pub(crate) fn point_inverse_inertia<T: Scalar>(inverse_inertia: &Matrix6<T>, x: &Vector3<T>) -> T {
+    let w = point_block(inverse_inertia, x);
+    // Positive definite, so that the root is never of zero.
+    w.iter().fold(T::from(0.0), |sum, &e| sum + e * e).sqrt() * (1.0 / 3.0)
+}
+
+/// L Λ Lᵀ.
+#[inline]
+pub(crate) fn point_block<T: Scalar>(inverse_inertia: &Matrix6<T>, x: &Vector3<T>) -> Matrix3<T> {
+    let lever = cross_matrix(x);
+    let block =
+        |row: usize, column: usize| Matrix3::from_fn(|i, k| inverse_inertia[(3 * row + i, 3 * column + k)]);
+    let coupled = lever * block(0, 1);
+    block(1, 1) - coupled - coupled.transpose() - lever * block(0, 0) * lever
+}
+
+/// The constants of a face's impulse.
+#[inline]
+#[allow(clippy::too_many_arguments, reason = "what a face is, and what its pair has in common")]
+pub(crate) fn face_constants<T: Scalar>(
+    model: ContactModel,
+    x: &Vector3<T>,
+    normal: &Vector3<T>,
+    pressure: T,
+    area: T,
+    gradient: T,
+    dissipation: T,
+    before: &SpatialVelocity<T>,
+    inverse_inertia: &Matrix6<T>,
+) -> FaceConstants<T> {
+    let history = match model {
+        ContactModel::Lagged => (before.translational + before.rotational.cross(x)).dot(normal),
+        ContactModel::Sap => point_inverse_inertia(inverse_inertia, x),
+        ContactModel::Similar | ContactModel::Tamsi => T::from(0.0),
+    };
+    FaceConstants { load: pressure * area, stiffness: gradient * area, dissipation, history }
+}
+
+/// The dissipation of a polygon's impulses, s/m.
+#[inline]
+pub(crate) fn polygon_dissipation<T: Scalar>(
+    law: &TractionLaw<T>,
+    settings: &ContactSettings,
+    gradient: T,
+) -> T {
+    match settings.dissipation_model {
+        DissipationModel::HuntCrossley => law.pair().dissipation,
+        DissipationModel::StrainRate => gradient * law.strain_rate(),
+    }
+}
+
+/// Adds the contacts between two bodies to `contacts`; `None` if there are none. The velocities
+/// of `pair` are those before the step. `inverse_inertia` is asked for Λ, in F's frame and about
+/// its origin, by SAP alone.
+pub(crate) fn find_contacts(
+    pair: &ContactPair,
+    settings: &DiscreteSettings,
+    inverse_inertia: impl FnOnce(&Roles<f64>) -> Matrix6<f64>,
+    workspace: &mut Workspace,
+    contacts: &mut PointContacts,
+) -> Option<DiscretePatch> {
+    let roles = Roles::new(pair)?;
+    let traction = TractionLaw::new(&roles, settings.contact);
+    let law = settings.law(traction.pair());
+    let (first_contact, first_polygon) = (contacts.position.len(), contacts.polygons.len());
+    let mut aligned = false;
+    let mut lambda = Matrix6::zeros();
+    let mut inverse_inertia = Some(inverse_inertia);
+    for_each_polygon(&roles, settings.contact.face_filter, &mut workspace.stack, |found, equilibrium| {
+        let polygon = SurfacePolygon::from_real(found, equilibrium);
+        let Some(gradient) = usable_gradient(&polygon, equilibrium) else { return };
+        if settings.model == ContactModel::Sap
+            && let Some(inverse_inertia) = inverse_inertia.take()
+        {
+            lambda = inverse_inertia(&roles);
+        }
+        let dissipation = polygon_dissipation(&traction, settings.contact, gradient);
+        let fan = Fan::new(&polygon, settings.contact.surface);
+        let before = contacts.position.len();
+        for_each_point(&polygon, &fan, settings.contact.surface, one_point(), |x, p, a| {
+            if a <= SMALLEST_AREA {
+                return;
+            }
+            let n = &polygon.normal;
+            let (model, v) = (settings.model, &roles.v_fo);
+            contacts.position.push(*x);
+            contacts.normal.push(*n);
+            contacts.constants.push(face_constants(model, x, n, p, a, gradient, dissipation, v, &lambda));
+        });
+        if contacts.position.len() > before {
+            contacts.polygons.push((*found, *equilibrium));
+            aligned |= found.aligned;
+        }
+    });
+    if contacts.position.len() == first_contact {
+        return None;
+    }
+    Some(DiscretePatch {
+        law,
+        contacts: first_contact..contacts.position.len(),
+        polygons: first_polygon..contacts.polygons.len(),
+        x_wf: roles.x_wf,
+        a_is_o: roles.a_is_o,
+        inverse_inertia: lambda,
+        aligned,
+    })
+}
+
+/// The part of a velocity normal to a face, and its tangential part.
+#[inline(always)]
+pub(crate) fn split<T: Scalar>(v: &Vector3<T>, n: &Vector3<T>) -> (T, Vector3<T>) {
+    let v_n = v.dot(n);
+    (v_n, v - n * v_n)
+}
+
+impl DiscretePatch {
+    /// The impulse on O about F's origin, and its negative derivative by the velocity: both rows
+    /// and columns rotational, then translational. `v` is the velocity of O relative to F at F's
+    /// origin, in F.
+    pub fn impulse(&self, contacts: &PointContacts, v: &Vector6<f64>) -> (Vector6<f64>, Matrix6<f64>) {
+        let (angular, linear) = (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]));
+        let (mut torque, mut force) = (Vector3::zeros(), Vector3::zeros());
+        let (mut tt, mut tf, mut ft, mut ff) =
+            (Matrix3::zeros(), Matrix3::zeros(), Matrix3::zeros(), Matrix3::zeros());
+        for i in self.contacts.clone() {
+            let (x, n) = (&contacts.position[i], &contacts.normal[i]);
+            let (v_n, v_t) = split(&(linear + angular.cross(x)), n);
+            let slopes = self.law.slopes(&contacts.constants[i], v_n, v_t.norm_squared());
+            let (normal, slip) = (slopes.normal, slopes.slip);
+            if normal.re == 0.0 && slip.re == 0.0 {
+                continue;
+            }
+            let gamma = n * normal.re - v_t * slip.re;
+            force += gamma;
+            torque += x.cross(&gamma);
+            // −∂γ/∂v
+            let along = n * (slip.eps[0]) + v_t * (2.0 * slip.eps[1]);
+            let across = n * (-normal.eps[0] - slip.re) - v_t * (2.0 * normal.eps[1]);
+            let mut g = n * across.transpose() + v_t * along.transpose();
+            for k in 0..3 {
+                g[(k, k)] += slip.re;
+            }
+            let lever = cross_matrix(x);
+            let g_lever = g * lever;
+            let lever_g = lever * g;
+            ff += g;
+            ft -= g_lever;
+            tf += lever_g;
+            tt -= lever * g_lever;
+        }
+        let mut hessian = Matrix6::zeros();
+        hessian.fixed_view_mut::<3, 3>(0, 0).copy_from(&tt);
+        hessian.fixed_view_mut::<3, 3>(0, 3).copy_from(&tf);
+        hessian.fixed_view_mut::<3, 3>(3, 0).copy_from(&ft);
+        hessian.fixed_view_mut::<3, 3>(3, 3).copy_from(&ff);
+        (Vector6::new(torque.x, torque.y, torque.z, force.x, force.y, force.z), hessian)
+    }
+
+    /// The power of the impulse along a change `dv` of the velocity from `v`, dvᵀ w(v), and its
+    /// negative derivative along `dv`.
+    pub fn along(&self, contacts: &PointContacts, v: &Vector6<f64>, dv: &Vector6<f64>) -> (f64, f64) {
+        let part = |v: &Vector6<f64>, k: usize| Vector3::new(v[k], v[k + 1], v[k + 2]);
+        let (angular, linear) = (part(v, 0), part(v, 3));
+        let (d_angular, d_linear) = (part(dv, 0), part(dv, 3));
+        let (mut power, mut curvature) = (0.0, 0.0);
+        for i in self.contacts.clone() {
+            let (x, n) = (&contacts.position[i], &contacts.normal[i]);
+            let (v_n, v_t) = split(&(linear + angular.cross(x)), n);
+            let (d_n, d_t) = split(&(d_linear + d_angular.cross(x)), n);
+            let slopes = self.law.slopes(&contacts.constants[i], v_n, v_t.norm_squared());
+            let (normal, slip) = (slopes.normal, slopes.slip);
+            let turning = v_t.dot(&d_t);
+            power += normal.re * d_n - slip.re * turning;
+            let d_normal = normal.eps[0] * d_n + normal.eps[1] * 2.0 * turning;
+            let d_slip = slip.eps[0] * d_n + slip.eps[1] * 2.0 * turning;
+            curvature -= d_normal * d_n - d_slip * turning - slip.re * d_t.norm_squared();
+        }
+        (power, curvature)
+    }
+
+    /// Calls `visit` with the slip velocity of every contact that bears load at the velocity `v`,
+    /// and with its change along `dv`.
+    pub fn for_each_slip(
+        &self,
+        contacts: &PointContacts,
+        v: &Vector6<f64>,
+        dv: &Vector6<f64>,
+        visit: &mut impl FnMut(&Vector3<f64>, &Vector3<f64>),
+    ) {
+        let part = |v: &Vector6<f64>, k: usize| Vector3::new(v[k], v[k + 1], v[k + 2]);
+        for i in self.contacts.clone() {
+            let (x, n) = (&contacts.position[i], &contacts.normal[i]);
+            let at = |v: &Vector6<f64>| split(&(part(v, 3) + part(v, 0).cross(x)), n);
+            let (v_n, v_t) = at(v);
+            let slopes = self.law.slopes(&contacts.constants[i], v_n, v_t.norm_squared());
+            if slopes.normal.re > 0.0 {
+                visit(&v_t, &at(dv).1);
+            }
+        }
+    }
+
+    /// The cost of the patch's impulses, J; `None` for TAMSI.
+    pub fn cost(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Option<f64> {
+        let (angular, linear) = (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]));
+        self.contacts.clone().try_fold(0.0, |sum, i| {
+            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
+            Some(sum + self.law.cost(&contacts.constants[i], v_n, v_t.norm_squared())?)
+        })
+    }
+}
+
+/// The impulse on O about F's origin in F, in scalars of any kind, over polygons that have been
+/// found. `before` and `after` are the velocities of O relative to F at F's origin, before and
+/// after the step; the velocity of `roles` is not used.
+pub(crate) fn discrete_impulse<T: Scalar>(
+    roles: &Roles<T>,
+    settings: &DiscreteSettings,
+    polygons: &[(Polygon, Equilibrium)],
+    inverse_inertia: &Matrix6<T>,
+    before: &SpatialVelocity<T>,
+    after: &SpatialVelocity<T>,
+) -> SpatialForce<T> {
+    let traction = TractionLaw::new(roles, settings.contact);
+    let law = settings.law(traction.pair());
+    let surface: SurfaceRepresentation = settings.contact.surface;
+    let mut sum = SpatialForce::zero();
+    for (found, equilibrium) in polygons {
+        let polygon = SurfacePolygon::evaluate(roles, found, equilibrium);
+        let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
+        let dissipation = polygon_dissipation(&traction, settings.contact, gradient);
+        let fan = Fan::new(&polygon, surface);
+        let n = &polygon.normal;
+        for_each_point(&polygon, &fan, surface, one_point(), |x, p, a| {
+            if a.real() <= SMALLEST_AREA {
+                return;
+            }
+            let model = settings.model;
+            let constants = face_constants(model, x, n, p, a, gradient, dissipation, before, inverse_inertia);
+            let (v_n, v_t) = split(&(after.translational + after.rotational.cross(x)), n);
+            let impulse = law.impulse(&constants, v_n, v_t.dot(&v_t));
+            let gamma = n * impulse.normal - v_t * impulse.slip;
+            sum += SpatialForce::new(x.cross(&gamma), gamma);
+        });
+    }
+    sum
+}

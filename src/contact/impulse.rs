@@ -1,0 +1,343 @@
+//! The impulse that one face of a contact surface exerts over a time step, as a function of the
+//! velocity after it: the contact models of velocity-level stepping.
+//!
+//! A face of area A with pressure p and gradient g along its normal is a compliant point contact
+//! (Masterjohn §IV): its elastic force at the end of a step of length δt is A p − δt k v_n with
+//! the stiffness k = g A. With the normal velocity v_n (positive when the bodies separate) and
+//! the slip velocity v_t the impulse is γ_n n̂ − S v_t; this file gives γ_n and S.
+
+use serde::{Deserialize, Serialize};
+
+use crate::scalar::{DualArray, Scalar};
+
+/// A contact model of velocity-level stepping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContactModel {
+    /// Convex, with linear dissipation (relaxation time), and friction with a regularization that
+    /// is relative to the bodies' inertia (Castro, Permenter, Han, arXiv 2110.10107). The
+    /// Hunt–Crossley dissipation is not used.
+    Sap,
+    /// Convex, with Hunt–Crossley dissipation, and friction from the normal force that the
+    /// velocities before the step would give (Castro, Han, Masterjohn, arXiv 2312.03908).
+    #[default]
+    Lagged,
+    /// Convex, with Hunt–Crossley dissipation, and friction that agrees with the normal force of
+    /// the same step at the price of a normal velocity reduced by μ‖v_t‖ (same source).
+    Similar,
+    /// Regularized Coulomb friction with the normal force of the same step: consistent, but not
+    /// convex (Castro et al. 2020, arXiv 1909.05700).
+    Tamsi,
+}
+
+impl ContactModel {
+    /// Whether the model's step is the minimum of a convex function, so that it has exactly one
+    /// solution.
+    pub fn is_convex(self) -> bool {
+        self != Self::Tamsi
+    }
+}
+
+/// What the impulses of all faces of a pair have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ImpulseLaw<T> {
+    /// The contact model.
+    pub model: ContactModel,
+    /// Length of the step, s.
+    pub dt: f64,
+    /// Regularization velocity of friction, m/s.
+    pub stiction_velocity: f64,
+    /// Combined coefficient of friction.
+    pub friction: T,
+    /// Combined relaxation time, s.
+    pub relaxation_time: T,
+}
+
+/// What the impulse of one face depends on besides the velocity.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FaceConstants<T> {
+    /// Elastic force at the start of the step, N: A p.
+    pub load: T,
+    /// Stiffness k, N/m: A g.
+    pub stiffness: T,
+    /// Hunt–Crossley dissipation, s/m.
+    pub dissipation: T,
+    /// For the model Lagged the normal velocity before the step, m/s; for SAP the inverse
+    /// inertia w that the face feels, 1/kg; for the others nothing.
+    pub history: T,
+}
+
+/// The impulse γ = `normal` n̂ − `slip` v_t.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Impulse<T> {
+    /// γ_n, N s.
+    pub normal: T,
+    /// Friction impulse per slip velocity, N s / (m/s).
+    pub slip: T,
+}
+
+/// The part β of the time step below which SAP takes a contact's time scale for rigid.
+const NEAR_RIGID: f64 = 1.0;
+/// SAP's ratio σ of the regularization of friction to the inverse inertia.
+const SAP_FRICTION: f64 = 1e-3;
+
+/// The Hunt–Crossley impulse δt (A p − δt k v)₊ (1 − d v)₊ (Masterjohn eq. 14–16).
+#[inline(always)]
+fn hunt_crossley<T: Scalar>(dt: f64, face: &FaceConstants<T>, v: T) -> T {
+    let elastic = face.load - face.stiffness * v * dt;
+    let damping = T::from(1.0) - face.dissipation * v;
+    if elastic.real() <= 0.0 || damping.real() <= 0.0 { T::from(0.0) } else { elastic * damping * dt }
+}
+
+/// The normal impulse δt A p (1 − d v)₊ that the model Lagged takes friction from, with the
+/// normal velocity v before the step.
+#[inline(always)]
+fn lagged<T: Scalar>(dt: f64, face: &FaceConstants<T>) -> T {
+    let damping = T::from(1.0) - face.dissipation * face.history;
+    if damping.real() <= 0.0 { T::from(0.0) } else { face.load * damping * dt }
+}
+
+/// SAP's regularization of a face: R_n, R_t in (m/s)/(N s) and the velocity v̂_n in m/s
+/// (arXiv 2110.10107, §V).
+#[inline(always)]
+fn sap_regularization<T: Scalar>(law: &ImpulseLaw<T>, face: &FaceConstants<T>) -> [T; 3] {
+    let inverse_inertia = face.history;
+    let period = law.relaxation_time + law.dt;
+    let soft = (face.stiffness * period * law.dt).recip();
+    let near_rigid =
+        inverse_inertia * (NEAR_RIGID * NEAR_RIGID / (4.0 * std::f64::consts::PI * std::f64::consts::PI));
+    let normal = if soft.real() >= near_rigid.real() { soft } else { near_rigid };
+    [normal, inverse_inertia * SAP_FRICTION, face.load / (face.stiffness * period)]
+}
+
+impl<T: Scalar> ImpulseLaw<T> {
+    /// The impulse of a face at the normal velocity `v_n` and the squared slip velocity `s`.
+    ///
+    /// Not smooth where contact is made or broken, where SAP's and TAMSI's friction begins to
+    /// slip, and (in second derivatives) where TAMSI's slip velocity vanishes; at each of these
+    /// the derivatives are those of one side. All of them are finite.
+    #[inline(always)]
+    pub fn impulse(&self, face: &FaceConstants<T>, v_n: T, s: T) -> Impulse<T> {
+        let (mu, v_s) = (self.friction, self.stiction_velocity);
+        let zero = Impulse { normal: T::from(0.0), slip: T::from(0.0) };
+        match self.model {
+            ContactModel::Lagged => {
+                let slip = mu * lagged(self.dt, face) / (s + v_s * v_s).sqrt();
+                Impulse { normal: hunt_crossley(self.dt, face, v_n), slip }
+            }
+            ContactModel::Similar => {
+                let soft = (s + v_s * v_s).sqrt();
+                let normal = hunt_crossley(self.dt, face, v_n - mu * (soft - v_s));
+                Impulse { normal, slip: mu * normal / soft }
+            }
+            ContactModel::Tamsi => {
+                let normal = hunt_crossley(self.dt, face, v_n);
+                // μ(r) v_t/|v_t| with μ(r) = μ r (2 − r) below r = |v_t|/v_s = 1, μ above.
+                let square = s.real();
+                let per_slip = if square >= v_s * v_s {
+                    s.sqrt().recip()
+                } else if square > 0.0 {
+                    (T::from(2.0) - s.sqrt() / v_s) / v_s
+                } else {
+                    T::from(2.0 / v_s)
+                };
+                Impulse { normal, slip: mu * normal * per_slip }
+            }
+            ContactModel::Sap => {
+                let [r_n, r_t, target] = sap_regularization(self, face);
+                // y = −R⁻¹(v − v̂), projected onto the friction cone in the norm of R.
+                let y_n = (target - v_n) / r_n;
+                let y_r = s.real().sqrt() / r_t.real();
+                let coupling = mu * r_t / r_n;
+                if y_r <= mu.real() * y_n.real() {
+                    Impulse { normal: y_n, slip: r_t.recip() }
+                } else if y_n.real() > -coupling.real() * y_r {
+                    // Here y_r, and with it s, is positive.
+                    let speed = s.sqrt();
+                    let normal = (y_n + coupling * speed / r_t) / (mu * coupling + 1.0);
+                    Impulse { normal, slip: mu * normal / speed }
+                } else {
+                    zero
+                }
+            }
+        }
+    }
+}
+
+/// An impulse with its derivatives by the normal velocity and the squared slip velocity.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ImpulseSlopes {
+    /// γ_n and its two derivatives.
+    pub normal: DualArray<2>,
+    /// S and its two derivatives.
+    pub slip: DualArray<2>,
+}
+
+impl ImpulseLaw<f64> {
+    /// The impulse with its derivatives by the velocity.
+    #[inline(always)]
+    pub fn slopes(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> ImpulseSlopes {
+        type D = DualArray<2>;
+        let law = ImpulseLaw {
+            model: self.model,
+            dt: self.dt,
+            stiction_velocity: self.stiction_velocity,
+            friction: D::from(self.friction),
+            relaxation_time: D::from(self.relaxation_time),
+        };
+        let face = FaceConstants {
+            load: D::from(face.load),
+            stiffness: D::from(face.stiffness),
+            dissipation: D::from(face.dissipation),
+            history: D::from(face.history),
+        };
+        let Impulse { normal, slip } = law.impulse(&face, D::variable(v_n, 0), D::variable(s, 1));
+        ImpulseSlopes { normal, slip }
+    }
+
+    /// The cost ℓ of a face in J, whose negative gradient by the velocity is the impulse; `None`
+    /// for TAMSI, which has none.
+    pub fn cost(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> Option<f64> {
+        let (mu, v_s) = (self.friction, self.stiction_velocity);
+        let soft_norm = (s + v_s * v_s).sqrt() - v_s;
+        match self.model {
+            ContactModel::Lagged => {
+                let friction = mu * lagged(self.dt, face) * soft_norm;
+                Some(hunt_crossley_cost(self.dt, face, v_n) + friction)
+            }
+            ContactModel::Similar => Some(hunt_crossley_cost(self.dt, face, v_n - mu * soft_norm)),
+            ContactModel::Sap => {
+                let [r_n, r_t, _] = sap_regularization(self, face);
+                let Impulse { normal, slip } = self.impulse(face, v_n, s);
+                Some(0.5 * (r_n * normal * normal + r_t * slip * slip * s))
+            }
+            ContactModel::Tamsi => None,
+        }
+    }
+}
+
+/// The integral of [`hunt_crossley`] from `v` to where it vanishes.
+fn hunt_crossley_cost(dt: f64, face: &FaceConstants<f64>, v: f64) -> f64 {
+    let (f, k, d) = (face.load, face.stiffness * dt, face.dissipation);
+    let elastic_end = if k > 0.0 { f / k } else { f64::INFINITY };
+    let end = if d > 0.0 { elastic_end.min(1.0 / d) } else { elastic_end };
+    if v >= end || !end.is_finite() {
+        return 0.0;
+    }
+    // ∫ (f − k u)(1 − d u) du, about the end, where the integrand is (a + k w)(b + d w), w = end − u.
+    let (a, b, w) = (f - k * end, 1.0 - d * end, end - v);
+    dt * w * (a * b + w * ((a * d + b * k) / 2.0 + w * k * d / 3.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    const MODELS: [ContactModel; 4] =
+        [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
+
+    fn law(model: ContactModel) -> ImpulseLaw<f64> {
+        ImpulseLaw { model, dt: 1e-3, stiction_velocity: 1e-2, friction: 0.5, relaxation_time: 2e-3 }
+    }
+
+    fn face(history: f64) -> FaceConstants<f64> {
+        FaceConstants { load: 0.3, stiffness: 4e3, dissipation: 1.5, history }
+    }
+
+    /// History of a face: an inverse inertia for SAP, a velocity for the others.
+    fn history(model: ContactModel) -> f64 {
+        if model == ContactModel::Sap { 30.0 } else { -0.02 }
+    }
+
+    /// Velocities in stick, slip, separation, and near-separation.
+    const STATES: [(f64, f64); 6] =
+        [(-0.04, 3e-3), (-0.05, 0.2), (0.03, 0.02), (0.06, 0.4), (0.2, 0.05), (-0.3, 1e-5)];
+
+    #[test]
+    fn slopes_agree_with_differences() {
+        for model in MODELS {
+            let (law, face) = (law(model), face(history(model)));
+            for (v_n, v_t) in STATES {
+                let s = v_t * v_t;
+                let exact = law.slopes(&face, v_n, s);
+                let at = |dn: f64, ds: f64| law.impulse(&face, v_n + dn, s + ds);
+                let (h, hs) = (1e-7, 1e-3 * s);
+                for (k, plus, minus, width) in
+                    [(0, at(h, 0.0), at(-h, 0.0), 2.0 * h), (1, at(0.0, hs), at(0.0, -hs), 2.0 * hs)]
+                {
+                    let normal = (plus.normal - minus.normal) / width;
+                    let slip = (plus.slip - minus.slip) / width;
+                    // What a difference cannot resolve, relative to the impulse over the step.
+                    let size = exact.normal.re.abs().max(exact.slip.re.abs()) / width;
+                    assert_relative_eq!(
+                        exact.normal.eps[k],
+                        normal,
+                        max_relative = 1e-5,
+                        epsilon = 1e-6 * size
+                    );
+                    assert_relative_eq!(exact.slip.eps[k], slip, max_relative = 1e-5, epsilon = 1e-12 * size);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn impulse_is_the_negative_gradient_of_the_cost() {
+        for model in MODELS.into_iter().filter(|m| m.is_convex()) {
+            let (law, face) = (law(model), face(history(model)));
+            for (v_n, v_t) in STATES {
+                let cost = |v_n: f64, v_t: f64| law.cost(&face, v_n, v_t * v_t).unwrap();
+                let h = 1e-7;
+                let got = law.impulse(&face, v_n, v_t * v_t);
+                let normal = -(cost(v_n + h, v_t) - cost(v_n - h, v_t)) / (2.0 * h);
+                let tangential = -(cost(v_n, v_t + h) - cost(v_n, v_t - h)) / (2.0 * h);
+                assert_relative_eq!(got.normal, normal, max_relative = 1e-5, epsilon = 1e-10);
+                assert_relative_eq!(-got.slip * v_t, tangential, max_relative = 1e-5, epsilon = 1e-10);
+            }
+        }
+        assert_eq!(law(ContactModel::Tamsi).cost(&face(0.0), -0.1, 0.0), None);
+    }
+
+    #[test]
+    fn friction_obeys_coulomb() {
+        for model in MODELS {
+            let (law, face) = (law(model), face(history(model)));
+            for (v_n, v_t) in STATES {
+                let Impulse { normal, slip } = law.impulse(&face, v_n, v_t * v_t);
+                assert!(normal >= 0.0);
+                // Lagged friction is bounded by the normal force before the step.
+                let bound = match model {
+                    ContactModel::Lagged => lagged(law.dt, &face),
+                    _ => normal,
+                };
+                assert!(slip * v_t <= 0.5 * bound * (1.0 + 1e-12), "{model:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn at_rest_all_derivatives_are_finite() {
+        type D = DualArray<6>;
+        for model in MODELS {
+            for v_n in [-0.1, 0.0, 0.075, 1.0] {
+                let law = ImpulseLaw {
+                    model,
+                    dt: 1e-3,
+                    stiction_velocity: 1e-2,
+                    friction: D::variable(0.5, 0),
+                    relaxation_time: D::variable(0.0, 1),
+                };
+                let face = FaceConstants {
+                    load: D::variable(0.3, 2),
+                    stiffness: D::variable(4e3, 3),
+                    dissipation: D::variable(0.0, 4),
+                    history: D::from(history(model)),
+                };
+                let got = law.impulse(&face, D::from(v_n), D::variable(0.0, 5));
+                let numbers = got.normal.eps.iter().chain(&got.slip.eps);
+                assert!(numbers.chain([&got.normal.re, &got.slip.re]).all(|x| x.is_finite()), "{model:?}");
+            }
+        }
+    }
+}

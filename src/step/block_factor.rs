@@ -1,0 +1,325 @@
+//! The linear systems of Newton's method on the velocities of all trees.
+//!
+//! The matrix K is made of dense blocks, a row and a column of them for each tree (a free body, a
+//! guided one, an arm): its mass matrix with contact on the diagonal, and the contact between two
+//! trees off it. The mass matrix dominates, so that blocks can be eliminated in any order and only
+//! the rows within a diagonal block are exchanged.
+
+mod dense;
+mod elimination_order;
+mod scalars;
+
+use self::dense::{
+    divide, divide_right, divide_transposed, factor, subtract_product, subtract_transposed_product, transpose,
+};
+use self::elimination_order::{EliminationOrder, refill};
+
+/// What is known of the values of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// Symmetric and positive definite: half of the work is saved.
+    PositiveDefinite,
+    /// Any, as long as the diagonal blocks dominate.
+    General,
+}
+
+/// The block factorization K = L U: L has identities on its diagonal, U the eliminated diagonal
+/// blocks of K.
+///
+/// Use it in this order: [`set_structure`](Self::set_structure), [`clear`](Self::clear), add the
+/// blocks, [`factorize`](Self::factorize), solve; from `clear` on for the next matrix.
+/// The result is the same bits whatever was factorized before. Once the memory has grown to the
+/// largest structure nothing is allocated any more.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BlockFactor {
+    sizes: Vec<usize>,
+    couplings: Vec<(usize, usize)>,
+    order: EliminationOrder,
+    /// Where the velocities of each tree start.
+    starts: Vec<usize>,
+    /// In the order of elimination.
+    pivots: Vec<Pivot>,
+    blocks: Vec<Coupled>,
+    /// For each pivot and each pair a < b of those coupled with it, where block (b, a) starts: the
+    /// block changes when the pivot is eliminated.
+    targets: Vec<usize>,
+    /// For each of the couplings (i, j), where its pair of blocks starts, and whether (i, j) is
+    /// the first of the two.
+    entries: Vec<(usize, bool)>,
+    /// All blocks, each column after column, in the order of elimination: the diagonal block of a
+    /// pivot p, then for each tree q coupled with it that comes later the blocks (q, p) and (p, q).
+    values: Vec<f64>,
+    /// Row exchanges within the diagonal blocks.
+    exchanges: Vec<usize>,
+}
+
+/// A tree to be eliminated.
+#[derive(Clone, Copy, Debug)]
+struct Pivot {
+    tree: usize,
+    size: usize,
+    /// Where its velocities start.
+    start: usize,
+    /// Where its diagonal block starts in the values, and where its last block ends.
+    values: (usize, usize),
+    /// Its blocks below the diagonal, in `blocks`.
+    blocks: (usize, usize),
+    /// Its first target.
+    targets: usize,
+}
+
+/// A tree q coupled with a pivot p and eliminated after it.
+#[derive(Clone, Copy, Debug)]
+struct Coupled {
+    /// Place in the order of elimination.
+    place: usize,
+    size: usize,
+    /// Where its velocities start.
+    start: usize,
+    /// Where block (q, p) starts in the values; block (p, q) follows it.
+    values: usize,
+}
+
+impl BlockFactor {
+    /// Prepares for matrices with blocks of these sizes (velocities of each tree), and with blocks
+    /// (i, j) and (j, i) for each of the `couplings` i < j, which are sorted and unique.
+    ///
+    /// Costs next to nothing if both are as they were. Otherwise the blocks are to be cleared.
+    pub(crate) fn set_structure(&mut self, sizes: &[usize], couplings: &[(usize, usize)]) {
+        if self.sizes == sizes && self.couplings == couplings {
+            return;
+        }
+        debug_assert!(couplings.is_sorted_by(|a, b| a < b), "couplings are sorted and unique");
+        debug_assert!(couplings.iter().all(|&(i, j)| i < j && j < sizes.len()), "couplings are of trees");
+        self.sizes.clear();
+        self.sizes.extend_from_slice(sizes);
+        self.couplings.clear();
+        self.couplings.extend_from_slice(couplings);
+        self.starts.clear();
+        self.starts.extend(sizes.iter().scan(0, |next, size| {
+            *next += size;
+            Some(*next - size)
+        }));
+        self.order.compute(sizes.len(), couplings);
+        self.lay_out();
+        self.find_targets();
+        self.find_entries();
+        refill(&mut self.exchanges, sizes.iter().sum(), 0);
+    }
+
+    /// Gives each block its place in the values.
+    fn lay_out(&mut self) {
+        self.pivots.clear();
+        self.blocks.clear();
+        let mut end = 0;
+        for (place, &tree) in self.order.order.iter().enumerate() {
+            let size = self.sizes[tree];
+            let (first_value, first_block) = (end, self.blocks.len());
+            end += size * size;
+            for &place in self.order.later(place) {
+                let other = self.order.order[place];
+                let (start, other_size) = (self.starts[other], self.sizes[other]);
+                self.blocks.push(Coupled { place, size: other_size, start, values: end });
+                end += 2 * size * other_size;
+            }
+            let blocks = (first_block, self.blocks.len());
+            let (start, values) = (self.starts[tree], (first_value, end));
+            self.pivots.push(Pivot { tree, size, start, values, blocks, targets: 0 });
+        }
+        self.values.resize(end, 0.0);
+    }
+
+    /// Where the blocks start that change when a pivot is eliminated.
+    fn find_targets(&mut self) {
+        self.targets.clear();
+        for place in 0..self.pivots.len() {
+            self.pivots[place].targets = self.targets.len();
+            let (first, last) = self.pivots[place].blocks;
+            for a in first..last {
+                // Trees coupled with the pivot are coupled with one another, by fill if not otherwise:
+                // the rest of the pivot's list is found, in the same order, in the list of a.
+                let mut at = self.pivots[self.blocks[a].place].blocks.0;
+                for b in a + 1..last {
+                    while self.blocks[at].place != self.blocks[b].place {
+                        at += 1;
+                    }
+                    self.targets.push(self.blocks[at].values);
+                }
+            }
+        }
+    }
+
+    /// Where the blocks of the couplings are.
+    fn find_entries(&mut self) {
+        self.entries.clear();
+        for &(i, j) in &self.couplings {
+            let (place_i, place_j) = (self.order.places[i], self.order.places[j]);
+            let (first, last) = self.pivots[place_i.min(place_j)].blocks;
+            let later = place_i.max(place_j);
+            let at = first + self.blocks[first..last].partition_point(|block| block.place < later);
+            self.entries.push((self.blocks[at].values, place_i > place_j));
+        }
+    }
+
+    /// Sets all blocks to zero.
+    pub(crate) fn clear(&mut self) {
+        self.values.fill(0.0);
+    }
+
+    /// The diagonal block of a tree, column after column, to add into.
+    pub(crate) fn diagonal_mut(&mut self, tree: usize) -> &mut [f64] {
+        let size = self.sizes[tree];
+        let start = self.pivots[self.order.places[tree]].values.0;
+        &mut self.values[start..start + size * size]
+    }
+
+    /// The blocks (i, j) and (j, i) of the given one of the couplings (i, j), each column after
+    /// column, to add into. Both are to be filled, whether the values are symmetric or not.
+    pub(crate) fn coupling_mut(&mut self, coupling: usize) -> (&mut [f64], &mut [f64]) {
+        let (i, j) = self.couplings[coupling];
+        let size = self.sizes[i] * self.sizes[j];
+        let (start, in_order) = self.entries[coupling];
+        let (first, second) = self.values[start..start + 2 * size].split_at_mut(size);
+        if in_order { (first, second) } else { (second, first) }
+    }
+
+    /// Factorizes the matrix that the blocks hold; they hold its factors afterwards.
+    ///
+    /// # Errors
+    /// The tree at which a pivot vanishes or is not finite (or, of values said to be positive
+    /// definite, is not positive). An infinite block or one that is not a number shows at its
+    /// tree or at one coupled with it. There is no factorization then, and nothing to solve with.
+    pub(crate) fn factorize(&mut self, kind: Values) -> Result<(), usize> {
+        match kind {
+            Values::PositiveDefinite => self.eliminate::<false>(),
+            Values::General => self.eliminate::<true>(),
+        }
+    }
+
+    fn eliminate<const GENERAL: bool>(&mut self) -> Result<(), usize> {
+        for pivot in &self.pivots {
+            let n = pivot.size;
+            let (own, later) = self.values.split_at_mut(pivot.values.1);
+            let (diagonal, panel) = own[pivot.values.0..].split_at_mut(n * n);
+            let exchanges = &mut self.exchanges[pivot.start..pivot.start + n];
+            if !factor::<GENERAL>(diagonal, exchanges) {
+                return Err(pivot.tree);
+            }
+            let blocks = &self.blocks[pivot.blocks.0..pivot.blocks.1];
+            let first_value = pivot.values.0 + n * n;
+            for block in blocks {
+                let pair = &mut panel[block.values - first_value..][..2 * n * block.size];
+                let (lower, upper) = pair.split_at_mut(n * block.size);
+                if !GENERAL {
+                    // So far only the lower blocks are those of the partly eliminated matrix.
+                    transpose(lower, block.size, n, upper);
+                }
+                divide_right(lower, block.size, diagonal, exchanges);
+            }
+            let panel = &*panel;
+            let pair = |block: &Coupled| {
+                panel[block.values - first_value..][..2 * n * block.size].split_at(n * block.size)
+            };
+            let mut targets = self.targets[pivot.targets..].iter();
+            for (at, a) in blocks.iter().enumerate() {
+                let (lower_a, upper_a) = pair(a);
+                let target = self.pivots[a.place].values.0 - pivot.values.1;
+                subtract_product(&mut later[target..][..a.size * a.size], (lower_a, a.size, n), upper_a);
+                for (b, &target) in blocks[at + 1..].iter().zip(&mut targets) {
+                    let (lower_b, upper_b) = pair(b);
+                    let target = &mut later[target - pivot.values.1..][..2 * a.size * b.size];
+                    let (lower, upper) = target.split_at_mut(a.size * b.size);
+                    subtract_product(lower, (lower_b, b.size, n), upper_a);
+                    if GENERAL {
+                        subtract_product(upper, (lower_a, a.size, n), upper_b);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// x ← K⁻¹ x for a vector: the velocities of the trees one after the other.
+    pub(crate) fn solve(&self, x: &mut [f64]) {
+        for pivot in &self.pivots {
+            for block in self.coupled(pivot) {
+                let (lower, _) = self.pair(pivot, block);
+                let (from, to) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
+                subtract_product(to, (lower, block.size, pivot.size), from);
+            }
+        }
+        for pivot in self.pivots.iter().rev() {
+            for block in self.coupled(pivot) {
+                let (_, upper) = self.pair(pivot, block);
+                let (to, from) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
+                subtract_product(to, (upper, pivot.size, block.size), from);
+            }
+            let (diagonal, exchanges) = self.diagonal(pivot);
+            divide(&mut x[pivot.start..pivot.start + pivot.size], diagonal, exchanges);
+        }
+    }
+
+    /// x ← K⁻ᵀ x for a vector, as [`solve`](Self::solve).
+    pub(crate) fn solve_transposed(&self, x: &mut [f64]) {
+        for pivot in &self.pivots {
+            let (diagonal, exchanges) = self.diagonal(pivot);
+            divide_transposed(&mut x[pivot.start..pivot.start + pivot.size], diagonal, exchanges);
+            for block in self.coupled(pivot) {
+                let (_, upper) = self.pair(pivot, block);
+                let (from, to) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
+                subtract_transposed_product(to, (upper, pivot.size), from);
+            }
+        }
+        for pivot in self.pivots.iter().rev() {
+            for block in self.coupled(pivot) {
+                let (lower, _) = self.pair(pivot, block);
+                let (to, from) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
+                subtract_transposed_product(to, (lower, block.size), from);
+            }
+        }
+    }
+
+    /// X ← K⁻¹ X for a matrix with a row for each velocity, stored column after column.
+    pub(crate) fn solve_many(&self, x: &mut [f64]) {
+        for column in x.chunks_exact_mut(self.exchanges.len().max(1)) {
+            self.solve(column);
+        }
+    }
+
+    /// X ← K⁻ᵀ X for a matrix with a row for each velocity, stored column after column.
+    pub(crate) fn solve_transposed_many(&self, x: &mut [f64]) {
+        for column in x.chunks_exact_mut(self.exchanges.len().max(1)) {
+            self.solve_transposed(column);
+        }
+    }
+
+    fn coupled(&self, pivot: &Pivot) -> &[Coupled] {
+        &self.blocks[pivot.blocks.0..pivot.blocks.1]
+    }
+
+    /// The factors of a pivot's diagonal block.
+    fn diagonal(&self, pivot: &Pivot) -> (&[f64], &[usize]) {
+        let block = &self.values[pivot.values.0..][..pivot.size * pivot.size];
+        (block, &self.exchanges[pivot.start..pivot.start + pivot.size])
+    }
+
+    /// The blocks (q, p) and (p, q) of a tree coupled with a pivot.
+    fn pair(&self, pivot: &Pivot, block: &Coupled) -> (&[f64], &[f64]) {
+        let size = pivot.size * block.size;
+        self.values[block.values..block.values + 2 * size].split_at(size)
+    }
+}
+
+/// Two parts, given by start and length, that have nothing in common.
+fn two_parts<T>(x: &mut [T], a: (usize, usize), b: (usize, usize)) -> (&mut [T], &mut [T]) {
+    if a.0 + a.1 <= b.0 {
+        let (first, second) = x.split_at_mut(b.0);
+        (&mut first[a.0..a.0 + a.1], &mut second[..b.1])
+    } else {
+        let (first, second) = x.split_at_mut(a.0);
+        (&mut second[..a.1], &mut first[b.0..b.0 + b.1])
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! Solutions for right-hand sides in scalars of any kind: how a solution's derivatives follow.
+
+use super::{BlockFactor, two_parts};
+use crate::scalar::Scalar;
+
+/// `c` −= `a` `b`, where `a` is stored column after column and has as many rows as `c`.
+fn subtract_product<T: Scalar>(c: &mut [T], a: &[f64], b: &[T]) {
+    for (a, &b) in a.chunks_exact(c.len().max(1)).zip(b) {
+        for (c, &a) in c.iter_mut().zip(a) {
+            *c -= b * a;
+        }
+    }
+}
+
+/// x ← d⁻¹ x, where `d` holds l and u of P d = l u as [`super::dense::factor`] leaves them.
+fn divide<T: Scalar>(x: &mut [T], d: &[f64], exchanges: &[usize]) {
+    let n = x.len();
+    for (k, &other) in exchanges.iter().enumerate() {
+        x.swap(k, other);
+    }
+    for k in 0..n {
+        for i in k + 1..n {
+            let t = x[k] * d[k * n + i];
+            x[i] -= t;
+        }
+    }
+    for k in (0..n).rev() {
+        x[k] *= d[k * n + k];
+        for i in 0..k {
+            let t = x[k] * d[k * n + i];
+            x[i] -= t;
+        }
+    }
+}
+
+impl BlockFactor {
+    /// x ← K⁻¹ x for a vector of scalars of any kind, as [`Self::solve`].
+    pub(crate) fn solve_scalars<T: Scalar>(&self, x: &mut [T]) {
+        for pivot in &self.pivots {
+            for block in self.coupled(pivot) {
+                let (lower, _) = self.pair(pivot, block);
+                let (from, to) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
+                subtract_product(to, lower, from);
+            }
+        }
+        for pivot in self.pivots.iter().rev() {
+            for block in self.coupled(pivot) {
+                let (_, upper) = self.pair(pivot, block);
+                let (to, from) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
+                subtract_product(to, upper, from);
+            }
+            let (diagonal, exchanges) = self.diagonal(pivot);
+            divide(&mut x[pivot.start..pivot.start + pivot.size], diagonal, exchanges);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Newton's method for the velocities at the end of a step.
+//!
+//! The convex models minimize a function of the velocities: Newton's step with an exact line
+//! search always converges (arXiv 2110.10107, §IV). TAMSI has no such function: its step is cut
+//! where a contact's slip velocity would pass by zero or turn too far
+//! ([`super::transition_aware`]).
+
+use super::problem::{BODY, Problem};
+use super::transition_aware::step_limit;
+use crate::step::block_factor::{BlockFactor, Values};
+
+/// When the iteration for the velocities ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SolverTolerance {
+    /// What may be left of the balance of momentum, relative to its largest term, each momentum
+    /// weighted by the root of its inertia.
+    pub relative: f64,
+    /// Most iterations.
+    pub iterations: usize,
+}
+
+impl Default for SolverTolerance {
+    fn default() -> Self {
+        Self { relative: 1e-11, iterations: 100 }
+    }
+}
+
+/// A balance to this part of its terms that no further iteration improves is as good as rounding
+/// allows: stiff contact multiplies the rounding of the velocities.
+const STAGNATION: f64 = 1e-7;
+/// A full step is taken where it leaves at most this part of the slope along it.
+const GOOD_SLOPE: f64 = 0.25;
+/// The line search ends at this part of the slope at its start.
+const LINE_SEARCH_SLOPE: f64 = 1e-3;
+/// Most evaluations of a line search.
+const LINE_SEARCH_EVALUATIONS: usize = 60;
+
+/// How the iteration went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SolverStatistics {
+    /// Newton iterations.
+    pub iterations: usize,
+    /// What is left of the balance of momentum, relative to its largest term.
+    pub residual: f64,
+    /// The minimum that a convex model's step finds, J; `None` for TAMSI.
+    pub cost: Option<f64>,
+    /// Point contacts (faces).
+    pub contacts: usize,
+    /// Pairs of geometries in contact.
+    pub patches: usize,
+}
+
+/// Why the iteration ended without a solution.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum NewtonError {
+    /// Too many iterations, or none improves the balance any more.
+    NotConverged,
+    /// A number is not finite.
+    NotFinite,
+}
+
+/// The memory of the iteration, and its factorization at the solution.
+#[derive(Debug, Default)]
+pub(super) struct Newton {
+    /// The velocities.
+    pub velocity: Vec<f64>,
+    /// K at the solution.
+    pub factor: BlockFactor,
+    /// How it went.
+    pub statistics: SolverStatistics,
+    impulse: Vec<f64>,
+    /// A v − p − Jᵀγ.
+    pub residual: Vec<f64>,
+    inertia_velocity: Vec<f64>,
+    step: Vec<f64>,
+    /// 1/√A_ii.
+    weight: Vec<f64>,
+    trial: Vec<f64>,
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// The length of a momentum in which all velocities count by their kinetic energy.
+fn weighted_length(momentum: &[f64], weight: &[f64]) -> f64 {
+    momentum.iter().zip(weight).map(|(m, w)| (m * w).powi(2)).sum::<f64>().sqrt()
+}
+
+impl Newton {
+    fn prepare(&mut self, problem: &Problem) {
+        let n = problem.dimension();
+        for list in [
+            &mut self.impulse,
+            &mut self.residual,
+            &mut self.inertia_velocity,
+            &mut self.step,
+            &mut self.trial,
+        ] {
+            list.clear();
+            list.resize(n, 0.0);
+        }
+        self.weight.clear();
+        for inertia in &problem.inertia {
+            self.weight.extend(inertia.diagonal().iter().map(|m| 1.0 / m.sqrt()));
+        }
+        problem.set_structure(&mut self.factor);
+        self.statistics = SolverStatistics {
+            contacts: problem.contact_count(),
+            patches: problem.patches.len(),
+            ..SolverStatistics::default()
+        };
+    }
+
+    /// Balance and matrix at the present velocities; the balance relative to its terms.
+    fn evaluate(&mut self, problem: &Problem) -> f64 {
+        problem.evaluate(&self.velocity, &mut self.impulse, &mut self.factor);
+        problem.inertia_times(&self.velocity, &mut self.inertia_velocity);
+        for i in 0..self.residual.len() {
+            self.residual[i] = self.inertia_velocity[i] - problem.momentum[i] - self.impulse[i];
+        }
+        let terms = [&self.inertia_velocity, &problem.momentum, &self.impulse]
+            .map(|m| weighted_length(m, &self.weight));
+        let largest = terms[0].max(terms[1]).max(terms[2]);
+        let left = weighted_length(&self.residual, &self.weight);
+        // Without any momentum there is nothing to balance.
+        if largest == 0.0 { 0.0 } else { left / largest }
+    }
+
+    /// Solves the balance of momentum, from the velocities in `self.velocity`; the solution and
+    /// the factorization of K at it are left in `self`.
+    pub fn solve(
+        &mut self,
+        problem: &Problem,
+        convex: bool,
+        stiction_velocity: f64,
+        tolerance: &SolverTolerance,
+    ) -> Result<(), NewtonError> {
+        self.prepare(problem);
+        let kind = if convex { Values::PositiveDefinite } else { Values::General };
+        let mut residual = self.evaluate(problem);
+        let mut best = f64::INFINITY;
+        loop {
+            self.statistics.residual = residual;
+            if !residual.is_finite() {
+                return Err(NewtonError::NotFinite);
+            }
+            let done = residual <= tolerance.relative || (residual <= STAGNATION && residual > 0.5 * best);
+            if !done && self.statistics.iterations >= tolerance.iterations {
+                return Err(NewtonError::NotConverged);
+            }
+            self.factor.factorize(kind).map_err(|_| NewtonError::NotFinite)?;
+            if done {
+                self.statistics.cost = problem.cost(&self.velocity);
+                return Ok(());
+            }
+            best = best.min(residual);
+            for (s, r) in self.step.iter_mut().zip(&self.residual) {
+                *s = -r;
+            }
+            self.factor.solve(&mut self.step);
+            self.statistics.iterations += 1;
+            residual = if convex {
+                self.descend(problem, residual)
+            } else {
+                let limit = step_limit(problem, &self.velocity, &self.step, stiction_velocity);
+                self.advance(limit);
+                self.evaluate(problem)
+            };
+        }
+    }
+
+    /// The trees with the largest residuals (or residuals that are not finite), the worst first.
+    pub fn worst_trees(&self) -> Vec<usize> {
+        let size = |tree: usize| {
+            let part = BODY * tree..BODY * (tree + 1);
+            let length = weighted_length(&self.residual[part.clone()], &self.weight[part]);
+            if length.is_nan() { f64::INFINITY } else { length }
+        };
+        let mut trees: Vec<usize> = (0..self.residual.len() / BODY).collect();
+        trees.sort_by(|&a, &b| size(b).total_cmp(&size(a)));
+        let worst = trees.first().map_or(0.0, |&tree| size(tree));
+        trees.retain(|&tree| size(tree) >= 0.1 * worst);
+        trees
+    }
+
+    fn advance(&mut self, alpha: f64) {
+        for (v, s) in self.velocity.iter_mut().zip(&self.step) {
+            *v += alpha * s;
+        }
+    }
+
+    /// Takes the step of a convex model, as far as it decreases the cost.
+    fn descend(&mut self, problem: &Problem, before: f64) -> f64 {
+        let slope = dot(&self.residual, &self.step);
+        self.trial.copy_from_slice(&self.velocity);
+        self.advance(1.0);
+        let residual = self.evaluate(problem);
+        let slope_after = dot(&self.residual, &self.step);
+        // The cost has its minimum at or beyond the full step, or close to it. Where the balance
+        // is rounding the slopes are too.
+        if slope_after <= 0.0
+            || (slope_after <= -GOOD_SLOPE * slope && residual < before)
+            || before <= STAGNATION
+        {
+            return residual;
+        }
+        let start = std::mem::take(&mut self.trial);
+        let alpha = self.line_search(problem, &start, slope, slope_after);
+        self.velocity.copy_from_slice(&start);
+        self.trial = start;
+        self.advance(alpha);
+        self.evaluate(problem)
+    }
+
+    /// Where between 0 and 1 the slope along the step vanishes: Newton's method, kept inside a
+    /// bracket.
+    fn line_search(&mut self, problem: &Problem, start: &[f64], slope: f64, slope_at_one: f64) -> f64 {
+        problem.inertia_times(&self.step, &mut self.inertia_velocity);
+        let quadratic = dot(&self.step, &self.inertia_velocity);
+        let linear = dot(&self.inertia_velocity, start) - dot(&self.step, &problem.momentum);
+        let (mut low, mut high) = (0.0, 1.0);
+        // Regula falsi to begin with: the slope is far from linear where contacts open.
+        let mut alpha = slope / (slope - slope_at_one);
+        for _ in 0..LINE_SEARCH_EVALUATIONS {
+            let (power, curvature) = problem.along(start, &self.step, alpha);
+            let at = linear + alpha * quadratic - power;
+            if at.abs() <= LINE_SEARCH_SLOPE * slope.abs() || high - low < 1e-12 {
+                break;
+            }
+            if at < 0.0 {
+                low = alpha;
+            } else {
+                high = alpha;
+            }
+            let next = alpha - at / (quadratic + curvature);
+            alpha = if next > low && next < high { next } else { 0.5 * (low + high) };
+        }
+        alpha
+    }
+}
