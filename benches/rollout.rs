@@ -17,9 +17,7 @@ use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Input, MassSource, Model, NamedMaterial,
     State, StateDependence,
 };
-use isobar::rollout::{
-    Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient,
-};
+use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use isobar::step::Integrator;

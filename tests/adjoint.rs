@@ -130,8 +130,12 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
         assert!((adjoint.value - forward.value).abs() < 1e-13 * adjoint.value.abs());
         // Nothing is zero for want of contact or controls.
         assert!(adjoint.by_controls.values().iter().all(|x| *x != 0.0));
-        let zeros: Vec<_> =
-            inputs.iter().zip(&adjoint.by_inputs).filter(|(_, d)| **d == 0.0).map(|(i, _)| i.name(&model)).collect();
+        let zeros: Vec<_> = inputs
+            .iter()
+            .zip(&adjoint.by_inputs)
+            .filter(|(_, d)| **d == 0.0)
+            .map(|(i, _)| i.name(&model))
+            .collect();
         assert!(zeros.is_empty(), "{zeros:?}");
         // Each input against its own magnitude: they are of many units.
         for ((input, a), f) in inputs.iter().zip(&adjoint.by_inputs).zip(&forward.by_inputs) {
@@ -312,9 +316,8 @@ fn gauss_newton_products_agree_with_each_other_and_with_differences() {
         let operator = GaussNewton::new(r, &Observations, &inputs).expect("simulates");
         let (rows, columns) = (operator.residuals().len(), operator.columns());
         assert_eq!((rows, columns), (60 + 18 + 12, 4 + 300));
-        let v: Vec<f64> = (0..columns)
-            .map(|i| (1.3 * i as f64).sin() * scales.get(i).copied().unwrap_or(1.0))
-            .collect();
+        let v: Vec<f64> =
+            (0..columns).map(|i| (1.3 * i as f64).sin() * scales.get(i).copied().unwrap_or(1.0)).collect();
         let w: Vec<f64> = (0..rows).map(|i| (0.7 * i as f64).cos()).collect();
         let (jv, jtw) = (operator.times(&v).expect("runs"), operator.transposed_times(&w).expect("runs"));
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -440,7 +443,14 @@ fn the_gradient_takes_as_many_evaluations_for_any_number_of_parameters() {
         let controls = Controls::from_values(10, (0..steps * 10).map(value).collect()).expect("rows");
         let applied = Counted::default();
         let (settings, until) = (settings(Integrator::SemiImplicitEuler), steps as f64 * TIME_STEP);
-        let r = Rollout { model: &model, initial: &initial, settings, until, applied: &applied, controls: &controls };
+        let r = Rollout {
+            model: &model,
+            initial: &initial,
+            settings,
+            until,
+            applied: &applied,
+            controls: &controls,
+        };
         let gradient = loss_gradient(&r, &Task, inputs, Checkpoints::All).expect("simulates");
         let mut by_parameters = vec![0.0; parameters];
         for (i, by) in gradient.by_controls.values().iter().enumerate() {
@@ -463,15 +473,10 @@ fn a_failed_step_leaves_the_trajectory_before_it() {
     let settings = SimulationSettings { time_step: 1.0, ..Default::default() };
     let mut trajectory = Trajectory::starting_at(&initial);
     let mut seen = 0;
-    let outcome = simulate_into(
-        &mut trajectory,
-        &model,
-        &settings,
-        10.0,
-        &NoForces,
-        &Controls::none(),
-        |_, _| seen += 1,
-    );
+    let outcome =
+        simulate_into(&mut trajectory, &model, &settings, 10.0, &NoForces, &Controls::none(), |_, _| {
+            seen += 1
+        });
     let Err(error @ SimulationError::NotFinite { steps, .. }) = outcome else { panic!("{outcome:?}") };
     assert!(error.is_failed_step());
     assert_eq!((trajectory.states.len(), trajectory.times.len(), seen), (steps, steps, steps));

@@ -49,9 +49,11 @@ fn worst_error<A: AppliedForces>(
     let nothing = vec![0.0; by_state.len()];
     let by_inputs = differentiated.by_inputs(&nothing, &by_model);
     let mut worst: f64 = 0.0;
-    for (matrix, found) in
-        [(&jacobian.by_state, &by_state), (&jacobian.by_control, &by_control), (&jacobian.by_inputs, &by_inputs)]
-    {
+    for (matrix, found) in [
+        (&jacobian.by_state, &by_state),
+        (&jacobian.by_control, &by_control),
+        (&jacobian.by_inputs, &by_inputs),
+    ] {
         assert_eq!(matrix.ncols(), found.len());
         for (column, found) in matrix.column_iter().zip(found) {
             let products = || column.iter().zip(weights).map(|(j, w)| j * w);

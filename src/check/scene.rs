@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use super::differences::{CheckSettings, Comparison, UNSETTLED, Verdict, compare_groups};
 use super::report::GradientReport;
 use crate::multibody::{
-    AppliedForces, Body, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State, TANGENT_DIMENSION,
-    all_inputs, body_pair_contact, seeded,
+    AppliedForces, Body, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State,
+    TANGENT_DIMENSION, all_inputs, body_pair_contact, seeded,
 };
 use crate::rollout::{SimulationError, SimulationSettings, simulate};
 use crate::scalar::{DualArray, Scalar};

@@ -7,8 +7,8 @@
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
 use super::discrete::{
-    DiscretePatch, DiscreteSettings, PointContacts, face_constants, one_point, point_block, polygon_dissipation,
-    split, usable_gradient,
+    DiscretePatch, DiscreteSettings, PointContacts, face_constants, one_point, point_block,
+    polygon_dissipation, split, usable_gradient,
 };
 use super::impulse::{ContactModel, FaceConstants, ImpulseLaw};
 use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate, wrench_at};
@@ -59,7 +59,8 @@ fn inverse_inertia_slopes(lambda: &Matrix6<f64>, x: &Vector3<f64>, w: f64) -> (V
     let upper = lambda.fixed_view::<3, 3>(0, 0) * lever + lambda.fixed_view::<3, 3>(0, 3);
     let b = upper * block;
     let scale = 1.0 / (9.0 * w);
-    let by_x = Vector3::new(b[(2, 1)] - b[(1, 2)], b[(0, 2)] - b[(2, 0)], b[(1, 0)] - b[(0, 1)]) * (2.0 * scale);
+    let by_x =
+        Vector3::new(b[(2, 1)] - b[(1, 2)], b[(0, 2)] - b[(2, 0)], b[(1, 0)] - b[(0, 1)]) * (2.0 * scale);
     let mut by_lambda = Matrix6::zeros();
     let turned = lever * block;
     by_lambda.fixed_view_mut::<3, 3>(0, 0).copy_from(&(-turned * lever * scale));
@@ -106,7 +107,9 @@ pub(crate) fn impulse_jacobian(
         let polygon = differentiate(roles, found, equilibrium);
         let gradient = polygon.gradient_in_series();
         let dissipation = match settings.contact.dissipation_model {
-            DissipationModel::HuntCrossley => Dual::from(polygon_dissipation(&traction, settings.contact, 0.0)),
+            DissipationModel::HuntCrossley => {
+                Dual::from(polygon_dissipation(&traction, settings.contact, 0.0))
+            }
             DissipationModel::StrainRate => gradient * traction.strain_rate(),
         };
         // What the dissipation is proportional to, in the strain-rate form.
@@ -140,7 +143,9 @@ pub(crate) fn impulse_jacobian(
                 stiffness: Argument::variable(constants.stiffness, 3),
                 dissipation: Argument::variable(constants.dissipation, DISSIPATION),
                 history: match settings.model {
-                    ContactModel::Lagged | ContactModel::Sap => Argument::variable(constants.history, HISTORY),
+                    ContactModel::Lagged | ContactModel::Sap => {
+                        Argument::variable(constants.history, HISTORY)
+                    }
                     ContactModel::Similar | ContactModel::Tamsi => constant(constants.history),
                 },
             };
@@ -193,7 +198,8 @@ pub(crate) fn impulse_jacobian(
                         + by[DISSIPATION] * dissipation.eps[k]
                         + by[HISTORY] * d_history
                 };
-                let force = n * total(&normal.eps) + dn * normal.re - v_t * total(&slip.eps) - d_v_t * slip.re;
+                let force =
+                    n * total(&normal.eps) + dn * normal.re - v_t * total(&slip.eps) - d_v_t * slip.re;
                 let torque = dx.cross(&gamma) + x.cross(&force);
                 for row in 0..3 {
                     jacobian.by_geometry[row][k] += torque[row];
@@ -320,9 +326,8 @@ fn dissipation_by_moduli(roles: &Roles<f64>, model: DissipationModel) -> [f64; 2
             };
             PairMaterial::combine(&seeded(0), rigid[0], &seeded(1), rigid[1]).dissipation.eps
         }
-        DissipationModel::StrainRate => [0, 1].map(|k| {
-            if rigid[k] { 0.0 } else { -own[k].dissipation / own[k].hydroelastic_modulus.powi(2) }
-        }),
+        DissipationModel::StrainRate => [0, 1]
+            .map(|k| if rigid[k] { 0.0 } else { -own[k].dissipation / own[k].hydroelastic_modulus.powi(2) }),
     }
 }
 
@@ -344,8 +349,7 @@ pub(crate) fn world_impulse_jacobian(
     let about_a = chain.about_a();
     let zero = Matrix3::zeros();
     let on_o = chain.turn * impulse;
-    let (torque, force) =
-        (Vector3::new(on_o[0], on_o[1], on_o[2]), Vector3::new(on_o[3], on_o[4], on_o[5]));
+    let (torque, force) = (Vector3::new(on_o[0], on_o[1], on_o[2]), Vector3::new(on_o[3], on_o[4], on_o[5]));
     let spins = if roles.a_is_o {
         [after.v_wa.rotational, before.v_wa.rotational]
     } else {

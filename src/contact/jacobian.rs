@@ -106,15 +106,15 @@ fn of_f(value: &Vector3<f64>) -> Vector3<Dual> {
 }
 
 /// The gradients of the polygon's plane and of its constraints in F's frame.
-struct Gradients {
-    plane: Vector3<f64>,
-    of_o: [Vector3<f64>; 4],
-    of_f: [Vector3<f64>; 4],
+pub(super) struct Gradients {
+    pub plane: Vector3<f64>,
+    pub of_o: [Vector3<f64>; 4],
+    pub of_f: [Vector3<f64>; 4],
 }
 
 impl Gradients {
     #[inline]
-    fn new(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> Self {
+    pub fn new(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> Self {
         let rotation = &roles.x_fo.rotation;
         let mut of_o = [equilibrium.normal; 4];
         let mut of_f = [equilibrium.normal; 4];
@@ -153,7 +153,11 @@ impl Gradients {
 /// A vertex solves `M x = r`, the rows of M being the gradients of its three planes. As O moves
 /// by u at x, a plane fixed to O with gradient m carries the vertex so that m·dx = m·u; one
 /// fixed to F gives 0; the equilibrium plane, whose function is p_O − p_F, gives ∇p_O·u.
-pub(super) fn differentiate(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> SurfacePolygon<Dual> {
+pub(super) fn differentiate(
+    roles: &Roles<f64>,
+    polygon: &Polygon,
+    equilibrium: &Equilibrium,
+) -> SurfacePolygon<Dual> {
     let gradients = Gradients::new(roles, polygon, equilibrium);
     let zero = Dual::from(0.0);
     let mut surface = SurfacePolygon {

@@ -1,6 +1,7 @@
 //! From two overlapping bodies to the wrench between them, and its derivatives.
 
 mod collider;
+mod combination;
 mod contact_polygon;
 mod discrete;
 mod discrete_jacobian;
@@ -9,6 +10,7 @@ mod friction;
 mod impulse;
 mod jacobian;
 mod lifted;
+mod local_transposed;
 mod material;
 mod one_sided;
 mod polygon;
@@ -17,9 +19,11 @@ mod search;
 mod settings;
 mod surface;
 mod traction;
+mod transposed;
 mod wrench;
 
 pub use collider::{Collider, ContactGeometry};
+pub use combination::combination_derivatives;
 pub use contact_polygon::{ContactPolygon, for_each_contact_polygon};
 pub(crate) use discrete::{DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts};
 pub use energy::contact_energy;
@@ -33,4 +37,5 @@ pub use settings::{
     ContactSettings, DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation,
 };
 pub use traction::positive_part;
+pub use transposed::{ContactCotangent, contact_transposed};
 pub use wrench::{ContactFace, ContactPatch, Workspace, contact, for_each_face};

@@ -2,6 +2,7 @@
 
 use nalgebra::{Matrix3, Vector3};
 
+use super::dynamics::BodyCotangent;
 use super::forces::ForceDependence;
 use super::input::{Input, InputError};
 use super::mass::MassSource;
@@ -42,14 +43,24 @@ impl ModelGradient {
             static_friction: 0.0,
             dynamic_friction: 0.0,
         });
-        let mass =
-            MassProperties { mass: 0.0, center_of_mass: Vector3::zeros(), inertia: Matrix3::zeros() };
+        let mass = MassProperties { mass: 0.0, center_of_mass: Vector3::zeros(), inertia: Matrix3::zeros() };
         Self {
             materials: vec![material; model.model.materials.len()],
             masses: vec![mass; model.model.free_bodies().count()],
             gravity: Vector3::zeros(),
             direct: vec![0.0; model.inputs.len()],
         }
+    }
+}
+
+impl ModelGradient {
+    /// Adds the derivatives through the acceleration of a body, by its place among the free ones.
+    pub fn add_body(&mut self, free: usize, by: &BodyCotangent) {
+        let mass = &mut self.masses[free];
+        mass.mass += by.mass.mass;
+        mass.center_of_mass += by.mass.center_of_mass;
+        mass.inertia += by.mass.inertia;
+        self.gravity += by.gravity;
     }
 }
 

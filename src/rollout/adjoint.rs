@@ -8,9 +8,7 @@ use super::simulate::{
     SimulationError, SimulationSettings, StepTime, Trajectory, check_start, checked_step,
     simulate_controlled, step_schedule,
 };
-use crate::multibody::{
-    AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, State,
-};
+use crate::multibody::{AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, State};
 use crate::step::{DerivativeWorkspace, StepCotangent, StepPoint, StepWorkspace};
 
 /// A simulation to be done: where it starts, how it advances, and under which control values.
@@ -201,8 +199,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             .transposed(&at, &mut self.derivatives, &mut out)
             .map_err(|e| not_differentiated(model, self.schedule[step], e))?;
         let moment = Moment { step, time, dt, state: before, control };
-        let mut by =
-            MomentGradient { state: &mut self.by_state, control: self.by_controls.row_mut(step) };
+        let mut by = MomentGradient { state: &mut self.by_state, control: self.by_controls.row_mut(step) };
         self.value += self.loss.add_running(&moment, &mut by, &mut self.losses);
         Ok(())
     }

@@ -46,11 +46,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
     ///
     /// # Errors
     /// When an input does not fit the model, or the simulation fails.
-    pub fn new(
-        rollout: Rollout<'a, A>,
-        residuals: &'a R,
-        inputs: &[Input],
-    ) -> Result<Self, GradientError> {
+    pub fn new(rollout: Rollout<'a, A>, residuals: &'a R, inputs: &[Input]) -> Result<Self, GradientError> {
         for input in inputs {
             input.value(rollout.model)?;
         }

@@ -213,9 +213,9 @@ mod tests {
             for i in 0..3 {
                 let h = 1e-5;
                 let step = Vector3::ith(i, h);
-                let turn =
-                    (rotation_exponential(&(v + step)) - rotation_exponential(&(v - step))) / (2.0 * h)
-                        * rotation_exponential(&v).transpose();
+                let turn = (rotation_exponential(&(v + step)) - rotation_exponential(&(v - step)))
+                    / (2.0 * h)
+                    * rotation_exponential(&v).transpose();
                 let expected = Vector3::new(turn[(2, 1)], turn[(0, 2)], turn[(1, 0)]);
                 assert_relative_eq!(jacobian.column(i).into_owned(), expected, epsilon = 1e-9);
             }

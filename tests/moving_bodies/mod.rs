@@ -84,7 +84,8 @@ pub fn heap(settings: ContactSettings) -> (Model, State) {
     let side =
         compliant(&Shape::Box { size: [0.08, 0.07, 0.1] }, 0.1, pose([0.1, -0.1, 0.3], [0.0, 0.01, 0.0]), 0);
     let block = Body::free("block", MassSource::Given(given), vec![side]).expect("valid mass");
-    let ball_mass = MassProperties { mass: 0.1, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() * 3e-5 };
+    let ball_mass =
+        MassProperties { mass: 0.1, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() * 3e-5 };
     let ball = rigid_without_material(&Shape::Sphere { radius: 0.03 }, pose([0.0; 3], [0.0, 0.005, 0.0]));
     let ball = Body::free("ball", MassSource::Given(ball_mass), vec![ball]).expect("valid mass");
     let belt = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.1, -0.05, 0.0));

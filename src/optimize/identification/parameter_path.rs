@@ -81,8 +81,7 @@ pub(super) fn unit(model: &Model, input: &Input) -> &'static str {
 
 const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxation_time`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`";
 
-const BODY_FIELDS: &str =
-    "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `geometries[INDEX].scale`";
+const BODY_FIELDS: &str = "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `geometries[INDEX].scale`";
 
 /// The numbers of `[0][2]` and the like; `None` if there are not `N` of them, all from 0 to 2.
 fn axes_of<const N: usize>(text: &str) -> Option<[usize; N]> {
