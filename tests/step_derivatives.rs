@@ -8,10 +8,10 @@ use proptest::test_runner::RngSeed;
 
 use isobar::contact::{ContactSettings, DissipationModel, SurfaceRepresentation};
 use isobar::multibody::{
-    AppliedForces, DifferentiatedModel, ForceWorkspace, Input, Model, ModelGradient, NoForces, State,
+    AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, NoForces, State,
     all_inputs, relaxation_times,
 };
-use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepPoint};
+use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepPoint, StepWorkspace};
 
 const INTEGRATORS: [Integrator; 2] = [Integrator::SemiImplicitEuler, Integrator::RungeKutta4];
 
@@ -36,7 +36,7 @@ fn worst_error<A: AppliedForces>(
         DifferentiatedModel::new(model, &inputs, applied.dependence(), control.len()).expect("valid inputs");
     let (time, dt) = (0.3, 1e-3);
     let after = integrator
-        .step(model, state, time, dt, applied, control, &mut ForceWorkspace::default())
+        .step(model, state, time, dt, applied, control, &mut StepWorkspace::default())
         .expect("explicit");
     let at = StepPoint { model: &differentiated, before: state, after: &after, time, dt, applied, control };
     let jacobian = integrator.jacobian(&at).expect("explicit");
