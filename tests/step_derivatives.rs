@@ -3,17 +3,63 @@
 mod moving_bodies;
 
 use moving_bodies::{CONTROLS, Pull, Thrust, heap};
+use nalgebra::DMatrix;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use isobar::contact::{ContactSettings, DissipationModel, SurfaceRepresentation};
+use isobar::contact::{ContactModel, ContactSettings, DissipationModel, SurfaceRepresentation};
 use isobar::multibody::{
-    AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, NoForces, State,
-    all_inputs, relaxation_times,
+    AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, NoForces, State, all_inputs,
+    relaxation_times, seeded,
 };
-use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepPoint, StepWorkspace};
+use isobar::scalar::DualArray;
+use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepJacobian, StepPoint, StepWorkspace};
 
-const INTEGRATORS: [Integrator; 2] = [Integrator::SemiImplicitEuler, Integrator::RungeKutta4];
+const MODELS: [ContactModel; 4] =
+    [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
+
+fn integrators() -> impl Iterator<Item = Integrator> {
+    let explicit = [Integrator::SemiImplicitEuler, Integrator::RungeKutta4];
+    explicit.into_iter().chain(MODELS.map(Integrator::velocity_level))
+}
+
+/// The derivative of a step taken in dual numbers, one direction at a time.
+fn jacobian_by_duals<A: AppliedForces>(integrator: Integrator, at: &StepPoint<'_, A>) -> StepJacobian {
+    type Dual = DualArray<1>;
+    let column = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
+        let mut workspace = StepWorkspace::default();
+        let after =
+            integrator.step(model, state, at.time, at.dt, at.applied, control, &mut workspace).expect("step");
+        State::lift(at.after).difference(&after).iter().map(|x| x.eps[0]).collect::<Vec<f64>>()
+    };
+    let unit = |values: &[f64], k: usize| -> Vec<Dual> {
+        let one = |(i, &x): (usize, &f64)| if i == k { Dual::variable(x, 0) } else { Dual::from(x) };
+        values.iter().enumerate().map(one).collect()
+    };
+    let (model, state) = (Model::lift(at.model.model()), State::<Dual>::lift(at.before));
+    let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
+    let zeros = vec![0.0; at.before.tangent_dimension()];
+    let matrix = |columns: Vec<Vec<f64>>| {
+        DMatrix::from_fn(zeros.len(), columns.len(), |row, column| columns[column][row])
+    };
+    let by_input = |input: &Input| {
+        if matches!(input, Input::InitialTangent { .. }) {
+            return zeros.clone();
+        }
+        let value = Dual::variable(input.value(at.model.model()).expect("valid"), 0);
+        let (model, state) = seeded(at.model.model(), at.before, &[(*input, value)]).expect("valid");
+        column(&model, &state, &control)
+    };
+    StepJacobian {
+        by_state: matrix(
+            (0..zeros.len()).map(|k| column(&model, &state.moved(&unit(&zeros, k)), &control)).collect(),
+        ),
+        by_control: matrix(
+            (0..control.len()).map(|k| column(&model, &state, &unit(at.control, k))).collect(),
+        ),
+        by_inputs: matrix(at.model.inputs().iter().map(by_input).collect()),
+    }
+}
 
 fn inputs_of(model: &Model) -> Vec<Input> {
     let mut inputs = all_inputs(model);
@@ -37,14 +83,25 @@ fn worst_error<A: AppliedForces>(
     let (time, dt) = (0.3, 1e-3);
     let after = integrator
         .step(model, state, time, dt, applied, control, &mut StepWorkspace::default())
-        .expect("explicit");
+        .expect("step");
     let at = StepPoint { model: &differentiated, before: state, after: &after, time, dt, applied, control };
-    let jacobian = integrator.jacobian(&at).expect("explicit");
+    let jacobian = integrator.jacobian(&at).expect("step");
+    let dual = jacobian_by_duals(integrator, &at);
+    for (a, b) in [
+        (&jacobian.by_state, &dual.by_state),
+        (&jacobian.by_control, &dual.by_control),
+        (&jacobian.by_inputs, &dual.by_inputs),
+    ] {
+        for (a, b) in a.column_iter().zip(b.column_iter()) {
+            let error = (a - b).amax() / b.amax().max(1e-9);
+            assert!(error < 1e-9, "{integrator:?}: {error:e}");
+        }
+    }
     let mut by_state = weights.to_vec();
     let mut by_control = vec![0.0; control.len()];
     let mut by_model = ModelGradient::zero(&differentiated);
     let mut out = StepCotangent { state: &mut by_state, control: &mut by_control, model: &mut by_model };
-    integrator.transposed(&at, &mut DerivativeWorkspace::default(), &mut out).expect("explicit");
+    integrator.transposed(&at, &mut DerivativeWorkspace::default(), &mut out).expect("step");
     // The initial state is not the step's: by the inputs that move it there is nothing to find.
     let nothing = vec![0.0; by_state.len()];
     let by_inputs = differentiated.by_inputs(&nothing, &by_model);
@@ -84,7 +141,7 @@ proptest! {
         let scales = [0.1, 0.004, 1.0, 0.2];
         let moves: Vec<f64> = tangent.iter().enumerate().map(|(i, t)| t * scales[i / 3 % 4]).collect();
         let state = state.moved(&moves);
-        for integrator in INTEGRATORS {
+        for integrator in integrators() {
             let pulled = worst_error(integrator, &model, &state, &Pull, &control, &weights);
             prop_assert!(pulled < 1e-12, "{integrator:?}, pulled: {pulled:e}");
             let thrust = worst_error(integrator, &model, &state, &Thrust, &control[..3], &weights);

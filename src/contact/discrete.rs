@@ -30,6 +30,9 @@ pub(super) const SMALLEST_AREA: f64 = 1e-14;
 /// out: pushing into the body would not raise the pressure (Masterjohn §IV-A).
 const SMALLEST_GRADIENT: f64 = 1e-12;
 
+/// A polygon of the contact surface with its plane and the fields around it.
+pub(crate) type FoundPolygon = (Polygon, Equilibrium);
+
 /// The point contacts of any number of patches, as parallel lists.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PointContacts {
@@ -40,7 +43,7 @@ pub(crate) struct PointContacts {
     /// What the impulse depends on.
     pub constants: Vec<FaceConstants<f64>>,
     /// The polygons that the contacts come from.
-    pub polygons: Vec<(Polygon, Equilibrium)>,
+    pub polygons: Vec<FoundPolygon>,
 }
 
 impl PointContacts {
@@ -340,7 +343,7 @@ impl DiscretePatch {
 pub(crate) fn discrete_impulse<T: Scalar>(
     roles: &Roles<T>,
     settings: &DiscreteSettings,
-    polygons: &[(Polygon, Equilibrium)],
+    polygons: &[FoundPolygon],
     inverse_inertia: &Matrix6<T>,
     before: &SpatialVelocity<T>,
     after: &SpatialVelocity<T>,

@@ -25,7 +25,10 @@ mod wrench;
 pub use collider::{Collider, ContactGeometry};
 pub use combination::combination_derivatives;
 pub use contact_polygon::{ContactPolygon, for_each_contact_polygon};
-pub(crate) use discrete::{DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts};
+pub(crate) use discrete::{
+    DiscretePatch, DiscreteSettings, FoundPolygon, PointContacts, discrete_impulse, find_contacts,
+};
+pub(crate) use discrete_jacobian::world_impulse_jacobian;
 pub use energy::contact_energy;
 pub use friction::friction_factor;
 pub use impulse::ContactModel;

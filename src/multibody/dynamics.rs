@@ -74,7 +74,7 @@ pub fn body_acceleration_transposed(
     by_acceleration: &BodyAcceleration,
 ) -> BodyCotangent {
     if let Some(guide) = guide {
-        return guided_acceleration_transposed(mass, guide, state, force, by_acceleration);
+        return guided_transposed(mass, guide, state, force, by_acceleration);
     }
     let rotation = state.orientation.to_matrix();
     let to_body = rotation.transpose();
@@ -125,31 +125,28 @@ pub fn body_acceleration_transposed(
     }
 }
 
-/// The same for a body held by a guide.
-fn guided_acceleration_transposed(
+/// [`body_acceleration_transposed`] of a body that a guide holds.
+fn guided_transposed(
     mass: &MassProperties,
     guide: &Guide,
     state: &BodyState,
     force: &SpatialForce,
     by_acceleration: &BodyAcceleration,
 ) -> BodyCotangent {
-    // a_c = a_o = û (û·F − c û·v)/m + û (û·g)
-    let axis = guide.axis;
-    let by_along = axis.dot(&(by_acceleration.of_center_of_mass + by_acceleration.of_origin));
-    let along = axis.dot(&(force.translational - state.velocity.translational * guide.damping));
+    let Guide { axis, damping } = guide;
+    let by = axis.dot(&(by_acceleration.of_center_of_mass + by_acceleration.of_origin));
+    let along = axis.dot(&force.translational) - damping * axis.dot(&state.velocity.translational);
     let mut by_state = [0.0; TANGENT_DIMENSION];
-    for k in 0..3 {
-        by_state[9 + k] = -axis[k] * guide.damping * by_along / mass.mass;
-    }
+    by_state[9..].copy_from_slice((axis * (-by * damping / mass.mass)).as_slice());
     BodyCotangent {
         state: by_state,
-        force: SpatialForce::new(Vector3::zeros(), axis * (by_along / mass.mass)),
+        force: SpatialForce::new(Vector3::zeros(), axis * (by / mass.mass)),
         mass: MassProperties {
-            mass: -by_along * along / (mass.mass * mass.mass),
+            mass: -by * along / (mass.mass * mass.mass),
             center_of_mass: Vector3::zeros(),
             inertia: Matrix3::zeros(),
         },
-        gravity: axis * by_along,
+        gravity: axis * by,
     }
 }
 

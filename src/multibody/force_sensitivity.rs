@@ -34,7 +34,7 @@ pub struct ForceSensitivity {
 }
 
 /// A frame as constants.
-fn lift_frame<const N: usize>(frame: &BodyFrame) -> BodyFrame<DualArray<N>> {
+pub(crate) fn lift_frame<const N: usize>(frame: &BodyFrame) -> BodyFrame<DualArray<N>> {
     BodyFrame { pose: RigidTransform::lift(&frame.pose), velocity: SpatialVelocity::lift(&frame.velocity) }
 }
 
@@ -136,7 +136,7 @@ impl ForceSensitivity {
 }
 
 /// Whether the size of one of two geometries carries derivatives.
-fn size_has_derivatives(model: &Model<DualArray<SEEDS>>, pair: &GeometryPair) -> bool {
+pub(crate) fn size_has_derivatives(model: &Model<DualArray<SEEDS>>, pair: &GeometryPair) -> bool {
     let (a, b) = (&model.bodies[pair.bodies.a], &model.bodies[pair.bodies.b]);
     [&a.geometries[pair.geometry_a].collider, &b.geometries[pair.geometry_b].collider]
         .iter()

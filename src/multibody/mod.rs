@@ -29,6 +29,7 @@ pub use contact_forces::{
 pub use contact_sensitivity::{ContactSensitivity, WrenchByState};
 pub use dynamics::{BodyAcceleration, BodyCotangent, body_acceleration, body_acceleration_transposed};
 pub use force_sensitivity::ForceSensitivity;
+pub(crate) use force_sensitivity::{lift_frame, size_has_derivatives};
 pub use forces::{AppliedForces, ForceDependence, ForceWorkspace, NoForces, StateDependence, total_forces};
 pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, relaxation_times};
 pub use kinematics::BodyFrame;

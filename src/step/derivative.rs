@@ -3,8 +3,9 @@
 //! Both are in the tangent spaces of the states before and after (see
 //! [`crate::multibody::State::moved`]).
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
 
+use super::velocity_level::DerivativeMemory;
 use super::{Integrator, StepError, StepWorkspace};
 use crate::multibody::{
     AppliedForces, DifferentiatedModel, ForcePoint, ForceSensitivity, ForceWorkspace, Input, InputError,
@@ -101,6 +102,8 @@ pub struct DerivativeWorkspace {
     pub(super) by_stage: Vec<f64>,
     /// The tangent that leads from the state before the step to the one after it.
     pub(super) tangent: Vec<f64>,
+    /// For velocity-level steps.
+    pub(super) velocity_level: DerivativeMemory,
 }
 
 /// A state within a step.
@@ -123,20 +126,7 @@ impl Default for Stage {
     }
 }
 
-impl StepJacobian {
-    /// Carries the derivatives of one number backward over the step.
-    pub(super) fn transposed(&self, out: &mut StepCotangent<'_>) {
-        let by_after = DVector::from_column_slice(out.state);
-        out.state.copy_from_slice(self.by_state.tr_mul(&by_after).as_slice());
-        let add = |sum: &mut [f64], by: &DMatrix<f64>| {
-            sum.iter_mut().zip(by.tr_mul(&by_after).iter()).for_each(|(sum, x)| *sum += x);
-        };
-        add(out.control, &self.by_control);
-        add(&mut out.model.direct, &self.by_inputs);
-    }
-}
-
-/// The derivatives of the state after a step, by steps in dual numbers.
+/// The derivatives of the state after an explicit step, by steps in dual numbers.
 pub(super) fn jacobian_by_duals<A: AppliedForces>(
     integrator: Integrator,
     at: &StepPoint<'_, A>,

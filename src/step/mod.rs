@@ -99,20 +99,18 @@ impl Integrator {
         at: &StepPoint<'_, A>,
     ) -> Result<StepJacobian, StepDerivativeError> {
         match self {
-            Self::SemiImplicitEuler | Self::RungeKutta4 | Self::VelocityLevel(_) => {
-                derivative::jacobian_by_duals(self, at)
-            }
+            Self::SemiImplicitEuler | Self::RungeKutta4 => derivative::jacobian_by_duals(self, at),
+            Self::VelocityLevel(method) => method.jacobian(at),
         }
     }
 
     /// The transposed derivative of a step: carries the derivatives of one number from the state
     /// after the step to the state before it, and adds those by control values and model. It
     /// costs the same however many inputs there are (two kinds of them apart, see
-    /// [`DifferentiatedModel`]), and allocates nothing once the workspace has grown. Of a
-    /// velocity-level step the matrices are formed first.
+    /// [`DifferentiatedModel`]), and allocates nothing once the workspace has grown.
     ///
     /// # Errors
-    /// As of [`Self::jacobian`] for velocity-level steps. The explicit methods do not fail.
+    /// When a velocity-level step cannot be solved. The explicit methods do not fail.
     ///
     /// # Panics
     /// When `out.state` does not have [`State::tangent_dimension`] numbers, or `out.model` does
@@ -126,7 +124,7 @@ impl Integrator {
         match self {
             Self::SemiImplicitEuler => semi_implicit_euler::transposed(at, workspace, out),
             Self::RungeKutta4 => runge_kutta::transposed(at, workspace, out),
-            Self::VelocityLevel(_) => self.jacobian(at)?.transposed(out),
+            Self::VelocityLevel(method) => method.transposed(at, &mut workspace.velocity_level, out)?,
         }
         Ok(())
     }

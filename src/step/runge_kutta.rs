@@ -98,8 +98,16 @@ pub(super) fn transposed<A: AppliedForces>(
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
-    let DerivativeWorkspace { stages, forces: scratch, sensitivity, by_force, by_state, by_stage, tangent } =
-        workspace;
+    let DerivativeWorkspace {
+        stages,
+        forces: scratch,
+        sensitivity,
+        by_force,
+        by_state,
+        by_stage,
+        tangent,
+        ..
+    } = workspace;
     stages.resize_with(STAGES.len().max(stages.len()), Stage::default);
     let size = at.before.tangent_dimension();
     tangent.clear();

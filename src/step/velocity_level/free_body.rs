@@ -3,7 +3,7 @@
 use nalgebra::{Matrix3, Matrix6, Vector3};
 
 use super::problem::BODY;
-use crate::multibody::{Body, BodyState, Guide, MassProperties};
+use crate::multibody::{BodyState, Guide, MassProperties};
 use crate::scalar::{Scalar, lift_vector};
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
 
@@ -80,8 +80,8 @@ pub(super) struct Tree<T> {
 }
 
 impl<T: Scalar> Tree<T> {
-    pub fn new(body: &Body<T>, mass: &MassProperties<T>, state: &BodyState<T>, dt: f64) -> Self {
-        Self { inertia: BodyInertia::new(mass, state), guide: body.guide().copied(), dt }
+    pub fn new(guide: Option<&Guide<T>>, mass: &MassProperties<T>, state: &BodyState<T>, dt: f64) -> Self {
+        Self { inertia: BodyInertia::new(mass, state), guide: guide.copied(), dt }
     }
 
     /// The velocities of a body that has a spatial velocity.
@@ -164,14 +164,14 @@ fn first<T: Scalar>(value: T) -> [T; BODY] {
 /// The inverse inertia Λ of a body in the frame F, about its origin: from an impulse there to the
 /// change of the velocity of the body's material there.
 pub(super) fn inverse_inertia<T: Scalar>(
-    body: &Body<T>,
+    guide: Option<&Guide<T>>,
     mass: &MassProperties<T>,
     state: &BodyState<T>,
     x_wf: &RigidTransform<T>,
     dt: f64,
 ) -> Matrix6<T> {
     let mut lambda = Matrix6::from_element(T::from(0.0));
-    if let Some(guide) = body.guide() {
+    if let Some(guide) = guide {
         let axis = x_wf.rotation.transpose() * lift_vector::<T>(&guide.axis);
         let inverse = (mass.mass + guide.damping * T::from(dt)).recip();
         for i in 0..3 {

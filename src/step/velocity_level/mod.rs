@@ -5,6 +5,7 @@
 //! elastic, dissipative and friction forces follow the velocity at its end. So the step is stable
 //! for stiff contact and friction at lengths of milliseconds.
 
+mod derivative;
 mod free_body;
 mod newton;
 mod problem;
@@ -12,16 +13,17 @@ mod transition_aware;
 
 use std::any::Any;
 
-use nalgebra::Matrix6;
+use nalgebra::{Matrix6, Vector3};
 
+pub(super) use derivative::DerivativeMemory;
 pub use newton::{SolverStatistics, SolverTolerance};
 
 use self::free_body::Tree;
 use self::newton::{Newton, NewtonError};
 use self::problem::{BODY, Problem, pair_inverse_inertia};
 use super::StepError;
-use crate::contact::{ContactModel, ContactPair, DiscreteSettings, Roles, discrete_impulse};
-use crate::multibody::{AppliedForces, BodyFrame, BodyState, Model, State, with_pair};
+use crate::contact::{ContactModel, DiscreteSettings, FoundPolygon, Roles, discrete_impulse};
+use crate::multibody::{AppliedForces, BodyFrame, BodyState, GeometryPair, Model, State, with_pair};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 
@@ -138,7 +140,7 @@ impl VelocityLevel {
         let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
         for ((((index, body, mass), state), force), v) in bodies.zip(velocity.chunks_exact(BODY)) {
             after[index].velocity = Tree::velocity(body.guide(), v);
-            let tree = Tree::new(body, mass, state, dt);
+            let tree = Tree::new(body.guide(), mass, state, dt);
             let free = tree.free_momentum(&state.velocity, force, &model.gravity);
             residual.extend(tree.momentum(v).iter().zip(free).map(|(&a, p)| a - p));
         }
@@ -146,23 +148,11 @@ impl VelocityLevel {
         for patch in &workspace.problem.patches {
             let pair = &model.pairs[patch.pair];
             let polygons = &workspace.problem.contacts.polygons[patch.contacts.polygons.clone()];
-            let relative_after = with_pair(model, &after, pair, |query: &ContactPair<T>| {
-                Roles::new(query).map(|roles| roles.v_fo)
-            });
-            let Some(relative_after) = relative_after else { continue };
-            let impulse = with_pair(model, &before, pair, |query: &ContactPair<T>| {
-                let roles = Roles::new(query)?;
-                let lambda = match self.model {
-                    ContactModel::Sap => {
-                        pair_inverse_inertia(model, state, &workspace.trees, pair, &roles, dt)
-                    }
-                    _ => Matrix6::from_element(T::from(0.0)),
-                };
-                let on_o =
-                    discrete_impulse(&roles, &settings, polygons, &lambda, &roles.v_fo, &relative_after);
-                let on_o = on_o.rotated(&roles.x_wf.rotation);
-                Some((if roles.a_is_o { on_o } else { -on_o }, roles.x_wf.translation))
-            });
+            let lambda = |roles: &Roles<T>| match self.model {
+                ContactModel::Sap => pair_inverse_inertia(model, state, &workspace.trees, pair, roles, dt),
+                _ => Matrix6::from_element(T::from(0.0)),
+            };
+            let impulse = patch_impulse(model, &before, &after, pair, &settings, polygons, lambda);
             let Some((on_a, origin)) = impulse else { continue };
             for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
                 let Some(tree) = workspace.trees[body] else { continue };
@@ -175,6 +165,27 @@ impl VelocityLevel {
         }
         residual
     }
+}
+
+/// The impulse of a patch on body A about F's origin, in W, and where that is; `before` and
+/// `after` are the bodies' frames with their velocities before and after the step.
+fn patch_impulse<T: Scalar>(
+    model: &Model<T>,
+    before: &[BodyFrame<T>],
+    after: &[BodyFrame<T>],
+    pair: &GeometryPair,
+    settings: &DiscreteSettings,
+    polygons: &[FoundPolygon],
+    inverse_inertia: impl FnOnce(&Roles<T>) -> Matrix6<T>,
+) -> Option<(SpatialForce<T>, Vector3<T>)> {
+    let relative_after = with_pair(model, after, pair, |query| Some(Roles::new(query)?.v_fo))?;
+    with_pair(model, before, pair, |query| {
+        let roles = Roles::new(query)?;
+        let lambda = inverse_inertia(&roles);
+        let on_o = discrete_impulse(&roles, settings, polygons, &lambda, &roles.v_fo, &relative_after)
+            .rotated(&roles.x_wf.rotation);
+        Some((if roles.a_is_o { on_o } else { -on_o }, roles.x_wf.translation))
+    })
 }
 
 /// The state carried by the velocities at the end of the step.

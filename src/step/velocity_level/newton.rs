@@ -170,6 +170,13 @@ impl Newton {
         }
     }
 
+    /// Factorizes K at the velocities in `self.velocity`.
+    pub fn factorize_at(&mut self, problem: &Problem, kind: Values) -> Result<(), ()> {
+        self.prepare(problem);
+        self.evaluate(problem);
+        self.factor.factorize(kind).map_err(|_| ())
+    }
+
     /// The trees with the largest residuals (or residuals that are not finite), the worst first.
     pub fn worst_trees(&self) -> Vec<usize> {
         let size = |tree: usize| {

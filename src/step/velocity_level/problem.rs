@@ -119,7 +119,7 @@ pub(super) fn pair_inverse_inertia<T: Scalar>(
     let mut sum = Matrix6::from_element(T::from(0.0));
     for body in [pair.bodies.a, pair.bodies.b] {
         if let (Some(tree), Some(mass)) = (trees[body], model.bodies[body].mass()) {
-            sum += inverse_inertia(&model.bodies[body], mass, &state.bodies[tree], &roles.x_wf, dt);
+            sum += inverse_inertia(model.bodies[body].guide(), mass, &state.bodies[tree], &roles.x_wf, dt);
         }
     }
     sum
@@ -177,7 +177,7 @@ impl Problem {
         self.inertia.clear();
         self.momentum.clear();
         for (((_, body, mass), state), force) in model.free_bodies().zip(&state.bodies).zip(forces) {
-            let tree = Tree::new(body, mass, state, dt);
+            let tree = Tree::new(body.guide(), mass, state, dt);
             self.inertia.push(tree.matrix());
             self.momentum.extend(tree.free_momentum(&state.velocity, force, &model.gravity));
         }
