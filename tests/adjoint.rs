@@ -470,7 +470,7 @@ fn a_failed_step_leaves_the_trajectory_before_it() {
     let mut seen = 0;
     let outcome =
         simulate_into(&mut trajectory, &model, &settings, 10.0, &NoForces, &Controls::none(), |_, _| {
-            seen += 1
+            seen += 1;
         });
     let Err(error @ SimulationError::NotFinite { steps, .. }) = outcome else { panic!("{outcome:?}") };
     assert!(error.is_failed_step());

@@ -99,20 +99,22 @@ proptest! {
             let (patch, jacobian) = contact_jacobian(&pair, &settings, &mut workspace).expect("they touch");
             let found = contact_transposed(&pair, &by_wrench, &settings, &mut workspace).expect("they touch");
             let size = patch.wrench_on_a.translational.norm();
-            prop_assert!((found.wrench_on_a.translational - patch.wrench_on_a.translational).norm() < 1e-13 * size);
-            prop_assert!((found.wrench_on_a.rotational - patch.wrench_on_a.rotational).norm() < 1e-13 * size);
+            let error = found.wrench_on_a - patch.wrench_on_a;
+            let errors = [error.translational.norm(), error.rotational.norm()];
+            prop_assert!(errors.iter().all(|e| *e <= 1e-13 * size), "pair {i}: {errors:?} of {size:e}");
             for (name, matrix, got) in [
                 ("pose of A", jacobian.by_pose_a, found.pose_a),
                 ("pose of B", jacobian.by_pose_b, found.pose_b),
                 ("velocity of A", jacobian.by_velocity_a, found.velocity_a),
                 ("velocity of B", jacobian.by_velocity_b, found.velocity_b),
             ] {
-                let error = (matrix.tr_mul(&w) - got).norm() / matrix.norm();
-                prop_assert!(error < 1e-12, "pair {i}, {name}: {error:e}");
+                // Where dissipation cancels the pressure everywhere, nothing is left of both.
+                let (error, size) = ((matrix.tr_mul(&w) - got).norm(), matrix.norm());
+                prop_assert!(error <= 1e-12 * size, "pair {i}, {name}: {error:e} of {size:e}");
             }
             let combination = combination_derivatives(pair.a, pair.b, &settings);
-            // What the fall from static to dynamic friction leaves at high slip may underflow.
-            let underflow = 1e-200;
+            // What the fall from static to dynamic friction leaves at high slip may be too small to square.
+            let underflow = 1e-150;
             let moduli = [jacobian.by_modulus_a, jacobian.by_modulus_b];
             for (body, material) in [found.material_a, found.material_b].into_iter().enumerate() {
                 let own = &combination[body];
