@@ -85,7 +85,7 @@ fn worst_error<A: AppliedForces>(
         .step(model, state, time, dt, applied, control, &mut StepWorkspace::default())
         .expect("step");
     let at = StepPoint { model: &differentiated, before: state, after: &after, time, dt, applied, control };
-    let jacobian = integrator.jacobian(&at).expect("step");
+    let jacobian = integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("step");
     let dual = jacobian_by_duals(integrator, &at);
     for (a, b) in [
         (&jacobian.by_state, &dual.by_state),
