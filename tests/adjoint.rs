@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use moving_bodies::{CONTROLS, Pull, heap};
 use nalgebra::Vector3;
+use rayon::prelude::*;
 
 use isobar::contact::ContactSettings;
 use isobar::multibody::{
@@ -120,12 +121,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
     let inputs = all_inputs(&model);
     for integrator in INTEGRATORS {
         let r = rollout(&model, &initial, &controls, integrator, steps);
-        let clock = std::time::Instant::now();
-        value_of(&r);
-        println!("value {:?}", clock.elapsed());
-        let clock = std::time::Instant::now();
         let adjoint = loss_gradient(&r, &Task, &inputs, Checkpoints::All).expect("simulates");
-        println!("adjoint {:?}", clock.elapsed());
         let forward = loss_gradient_forward(&r, &Task, &inputs).expect("simulates");
         assert!((adjoint.value - forward.value).abs() < 1e-13 * adjoint.value.abs());
         // Nothing is zero for want of contact or controls.
@@ -149,10 +145,10 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
             let error = relative_difference(a, f);
             assert!(error < 1e-9, "{integrator:?}: {error:e}");
         }
-        // Differences: every input, and some control values.
-        println!("{integrator:?} forward done {:?}", clock.elapsed());
-        let mut worst = (0.0, String::new());
-        for (input, gradient) in inputs.iter().zip(&adjoint.by_inputs) {
+        // Differences: every input (of the costlier method every fifth), and some control values.
+        let every = if integrator == Integrator::RungeKutta4 { 5 } else { 1 };
+        let some: Vec<_> = inputs.iter().zip(&adjoint.by_inputs).step_by(every).collect();
+        let errors = some.par_iter().map(|(input, gradient)| {
             let scale = match input {
                 Input::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3],
                 Input::Inertia { .. } => 1e-4,
@@ -160,13 +156,12 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
                 Input::Gravity { .. } => 1.0,
                 _ => input.value(&model).expect("exists"),
             };
-            let difference = difference_by_input(&r, *input, scale);
+            let difference = difference_by_input(&r, **input, scale);
             let size = gradient.abs().max(1e-9 * adjoint.value.abs() / scale);
-            let error = (gradient - difference).abs() / size;
-            if error > worst.0 {
-                worst = (error, format!("{}: {gradient:e} {difference:e}", input.name(&model)));
-            }
-        }
+            let error = (**gradient - difference).abs() / size;
+            (error, format!("{}: {gradient:e} {difference:e}", input.name(&model)))
+        });
+        let worst = errors.max_by(|a, b| a.0.total_cmp(&b.0)).expect("some inputs");
         println!("{integrator:?}: worst against differences {worst:?}");
         assert!(worst.0 < 1e-5, "{integrator:?} {worst:?}");
         let sizes = largest(adjoint.by_controls.values());

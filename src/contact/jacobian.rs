@@ -89,15 +89,15 @@ fn of_f(value: &Vector3<f64>) -> Vector3<Dual> {
 }
 
 /// The gradients of the polygon's plane and of its constraints in F's frame.
-struct Gradients {
-    plane: Vector3<f64>,
-    of_o: [Vector3<f64>; 4],
-    of_f: [Vector3<f64>; 4],
+pub(super) struct Gradients {
+    pub plane: Vector3<f64>,
+    pub of_o: [Vector3<f64>; 4],
+    pub of_f: [Vector3<f64>; 4],
 }
 
 impl Gradients {
     #[inline]
-    fn new(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> Self {
+    pub fn new(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> Self {
         let rotation = &roles.x_fo.rotation;
         let mut of_o = [equilibrium.normal; 4];
         let mut of_f = [equilibrium.normal; 4];

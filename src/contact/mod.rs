@@ -2,6 +2,7 @@
 
 mod clip;
 mod collider;
+mod combination;
 mod contact_polygon;
 mod discrete;
 mod discrete_jacobian;
@@ -10,6 +11,7 @@ mod friction;
 mod impulse;
 mod jacobian;
 mod lifted;
+mod local_transposed;
 mod material;
 mod one_sided;
 mod polygon;
@@ -20,9 +22,11 @@ mod search;
 mod settings;
 mod surface;
 mod traction;
+mod transposed;
 mod wrench;
 
 pub use collider::{Collider, ContactGeometry};
+pub use combination::combination_derivatives;
 pub use contact_polygon::{ContactPolygon, for_each_contact_polygon};
 pub(crate) use discrete::{
     DiscretePatch, DiscreteSettings, FoundPolygon, PointContacts, discrete_impulse, find_contacts,
@@ -39,4 +43,5 @@ pub use settings::{
     ContactSettings, DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation,
 };
 pub use traction::positive_part;
+pub use transposed::{ContactCotangent, contact_transposed};
 pub use wrench::{ContactFace, ContactPatch, Workspace, contact, for_each_face};

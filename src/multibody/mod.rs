@@ -7,6 +7,7 @@
 mod applied_sensitivity;
 mod contact_forces;
 mod contact_sensitivity;
+mod contact_transposed;
 mod dynamics;
 mod force_sensitivity;
 mod forces;

@@ -138,8 +138,7 @@ impl Integrator {
     /// [`DifferentiatedModel`]), and allocates nothing once the workspace has grown.
     ///
     /// # Errors
-    /// When an implicit method cannot be differentiated at this step. The explicit methods do not
-    /// fail.
+    /// When a velocity-level step cannot be solved. The explicit methods do not fail.
     ///
     /// # Panics
     /// When `out.state` does not have [`State::tangent_dimension`] numbers, or `out.model` does
@@ -149,7 +148,7 @@ impl Integrator {
         at: &StepPoint<'_, A>,
         workspace: &mut DerivativeWorkspace,
         out: &mut StepCotangent<'_>,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), StepDerivativeError> {
         match self {
             Self::SemiImplicitEuler => semi_implicit_euler::transposed(at, workspace, out),
             Self::RungeKutta4 => runge_kutta::transposed(at, workspace, out),
