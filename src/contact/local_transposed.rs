@@ -84,19 +84,25 @@ impl Pass<'_> {
         let velocity = self.roles.v_fo.translational + spin.cross(x);
         let t = self.law.derivatives(normal, &velocity, dissipation);
         let load = pressure * area;
-        let force = t.value * load;
+        let (n, v_t) = (normal, &t.v_t);
+        let along = |[by_n, by_v_t]: [f64; 2]| n * by_n + v_t * by_v_t;
+        let value = along(t.value);
+        let force = value * load;
         self.sum.integral.wrench_on_o += SpatialForce::new(x.cross(&force), force);
         let by_moment = &self.by_wrench.rotational;
         let by_force = self.by_wrench.translational + by_moment.cross(x);
-        let by_load = by_force.dot(&t.value);
+        let by_load = by_force.dot(&value);
         let by_traction = by_force * load;
-        let by_velocity = t.by_velocity.tr_mul(&by_traction);
+        let (by_n, by_v_t) = (by_traction.dot(n), by_traction.dot(v_t));
+        let [nn, tn, tt, one] = t.by_velocity;
+        let by_velocity = n * (nn * by_n + tn * by_v_t) + v_t * (tt * by_v_t) + by_traction * one;
         self.sum.velocity += by_velocity;
         self.sum.angular_velocity += x.cross(&by_velocity);
-        self.sum.static_friction += by_traction.dot(&t.by_static_friction);
-        self.sum.dynamic_friction += by_traction.dot(&t.by_dynamic_friction);
-        by.normal += t.by_normal.tr_mul(&by_traction);
-        by.dissipation += by_traction.dot(&t.by_dissipation);
+        self.sum.static_friction += by_v_t * t.by_static_friction;
+        self.sum.dynamic_friction += by_v_t * t.by_dynamic_friction;
+        let [nt, tt, one] = t.by_normal;
+        by.normal += v_t * (nt * by_n + tt * by_v_t) + by_traction * one;
+        by.dissipation += by_n * t.by_dissipation[0] + by_v_t * t.by_dissipation[1];
         PointCotangent {
             position: force.cross(by_moment) + by_velocity.cross(spin),
             pressure: by_load * area,
@@ -325,9 +331,10 @@ pub(crate) fn local_transposed(
             aligned: false,
         },
     };
+    let mut polygon = SurfacePolygon::empty();
     for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
         pass.sum.aligned |= found.aligned;
-        let polygon = SurfacePolygon::from_real(found, equilibrium);
+        polygon.set_real(found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
         pass.sum.integral.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
         let dissipation = pass.law.dissipation(&polygon);
