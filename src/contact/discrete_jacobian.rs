@@ -7,19 +7,20 @@
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
 use super::discrete::{
-    DiscretePatch, DiscreteSettings, PointContacts, face_constants, one_point, point_block,
+    DiscretePatch, DiscreteSettings, PointContacts, contacts_of, face_constants, one_point, point_block,
     polygon_dissipation, split, usable_gradient,
 };
 use super::impulse::{ContactModel, FaceConstants, ImpulseLaw};
 use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate};
 use super::lifted::ContactJacobian;
 use super::material::{Material, PairMaterial};
+use super::one_sided::{depth, one_sided_by_geometry};
 use super::polygon_derivatives::wrench_at;
 use super::roles::{ContactPair, Roles};
 use super::settings::DissipationModel;
 use super::surface::Fan;
 use super::traction::TractionLaw;
-use super::wrench::for_each_point;
+use super::wrench::{Workspace, for_each_point};
 use crate::scalar::{DualArray, real_vector};
 use crate::spatial::{SpatialForce, SpatialVelocity, cross_matrix};
 
@@ -100,6 +101,7 @@ pub(crate) fn impulse_jacobian(
     };
     let surface = settings.contact.surface;
     let lambda = &patch.inverse_inertia;
+    let mut surface_area = 0.0;
     for (found, equilibrium) in &contacts.polygons[patch.polygons.clone()] {
         let polygon = differentiate(roles, found, equilibrium);
         let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
@@ -115,6 +117,7 @@ pub(crate) fn impulse_jacobian(
             DissipationModel::StrainRate => gradient.re,
         };
         let fan = Fan::new(&polygon, surface);
+        surface_area += fan.area.re;
         let n = real_vector(&polygon.normal);
         for_each_point(&polygon, &fan, surface, one_point(), |point, p, area| {
             if area.re <= super::discrete::SMALLEST_AREA {
@@ -195,7 +198,31 @@ pub(crate) fn impulse_jacobian(
             face.add_directions(point, &polygon.normal, arguments, &mut jacobian.by_geometry);
         });
     }
+    if patch.aligned {
+        // The inverse inertia stays as it is in F's frame.
+        let mut workspace = Workspace::default();
+        let mut moved_contacts = PointContacts::default();
+        let velocity = six(after);
+        let impulse = |moved: &Roles<f64>| {
+            moved_contacts.clear();
+            let scratch = (&mut workspace, &mut moved_contacts);
+            let found = contacts_of(moved, &traction, settings, |_| *lambda, scratch.0, scratch.1);
+            found.map_or_else(Vector6::zeros, |patch| patch.impulse(&moved_contacts, &velocity).0)
+        };
+        let length = surface_area.max(0.0).sqrt();
+        let depth = depth(roles, settings.contact, &mut Workspace::default());
+        // The velocities at F's origin and in F are held.
+        if let Some(by) = one_sided_by_geometry(roles, length, depth, impulse) {
+            jacobian.by_geometry = std::array::from_fn(|row| std::array::from_fn(|k| by[(row, k)]));
+        }
+    }
     jacobian
+}
+
+/// Angular, then linear velocity.
+fn six(v: &SpatialVelocity) -> Vector6<f64> {
+    let (w, v) = (&v.rotational, &v.translational);
+    Vector6::new(w.x, w.y, w.z, v.x, v.y, v.z)
 }
 
 /// A face's impulse, and what its derivatives by the geometry take.

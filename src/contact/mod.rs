@@ -6,6 +6,7 @@ mod combination;
 mod contact_polygon;
 mod discrete;
 mod discrete_jacobian;
+mod discrete_lifted;
 mod energy;
 mod friction;
 mod impulse;
@@ -28,10 +29,9 @@ mod wrench;
 pub use collider::{Collider, ContactGeometry};
 pub use combination::combination_derivatives;
 pub use contact_polygon::{ContactPolygon, for_each_contact_polygon};
-pub(crate) use discrete::{
-    DiscretePatch, DiscreteSettings, FoundPolygon, PointContacts, discrete_impulse, find_contacts,
-};
-pub(crate) use discrete_jacobian::world_impulse_jacobian;
+pub(crate) use discrete::{DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts};
+pub(crate) use discrete_jacobian::{impulse_jacobian, world_impulse_jacobian};
+pub(crate) use discrete_lifted::impulse_lifted;
 pub use energy::contact_energy;
 pub use friction::friction_factor;
 pub use impulse::ContactModel;

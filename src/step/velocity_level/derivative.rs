@@ -273,14 +273,22 @@ impl VelocityLevel {
         for SeededModel { columns, model } in at.model.sizes() {
             let before: Vec<_> = workspace.frames.iter().map(lift_frame::<SEEDS>).collect();
             let after: Vec<_> = after.iter().map(lift_frame::<SEEDS>).collect();
-            for patch in &workspace.problem.patches {
+            for (patch, evaluated) in workspace.problem.patches.iter().zip(&workspace.newton.by_patch) {
                 let pair = &model.pairs[patch.pair];
                 if !size_has_derivatives(model, pair) {
                     continue;
                 }
                 let lambda = patch.contacts.inverse_inertia.map(DualArray::from);
-                let polygons = &workspace.problem.contacts.polygons[patch.contacts.polygons.clone()];
-                let impulse = patch_impulse(model, &before, &after, pair, &settings, polygons, |_| lambda);
+                let impulse = patch_impulse(
+                    model,
+                    &before,
+                    &after,
+                    patch,
+                    &settings,
+                    &workspace.problem.contacts,
+                    evaluated,
+                    |_| lambda,
+                );
                 let Some((on_a, origin)) = impulse else { continue };
                 for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
                     let Some(tree) = workspace.trees[body] else { continue };
