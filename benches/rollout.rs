@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, SamplingMode};
-use isobar::contact::{Collider, ContactGeometry, ContactSettings, Material};
+use isobar::contact::{Collider, ContactGeometry, ContactModel, ContactSettings, Material};
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::{Shape, icosphere_volume, volume_mass_properties};
 use isobar::multibody::{
@@ -162,15 +162,20 @@ fn main() {
         .measurement_time(Duration::from_millis(2500))
         .configure_from_args();
     let mut table: Vec<(String, f64, f64, f64)> = Vec::new();
-    for (name, level, integrator) in [
-        ("ball of 80 tets on a box, semi-implicit Euler", 1, Integrator::SemiImplicitEuler),
-        ("ball of 320 tets on a box, semi-implicit Euler", 2, Integrator::SemiImplicitEuler),
-        ("ball of 80 tets on a box, Runge-Kutta", 1, Integrator::RungeKutta4),
+    let lagged = Integrator::velocity_level(ContactModel::Lagged);
+    for (name, level, integrator, time_step) in [
+        ("ball of 80 tets on a box, semi-implicit Euler", 1, Integrator::SemiImplicitEuler, TIME_STEP),
+        ("ball of 320 tets on a box, semi-implicit Euler", 2, Integrator::SemiImplicitEuler, TIME_STEP),
+        ("ball of 80 tets on a box, Runge-Kutta", 1, Integrator::RungeKutta4, TIME_STEP),
+        ("ball of 80 tets on a box, Lagged", 1, lagged, 1e-3),
+        ("ball of 80 tets on a box, SAP", 1, Integrator::velocity_level(ContactModel::Sap), 1e-3),
+        ("ball of 80 tets on a box, TAMSI", 1, Integrator::velocity_level(ContactModel::Tamsi), 1e-3),
+        ("ball of 320 tets on a box, Lagged", 2, lagged, 1e-3),
     ] {
         let (model, initial) = ball_on_box(level);
         let zeros = Controls::zeros(STEPS, CONTROLS);
-        let settings = SimulationSettings { integrator, time_step: TIME_STEP };
-        let until = STEPS as f64 * TIME_STEP;
+        let settings = SimulationSettings { integrator, time_step };
+        let until = STEPS as f64 * time_step;
         let rollout = Rollout {
             model: &model,
             initial: &initial,

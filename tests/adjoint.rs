@@ -3,12 +3,15 @@
 
 mod moving_bodies;
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use moving_bodies::{CONTROLS, Pull, heap};
 use nalgebra::Vector3;
+use rayon::prelude::*;
 
-use isobar::contact::ContactSettings;
+use isobar::check::{CheckSettings, compare_derivative};
+use isobar::contact::{ContactModel, ContactSettings};
 use isobar::multibody::{
     AppliedForces, ForceDependence, Input, Model, NoForces, State, StateDependence, all_inputs, seeded,
 };
@@ -19,7 +22,7 @@ use isobar::rollout::{
 };
 use isobar::scalar::Scalar;
 use isobar::spatial::SpatialForce;
-use isobar::step::Integrator;
+use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 
 const INTEGRATORS: [Integrator; 2] = [Integrator::SemiImplicitEuler, Integrator::RungeKutta4];
 
@@ -83,6 +86,12 @@ fn relative_difference(a: &[f64], b: &[f64]) -> f64 {
     if size == 0.0 { 0.0 } else { difference / size }
 }
 
+/// A velocity-level step whose rounding does not show in differences.
+fn exact(model: ContactModel) -> Integrator {
+    let tolerance = SolverTolerance { relative: 1e-15, iterations: 200 };
+    Integrator::VelocityLevel(VelocityLevel { model, tolerance })
+}
+
 /// Central differences of the loss by an input, extrapolated to no step (Richardson).
 fn difference_by_input(r: &Rollout<'_, Pull>, input: Input, scale: f64) -> f64 {
     let value = input.value(r.model).expect("exists");
@@ -93,6 +102,19 @@ fn difference_by_input(r: &Rollout<'_, Pull>, input: Input, scale: f64) -> f64 {
     let central = |h: f64| (loss(value + h) - loss(value - h)) / (2.0 * h);
     let h = 1e-4 * scale;
     (4.0 * central(0.5 * h) - central(h)) / 3.0
+}
+
+/// The difference over steps of several sizes that changes least from one to the next: friction
+/// of velocity-level steps bends where slip begins, which some contact passes on the way.
+fn settled_difference(r: &Rollout<'_, Pull>, input: Input, scale: f64, claimed: f64) -> f64 {
+    let value = input.value(r.model).expect("exists");
+    let loss = |x: f64| {
+        let (model, initial) = seeded(r.model, r.initial, &[(input, x)]).expect("valid");
+        Ok::<_, Infallible>(vec![value_of(&Rollout { model: &model, initial: &initial, ..*r })])
+    };
+    let settings = CheckSettings { largest_step: 1e-3, smallest_step: 1e-7, steps: 9, tolerance: 1e-5 };
+    let Ok(compared) = compare_derivative(loss, value, scale, &[claimed], &settings);
+    compared[0].difference
 }
 
 /// The loss of a rollout, without any derivative.
@@ -118,14 +140,10 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
     let steps = 500;
     let controls = controls(steps);
     let inputs = all_inputs(&model);
-    for integrator in INTEGRATORS {
+    let models = [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
+    for integrator in INTEGRATORS.into_iter().chain(models.map(exact)) {
         let r = rollout(&model, &initial, &controls, integrator, steps);
-        let clock = std::time::Instant::now();
-        value_of(&r);
-        println!("value {:?}", clock.elapsed());
-        let clock = std::time::Instant::now();
         let adjoint = loss_gradient(&r, &Task, &inputs, Checkpoints::All).expect("simulates");
-        println!("adjoint {:?}", clock.elapsed());
         let forward = loss_gradient_forward(&r, &Task, &inputs).expect("simulates");
         assert!((adjoint.value - forward.value).abs() < 1e-13 * adjoint.value.abs());
         // Nothing is zero for want of contact or controls.
@@ -136,10 +154,12 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
             .filter(|(_, d)| **d == 0.0)
             .map(|(i, _)| i.name(&model))
             .collect();
-        assert!(zeros.is_empty(), "{zeros:?}");
+        // Velocity-level steps use neither static friction nor, with SAP, dissipation.
+        let explicit = INTEGRATORS.contains(&integrator);
+        assert!(if explicit { zeros.is_empty() } else { zeros.len() <= 4 }, "{zeros:?}");
         // Each input against its own magnitude: they are of many units.
         for ((input, a), f) in inputs.iter().zip(&adjoint.by_inputs).zip(&forward.by_inputs) {
-            let error = (a - f).abs() / a.abs().max(f.abs());
+            let error = (a - f).abs() / a.abs().max(f.abs()).max(f64::MIN_POSITIVE);
             assert!(error < 1e-9, "{integrator:?} {}: {a:e} {f:e}", input.name(&model));
         }
         for (a, f) in [
@@ -149,10 +169,14 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
             let error = relative_difference(a, f);
             assert!(error < 1e-9, "{integrator:?}: {error:e}");
         }
-        // Differences: every input, and some control values.
-        println!("{integrator:?} forward done {:?}", clock.elapsed());
-        let mut worst = (0.0, String::new());
-        for (input, gradient) in inputs.iter().zip(&adjoint.by_inputs) {
+        // Differences: every input (of the costlier methods some), and some control values.
+        let every = match integrator {
+            Integrator::SemiImplicitEuler => 1,
+            Integrator::RungeKutta4 => 7,
+            Integrator::VelocityLevel(_) => 11,
+        };
+        let some: Vec<_> = inputs.iter().zip(&adjoint.by_inputs).step_by(every).collect();
+        let errors = some.par_iter().map(|(input, gradient)| {
             let scale = match input {
                 Input::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3],
                 Input::Inertia { .. } => 1e-4,
@@ -160,13 +184,16 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
                 Input::Gravity { .. } => 1.0,
                 _ => input.value(&model).expect("exists"),
             };
-            let difference = difference_by_input(&r, *input, scale);
+            let difference = if explicit {
+                difference_by_input(&r, **input, scale)
+            } else {
+                settled_difference(&r, **input, scale, **gradient)
+            };
             let size = gradient.abs().max(1e-9 * adjoint.value.abs() / scale);
-            let error = (gradient - difference).abs() / size;
-            if error > worst.0 {
-                worst = (error, format!("{}: {gradient:e} {difference:e}", input.name(&model)));
-            }
-        }
+            let error = (**gradient - difference).abs() / size;
+            (error, format!("{}: {gradient:e} {difference:e}", input.name(&model)))
+        });
+        let worst = errors.max_by(|a, b| a.0.total_cmp(&b.0)).expect("some inputs");
         println!("{integrator:?}: worst against differences {worst:?}");
         assert!(worst.0 < 1e-5, "{integrator:?} {worst:?}");
         let sizes = largest(adjoint.by_controls.values());
@@ -475,7 +502,7 @@ fn a_failed_step_leaves_the_trajectory_before_it() {
     let mut seen = 0;
     let outcome =
         simulate_into(&mut trajectory, &model, &settings, 10.0, &NoForces, &Controls::none(), |_, _| {
-            seen += 1
+            seen += 1;
         });
     let Err(error @ SimulationError::NotFinite { steps, .. }) = outcome else { panic!("{outcome:?}") };
     assert!(error.is_failed_step());

@@ -27,11 +27,6 @@ const DERIVATIVE_ALLOWED: f64 = 1e-4;
 /// length, and area.
 const LIMIT_ALLOWED: f64 = 1e-9;
 
-/// The same where a rigid wall lies in a face of the compliant mesh. A wall at an angle of 1e-8
-/// to that face, as it is here 1e-9 m beside the state, meets it in a line whose place is known
-/// to rounding over the angle, 1e-8 of its length.
-const FLUSH_ALLOWED: f64 = 1e-7;
-
 const BLOCKS: [&[Input]; 4] = [
     &[Input::RotationA(0), Input::RotationA(1), Input::RotationA(2)],
     &[Input::TranslationA(0), Input::TranslationA(1), Input::TranslationA(2)],
@@ -444,12 +439,7 @@ fn aligned_states_have_one_sided_derivatives_and_are_limits() {
                 "{name:50} {surface:?}: derivative {derivative:.1e}, limit {limit:.1e}, f_z {:.3} area {:.5}",
                 force[5], force[6]
             );
-            let allowed = if name.starts_with("rigid") && name.ends_with("cube on voxel box") {
-                FLUSH_ALLOWED
-            } else {
-                LIMIT_ALLOWED
-            };
-            if !(derivative <= DERIVATIVE_ALLOWED && limit <= allowed) {
+            if !(derivative <= DERIVATIVE_ALLOWED && limit <= LIMIT_ALLOWED) {
                 failures.push(format!("{name} {surface:?}: derivative {derivative:e}, limit {limit:e}"));
             }
         }

@@ -221,7 +221,7 @@ fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
 fn trajectory_gradient_agrees_with_central_differences() {
     let (model, state) = dumbbell(Some(1));
     let inputs = all_inputs(&model);
-    assert_eq!(inputs.len(), 12 + 2 * 4 + 1 + 3);
+    assert_eq!(inputs.len(), 12 + 2 * 4 + 1 + 3 + 3);
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {
         let settings = SimulationSettings { integrator, time_step: 1e-3 };
         let until = 8e-3;

@@ -85,7 +85,7 @@ fn worst_error<A: AppliedForces>(
         .step(model, state, time, dt, applied, control, &mut StepWorkspace::default())
         .expect("step");
     let at = StepPoint { model: &differentiated, before: state, after: &after, time, dt, applied, control };
-    let jacobian = integrator.jacobian(&at).expect("step");
+    let jacobian = integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("step");
     let dual = jacobian_by_duals(integrator, &at);
     for (a, b) in [
         (&jacobian.by_state, &dual.by_state),
@@ -144,6 +144,10 @@ proptest! {
         for integrator in integrators() {
             let pulled = worst_error(integrator, &model, &state, &Pull, &control, &weights);
             prop_assert!(pulled < 1e-12, "{integrator:?}, pulled: {pulled:e}");
+            if matches!(integrator, Integrator::VelocityLevel(_)) {
+                // The user's forces enter all of these in the same way.
+                continue;
+            }
             let thrust = worst_error(integrator, &model, &state, &Thrust, &control[..3], &weights);
             prop_assert!(thrust < 1e-12, "{integrator:?}, thrust: {thrust:e}");
             let free = worst_error(integrator, &model, &state, &NoForces, &[], &weights);

@@ -17,7 +17,9 @@ use isobar::multibody::{
     Model, NamedMaterial, NoForces, State, all_inputs, relaxation_times, seeded,
 };
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
-use isobar::step::{Integrator, SolverTolerance, StepPoint, StepWorkspace, VelocityLevel};
+use isobar::step::{
+    DerivativeWorkspace, Integrator, SolverTolerance, StepPoint, StepWorkspace, VelocityLevel,
+};
 use nalgebra::{Matrix3, Vector3};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -173,7 +175,8 @@ fn steps_follow_their_inputs() {
                 applied: &NoForces,
                 control: &[],
             };
-            let jacobian = integrator.jacobian(&at).expect("differentiable");
+            let jacobian =
+                integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("differentiable");
             // Along one random direction, in turn of the state alone and of everything.
             let tangent_scales = [0.05, 1e-3, 0.1, 0.02];
             let tangent: Vec<f64> =

@@ -211,6 +211,19 @@ fn step_scale(model: &Model, input: &Input, value: f64) -> f64 {
     }
 }
 
+/// Smallest relative step of gravity. It acts through the motion that it causes, and over short
+/// rollouts smaller changes are lost in the rounding of positions.
+const SMALLEST_STEP_OF_GRAVITY: f64 = 1e-6;
+
+/// The settings for the differences by an input.
+fn settings_for(input: &Input, settings: &CheckSettings) -> CheckSettings {
+    let smallest = match input {
+        Input::Gravity { .. } => SMALLEST_STEP_OF_GRAVITY.min(settings.largest_step),
+        _ => settings.smallest_step,
+    };
+    CheckSettings { smallest_step: smallest.max(settings.smallest_step), ..*settings }
+}
+
 impl<A: AppliedForces> SceneCheck<'_, A> {
     /// Derivatives of all quantities by each input of a chunk, compared.
     fn compare_chunk(
@@ -241,7 +254,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                     Ok::<_, SceneCheckError>(quantities.iter().map(|q| q.to_vec()).collect())
                 };
                 let scale = step_scale(self.model, input, *value);
-                compare_groups(f, *value, scale, &claimed, &magnitudes, settings)
+                compare_groups(f, *value, scale, &claimed, &magnitudes, &settings_for(input, settings))
             })
             .collect()
     }

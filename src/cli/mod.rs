@@ -3,6 +3,7 @@
 mod contact;
 mod fit;
 mod gradient_check;
+mod model;
 mod simulate;
 mod step_warnings;
 
@@ -11,7 +12,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::io::{FitFileError, Purpose, Scene, SceneError, TrajectoryError};
+use crate::io::urdf::UrdfError;
+use crate::io::{FitFileError, JointStateError, Purpose, Scene, SceneError, TrajectoryError};
 use crate::multibody::ModelError;
 use crate::rollout::SimulationError;
 
@@ -31,6 +33,8 @@ enum Command {
     Fit(fit::FitArguments),
     /// Check the derivatives of a scene against differences.
     GradientCheck(gradient_check::GradientCheckArguments),
+    /// Mass matrix, forces and poses of a robot.
+    Model(model::ModelArguments),
     /// Simulate a scene and write the trajectory.
     Simulate(simulate::SimulateArguments),
 }
@@ -101,6 +105,20 @@ pub enum Error {
         /// How many.
         count: usize,
     },
+    /// A robot's description is not good.
+    #[error(transparent)]
+    Urdf(#[from] UrdfError),
+    /// The state of a robot is not good.
+    #[error(transparent)]
+    JointState(#[from] JointStateError),
+    /// The numbers of a robot's dynamics overflow.
+    #[error(
+        "{path}: the dynamics are not finite; masses, lengths, velocities or accelerations are too large"
+    )]
+    NotFiniteModel {
+        /// The robot's file.
+        path: String,
+    },
     /// A result cannot be written to a file.
     #[error("{path}: cannot be written: {source}")]
     Write {
@@ -149,6 +167,7 @@ pub fn run() -> ExitCode {
         Command::Contact(arguments) => contact::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
+        Command::Model(arguments) => model::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
     };
     match outcome {

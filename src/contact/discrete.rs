@@ -206,21 +206,41 @@ pub(crate) fn find_contacts(
     contacts: &mut PointContacts,
 ) -> Option<DiscretePatch> {
     let roles = Roles::new(pair)?;
-    let traction = TractionLaw::new(&roles, settings.contact);
+    contacts_of(
+        &roles,
+        &TractionLaw::new(&roles, settings.contact),
+        settings,
+        inverse_inertia,
+        workspace,
+        contacts,
+    )
+}
+
+/// [`find_contacts`] between bodies whose roles are known, with the given dissipation. The
+/// velocity of `roles` is that before the step.
+pub(super) fn contacts_of(
+    roles: &Roles<f64>,
+    traction: &TractionLaw<f64>,
+    settings: &DiscreteSettings,
+    inverse_inertia: impl FnOnce(&Roles<f64>) -> Matrix6<f64>,
+    workspace: &mut Workspace,
+    contacts: &mut PointContacts,
+) -> Option<DiscretePatch> {
     let law = settings.law(traction.pair());
     let (first_contact, first_polygon) = (contacts.position.len(), contacts.polygons.len());
     let mut aligned = false;
+    let mut polygon = SurfacePolygon::empty();
     let mut lambda = Matrix6::zeros();
     let mut inverse_inertia = Some(inverse_inertia);
-    for_each_polygon(&roles, settings.contact.face_filter, &mut workspace.stack, |found, equilibrium| {
-        let polygon = SurfacePolygon::from_real(found, equilibrium);
+    for_each_polygon(roles, settings.contact.face_filter, &mut workspace.stack, |found, equilibrium| {
+        polygon.set_real(found, equilibrium);
         let Some(gradient) = usable_gradient(&polygon, equilibrium) else { return };
         if settings.model == ContactModel::Sap
             && let Some(inverse_inertia) = inverse_inertia.take()
         {
-            lambda = inverse_inertia(&roles);
+            lambda = inverse_inertia(roles);
         }
-        let dissipation = polygon_dissipation(&traction, settings.contact, gradient);
+        let dissipation = polygon_dissipation(traction, settings.contact, gradient);
         let fan = Fan::new(&polygon, settings.contact.surface);
         let before = contacts.position.len();
         for_each_point(&polygon, &fan, settings.contact.surface, one_point(), |x, p, a| {
@@ -430,8 +450,9 @@ pub(crate) fn discrete_impulse<T: Scalar>(
     let law = settings.law(traction.pair());
     let surface: SurfaceRepresentation = settings.contact.surface;
     let mut sum = SpatialForce::zero();
+    let mut polygon = SurfacePolygon::empty();
     for (found, equilibrium) in polygons {
-        let polygon = SurfacePolygon::evaluate(roles, found, equilibrium);
+        polygon.set(roles, found, equilibrium);
         let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
         let dissipation = polygon_dissipation(&traction, settings.contact, gradient);
         let fan = Fan::new(&polygon, surface);

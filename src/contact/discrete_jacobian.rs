@@ -7,18 +7,20 @@
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
 use super::discrete::{
-    DiscretePatch, DiscreteSettings, PointContacts, face_constants, one_point, point_block,
+    DiscretePatch, DiscreteSettings, PointContacts, contacts_of, face_constants, one_point, point_block,
     polygon_dissipation, split, usable_gradient,
 };
 use super::impulse::{ContactModel, FaceConstants, ImpulseLaw};
-use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate, wrench_at};
+use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate};
 use super::lifted::ContactJacobian;
 use super::material::{Material, PairMaterial};
+use super::one_sided::{depth, one_sided_by_geometry};
+use super::polygon_derivatives::wrench_at;
 use super::roles::{ContactPair, Roles};
 use super::settings::DissipationModel;
-use super::surface::{Fan, SurfacePolygon};
+use super::surface::Fan;
 use super::traction::TractionLaw;
-use super::wrench::for_each_point;
+use super::wrench::{Workspace, for_each_point};
 use crate::scalar::{DualArray, real_vector};
 use crate::spatial::{SpatialForce, SpatialVelocity, cross_matrix};
 
@@ -99,13 +101,10 @@ pub(crate) fn impulse_jacobian(
     };
     let surface = settings.contact.surface;
     let lambda = &patch.inverse_inertia;
+    let mut surface_area = 0.0;
     for (found, equilibrium) in &contacts.polygons[patch.polygons.clone()] {
-        let real = SurfacePolygon::<f64>::from_real(found, equilibrium);
-        if usable_gradient(&real, equilibrium).is_none() {
-            continue;
-        }
         let polygon = differentiate(roles, found, equilibrium);
-        let gradient = polygon.gradient_in_series();
+        let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
         let dissipation = match settings.contact.dissipation_model {
             DissipationModel::HuntCrossley => {
                 Dual::from(polygon_dissipation(&traction, settings.contact, 0.0))
@@ -118,6 +117,7 @@ pub(crate) fn impulse_jacobian(
             DissipationModel::StrainRate => gradient.re,
         };
         let fan = Fan::new(&polygon, surface);
+        surface_area += fan.area.re;
         let n = real_vector(&polygon.normal);
         for_each_point(&polygon, &fan, surface, one_point(), |point, p, area| {
             if area.re <= super::discrete::SMALLEST_AREA {
@@ -158,8 +158,8 @@ pub(crate) fn impulse_jacobian(
             if normal.re == 0.0 && slip.re == 0.0 {
                 return;
             }
-            let gamma = n * normal.re - v_t * slip.re;
-            let by_argument = |k: usize| wrench_at(&x, &(n * normal.eps[k] - v_t * slip.eps[k]));
+            let by_argument =
+                |k: usize| Vector6::from(wrench_at(&x, &(n * normal.eps[k] - v_t * slip.eps[k])));
             jacobian.by_friction += by_argument(FRICTION);
             jacobian.by_relaxation_time += by_argument(RELAXATION_TIME);
             jacobian.by_dissipation += by_argument(DISSIPATION) * per_parameter;
@@ -168,7 +168,7 @@ pub(crate) fn impulse_jacobian(
             match settings.model {
                 ContactModel::Lagged => {
                     let by_history = by_argument(HISTORY);
-                    jacobian.by_velocity_before += by_history * wrench_at(&x, &n).transpose();
+                    jacobian.by_velocity_before += by_history * Vector6::from(wrench_at(&x, &n)).transpose();
                     history_by_x = -before.rotational.cross(&n);
                     history_by_n = before.translational + before.rotational.cross(&x);
                 }
@@ -182,33 +182,120 @@ pub(crate) fn impulse_jacobian(
                 }
                 ContactModel::Similar | ContactModel::Tamsi => {}
             }
-            for k in 0..DIRECTIONS {
-                let dx = point.map(|c| c.eps[k]);
-                let dn = polygon.normal.map(|c| c.eps[k]);
-                let dv = after.rotational.cross(&dx);
-                let d_v_n = dv.dot(&n) + v.dot(&dn);
-                let d_v_t = dv - dn * v_n - n * d_v_n;
-                let d_s = 2.0 * v_t.dot(&d_v_t);
-                let d_history = history_by_x.dot(&dx) + history_by_n.dot(&dn);
-                let total = |by: &[f64; ARGUMENTS]| {
-                    by[0] * d_v_n
-                        + by[1] * d_s
-                        + by[2] * load.eps[k]
-                        + by[3] * stiffness.eps[k]
-                        + by[DISSIPATION] * dissipation.eps[k]
-                        + by[HISTORY] * d_history
-                };
-                let force =
-                    n * total(&normal.eps) + dn * normal.re - v_t * total(&slip.eps) - d_v_t * slip.re;
-                let torque = dx.cross(&gamma) + x.cross(&force);
-                for row in 0..3 {
-                    jacobian.by_geometry[row][k] += torque[row];
-                    jacobian.by_geometry[3 + row][k] += force[row];
-                }
-            }
+            let face = FaceMotion {
+                x: &x,
+                n: &n,
+                v: &v,
+                v_n,
+                v_t: &v_t,
+                spin: &after.rotational,
+                normal: &normal,
+                slip: &slip,
+                history_by_x: &history_by_x,
+                history_by_n: &history_by_n,
+            };
+            let arguments = [&load.eps, &stiffness.eps, &dissipation.eps];
+            face.add_directions(point, &polygon.normal, arguments, &mut jacobian.by_geometry);
         });
     }
+    if patch.aligned {
+        // The inverse inertia stays as it is in F's frame.
+        let mut workspace = Workspace::default();
+        let mut moved_contacts = PointContacts::default();
+        let velocity = six(after);
+        let impulse = |moved: &Roles<f64>| {
+            moved_contacts.clear();
+            let scratch = (&mut workspace, &mut moved_contacts);
+            let found = contacts_of(moved, &traction, settings, |_| *lambda, scratch.0, scratch.1);
+            found.map_or_else(Vector6::zeros, |patch| patch.impulse(&moved_contacts, &velocity).0)
+        };
+        let length = surface_area.max(0.0).sqrt();
+        let depth = depth(roles, settings.contact, &mut Workspace::default());
+        // The velocities at F's origin and in F are held.
+        if let Some(by) = one_sided_by_geometry(roles, length, depth, impulse) {
+            jacobian.by_geometry = std::array::from_fn(|row| std::array::from_fn(|k| by[(row, k)]));
+        }
+    }
     jacobian
+}
+
+/// Angular, then linear velocity.
+fn six(v: &SpatialVelocity) -> Vector6<f64> {
+    let (w, v) = (&v.rotational, &v.translational);
+    Vector6::new(w.x, w.y, w.z, v.x, v.y, v.z)
+}
+
+/// A face's impulse, and what its derivatives by the geometry take.
+struct FaceMotion<'a> {
+    x: &'a Vector3<f64>,
+    n: &'a Vector3<f64>,
+    v: &'a Vector3<f64>,
+    v_n: f64,
+    v_t: &'a Vector3<f64>,
+    /// Relative angular velocity after the step.
+    spin: &'a Vector3<f64>,
+    normal: &'a Argument,
+    slip: &'a Argument,
+    history_by_x: &'a Vector3<f64>,
+    history_by_n: &'a Vector3<f64>,
+}
+
+impl FaceMotion<'_> {
+    /// Adds the derivatives of the impulse and its torque along all directions of the geometry,
+    /// which the face's position, its normal, load, stiffness and dissipation follow. Written out
+    /// in components, so that all directions are computed at once.
+    #[inline]
+    fn add_directions(
+        &self,
+        point: &Vector3<Dual>,
+        turned: &Vector3<Dual>,
+        [load, stiffness, dissipation]: [&[f64; DIRECTIONS]; 3],
+        into: &mut ByGeometry,
+    ) {
+        let Self { x, n, v, v_n, v_t, spin, normal, slip, history_by_x, history_by_n } = *self;
+        let gamma = n * normal.re - v_t * slip.re;
+        let (ux, uy, uz) = (&point.x.eps, &point.y.eps, &point.z.eps);
+        let (mx, my, mz) = (&turned.x.eps, &turned.y.eps, &turned.z.eps);
+        let (by_n, by_s) = (&normal.eps, &slip.eps);
+        for k in 0..DIRECTIONS {
+            let (ux, uy, uz, mx, my, mz) = (ux[k], uy[k], uz[k], mx[k], my[k], mz[k]);
+            let dv_x = spin.y * uz - spin.z * uy;
+            let dv_y = spin.z * ux - spin.x * uz;
+            let dv_z = spin.x * uy - spin.y * ux;
+            let d_v_n = dv_x * n.x + dv_y * n.y + dv_z * n.z + v.x * mx + v.y * my + v.z * mz;
+            let dt_x = dv_x - mx * v_n - n.x * d_v_n;
+            let dt_y = dv_y - my * v_n - n.y * d_v_n;
+            let dt_z = dv_z - mz * v_n - n.z * d_v_n;
+            let d_s = 2.0 * (v_t.x * dt_x + v_t.y * dt_y + v_t.z * dt_z);
+            let d_history = history_by_x.x * ux
+                + history_by_x.y * uy
+                + history_by_x.z * uz
+                + history_by_n.x * mx
+                + history_by_n.y * my
+                + history_by_n.z * mz;
+            let d_normal = by_n[0] * d_v_n
+                + by_n[1] * d_s
+                + by_n[2] * load[k]
+                + by_n[3] * stiffness[k]
+                + by_n[DISSIPATION] * dissipation[k]
+                + by_n[HISTORY] * d_history;
+            let d_slip = by_s[0] * d_v_n
+                + by_s[1] * d_s
+                + by_s[2] * load[k]
+                + by_s[3] * stiffness[k]
+                + by_s[DISSIPATION] * dissipation[k]
+                + by_s[HISTORY] * d_history;
+            let f_x = n.x * d_normal + mx * normal.re - v_t.x * d_slip - dt_x * slip.re;
+            let f_y = n.y * d_normal + my * normal.re - v_t.y * d_slip - dt_y * slip.re;
+            let f_z = n.z * d_normal + mz * normal.re - v_t.z * d_slip - dt_z * slip.re;
+            into[0][k] += uy * gamma.z - uz * gamma.y + x.y * f_z - x.z * f_y;
+            into[1][k] += uz * gamma.x - ux * gamma.z + x.z * f_x - x.x * f_z;
+            into[2][k] += ux * gamma.y - uy * gamma.x + x.x * f_y - x.y * f_x;
+            into[3][k] += f_x;
+            into[4][k] += f_y;
+            into[5][k] += f_z;
+        }
+    }
 }
 
 /// A 6×6 matrix from its four quarters.
@@ -331,7 +418,8 @@ fn dissipation_by_moduli(roles: &Roles<f64>, model: DissipationModel) -> [f64; 2
     }
 }
 
-/// The impulse between two bodies and its derivatives. The velocities of `before` are those
+/// The derivatives of the impulse between two bodies; the impulse on O and its negative derivative
+/// by the velocity after the step are given as [`DiscretePatch::impulse`] does. The velocities of `before` are those
 /// before the step; `after` has the same bodies at the same poses with those after it.
 pub(crate) fn world_impulse_jacobian(
     before: &ContactPair,
@@ -339,12 +427,11 @@ pub(crate) fn world_impulse_jacobian(
     settings: &DiscreteSettings,
     patch: &DiscretePatch,
     contacts: &PointContacts,
+    (impulse, hessian): &(Vector6<f64>, Matrix6<f64>),
 ) -> Option<ImpulseJacobian> {
     let (roles, roles_after) = (Roles::new(before)?, Roles::new(after)?);
     let (v0, v1) = (roles.v_fo, roles_after.v_fo);
     let local = impulse_jacobian(&roles, settings, patch, contacts, &v0, &v1);
-    let (w, t) = (&v1.rotational, &v1.translational);
-    let (impulse, hessian) = patch.impulse(contacts, &Vector6::new(w.x, w.y, w.z, t.x, t.y, t.z));
     let chain = WorldChain::new(&roles);
     let about_a = chain.about_a();
     let zero = Matrix3::zeros();
@@ -359,7 +446,7 @@ pub(crate) fn world_impulse_jacobian(
     // By the motion of O relative to F, and with F's axes.
     let by_motion = Matrix6::from_fn(|row, k| local.by_geometry[row][k]);
     let by_motion = chain.turn * by_motion * chain.turn.transpose();
-    let [of_o, of_f] = chain.through_velocity(&-hessian, &v1, &spins[0]);
+    let [of_o, of_f] = chain.through_velocity(&-*hessian, &v1, &spins[0]);
     let mut pose_o = by_motion * chain.carried() + of_o[0];
     let mut pose_f = of_f[0] - by_motion - quarters(cross_matrix(&torque), zero, cross_matrix(&force), zero);
     if roles.a_is_o {
@@ -402,7 +489,7 @@ pub(crate) fn world_impulse_jacobian(
             (0..6).fold(Matrix6::zeros(), |sum, k| sum + local.by_inverse_inertia[k] * rows[(i, k)])
         })
     });
-    let total = chain.on_a(&impulse);
+    let total = chain.on_a(impulse);
     let impulse_on_a = SpatialForce::new(
         Vector3::new(total[0], total[1], total[2]),
         Vector3::new(total[3], total[4], total[5]),

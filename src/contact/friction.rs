@@ -39,6 +39,44 @@ fn quintic_step_quotient<T: Scalar>(y: T) -> T {
     y * (x * (x * 6.0 - 15.0) + 10.0)
 }
 
+/// The smooth or arctangent form of slip over slip speed, in s/m: 1 / |v_t| at high slip.
+#[inline]
+fn slip_quotient<T: Scalar>(s: T, settings: &ContactSettings) -> T {
+    let v_s = settings.stiction_velocity;
+    match settings.friction_regularization {
+        FrictionRegularization::Atan => atan_quotient(s / (v_s * v_s)) * (std::f64::consts::FRAC_2_PI / v_s),
+        _ => (s + v_s * v_s).sqrt().recip(),
+    }
+}
+
+/// The factors, in s/m, of the static and of the dynamic friction coefficient in the
+/// [`friction_factor`], which is linear in both, for the square `s` of the slip speed.
+#[inline]
+pub(crate) fn friction_weights<T: Scalar>(s: T, settings: &ContactSettings) -> [T; 2] {
+    let v_s = settings.stiction_velocity;
+    if settings.friction_regularization != FrictionRegularization::Stribeck {
+        // Coulomb's coefficient falls from static to dynamic with the slip velocity (Stribeck
+        // effect, in Tustin's form).
+        let quotient = slip_quotient(s, settings);
+        let ratio = STRIBECK_RATIO * v_s;
+        let of_static = (s * (-1.0 / (ratio * ratio))).exp() * quotient;
+        return [of_static, quotient - of_static];
+    }
+    let y = s / (v_s * v_s);
+    if y.real() < 1.0 {
+        return [quintic_step_quotient(y) / v_s, T::from(0.0)];
+    }
+    let x = y.sqrt();
+    let quotient = (x * v_s).recip();
+    if x.real() < 3.0 {
+        let z = (x - 1.0) * 0.5;
+        let fallen = quintic_step_quotient(z * z) * z * quotient;
+        [quotient - fallen, fallen]
+    } else {
+        [T::from(0.0), quotient]
+    }
+}
+
 /// The factor h(s) of the friction traction `−p h(s) v_t`, in s/m, for the square `s` of the
 /// slip speed.
 ///
@@ -50,42 +88,16 @@ pub fn friction_factor<T: Scalar>(
     dynamic_friction: T,
     settings: &ContactSettings,
 ) -> T {
-    if T::NDERIV == 0 && static_friction.real() == 0.0 && dynamic_friction.real() == 0.0 {
-        return T::from(0.0);
-    }
-    let v_s = settings.stiction_velocity;
-    // Coulomb's coefficient falls from static to dynamic with the slip velocity (Stribeck
-    // effect, in Tustin's form).
-    let coefficient = || {
-        let excess = static_friction - dynamic_friction;
-        if T::NDERIV == 0 && excess.real() == 0.0 {
-            dynamic_friction
-        } else {
-            let ratio = STRIBECK_RATIO * v_s;
-            dynamic_friction + excess * (-s / (ratio * ratio)).exp()
+    if T::NDERIV == 0 && static_friction.real() == dynamic_friction.real() {
+        if static_friction.real() == 0.0 {
+            return T::from(0.0);
         }
-    };
-    match settings.friction_regularization {
-        FrictionRegularization::Smooth => coefficient() / (s + v_s * v_s).sqrt(),
-        FrictionRegularization::Atan => {
-            coefficient() * atan_quotient(s / (v_s * v_s)) * (std::f64::consts::FRAC_2_PI / v_s)
-        }
-        FrictionRegularization::Stribeck => {
-            let y = s / (v_s * v_s);
-            if y.real() < 1.0 {
-                static_friction * quintic_step_quotient(y) / v_s
-            } else {
-                let x = y.sqrt();
-                let falling = if x.real() < 3.0 {
-                    let z = (x - 1.0) * 0.5;
-                    static_friction - (static_friction - dynamic_friction) * quintic_step_quotient(z * z) * z
-                } else {
-                    dynamic_friction
-                };
-                falling / (x * v_s)
-            }
+        if settings.friction_regularization != FrictionRegularization::Stribeck {
+            return dynamic_friction * slip_quotient(s, settings);
         }
     }
+    let [of_static, of_dynamic] = friction_weights(s, settings);
+    static_friction * of_static + dynamic_friction * of_dynamic
 }
 
 #[cfg(test)]

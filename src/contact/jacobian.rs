@@ -3,33 +3,39 @@
 //!
 //! In F's frame the wrench depends on the pose of O (6 tangent directions), both moduli, the
 //! relative velocity (6), the dissipation and the friction coefficients. Each vertex of the
-//! surface moves with a 3×3 matrix times the velocity of O's material there, so 8 directions of
-//! the surface's geometry are propagated as plain arrays, and the traction is differentiated in
-//! closed form.
+//! surface moves with a 3×3 matrix times the velocity of O's material there. So the integral over
+//! a polygon is first differentiated by the motion of each of its vertices, in closed form and
+//! from the quadrature points backwards, and only then by what moves the vertices: directions
+//! are paid for once a vertex and not once a quadrature point.
 
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
-use super::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon};
+use super::polygon::{FIRST_OF_F, Polygon};
+use super::polygon_derivatives::{
+    ByVector, PolygonDerivatives, SurfaceSums, add, add_isotropic, add_outer, add_point, area_by_vertex,
+    centroid_by_vertex, row,
+};
+use super::rigid_triangle::seen_from_inside;
 use super::roles::{Parts, Roles};
-use super::search::{Equilibrium, for_each_polygon, seen_from_inside};
-use super::settings::{ContactSettings, DissipationModel};
+use super::search::{Equilibrium, for_each_polygon};
+use super::settings::{ContactSettings, DissipationModel, SurfaceRepresentation};
 use super::surface::{Fan, SurfacePolygon, solve_planes};
 use super::traction::TractionLaw;
-use super::wrench::{Integral, Workspace, fan_rule, for_each_point};
-use crate::scalar::{DualArray, real_vector};
+use super::wrench::{Integral, Workspace, fan_rule};
+use crate::scalar::DualArray;
 use crate::spatial::{SpatialForce, cross_matrix};
 
 /// Directions of the surface's geometry: rotation and translation of O, the logarithms of O's
 /// and F's moduli.
 pub(crate) const DIRECTIONS: usize = 8;
-pub(crate) type Dual = DualArray<DIRECTIONS>;
+pub(super) type Dual = DualArray<DIRECTIONS>;
 
 const LOG_MODULUS_O: usize = 6;
 const LOG_MODULUS_F: usize = 7;
 
 /// Six rows, torque then force, each by the directions of the geometry: rows are contiguous, so
 /// that all directions are summed at once.
-pub(crate) type ByGeometry = [[f64; DIRECTIONS]; 6];
+pub(super) type ByGeometry = [[f64; DIRECTIONS]; 6];
 
 /// The wrench's derivatives in F's frame.
 pub(crate) struct LocalJacobian {
@@ -53,29 +59,6 @@ pub(crate) struct LocalJacobian {
     /// Whether the meshes are aligned exactly somewhere on the surface, so that the derivatives
     /// by the geometry may be those of no direction.
     pub aligned: bool,
-}
-
-/// `value` with derivatives by O's motion u(x) = δt + δθ × x through the matrix `by_motion`, and
-/// by the moduli.
-#[inline(always)]
-fn moving(
-    value: &Vector3<f64>,
-    by_motion: &Matrix3<f64>,
-    by_o: &Vector3<f64>,
-    by_f: &Vector3<f64>,
-) -> Vector3<Dual> {
-    // u = δt − [x]× δθ
-    let by_rotation = -by_motion * cross_matrix(value);
-    Vector3::from_fn(|row, _| {
-        let mut eps = [0.0; DIRECTIONS];
-        for k in 0..3 {
-            eps[k] = by_rotation[(row, k)];
-            eps[3 + k] = by_motion[(row, k)];
-        }
-        eps[LOG_MODULUS_O] = by_o[row];
-        eps[LOG_MODULUS_F] = by_f[row];
-        Dual { re: value[row], eps }
-    })
 }
 
 /// A vector fixed to O, with its derivatives by O's rotation and by the logarithm of O's
@@ -106,15 +89,15 @@ fn of_f(value: &Vector3<f64>) -> Vector3<Dual> {
 }
 
 /// The gradients of the polygon's plane and of its constraints in F's frame.
-struct Gradients {
-    plane: Vector3<f64>,
-    of_o: [Vector3<f64>; 4],
-    of_f: [Vector3<f64>; 4],
+pub(super) struct Gradients {
+    pub plane: Vector3<f64>,
+    pub of_o: [Vector3<f64>; 4],
+    pub of_f: [Vector3<f64>; 4],
 }
 
 impl Gradients {
     #[inline]
-    fn new(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> Self {
+    pub fn new(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> Self {
         let rotation = &roles.x_fo.rotation;
         let mut of_o = [equilibrium.normal; 4];
         let mut of_f = [equilibrium.normal; 4];
@@ -148,118 +131,120 @@ impl Gradients {
     }
 }
 
-/// The polygon with its derivatives.
+/// How a vertex moves.
+struct VertexMotion {
+    /// By the velocity of O's material there.
+    by_motion: Matrix3<f64>,
+    /// By the logarithm of F's modulus, and against that of O's.
+    by_modulus: Vector3<f64>,
+}
+
+impl VertexMotion {
+    /// Adds to a number's derivatives by the geometry those through the vertex at `x`, whose motion
+    /// changes it by `by_position`.
+    #[inline(always)]
+    fn add(&self, to: &mut [f64; DIRECTIONS], x: &Vector3<f64>, by_position: &Vector3<f64>) {
+        let by_motion = self.by_motion.tr_mul(by_position);
+        // A turn δθ moves O's material by δθ × x.
+        let by_rotation = x.cross(&by_motion);
+        let by_modulus = by_position.dot(&self.by_modulus);
+        for k in 0..3 {
+            to[k] += by_rotation[k];
+            to[3 + k] += by_motion[k];
+        }
+        to[LOG_MODULUS_O] -= by_modulus;
+        to[LOG_MODULUS_F] += by_modulus;
+    }
+}
+
+/// How vertex `i` of a polygon moves.
 ///
-/// A vertex solves `M x = r`, the rows of M being the gradients of its three planes. As O moves
-/// by u at x, a plane fixed to O with gradient m carries the vertex so that m·dx = m·u; one
-/// fixed to F gives 0; the equilibrium plane, whose function is p_O − p_F, gives ∇p_O·u.
+/// It solves `M x = r`, the rows of M being the gradients of its three planes. As O moves by u at
+/// x, a plane fixed to O with gradient m carries the vertex so that m·dx = m·u; one fixed to F
+/// gives 0; the equilibrium plane, whose function is p_O − p_F, gives ∇p_O·u.
+#[inline(always)]
+fn vertex_motion(
+    gradients: &Gradients,
+    polygon: &Polygon,
+    equilibrium: &Equilibrium,
+    i: usize,
+    pressure: f64,
+) -> VertexMotion {
+    let previous = if i == 0 { polygon.len - 1 } else { i - 1 };
+    let of = |name: u8| match name {
+        0..FIRST_OF_F => &gradients.of_o[usize::from(name)],
+        _ => &gradients.of_f[usize::from(name - FIRST_OF_F) % 4],
+    };
+    let names = [polygon.edge[previous], polygon.edge[i]];
+    let inverse = solve_planes(&[gradients.plane, *of(names[0]), *of(names[1])]);
+    // What of the plane moves with O: its own plane if O is rigid.
+    let carried = equilibrium.gradient_o.as_ref().unwrap_or(&gradients.plane);
+    let mut by_motion = inverse.column(0) * carried.transpose();
+    for (k, name) in names.into_iter().enumerate() {
+        if name < FIRST_OF_F {
+            by_motion += inverse.column(k + 1) * of(name).transpose();
+        }
+    }
+    // p_O − p_F grows by p with each logarithm's own sign.
+    let by_modulus = match equilibrium.gradient_o {
+        Some(_) => inverse.column(0) * pressure,
+        None => Vector3::zeros(),
+    };
+    VertexMotion { by_motion, by_modulus }
+}
+
+/// A polygon without vertices, but with the derivatives of its normal and of the pressure
+/// gradients along it.
+pub(super) fn turning_plane(equilibrium: &Equilibrium) -> SurfacePolygon<Dual> {
+    let gradient_f = of_f(&equilibrium.pressure.gradient);
+    let (normal, gradient_o) = match &equilibrium.gradient_o {
+        Some(gradient) => {
+            let gradient_o = turning(gradient, true);
+            let difference = gradient_o - gradient_f;
+            let inverse_length = num_dual::DualNum::sqrt(&difference.dot(&difference));
+            let normal = difference.map(|x| x / inverse_length);
+            (normal, Some(gradient_o.dot(&normal)))
+        }
+        None => (turning(&equilibrium.normal, false), None),
+    };
+    let gradient_f = -gradient_f.dot(&normal);
+    SurfacePolygon { normal, gradient_o, gradient_f, ..SurfacePolygon::empty() }
+}
+
+/// The polygon with its derivatives by the geometry.
 pub(super) fn differentiate(
     roles: &Roles<f64>,
     polygon: &Polygon,
     equilibrium: &Equilibrium,
 ) -> SurfacePolygon<Dual> {
     let gradients = Gradients::new(roles, polygon, equilibrium);
-    let zero = Dual::from(0.0);
-    let mut surface = SurfacePolygon {
-        len: polygon.len,
-        position: [Vector3::from([zero; 3]); MAX_VERTICES],
-        pressure: [zero; MAX_VERTICES],
-        normal: Vector3::from([zero; 3]),
-        gradient_o: None,
-        gradient_f: zero,
-    };
-    let gradient_f = of_f(&equilibrium.pressure.gradient);
-    // What of the plane moves with O: its own plane if O is rigid.
-    let carried = equilibrium.gradient_o.unwrap_or(gradients.plane);
-    let none = Vector3::zeros();
-    let constraint = |name: u8| {
-        if name < FIRST_OF_F {
-            let m = gradients.of_o[usize::from(name)];
-            (m, m)
-        } else {
-            (gradients.of_f[usize::from(name - FIRST_OF_F) % 4], none)
-        }
-    };
+    let mut surface = turning_plane(equilibrium);
+    surface.len = polygon.len;
+    let gradient = &equilibrium.pressure.gradient;
     for i in 0..polygon.len {
-        let previous = if i == 0 { polygon.len - 1 } else { i - 1 };
-        let (first, first_carried) = constraint(polygon.edge[previous]);
-        let (second, second_carried) = constraint(polygon.edge[i]);
-        let inverse = solve_planes(&[gradients.plane, first, second]);
-        let by_motion = inverse.column(0) * carried.transpose()
-            + inverse.column(1) * first_carried.transpose()
-            + inverse.column(2) * second_carried.transpose();
         let x = &polygon.position[i];
         let p = equilibrium.pressure.at(x);
-        // p_O − p_F grows by p with each logarithm's own sign.
-        let by_f = match equilibrium.gradient_o {
-            Some(_) => inverse.column(0) * p,
-            None => none,
-        };
-        surface.position[i] = moving(x, &by_motion, &-by_f, &by_f);
+        let VertexMotion { by_motion, by_modulus } = vertex_motion(&gradients, polygon, equilibrium, i, p);
+        // A turn δθ moves O's material by δθ × x.
+        let by_rotation = -by_motion * cross_matrix(x);
+        surface.position[i] = Vector3::from_fn(|row, _| {
+            let mut eps = [0.0; DIRECTIONS];
+            for k in 0..3 {
+                eps[k] = by_rotation[(row, k)];
+                eps[3 + k] = by_motion[(row, k)];
+            }
+            (eps[LOG_MODULUS_O], eps[LOG_MODULUS_F]) = (-by_modulus[row], by_modulus[row]);
+            Dual { re: x[row], eps }
+        });
+        let at = &surface.position[i];
         let mut pressure = Dual::from(p);
-        let g = &equilibrium.pressure.gradient;
         for k in 0..DIRECTIONS {
-            let dx = &surface.position[i];
-            pressure.eps[k] = g.x * dx.x.eps[k] + g.y * dx.y.eps[k] + g.z * dx.z.eps[k];
+            pressure.eps[k] = gradient.x * at.x.eps[k] + gradient.y * at.y.eps[k] + gradient.z * at.z.eps[k];
         }
         pressure.eps[LOG_MODULUS_F] += p;
         surface.pressure[i] = pressure;
     }
-    match &equilibrium.gradient_o {
-        Some(gradient) => {
-            let gradient_o = turning(gradient, true);
-            let difference = gradient_o - gradient_f;
-            let inverse_length = num_dual::DualNum::sqrt(&difference.dot(&difference));
-            surface.normal = difference.map(|x| x / inverse_length);
-            surface.gradient_o = Some(gradient_o.dot(&surface.normal));
-        }
-        None => surface.normal = turning(&equilibrium.normal, false),
-    }
-    surface.gradient_f = -gradient_f.dot(&surface.normal);
     surface
-}
-
-/// Adds the derivatives of the wrench of the force `value · load` at `x`, but for those through
-/// the normal and the dissipation: the load's, the lever's, and the velocity's, which changes
-/// with the position if the bodies turn.
-#[allow(clippy::too_many_arguments, reason = "the point, its force and how both are differentiated")]
-#[inline(always)]
-fn add_point(
-    into: &mut ByGeometry,
-    x: &Vector3<Dual>,
-    at: &Vector3<f64>,
-    value: &Vector3<f64>,
-    force: &Vector3<f64>,
-    load: &Dual,
-    by_position: &Matrix3<f64>,
-    turning_about: bool,
-) {
-    let (ux, uy, uz) = (&x.x.eps, &x.y.eps, &x.z.eps);
-    let mut f = [0, 1, 2].map(|row| load.eps.map(|a| value[row] * a));
-    if turning_about {
-        for row in 0..3 {
-            let m = by_position.row(row);
-            for k in 0..DIRECTIONS {
-                f[row][k] += m[0] * ux[k] + m[1] * uy[k] + m[2] * uz[k];
-            }
-        }
-    }
-    for k in 0..DIRECTIONS {
-        let (fx, fy, fz) = (f[0][k], f[1][k], f[2][k]);
-        into[0][k] += at.y * fz - at.z * fy + uy[k] * force.z - uz[k] * force.y;
-        into[1][k] += at.z * fx - at.x * fz + uz[k] * force.x - ux[k] * force.z;
-        into[2][k] += at.x * fy - at.y * fx + ux[k] * force.y - uy[k] * force.x;
-        into[3][k] += fx;
-        into[4][k] += fy;
-        into[5][k] += fz;
-    }
-}
-
-/// (x × f; f)
-#[inline(always)]
-pub(super) fn wrench_at(x: &Vector3<f64>, f: &Vector3<f64>) -> Vector6<f64> {
-    let m = x.cross(f);
-    Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z)
 }
 
 /// The sums over the contact surface and their local derivatives.
@@ -281,80 +266,139 @@ pub(crate) fn local_jacobian(
         moment_by_geometry: SMatrix::zeros(),
         aligned: false,
     };
-    let spin = cross_matrix(&roles.v_fo.rotational);
-    let turning_about = roles.v_fo.rotational != Vector3::zeros();
+    let mut moment_by_geometry = [[0.0; DIRECTIONS]; 3];
+    let v_fo = &roles.v_fo;
+    let spin = (v_fo.rotational != Vector3::zeros()).then_some(&v_fo.rotational);
+    let mut polygon = SurfacePolygon::empty();
+    let (mut sums, mut over_surface) = (PolygonDerivatives::new(), SurfaceSums::new());
     for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
-        let real = SurfacePolygon::from_real(found, equilibrium);
-        jacobian.aligned |= found.aligned;
-        let polygon = differentiate(roles, found, equilibrium);
+        polygon.set_real(found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
-        jacobian.integral.add_surface(&real, fan.area.re, &real_vector(&fan.centroid), settings.surface);
-        for k in 0..DIRECTIONS {
-            jacobian.area_by_geometry[k] += fan.area.eps[k];
-            for row in 0..3 {
-                jacobian.moment_by_geometry[(row, k)] +=
-                    fan.centroid[row].eps[k] * fan.area.re + fan.centroid[row].re * fan.area.eps[k];
-            }
-        }
+        jacobian.aligned |= found.aligned;
+        jacobian.integral.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
         // κ and its derivatives: by the geometry, and by what it is proportional to.
         let (dissipation, series) = match settings.dissipation_model {
-            DissipationModel::HuntCrossley => (Dual::from(law.dissipation(&real)), 1.0),
-            DissipationModel::StrainRate => {
-                let series = polygon.gradient_in_series();
-                (series * law.strain_rate(), series.re)
-            }
+            DissipationModel::HuntCrossley => (Dual::from(law.dissipation(&polygon)), 1.0),
+            DissipationModel::StrainRate => (
+                turning_plane(equilibrium).gradient_in_series() * law.strain_rate(),
+                polygon.gradient_in_series(),
+            ),
         };
-        let normal = real_vector(&polygon.normal);
-        // What multiplies the derivatives of the normal and of κ, the same for all points:
-        // force and torque.
-        let (mut force_by_normal, mut torque_by_normal) = (Matrix3::zeros(), Matrix3::zeros());
-        let mut by_dissipation = Vector6::zeros();
-        for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
-            let at = real_vector(x);
-            let lever = cross_matrix(&at);
-            let velocity = roles.v_fo.translational + roles.v_fo.rotational.cross(&at);
-            let t = law.derivatives(&normal, &velocity, dissipation.re);
-            let load = p * a;
-            let force = t.value * load.re;
-            jacobian.integral.wrench_on_o += SpatialForce::new(at.cross(&force), force);
-            let by_linear = t.by_velocity * load.re;
-            let by_position = if turning_about { by_linear * spin } else { Matrix3::zeros() };
-            add_point(
-                &mut jacobian.by_geometry,
-                x,
-                &at,
-                &t.value,
-                &force,
-                &load,
-                &by_position,
-                turning_about,
-            );
-            let by_normal = t.by_normal * load.re;
-            force_by_normal += by_normal;
-            torque_by_normal += lever * by_normal;
-            let by_angular = -by_linear * lever;
-            let rows = [lever * by_angular, lever * by_linear, by_angular, by_linear];
-            for c in 0..3 {
-                for r in 0..3 {
-                    jacobian.by_velocity[(r, c)] += rows[0][(r, c)];
-                    jacobian.by_velocity[(r, 3 + c)] += rows[1][(r, c)];
-                    jacobian.by_velocity[(3 + r, c)] += rows[2][(r, c)];
-                    jacobian.by_velocity[(3 + r, 3 + c)] += rows[3][(r, c)];
+        let n = polygon.len;
+        let normal = &polygon.normal;
+        let traction = |x: &Vector3<f64>| {
+            let velocity = v_fo.translational + v_fo.rotational.cross(x);
+            law.derivatives(normal, &velocity, dissipation.re)
+        };
+        sums.clear(n);
+        match settings.surface {
+            SurfaceRepresentation::Polygons => {
+                let (x, p) = (&fan.centroid, fan.pressure);
+                let t = traction(x);
+                let point = add_point((x, p, fan.area), &t, normal, &mut sums, &mut over_surface);
+                sums.centroid.add(1.0, &point, spin);
+                for i in 0..n {
+                    let by_vertex = area_by_vertex(&polygon, i) * p;
+                    add_outer(&mut sums.by_area[i], &point.per_pressure, &by_vertex);
                 }
             }
-            by_dissipation += wrench_at(&at, &(t.by_dissipation * load.re));
-            jacobian.by_static_friction += wrench_at(&at, &(t.by_static_friction * load.re));
-            jacobian.by_dynamic_friction += wrench_at(&at, &(t.by_dynamic_friction * load.re));
-        });
-        jacobian.by_dissipation += by_dissipation * series;
-        for k in 0..DIRECTIONS {
-            let d_normal = polygon.normal.map(|n| n.eps[k]);
-            let (torque, force) = (torque_by_normal * d_normal, force_by_normal * d_normal);
-            for row in 0..3 {
-                jacobian.by_geometry[row][k] += torque[row] + by_dissipation[row] * dissipation.eps[k];
-                jacobian.by_geometry[3 + row][k] += force[row] + by_dissipation[3 + row] * dissipation.eps[k];
+            SurfaceRepresentation::Triangles => {
+                for i in 0..n {
+                    let next = if i + 1 == n { 0 } else { i + 1 };
+                    let (from, to) = (&polygon.position[i], &polygon.position[next]);
+                    let mut per_area = [0.0; 6];
+                    for q in rule {
+                        let [c, u, w] = q.barycentric;
+                        let x = fan.centroid * c + from * u + to * w;
+                        let p = fan.pressure * c + polygon.pressure[i] * u + polygon.pressure[next] * w;
+                        let area = fan.triangle_area[i] * q.weight;
+                        let t = traction(&x);
+                        let point = add_point((&x, p, area), &t, normal, &mut sums, &mut over_surface);
+                        add(&mut per_area, &point.per_pressure, p * q.weight);
+                        sums.centroid.add(c, &point, spin);
+                        sums.points[i].add(u, &point, spin);
+                        sums.points[next].add(w, &point, spin);
+                    }
+                    let by_from = (to - fan.centroid).cross(normal) * 0.5;
+                    let by_to = normal.cross(&(from - fan.centroid)) * 0.5;
+                    add_outer(&mut sums.by_area[i], &per_area, &by_from);
+                    add_outer(&mut sums.by_area[next], &per_area, &by_to);
+                    add_outer(&mut sums.by_area_at_centroid, &per_area, &-(by_from + by_to));
+                }
             }
         }
+        let [a, b, c, d, e, f] = sums.wrench;
+        jacobian.integral.wrench_on_o += SpatialForce::new(Vector3::new(a, b, c), Vector3::new(d, e, f));
+        jacobian.by_dissipation += Vector6::from(sums.by_dissipation) * series;
+        for row in 0..6 {
+            for k in 0..DIRECTIONS {
+                jacobian.by_geometry[row][k] += sums.by_dissipation[row] * dissipation.eps[k];
+            }
+            // The pressure at a fixed point is proportional to F's modulus.
+            jacobian.by_geometry[row][LOG_MODULUS_F] += sums.wrench[row];
+        }
+        let gradients = Gradients::new(roles, found, equilibrium);
+        centroid_by_vertex(&polygon, &fan, &mut sums.centroid_by_vertex);
+        let g = &equilibrium.pressure.gradient;
+        let mut by_centroid = sums.centroid.by_position(g, normal, spin);
+        for c in 0..3 {
+            add(&mut by_centroid[c], &sums.by_area_at_centroid[c], 1.0);
+        }
+        for i in 0..n {
+            let x = &polygon.position[i];
+            let motion = vertex_motion(&gradients, found, equilibrium, i, polygon.pressure[i]);
+            let centroid = &sums.centroid_by_vertex[i];
+            let mut by_vertex = sums.points[i].by_position(g, normal, spin);
+            for c in 0..3 {
+                add(&mut by_vertex[c], &sums.by_area[i][c], 1.0);
+                for k in 0..3 {
+                    add(&mut by_vertex[c], &by_centroid[k], centroid[(k, c)]);
+                }
+            }
+            for (r, to) in jacobian.by_geometry.iter_mut().enumerate() {
+                motion.add(to, x, &row(&by_vertex, r));
+            }
+            let area = area_by_vertex(&polygon, i);
+            motion.add(&mut jacobian.area_by_geometry, x, &area);
+            for (r, to) in moment_by_geometry.iter_mut().enumerate() {
+                let own = centroid.row(r).transpose() * fan.area + area * fan.centroid[r];
+                motion.add(to, x, &own);
+            }
+        }
+        add_isotropic(&mut sums.by_normal, sums.by_normal_isotropic, &sums.by_normal_lever);
+        add_normal(&mut jacobian.by_geometry, &sums.by_normal, normal, &gradients, equilibrium);
     });
+    jacobian.by_velocity = over_surface.by_velocity();
+    jacobian.by_static_friction = over_surface.by_static_friction.into();
+    jacobian.by_dynamic_friction = over_surface.by_dynamic_friction.into();
+    jacobian.moment_by_geometry = SMatrix::from_fn(|row, k| moment_by_geometry[row][k]);
     jacobian
+}
+
+/// Adds to the derivatives by the geometry those through the normal: that of the plane where
+/// p_O − p_F vanishes, or fixed to a rigid O.
+#[inline(always)]
+fn add_normal(
+    into: &mut ByGeometry,
+    by_normal: &ByVector,
+    normal: &Vector3<f64>,
+    gradients: &Gradients,
+    equilibrium: &Equilibrium,
+) {
+    let inverse_length = gradients.plane.norm().recip();
+    for (r, to) in into.iter_mut().enumerate() {
+        let own = row(by_normal, r);
+        let by_rotation = match &equilibrium.gradient_o {
+            Some(gradient_o) => {
+                let by_difference = (own - normal * own.dot(normal)) * inverse_length;
+                to[LOG_MODULUS_O] += by_difference.dot(gradient_o);
+                to[LOG_MODULUS_F] -= by_difference.dot(&equilibrium.pressure.gradient);
+                gradient_o.cross(&by_difference)
+            }
+            None => normal.cross(&own),
+        };
+        for k in 0..3 {
+            to[k] += by_rotation[k];
+        }
+    }
 }

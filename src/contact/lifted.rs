@@ -14,13 +14,13 @@ use crate::scalar::{DualArray, Scalar};
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
 
 /// The derivative part of a number: itself less its real part.
-fn infinitesimal<T: Scalar>(x: T) -> T {
+pub(super) fn infinitesimal<T: Scalar>(x: T) -> T {
     x - x.real()
 }
 
 /// The derivative part of the logarithm of a body's stiffness: of its modulus or, for a
 /// half-space, its modulus over its thickness.
-fn log_stiffness<T: Scalar>(c: &Collider<T>) -> T {
+pub(super) fn log_stiffness<T: Scalar>(c: &Collider<T>) -> T {
     if c.geometry.is_rigid() {
         return T::from(0.0);
     }
@@ -33,7 +33,7 @@ fn log_stiffness<T: Scalar>(c: &Collider<T>) -> T {
 }
 
 /// The tangent of O's pose in F: (δθ, δt) about F's origin.
-fn pose_tangent<T: Scalar>(x: &RigidTransform<T>) -> [T; 6] {
+pub(super) fn pose_tangent<T: Scalar>(x: &RigidTransform<T>) -> [T; 6] {
     let real = x.real();
     let turn = x.rotation * RigidTransform::<T>::lift(&real).rotation.transpose();
     let half = |a: T, b: T| infinitesimal(a - b) * 0.5;
@@ -47,7 +47,7 @@ fn pose_tangent<T: Scalar>(x: &RigidTransform<T>) -> [T; 6] {
 }
 
 /// `value` plus a derivative times an infinitesimal, component by component.
-fn add<T: Scalar>(value: &mut SpatialForce<T>, derivative: impl Fn(usize) -> f64, step: T) {
+pub(super) fn add<T: Scalar>(value: &mut SpatialForce<T>, derivative: impl Fn(usize) -> f64, step: T) {
     for row in 0..3 {
         value.rotational[row] += step * derivative(row);
         value.translational[row] += step * derivative(3 + row);

@@ -1,30 +1,37 @@
 //! From two overlapping bodies to the wrench between them, and its derivatives.
 
+mod clip;
 mod collider;
+mod combination;
 mod contact_polygon;
 mod discrete;
 mod discrete_jacobian;
+mod discrete_lifted;
 mod energy;
 mod friction;
 mod impulse;
 mod jacobian;
 mod lifted;
+mod local_transposed;
 mod material;
 mod one_sided;
 mod polygon;
+mod polygon_derivatives;
+mod rigid_triangle;
 mod roles;
 mod search;
 mod settings;
 mod surface;
 mod traction;
+mod transposed;
 mod wrench;
 
 pub use collider::{Collider, ContactGeometry};
+pub use combination::combination_derivatives;
 pub use contact_polygon::{ContactPolygon, for_each_contact_polygon};
-pub(crate) use discrete::{
-    DiscretePatch, DiscreteSettings, FoundPolygon, PointContacts, discrete_impulse, find_contacts,
-};
-pub(crate) use discrete_jacobian::world_impulse_jacobian;
+pub(crate) use discrete::{DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts};
+pub(crate) use discrete_jacobian::{impulse_jacobian, world_impulse_jacobian};
+pub(crate) use discrete_lifted::impulse_lifted;
 pub use energy::contact_energy;
 pub use friction::friction_factor;
 pub use impulse::ContactModel;
@@ -36,4 +43,5 @@ pub use settings::{
     ContactSettings, DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation,
 };
 pub use traction::positive_part;
+pub use transposed::{ContactCotangent, contact_transposed};
 pub use wrench::{ContactFace, ContactPatch, Workspace, contact, for_each_face};

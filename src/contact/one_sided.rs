@@ -15,6 +15,7 @@ use nalgebra::{Matrix6, SMatrix, SVector, Vector3};
 use super::collider::Collider;
 use super::jacobian::{DIRECTIONS, LocalJacobian};
 use super::roles::Roles;
+use super::search::for_each_polygon;
 use super::settings::ContactSettings;
 use super::traction::TractionLaw;
 use super::wrench::{Integral, Workspace};
@@ -23,6 +24,23 @@ use crate::spatial::{RigidTransform, rotation_exponential};
 /// Step of the differences in radians, in logarithms of the moduli, and in square roots of the
 /// contact area. Of second order, they are off by its square, and by rounding over it.
 const STEP: f64 = 1e-5;
+/// Largest motion of the differences, relative to the depth of the contact: the third of their
+/// steps must not lead out of it.
+const PART_OF_DEPTH: f64 = 0.1;
+
+/// How deep a contact is, m: the largest ratio of pressure and its gradient in F.
+pub(crate) fn depth(roles: &Roles<f64>, settings: &ContactSettings, workspace: &mut Workspace) -> f64 {
+    let mut deepest: f64 = 0.0;
+    for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |polygon, equilibrium| {
+        let gradient = equilibrium.pressure.gradient.norm();
+        let vertices = &polygon.position[..polygon.len];
+        let pressure = vertices.iter().map(|x| equilibrium.pressure.at(x)).fold(0.0, f64::max);
+        if gradient > 0.0 {
+            deepest = deepest.max(pressure / gradient);
+        }
+    });
+    deepest
+}
 
 /// Wrench, area and first moment as plain numbers.
 type Sums = SVector<f64, 10>;
@@ -34,7 +52,7 @@ fn sums(integral: &Integral<f64>) -> Sums {
 }
 
 /// The slope at 0 of the parabola through the values at h, 2h and 3h.
-fn slope(mut value: impl FnMut(f64) -> Sums, h: f64) -> Sums {
+fn slope<const N: usize>(mut value: impl FnMut(f64) -> SVector<f64, N>, h: f64) -> SVector<f64, N> {
     let (one, two, three) = (value(h), value(2.0 * h), value(3.0 * h));
     (two * 8.0 - one * 5.0 - three * 3.0) / (2.0 * h)
 }
@@ -46,34 +64,31 @@ fn stiffened(c: &Collider, by: f64) -> Collider {
     c
 }
 
-/// Replaces the derivatives by the geometry by one-sided ones.
+/// The one-sided derivatives by the geometry of what `evaluate` computes of two bodies whose
+/// contact surface has this `length` (the root of its area) and [`depth`].
 ///
 /// Each is taken along one input of A: its rotation about its own origin and its translation
-/// along the world's axes, and both moduli, towards positive ones of O. The combined dissipation
-/// stays as it is.
-pub(crate) fn differentiate_one_sided(
-    jacobian: &mut LocalJacobian,
+/// along the world's axes, and both moduli, towards positive ones of O.
+pub(crate) fn one_sided_by_geometry<const N: usize>(
     roles: &Roles<f64>,
-    settings: &ContactSettings,
-    workspace: &mut Workspace,
-) {
-    let law = &TractionLaw::new(roles, settings);
-    let length = jacobian.integral.area.max(0.0).sqrt();
-    if length <= 0.0 {
-        return;
+    length: f64,
+    depth: f64,
+    mut evaluate: impl FnMut(&Roles<f64>) -> SVector<f64, N>,
+) -> Option<SMatrix<f64, N, DIRECTIONS>> {
+    if length <= 0.0 || depth <= 0.0 {
+        return None;
     }
-    let mut along = |x_fo: RigidTransform<f64>, o: &Collider, f: &Collider| {
-        let moved = Roles { o, f, x_fo, ..*roles };
-        sums(&Integral::over(&moved, law, settings, workspace))
-    };
+    let step = STEP.min(PART_OF_DEPTH * depth / length);
+    let mut along =
+        |x_fo: RigidTransform<f64>, o: &Collider, f: &Collider| evaluate(&Roles { o, f, x_fo, ..*roles });
     // The origin of A's frame, about which A turns, and the world's axes, in F.
     let pivot = if roles.a_is_o { roles.x_fo.translation } else { Vector3::zeros() };
-    let mut by_input = SMatrix::<f64, 10, 6>::zeros();
+    let mut by_input = SMatrix::<f64, N, 6>::zeros();
     let mut twists = Matrix6::zeros();
     for k in 0..6 {
         let axis = roles.x_wf.rotation.row(k % 3).transpose();
         let (h, turn, shift) =
-            if k < 3 { (STEP, axis, Vector3::zeros()) } else { (STEP * length, Vector3::zeros(), axis) };
+            if k < 3 { (step, axis, Vector3::zeros()) } else { (step * length, Vector3::zeros(), axis) };
         let value = |h: f64| {
             let r = rotation_exponential(&(turn * h));
             let x = &roles.x_fo;
@@ -85,8 +100,8 @@ pub(crate) fn differentiate_one_sided(
         twists.fixed_view_mut::<3, 1>(0, k).copy_from(&turn);
         twists.fixed_view_mut::<3, 1>(3, k).copy_from(&(shift - turn.cross(&pivot)));
     }
-    let Some(inverse) = twists.try_inverse() else { return };
-    let mut by_direction = SMatrix::<f64, 10, DIRECTIONS>::zeros();
+    let inverse = twists.try_inverse()?;
+    let mut by_direction = SMatrix::<f64, N, DIRECTIONS>::zeros();
     by_direction.fixed_columns_mut::<6>(0).copy_from(&(by_input * inverse));
     for (k, c) in [(6, roles.o), (7, roles.f)] {
         if c.geometry.is_rigid() {
@@ -99,6 +114,22 @@ pub(crate) fn differentiate_one_sided(
         };
         by_direction.set_column(k, &slope(value, STEP));
     }
+    Some(by_direction)
+}
+
+/// Replaces the derivatives by the geometry by one-sided ones. The combined dissipation stays as
+/// it is.
+pub(crate) fn differentiate_one_sided(
+    jacobian: &mut LocalJacobian,
+    roles: &Roles<f64>,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+) {
+    let law = &TractionLaw::new(roles, settings);
+    let length = jacobian.integral.area.max(0.0).sqrt();
+    let depth = depth(roles, settings, workspace);
+    let evaluate = |moved: &Roles<f64>| sums(&Integral::over(moved, law, settings, workspace));
+    let Some(by_direction) = one_sided_by_geometry(roles, length, depth, evaluate) else { return };
     jacobian.by_geometry = std::array::from_fn(|row| std::array::from_fn(|k| by_direction[(row, k)]));
     jacobian.area_by_geometry = std::array::from_fn(|k| by_direction[(6, k)]);
     jacobian.moment_by_geometry.copy_from(&by_direction.fixed_rows::<3>(7));

@@ -58,11 +58,25 @@ pub enum Bound {
     Edge(Constraint),
 }
 
+/// How a plane cuts a tetrahedron: the vertices of the section, counter-clockwise about the
+/// direction from the negative to the positive vertices.
+#[derive(Clone, Copy)]
+pub struct Section {
+    /// Number of vertices: 3 or 4, or 0 where the tetrahedron is not cut.
+    pub len: usize,
+    /// Each vertex lies on the tetrahedron's edge from this vertex, of positive value, ...
+    pub above: [u8; 4],
+    /// ... to this one, of negative value. A triangle's last vertex is there twice.
+    pub below: [u8; 4],
+    /// The tetrahedron's face, opposite this vertex, that holds the edge to the next vertex.
+    pub face: [u8; 4],
+}
+
 /// The even permutation of a tetrahedron's vertices that puts vertex `i` last.
-const APEX_LAST: [[usize; 4]; 4] = [[1, 3, 2, 0], [0, 2, 3, 1], [0, 3, 1, 2], [0, 1, 2, 3]];
+const APEX_LAST: [[u8; 4]; 4] = [[1, 3, 2, 0], [0, 2, 3, 1], [0, 3, 1, 2], [0, 1, 2, 3]];
 
 /// The even permutation that puts the two vertices of a mask with two bits first.
-const fn pair_first(mask: usize) -> [usize; 4] {
+const fn pair_first(mask: usize) -> [u8; 4] {
     match mask {
         0b0011 => [0, 1, 2, 3],
         0b0101 => [0, 2, 3, 1],
@@ -70,6 +84,58 @@ const fn pair_first(mask: usize) -> [usize; 4] {
         0b0110 => [1, 2, 0, 3],
         0b1010 => [1, 3, 2, 0],
         _ => [2, 3, 0, 1],
+    }
+}
+
+/// The section whose positive vertices are the bits of a mask.
+const fn section(mask: usize) -> Section {
+    match mask.count_ones() {
+        1 => {
+            let [j, k, l, i] = APEX_LAST[mask.trailing_zeros() as usize];
+            Section { len: 3, above: [i; 4], below: [j, k, l, l], face: [l, j, k, k] }
+        }
+        3 => {
+            let [j, k, l, i] = APEX_LAST[(!mask & 0b1111).trailing_zeros() as usize];
+            Section { len: 3, above: [l, k, j, j], below: [i; 4], face: [j, l, k, k] }
+        }
+        2 => {
+            let [i, j, k, l] = pair_first(mask);
+            Section { len: 4, above: [i, j, j, i], below: [k, k, l, l], face: [l, i, k, j] }
+        }
+        _ => Section { len: 0, above: [0; 4], below: [0; 4], face: [0; 4] },
+    }
+}
+
+/// The sections by the mask of positive vertices.
+const SECTIONS: [Section; 16] = {
+    let mut all = [section(0); 16];
+    let mut mask = 0;
+    while mask < 16 {
+        all[mask] = section(mask);
+        mask += 1;
+    }
+    all
+};
+
+impl Section {
+    /// How the plane on which a linear function with these vertex values vanishes cuts a
+    /// tetrahedron.
+    ///
+    /// A value of exactly 0 counts as positive: the plane is the limit of planes shifted
+    /// towards lower values, so that of the tetrahedra around a face in the plane just those on
+    /// the lower side have it as their section.
+    #[inline(always)]
+    pub fn of(value: &[f64; 4]) -> &'static Self {
+        let bit = |i: usize| usize::from(value[i] >= 0.0) << i;
+        &SECTIONS[bit(0) | bit(1) | bit(2) | bit(3)]
+    }
+
+    /// Where the plane crosses the edge of vertex `i`: at this part of the way from the positive
+    /// to the negative vertex. The same bits in every tetrahedron around the edge.
+    #[inline(always)]
+    pub fn crossing(&self, value: &[f64; 4], i: usize) -> f64 {
+        let above = value[usize::from(self.above[i] & 3)];
+        above / (above - value[usize::from(self.below[i] & 3)])
     }
 }
 
@@ -98,43 +164,16 @@ impl Polygon {
     }
 
     /// The section of the tetrahedron `v` by the plane on which the linear function with the
-    /// vertex values `value` vanishes, counter-clockwise about the function's gradient. Face `i`
-    /// becomes constraint `first + i`.
-    ///
-    /// A value of exactly 0 counts as positive: the plane is the limit of planes shifted
-    /// towards lower values, so that of the tetrahedra around a face in the plane just those on
-    /// the lower side have it as their section.
+    /// vertex values `value` vanishes, counter-clockwise about the function's gradient; see
+    /// [`Section::of`]. Face `i` becomes constraint `first + i`.
     #[inline]
     pub fn section(&mut self, v: &[Vector3<f64>; 4], value: &[f64; 4], first: Constraint) {
         self.len = 0;
         self.aligned = value.contains(&0.0);
-        let mask = (0..4).fold(0, |m, i| m | usize::from(value[i] >= 0.0) << i);
-        // The crossing on the edge from a non-negative to a negative vertex: the same bits
-        // in every tetrahedron around that edge.
-        let crossing = |above: usize, below: usize| {
-            v[above] + (v[below] - v[above]) * (value[above] / (value[above] - value[below]))
-        };
-        match mask.count_ones() {
-            1 => {
-                let [j, k, l, i] = APEX_LAST[mask.trailing_zeros() as usize];
-                self.push(crossing(i, j), first + l as u8);
-                self.push(crossing(i, k), first + j as u8);
-                self.push(crossing(i, l), first + k as u8);
-            }
-            3 => {
-                let [j, k, l, i] = APEX_LAST[(!mask & 0b1111).trailing_zeros() as usize];
-                self.push(crossing(l, i), first + j as u8);
-                self.push(crossing(k, i), first + l as u8);
-                self.push(crossing(j, i), first + k as u8);
-            }
-            2 => {
-                let [i, j, k, l] = pair_first(mask);
-                self.push(crossing(i, k), first + l as u8);
-                self.push(crossing(j, k), first + i as u8);
-                self.push(crossing(j, l), first + k as u8);
-                self.push(crossing(i, l), first + j as u8);
-            }
-            _ => {}
+        let section = Section::of(value);
+        for i in 0..section.len {
+            let [above, below] = [section.above[i], section.below[i]].map(|k| &v[usize::from(k)]);
+            self.push(above + (below - above) * section.crossing(value, i), first + section.face[i]);
         }
     }
 

@@ -3,19 +3,15 @@
 
 use nalgebra::Vector3;
 
-use super::polygon::{Bound, FIRST_OF_F, Polygon};
+use super::clip::{Clipped, Clipper, Corners, ON_FACE, on_face, snapped};
+use super::polygon::{Bound, FIRST_OF_F, Polygon, Section};
+use super::rigid_triangle::{SeenTriangle, triangle_in_field};
 use super::roles::{Parts, Roles};
 use super::settings::FaceFilter;
 use crate::field::hierarchy::{PlaneQuery, Side, TraversalStack, for_each_at_plane, for_each_pair};
 use crate::field::{LinearFunction, PressureField, TetrahedronField};
-use crate::geometry::SurfaceMesh;
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
-
-/// Vertices that are as close to a face, relative to the terms that their barycentric coordinate
-/// is the sum of, are on it: a few units in the last place, as more would move the line in which
-/// two nearly parallel planes meet.
-const ON_FACE: f64 = 2e-15;
 
 /// Two gradients closer than this, relative to their size, have no plane of equal pressure.
 const PARALLEL_FIELDS: f64 = 1e-12;
@@ -62,12 +58,6 @@ fn seen_from(x_fo: &RigidTransform<f64>, f: &LinearFunction) -> LinearFunction {
     }
 }
 
-/// Values at a tetrahedron's vertices with those that are zero but for rounding set to zero.
-#[inline(always)]
-fn snapped(value: [f64; 4], tolerance: f64) -> [f64; 4] {
-    value.map(|f| if f.abs() <= tolerance { 0.0 } else { f })
-}
-
 /// Calls `visit` with every polygon of the contact surface, in an order that depends on the
 /// input alone.
 pub(crate) fn for_each_polygon<T: Scalar>(
@@ -89,14 +79,15 @@ pub(crate) fn for_each_polygon<T: Scalar>(
         Parts::TwoFields { o, f } => {
             let side_o = Side { hierarchy: o.hierarchy(), modulus: e_o };
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
-            let sizes = Sizes::new(o, e_o, f, &x_fo);
+            let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);
+            let mut clipper = Clipper::new();
             let mut remembered = [SeenTetrahedron::NONE; REMEMBERED];
             for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
                 let seen = &mut remembered[i as usize % REMEMBERED];
                 if seen.number != i {
                     *seen = SeenTetrahedron::new(o, e_o, i, &x_fo);
                 }
-                if let Some(equilibrium) = two_tetrahedra(seen, o, f, e_f, j, &sizes, &mut polygon) {
+                if let Some(equilibrium) = two_tetrahedra(seen, o, f, j, &sizes, &mut clipper, &mut polygon) {
                     emit(&polygon, &equilibrium);
                 }
             });
@@ -104,14 +95,18 @@ pub(crate) fn for_each_polygon<T: Scalar>(
         Parts::SurfaceInField { o, f } => {
             let side_o = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
+            let mut remembered = [SeenTriangle::NONE; REMEMBERED];
             for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
-                let tetrahedron = &f.tetrahedra()[j as usize];
-                let pressure = scaled(&tetrahedron.extent, e_f);
-                if let Some(equilibrium) = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon) {
-                    polygon.f = j;
-                    let reach = o.hierarchy().radius() + f.hierarchy().radius();
-                    clip_by_tetrahedron(&mut polygon, tetrahedron, None, None, reach, &-equilibrium.normal);
-                    emit(&polygon, &equilibrium);
+                let seen = &mut remembered[i as usize % REMEMBERED];
+                if seen.number != i {
+                    *seen = SeenTriangle::new(o.mesh(), i, &x_fo);
+                }
+                triangle_in_field(seen, f, j, reach, &mut polygon);
+                if polygon.len > 0 {
+                    let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
+                    let normal = seen.plane.gradient;
+                    emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
                 }
             });
         }
@@ -124,13 +119,16 @@ pub(crate) fn for_each_polygon<T: Scalar>(
             // Any positive number here asks for the triangles that reach below the plane.
             let query = PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
             for_each_at_plane(side, &query, stack, |i| {
-                let pressure = scaled(&depth, e_f / thickness);
-                if let Some(equilibrium) = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon) {
-                    polygon.f = 0;
+                let seen = SeenTriangle::new(o.mesh(), i, &x_fo);
+                let normal = seen.plane.gradient;
+                if normal != Vector3::zeros() {
+                    polygon.triangle(&seen.corners);
+                    (polygon.o, polygon.f) = (i, 0);
                     let inside = scaled(&depth, 1.0 / thickness);
                     let tolerance = ON_FACE * (o.hierarchy().radius() + x_fo.translation.norm()) / thickness;
-                    polygon.clip(&inside, FIRST_OF_F, tolerance, &-equilibrium.normal, Bound::None);
-                    emit(&polygon, &equilibrium);
+                    polygon.clip(&inside, FIRST_OF_F, tolerance, &-normal, Bound::None);
+                    let pressure = scaled(&depth, e_f / thickness);
+                    emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
                 }
             });
         }
@@ -181,7 +179,7 @@ struct SeenTetrahedron {
     /// Its number, `u32::MAX` for none.
     number: u32,
     /// Its vertices in F's frame.
-    position: [Vector3<f64>; 4],
+    corners: Corners,
     /// O's pressure at the vertices, Pa.
     pressure: [f64; 4],
     /// O's pressure gradient in F's frame, Pa/m.
@@ -191,7 +189,7 @@ struct SeenTetrahedron {
 impl SeenTetrahedron {
     const NONE: Self = Self {
         number: u32::MAX,
-        position: [Vector3::new(0.0, 0.0, 0.0); 4],
+        corners: Corners { position: [[0.0; 4]; 3] },
         pressure: [0.0; 4],
         gradient: Vector3::new(0.0, 0.0, 0.0),
     };
@@ -201,7 +199,10 @@ impl SeenTetrahedron {
         let gradient = x_fo.rotation * (o.tetrahedra()[i as usize].extent.gradient * e_o);
         let mut seen = Self { number: i, gradient, ..Self::NONE };
         for (corner, k) in o.mesh().tetrahedra[i as usize].into_iter().enumerate() {
-            seen.position[corner] = *x_fo * o.mesh().vertices[k as usize];
+            let x = *x_fo * o.mesh().vertices[k as usize];
+            for axis in 0..3 {
+                seen.corners.position[axis][corner] = x[axis];
+            }
             seen.pressure[corner] = e_o * o.extent()[k as usize];
         }
         seen
@@ -209,20 +210,22 @@ impl SeenTetrahedron {
 }
 
 /// How many tetrahedra of O are remembered as F sees them. The search keeps to few at a time.
-const REMEMBERED: usize = 32;
+const REMEMBERED: usize = 128;
 
-/// The bodies' sizes, for what rounding can do: O's modulus in Pa, and how far the tetrahedra
-/// of O and of F reach from F's origin, metres.
+/// Both moduli in Pa and, for what rounding can do, how far the tetrahedra of O and of F reach
+/// from F's origin, metres.
 struct Sizes {
     e_o: f64,
+    e_f: f64,
     reach_of_o: f64,
     reach_of_f: f64,
 }
 
 impl Sizes {
-    fn new(o: &PressureField, e_o: f64, f: &PressureField, x_fo: &RigidTransform<f64>) -> Self {
+    fn new(o: &PressureField, e_o: f64, f: &PressureField, e_f: f64, x_fo: &RigidTransform<f64>) -> Self {
         Self {
             e_o,
+            e_f,
             reach_of_o: o.hierarchy().radius() + x_fo.translation.norm(),
             reach_of_f: f.hierarchy().radius(),
         }
@@ -235,19 +238,22 @@ fn two_tetrahedra(
     seen: &SeenTetrahedron,
     o: &PressureField,
     f: &PressureField,
-    e_f: f64,
     j: u32,
     sizes: &Sizes,
+    clipper: &mut Clipper,
     polygon: &mut Polygon,
 ) -> Option<Equilibrium> {
     let t_f = &f.tetrahedra()[j as usize];
-    let pressure = scaled(&t_f.extent, e_f);
+    let pressure = scaled(&t_f.extent, sizes.e_f);
     // A few units in the last place of the terms that are added.
     let scale = sizes.e_o + pressure.offset.abs() + pressure.gradient.abs().sum() * sizes.reach_of_o;
-    let value = [0, 1, 2, 3].map(|k| seen.pressure[k] - pressure.at(&seen.position[k]));
+    let of_f = seen.corners.values(&pressure);
+    let mut value = seen.pressure;
+    for k in 0..4 {
+        value[k] -= of_f[k];
+    }
     let value = snapped(value, 4e-15 * scale);
-    let below = value.iter().filter(|f| **f < 0.0).count();
-    if below == 0 || below == 4 {
+    if Section::of(&value).len == 0 {
         return None;
     }
     let difference = seen.gradient - pressure.gradient;
@@ -256,13 +262,20 @@ fn two_tetrahedra(
     if size <= PARALLEL_FIELDS * PARALLEL_FIELDS * sum {
         return None;
     }
-    polygon.section(&seen.position, &value, 0);
     (polygon.o, polygon.f) = (seen.number, j);
     let t_o = &o.tetrahedra()[seen.number as usize];
-    let left_out = same_bound(t_o, sizes.e_o, t_f, e_f);
+    let left_out = same_bound(t_o, sizes.e_o, t_f, sizes.e_f);
     let reach = sizes.reach_of_o + sizes.reach_of_f;
-    clip_by_tetrahedron(polygon, t_f, Some(t_o), left_out, reach, &-difference);
-    if polygon.len == 0 {
+    let mut tolerance = [0.0; 4];
+    for face in 0..4 {
+        tolerance[face] = on_face(&t_f.barycentric[face], reach);
+    }
+    let clipped = clipper.section(&seen.corners, &value, &t_f.barycentric, &tolerance, left_out, polygon);
+    if clipped == Clipped::Special {
+        polygon.section(&seen.corners.points(), &value, 0);
+        clip_by_tetrahedron(polygon, t_f, t_o, left_out, reach, &-difference);
+    }
+    if clipped == Clipped::Outside || polygon.len == 0 {
         return None;
     }
     Some(Equilibrium { normal: difference / size.sqrt(), gradient_o: Some(seen.gradient), pressure })
@@ -288,77 +301,27 @@ fn same_bound(t_o: &TetrahedronField, e_o: f64, t_f: &TetrahedronField, e_f: f64
 
 /// Clips by the faces of F's tetrahedron, but for the one to be left out.
 ///
-/// `of_o` is O's tetrahedron, if it has one; `reach` bounds the distance of the polygon from
-/// either body's origin, metres.
+/// `reach` bounds the distance of the polygon from either body's origin, metres.
 #[inline]
 fn clip_by_tetrahedron(
     polygon: &mut Polygon,
     tetrahedron: &TetrahedronField,
-    of_o: Option<&TetrahedronField>,
+    of_o: &TetrahedronField,
     left_out: Option<u8>,
     reach: f64,
     shift: &Vector3<f64>,
 ) {
-    // Most polygons lie outside of some face, and inside of others: find out before any cut.
-    let mut tolerance = [0.0; 4];
-    let mut cuts = [false; 4];
-    for face in 0..4 {
-        if Some(face as u8) == left_out {
-            continue;
-        }
-        let inside = &tetrahedron.barycentric[face];
-        tolerance[face] = ON_FACE * (1.0 + inside.gradient.abs().sum() * reach);
-        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-        for x in &polygon.position[..polygon.len] {
-            let distance = inside.at(x);
-            least = if distance < least { distance } else { least };
-            most = if distance > most { distance } else { most };
-        }
-        if most < -tolerance[face] {
-            polygon.len = 0;
-            return;
-        }
-        cuts[face] = least <= tolerance[face];
-    }
-    for face in 0..4u8 {
-        let index = usize::from(face);
-        if cuts[index] && polygon.len > 0 {
-            let bound = match of_o {
-                None => Bound::None,
-                Some(_) if tetrahedron.isobaric.is_some_and(|b| b.face == face) => Bound::This,
-                Some(o) => o.isobaric.map_or(Bound::None, |b| Bound::Edge(b.face)),
+    for (face, inside) in tetrahedron.barycentric.iter().enumerate() {
+        let name = face as u8;
+        if Some(name) != left_out && polygon.len > 0 {
+            let bound = if tetrahedron.isobaric.is_some_and(|b| b.face == name) {
+                Bound::This
+            } else {
+                of_o.isobaric.map_or(Bound::None, |b| Bound::Edge(b.face))
             };
-            let inside = &tetrahedron.barycentric[index];
-            polygon.clip(inside, FIRST_OF_F + face, tolerance[index], shift, bound);
+            polygon.clip(inside, FIRST_OF_F + name, on_face(inside, reach), shift, bound);
         }
     }
-}
-
-/// The vertices of a rigid triangle in the order that is counter-clockwise about the contact
-/// normal, which points into the rigid body.
-#[inline]
-pub(crate) fn seen_from_inside([a, b, c]: [u32; 3]) -> [u32; 3] {
-    [a, c, b]
-}
-
-/// O's triangle `i` in F's frame, unclipped.
-#[inline]
-fn rigid_triangle(
-    mesh: &SurfaceMesh,
-    i: u32,
-    pressure: LinearFunction,
-    x_fo: &RigidTransform<f64>,
-    polygon: &mut Polygon,
-) -> Option<Equilibrium> {
-    let v = seen_from_inside(mesh.triangles[i as usize]).map(|k| *x_fo * mesh.vertices[k as usize]);
-    let inward = (v[1] - v[0]).cross(&(v[2] - v[0]));
-    let length = inward.norm();
-    if length <= 0.0 {
-        return None;
-    }
-    polygon.triangle(&v);
-    polygon.o = i;
-    Some(Equilibrium { normal: inward / length, gradient_o: None, pressure })
 }
 
 #[cfg(test)]
@@ -415,24 +378,22 @@ mod tests {
         match roles.parts {
             Parts::TwoFields { o, f } => {
                 let e_o = roles.o.material.hydroelastic_modulus;
-                let sizes = Sizes::new(o, e_o, f, &x_fo);
+                let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);
                 for i in 0..o.tetrahedra().len() as u32 {
                     let seen = SeenTetrahedron::new(o, e_o, i, &x_fo);
                     for j in 0..f.tetrahedra().len() as u32 {
-                        if two_tetrahedra(&seen, o, f, e_f, j, &sizes, &mut polygon).is_some() {
+                        if two_tetrahedra(&seen, o, f, j, &sizes, &mut Clipper::new(), &mut polygon).is_some()
+                        {
                             all.insert((i, j));
                         }
                     }
                 }
             }
             Parts::SurfaceInField { o, f } => {
+                let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
                 for i in 0..o.mesh().triangles.len() as u32 {
                     for j in 0..f.tetrahedra().len() as u32 {
-                        let t = &f.tetrahedra()[j as usize];
-                        let pressure = scaled(&t.extent, e_f);
-                        let plane = rigid_triangle(o.mesh(), i, pressure, &x_fo, &mut polygon).unwrap();
-                        let reach = o.hierarchy().radius() + f.hierarchy().radius();
-                        clip_by_tetrahedron(&mut polygon, t, None, None, reach, &-plane.normal);
+                        triangle_in_field(&SeenTriangle::new(o.mesh(), i, &x_fo), f, j, reach, &mut polygon);
                         if polygon.len >= 3 {
                             all.insert((i, j));
                         }

@@ -10,8 +10,9 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::collider::Collider;
 use super::polygon::{Constraint, FIRST_OF_F, MAX_VERTICES, Polygon};
+use super::rigid_triangle::seen_from_inside;
 use super::roles::{Parts, Roles};
-use super::search::{Equilibrium, seen_from_inside};
+use super::search::Equilibrium;
 use super::settings::SurfaceRepresentation;
 use crate::field::{LinearFunction, PressureField};
 use crate::geometry::SurfaceMesh;
@@ -245,12 +246,38 @@ fn at<T: Scalar>(f: &LinearFunction<T>, x: &Vector3<T>) -> T {
 }
 
 impl<T: Scalar> SurfacePolygon<T> {
+    /// A polygon without vertices: memory for [`Self::set`].
+    pub fn empty() -> Self {
+        let zero = T::from(0.0);
+        Self {
+            len: 0,
+            position: [Vector3::zeros(); MAX_VERTICES],
+            pressure: [zero; MAX_VERTICES],
+            normal: Vector3::zeros(),
+            gradient_o: None,
+            gradient_f: zero,
+        }
+    }
+
     /// Evaluates a polygon in scalars `T`. The real parts are those that the search found.
     pub fn evaluate(roles: &Roles<T>, polygon: &Polygon, equilibrium: &Equilibrium) -> Self {
-        if T::NDERIV == 0 {
-            return Self::from_real(polygon, equilibrium);
+        let mut surface = Self::empty();
+        surface.set(roles, polygon, equilibrium);
+        surface
+    }
+
+    /// Becomes what [`Self::evaluate`] returns. Vertices above their number are left as they are.
+    #[inline]
+    pub fn set(&mut self, roles: &Roles<T>, polygon: &Polygon, equilibrium: &Equilibrium) {
+        self.set_real(polygon, equilibrium);
+        if T::NDERIV > 0 {
+            self.set_derivatives(roles, polygon);
         }
-        let mut surface = Self::from_real(polygon, equilibrium);
+    }
+
+    /// Adds the derivatives to the real parts.
+    fn set_derivatives(&mut self, roles: &Roles<T>, polygon: &Polygon) {
+        let surface = self;
         let planes = PolygonPlanes::new(roles, polygon);
         for i in 0..polygon.len {
             let previous = if i == 0 { polygon.len - 1 } else { i - 1 };
@@ -274,26 +301,19 @@ impl<T: Scalar> SurfacePolygon<T> {
         surface.normal = planes.plane.gradient * inverse_length;
         surface.gradient_o = planes.pressure_o.map(|p| p.gradient.dot(&surface.normal));
         surface.gradient_f = -planes.pressure_f.gradient.dot(&surface.normal);
-        surface
     }
 
-    /// The polygon without derivatives.
+    /// Becomes the polygon without derivatives. Vertices above their number are left as they are.
     #[inline]
-    pub fn from_real(polygon: &Polygon, equilibrium: &Equilibrium) -> Self {
-        let zero = T::from(0.0);
-        let mut surface = Self {
-            len: polygon.len,
-            position: [Vector3::zeros(); MAX_VERTICES],
-            pressure: [zero; MAX_VERTICES],
-            normal: lift_vector(&equilibrium.normal),
-            gradient_o: equilibrium.gradient_o.map(|g| T::from(g.dot(&equilibrium.normal))),
-            gradient_f: T::from(-equilibrium.pressure.gradient.dot(&equilibrium.normal)),
-        };
-        for i in 0..polygon.len {
-            surface.position[i] = lift_vector(&polygon.position[i]);
-            surface.pressure[i] = T::from(equilibrium.pressure.at(&polygon.position[i]));
+    pub fn set_real(&mut self, polygon: &Polygon, equilibrium: &Equilibrium) {
+        self.len = polygon.len;
+        self.normal = lift_vector(&equilibrium.normal);
+        self.gradient_o = equilibrium.gradient_o.map(|g| T::from(g.dot(&equilibrium.normal)));
+        self.gradient_f = T::from(-equilibrium.pressure.gradient.dot(&equilibrium.normal));
+        for i in 0..polygon.len.min(MAX_VERTICES) {
+            self.position[i] = lift_vector(&polygon.position[i]);
+            self.pressure[i] = T::from(equilibrium.pressure.at(&polygon.position[i]));
         }
-        surface
     }
 
     /// The two fields' gradient in series along the normal, g_O g_F / (g_O + g_F) in Pa/m
@@ -322,6 +342,8 @@ pub(crate) struct Fan<T> {
     pub centroid: Vector3<T>,
     /// Pressure at the centroid, Pa.
     pub pressure: T,
+    /// Whether that is the centroid, not the mean of the vertices of a sliver.
+    pub has_centroid: bool,
     /// Area of the triangle of the centroid and the edge from each vertex, m²; not computed
     /// where a polygon is one face.
     pub triangle_area: [T; MAX_VERTICES],
@@ -330,6 +352,16 @@ pub(crate) struct Fan<T> {
 /// A polygon whose area is below this fraction of the square of its diameter has no meaningful
 /// centroid: rounding moves it by more than its width. The mean of its vertices takes its place.
 const SLIVER: f64 = 1e-9;
+
+impl Fan<f64> {
+    /// Whether the mean of the polygon's vertices took the place of its centroid.
+    #[inline]
+    pub fn is_sliver(&self, polygon: &SurfacePolygon<f64>) -> bool {
+        let from_origin = |x: &Vector3<f64>| (x - polygon.position[0]).norm_squared();
+        let size = polygon.position[..polygon.len].iter().map(from_origin).fold(0.0, f64::max);
+        (2.0 * self.area).abs() <= SLIVER * size
+    }
+}
 
 impl<T: Scalar> Fan<T> {
     /// Divides a polygon, into triangles if it is to be.
@@ -350,7 +382,8 @@ impl<T: Scalar> Fan<T> {
             size = size.max(from.map(|x| x.real()).norm_squared()).max(to.map(|x| x.real()).norm_squared());
             from = to;
         }
-        let (centroid, pressure) = if double_area.real().abs() > SLIVER * size {
+        let has_centroid = double_area.real().abs() > SLIVER * size;
+        let (centroid, pressure) = if has_centroid {
             let third = double_area.recip() * (1.0 / 3.0);
             (origin + moment * third, (weighted + double_area * polygon.pressure[0]) * third)
         } else {
@@ -360,7 +393,7 @@ impl<T: Scalar> Fan<T> {
             (sum * share, sum_pressure * share)
         };
         let area = double_area * 0.5;
-        let mut fan = Self { area, centroid, pressure, triangle_area: [zero; MAX_VERTICES] };
+        let mut fan = Self { area, centroid, pressure, has_centroid, triangle_area: [zero; MAX_VERTICES] };
         if surface == SurfaceRepresentation::Polygons {
             return fan;
         }

@@ -1,9 +1,9 @@
 //! The traction at a point of the contact surface (Elandt §V, eq. 2–7), and its derivatives.
 
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 
 use super::collider::Collider;
-use super::friction::friction_factor;
+use super::friction::{friction_factor, friction_weights};
 use super::material::PairMaterial;
 use super::roles::Roles;
 use super::settings::{ContactSettings, DissipationModel};
@@ -14,6 +14,7 @@ use crate::scalar::{DualArray, Scalar};
 /// is continuous; exact outside, and everywhere if `width` is 0.
 ///
 /// At width 0 the derivative at x = 0 is that from below, 0.
+#[inline]
 pub fn positive_part<T: Scalar>(x: T, width: f64) -> T {
     let value = x.real();
     if value >= width && value > 0.0 {
@@ -92,53 +93,54 @@ impl<T: Scalar> TractionLaw<T> {
     }
 }
 
-/// The traction per unit of undamped pressure with its derivatives.
+/// The traction per unit of undamped pressure with its derivatives, as factors of the normal n,
+/// the tangential velocity v_t, and products of them.
 pub(crate) struct TractionDerivatives {
-    /// The traction per pressure.
-    pub value: Vector3<f64>,
-    /// By the normal.
-    pub by_normal: Matrix3<f64>,
-    /// By the velocity.
-    pub by_velocity: Matrix3<f64>,
-    /// By the dissipation κ.
-    pub by_dissipation: Vector3<f64>,
-    /// By the static friction coefficient.
-    pub by_static_friction: Vector3<f64>,
-    /// By the dynamic friction coefficient.
-    pub by_dynamic_friction: Vector3<f64>,
+    /// The tangential velocity.
+    pub v_t: Vector3<f64>,
+    /// The traction per pressure: factors of n and v_t.
+    pub value: [f64; 2],
+    /// By the velocity: factors of n nᵀ, v_t nᵀ, v_t v_tᵀ and the identity.
+    pub by_velocity: [f64; 4],
+    /// By a change of the normal, which is at right angles to it: factors of n v_tᵀ, v_t v_tᵀ and
+    /// the identity.
+    pub by_normal: [f64; 3],
+    /// By the dissipation κ: factors of n and v_t.
+    pub by_dissipation: [f64; 2],
+    /// By the static friction coefficient: factor of v_t.
+    pub by_static_friction: f64,
+    /// By the dynamic friction coefficient: factor of v_t.
+    pub by_dynamic_friction: f64,
 }
 
 impl TractionLaw<f64> {
     /// [`Self::per_pressure`] with its derivatives, in closed form.
-    #[inline]
+    #[inline(always)]
     pub fn derivatives(&self, n: &Vector3<f64>, v: &Vector3<f64>, dissipation: f64) -> TractionDerivatives {
-        type D = DualArray<3>;
         let v_n = v.dot(n);
         let v_t = v - n * v_n;
-        let h = friction_factor(
-            D::variable(v_t.norm_squared(), 0),
-            D::variable(self.pair.static_friction, 1),
-            D::variable(self.pair.dynamic_friction, 2),
-            &self.settings,
-        );
+        let (static_friction, dynamic_friction) = self.friction();
+        let [of_static, of_dynamic] =
+            friction_weights(DualArray::<1>::variable(v_t.norm_squared(), 0), &self.settings);
+        let h = static_friction * of_static.re + dynamic_friction * of_dynamic.re;
+        let h_slope = static_friction * of_static.eps[0] + dynamic_friction * of_dynamic.eps[0];
         let damping = positive_part(
             DualArray::<1>::variable(1.0 - dissipation * v_n, 0),
             self.settings.positive_part_width,
         );
         let (phi, phi_slope) = (damping.re, damping.eps[0]);
-        let (h, [h_s, h_static, h_dynamic]) = (h.re, h.eps);
-        let direction = n - v_t * h;
-        let slip = v_t * v_t.transpose() * (2.0 * h_s);
-        let damped = direction * (-dissipation * phi_slope);
-        let identity = Matrix3::identity();
+        // The traction is φ (n − h v_t). v_n enters through the damping φ and through
+        // v_t = v − n v_n, v_t also through h.
+        let by_v_n = [phi * h - dissipation * phi_slope, h * dissipation * phi_slope];
+        let slip = 2.0 * h_slope * phi;
         TractionDerivatives {
-            value: direction * phi,
-            by_velocity: damped * n.transpose() - (slip + (identity - n * n.transpose()) * h) * phi,
-            by_normal: damped * v.transpose()
-                + (identity + slip * v_n + (n * v.transpose() + identity * v_n) * h) * phi,
-            by_dissipation: direction * (-v_n * phi_slope),
-            by_static_friction: v_t * (-h_static * phi),
-            by_dynamic_friction: v_t * (-h_dynamic * phi),
+            v_t,
+            value: [phi, -phi * h],
+            by_velocity: [by_v_n[0], by_v_n[1], -slip, -phi * h],
+            by_normal: [by_v_n[0], by_v_n[1] + slip * v_n, phi * (1.0 + h * v_n)],
+            by_dissipation: [-v_n * phi_slope, v_n * phi_slope * h],
+            by_static_friction: -of_static.re * phi,
+            by_dynamic_friction: -of_dynamic.re * phi,
         }
     }
 }
@@ -147,6 +149,7 @@ impl TractionLaw<f64> {
 mod tests {
     use super::*;
     use approx::assert_relative_eq;
+    use nalgebra::Matrix3;
 
     #[test]
     fn positive_part_is_smooth_and_exact_outside() {
@@ -195,15 +198,27 @@ mod tests {
             };
             let seed = |x: &Vector3<f64>, at: usize| Vector3::from_fn(|i, _| D::variable(x[i], at + i));
             let t = dual.per_pressure(&seed(&n, 0), &seed(&v, 3), D::variable(kappa, 6));
+            let v_t = exact.v_t;
+            let [a, b, c, d] = exact.by_velocity;
+            let by_velocity = n * n.transpose() * a
+                + v_t * n.transpose() * b
+                + v_t * v_t.transpose() * c
+                + Matrix3::identity() * d;
+            let [a, b, c] = exact.by_normal;
+            let by_normal = (n * v_t.transpose() * a + v_t * v_t.transpose() * b) + Matrix3::identity() * c;
+            let across = Matrix3::identity() - n * n.transpose();
+            let dual_by_normal = Matrix3::from_fn(|row, k| t[row].eps[k]);
+            assert_relative_eq!(dual_by_normal * across, by_normal * across, epsilon = 1e-12);
+            let value = n * exact.value[0] + v_t * exact.value[1];
+            let by_dissipation = n * exact.by_dissipation[0] + v_t * exact.by_dissipation[1];
             for row in 0..3 {
-                assert_relative_eq!(t[row].re, exact.value[row], epsilon = 1e-15);
+                assert_relative_eq!(t[row].re, value[row], epsilon = 1e-15);
                 for k in 0..3 {
-                    assert_relative_eq!(t[row].eps[k], exact.by_normal[(row, k)], epsilon = 1e-12);
-                    assert_relative_eq!(t[row].eps[3 + k], exact.by_velocity[(row, k)], epsilon = 1e-12);
+                    assert_relative_eq!(t[row].eps[3 + k], by_velocity[(row, k)], epsilon = 1e-12);
                 }
-                assert_relative_eq!(t[row].eps[6], exact.by_dissipation[row], epsilon = 1e-12);
-                assert_relative_eq!(t[row].eps[7], exact.by_static_friction[row], epsilon = 1e-12);
-                assert_relative_eq!(t[row].eps[8], exact.by_dynamic_friction[row], epsilon = 1e-12);
+                assert_relative_eq!(t[row].eps[6], by_dissipation[row], epsilon = 1e-12);
+                assert_relative_eq!(t[row].eps[7], exact.by_static_friction * v_t[row], epsilon = 1e-12);
+                assert_relative_eq!(t[row].eps[8], exact.by_dynamic_friction * v_t[row], epsilon = 1e-12);
             }
         }
     }

@@ -125,8 +125,9 @@ impl<T: Scalar> Integral<T> {
     ) -> Self {
         let rule = fan_rule(settings);
         let mut sum = Self::new();
+        let mut polygon = SurfacePolygon::empty();
         for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
-            let polygon = SurfacePolygon::evaluate(roles, found, equilibrium);
+            polygon.set(roles, found, equilibrium);
             let fan = Fan::new(&polygon, settings.surface);
             sum.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
             let dissipation = law.dissipation(&polygon);

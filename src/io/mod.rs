@@ -1,18 +1,21 @@
-//! Files: scenes in, trajectories out and in.
+//! Files: scenes and robots in, trajectories out and in.
 
 mod atomic;
 mod body_tables;
 mod field_path;
 mod fit_file;
 mod geometry_tables;
+mod joint_state;
 mod mesh_tables;
 mod scene;
 mod scene_error;
 mod schema;
 mod trajectory;
+pub mod urdf;
 
 pub use atomic::write_atomically;
 pub use fit_file::{FitFile, FitFileError, read_parameter_values};
+pub use joint_state::{JointStateError, JointStateFile};
 pub use scene::{Purpose, Scene, SolverKind};
 pub use scene_error::SceneError;
 pub use trajectory::{BodyMotion, TrajectoryError, TrajectoryTable, read_trajectory, write_trajectory};

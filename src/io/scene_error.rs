@@ -38,7 +38,7 @@ pub enum SceneError {
 }
 
 /// A line number as it follows a file's name.
-struct At(Option<usize>);
+pub(super) struct At(pub Option<usize>);
 
 impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

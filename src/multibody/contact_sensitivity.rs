@@ -8,8 +8,7 @@ use super::kinematics::BodyFrame;
 use super::model::{BodyGeometry, GeometryPair, Model};
 use super::model_gradient::ModelGradient;
 use super::state::TANGENT_DIMENSION;
-use crate::contact::{ContactJacobian, DissipationModel, Material, PairMaterial};
-use crate::scalar::DualArray;
+use crate::contact::{ContactJacobian, Material, combination_derivatives};
 use crate::spatial::{SpatialForce, cross_matrix};
 
 /// Derivatives of a wrench by the state of one body: rows moment, then force; a column for each
@@ -103,35 +102,16 @@ fn by_materials(
     gb: &BodyGeometry,
     jacobian: &ContactJacobian,
 ) -> [Material<Vector6<f64>>; 2] {
-    type Seeded = DualArray<8>;
-    let (a, b) = (collider(ga, gb), collider(gb, ga));
-    let rigid = [a.geometry.is_rigid(), b.geometry.is_rigid()];
-    let seeded = |m: &Material, first: usize| Material {
-        // The moduli's part in the combined dissipation is in the Jacobian already.
-        hydroelastic_modulus: Seeded::from(m.hydroelastic_modulus),
-        dissipation: Seeded::variable(m.dissipation, first),
-        relaxation_time: Seeded::variable(m.relaxation_time, first + 1),
-        static_friction: Seeded::variable(m.static_friction, first + 2),
-        dynamic_friction: Seeded::variable(m.dynamic_friction, first + 3),
+    let combination = combination_derivatives(&collider(ga, gb), &collider(gb, ga), &model.contact);
+    let one = |own: &Material, by_modulus: Vector6<f64>| Material {
+        // The modulus' part in the combined dissipation is in the Jacobian already.
+        hydroelastic_modulus: by_modulus,
+        dissipation: jacobian.by_dissipation * own.dissipation,
+        relaxation_time: jacobian.by_relaxation_time * own.relaxation_time,
+        static_friction: jacobian.by_static_friction * own.static_friction,
+        dynamic_friction: jacobian.by_dynamic_friction * own.dynamic_friction,
     };
-    let combined =
-        PairMaterial::combine(&seeded(&a.material, 0), rigid[0], &seeded(&b.material, 4), rigid[1]);
-    let one = |k: usize, by_modulus: Vector6<f64>, own: &Material| {
-        let dissipation = match model.contact.dissipation_model {
-            DissipationModel::HuntCrossley => combined.dissipation.eps[4 * k],
-            // The combined parameter is the sum of both bodies' χ/E.
-            DissipationModel::StrainRate if rigid[k] => 0.0,
-            DissipationModel::StrainRate => own.hydroelastic_modulus.recip(),
-        };
-        Material {
-            hydroelastic_modulus: by_modulus,
-            dissipation: jacobian.by_dissipation * dissipation,
-            relaxation_time: jacobian.by_relaxation_time * combined.relaxation_time.eps[4 * k + 1],
-            static_friction: jacobian.by_static_friction * combined.static_friction.eps[4 * k + 2],
-            dynamic_friction: jacobian.by_dynamic_friction * combined.dynamic_friction.eps[4 * k + 3],
-        }
-    };
-    let mut by = [one(0, jacobian.by_modulus_a, &a.material), one(1, jacobian.by_modulus_b, &b.material)];
+    let mut by = [one(&combination[0], jacobian.by_modulus_a), one(&combination[1], jacobian.by_modulus_b)];
     // A geometry without a material has the other's friction.
     for (own, geometry) in [ga, gb].into_iter().enumerate() {
         if geometry.material.is_none() {

@@ -64,8 +64,8 @@ pub struct BodyCotangent {
 }
 
 /// The transposed derivative of [`body_acceleration`]: from the derivatives of one number by the
-/// three accelerations to those by everything that they depend on. The pose enters by its
-/// rotation alone, the velocity by its angular part alone.
+/// three accelerations to those by everything that they depend on, the damping of a guide apart.
+/// Those by the force do not depend on the force.
 pub fn body_acceleration_transposed(
     mass: &MassProperties,
     guide: Option<&Guide>,

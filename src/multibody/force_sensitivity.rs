@@ -3,14 +3,14 @@
 use rayon::prelude::*;
 
 use super::applied_sensitivity::{AppliedWorkspace, ForcePoint, add_transposed_by_inputs};
-use super::contact_forces::{pair_wrench, shares, with_pair};
-use super::contact_sensitivity::ContactSensitivity;
+use super::contact_forces::{pair_wrench, shares};
+use super::contact_transposed::{PairCotangent, pair_cotangent};
 use super::forces::AppliedForces;
 use super::kinematics::BodyFrame;
 use super::model::{GeometryPair, Model};
 use super::model_gradient::{ModelGradient, SEEDS, SeededModel};
 use super::state::State;
-use crate::contact::{Workspace, contact_jacobian};
+use crate::contact::Workspace;
 use crate::scalar::DualArray;
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
 
@@ -18,11 +18,11 @@ use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
 #[derive(Debug, Default)]
 struct Share {
     scratch: Workspace,
-    contacts: Vec<ContactSensitivity>,
+    contacts: Vec<PairCotangent>,
 }
 
-/// The forces on the free bodies at a state, with what their transposed derivatives take; and
-/// the memory for it, reused from one evaluation to the next.
+/// The evaluation of the forces on the free bodies together with their transposed derivatives:
+/// memory that is reused from one to the next.
 #[derive(Debug, Default)]
 pub struct ForceSensitivity {
     frames: Vec<BodyFrame>,
@@ -39,10 +39,20 @@ pub(crate) fn lift_frame<const N: usize>(frame: &BodyFrame) -> BodyFrame<DualArr
 }
 
 impl ForceSensitivity {
-    /// Evaluates contact with its derivatives, and the user's forces: the total on each free body
-    /// about its origin, in W, without gravity.
-    pub fn evaluate(&mut self, at: &ForcePoint, applied: &impl AppliedForces) -> &[SpatialForce] {
-        self.evaluate_contact(at.model.model(), at.state);
+    /// The total force on each free body about its origin, in W, without gravity, and its
+    /// transposed derivative: adds to `by_state` (twelve numbers for each free body), `by_control`
+    /// and `by_model` the derivatives of one number, given those by the force on each free body.
+    pub fn evaluate_transposed(
+        &mut self,
+        at: &ForcePoint,
+        applied: &impl AppliedForces,
+        by_force: &[SpatialForce],
+        by_state: &mut [f64],
+        by_control: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) -> &[SpatialForce] {
+        let model = at.model.model();
+        self.evaluate_contact(model, at.state, by_force);
         self.forces.clear();
         self.forces.resize(at.state.bodies.len(), SpatialForce::zero());
         for contact in self.shares.iter().flat_map(|share| &share.contacts) {
@@ -53,34 +63,26 @@ impl ForceSensitivity {
             if let Some(i) = self.free[bodies.b] {
                 self.forces[i] += contact.wrench_on_b();
             }
+            contact.add_to(model, &self.free, by_state, by_model);
         }
-        applied.apply(at.model.model(), at.state, at.time, at.control, &mut self.forces);
-        &self.forces
-    }
-
-    /// The forces of the last evaluation.
-    pub fn forces(&self) -> &[SpatialForce] {
+        self.add_by_sizes(at, by_force, &mut by_model.direct);
+        self.add_applied_transposed(at, applied, by_force, by_state, by_control, by_model);
+        applied.apply(model, at.state, at.time, at.control, &mut self.forces);
         &self.forces
     }
 
     /// Finds the contacts, in the order of [`Model::pairs`] whatever the number of threads.
-    fn evaluate_contact(&mut self, model: &Model, state: &State) {
+    fn evaluate_contact(&mut self, model: &Model, state: &State, by_force: &[SpatialForce]) {
         model.body_frames(state, &mut self.frames);
         model.free_indices(&mut self.free);
         let (threads, size) = shares(model.pairs.len());
         self.shares.resize_with(threads.max(self.shares.len()), Share::default);
         self.shares.iter_mut().for_each(|share| share.contacts.clear());
-        let frames = &self.frames[..];
+        let (frames, free) = (&self.frames[..], &self.free[..]);
         let find = |pairs: &[GeometryPair], share: &mut Share| {
-            for pair in pairs {
-                let scratch = &mut share.scratch;
-                let found =
-                    with_pair(model, frames, pair, |query| contact_jacobian(query, &model.contact, scratch));
-                if let Some((patch, jacobian)) = found {
-                    let wrench = &patch.wrench_on_a;
-                    share.contacts.push(ContactSensitivity::new(model, frames, pair, wrench, &jacobian));
-                }
-            }
+            let Share { scratch, contacts } = share;
+            let found = |pair| pair_cotangent(model, frames, free, pair, by_force, scratch);
+            contacts.extend(pairs.iter().filter_map(found));
         };
         if threads == 1 {
             find(&model.pairs, &mut self.shares[0]);
@@ -90,27 +92,7 @@ impl ForceSensitivity {
         }
     }
 
-    /// The transposed derivative at the point of the last evaluation: adds to `by_state` (twelve
-    /// numbers for each free body), `by_control` and `by_model` the derivatives of one number,
-    /// given those by the force on each free body.
-    pub fn add_transposed(
-        &mut self,
-        at: &ForcePoint,
-        applied: &impl AppliedForces,
-        by_force: &[SpatialForce],
-        by_state: &mut [f64],
-        by_control: &mut [f64],
-        by_model: &mut ModelGradient,
-    ) {
-        for contact in self.shares.iter().flat_map(|share| &share.contacts) {
-            contact.add_transposed(&self.free, by_force, by_state, by_model);
-        }
-        self.add_by_sizes(at, by_force, &mut by_model.direct);
-        self.add_applied_transposed(at, applied, by_force, by_state, by_control, by_model);
-    }
-
-    /// The part of [`Self::add_transposed`] that is due to the user's forces. It does not need an
-    /// evaluation before it.
+    /// The part of [`Self::evaluate_transposed`] that is due to the derivatives of the user's forces.
     pub fn add_applied_transposed(
         &mut self,
         at: &ForcePoint,

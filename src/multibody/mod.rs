@@ -8,6 +8,7 @@ mod applied_sensitivity;
 mod broad_phase;
 mod contact_forces;
 mod contact_sensitivity;
+mod contact_transposed;
 mod dynamics;
 mod force_sensitivity;
 mod forces;
@@ -18,6 +19,7 @@ mod model;
 mod model_gradient;
 mod seeding;
 mod state;
+pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub use applied_sensitivity::{AppliedWorkspace, ForcePoint};

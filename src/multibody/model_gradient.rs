@@ -2,6 +2,7 @@
 
 use nalgebra::{Matrix3, Vector3};
 
+use super::dynamics::BodyCotangent;
 use super::forces::ForceDependence;
 use super::input::{Input, InputError};
 use super::mass::MassSource;
@@ -49,6 +50,17 @@ impl ModelGradient {
             gravity: Vector3::zeros(),
             direct: vec![0.0; model.inputs.len()],
         }
+    }
+}
+
+impl ModelGradient {
+    /// Adds the derivatives through the acceleration of a body, by its place among the free ones.
+    pub fn add_body(&mut self, free: usize, by: &BodyCotangent) {
+        let mass = &mut self.masses[free];
+        mass.mass += by.mass.mass;
+        mass.center_of_mass += by.mass.center_of_mass;
+        mass.inertia += by.mass.inertia;
+        self.gravity += by.gravity;
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::checkpoints::{CheckpointMemory, Checkpoints, Placement, next_checkpoint};
 use super::controls::Controls;
-use super::gradient::GradientError;
+use super::gradient::{GradientError, not_differentiated};
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::simulate::{
     SimulationError, SimulationSettings, StepTime, Trajectory, check_start, checked_step,
-    simulate_controlled, step_failed, step_schedule,
+    simulate_controlled, step_schedule,
 };
 use crate::multibody::{AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, State};
 use crate::step::{DerivativeWorkspace, StepCotangent, StepPoint, StepWorkspace};
@@ -123,7 +123,7 @@ struct Sweep<'a, A, L> {
     schedule: &'a [StepTime],
     model: &'a DifferentiatedModel<'a>,
     loss: &'a L,
-    forces: StepWorkspace,
+    steps: StepWorkspace,
     derivatives: DerivativeWorkspace,
     losses: LossWorkspace,
     /// What was swept already, by the state that it starts from.
@@ -146,7 +146,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             schedule,
             model,
             loss,
-            forces: StepWorkspace::default(),
+            steps: StepWorkspace::default(),
             derivatives: DerivativeWorkspace::default(),
             losses: LossWorkspace::default(),
             by_state: vec![0.0; rollout.initial.tangent_dimension()],
@@ -172,7 +172,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         let Rollout { model, settings, applied, controls, .. } = *self.rollout;
         self.memory.steps_taken += 1;
         let (at, row) = (self.schedule[step], controls.row(step));
-        checked_step(settings.integrator, model, state, at, applied, row, &mut self.forces)
+        checked_step(settings.integrator, model, state, at, applied, row, &mut self.steps)
     }
 
     /// Starts the sweep at the end.
@@ -184,7 +184,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// Sweeps over a step.
-    fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), SimulationError> {
+    fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), GradientError> {
         let Rollout { model, settings, applied, controls, .. } = *self.rollout;
         let StepTime { time, dt, .. } = self.schedule[step];
         let control = controls.row(step);
@@ -197,7 +197,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         settings
             .integrator
             .transposed(&at, &mut self.derivatives, &mut out)
-            .map_err(|source| step_failed(model, self.schedule[step], source))?;
+            .map_err(|e| not_differentiated(model, self.schedule[step], e))?;
         let moment = Moment { step, time, dt, state: before, control };
         let mut by = MomentGradient { state: &mut self.by_state, control: self.by_controls.row_mut(step) };
         self.value += self.loss.add_running(&moment, &mut by, &mut self.losses);
@@ -205,7 +205,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// Sweeps over consecutive steps, from the last to the `first`, all of whose states are given.
-    fn reverse_all(&mut self, first: usize, states: &[State]) -> Result<(), SimulationError> {
+    fn reverse_all(&mut self, first: usize, states: &[State]) -> Result<(), GradientError> {
         for (i, pair) in states.windows(2).enumerate().rev() {
             self.reverse(first + i, &pair[0], &pair[1])?;
         }
@@ -213,7 +213,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// The whole sweep with a checkpoint every `spacing` steps.
-    fn equidistant(&mut self, spacing: usize) -> Result<(), SimulationError> {
+    fn equidistant(&mut self, spacing: usize) -> Result<(), GradientError> {
         let steps = self.schedule.len();
         let mut checkpoints: Vec<State> = Vec::new();
         // The states from the last checkpoint on, that one included.
@@ -249,7 +249,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// The whole sweep with at most `spare` checkpoints besides the initial state.
-    fn binomial(&mut self, spare: usize) -> Result<(), SimulationError> {
+    fn binomial(&mut self, spare: usize) -> Result<(), GradientError> {
         let steps = self.schedule.len();
         let initial = self.rollout.initial;
         if steps == 0 {
@@ -271,7 +271,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         end: usize,
         checkpoints: (usize, usize),
         after: &mut Option<State>,
-    ) -> Result<(), SimulationError> {
+    ) -> Result<(), GradientError> {
         let (spare, used) = checkpoints;
         if end - first > 1 && spare > 0 {
             let middle = first + next_checkpoint(end - first, spare);

@@ -80,9 +80,10 @@ pub(super) fn next_checkpoint(steps: usize, spare: usize) -> usize {
     while reach(spare, passes) < steps as u128 {
         passes += 1;
     }
-    // The part before it is passed once now, and with all checkpoints later; the part behind it
-    // has one checkpoint less.
-    let before = reach(spare, passes - 1).min(steps as u128 - 1);
+    // The part before it is passed once now, and has all checkpoints later; the part behind it has
+    // one checkpoint less, and should not be so short that it needs fewer passes.
+    let behind = reach(spare - 1, passes - 1);
+    let before = reach(spare, passes - 1).min((steps as u128).saturating_sub(behind));
     (before as usize).max(1)
 }
 

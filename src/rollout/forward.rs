@@ -5,11 +5,11 @@ use nalgebra::{DMatrix, DVector};
 use super::adjoint::{LossGradient, Rollout};
 use super::checkpoints::CheckpointMemory;
 use super::controls::Controls;
-use super::gradient::GradientError;
+use super::gradient::{GradientError, not_differentiated};
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
-use super::simulate::{StepTime, checked_step, step_failed};
+use super::simulate::{StepTime, checked_step};
 use crate::multibody::{AppliedForces, Input, TANGENT_DIMENSION};
-use crate::step::{StepDerivativeError, StepPoint, StepWorkspace};
+use crate::step::{DerivativeWorkspace, StepPoint, StepWorkspace};
 
 /// What [`super::loss_gradient`] computes, by carrying the derivative of the state with respect to
 /// everything forward from step to step with the derivative of each step as a matrix.
@@ -43,7 +43,8 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     }
     let mut gradient = DVector::zeros(count);
     let mut by_state = vec![0.0; rows];
-    let (mut value, mut losses, mut forces) = (0.0, LossWorkspace::default(), StepWorkspace::default());
+    let (mut value, mut losses, mut steps) = (0.0, LossWorkspace::default(), StepWorkspace::default());
+    let mut derivatives = DerivativeWorkspace::default();
     let mut state = rollout.initial.clone();
     for (step, &at) in schedule.iter().enumerate() {
         let StepTime { time, dt, .. } = at;
@@ -57,13 +58,13 @@ pub fn loss_gradient_forward<A: AppliedForces>(
         value += loss.add_running(&moment, &mut by, &mut losses);
         add_product(&mut gradient, &sensitivity, active, &by_state);
         by_control.iter().enumerate().for_each(|(k, by)| gradient[active + k] += by);
-        let after = checked_step(settings.integrator, model, &state, at, applied, control, &mut forces)?;
+        let after = checked_step(settings.integrator, model, &state, at, applied, control, &mut steps)?;
         let point =
             StepPoint { model: &differentiated, before: &state, after: &after, time, dt, applied, control };
-        let jacobian = settings.integrator.jacobian(&point).map_err(|e| match e {
-            StepDerivativeError::Step(source) => GradientError::Simulation(step_failed(model, at, source)),
-            StepDerivativeError::Input(source) => GradientError::Input(source),
-        })?;
+        let jacobian = settings
+            .integrator
+            .jacobian(&point, &mut derivatives)
+            .map_err(|e| not_differentiated(model, at, e))?;
         let carried = &jacobian.by_state * sensitivity.columns(0, active);
         sensitivity.columns_mut(0, active).copy_from(&carried);
         let mut of_inputs = sensitivity.columns_mut(rows, inputs.len());

@@ -3,9 +3,10 @@
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
-use super::simulate::{SimulationError, SimulationSettings, Trajectory, simulate};
+use super::simulate::{SimulationError, SimulationSettings, StepTime, Trajectory, simulate, step_failed};
 use crate::multibody::{AppliedForces, Input, InputError, Model, State, seeded};
 use crate::scalar::DualArray;
+use crate::step::StepDerivativeError;
 
 /// Inputs that one simulation carries at a time: enough to share the cost of the values, few
 /// enough for a processor's registers.
@@ -20,6 +21,14 @@ pub enum GradientError {
     /// The simulation failed.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
+}
+
+/// The failure of a step's derivative, with the time and the bodies that it concerns.
+pub(super) fn not_differentiated(model: &Model, at: StepTime, error: StepDerivativeError) -> GradientError {
+    match error {
+        StepDerivativeError::Step(source) => GradientError::Simulation(step_failed(model, at, source)),
+        StepDerivativeError::Input(source) => GradientError::Input(source),
+    }
 }
 
 /// A trajectory and how it follows its inputs.

@@ -3,13 +3,16 @@
 //! `x_wa` is the pose of frame A in W, `v_wa` the spatial velocity of A in W, `f_aq_w` the
 //! spatial force on A at Q, expressed in W. Spatial vectors are (rotational; translational).
 
+mod algebra;
 mod force;
+mod inertia;
 mod mass_properties;
 mod rotation;
 mod transform;
 mod velocity;
 
 pub use force::SpatialForce;
+pub use inertia::{ArticulatedInertia, SpatialInertia};
 pub use mass_properties::{MassProperties, MassPropertiesError};
 pub use rotation::{
     Quaternion, cross_matrix, rotation_exponential, rotation_exponential_jacobian, rotation_from_rpy,

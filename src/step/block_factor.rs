@@ -286,13 +286,6 @@ impl BlockFactor {
         }
     }
 
-    /// X ← K⁻ᵀ X for a matrix with a row for each velocity, stored column after column.
-    pub(crate) fn solve_transposed_many(&self, x: &mut [f64]) {
-        for column in x.chunks_exact_mut(self.exchanges.len().max(1)) {
-            self.solve_transposed(column);
-        }
-    }
-
     fn coupled(&self, pivot: &Pivot) -> &[Coupled] {
         &self.blocks[pivot.blocks.0..pivot.blocks.1]
     }

@@ -8,8 +8,8 @@ use nalgebra::DMatrix;
 use super::velocity_level::DerivativeMemory;
 use super::{Integrator, StepError, StepWorkspace};
 use crate::multibody::{
-    AppliedForces, DifferentiatedModel, ForcePoint, ForceSensitivity, Input, InputError, Model,
-    ModelGradient, State, seeded,
+    AppliedForces, DifferentiatedModel, ForcePoint, ForceSensitivity, ForceWorkspace, Input, InputError,
+    Model, ModelGradient, State, seeded,
 };
 use crate::scalar::DualArray;
 use crate::spatial::SpatialForce;
@@ -89,8 +89,11 @@ pub enum StepDerivativeError {
 /// Memory that derivatives of steps reuse from one step to the next.
 #[derive(Debug, Default)]
 pub struct DerivativeWorkspace {
-    /// Forces at the states within the step, one for each stage.
+    /// The states within the step, one for each stage.
     pub(super) stages: Vec<Stage>,
+    /// Scratch of forces, and of forces with their derivatives.
+    pub(super) forces: ForceWorkspace,
+    pub(super) sensitivity: ForceSensitivity,
     /// The number's derivatives by the force on each free body.
     pub(super) by_force: Vec<SpatialForce>,
     /// Its derivatives by the state before the step, while they are summed.
@@ -103,15 +106,13 @@ pub struct DerivativeWorkspace {
     pub(super) velocity_level: DerivativeMemory,
 }
 
-/// Forces at a state within a step.
+/// A state within a step.
 #[derive(Debug)]
 pub(super) struct Stage {
     /// The tangent that leads there from the state before the step.
     pub tangent: Vec<f64>,
     /// The state.
     pub state: State,
-    /// The forces.
-    pub forces: ForceSensitivity,
     /// The rate of the tangent there.
     pub rate: Vec<f64>,
     /// The number's derivatives by the rate.
@@ -120,13 +121,8 @@ pub(super) struct Stage {
 
 impl Default for Stage {
     fn default() -> Self {
-        Self {
-            tangent: Vec::new(),
-            state: State { bodies: Vec::new() },
-            forces: ForceSensitivity::default(),
-            rate: Vec::new(),
-            by_rate: Vec::new(),
-        }
+        let state = State { bodies: Vec::new() };
+        Self { tangent: Vec::new(), state, rate: Vec::new(), by_rate: Vec::new() }
     }
 }
 

@@ -12,9 +12,7 @@ pub use error::StepError;
 pub use velocity_level::{Gliding, SolverStatistics, SolverTolerance, VelocityLevel};
 
 use crate::contact::ContactModel;
-#[cfg(doc)]
-use crate::multibody::DifferentiatedModel;
-use crate::multibody::{AppliedForces, ForceWorkspace, Model, State};
+use crate::multibody::{AppliedForces, DifferentiatedModel, ForceWorkspace, Model, State};
 use crate::scalar::Scalar;
 
 /// How a state is carried over a step of fixed length.
@@ -106,11 +104,41 @@ impl Integrator {
     pub fn jacobian<A: AppliedForces>(
         self,
         at: &StepPoint<'_, A>,
+        workspace: &mut DerivativeWorkspace,
     ) -> Result<StepJacobian, StepDerivativeError> {
         match self {
             Self::SemiImplicitEuler | Self::RungeKutta4 => derivative::jacobian_by_duals(self, at),
-            Self::VelocityLevel(method) => method.jacobian(at),
+            Self::VelocityLevel(method) => method.jacobian(at, &mut workspace.velocity_level),
         }
+    }
+
+    /// A step of `dt` seconds together with its derivative: [`Self::step`] and [`Self::jacobian`]
+    /// at the cost of finding contacts and solving once.
+    ///
+    /// # Errors
+    /// When the step cannot be taken, or the model cannot be made with derivatives by an input.
+    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
+    pub fn step_and_jacobian<A: AppliedForces>(
+        self,
+        model: &DifferentiatedModel<'_>,
+        state: &State,
+        time: f64,
+        dt: f64,
+        applied: &A,
+        control: &[f64],
+        workspace: &mut StepWorkspace,
+        derivatives: &mut DerivativeWorkspace,
+    ) -> Result<(State, StepJacobian), StepDerivativeError> {
+        let after = self.step(model.model(), state, time, dt, applied, control, workspace)?;
+        let at = StepPoint { model, before: state, after: &after, time, dt, applied, control };
+        let jacobian = match self {
+            Self::SemiImplicitEuler | Self::RungeKutta4 => self.jacobian(&at, derivatives)?,
+            Self::VelocityLevel(method) => {
+                let memory = &mut derivatives.velocity_level;
+                method.jacobian_of_last(&at, &workspace.velocity_level, memory)
+            }
+        };
+        Ok((after, jacobian))
     }
 
     /// The transposed derivative of a step: carries the derivatives of one number from the state
@@ -119,8 +147,7 @@ impl Integrator {
     /// [`DifferentiatedModel`]), and allocates nothing once the workspace has grown.
     ///
     /// # Errors
-    /// When an implicit method cannot be differentiated at this step. The explicit methods do not
-    /// fail.
+    /// When a velocity-level step cannot be solved. The explicit methods do not fail.
     ///
     /// # Panics
     /// When `out.state` does not have [`State::tangent_dimension`] numbers, or `out.model` does
@@ -130,7 +157,7 @@ impl Integrator {
         at: &StepPoint<'_, A>,
         workspace: &mut DerivativeWorkspace,
         out: &mut StepCotangent<'_>,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), StepDerivativeError> {
         match self {
             Self::SemiImplicitEuler => semi_implicit_euler::transposed(at, workspace, out),
             Self::RungeKutta4 => runge_kutta::transposed(at, workspace, out),

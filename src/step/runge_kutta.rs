@@ -7,8 +7,8 @@ use nalgebra::Vector3;
 
 use super::derivative::{DerivativeWorkspace, Stage, StepCotangent, StepPoint};
 use crate::multibody::{
-    AppliedForces, BodyAcceleration, ForcePoint, ForceWorkspace, Model, State, TANGENT_DIMENSION,
-    body_acceleration, body_acceleration_transposed, total_forces,
+    AppliedForces, BodyAcceleration, ForceWorkspace, Model, State, TANGENT_DIMENSION, body_acceleration,
+    body_acceleration_transposed, total_forces,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
@@ -53,16 +53,16 @@ fn tangent_rate<T: Scalar>(
     let state = start.moved(tangent);
     let forces = total_forces(model, &state, time, applied, control, workspace);
     let mut rate = Vec::with_capacity(tangent.len());
-    rate_into(model, &state, tangent, forces, &mut rate);
+    rate_into(model, &state, tangent, forces.iter(), &mut rate);
     rate
 }
 
 /// Writes into `rate` the rate of the tangent that leads to `state`, under these forces.
-fn rate_into<T: Scalar>(
+fn rate_into<'f, T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
     tangent: &[T],
-    forces: &[SpatialForce<T>],
+    forces: impl Iterator<Item = &'f SpatialForce<T>>,
     rate: &mut Vec<T>,
 ) {
     rate.clear();
@@ -98,7 +98,16 @@ pub(super) fn transposed<A: AppliedForces>(
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
-    let DerivativeWorkspace { stages, by_force, by_state, by_stage, tangent, .. } = workspace;
+    let DerivativeWorkspace {
+        stages,
+        forces: scratch,
+        sensitivity,
+        by_force,
+        by_state,
+        by_stage,
+        tangent,
+        ..
+    } = workspace;
     stages.resize_with(STAGES.len().max(stages.len()), Stage::default);
     let size = at.before.tangent_dimension();
     tangent.clear();
@@ -111,7 +120,7 @@ pub(super) fn transposed<A: AppliedForces>(
             None => stage.tangent.resize(size, 0.0),
             Some(last) => stage.tangent.extend(last.rate.iter().map(|r| r * (part * at.dt))),
         }
-        evaluate_stage(at, part, stage);
+        evaluate_stage(at, part, stage, i + 1 < STAGES.len(), scratch);
         tangent.iter_mut().zip(&stage.rate).for_each(|(t, r)| *t += r * (weight * at.dt));
     }
     by_state.clear();
@@ -125,40 +134,42 @@ pub(super) fn transposed<A: AppliedForces>(
     }
     for (i, (part, _)) in STAGES.into_iter().enumerate().rev() {
         let (earlier, rest) = stages.split_at_mut(i);
-        let Stage { tangent, state, forces, by_rate, .. } = &mut rest[0];
+        let Stage { tangent, state, by_rate, .. } = &mut rest[0];
+        let bodies = || {
+            let held = at.model.model().free_bodies().zip(&state.bodies);
+            held.map(|((_, held, mass), body)| (mass, held.guide(), body))
+        };
         by_force.clear();
+        by_force.extend(bodies().zip(by_rate.chunks_exact(TANGENT_DIMENSION)).map(
+            |((mass, guide, body), by_rate)| {
+                // The derivative by the force does not depend on it.
+                let none = SpatialForce::zero();
+                body_acceleration_transposed(mass, guide, body, &none, &by_acceleration(by_rate)).force
+            },
+        ));
         by_stage.clear();
-        let bodies = at.model.model().free_bodies().zip(&state.bodies).zip(forces.forces());
+        by_stage.resize(size, 0.0);
+        let point = at.forces_at(state, at.time + part * at.dt);
+        let forces =
+            sensitivity.evaluate_transposed(&point, at.applied, by_force, by_stage, out.control, out.model);
         let parts = tangent.chunks_exact(TANGENT_DIMENSION).zip(by_rate.chunks_exact_mut(TANGENT_DIMENSION));
-        for (body, ((((_, held, mass), body_state), force), (tangent, by_rate))) in
-            bodies.zip(parts).enumerate()
+        let parts = parts.zip(by_stage.chunks_exact_mut(TANGENT_DIMENSION));
+        for (i, (((mass, guide, body), force), ((tangent, by_rate), sum))) in
+            bodies().zip(forces).zip(parts).enumerate()
         {
-            let by_acceleration = BodyAcceleration {
-                angular: part_of(by_rate, 6),
-                of_center_of_mass: Vector3::zeros(),
-                of_origin: part_of(by_rate, 9),
-            };
-            let mut by =
-                body_acceleration_transposed(mass, held.guide(), body_state, force, &by_acceleration);
-            let angular_velocity = &body_state.velocity.rotational;
+            let by = body_acceleration_transposed(mass, guide, body, force, &by_acceleration(by_rate));
+            sum.iter_mut().zip(by.state).for_each(|(sum, x)| *sum += x);
+            out.model.add_body(i, &by);
+            let angular_velocity = &body.velocity.rotational;
             let (by_vector, by_angular) =
                 rotation_vector_rate_transposed(&part_of(tangent, 0), angular_velocity, &part_of(by_rate, 0));
             for axis in 0..3 {
-                by.state[6 + axis] += by_angular[axis];
-                by.state[9 + axis] += by_rate[3 + axis];
+                sum[6 + axis] += by_angular[axis];
+                sum[9 + axis] += by_rate[3 + axis];
             }
             // Kept until the rest of the derivative by the rotation vector is known.
             by_rate[..3].copy_from_slice(by_vector.as_slice());
-            by_force.push(by.force);
-            by_stage.extend(by.state);
-            let by_mass = &mut out.model.masses[body];
-            by_mass.mass += by.mass.mass;
-            by_mass.center_of_mass += by.mass.center_of_mass;
-            by_mass.inertia += by.mass.inertia;
-            out.model.gravity += by.gravity;
         }
-        let point = at.forces_at(state, at.time + part * at.dt);
-        forces.add_transposed(&point, at.applied, by_force, by_stage, out.control, out.model);
         moved_transposed(at.before, state, tangent, by_stage, by_state);
         let Some(last) = earlier.last_mut() else { continue };
         for body in 0..at.before.bodies.len() {
@@ -170,21 +181,41 @@ pub(super) fn transposed<A: AppliedForces>(
     out.state.copy_from_slice(by_state);
 }
 
+/// The derivatives by a body's acceleration, from those by the rate of its tangent.
+fn by_acceleration(by_rate: &[f64]) -> BodyAcceleration {
+    BodyAcceleration {
+        angular: part_of(by_rate, 6),
+        of_center_of_mass: Vector3::zeros(),
+        of_origin: part_of(by_rate, 9),
+    }
+}
+
 /// Three of a body's twelve numbers, from the `first` on.
 fn part_of(numbers: &[f64], first: usize) -> Vector3<f64> {
     Vector3::from_column_slice(&numbers[first..first + 3])
 }
 
-/// Moves a stage's state to its tangent, and evaluates forces and the rate of the tangent there.
-fn evaluate_stage<A: AppliedForces>(at: &StepPoint<'_, A>, part: f64, stage: &mut Stage) {
-    let Stage { tangent, state, forces, rate, .. } = stage;
+/// Moves a stage's state to its tangent, and evaluates the rate of the tangent there. Without
+/// forces, only the rates of rotation and position are those of the step.
+fn evaluate_stage<A: AppliedForces>(
+    at: &StepPoint<'_, A>,
+    part: f64,
+    stage: &mut Stage,
+    with_forces: bool,
+    scratch: &mut ForceWorkspace,
+) {
+    let Stage { tangent, state, rate, .. } = stage;
     state.bodies.clear();
     let parts = tangent.chunks_exact(TANGENT_DIMENSION);
     state.bodies.extend(at.before.bodies.iter().zip(parts).map(|(body, part)| body.moved(part)));
     let model = at.model.model();
-    let point = ForcePoint { model: at.model, state, time: at.time + part * at.dt, control: at.control };
-    let forces = forces.evaluate(&point, at.applied);
-    rate_into(model, state, tangent, forces, rate);
+    if with_forces {
+        let time = at.time + part * at.dt;
+        let forces = total_forces(model, state, time, at.applied, at.control, scratch);
+        rate_into(model, state, tangent, forces.iter(), rate);
+    } else {
+        rate_into(model, state, tangent, std::iter::repeat(&SpatialForce::zero()), rate);
+    }
 }
 
 /// The transposed derivative of [`State::moved`], from `before` along `tangent` to `after`: on

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::derivative::{DerivativeWorkspace, Stage, StepCotangent, StepPoint};
+use super::derivative::{DerivativeWorkspace, StepCotangent, StepPoint};
 use crate::multibody::{
     AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForceWorkspace, Guide, MassProperties, Model,
     State, TANGENT_DIMENSION, body_acceleration, body_acceleration_transposed, total_forces,
@@ -64,33 +64,37 @@ pub(super) fn transposed<A: AppliedForces>(
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
-    let DerivativeWorkspace { stages, by_force, by_state, .. } = workspace;
-    if stages.is_empty() {
-        stages.push(Stage::default());
-    }
-    let sensitivity = &mut stages[0].forces;
-    let point = at.forces_at(at.before, at.time);
-    let forces = sensitivity.evaluate(&point, at.applied);
+    let DerivativeWorkspace { sensitivity, by_force, by_state, .. } = workspace;
+    let bodies = || {
+        let states = at.before.bodies.iter().zip(&at.after.bodies);
+        let held = at.model.model().free_bodies().zip(states);
+        held.map(|((_, held, mass), (before, after))| (mass, held.guide(), before, after))
+    };
     by_force.clear();
-    by_state.clear();
-    let bodies = at.model.model().free_bodies().zip(&at.before.bodies).zip(&at.after.bodies).zip(forces);
     let parts = out.state.chunks_exact(TANGENT_DIMENSION);
-    for (i, (((((_, held, mass), before), after), force), by_after)) in bodies.zip(parts).enumerate() {
-        let by = step_body_transposed(mass, held.guide(), before, after, force, at.dt, by_after);
-        by_force.push(by.force);
-        by_state.extend(by.state);
-        let by_mass = &mut out.model.masses[i];
-        by_mass.mass += by.mass.mass;
-        by_mass.center_of_mass += by.mass.center_of_mass;
-        by_mass.inertia += by.mass.inertia;
-        out.model.gravity += by.gravity;
+    by_force.extend(bodies().zip(parts).map(|((mass, guide, before, after), by_after)| {
+        // The derivative by the force does not depend on it.
+        step_body_transposed(mass, guide, before, after, &SpatialForce::zero(), at.dt, by_after).force
+    }));
+    by_state.clear();
+    by_state.resize(out.state.len(), 0.0);
+    let point = at.forces_at(at.before, at.time);
+    let forces =
+        sensitivity.evaluate_transposed(&point, at.applied, by_force, by_state, out.control, out.model);
+    let parts = out.state.chunks_exact(TANGENT_DIMENSION).zip(by_state.chunks_exact_mut(TANGENT_DIMENSION));
+    for (i, (((mass, guide, before, after), force), (by_after, sum))) in
+        bodies().zip(forces).zip(parts).enumerate()
+    {
+        let by = step_body_transposed(mass, guide, before, after, force, at.dt, by_after);
+        sum.iter_mut().zip(by.state).for_each(|(sum, x)| *sum += x);
+        out.model.add_body(i, &by);
     }
     out.state.copy_from_slice(by_state);
-    sensitivity.add_transposed(&point, at.applied, by_force, out.state, out.control, out.model);
 }
 
 /// The transposed derivative of [`step_body`], from the derivatives `by_after` of one number by
 /// the state after the step.
+#[allow(clippy::too_many_arguments, reason = "what the step of a body depends on, and its outcome")]
 fn step_body_transposed(
     mass: &MassProperties,
     guide: Option<&Guide>,

@@ -163,18 +163,22 @@ fn part(order: &mut [u32], centroids: &[Vector3<f64>]) -> usize {
     middle
 }
 
-/// Parts the elements in [`WIDTH`], some of them perhaps empty; returns where each part begins,
-/// and the end.
-fn part_for_group(order: &mut [u32], centroids: &[Vector3<f64>]) -> [usize; WIDTH + 1] {
-    let mut bounds = [0; WIDTH + 1];
-    bounds[WIDTH] = order.len();
-    let mut step = WIDTH;
-    while step > 1 {
-        for i in (0..WIDTH).step_by(step) {
-            let (begin, end) = (bounds[i], bounds[i + step]);
-            bounds[i + step / 2] = begin + part(&mut order[begin..end], centroids);
-        }
-        step /= 2;
+/// Parts the elements in at most [`WIDTH`] for the boxes of a group; returns where each part
+/// begins, and the end.
+///
+/// A part that fills a group of single elements stays as it is: in halves it would need two
+/// groups, half of them empty.
+fn part_for_group(order: &mut [u32], centroids: &[Vector3<f64>]) -> Vec<usize> {
+    let mut bounds = vec![0, order.len()];
+    while bounds.len() <= WIDTH {
+        let to_part = |n: usize| n > 1 && (n != WIDTH || bounds.len() == 2);
+        let sizes = bounds.windows(2).map(|b| b[1] - b[0]).enumerate();
+        let Some((largest, _)) = sizes.filter(|&(_, n)| to_part(n)).max_by_key(|&(i, n)| (n, WIDTH - i))
+        else {
+            break;
+        };
+        let (begin, end) = (bounds[largest], bounds[largest + 1]);
+        bounds.insert(largest + 1, begin + part(&mut order[begin..end], centroids));
     }
     bounds
 }
@@ -209,12 +213,9 @@ impl Hierarchy {
         let mut work = vec![(0, 0, count)];
         let mut points = Vec::new();
         while let Some((group, begin, end)) = work.pop() {
-            let bounds = part_for_group(&mut order[begin..end], &centroids).map(|i| begin + i);
-            for lane in 0..WIDTH {
-                let (from, to) = (bounds[lane], bounds[lane + 1]);
-                if from == to {
-                    continue;
-                }
+            let bounds = part_for_group(&mut order[begin..end], &centroids);
+            for (lane, part) in bounds.windows(2).enumerate() {
+                let (from, to) = (begin + part[0], begin + part[1]);
                 points.clear();
                 for &e in &order[from..to] {
                     points.extend_from_slice(&all[start[e as usize]..start[e as usize + 1]]);

@@ -18,39 +18,18 @@ struct Intervals {
 }
 
 impl Intervals {
-    /// Narrows each interval to where `a + b p ≤ 0`.
+    /// Narrows each interval to where `a ≥ b p`; `b` must not be a negative zero.
     ///
-    /// The root of the line bounds the interval from below if the line falls, else from above
-    /// (for a constant line it is infinite, with the sign that is right). Where root and
-    /// interval are both undetermined, 0/0, the minimum keeps the interval.
+    /// The root of the line bounds the interval from below if `b` is negative, else from above
+    /// (for a constant line it is infinite, with the sign that is right). As no pressure is
+    /// negative, zero is a lower bound that changes nothing. Where root and interval are both
+    /// undetermined, 0/0, the minimum keeps the interval.
     #[inline(always)]
     fn narrow(&mut self, a: f32x4, b: f32x4) {
-        // Adding zero makes a zero positive.
-        let b = b + f32x4::ZERO;
-        let falls = b.simd_lt(f32x4::ZERO);
-        let root = -a / b;
-        self.low = falls.bitselect(root, self.low).fast_max(self.low);
-        self.high = falls.bitselect(self.high, root).fast_min(self.high);
-    }
-
-    /// Narrows each interval to where two boxes `d + d1 p` apart overlap on an axis on which
-    /// their half widths add up to `s + s1 p`.
-    #[inline(always)]
-    fn overlap(&mut self, d: f32x4, d1: f32x4, s: f32x4, s1: f32x4) {
-        self.narrow(d - s, d1 - s1);
-        self.narrow(-d - s, -d1 - s1);
-    }
-
-    /// Empties the intervals at both ends of which, and so throughout which, two boxes `d + d1 p`
-    /// apart are apart by more than their half widths `s + s1 p`: cheaper than [`Self::overlap`],
-    /// and nearly as good once the intervals are short.
-    #[inline(always)]
-    fn separate(&mut self, d: f32x4, d1: f32x4, s: f32x4, s1: f32x4) {
-        let (d_low, d_high) = (d + d1 * self.low, d + d1 * self.high);
-        let (s_low, s_high) = (s + s1 * self.low, s + s1 * self.high);
-        let apart = (d_low.simd_gt(s_low) & d_high.simd_gt(s_high))
-            | ((-d_low).simd_gt(s_low) & (-d_high).simd_gt(s_high));
-        self.low = apart.bitselect(f32x4::splat(f32::INFINITY), self.low);
+        let from_below = b.simd_lt(f32x4::ZERO);
+        let root = a / b;
+        self.low = (root & from_below).fast_max(self.low);
+        self.high = from_below.bitselect(f32x4::splat(f32::INFINITY), root).fast_min(self.high);
     }
 
     /// Calls `visit` with the number and the bounds of each interval that is not empty.
@@ -72,24 +51,38 @@ impl Intervals {
     }
 }
 
-/// One box, its slopes per unit of pressure.
-struct OneBox {
-    center: [f32; 3],
-    center_slope: [f32; 3],
-    half: [f32; 3],
-    half_slope: [f32; 3],
+/// One box as the other body sees it, each number in all lanes. Slopes are per unit of
+/// [`Passage::pressure`]; half widths include the margin.
+struct PlacedBox {
+    /// The box's number, see [`Task`].
+    number: u32,
+    /// What is in the box, see [`Group`].
+    child: u32,
+    size: f32,
+    /// Along the axes of the other body. No slope of the centre is a negative zero, nor is one
+    /// of these negative slopes of the half widths.
+    center: [f32x4; 3],
+    center_slope: [f32x4; 3],
+    half: [f32x4; 3],
+    negative_half_slope: [f32x4; 3],
+    /// Along its own axes.
+    own_half: [f32x4; 3],
+    own_half_slope: [f32x4; 3],
 }
 
-impl OneBox {
-    #[inline(always)]
-    fn new(group: &Group, lane: usize, extent_per_pressure: f32) -> Self {
-        Self {
-            center: [0, 1, 2].map(|k| group.center[k][lane]),
-            center_slope: [0, 1, 2].map(|k| group.center_slope[k][lane] * extent_per_pressure),
-            half: [0, 1, 2].map(|k| group.half[k][lane]),
-            half_slope: [0, 1, 2].map(|k| group.half_slope[k][lane] * extent_per_pressure),
-        }
-    }
+impl PlacedBox {
+    /// A box without a number.
+    const NONE: Self = Self {
+        number: u32::MAX,
+        child: 0,
+        size: 0.0,
+        center: [f32x4::ZERO; 3],
+        center_slope: [f32x4::ZERO; 3],
+        half: [f32x4::ZERO; 3],
+        negative_half_slope: [f32x4::ZERO; 3],
+        own_half: [f32x4::ZERO; 3],
+        own_half_slope: [f32x4::ZERO; 3],
+    };
 }
 
 /// How to bring a box of one body to a group of the other, in single precision.
@@ -104,15 +97,16 @@ struct Passage {
     translation: f32x4,
     /// Widening of the boxes, metres.
     margin: f32x4,
-    /// Extent per pressure of the box's body and of the group's.
+    /// Extent of the box's body per extent of the group's.
     of_box: f32,
-    of_group: f32x4,
-    pressure_per_extent: f32x4,
+    /// Pressure at the unit in which this passage counts pressures: at extent 1 of the group's
+    /// body, or 1 if it is rigid, as then nothing of it depends on pressure.
+    pressure: f32,
 }
 
 /// A matrix, given by columns, times a vector.
 #[inline(always)]
-fn times(columns: &[f32x4; 3], v: &[f32; 3]) -> f32x4 {
+fn times(columns: &[f32x4; 3], v: [f32; 3]) -> f32x4 {
     columns[0] * f32x4::splat(v[0]) + columns[1] * f32x4::splat(v[1]) + columns[2] * f32x4::splat(v[2])
 }
 
@@ -122,12 +116,11 @@ fn along(column: &[f32x4; 3], v: &[f32x4; 3]) -> f32x4 {
     v[0] * column[0] + v[1] * column[1] + v[2] * column[2]
 }
 
-/// The entries of each column, each in all lanes.
-fn spread(columns: &[f32x4; 3]) -> [[f32x4; 3]; 3] {
-    columns.map(|c| {
-        let [x, y, z, _] = c.to_array();
-        [x, y, z].map(f32x4::splat)
-    })
+/// The first three numbers, each in all lanes.
+#[inline(always)]
+fn spread(v: f32x4) -> [f32x4; 3] {
+    let [x, y, z, _] = v.to_array();
+    [f32x4::splat(x), f32x4::splat(y), f32x4::splat(z)]
 }
 
 impl Passage {
@@ -146,50 +139,76 @@ impl Passage {
         };
         let t = translation.map(|x| x as f32);
         let (rotation, absolute) = (columns(|x| x), columns(f64::abs));
+        let pressure = if of_group > 0.0 { 1.0 / of_group } else { 1.0 };
         Self {
             rotation,
             absolute,
-            spread_rotation: spread(&rotation),
-            spread_absolute: spread(&absolute),
+            spread_rotation: rotation.map(spread),
+            spread_absolute: absolute.map(spread),
             translation: f32x4::new([t.x, t.y, t.z, 0.0]),
             margin: f32x4::splat(margin as f32),
-            of_box: of_box as f32,
-            of_group: f32x4::splat(of_group as f32),
-            pressure_per_extent: f32x4::splat((1.0 / of_group) as f32),
+            of_box: (of_box * pressure) as f32,
+            pressure: pressure as f32,
+        }
+    }
+
+    /// Box `lane` of a group as the other body sees it.
+    #[inline(always)]
+    fn place(&self, number: u32, group: &Group, lane: usize) -> PlacedBox {
+        let center = [0, 1, 2].map(|k| group.center[k][lane]);
+        let center_slope = [0, 1, 2].map(|k| group.center_slope[k][lane] * self.of_box);
+        let half = [0, 1, 2].map(|k| group.half[k][lane]);
+        let half_slope = [0, 1, 2].map(|k| group.half_slope[k][lane] * self.of_box);
+        PlacedBox {
+            number,
+            child: group.child[lane],
+            size: group.size[lane],
+            center: spread(times(&self.rotation, center) + self.translation),
+            // Adding zero makes a zero positive.
+            center_slope: spread(times(&self.rotation, center_slope) + f32x4::ZERO),
+            half: spread(times(&self.absolute, half) + self.margin),
+            negative_half_slope: spread(f32x4::ZERO - times(&self.absolute, half_slope)),
+            own_half: half.map(|h| f32x4::splat(h) + self.margin),
+            own_half_slope: half_slope.map(f32x4::splat),
         }
     }
 
     /// The intervals of pressure, within `range`, at which the box overlaps each of the group's.
     #[inline(always)]
-    fn test(&self, b: &OneBox, group: &Group, range: (f32, f32)) -> Intervals {
+    fn test(&self, b: &PlacedBox, group: &Group, range: (f32, f32)) -> Intervals {
         let mut left = Intervals {
-            low: (f32x4::new(group.extent_min) * self.pressure_per_extent).fast_max(f32x4::splat(range.0)),
-            high: (f32x4::new(group.extent_max) * self.pressure_per_extent).fast_min(f32x4::splat(range.1)),
+            low: f32x4::new(group.extent_min).fast_max(f32x4::splat(range.0)),
+            high: f32x4::new(group.extent_max).fast_min(f32x4::splat(range.1)),
         };
-        let center = (times(&self.rotation, &b.center) + self.translation).to_array();
-        let center_slope = times(&self.rotation, &b.center_slope).to_array();
-        let half = times(&self.absolute, &b.half).to_array();
-        let half_slope = times(&self.absolute, &b.half_slope).to_array();
-        let group_half = group.half.map(f32x4::new);
-        let group_slope = group.half_slope.map(|x| f32x4::new(x) * self.of_group);
         let (mut d, mut d1) = ([f32x4::ZERO; 3], [f32x4::ZERO; 3]);
-        // Along the group's axes.
+        // Along the group's axes: the boxes overlap where |d + d₁ p| ≤ s + s₁ p, d being the
+        // distance of their centres and s the sum of their half widths.
         for k in 0..3 {
-            d[k] = f32x4::splat(center[k]) - f32x4::new(group.center[k]);
-            d1[k] = f32x4::splat(center_slope[k]) - f32x4::new(group.center_slope[k]) * self.of_group;
-            let s = f32x4::splat(half[k]) + group_half[k] + self.margin;
-            let s1 = f32x4::splat(half_slope[k]) + group_slope[k];
-            left.overlap(d[k], d1[k], s, s1);
+            d[k] = b.center[k] - f32x4::new(group.center[k]);
+            d1[k] = b.center_slope[k] - f32x4::new(group.center_slope[k]);
+            let s = b.half[k] + f32x4::new(group.half[k]);
+            let negative_s1 = b.negative_half_slope[k] - f32x4::new(group.half_slope[k]);
+            left.narrow(s - d[k], negative_s1 + d1[k]);
+            left.narrow(s + d[k], negative_s1 - d1[k]);
         }
         if left.left() == 0 {
             return left;
         }
-        // Along the box's axes.
+        // Along the box's axes: apart where they are at both ends of the interval, and so
+        // throughout it. Cheaper than narrowing it, and nearly as good now that it is short.
+        let (mut above, mut below) = (f32x4::splat(f32::NEG_INFINITY), f32x4::splat(f32::INFINITY));
         for k in 0..3 {
-            let s = along(&self.spread_absolute[k], &group_half) + f32x4::splat(b.half[k]) + self.margin;
-            let s1 = along(&self.spread_absolute[k], &group_slope) + f32x4::splat(b.half_slope[k]);
-            left.separate(along(&self.spread_rotation[k], &d), along(&self.spread_rotation[k], &d1), s, s1);
+            let (absolute, rotation) = (&self.spread_absolute[k], &self.spread_rotation[k]);
+            let s = along(absolute, &group.half.map(f32x4::new)) + b.own_half[k];
+            let s1 = along(absolute, &group.half_slope.map(f32x4::new)) + b.own_half_slope[k];
+            let (d, d1) = (along(rotation, &d), along(rotation, &d1));
+            let (d_low, d_high) = (d + d1 * left.low, d + d1 * left.high);
+            let (s_low, s_high) = (s + s1 * left.low, s + s1 * left.high);
+            above = (d_low - s_low).fast_min(d_high - s_high).fast_max(above);
+            below = (d_low + s_low).fast_max(d_high + s_high).fast_min(below);
         }
+        let apart = above.simd_gt(f32x4::ZERO) | below.simd_lt(f32x4::ZERO);
+        left.low = apart.bitselect(f32x4::splat(f32::INFINITY), left.low);
         left
     }
 }
@@ -249,20 +268,25 @@ pub fn for_each_pair(
     // Each box of O's first group against F's first group.
     for lane in 0..WIDTH {
         let first = &o_groups[0];
-        let (low, high) = (first.extent_min[lane] / to_f.of_box, first.extent_max[lane] / to_f.of_box);
+        let (low, high) = (first.extent_min[lane] / of_o as f32, first.extent_max[lane] / of_o as f32);
         stack.push(Task { number: lane as u32, group: 0, low, high });
     }
+    let mut one = PlacedBox::NONE;
     while let Some(task) = stack.pop() {
         let of_o = task.number & OF_F == 0;
         let (own, others, passage) =
             if of_o { (o_groups, f_groups, &to_f) } else { (f_groups, o_groups, &to_o) };
-        let number = (task.number & !OF_F) as usize;
-        let (group, lane) = (&own[number / WIDTH], number % WIDTH);
-        let (child, size) = (group.child[lane], group.size[lane]);
+        // Often the box is the one of the task before.
+        if task.number != one.number {
+            let number = (task.number & !OF_F) as usize;
+            one = passage.place(task.number, &own[number / WIDTH], number % WIDTH);
+        }
+        let (child, size) = (one.child, one.size);
         let other_group = &others[task.group as usize];
-        let one = OneBox::new(group, lane, passage.of_box);
-        let left = passage.test(&one, other_group, (task.low, task.high));
+        let left =
+            passage.test(&one, other_group, (task.low / passage.pressure, task.high / passage.pressure));
         left.for_each(|lane, low, high| {
+            let (low, high) = (low * passage.pressure, high * passage.pressure);
             let other = other_group.child[lane as usize];
             let (is_element, other_is_element) = (child & ELEMENT != 0, other & ELEMENT != 0);
             if is_element && other_is_element {
@@ -326,7 +350,8 @@ pub fn for_each_at_plane(
             low: f32x4::new(group.extent_min).fast_max(f32x4::splat(task.low)),
             high: f32x4::new(group.extent_max).fast_min(f32x4::splat(task.high)),
         };
-        let (mut d, mut d1) = (f32x4::splat(offset), f32x4::splat(-depth_per_pressure));
+        // Adding zero makes a zero positive.
+        let (mut d, mut d1) = (f32x4::splat(offset), f32x4::splat(-depth_per_pressure) + f32x4::ZERO);
         let (mut s, mut s1) = (f32x4::splat(margin), f32x4::ZERO);
         for k in 0..3 {
             let n = f32x4::splat(normal[k]);
@@ -336,7 +361,9 @@ pub fn for_each_at_plane(
             s += n.abs() * f32x4::new(group.half[k]);
             s1 += n.abs() * f32x4::new(group.half_slope[k]) * per_pressure;
         }
-        left.overlap(d, d1, s, s1);
+        let negative_s1 = f32x4::ZERO - s1;
+        left.narrow(s - d, negative_s1 + d1);
+        left.narrow(s + d, negative_s1 - d1);
         left.for_each(|lane, low, high| {
             let child = group.child[lane as usize];
             if child & ELEMENT != 0 {

@@ -64,12 +64,18 @@ struct InertiaSensitivity {
 #[derive(Debug, Default)]
 pub(crate) struct DerivativeMemory {
     workspace: Workspace,
+    parts: BalanceDerivatives,
+    by_velocity: Vec<f64>,
+}
+
+/// The derivatives of φ by all but the velocities after the step.
+#[derive(Debug, Default)]
+struct BalanceDerivatives {
     after: Vec<BodyFrame>,
     patches: Vec<PatchSensitivity>,
     /// Each body's part of φ without contact and applied forces.
     bodies: Vec<[BodyDual; BODY]>,
     applied: ForceSensitivity,
-    by_velocity: Vec<f64>,
     by_force: Vec<SpatialForce>,
 }
 
@@ -100,15 +106,10 @@ fn add_mass(by: &[f64], out: &mut MassProperties) {
 }
 
 impl VelocityLevel {
-    /// Finds the contacts at the state before the step again, factorizes K at the velocities
-    /// after it, and differentiates φ.
-    fn linearize<A: AppliedForces>(
-        &self,
-        at: &StepPoint<'_, A>,
-        memory: &mut DerivativeMemory,
-    ) -> Result<(), StepError> {
+    /// Finds the contacts at the state before the step again, and factorizes K at the velocities
+    /// after it.
+    fn find_again<A>(&self, at: &StepPoint<'_, A>, workspace: &mut Workspace) -> Result<(), StepError> {
         let model = at.model.model();
-        let DerivativeMemory { workspace, after, patches, bodies, .. } = memory;
         let Workspace { problem, newton, frames, trees, forces } = workspace;
         model.body_frames(at.before, frames);
         model.free_indices(trees);
@@ -117,13 +118,25 @@ impl VelocityLevel {
         forces.resize(at.before.bodies.len(), SpatialForce::zero());
         problem.assemble(model, at.before, frames, trees, forces, self.model, at.dt);
         newton.velocity.clear();
+        for ((_, body, _), state) in model.free_bodies().zip(&at.after.bodies) {
+            newton.velocity.extend(Tree::coordinates(body.guide(), &state.velocity));
+        }
+        let kind = if self.model.is_convex() { Values::PositiveDefinite } else { Values::General };
+        newton.factorize_at(problem, kind).map_err(|()| StepError::NotFinite { bodies: Vec::new() })
+    }
+
+    /// Differentiates φ by all but the velocities after the step, which the workspace holds with
+    /// the contacts.
+    fn differentiate<A>(&self, at: &StepPoint<'_, A>, workspace: &Workspace, parts: &mut BalanceDerivatives) {
+        let model = at.model.model();
+        let Workspace { problem, newton, frames, trees, .. } = workspace;
+        let BalanceDerivatives { after, patches, bodies, .. } = parts;
         after.clear();
         after.extend_from_slice(frames);
         bodies.clear();
         let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
         for (((index, body, mass), before), state) in states {
             let v = Tree::coordinates(body.guide(), &state.velocity);
-            newton.velocity.extend(v);
             after[index].velocity = Tree::velocity(body.guide(), &v);
             let zero = Vector3::zeros();
             let turned = BodyState {
@@ -141,20 +154,15 @@ impl VelocityLevel {
             let kept = tree.momentum(&v.map(BodyDual::from));
             bodies.push(std::array::from_fn(|i| free[i] - kept[i]));
         }
-        newton
-            .factorize_at(
-                problem,
-                if self.model.is_convex() { Values::PositiveDefinite } else { Values::General },
-            )
-            .map_err(|()| StepError::NotFinite { bodies: Vec::new() })?;
 
         let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt: at.dt };
         patches.clear();
-        for patch in &problem.patches {
+        for (patch, impulse) in problem.patches.iter().zip(&newton.by_patch) {
             let pair = &model.pairs[patch.pair];
             let found = with_pair(model, frames, pair, |query: &ContactPair| {
                 with_pair(model, after, pair, |query_after: &ContactPair| {
-                    world_impulse_jacobian(query, query_after, &settings, &patch.contacts, &problem.contacts)
+                    let (contacts, found) = (&patch.contacts, &problem.contacts);
+                    world_impulse_jacobian(query, query_after, &settings, contacts, found, impulse)
                 })
             });
             let Some(found) = found else { continue };
@@ -198,19 +206,19 @@ impl VelocityLevel {
             });
             patches.push(PatchSensitivity { terms, inertia });
         }
-        Ok(())
     }
 
     /// Adds the derivatives of μᵀφ by the state before the step, by control values and model.
     fn add_balance<A: AppliedForces>(
         &self,
         at: &StepPoint<'_, A>,
-        memory: &mut DerivativeMemory,
+        workspace: &Workspace,
+        parts: &mut BalanceDerivatives,
         mu: &[f64],
         out: &mut StepCotangent<'_>,
     ) {
         let model = at.model.model();
-        let DerivativeMemory { workspace, after, patches, bodies, applied, by_force, .. } = memory;
+        let BalanceDerivatives { after, patches, bodies, applied, by_force } = parts;
         by_force.clear();
         for ((tree, (_, body, _)), mu) in model.free_bodies().enumerate().zip(mu.chunks_exact(BODY)) {
             // A force is projected as a velocity is spread.
@@ -265,14 +273,22 @@ impl VelocityLevel {
         for SeededModel { columns, model } in at.model.sizes() {
             let before: Vec<_> = workspace.frames.iter().map(lift_frame::<SEEDS>).collect();
             let after: Vec<_> = after.iter().map(lift_frame::<SEEDS>).collect();
-            for patch in &workspace.problem.patches {
+            for (patch, evaluated) in workspace.problem.patches.iter().zip(&workspace.newton.by_patch) {
                 let pair = &model.pairs[patch.pair];
                 if !size_has_derivatives(model, pair) {
                     continue;
                 }
                 let lambda = patch.contacts.inverse_inertia.map(DualArray::from);
-                let polygons = &workspace.problem.contacts.polygons[patch.contacts.polygons.clone()];
-                let impulse = patch_impulse(model, &before, &after, pair, &settings, polygons, |_| lambda);
+                let impulse = patch_impulse(
+                    model,
+                    &before,
+                    &after,
+                    patch,
+                    &settings,
+                    &workspace.problem.contacts,
+                    evaluated,
+                    |_| lambda,
+                );
                 let Some((on_a, origin)) = impulse else { continue };
                 for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
                     let Some(tree) = workspace.trees[body] else { continue };
@@ -294,12 +310,13 @@ impl VelocityLevel {
         memory: &mut DerivativeMemory,
         out: &mut StepCotangent<'_>,
     ) -> Result<(), StepError> {
-        self.linearize(at, memory)?;
-        let mut mu = std::mem::take(&mut memory.by_velocity);
+        let DerivativeMemory { workspace, parts, by_velocity: mu } = memory;
+        self.find_again(at, workspace)?;
+        self.differentiate(at, workspace, parts);
         mu.clear();
         let states = at.model.model().free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
-        let parts = out.state.chunks_exact_mut(TANGENT_DIMENSION);
-        for ((((_, body, _), before), after), by) in states.zip(parts) {
+        let tangents = out.state.chunks_exact_mut(TANGENT_DIMENSION);
+        for ((((_, body, _), before), after), by) in states.zip(tangents) {
             let part = |i: usize| Vector3::new(by[i], by[i + 1], by[i + 2]);
             let (by_turn, by_position, by_angular, by_linear) = (part(0), part(3), part(6), part(9));
             // R₁ = exp(ω δt) R₀, x₁ = x₀ + v δt
@@ -316,9 +333,8 @@ impl VelocityLevel {
                 (by[i], by[3 + i]) = (by_turn[i], by_position[i]);
             }
         }
-        memory.workspace.newton.factor.solve_transposed(&mut mu);
-        self.add_balance(at, memory, &mu, out);
-        memory.by_velocity = mu;
+        workspace.newton.factor.solve_transposed(mu);
+        self.add_balance(at, workspace, parts, mu, out);
         Ok(())
     }
 
@@ -326,11 +342,33 @@ impl VelocityLevel {
     pub(in crate::step) fn jacobian<A: AppliedForces>(
         &self,
         at: &StepPoint<'_, A>,
+        memory: &mut DerivativeMemory,
     ) -> Result<StepJacobian, StepDerivativeError> {
-        let mut memory = DerivativeMemory::default();
-        self.linearize(at, &mut memory)?;
+        let DerivativeMemory { workspace, parts, .. } = memory;
+        self.find_again(at, workspace)?;
+        Ok(self.jacobian_at(at, workspace, parts))
+    }
+
+    /// The derivative, as matrices, of the step that the workspace has just taken.
+    pub(in crate::step) fn jacobian_of_last<A: AppliedForces>(
+        &self,
+        at: &StepPoint<'_, A>,
+        workspace: &Workspace,
+        memory: &mut DerivativeMemory,
+    ) -> StepJacobian {
+        self.jacobian_at(at, workspace, &mut memory.parts)
+    }
+
+    /// The derivative as matrices, with the contacts and the factorization in the workspace.
+    fn jacobian_at<A: AppliedForces>(
+        &self,
+        at: &StepPoint<'_, A>,
+        workspace: &Workspace,
+        parts: &mut BalanceDerivatives,
+    ) -> StepJacobian {
+        self.differentiate(at, workspace, parts);
         let model = at.model.model();
-        let (n, rows) = (memory.bodies.len() * BODY, at.before.tangent_dimension());
+        let (n, rows) = (parts.bodies.len() * BODY, at.before.tangent_dimension());
         let (controls, inputs) = (at.control.len(), at.model.inputs().len());
         // ∂φ, row by row, then dv = K⁻¹ ∂φ.
         let mut by = DMatrix::zeros(n, rows + controls + inputs);
@@ -340,14 +378,14 @@ impl VelocityLevel {
             let (mut state, mut control) = (vec![0.0; rows], vec![0.0; controls]);
             let mut by_model = ModelGradient::zero(at.model);
             let mut out = StepCotangent { state: &mut state, control: &mut control, model: &mut by_model };
-            self.add_balance(at, &mut memory, &mu, &mut out);
+            self.add_balance(at, workspace, parts, &mu, &mut out);
             mu[row] = 0.0;
             let by_inputs = at.model.by_inputs(&vec![0.0; rows], &by_model);
             for (column, value) in state.into_iter().chain(control).chain(by_inputs).enumerate() {
                 by[(row, column)] = value;
             }
         }
-        memory.workspace.newton.factor.solve_many(by.as_mut_slice());
+        workspace.newton.factor.solve_many(by.as_mut_slice());
         let mut all = DMatrix::zeros(rows, rows + controls + inputs);
         let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
         for (tree, (((_, body, _), before), after)) in states.enumerate() {
@@ -373,11 +411,11 @@ impl VelocityLevel {
             }
         }
         let columns = |from: usize, count: usize| all.columns(from, count).into_owned();
-        Ok(StepJacobian {
+        StepJacobian {
             by_state: columns(0, rows),
             by_control: columns(rows, controls),
             by_inputs: columns(rows + controls, inputs),
-        })
+        }
     }
 }
 

@@ -14,7 +14,7 @@ mod transition_aware;
 
 use std::any::Any;
 
-use nalgebra::{Matrix6, Vector3};
+use nalgebra::{Matrix6, Vector3, Vector6};
 
 pub(super) use derivative::DerivativeMemory;
 pub use gliding::Gliding;
@@ -22,10 +22,13 @@ pub use newton::{SolverStatistics, SolverTolerance};
 
 use self::free_body::Tree;
 use self::newton::{Newton, NewtonError};
-use self::problem::{BODY, Problem, pair_inverse_inertia};
+use self::problem::{BODY, CoupledPatch, Problem, pair_inverse_inertia};
 use super::StepError;
-use crate::contact::{ContactModel, DiscreteSettings, FoundPolygon, Roles, discrete_impulse};
-use crate::multibody::{AppliedForces, BodyFrame, BodyState, GeometryPair, Model, State, with_pair};
+use crate::contact::{
+    ContactModel, ContactPair, DiscreteSettings, PointContacts, Roles, discrete_impulse, impulse_jacobian,
+    impulse_lifted,
+};
+use crate::multibody::{AppliedForces, BodyFrame, BodyState, Model, State, with_pair};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 
@@ -148,14 +151,22 @@ impl VelocityLevel {
             residual.extend(tree.momentum(v).iter().zip(free).map(|(&a, p)| a - p));
         }
         let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt };
-        for patch in &workspace.problem.patches {
+        for (patch, evaluated) in workspace.problem.patches.iter().zip(&workspace.newton.by_patch) {
             let pair = &model.pairs[patch.pair];
-            let polygons = &workspace.problem.contacts.polygons[patch.contacts.polygons.clone()];
             let lambda = |roles: &Roles<T>| match self.model {
                 ContactModel::Sap => pair_inverse_inertia(model, state, &workspace.trees, pair, roles, dt),
                 _ => Matrix6::from_element(T::from(0.0)),
             };
-            let impulse = patch_impulse(model, &before, &after, pair, &settings, polygons, lambda);
+            let impulse = patch_impulse(
+                model,
+                &before,
+                &after,
+                patch,
+                &settings,
+                &workspace.problem.contacts,
+                evaluated,
+                lambda,
+            );
             let Some((on_a, origin)) = impulse else { continue };
             for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
                 let Some(tree) = workspace.trees[body] else { continue };
@@ -171,22 +182,45 @@ impl VelocityLevel {
 }
 
 /// The impulse of a patch on body A about F's origin, in W, and where that is; `before` and
-/// `after` are the bodies' frames with their velocities before and after the step.
+/// `after` are the bodies' frames with their velocities before and after the step. Value and
+/// derivative by the velocity after the step are `evaluated`.
+#[allow(clippy::too_many_arguments, reason = "two states of a pair, and what Newton's method found of it")]
 fn patch_impulse<T: Scalar>(
     model: &Model<T>,
     before: &[BodyFrame<T>],
     after: &[BodyFrame<T>],
-    pair: &GeometryPair,
+    patch: &CoupledPatch,
     settings: &DiscreteSettings,
-    polygons: &[FoundPolygon],
+    contacts: &PointContacts,
+    evaluated: &(Vector6<f64>, Matrix6<f64>),
     inverse_inertia: impl FnOnce(&Roles<T>) -> Matrix6<T>,
 ) -> Option<(SpatialForce<T>, Vector3<T>)> {
-    let relative_after = with_pair(model, after, pair, |query| Some(Roles::new(query)?.v_fo))?;
+    let pair = &model.pairs[patch.pair];
+    let after = with_pair(model, after, pair, |query| Some(Roles::new(query)?.v_fo))?;
     with_pair(model, before, pair, |query| {
         let roles = Roles::new(query)?;
         let lambda = inverse_inertia(&roles);
-        let on_o = discrete_impulse(&roles, settings, polygons, &lambda, &roles.v_fo, &relative_after)
-            .rotated(&roles.x_wf.rotation);
+        let shaped = query.a.has_shape_derivatives() || query.b.has_shape_derivatives();
+        let on_o = if T::NDERIV == 1 && !shaped {
+            // The velocities are constants, or those that the search for contacts saw.
+            let (a, b) = (query.a.real(), query.b.real());
+            let real = ContactPair {
+                a: &a,
+                x_wa: query.x_wa.real(),
+                v_wa: query.v_wa.real(),
+                b: &b,
+                x_wb: query.x_wb.real(),
+                v_wb: query.v_wb.real(),
+            };
+            let real = Roles::new(&real)?;
+            let local =
+                impulse_jacobian(&real, settings, &patch.contacts, contacts, &real.v_fo, &after.real());
+            impulse_lifted(&roles, settings, evaluated, &local, &lambda, &roles.v_fo, &after)
+        } else {
+            let polygons = &contacts.polygons[patch.contacts.polygons.clone()];
+            discrete_impulse(&roles, settings, polygons, &lambda, &roles.v_fo, &after)
+        };
+        let on_o = on_o.rotated(&roles.x_wf.rotation);
         Some((if roles.a_is_o { on_o } else { -on_o }, roles.x_wf.translation))
     })
 }

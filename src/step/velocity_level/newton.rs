@@ -7,6 +7,8 @@
 //! impulses that are held, which makes the problem convex, and those are corrected from one such
 //! problem to the next.
 
+use nalgebra::{Matrix6, Vector6};
+
 use super::problem::{BODY, Problem};
 use super::transition_aware::step_limit;
 use crate::step::block_factor::{BlockFactor, Values};
@@ -95,6 +97,8 @@ pub(super) struct Newton {
     /// How it went.
     pub statistics: SolverStatistics,
     impulse: Vec<f64>,
+    /// The impulse of each patch and its negative derivative, at the solution.
+    pub by_patch: Vec<(Vector6<f64>, Matrix6<f64>)>,
     /// A v − p − Jᵀγ.
     pub residual: Vec<f64>,
     inertia_velocity: Vec<f64>,
@@ -142,7 +146,7 @@ impl Newton {
 
     /// Balance and matrix at the present velocities; the balance relative to its terms.
     fn evaluate(&mut self, problem: &Problem) -> f64 {
-        problem.evaluate(&self.velocity, &mut self.impulse, &mut self.factor);
+        problem.evaluate(&self.velocity, &mut self.impulse, &mut self.factor, &mut self.by_patch);
         problem.inertia_times(&self.velocity, &mut self.inertia_velocity);
         for i in 0..self.residual.len() {
             self.residual[i] = self.inertia_velocity[i] - problem.momentum[i] - self.impulse[i];

@@ -247,14 +247,23 @@ impl Problem {
 
     /// The impulses Jᵀγ(v), written into `impulse`, and with a factorization the matrix
     /// K = A − ∂(Jᵀγ)/∂v, added into its blocks.
-    pub fn evaluate(&self, v: &[f64], impulse: &mut [f64], factor: &mut BlockFactor) {
+    /// The impulse of each patch with its negative derivative is written into `by_patch`.
+    pub fn evaluate(
+        &self,
+        v: &[f64],
+        impulse: &mut [f64],
+        factor: &mut BlockFactor,
+        by_patch: &mut Vec<(Vector6<f64>, Matrix6<f64>)>,
+    ) {
         impulse.fill(0.0);
+        by_patch.clear();
         factor.clear();
         for (tree, inertia) in self.inertia.iter().enumerate() {
             add_block(factor.diagonal_mut(tree), inertia);
         }
         for patch in &self.patches {
             let (w, hessian) = patch.contacts.impulse(&self.contacts, &patch.relative(v, true));
+            by_patch.push((w, hessian));
             if let Some(tree) = patch.o.tree {
                 add_to_tree(impulse, tree, &patch.o.map.tr_mul(&w));
                 add_block(factor.diagonal_mut(tree), &(patch.o.map.tr_mul(&hessian) * patch.o.map));

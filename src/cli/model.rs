@@ -1,0 +1,171 @@
+//! `isobar model`: the dynamics of a robot at a state.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use nalgebra::{DMatrix, Vector3};
+use serde::{Serialize, Serializer};
+
+use super::{Error, print_warnings};
+use crate::io::JointStateFile;
+use crate::io::urdf::{MimicJoints, Robot, UrdfOptions};
+use crate::multibody::tree::{
+    JointState, Mechanism, Workspace, gravity_forces, inverse_dynamics, mass_matrix, update_kinematics,
+};
+
+/// Acceleration of gravity, m/s².
+const GRAVITY: Vector3<f64> = Vector3::new(0.0, 0.0, -9.81);
+
+/// Arguments of `isobar model`.
+#[derive(Debug, Args)]
+pub(super) struct ModelArguments {
+    /// Robot, URDF; its root link is fixed at the world's origin
+    urdf: PathBuf,
+    /// State, JSON with `q`, `v` and `vdot` in the order of the printed joints; zero without it
+    #[arg(long)]
+    state: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Folder that is a ROS package or holds them, for `package://` names of meshes; can be repeated
+    #[arg(long = "package-path", value_name = "FOLDER")]
+    package_path: Vec<PathBuf>,
+    /// Read joints that mimic others as independent ones
+    #[arg(long)]
+    independent_mimic_joints: bool,
+}
+
+/// What is printed. SI units, world frame, gravity 9.81 m/s² along −z.
+#[derive(Debug, Serialize)]
+struct Report {
+    joints: Vec<String>,
+    mass_matrix: Vec<Vec<f64>>,
+    inverse_dynamics_without_gravity: Vec<f64>,
+    gravity_generalized_force: Vec<f64>,
+    #[serde(serialize_with = "as_map")]
+    body_poses: Vec<(String, Pose)>,
+}
+
+/// Where a body is.
+#[derive(Debug, Serialize)]
+struct Pose {
+    rotation_matrix: [[f64; 3]; 3],
+    translation: [f64; 3],
+}
+
+/// Writes pairs as a map, in their order.
+fn as_map<S: Serializer>(pairs: &[(String, Pose)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, pose)| (name, pose)))
+}
+
+/// Loads the robot, computes and prints.
+pub(super) fn run(arguments: &ModelArguments) -> Result<(), Error> {
+    let mimic =
+        if arguments.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Refuse };
+    let options = UrdfOptions { package_path: arguments.package_path.clone(), mimic, ..Default::default() };
+    let robot = Robot::load(&arguments.urdf, &options)?;
+    print_warnings(&robot.warnings);
+    let mechanism = &robot.mechanism;
+    let (state, vdot) = match &arguments.state {
+        Some(path) => {
+            let file = JointStateFile::load(path, mechanism)?;
+            (file.state, file.vdot)
+        }
+        None => (mechanism.neutral_state(), vec![0.0; mechanism.velocity_dimension()]),
+    };
+    let report = report(mechanism, &state, &vdot);
+    if !report.is_finite() {
+        return Err(Error::NotFiniteModel { path: arguments.urdf.display().to_string() });
+    }
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        serde_json::to_writer_pretty(&mut out, &report).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        print_text(&mut out, &robot, &report)?;
+    }
+    Ok(())
+}
+
+/// Computes all that is printed.
+fn report(mechanism: &Mechanism, state: &JointState, vdot: &[f64]) -> Report {
+    let n = mechanism.velocity_dimension();
+    let mut workspace = Workspace::new(mechanism);
+    update_kinematics(mechanism, &state.q, &state.v, &mut workspace);
+    let (mut matrix, mut inverse, mut gravity) = (DMatrix::zeros(n, n), vec![0.0; n], vec![0.0; n]);
+    mass_matrix(mechanism, &mut workspace, &mut matrix);
+    inverse_dynamics(mechanism, &mut workspace, vdot, &Vector3::zeros(), &[], &mut inverse);
+    gravity_forces(mechanism, &mut workspace, &GRAVITY, &mut gravity);
+    let poses = mechanism.bodies().iter().enumerate().map(|(i, body)| {
+        let x_wb = workspace.body_pose(mechanism, i);
+        let rotation_matrix =
+            std::array::from_fn(|row| std::array::from_fn(|column| x_wb.rotation[(row, column)] + 0.0));
+        let translation = std::array::from_fn(|i| x_wb.translation[i] + 0.0);
+        (body.name.clone(), Pose { rotation_matrix, translation })
+    });
+    // Adding zero turns −0 into 0.
+    let positive = |numbers: Vec<f64>| numbers.into_iter().map(|x| x + 0.0).collect();
+    Report {
+        joints: mechanism.joints().iter().map(|j| j.name.clone()).collect(),
+        mass_matrix: matrix.row_iter().map(|row| row.iter().map(|x| x + 0.0).collect()).collect(),
+        inverse_dynamics_without_gravity: positive(inverse),
+        gravity_generalized_force: positive(gravity),
+        body_poses: poses.collect(),
+    }
+}
+
+impl Report {
+    /// Whether all numbers are finite; JSON has no others.
+    fn is_finite(&self) -> bool {
+        let poses = self
+            .body_poses
+            .iter()
+            .flat_map(|(_, p)| p.rotation_matrix.iter().flatten().chain(&p.translation));
+        self.mass_matrix
+            .iter()
+            .flatten()
+            .chain(&self.inverse_dynamics_without_gravity)
+            .chain(&self.gravity_generalized_force)
+            .chain(poses)
+            .all(|x| x.is_finite())
+    }
+}
+
+fn row(out: &mut impl Write, label: &str, values: &[f64]) -> std::io::Result<()> {
+    write!(out, "  {label:<32}")?;
+    for value in values {
+        write!(out, " {value:>13.6e}")?;
+    }
+    writeln!(out)
+}
+
+fn print_text(out: &mut impl Write, robot: &Robot, report: &Report) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "{}: {} bodies, {} joints that move",
+        robot.name,
+        report.body_poses.len(),
+        report.joints.len()
+    )?;
+    writeln!(out, "mass matrix")?;
+    // Names stand beside the first coordinate of their joint.
+    let mut labels = Vec::new();
+    for joint in robot.mechanism.joints() {
+        labels.push(joint.name.as_str());
+        labels.extend(vec![""; joint.v.len() - 1]);
+    }
+    for (label, numbers) in labels.iter().zip(&report.mass_matrix) {
+        row(out, label, numbers)?;
+    }
+    writeln!(out, "generalized forces: inverse dynamics without gravity, gravity; N m or N")?;
+    let forces = report.inverse_dynamics_without_gravity.iter().zip(&report.gravity_generalized_force);
+    for (label, (inverse, gravity)) in labels.iter().zip(forces) {
+        row(out, label, &[*inverse, *gravity])?;
+    }
+    writeln!(out, "positions of the bodies, m")?;
+    for (name, pose) in &report.body_poses {
+        row(out, name, &pose.translation)?;
+    }
+    Ok(())
+}

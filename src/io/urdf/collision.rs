@@ -1,0 +1,155 @@
+//! Collision geometry of links, and where its meshes are.
+
+use std::path::{Path, PathBuf};
+
+use nalgebra::Vector3;
+
+use super::error::{MissingMesh, UrdfError, element};
+use crate::geometry::Shape;
+use crate::spatial::RigidTransform;
+
+/// A geometry that a link may collide with. It is data: contact makes use of it later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CollisionShape {
+    /// Name of the body.
+    pub body: String,
+    /// Name of the geometry, if it has one.
+    pub name: Option<String>,
+    /// Pose of the geometry's frame G in the body's frame.
+    pub x_bg: RigidTransform,
+    /// The geometry.
+    pub geometry: CollisionGeometry,
+}
+
+/// A primitive, or a mesh in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CollisionGeometry {
+    /// A primitive shape.
+    Primitive(Shape),
+    /// A mesh.
+    Mesh(MeshReference),
+}
+
+/// A mesh as a URDF names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeshReference {
+    /// As the file names it.
+    pub uri: String,
+    /// The file, if there is one.
+    pub file: Option<PathBuf>,
+    /// Where it was looked for.
+    pub searched: Vec<PathBuf>,
+    /// Factors of the coordinates.
+    pub scale: Vector3<f64>,
+}
+
+impl CollisionShape {
+    /// The file of a mesh that is to collide; `None` for a primitive.
+    ///
+    /// # Errors
+    /// When the mesh is not there.
+    pub fn mesh_file(&self) -> Result<Option<&Path>, MissingMesh> {
+        match &self.geometry {
+            CollisionGeometry::Primitive(_) => Ok(None),
+            CollisionGeometry::Mesh(MeshReference { file: Some(file), .. }) => Ok(Some(file)),
+            CollisionGeometry::Mesh(mesh) => Err(MissingMesh {
+                body: self.body.clone(),
+                uri: mesh.uri.clone(),
+                searched: mesh.searched.clone(),
+            }),
+        }
+    }
+}
+
+/// Where meshes are looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MeshSearch<'a> {
+    /// The URDF file.
+    pub urdf: &'a Path,
+    /// Folders that are packages or hold packages.
+    pub packages: &'a [PathBuf],
+}
+
+impl MeshSearch<'_> {
+    /// The places where a mesh may be, in the order in which they are looked at.
+    ///
+    /// `package://NAME/REST` is `NAME/REST` in each folder of the search path, or `REST` if the
+    /// folder itself is called NAME; and then the same in each folder above the URDF file. Other
+    /// names are relative to the URDF file.
+    pub fn places(&self, uri: &str) -> Vec<PathBuf> {
+        let folder = self.urdf.parent().unwrap_or(Path::new(""));
+        let Some(rest) = uri.strip_prefix("package://") else {
+            return vec![folder.join(uri.strip_prefix("file://").unwrap_or(uri))];
+        };
+        let (name, inside) = rest.split_once('/').unwrap_or((rest, ""));
+        let above = folder.ancestors().map(Path::to_owned);
+        let folders: Vec<PathBuf> = self.packages.iter().cloned().chain(above).collect();
+        let mut places = Vec::new();
+        for folder in folders {
+            if folder.file_name().is_some_and(|n| n == name) {
+                places.push(folder.join(inside));
+            }
+            places.push(folder.join(rest));
+        }
+        places
+    }
+
+    /// Looks for a mesh.
+    pub fn find(&self, uri: &str, scale: Option<[f64; 3]>) -> MeshReference {
+        let searched = self.places(uri);
+        let file = searched.iter().find(|p| p.is_file()).cloned();
+        let scale = Vector3::from(scale.unwrap_or([1.0; 3]));
+        MeshReference { uri: uri.to_owned(), file, searched, scale }
+    }
+
+    /// The geometry of a link.
+    pub fn geometry(&self, link: &str, geometry: &urdf_rs::Geometry) -> Result<CollisionGeometry, UrdfError> {
+        let wrong = |message: &dyn std::fmt::Display| {
+            element(self.urdf, format!("link `{link}`"), format_args!("its collision geometry: {message}"))
+        };
+        let shape = match geometry {
+            urdf_rs::Geometry::Box { size } => Shape::Box { size: size.0 },
+            urdf_rs::Geometry::Cylinder { radius, length } => {
+                Shape::Cylinder { radius: *radius, length: *length }
+            }
+            urdf_rs::Geometry::Capsule { radius, length } => {
+                Shape::Capsule { radius: *radius, length: *length }
+            }
+            urdf_rs::Geometry::Sphere { radius } => Shape::Sphere { radius: *radius },
+            urdf_rs::Geometry::Mesh { filename, scale } => {
+                let mesh = self.find(filename, scale.map(|s| s.0));
+                if !mesh.scale.iter().all(|s| s.is_finite() && *s != 0.0) {
+                    let found = mesh.scale.as_slice();
+                    return Err(wrong(&format_args!("its scale is {found:?}; it must be finite and not 0")));
+                }
+                return Ok(CollisionGeometry::Mesh(mesh));
+            }
+        };
+        shape.validate().map_err(|e| wrong(&e))?;
+        Ok(CollisionGeometry::Primitive(shape))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_looked_for_on_the_path_and_above_the_file() {
+        let packages = [PathBuf::from("/a/robots"), PathBuf::from("/b/arm")];
+        let search = MeshSearch { urdf: Path::new("/c/arm/urdf/arm.urdf"), packages: &packages };
+        let expected = [
+            "/a/robots/arm/m/x.obj",
+            "/b/arm/m/x.obj",
+            "/b/arm/arm/m/x.obj",
+            "/c/arm/urdf/arm/m/x.obj",
+            "/c/arm/m/x.obj",
+            "/c/arm/arm/m/x.obj",
+            "/c/arm/m/x.obj",
+            "/arm/m/x.obj",
+        ];
+        assert_eq!(search.places("package://arm/m/x.obj"), expected.map(PathBuf::from));
+        assert_eq!(search.places("../m/x.obj"), [PathBuf::from("/c/arm/urdf/../m/x.obj")]);
+        assert_eq!(search.places("file:///m/x.obj"), [PathBuf::from("/m/x.obj")]);
+    }
+}

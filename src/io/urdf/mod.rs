@@ -1,0 +1,283 @@
+//! Robots from URDF files.
+
+mod collision;
+mod error;
+mod locate;
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use nalgebra::{Matrix3, Vector3};
+
+pub use collision::{CollisionGeometry, CollisionShape, MeshReference};
+pub use error::{MissingMesh, UrdfError};
+
+use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, JointLimits, Mechanism};
+use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform, rotation_from_rpy};
+use collision::MeshSearch;
+use error::element;
+use locate::Outline;
+
+/// How the root link is connected to the world.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RobotBase {
+    /// It does not move.
+    Fixed {
+        /// Its pose in W.
+        x_wb: RigidTransform,
+    },
+    /// It moves freely, by a free joint on W with the name of the link.
+    Free,
+}
+
+/// What to do with joints that mimic others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MimicJoints {
+    /// They are an error.
+    #[default]
+    Refuse,
+    /// They move on their own, as if the element were not there, and a warning says so.
+    Independent,
+}
+
+/// How a URDF file is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UrdfOptions {
+    /// Folders that are ROS packages or hold them, for `package://` names of meshes.
+    pub package_path: Vec<PathBuf>,
+    /// How the root link is connected to the world.
+    pub base: RobotBase,
+    /// What to do with joints that mimic others.
+    pub mimic: MimicJoints,
+}
+
+impl Default for UrdfOptions {
+    /// A base fixed at W's origin, no packages, no mimicking.
+    fn default() -> Self {
+        Self {
+            package_path: Vec::new(),
+            base: RobotBase::Fixed { x_wb: RigidTransform::identity() },
+            mimic: MimicJoints::Refuse,
+        }
+    }
+}
+
+/// A robot.
+#[derive(Clone, Debug)]
+pub struct Robot {
+    /// Its name.
+    pub name: String,
+    /// Its links and joints.
+    pub mechanism: Mechanism,
+    /// The links' collision geometries, in the order of the file.
+    pub collisions: Vec<CollisionShape>,
+    /// What was read otherwise than it may be meant, or not at all.
+    pub warnings: Vec<String>,
+}
+
+impl Robot {
+    /// Reads a URDF file.
+    ///
+    /// Joints come in depth-first order, children of one link in the order of the file. Joint
+    /// friction is not simulated and meshes may be absent: both are warnings. `transmission`,
+    /// `gazebo` and other elements outside the format's core are ignored.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is not a URDF, or its links and joints do not make a tree
+    /// with masses and limits that can be.
+    pub fn load(path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| UrdfError::Read { path: path.to_owned(), source })?;
+        Self::parse(&text, path, options)
+    }
+
+    /// Reads the text of a URDF file; `path` is its name in messages, and the place from which
+    /// relative names of meshes start.
+    ///
+    /// # Errors
+    /// As [`Robot::load`].
+    pub fn parse(text: &str, path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
+        let text = text.trim_start_matches('\u{feff}');
+        let invalid = |(line, message)| UrdfError::Invalid { path: path.to_owned(), line, message };
+        let outline = Outline::new(text).map_err(invalid)?;
+        let urdf = urdf_rs::read_from_string(text).map_err(|e| invalid(outline.locate(text, &e)))?;
+        if urdf.links.is_empty() {
+            return Err(invalid((None, "it has no link; it must have at least one".to_owned())));
+        }
+        let mut warnings = Vec::new();
+        let bodies: Vec<_> = urdf.links.iter().map(body).collect();
+        let mut joints: Vec<_> = base(&urdf, options).into_iter().collect();
+        let names: HashSet<&str> = urdf.links.iter().map(|l| l.name.as_str()).collect();
+        for j in &urdf.joints {
+            let mut joint = joint(j, path, options.mimic, &mut warnings)?;
+            // The world is known without a link of that name.
+            joint.parent = joint.parent.filter(|p| p != "world" || names.contains("world"));
+            joints.push(joint);
+        }
+        let search = MeshSearch { urdf: path, packages: &options.package_path };
+        let collisions = collisions(&urdf, &search)?;
+        warn_of_inertia(&bodies, &mut warnings);
+        warn_of_friction(&urdf, &mut warnings);
+        warn_of_meshes(&urdf, &search, &mut warnings);
+        let mechanism = Mechanism::new(bodies, joints)
+            .map_err(|source| UrdfError::Mechanism { path: path.to_owned(), source })?;
+        Ok(Self { name: urdf.name, mechanism, collisions, warnings })
+    }
+}
+
+fn pose(origin: &urdf_rs::Pose) -> RigidTransform {
+    let [roll, pitch, yaw] = origin.rpy.0;
+    RigidTransform::new(rotation_from_rpy(roll, pitch, yaw), Vector3::from(origin.xyz.0))
+}
+
+fn body(link: &urdf_rs::Link) -> BodyDescription {
+    let urdf_rs::Inertial { origin, mass, inertia: i } = &link.inertial;
+    let inertia = Matrix3::new(i.ixx, i.ixy, i.ixz, i.ixy, i.iyy, i.iyz, i.ixz, i.iyz, i.izz);
+    // Without an `inertial` element all of them are zero.
+    let massless = mass.value == 0.0 && inertia.iter().all(|x| *x == 0.0);
+    let own = MassProperties { mass: mass.value, center_of_mass: Vector3::zeros(), inertia };
+    BodyDescription { name: link.name.clone(), mass: (!massless).then(|| own.seen_from(&pose(origin))) }
+}
+
+/// The joint that connects the first link that no joint has as its child with the world. Without
+/// such a link there is none: a joint of the file connects it, or the joints make a loop.
+fn base(urdf: &urdf_rs::Robot, options: &UrdfOptions) -> Option<JointDescription> {
+    let children: HashSet<&str> = urdf.joints.iter().map(|j| j.child.link.as_str()).collect();
+    let root = urdf.links.iter().find(|l| !children.contains(l.name.as_str()))?;
+    let mut name = root.name.clone();
+    while urdf.joints.iter().any(|j| j.name == name) {
+        name.push('_');
+    }
+    let (kind, x_pf) = match options.base {
+        RobotBase::Fixed { x_wb } => (JointKind::Fixed, x_wb),
+        RobotBase::Free => (JointKind::Free, RigidTransform::identity()),
+    };
+    Some(JointDescription::new(name, kind, None, root.name.clone(), x_pf))
+}
+
+fn joint(
+    joint: &urdf_rs::Joint,
+    path: &Path,
+    mimic: MimicJoints,
+    warnings: &mut Vec<String>,
+) -> Result<JointDescription, UrdfError> {
+    if let Some(m) = &joint.mimic {
+        let what = format!("joint `{}` mimics joint `{}`", joint.name, m.joint);
+        match mimic {
+            MimicJoints::Refuse => {
+                let message = format!(
+                    "it mimics joint `{}`, and joints that move together are not supported; remove its `mimic` element, or read such joints as independent",
+                    m.joint
+                );
+                return Err(element(path, format!("joint `{}`", joint.name), message));
+            }
+            MimicJoints::Independent => {
+                warnings.push(format!("{}: {what}; it is read as independent", path.display()));
+            }
+        }
+    }
+    use urdf_rs::JointType;
+    let axis = Vector3::from(joint.axis.xyz.0);
+    let kind = match joint.joint_type {
+        JointType::Fixed => JointKind::Fixed,
+        JointType::Revolute | JointType::Continuous => JointKind::Revolute { axis },
+        JointType::Prismatic => JointKind::Prismatic { axis },
+        JointType::Planar => JointKind::Planar,
+        JointType::Spherical => JointKind::Ball,
+        JointType::Floating => JointKind::Free,
+    };
+    let mut description = JointDescription::new(
+        joint.name.clone(),
+        kind,
+        Some(&joint.parent.link),
+        joint.child.link.clone(),
+        pose(&joint.origin),
+    );
+    if kind == JointKind::Planar {
+        // The axis is the plane's normal, the joint's z axis.
+        let turn = to_axis(&axis).ok_or_else(|| {
+            let message = format!("its axis is {:?}; it must be finite and not zero", joint.axis.xyz.0);
+            element(path, format!("joint `{}`", joint.name), message)
+        })?;
+        description.x_pf = description.x_pf * RigidTransform::new(turn, Vector3::zeros());
+        description.x_mc = RigidTransform::new(turn.transpose(), Vector3::zeros());
+    }
+    // The default stands for an absent element.
+    if joint.limit != urdf_rs::JointLimit::default() && kind != JointKind::Fixed {
+        description.limits.velocity = joint.limit.velocity;
+        description.limits.effort = joint.limit.effort;
+        if matches!(joint.joint_type, JointType::Revolute | JointType::Prismatic) {
+            let (lower, upper) = (joint.limit.lower, joint.limit.upper);
+            description.limits = JointLimits { lower, upper, ..description.limits };
+        }
+    }
+    description.damping = joint.dynamics.as_ref().map_or(0.0, |d| d.damping);
+    Ok(description)
+}
+
+/// The rotation by the least angle that turns z to an axis; none if that has no direction.
+fn to_axis(axis: &Vector3<f64>) -> Option<Matrix3<f64>> {
+    let axis = axis.try_normalize(1e-12).filter(|a| a.iter().all(|x| x.is_finite()))?;
+    Some(match nalgebra::Rotation3::rotation_between(&Vector3::z(), &axis) {
+        Some(rotation) => *rotation.matrix(),
+        // Against z: half a turn about x.
+        None => Matrix3::from_diagonal(&Vector3::new(1.0, -1.0, -1.0)),
+    })
+}
+
+fn collisions(urdf: &urdf_rs::Robot, search: &MeshSearch) -> Result<Vec<CollisionShape>, UrdfError> {
+    let mut shapes = Vec::new();
+    for link in &urdf.links {
+        for collision in &link.collision {
+            let x_bg = pose(&collision.origin);
+            if !x_bg.rotation.iter().chain(&x_bg.translation).all(|x| x.is_finite()) {
+                let message = "the origin of its collision geometry must be finite";
+                return Err(element(search.urdf, format!("link `{}`", link.name), message));
+            }
+            shapes.push(CollisionShape {
+                body: link.name.clone(),
+                name: collision.name.clone(),
+                x_bg,
+                geometry: search.geometry(&link.name, &collision.geometry)?,
+            });
+        }
+    }
+    Ok(shapes)
+}
+
+/// Motion is well defined for an inertia that is positive definite but that no distribution of
+/// mass has, and published robots have such.
+fn warn_of_inertia(bodies: &[BodyDescription], warnings: &mut Vec<String>) {
+    for body in bodies {
+        if let Some(Err(error @ MassPropertiesError::Inertia(_))) =
+            body.mass.as_ref().map(MassProperties::validate)
+        {
+            warnings.push(format!("link `{}`: {error}", body.name));
+        }
+    }
+}
+
+fn warn_of_friction(urdf: &urdf_rs::Robot, warnings: &mut Vec<String>) {
+    let rubs = |j: &&urdf_rs::Joint| j.dynamics.as_ref().is_some_and(|d| d.friction != 0.0);
+    let joints: Vec<String> = urdf.joints.iter().filter(rubs).map(|j| format!("`{}`", j.name)).collect();
+    if !joints.is_empty() {
+        warnings.push(format!("friction in joints is not simulated: {}", joints.join(", ")));
+    }
+}
+
+fn warn_of_meshes(urdf: &urdf_rs::Robot, search: &MeshSearch, warnings: &mut Vec<String>) {
+    let visual = urdf.links.iter().flat_map(|l| l.visual.iter().map(|v| &v.geometry));
+    let collision = urdf.links.iter().flat_map(|l| l.collision.iter().map(|c| &c.geometry));
+    let mut absent = BTreeSet::new();
+    for geometry in visual.chain(collision) {
+        if let urdf_rs::Geometry::Mesh { filename, .. } = geometry
+            && search.find(filename, None).file.is_none()
+        {
+            absent.insert(filename.as_str());
+        }
+    }
+    if !absent.is_empty() {
+        let names: Vec<&str> = absent.into_iter().collect();
+        warnings.push(format!("meshes that are not found: {}", names.join(", ")));
+    }
+}

@@ -1,0 +1,135 @@
+//! The transposed derivative of the contact between two bodies.
+
+use nalgebra::{Vector3, Vector6};
+
+use super::contact_forces::with_pair;
+use super::contact_sensitivity::geometry_offset;
+use super::kinematics::BodyFrame;
+use super::model::{GeometryPair, Model};
+use super::model_gradient::ModelGradient;
+use super::state::TANGENT_DIMENSION;
+use crate::contact::{Material, Workspace, contact_transposed};
+use crate::spatial::SpatialForce;
+
+/// The wrench between two geometries, and the derivatives of one number by their bodies' states
+/// and materials through it.
+#[derive(Clone, Debug)]
+pub(super) struct PairCotangent {
+    /// The two geometries.
+    pub pair: GeometryPair,
+    /// The wrench on body A about its origin, in W.
+    pub wrench_on_a: SpatialForce,
+    /// From the origin of body A to that of body B, in W, m.
+    pub to_b: Vector3<f64>,
+    by_state: [[f64; TANGENT_DIMENSION]; 2],
+    by_material: [Material; 2],
+}
+
+/// The derivatives by the state of a body, from those by the pose and the velocity of a frame at
+/// offset `p` from its origin (in W), and from those by that offset as it turns with the body.
+fn by_body_state(
+    by_pose: &Vector6<f64>,
+    by_velocity: &Vector6<f64>,
+    by_offset: &Vector3<f64>,
+    p: &Vector3<f64>,
+    angular_velocity: &Vector3<f64>,
+) -> [f64; TANGENT_DIMENSION] {
+    let part = |v: &Vector6<f64>, i: usize| v.fixed_rows::<3>(i).into_owned();
+    let (by_translation, by_linear) = (part(by_pose, 3), part(by_velocity, 3));
+    // The frame's origin moves by δθ × p, its velocity changes by ω × (δθ × p).
+    let by_arm = by_translation + by_linear.cross(angular_velocity) + by_offset;
+    let by_rotation = part(by_pose, 0) + p.cross(&by_arm);
+    let by_angular = part(by_velocity, 0) + p.cross(&by_linear);
+    let vectors = [by_rotation, by_translation, by_angular, by_linear];
+    std::array::from_fn(|i| vectors[i / 3][i % 3])
+}
+
+/// The contact of a pair of geometries, if they touch, with the derivatives of one number, given
+/// those by the spatial force on each free body about its origin.
+pub(super) fn pair_cotangent(
+    model: &Model,
+    frames: &[BodyFrame],
+    free: &[Option<usize>],
+    pair: &GeometryPair,
+    by_force: &[SpatialForce],
+    scratch: &mut Workspace,
+) -> Option<PairCotangent> {
+    let places = [free[pair.bodies.a], free[pair.bodies.b]];
+    let [by_a, by_b] = places.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
+    let (frame_a, frame_b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
+    let p_a = geometry_offset(frame_a, &model.bodies[pair.bodies.a].geometries[pair.geometry_a]);
+    let p_b = geometry_offset(frame_b, &model.bodies[pair.bodies.b].geometries[pair.geometry_b]);
+    let to_b = frame_b.pose.translation - frame_a.pose.translation;
+    // M_B = −M_A + d × F and F_B = −F_A with d from A to B; M_A = M + p_A × F.
+    let by_moment = by_a.rotational - by_b.rotational;
+    let by_linear =
+        by_a.translational - by_b.translational + by_b.rotational.cross(&to_b) + by_moment.cross(&p_a);
+    let by_wrench = SpatialForce::new(by_moment, by_linear);
+    let contact = with_pair(model, frames, pair, |query| {
+        contact_transposed(query, &by_wrench, &model.contact, scratch)
+    })?;
+    let force = contact.wrench_on_a.translational;
+    let mut state_a = by_body_state(
+        &contact.pose_a,
+        &contact.velocity_a,
+        &force.cross(&by_moment),
+        &p_a,
+        &frame_a.velocity.rotational,
+    );
+    let none = Vector3::zeros();
+    let mut state_b =
+        by_body_state(&contact.pose_b, &contact.velocity_b, &none, &p_b, &frame_b.velocity.rotational);
+    let by_distance = force.cross(&by_b.rotational);
+    for axis in 0..3 {
+        state_a[3 + axis] -= by_distance[axis];
+        state_b[3 + axis] += by_distance[axis];
+    }
+    Some(PairCotangent {
+        pair: *pair,
+        wrench_on_a: contact.wrench_on_a.shifted(&-p_a),
+        to_b,
+        by_state: [state_a, state_b],
+        by_material: [contact.material_a, contact.material_b],
+    })
+}
+
+impl PairCotangent {
+    /// The wrench on body B about its origin, in W.
+    pub fn wrench_on_b(&self) -> SpatialForce {
+        -self.wrench_on_a.shifted(&self.to_b)
+    }
+
+    /// Adds the derivatives to those by the free bodies' states and by the model.
+    pub fn add_to(
+        &self,
+        model: &Model,
+        free: &[Option<usize>],
+        by_state: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
+        let GeometryPair { bodies, geometry_a, geometry_b } = self.pair;
+        let materials = [
+            model.bodies[bodies.a].geometries[geometry_a].material,
+            model.bodies[bodies.b].geometries[geometry_b].material,
+        ];
+        for (side, body) in [bodies.a, bodies.b].into_iter().enumerate() {
+            if let Some(i) = free[body] {
+                let out = &mut by_state[i * TANGENT_DIMENSION..(i + 1) * TANGENT_DIMENSION];
+                out.iter_mut().zip(&self.by_state[side]).for_each(|(out, x)| *out += x);
+            }
+            let by = &self.by_material[side];
+            if let Some(i) = materials[side] {
+                let out = &mut by_model.materials[i];
+                out.hydroelastic_modulus += by.hydroelastic_modulus;
+                out.dissipation += by.dissipation;
+                out.relaxation_time += by.relaxation_time;
+            }
+            // A geometry without a material has the friction of the other.
+            if let Some(i) = materials[side].or(materials[1 - side]) {
+                let out = &mut by_model.materials[i];
+                out.static_friction += by.static_friction;
+                out.dynamic_friction += by.dynamic_friction;
+            }
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Derivatives of inverse and forward dynamics.
+//!
+//! Analytical, after Carpentier and Mansard, *Analytical derivatives of rigid body dynamics
+//! algorithms* (RSS 2018), written for joints of any kind. With all vectors about a fixed point
+//! and in W's axes, a move along tangent direction j, with column S, of a joint J carries along
+//! all that J carries, and so turns every vector there by S ×. What does not turn along is the
+//! parent's motion. For a body i that J carries this gives
+//!
+//! - ∂V_i/∂q_j = Ψ + S × V_i, with Ψ = V_J × S + ξ,
+//! - ∂A_i/∂q_j = Φ + S × A_i + Ψ × V_i, with Φ = A_J × S + V_J × Ψ + η + V_P × ξ,
+//! - ∂A_i/∂v_j = Ω + S × V_i, with Ω = (V_J + V_P) × S + ζ,
+//!
+//! where P is J's parent and ξ, η, ζ stand for the dependence of J's own columns on its
+//! configuration, which planar and free joints have. The force F_i = I A + V ×* I V follows as
+//! ∂F_i/∂q_j = S ×* F_i + I Φ + B Ψ and ∂F_i/∂v_j = I Ω + B S, with the matrix
+//! B x = I (x × V) + x ×* I V + V ×* I x, and both hold for the sums over all that J carries.
+
+use nalgebra::{DMatrix, Matrix3, Vector3};
+
+use super::carried::{AppliedForce, MovingInertia};
+use super::inverse_dynamics::{BodyForce, bias_forces, inverse_dynamics};
+use super::mass_matrix::{factorize, mass_matrix, solve, solve_rows};
+use super::mechanism::{Joint, Mechanism};
+use super::workspace::Workspace;
+use crate::scalar::Scalar;
+use crate::spatial::{SpatialForce, SpatialVelocity};
+
+/// What a velocity coordinate adds to the motion of all that its joint carries, and to the forces
+/// of the coordinates around it (see the module's documentation).
+#[derive(Clone, Copy, Debug)]
+struct Direction<T> {
+    /// Ψ.
+    psi: SpatialVelocity<T>,
+    /// Φ.
+    phi: SpatialVelocity<T>,
+    /// Ω.
+    omega: SpatialVelocity<T>,
+    /// ∂F/∂q of all that the joint carries.
+    force_by_q: SpatialForce<T>,
+    /// ∂F/∂v of all that the joint carries.
+    force_by_v: SpatialForce<T>,
+    /// Rotational part of Bᵀ S.
+    w: Vector3<T>,
+    /// What applied forces add in the rotational part of a direction above.
+    lag: Vector3<T>,
+}
+
+/// Derivatives of [`inverse_dynamics`], and the memory that computing them reuses.
+#[derive(Clone, Debug)]
+pub struct InverseDerivatives<T = f64> {
+    /// ∂τ/∂q, nv×nv: column j along direction j of the configuration's tangent space.
+    pub tau_by_q: DMatrix<T>,
+    /// ∂τ/∂v, nv×nv.
+    pub tau_by_v: DMatrix<T>,
+    moving: Vec<MovingInertia<T>>,
+    applied: Vec<AppliedForce<T>>,
+    directions: Vec<Direction<T>>,
+}
+
+impl<T: Scalar> InverseDerivatives<T> {
+    /// Memory for the derivatives of a mechanism.
+    pub fn new(mechanism: &Mechanism<T>) -> Self {
+        let (joints, nv) = (mechanism.joints.len(), mechanism.nv);
+        let zeros = DMatrix::from_element(nv, nv, T::from(0.0));
+        let (still, none) = (SpatialVelocity::zero(), SpatialForce::zero());
+        let o = Vector3::from_element(T::from(0.0));
+        let direction = Direction {
+            psi: still,
+            phi: still,
+            omega: still,
+            force_by_q: none,
+            force_by_v: none,
+            w: o,
+            lag: o,
+        };
+        Self {
+            tau_by_q: zeros.clone(),
+            tau_by_v: zeros,
+            moving: vec![MovingInertia::zero(); joints],
+            applied: vec![AppliedForce::zero(); joints],
+            directions: vec![direction; nv],
+        }
+    }
+
+    /// Sums moving inertias and applied forces from the leaves up.
+    fn update_sums(&mut self, mechanism: &Mechanism<T>, workspace: &Workspace<T>, applied: &[BodyForce<T>]) {
+        for (moving, m) in self.moving.iter_mut().zip(&workspace.motions) {
+            *moving = MovingInertia::new(&m.inertia, &m.velocity);
+        }
+        for (index, joint) in mechanism.joints.iter().enumerate().rev() {
+            if let Some(parent) = joint.parent {
+                let moving = self.moving[index];
+                self.moving[parent].add(&moving);
+            }
+        }
+        if applied.is_empty() {
+            return;
+        }
+        self.applied.fill(AppliedForce::zero());
+        for BodyForce { body, force } in applied {
+            let body = &mechanism.bodies[*body];
+            let Some(joint) = body.joint else { continue };
+            let m = &workspace.motions[joint];
+            let p = m.rotation * body.x_mb.translation + m.position;
+            let f = &force.translational;
+            let lever = p * f.transpose() - Matrix3::from_diagonal_element(p.dot(f));
+            self.applied[joint].add(&AppliedForce { sum: force.shifted(&-p), lever });
+        }
+        for (index, joint) in mechanism.joints.iter().enumerate().rev() {
+            if let Some(parent) = joint.parent {
+                let below = self.applied[index];
+                self.applied[parent].add(&below);
+            }
+        }
+    }
+
+    /// Sets the directions of one joint.
+    fn update_directions(
+        &mut self,
+        mechanism: &Mechanism<T>,
+        workspace: &Workspace<T>,
+        index: usize,
+        vdot: &[T],
+        any_applied: bool,
+    ) {
+        let joint = &mechanism.joints[index];
+        let m = &workspace.motions[index];
+        let parent = m.velocity - m.relative;
+        let own = OwnMotion::new(joint, workspace, index, vdot);
+        for (i, k) in joint.v.clone().enumerate() {
+            let s = workspace.columns[k];
+            let turned = m.velocity.cross(&s);
+            let (mut psi, mut omega) = (turned, turned + parent.cross(&s));
+            let mut phi = workspace.accelerations[index].cross(&s);
+            if let Some(own) = &own {
+                let (by_rates, by_accelerations) = own.of_configuration(joint, i, &s);
+                psi.translational += by_rates;
+                phi.translational += by_accelerations + parent.rotational.cross(&by_rates);
+                omega.translational += own.of_rates(joint, i, &s, &by_rates);
+            }
+            phi += m.velocity.cross(&psi);
+            let (composite, moving) = (&workspace.composites[index], &self.moving[index]);
+            let mut force_by_q =
+                s.cross_force(&workspace.forces[index]) + composite.times(&phi) + moving.times(&psi);
+            let force_by_v = composite.times(&omega) + moving.times(&s);
+            let w = moving.transposed_times(&s);
+            let mut lag = self.directions[k].lag;
+            if any_applied {
+                force_by_q += self.applied[index].lag(&s.rotational);
+                lag = self.applied[index].transposed_lag(&s);
+            }
+            self.directions[k] = Direction { psi, phi, omega, force_by_q, force_by_v, w, lag };
+        }
+    }
+}
+
+/// The motion of a joint whose columns depend on its own configuration: one that turns its child
+/// about a centre that it moves.
+struct OwnMotion<T> {
+    /// Angular velocity of the child relative to the parent.
+    spin: Vector3<T>,
+    /// Part of the child's angular acceleration due to v̇.
+    spin_rate: Vector3<T>,
+    /// Velocity of the centre relative to the parent.
+    center: Vector3<T>,
+}
+
+impl<T: Scalar> OwnMotion<T> {
+    fn new(joint: &Joint<T>, workspace: &Workspace<T>, index: usize, vdot: &[T]) -> Option<Self> {
+        if !joint.kind.moves_its_center() {
+            return None;
+        }
+        let m = &workspace.motions[index];
+        let mut spin_rate = Vector3::from_element(T::from(0.0));
+        for k in joint.v.clone() {
+            spin_rate += workspace.columns[k].rotational * vdot[k];
+        }
+        let center = m.relative.shifted(&m.position).translational;
+        Some(Self { spin: m.relative.rotational, spin_rate, center })
+    }
+
+    /// The translational parts of ξ and η of coordinate `i` with column `s`: to move the centre
+    /// moves the axes of the rotations.
+    fn of_configuration(
+        &self,
+        joint: &Joint<T>,
+        i: usize,
+        s: &SpatialVelocity<T>,
+    ) -> (Vector3<T>, Vector3<T>) {
+        if joint.kind.is_translation(i) {
+            (s.translational.cross(&self.spin), s.translational.cross(&self.spin_rate))
+        } else {
+            let o = Vector3::from_element(T::from(0.0));
+            (o, o)
+        }
+    }
+
+    /// The translational part of ζ of coordinate `i` with column `s`.
+    fn of_rates(
+        &self,
+        joint: &Joint<T>,
+        i: usize,
+        s: &SpatialVelocity<T>,
+        by_rates: &Vector3<T>,
+    ) -> Vector3<T> {
+        if joint.kind.is_translation(i) { *by_rates } else { self.center.cross(&s.rotational) }
+    }
+}
+
+/// The derivatives of τ of [`inverse_dynamics`], with the same arguments, by configuration and
+/// velocity; by v̇ it is the mass matrix. Applied forces are constant: their components in W and
+/// their points on the bodies do not change.
+///
+/// # Panics
+/// When a slice or `derivatives` does not fit the mechanism, or a body is not there.
+pub fn inverse_dynamics_derivatives<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    workspace: &mut Workspace<T>,
+    vdot: &[T],
+    gravity: &Vector3<T>,
+    applied: &[BodyForce<T>],
+    tau: &mut [T],
+    derivatives: &mut InverseDerivatives<T>,
+) {
+    mechanism.check_lengths(&[], &[derivatives.directions.len()]);
+    workspace.update_composites(mechanism);
+    derivatives.update(mechanism, workspace, vdot, gravity, applied, tau);
+}
+
+impl<T: Scalar> InverseDerivatives<T> {
+    /// Computes them; composite inertias are there already.
+    fn update(
+        &mut self,
+        mechanism: &Mechanism<T>,
+        workspace: &mut Workspace<T>,
+        vdot: &[T],
+        gravity: &Vector3<T>,
+        applied: &[BodyForce<T>],
+        tau: &mut [T],
+    ) {
+        inverse_dynamics(mechanism, workspace, vdot, gravity, applied, tau);
+        self.update_sums(mechanism, workspace, applied);
+        self.tau_by_q.fill(T::from(0.0));
+        self.tau_by_v.fill(T::from(0.0));
+        let any_applied = !applied.is_empty();
+        for (index, joint) in mechanism.joints.iter().enumerate() {
+            self.update_directions(mechanism, workspace, index, vdot, any_applied);
+            for j in joint.v.clone() {
+                let d = &self.directions[j];
+                let mut row = Some(joint.v.end - 1);
+                while let Some(k) = row {
+                    let s = &workspace.columns[k];
+                    self.tau_by_q[(k, j)] = s.dot(&d.force_by_q);
+                    self.tau_by_v[(k, j)] = s.dot(&d.force_by_v);
+                    row = mechanism.v_parent[k];
+                }
+            }
+            if joint.kind.moves_its_center() {
+                self.add_own_columns(joint, workspace, index);
+            }
+        }
+        self.fill_below(mechanism, workspace, any_applied);
+    }
+
+    /// The force on the child times the change of the joint's own columns.
+    fn add_own_columns(&mut self, joint: &Joint<T>, workspace: &Workspace<T>, index: usize) {
+        let force = &workspace.forces[index].translational;
+        let is_translation = |k: usize| joint.kind.is_translation(k - joint.v.start);
+        for j in joint.v.clone().filter(|&j| is_translation(j)) {
+            for k in joint.v.clone().filter(|&k| !is_translation(k)) {
+                let change = workspace.columns[j].translational.cross(&workspace.columns[k].rotational);
+                self.tau_by_q[(k, j)] += change.dot(force);
+            }
+        }
+    }
+
+    /// The elements of coordinates that others carry. There S_j × S_k and S_j ×* F cancel.
+    fn fill_below(&mut self, mechanism: &Mechanism<T>, workspace: &Workspace<T>, any_applied: bool) {
+        for joint in &mechanism.joints {
+            let end = mechanism.joints[joint.subtree.end - 1].v.end;
+            for j in joint.v.clone() {
+                let d = self.directions[j];
+                let turn = workspace.columns[j].rotational;
+                for k in joint.v.end..end {
+                    let (u, below) = (&workspace.momenta[k], &self.directions[k]);
+                    let mut by_q = d.phi.dot(u) + d.psi.rotational.dot(&below.w);
+                    if any_applied {
+                        by_q += turn.dot(&below.lag);
+                    }
+                    self.tau_by_q[(k, j)] = by_q;
+                    self.tau_by_v[(k, j)] = d.omega.dot(u) + turn.dot(&below.w);
+                }
+            }
+        }
+    }
+}
+
+/// The acceleration and its derivatives, and the memory that computing them reuses.
+#[derive(Clone, Debug)]
+pub struct ForwardDerivatives<T = f64> {
+    /// The acceleration v̇.
+    pub vdot: Vec<T>,
+    /// ∂v̇/∂q, nv×nv: column j along direction j of the configuration's tangent space.
+    pub vdot_by_q: DMatrix<T>,
+    /// ∂v̇/∂v, nv×nv.
+    pub vdot_by_v: DMatrix<T>,
+    /// ∂v̇/∂τ = M⁻¹, nv×nv.
+    pub vdot_by_tau: DMatrix<T>,
+    inverse: InverseDerivatives<T>,
+    factors: DMatrix<T>,
+    tau: Vec<T>,
+    rows: Vec<T>,
+}
+
+impl<T: Scalar> ForwardDerivatives<T> {
+    /// Memory for the derivatives of a mechanism.
+    pub fn new(mechanism: &Mechanism<T>) -> Self {
+        let nv = mechanism.nv;
+        let zero = T::from(0.0);
+        let zeros = DMatrix::from_element(nv, nv, zero);
+        Self {
+            vdot: vec![zero; nv],
+            vdot_by_q: zeros.clone(),
+            vdot_by_v: zeros.clone(),
+            vdot_by_tau: zeros.clone(),
+            inverse: InverseDerivatives::new(mechanism),
+            factors: zeros,
+            tau: vec![zero; nv],
+            rows: vec![zero; 3 * nv * nv],
+        }
+    }
+}
+
+/// The acceleration of [`forward_dynamics`](super::forward_dynamics), with the same arguments,
+/// and its derivatives by configuration, velocity and τ: ∂v̇ = −M⁻¹ ∂ID(q, v, v̇). τ and applied
+/// forces are constant; where they depend on the state, their derivatives are multiplied by
+/// `vdot_by_tau`.
+///
+/// # Panics
+/// When a slice or `derivatives` does not fit the mechanism, or a body is not there.
+pub fn forward_dynamics_derivatives<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    workspace: &mut Workspace<T>,
+    tau: &[T],
+    gravity: &Vector3<T>,
+    applied: &[BodyForce<T>],
+    derivatives: &mut ForwardDerivatives<T>,
+) {
+    let nv = mechanism.nv;
+    mechanism.check_lengths(&[], &[tau.len(), derivatives.vdot.len()]);
+    let d = derivatives;
+    let zero = T::from(0.0);
+    bias_forces(mechanism, workspace, gravity, applied, &mut d.tau);
+    mass_matrix(mechanism, workspace, &mut d.factors);
+    factorize(mechanism, &mut d.factors);
+    for ((vdot, tau), bias) in d.vdot.iter_mut().zip(tau).zip(&d.tau) {
+        *vdot = *tau - *bias;
+    }
+    solve(mechanism, &d.factors, &mut d.vdot);
+    d.inverse.update(mechanism, workspace, &d.vdot, gravity, applied, &mut d.tau);
+    for (k, row) in d.rows.chunks_exact_mut((3 * nv).max(1)).enumerate() {
+        for j in 0..nv {
+            row[j] = -d.inverse.tau_by_q[(k, j)];
+            row[nv + j] = -d.inverse.tau_by_v[(k, j)];
+            row[2 * nv + j] = zero;
+        }
+        row[2 * nv + k] = T::from(1.0);
+    }
+    solve_rows(mechanism, &d.factors, 3 * nv, &mut d.rows);
+    for (k, row) in d.rows.chunks_exact((3 * nv).max(1)).enumerate() {
+        for j in 0..nv {
+            d.vdot_by_q[(k, j)] = row[j];
+            d.vdot_by_v[(k, j)] = row[nv + j];
+            d.vdot_by_tau[(k, j)] = row[2 * nv + j];
+        }
+    }
+}

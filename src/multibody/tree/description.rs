@@ -1,0 +1,97 @@
+//! Bodies and joints as they are described before the tree is known.
+
+use super::joint::JointKind;
+use crate::spatial::{MassProperties, RigidTransform};
+
+/// A body of a mechanism, as it is described before the tree is known.
+#[derive(Clone, Debug)]
+pub struct BodyDescription {
+    /// Its name, unique in the mechanism.
+    pub name: String,
+    /// Its mass properties in its own frame; `None` without mass.
+    pub mass: Option<MassProperties>,
+}
+
+/// The range of a joint's position, and how much its drive can do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointLimits {
+    /// Least position, rad or m; −∞ without a limit.
+    pub lower: f64,
+    /// Largest position, rad or m; ∞ without a limit.
+    pub upper: f64,
+    /// Largest speed, rad/s or m/s; ∞ without a limit.
+    pub velocity: f64,
+    /// Largest force of the drive, N m or N; ∞ without a limit.
+    pub effort: f64,
+}
+
+impl Default for JointLimits {
+    /// No limits.
+    fn default() -> Self {
+        Self {
+            lower: f64::NEG_INFINITY,
+            upper: f64::INFINITY,
+            velocity: f64::INFINITY,
+            effort: f64::INFINITY,
+        }
+    }
+}
+
+/// A linear spring on a joint's position: force −stiffness (q − rest).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointSpring<T = f64> {
+    /// Stiffness, N m/rad or N/m.
+    pub stiffness: T,
+    /// Position without force, rad or m.
+    pub rest: T,
+}
+
+/// A joint, as it is described before the tree is known.
+#[derive(Clone, Debug)]
+pub struct JointDescription {
+    /// Its name, unique in the mechanism.
+    pub name: String,
+    /// How the child can move. Axes need not have unit length.
+    pub kind: JointKind,
+    /// Name of the parent body; `None` for the world.
+    pub parent: Option<String>,
+    /// Name of the child body.
+    pub child: String,
+    /// Pose of the joint's frame F in the parent's frame.
+    pub x_pf: RigidTransform,
+    /// Pose of the child's frame in the joint's frame M.
+    pub x_mc: RigidTransform,
+    /// Its limits; of revolute and prismatic joints only.
+    pub limits: JointLimits,
+    /// Viscous damping of each velocity coordinate, N m s/rad or N s/m.
+    pub damping: f64,
+    /// Inertia of the drive's rotor as the joint feels it (times the square of the gear ratio),
+    /// added to each velocity coordinate, kg m² or kg.
+    pub rotor_inertia: f64,
+    /// A spring; on revolute and prismatic joints only.
+    pub spring: Option<JointSpring>,
+}
+
+impl JointDescription {
+    /// A joint whose frame M is the child's frame, without limits, damping, rotor or spring.
+    pub fn new(
+        name: impl Into<String>,
+        kind: JointKind,
+        parent: Option<&str>,
+        child: impl Into<String>,
+        x_pf: RigidTransform,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            parent: parent.map(str::to_owned),
+            child: child.into(),
+            x_pf,
+            x_mc: RigidTransform::identity(),
+            limits: JointLimits::default(),
+            damping: 0.0,
+            rotor_inertia: 0.0,
+            spring: None,
+        }
+    }
+}

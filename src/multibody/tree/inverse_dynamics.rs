@@ -1,0 +1,155 @@
+//! From motion to the forces that it takes: the recursive Newton–Euler algorithm.
+
+use nalgebra::Vector3;
+
+use super::mechanism::Mechanism;
+use super::workspace::Workspace;
+use crate::scalar::Scalar;
+use crate::spatial::{SpatialForce, SpatialVelocity};
+
+/// A force on one body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyForce<T = f64> {
+    /// Place of the body in [`Mechanism::bodies`].
+    pub body: usize,
+    /// Moment about the body's origin and force, in W's axes.
+    pub force: SpatialForce<T>,
+}
+
+/// The acceleration of the world that weighs on bodies like gravity does.
+#[inline]
+pub(super) fn minus_gravity<T: Scalar>(gravity: &Vector3<T>) -> SpatialVelocity<T> {
+    SpatialVelocity::new(Vector3::from_element(T::from(0.0)), -gravity)
+}
+
+impl<T: Scalar> Workspace<T> {
+    /// Subtracts forces on bodies, about the point O of their trees, from the forces of the
+    /// joints that carry them. What acts on a body fixed to the world has no effect.
+    pub(super) fn subtract_applied(&mut self, mechanism: &Mechanism<T>, applied: &[BodyForce<T>]) {
+        for BodyForce { body, force } in applied {
+            let body = &mechanism.bodies[*body];
+            if let Some(joint) = body.joint {
+                let m = &self.motions[joint];
+                let position = m.rotation * body.x_mb.translation + m.position;
+                self.forces[joint] = self.forces[joint] - force.shifted(&-position);
+            }
+        }
+    }
+
+    /// Writes the parts of the forces along the joints into `tau`, and adds the forces to those
+    /// of what carries them.
+    fn pass_forces(&mut self, mechanism: &Mechanism<T>, tau: &mut [T]) {
+        for (index, joint) in mechanism.joints.iter().enumerate().rev() {
+            let force = self.forces[index];
+            for k in joint.v.clone() {
+                tau[k] = self.columns[k].dot(&force);
+            }
+            if let Some(parent) = joint.parent {
+                self.forces[parent] += force;
+            }
+        }
+    }
+}
+
+/// The generalized forces τ that give the acceleration `vdot`,
+/// M(q) v̇ + C(q, v) v = τ + τ_g + Σ Jᵀ f, written into `tau`, by the recursive Newton–Euler
+/// algorithm (Featherstone 2008, table 5.1) at the state of the last
+/// [`update_kinematics`](super::update_kinematics).
+///
+/// Rotor inertia counts; damping and springs do not: [`passive_forces`](super::passive_forces)
+/// has them.
+///
+/// # Panics
+/// When a slice does not have nv numbers, or a body is not there.
+pub fn inverse_dynamics<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    workspace: &mut Workspace<T>,
+    vdot: &[T],
+    gravity: &Vector3<T>,
+    applied: &[BodyForce<T>],
+    tau: &mut [T],
+) {
+    mechanism.check_lengths(&[], &[vdot.len(), tau.len()]);
+    newton_euler(mechanism, workspace, Some(vdot), gravity, applied, tau);
+    for joint in &mechanism.joints {
+        for k in joint.v.clone() {
+            tau[k] += joint.rotor_inertia * vdot[k];
+        }
+    }
+}
+
+/// The forces C(q, v) v − τ_g − Σ Jᵀ f, written into `bias`: [`inverse_dynamics`] at v̇ = 0.
+///
+/// # Panics
+/// When `bias` does not have nv numbers, or a body is not there.
+pub fn bias_forces<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    workspace: &mut Workspace<T>,
+    gravity: &Vector3<T>,
+    applied: &[BodyForce<T>],
+    bias: &mut [T],
+) {
+    mechanism.check_lengths(&[], &[bias.len()]);
+    newton_euler(mechanism, workspace, None, gravity, applied, bias);
+}
+
+/// The forces on the bodies at an acceleration, and their parts along the joints, without rotors.
+fn newton_euler<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    workspace: &mut Workspace<T>,
+    vdot: Option<&[T]>,
+    gravity: &Vector3<T>,
+    applied: &[BodyForce<T>],
+    tau: &mut [T],
+) {
+    let at_rest = minus_gravity(gravity);
+    for (index, joint) in mechanism.joints.iter().enumerate() {
+        let m = &workspace.motions[index];
+        let mut a = joint.parent.map_or(at_rest, |p| workspace.accelerations[p]) + m.bias;
+        if let Some(vdot) = vdot {
+            for k in joint.v.clone() {
+                a += workspace.columns[k] * vdot[k];
+            }
+        }
+        workspace.accelerations[index] = a;
+        workspace.forces[index] = m.inertia.times(&a) + m.velocity.cross_force(&m.inertia.times(&m.velocity));
+    }
+    workspace.subtract_applied(mechanism, applied);
+    workspace.pass_forces(mechanism, tau);
+}
+
+/// The generalized forces of gravity, τ_g, written into `tau`: what gravity adds to τ in
+/// M(q) v̇ + C(q, v) v = τ + τ_g.
+///
+/// # Panics
+/// When `tau` does not have nv numbers.
+pub fn gravity_forces<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    workspace: &mut Workspace<T>,
+    gravity: &Vector3<T>,
+    tau: &mut [T],
+) {
+    mechanism.check_lengths(&[], &[tau.len()]);
+    for (force, m) in workspace.forces.iter_mut().zip(&workspace.motions) {
+        *force = SpatialForce::new(m.inertia.first_moment.cross(gravity), gravity * m.inertia.mass);
+    }
+    workspace.pass_forces(mechanism, tau);
+}
+
+/// The generalized forces of damping and springs, −D v − K (q − q_rest), added to `tau`.
+///
+/// # Panics
+/// When a slice does not have the mechanism's length.
+pub fn passive_forces<T: Scalar>(mechanism: &Mechanism<T>, q: &[T], v: &[T], tau: &mut [T]) {
+    mechanism.check_lengths(&[q.len()], &[v.len(), tau.len()]);
+    for joint in &mechanism.joints {
+        for k in joint.v.clone() {
+            tau[k] -= joint.damping * v[k];
+        }
+        // Only joints with one coordinate have springs.
+        if joint.q.len() == 1 {
+            let spring = &joint.spring;
+            tau[joint.v.start] -= spring.stiffness * (q[joint.q.start] - spring.rest);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The immutable description of a tree of bodies and joints.
+
+use std::ops::Range;
+
+use super::description::{BodyDescription, JointDescription, JointLimits, JointSpring};
+use super::error::MechanismError;
+use super::joint::{JointFrame, JointKind};
+use super::order::{Order, tree_order};
+use super::validate::{check_composites, check_joints, check_masses};
+use crate::scalar::Scalar;
+use crate::spatial::{MassProperties, RigidTransform};
+
+/// A body of a mechanism.
+#[derive(Clone, Debug)]
+pub struct Body<T = f64> {
+    /// Its name.
+    pub name: String,
+    /// Place in [`Mechanism::bodies`] of the body it is jointed to; `None` for the world.
+    pub parent: Option<usize>,
+    /// The joint that carries it, itself or through fixed joints: its place in
+    /// [`Mechanism::joints`]. `None` where it is fixed to the world.
+    pub joint: Option<usize>,
+    /// Its pose in the frame M of that joint, or in W.
+    pub x_mb: RigidTransform<T>,
+    /// Its own mass properties, in its own frame; `None` without mass.
+    pub mass: Option<MassProperties<T>>,
+}
+
+/// A joint of a mechanism that can move, with all bodies that are fixed to its child.
+#[derive(Clone, Debug)]
+pub struct Joint<T = f64> {
+    /// Its name.
+    pub name: String,
+    /// How the child can move.
+    pub kind: JointKind,
+    /// The moving joint that carries this one: its place in [`Mechanism::joints`], less than
+    /// this one's. `None` where it is fixed to the world.
+    pub parent: Option<usize>,
+    /// The child body: its place in [`Mechanism::bodies`].
+    pub child: usize,
+    /// Its limits.
+    pub limits: JointLimits,
+    /// Viscous damping of each velocity coordinate, N m s/rad or N s/m.
+    pub damping: T,
+    /// Inertia of the rotor, added to each velocity coordinate, kg m² or kg.
+    pub rotor_inertia: T,
+    /// Its spring; without one the stiffness is 0.
+    pub spring: JointSpring<T>,
+    /// Its coordinates in `q`.
+    pub q: Range<usize>,
+    /// Its coordinates in `v`.
+    pub v: Range<usize>,
+    /// The joints that it carries, itself included: their places in [`Mechanism::joints`].
+    pub subtree: Range<usize>,
+    /// Mass properties in M of all bodies that move as one with the child.
+    pub(super) composite: MassProperties<T>,
+    /// Its constants, with F's pose in the frame M of the parent joint, or in W.
+    pub(super) frame: JointFrame<T>,
+}
+
+impl<T: Scalar> Joint<T> {
+    /// Pose of the joint's frame F in the frame M of the joint that carries it, or in W.
+    pub fn x_pf(&self) -> &RigidTransform<T> {
+        &self.frame.x_pf
+    }
+
+    /// Mass properties in M of all bodies that move as one with the child. The mass may be 0.
+    pub fn composite(&self) -> &MassProperties<T> {
+        &self.composite
+    }
+}
+
+/// A tree of bodies of its own: all that one joint on the world carries. The mass matrix has one
+/// block for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// Its joints, in [`Mechanism::joints`].
+    pub joints: Range<usize>,
+    /// Their velocity coordinates.
+    pub v: Range<usize>,
+}
+
+/// A set of trees of bodies that joints connect with the world: immutable, and shared by every
+/// state. Joints come in depth-first order, so that what a joint carries is contiguous.
+#[derive(Clone, Debug)]
+pub struct Mechanism<T = f64> {
+    pub(super) bodies: Vec<Body<T>>,
+    pub(super) joints: Vec<Joint<T>>,
+    pub(super) trees: Vec<Tree>,
+    /// For each velocity coordinate the one before it on the way to the world (λ of Featherstone
+    /// 2008, §6.4).
+    pub(super) v_parent: Vec<Option<usize>>,
+    nq: usize,
+    pub(super) nv: usize,
+}
+
+impl Mechanism<f64> {
+    /// The mechanism of bodies and joints. Every body is the child of one joint. Among the
+    /// children of a body those whose joints come first in `joints` come first.
+    ///
+    /// # Errors
+    /// When names are not unique or unknown, joints do not make a tree, a mass cannot be, nothing
+    /// resists a joint's motion, or a joint's numbers are out of range.
+    pub fn new(bodies: Vec<BodyDescription>, joints: Vec<JointDescription>) -> Result<Self, MechanismError> {
+        check_masses(&bodies)?;
+        let joints = check_joints(joints)?;
+        let Order { sequence, parents } = tree_order(&bodies, &joints)?;
+        let mut mechanism =
+            Self { bodies: vec![], joints: vec![], trees: vec![], v_parent: vec![], nq: 0, nv: 0 };
+        // Places of the bodies in the mechanism, by their place in the description.
+        let mut place = vec![usize::MAX; bodies.len()];
+        for (body, joint) in sequence {
+            place[body] = mechanism.bodies.len();
+            let parent = parents[body].map(|p| place[p]);
+            mechanism.add(&bodies[body], &joints[joint], parent);
+        }
+        mechanism.set_composites();
+        check_composites(&mechanism)?;
+        Ok(mechanism)
+    }
+
+    /// Adds a body and the joint on its parent, which is there already.
+    fn add(&mut self, body: &BodyDescription, joint: &JointDescription, parent: Option<usize>) {
+        let (carrier, x_mp) = match parent {
+            Some(p) => (self.bodies[p].joint, self.bodies[p].x_mb),
+            None => (None, RigidTransform::identity()),
+        };
+        let x_mf = x_mp * joint.x_pf;
+        let name = body.name.clone();
+        if joint.kind == JointKind::Fixed {
+            let x_mb = x_mf * joint.x_mc;
+            self.bodies.push(Body { name, parent, joint: carrier, x_mb, mass: body.mass });
+            return;
+        }
+        let index = self.joints.len();
+        let (dq, dv) = (joint.kind.configuration_dimension(), joint.kind.velocity_dimension());
+        let v = self.nv..self.nv + dv;
+        let below = carrier.map(|c| self.joints[c].v.end - 1);
+        self.v_parent.extend(v.clone().map(|k| if k == v.start { below } else { Some(k - 1) }));
+        self.joints.push(Joint {
+            name: joint.name.clone(),
+            kind: joint.kind,
+            parent: carrier,
+            child: self.bodies.len(),
+            limits: joint.limits,
+            damping: joint.damping,
+            rotor_inertia: joint.rotor_inertia,
+            spring: joint.spring.unwrap_or(JointSpring { stiffness: 0.0, rest: 0.0 }),
+            q: self.nq..self.nq + dq,
+            v: v.clone(),
+            subtree: index..index + 1,
+            composite: no_mass(),
+            frame: JointFrame::new(&joint.kind, &x_mf),
+        });
+        let mut ancestor = carrier;
+        while let Some(a) = ancestor {
+            self.joints[a].subtree.end = index + 1;
+            ancestor = self.joints[a].parent;
+        }
+        match self.trees.last_mut() {
+            Some(tree) if carrier.is_some() => {
+                tree.joints.end = index + 1;
+                tree.v.end = v.end;
+            }
+            _ => self.trees.push(Tree { joints: index..index + 1, v }),
+        }
+        self.bodies.push(Body { name, parent, joint: Some(index), x_mb: joint.x_mc, mass: body.mass });
+        self.nq += dq;
+        self.nv += dv;
+    }
+}
+
+/// The mass properties of nothing.
+fn no_mass<T: Scalar>() -> MassProperties<T> {
+    MassProperties::lift(&MassProperties {
+        mass: 0.0,
+        center_of_mass: nalgebra::Vector3::zeros(),
+        inertia: nalgebra::Matrix3::zeros(),
+    })
+}
+
+impl<T: Scalar> Mechanism<T> {
+    /// A constant mechanism as scalars `T`.
+    pub fn lift(m: &Mechanism<f64>) -> Self {
+        let spring = |s: &JointSpring| JointSpring { stiffness: T::from(s.stiffness), rest: T::from(s.rest) };
+        Self {
+            bodies: m
+                .bodies
+                .iter()
+                .map(|b| Body {
+                    name: b.name.clone(),
+                    parent: b.parent,
+                    joint: b.joint,
+                    x_mb: RigidTransform::lift(&b.x_mb),
+                    mass: b.mass.as_ref().map(MassProperties::lift),
+                })
+                .collect(),
+            joints: m
+                .joints
+                .iter()
+                .map(|j| Joint {
+                    name: j.name.clone(),
+                    kind: j.kind,
+                    parent: j.parent,
+                    child: j.child,
+                    limits: j.limits,
+                    damping: T::from(j.damping),
+                    rotor_inertia: T::from(j.rotor_inertia),
+                    spring: spring(&j.spring),
+                    q: j.q.clone(),
+                    v: j.v.clone(),
+                    subtree: j.subtree.clone(),
+                    composite: MassProperties::lift(&j.composite),
+                    frame: JointFrame::new(&j.kind, &RigidTransform::lift(j.x_pf())),
+                })
+                .collect(),
+            trees: m.trees.clone(),
+            v_parent: m.v_parent.clone(),
+            nq: m.nq,
+            nv: m.nv,
+        }
+    }
+
+    /// The bodies: every one after the one it is jointed to.
+    pub fn bodies(&self) -> &[Body<T>] {
+        &self.bodies
+    }
+
+    /// The joints that can move, in the order of their coordinates in `q` and `v`: depth first,
+    /// every one after the one that carries it.
+    pub fn joints(&self) -> &[Joint<T>] {
+        &self.joints
+    }
+
+    /// The trees, in the order of their coordinates.
+    pub fn trees(&self) -> &[Tree] {
+        &self.trees
+    }
+
+    /// Number of configuration coordinates.
+    pub fn configuration_dimension(&self) -> usize {
+        self.nq
+    }
+
+    /// Number of velocity coordinates.
+    pub fn velocity_dimension(&self) -> usize {
+        self.nv
+    }
+
+    /// The place of the body with this name.
+    pub fn body_index(&self, name: &str) -> Option<usize> {
+        self.bodies.iter().position(|b| b.name == name)
+    }
+
+    /// The place of the moving joint with this name.
+    pub fn joint_index(&self, name: &str) -> Option<usize> {
+        self.joints.iter().position(|j| j.name == name)
+    }
+
+    /// The tree that a body belongs to; `None` where it is fixed to the world.
+    pub fn tree_of_body(&self, body: usize) -> Option<usize> {
+        let joint = self.bodies[body].joint?;
+        self.trees.iter().position(|t| t.joints.contains(&joint))
+    }
+
+    /// The velocity coordinates that a joint's child moves with, from its own to the world.
+    pub(super) fn chain(&self, joint: Option<usize>) -> impl Iterator<Item = usize> + '_ {
+        let last = joint.map(|j| self.joints[j].v.end - 1);
+        std::iter::successors(last, |&k| self.v_parent[k])
+    }
+
+    /// The same mechanism with other mass properties of one body, in the body's frame, so that
+    /// they can carry derivatives. They are not checked.
+    ///
+    /// # Panics
+    /// When there is no such body.
+    pub fn with_body_mass(mut self, body: usize, mass: MassProperties<T>) -> Self {
+        self.bodies[body].mass = Some(mass);
+        self.set_composites();
+        self
+    }
+
+    /// The same mechanism with other damping, rotor inertia and spring of one joint, so that they
+    /// can carry derivatives. They are not checked.
+    ///
+    /// # Panics
+    /// When there is no such joint.
+    pub fn with_joint_parameters(
+        mut self,
+        joint: usize,
+        damping: T,
+        rotor_inertia: T,
+        spring: JointSpring<T>,
+    ) -> Self {
+        let j = &mut self.joints[joint];
+        (j.damping, j.rotor_inertia, j.spring) = (damping, rotor_inertia, spring);
+        self
+    }
+
+    /// Sums the masses of the bodies that move as one.
+    fn set_composites(&mut self) {
+        for (index, joint) in self.joints.iter_mut().enumerate() {
+            let parts = self
+                .bodies
+                .iter()
+                .filter(|b| b.joint == Some(index))
+                .filter_map(|b| Some(b.mass.as_ref()?.seen_from(&b.x_mb)));
+            joint.composite = MassProperties::composite(parts).unwrap_or_else(no_mass);
+            // Rounding leaves the inertia of a turned body a little off symmetry.
+            let i = joint.composite.inertia;
+            joint.composite.inertia = (i + i.transpose()) * T::from(0.5);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The order of the bodies: depth first, from the world.
+
+use std::collections::HashMap;
+
+use super::description::{BodyDescription, JointDescription};
+use super::error::MechanismError;
+
+/// The order in which bodies are added, by their places in the description.
+#[derive(Debug)]
+pub(super) struct Order {
+    /// Body and the joint that has it as its child, every body after its parent.
+    pub sequence: Vec<(usize, usize)>,
+    /// The parent of each body; `None` for the world.
+    pub parents: Vec<Option<usize>>,
+}
+
+/// Names by their place, checked to be unique.
+fn places<'a>(
+    what: &'static str,
+    names: impl Iterator<Item = &'a String>,
+) -> Result<HashMap<&'a str, usize>, MechanismError> {
+    let mut places = HashMap::new();
+    for (place, name) in names.enumerate() {
+        if places.insert(name.as_str(), place).is_some() {
+            return Err(MechanismError::DuplicateName { what, name: name.clone() });
+        }
+    }
+    Ok(places)
+}
+
+/// The longest list of names that a message shows.
+const SHOWN: usize = 12;
+
+/// Names for a message.
+pub(super) fn list(names: impl Iterator<Item = impl AsRef<str>>) -> String {
+    let names: Vec<String> = names.map(|n| format!("`{}`", n.as_ref())).collect();
+    match names.len() {
+        0 => "there are none".to_owned(),
+        n if n > SHOWN => format!("{}, … ({n} in all)", names[..SHOWN].join(", ")),
+        _ => names.join(", "),
+    }
+}
+
+/// Orders the bodies depth first; children of one body in the order of their joints.
+pub(super) fn tree_order(
+    bodies: &[BodyDescription],
+    joints: &[JointDescription],
+) -> Result<Order, MechanismError> {
+    let place = places("bodies", bodies.iter().map(|b| &b.name))?;
+    places("joints", joints.iter().map(|j| &j.name))?;
+    let find = |joint: &JointDescription, role, name: &String| {
+        place.get(name.as_str()).copied().ok_or_else(|| MechanismError::UnknownBody {
+            joint: joint.name.clone(),
+            role,
+            name: name.clone(),
+            known: list(bodies.iter().map(|b| &b.name)),
+        })
+    };
+    let mut parents = vec![None; bodies.len()];
+    let mut carriers: Vec<Option<usize>> = vec![None; bodies.len()];
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); bodies.len()];
+    let mut roots = Vec::new();
+    for (index, joint) in joints.iter().enumerate() {
+        let parent = joint.parent.as_ref().map(|name| find(joint, "parent", name)).transpose()?;
+        let child = find(joint, "child", &joint.child)?;
+        if let Some(first) = carriers[child].replace(index) {
+            return Err(MechanismError::TwoParents {
+                body: joint.child.clone(),
+                first: joints[first].name.clone(),
+                second: joint.name.clone(),
+            });
+        }
+        parents[child] = parent;
+        parent.map_or(&mut roots, |p| &mut children[p]).push(child);
+    }
+    if let Some(body) = carriers.iter().position(Option::is_none) {
+        return Err(MechanismError::Unconnected(bodies[body].name.clone()));
+    }
+    let mut sequence = Vec::with_capacity(bodies.len());
+    let mut reached = vec![false; bodies.len()];
+    let mut stack: Vec<usize> = roots.into_iter().rev().collect();
+    while let Some(body) = stack.pop() {
+        reached[body] = true;
+        sequence.extend(carriers[body].map(|joint| (body, joint)));
+        stack.extend(children[body].iter().rev());
+    }
+    // Every body has one parent, so whatever is not reached from the world hangs on a ring.
+    if let Some(start) = reached.iter().position(|r| !r) {
+        return Err(MechanismError::Loop(list(
+            ring(start, &parents).iter().filter_map(|&body| Some(&joints[carriers[body]?].name)),
+        )));
+    }
+    Ok(Order { sequence, parents })
+}
+
+/// The ring that the way from a body to its parents ends in, parents first.
+fn ring(start: usize, parents: &[Option<usize>]) -> Vec<usize> {
+    let mut seen = Vec::new();
+    let mut body = Some(start);
+    while let Some(b) = body {
+        if let Some(first) = seen.iter().position(|&s| s == b) {
+            let mut ring = seen.split_off(first);
+            ring.reverse();
+            return ring;
+        }
+        seen.push(b);
+        body = parents[b];
+    }
+    seen
+}

@@ -1,0 +1,148 @@
+//! Checks of the numbers of a mechanism.
+
+use super::description::{BodyDescription, JointDescription};
+use super::error::MechanismError;
+use super::forward_dynamics::weakest_joint;
+use super::joint::JointKind;
+use super::mechanism::Mechanism;
+use super::order::list;
+use crate::spatial::{MassProperties, MassPropertiesError};
+
+/// How far the rotation of a joint's frame may be from orthonormal.
+const ROTATION_TOLERANCE: f64 = 1e-6;
+
+/// Checks that no body has a negative mass or inertia. Parts that are fixed together may each
+/// lack what the whole has.
+pub(super) fn check_masses(bodies: &[BodyDescription]) -> Result<(), MechanismError> {
+    for body in bodies {
+        let Some(mass) = &body.mass else { continue };
+        let wrong = |source| Err(MechanismError::Mass { body: body.name.clone(), source });
+        if !(mass.mass >= 0.0 && mass.mass.is_finite()) {
+            return wrong(MassPropertiesError::Mass(mass.mass));
+        }
+        let numbers = mass.inertia.iter().chain(&mass.center_of_mass);
+        if !numbers.clone().all(|x| x.is_finite()) {
+            return wrong(MassPropertiesError::Inertia([f64::NAN; 3]));
+        }
+        let moments = mass.inertia.symmetric_eigenvalues();
+        if mass.mass == 0.0 && moments.amax() > 0.0 {
+            return wrong(MassPropertiesError::Mass(0.0));
+        }
+        if moments.min() < -1e-12 * moments.amax() {
+            return wrong(MassPropertiesError::Inertia([moments[0], moments[1], moments[2]]));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the numbers of all joints; axes come back at unit length.
+pub(super) fn check_joints(
+    mut joints: Vec<JointDescription>,
+) -> Result<Vec<JointDescription>, MechanismError> {
+    for joint in &mut joints {
+        check_joint(joint)?;
+        if let JointKind::Revolute { axis } | JointKind::Prismatic { axis } = &mut joint.kind {
+            // Axes that are given at unit length stay as they are, to the last bit.
+            let norm = axis.norm();
+            if (norm - 1.0).abs() > 4.0 * f64::EPSILON {
+                *axis /= norm;
+            }
+        }
+    }
+    Ok(joints)
+}
+
+fn check_joint(joint: &JointDescription) -> Result<(), MechanismError> {
+    let value = |field, found: &dyn std::fmt::Debug, allowed| {
+        let found = format!("{found:?}");
+        Err(MechanismError::JointValue { joint: joint.name.clone(), field, found, allowed })
+    };
+    let one = matches!(joint.kind, JointKind::Revolute { .. } | JointKind::Prismatic { .. });
+    if let JointKind::Revolute { axis } | JointKind::Prismatic { axis } = &joint.kind {
+        let norm = axis.norm();
+        if !(norm.is_finite() && norm > 1e-12) {
+            return value("its axis", &axis.as_slice(), "finite and not zero");
+        }
+    }
+    for (position, rotation, x) in [
+        ("the position of its frame F", "the rotation of its frame F", &joint.x_pf),
+        ("the position of its child", "the rotation of its child", &joint.x_mc),
+    ] {
+        if !x.translation.iter().all(|c| c.is_finite()) {
+            return value(position, &x.translation.as_slice(), "finite");
+        }
+        let off = (x.rotation * x.rotation.transpose() - nalgebra::Matrix3::identity()).amax();
+        if off.is_nan() || off > ROTATION_TOLERANCE || x.rotation.determinant() < 0.0 {
+            return value(rotation, &x.rotation.as_slice(), "a rotation");
+        }
+    }
+    let limits = &joint.limits;
+    if limits.lower.is_nan() || limits.upper.is_nan() {
+        return value("its range of positions", &[limits.lower, limits.upper], "two numbers");
+    }
+    if limits.lower > limits.upper {
+        let (lower, upper) = (limits.lower, limits.upper);
+        return Err(MechanismError::LimitsReversed { joint: joint.name.clone(), lower, upper });
+    }
+    if !one && (limits.lower.is_finite() || limits.upper.is_finite()) {
+        let allowed = "absent: only revolute and prismatic joints have limits of position";
+        return value("its range of positions", &[limits.lower, limits.upper], allowed);
+    }
+    for (field, x) in [("its velocity limit", limits.velocity), ("its effort limit", limits.effort)] {
+        if x.is_nan() || x < 0.0 {
+            return value(field, &x, "at least 0");
+        }
+    }
+    for (field, x) in [("its damping", joint.damping), ("its rotor inertia", joint.rotor_inertia)] {
+        if !(x >= 0.0 && x.is_finite()) {
+            return value(field, &x, "finite and at least 0");
+        }
+    }
+    match &joint.spring {
+        Some(_) if !one => value("its kind", &joint.kind.name(), "revolute or prismatic, as it has a spring"),
+        Some(s) if !(s.stiffness >= 0.0 && s.stiffness.is_finite()) => {
+            value("its spring's stiffness", &s.stiffness, "finite and at least 0")
+        }
+        Some(s) if !s.rest.is_finite() => value("its spring's rest position", &s.rest, "finite"),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that what moves as one has an inertia to go with its mass, and that something resists
+/// the motion of every joint.
+pub(super) fn check_composites(mechanism: &Mechanism) -> Result<(), MechanismError> {
+    for (index, joint) in mechanism.joints().iter().enumerate() {
+        if joint.composite().mass == 0.0 {
+            continue;
+        }
+        if let Err(source) = positive_definite(joint.composite()) {
+            let bodies = mechanism.bodies().iter().filter(|b| b.joint == Some(index)).map(|b| &b.name);
+            return Err(MechanismError::Composite {
+                joint: joint.name.clone(),
+                bodies: list(bodies),
+                source,
+            });
+        }
+    }
+    match weakest_joint(mechanism) {
+        Some(joint) => {
+            let j = &mechanism.joints()[joint];
+            let body = mechanism.bodies()[j.child].name.clone();
+            Err(MechanismError::ZeroInertia { joint: j.name.clone(), body })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Checks that the principal moments of inertia are positive. Whether they satisfy the triangle
+/// inequality is left open: published figures often break it, and motion is well defined all the
+/// same.
+fn positive_definite(properties: &MassProperties) -> Result<(), MassPropertiesError> {
+    let moments = properties.inertia.symmetric_eigenvalues();
+    if moments.min() > 1e-12 * moments.amax() {
+        return Ok(());
+    }
+    let mut moments = [moments[0], moments[1], moments[2]];
+    moments.sort_by(f64::total_cmp);
+    Err(MassPropertiesError::Inertia(moments))
+}

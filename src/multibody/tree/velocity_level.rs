@@ -1,0 +1,90 @@
+//! What a solver of velocities needs: the momentum balance of a step without contact.
+//!
+//! Over a step δt with velocity v before and v* after it, damping and springs taken at the end,
+//! A (v* − v) = δt (τ + τ_g + Σ Jᵀ f − C(q, v) v − D v − K (q − q_rest) − δt K v), with
+//! A = M(q) + δt D + δt² K (Masterjohn et al. 2022, §IV-A). Contact then adds impulses,
+//! A (v − v*) = Jᵀ γ, with J from [`Workspace::jacobian_columns`].
+
+use nalgebra::{DMatrix, Vector3};
+
+use super::inverse_dynamics::{BodyForce, bias_forces, passive_forces};
+use super::mass_matrix::{mass_matrix, solve};
+use super::mechanism::Mechanism;
+use super::workspace::Workspace;
+use crate::scalar::Scalar;
+
+/// The matrix A = M(q) + δt D + δt² K of a step of `time_step` seconds, nv×nv, written into
+/// `matrix`, at the configuration of the last [`update_kinematics`](super::update_kinematics).
+/// It is block diagonal by [`Mechanism::trees`], and [`factorize`](super::factorize) takes it.
+///
+/// # Panics
+/// When `matrix` is not nv×nv.
+pub fn step_matrix<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    workspace: &mut Workspace<T>,
+    time_step: f64,
+    matrix: &mut DMatrix<T>,
+) {
+    mass_matrix(mechanism, workspace, matrix);
+    for joint in &mechanism.joints {
+        for k in joint.v.clone() {
+            matrix[(k, k)] += joint.damping * time_step;
+        }
+        if joint.q.len() == 1 {
+            let k = joint.v.start;
+            matrix[(k, k)] += joint.spring.stiffness * (time_step * time_step);
+        }
+    }
+}
+
+/// Configuration and velocity at the start of a step, and what acts during it.
+#[derive(Clone, Copy, Debug)]
+pub struct StepInput<'a, T = f64> {
+    /// Configuration; that of the last [`update_kinematics`](super::update_kinematics).
+    pub q: &'a [T],
+    /// Velocity; that of the last [`update_kinematics`](super::update_kinematics).
+    pub v: &'a [T],
+    /// Generalized forces of drives.
+    pub tau: &'a [T],
+    /// Acceleration of gravity in W, m/s².
+    pub gravity: Vector3<T>,
+    /// Forces on bodies.
+    pub applied: &'a [BodyForce<T>],
+}
+
+/// The velocity v* at the end of a step of `time_step` seconds without contact, written into
+/// `free_velocity`, by the factors of A (see [`step_matrix`]). Centrifugal and gyroscopic forces
+/// are those at the start of the step.
+///
+/// # Panics
+/// When a slice or the matrix does not fit the mechanism.
+pub fn free_velocity<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    workspace: &mut Workspace<T>,
+    input: &StepInput<T>,
+    time_step: f64,
+    factors: &DMatrix<T>,
+    free_velocity: &mut [T],
+) {
+    let StepInput { q, v, tau, gravity, applied } = input;
+    mechanism.check_lengths(&[q.len()], &[v.len(), tau.len(), free_velocity.len()]);
+    let change = free_velocity;
+    bias_forces(mechanism, workspace, gravity, applied, change);
+    for (c, t) in change.iter_mut().zip(*tau) {
+        *c = *t - *c;
+    }
+    passive_forces(mechanism, q, v, change);
+    for joint in &mechanism.joints {
+        if joint.q.len() == 1 {
+            let k = joint.v.start;
+            change[k] -= joint.spring.stiffness * v[k] * time_step;
+        }
+    }
+    for c in change.iter_mut() {
+        *c *= T::from(time_step);
+    }
+    solve(mechanism, factors, change);
+    for (c, v) in change.iter_mut().zip(*v) {
+        *c += *v;
+    }
+}
