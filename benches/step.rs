@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use isobar::contact::{ContactModel, SurfaceRepresentation};
-use isobar::multibody::{AppliedForces, Model, NoForces, State};
-use isobar::step::{Integrator, StepWorkspace};
+use isobar::multibody::{AppliedForces, DifferentiatedModel, Input, Model, NoForces, State};
+use isobar::step::{DerivativeWorkspace, Integrator, StepWorkspace};
 use step_scenes::*;
 
 const DT: f64 = 1e-3;
@@ -46,15 +46,34 @@ struct Measurement {
     iterations: f64,
 }
 
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    /// Steps.
+    Step,
+    /// Steps with their derivative by state, control and all materials.
+    WithJacobian,
+}
+
 /// Measures steps from a settled state; `None` if the command line left them out.
 fn measure(
     criterion: &mut Criterion,
     name: &str,
     (model, initial): (Model, State),
-    kind: ContactModel,
+    (kind, work): (ContactModel, Work),
     settle: usize,
     applied: &impl AppliedForces,
 ) -> Option<Measurement> {
+    let materials = (0..model.materials.len()).flat_map(|material| {
+        [
+            Input::HydroelasticModulus { material },
+            Input::Dissipation { material },
+            Input::DynamicFriction { material },
+        ]
+    });
+    let inputs: Vec<Input> = materials.collect();
+    let differentiated = DifferentiatedModel::new(&model, &inputs, applied.dependence(), 0).expect("inputs");
+    let mut derivatives = DerivativeWorkspace::default();
     let integrator = Integrator::velocity_level(kind);
     let start = settled(&model, initial, integrator, DT, settle, applied);
     let mut workspace = StepWorkspace::default();
@@ -63,7 +82,7 @@ fn measure(
     let (mut iterations, mut steps, mut faces) = (0, 0, 0);
     let mut group = criterion.benchmark_group("step");
     group.sampling_mode(SamplingMode::Flat);
-    group.bench_function(BenchmarkId::new(name, format!("{kind:?}")), |bencher| {
+    group.bench_function(BenchmarkId::new(name, format!("{kind:?} {work:?}")), |bencher| {
         bencher.iter_custom(|calls| {
             let (clock, cpu_clock) = (Instant::now(), thread_time());
             for _ in 0..calls {
@@ -71,8 +90,26 @@ fn measure(
                     state.clone_from(&start);
                     taken = 0;
                 }
-                let next = integrator.step(&model, &state, 0.0, DT, applied, &[], &mut workspace);
-                state = black_box(next.expect("a step"));
+                state = match work {
+                    Work::Step => {
+                        let next = integrator.step(&model, &state, 0.0, DT, applied, &[], &mut workspace);
+                        black_box(next.expect("a step"))
+                    }
+                    Work::WithJacobian => {
+                        let (memory, found) = (&mut workspace, &mut derivatives);
+                        let both = integrator.step_and_jacobian(
+                            &differentiated,
+                            &state,
+                            0.0,
+                            DT,
+                            applied,
+                            &[],
+                            memory,
+                            found,
+                        );
+                        black_box(both.expect("a step")).0
+                    }
+                };
                 taken += 1;
                 steps += 1;
                 iterations += workspace.statistics().iterations;
@@ -123,26 +160,65 @@ fn main() {
         [1579.0, 1437.0, 1489.0, 2674.0],
     ];
     let mut rows = Vec::new();
+    let mut jacobians = Vec::new();
     for (k, kind) in MODELS.into_iter().enumerate() {
         let name = "ball of 128 tets on a box";
-        let m = measure(c, name, ball_on_box(0.035, polygons), kind, 300, &NoForces);
+        let scene = || ball_on_box(0.035, polygons);
+        let m = measure(c, name, scene(), (kind, Work::Step), 300, &NoForces);
+        let j = measure(c, name, scene(), (kind, Work::WithJacobian), 300, &NoForces);
         rows.push((name, kind, m, 15_000.0, drake[0][k]));
+        jacobians.push((name, kind, j));
     }
     for (scene, name, held, resolution, target) in [
         (1, "two fingers and a ball", Held::Ball, 0.028, 6_000.0),
         (2, "two fingers and a cylinder", Held::Cylinder, 0.02, 8_000.0),
     ] {
         for (k, kind) in MODELS.into_iter().enumerate() {
-            let m = measure(c, name, gripper(held, resolution, polygons), kind, 200, &Squeeze(15.0));
+            let grip = || gripper(held, resolution, polygons);
+            let m = measure(c, name, grip(), (kind, Work::Step), 200, &Squeeze(15.0));
+            let j = measure(c, name, grip(), (kind, Work::WithJacobian), 200, &Squeeze(15.0));
             rows.push((name, kind, m, target, drake[scene][k]));
+            jacobians.push((name, kind, j));
         }
     }
+    let piles = MODELS.map(|kind| {
+        [(2, 5), (5, 8)].map(|(side, layers)| {
+            let name = format!("pile of {} balls in a bin", side * side * layers);
+            let m = measure(c, &name, pile(side, layers), (kind, Work::Step), 30, &NoForces)?;
+            Some((m.cpu / (side * side * layers) as f64, m))
+        })
+    });
     criterion.final_summary();
     println!();
     println!("steps per second: wall clock, processor");
     for (name, kind, m, target, drake) in &rows {
         if let Some(m) = m {
             row(name, *kind, m, *target, Some(*drake));
+        }
+    }
+    println!();
+    println!("a step with its Jacobian over the step, by processor time (target 3)");
+    for ((name, kind, j), (_, _, m, _, _)) in jacobians.iter().zip(&rows) {
+        if let (Some(j), Some(m)) = (j, m) {
+            let (ratio, kind) = (j.cpu / m.cpu, format!("{kind:?}"));
+            println!("{name:32} {kind:8} {ratio:5.2} {}", if ratio <= 3.0 { "yes" } else { "NO" });
+        }
+    }
+    println!();
+    println!("processor time of a step per body with 20 and 200 bodies, and their ratio (target 1.5)");
+    for (kind, [small, large]) in MODELS.into_iter().zip(&piles) {
+        if let (Some((a, m)), Some((b, n))) = (small, large) {
+            let (ratio, kind) = (b / a, format!("{kind:?}"));
+            println!(
+                "{kind:8} {:6.1} µs ({:.1} iterations, {} faces) {:6.1} µs ({:.1} iterations, {} faces) {ratio:5.2} {}",
+                a * 1e6,
+                m.iterations,
+                m.faces,
+                b * 1e6,
+                n.iterations,
+                n.faces,
+                if ratio <= 1.5 { "yes" } else { "NO" },
+            );
         }
     }
 }

@@ -86,6 +86,14 @@ fn worst_error<A: AppliedForces>(
         .expect("step");
     let at = StepPoint { model: &differentiated, before: state, after: &after, time, dt, applied, control };
     let jacobian = integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("step");
+    let (together, found) = (&mut StepWorkspace::default(), &mut DerivativeWorkspace::default());
+    let (end, at_once) = integrator
+        .step_and_jacobian(&differentiated, state, time, dt, applied, control, together, found)
+        .expect("step");
+    assert_eq!(end, after);
+    for (a, b) in [(&at_once.by_state, &jacobian.by_state), (&at_once.by_inputs, &jacobian.by_inputs)] {
+        assert!((a - b).amax() <= 1e-12 * b.amax(), "{integrator:?}");
+    }
     let dual = jacobian_by_duals(integrator, &at);
     for (a, b) in [
         (&jacobian.by_state, &dual.by_state),

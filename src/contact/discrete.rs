@@ -44,6 +44,8 @@ pub(crate) struct PointContacts {
     pub constants: Vec<FaceConstants<f64>>,
     /// The polygons that the contacts come from.
     pub polygons: Vec<FoundPolygon>,
+    /// Whether the polygons are kept: derivatives take them.
+    pub keep_polygons: bool,
     /// Normal impulses in N s that TAMSI's friction is taken from while they are held; empty
     /// otherwise.
     pub frozen_normal: Vec<f64>,
@@ -254,7 +256,9 @@ pub(super) fn contacts_of(
             contacts.constants.push(face_constants(model, x, n, p, a, gradient, dissipation, v, &lambda));
         });
         if contacts.position.len() > before {
-            contacts.polygons.push((*found, *equilibrium));
+            if contacts.keep_polygons {
+                contacts.polygons.push((*found, *equilibrium));
+            }
             aligned |= found.aligned;
         }
     });

@@ -62,6 +62,11 @@ impl<T> StepWorkspace<T> {
     }
 }
 
+/// Refuses lengths of a step that are not positive and finite.
+fn check_time_step(dt: f64) -> Result<(), StepError> {
+    if dt > 0.0 && dt.is_finite() { Ok(()) } else { Err(StepError::TimeStep(dt)) }
+}
+
 impl Integrator {
     /// The state after a step of `dt` seconds from `state` at `time`, with control values that
     /// are constant over it (see [`AppliedForces::control_dimension`]).
@@ -80,9 +85,7 @@ impl Integrator {
         control: &[T],
         workspace: &mut StepWorkspace<T>,
     ) -> Result<State<T>, StepError> {
-        if !(dt > 0.0 && dt.is_finite()) {
-            return Err(StepError::TimeStep(dt));
-        }
+        check_time_step(dt)?;
         match self {
             Self::SemiImplicitEuler => {
                 Ok(semi_implicit_euler::step(model, state, time, dt, applied, control, &mut workspace.forces))
@@ -129,15 +132,17 @@ impl Integrator {
         workspace: &mut StepWorkspace,
         derivatives: &mut DerivativeWorkspace,
     ) -> Result<(State, StepJacobian), StepDerivativeError> {
-        let after = self.step(model.model(), state, time, dt, applied, control, workspace)?;
-        let at = StepPoint { model, before: state, after: &after, time, dt, applied, control };
-        let jacobian = match self {
-            Self::SemiImplicitEuler | Self::RungeKutta4 => self.jacobian(&at, derivatives)?,
-            Self::VelocityLevel(method) => {
-                let memory = &mut derivatives.velocity_level;
-                method.jacobian_of_last(&at, &workspace.velocity_level, memory)
-            }
+        let Self::VelocityLevel(method) = self else {
+            let after = self.step(model.model(), state, time, dt, applied, control, workspace)?;
+            let at = StepPoint { model, before: state, after: &after, time, dt, applied, control };
+            let jacobian = self.jacobian(&at, derivatives)?;
+            return Ok((after, jacobian));
         };
+        check_time_step(dt)?;
+        let workspace = &mut workspace.velocity_level;
+        let after = method.step_keeping(true, model.model(), state, time, dt, applied, control, workspace)?;
+        let at = StepPoint { model, before: state, after: &after, time, dt, applied, control };
+        let jacobian = method.jacobian_of_last(&at, workspace, &mut derivatives.velocity_level);
         Ok((after, jacobian))
     }
 

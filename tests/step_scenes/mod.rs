@@ -232,14 +232,25 @@ pub fn settled(
     })
 }
 
-/// Balls in `layers` layers of `side` × `side` on a fixed box, each touching its neighbours, out
-/// of line by a little.
+/// Balls in `layers` layers of `side` × `side` in a bin with fixed walls, each touching its
+/// neighbours, out of line by a little. So a ball has as many contacts in a small pile as in a
+/// large one.
 pub fn pile(side: usize, layers: usize) -> (Model, State) {
     let (radius, mass, spacing) = (0.05, 0.5, 0.0985);
     let mut b = Builder::default();
     let m = material(1e6, 1.25, 0.01, 0.5);
     let ground = compliant(Shape::Box { size: [4.0, 4.0, 0.2] }, 1.0);
     b.fixed(ground, m, 1.0, RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.1)));
+    let (width, height, wall) = ((side - 1) as f64 * spacing, (layers + 1) as f64 * spacing, 0.1);
+    for (axis, sign) in [(0, -1.0), (0, 1.0), (1, -1.0), (1, 1.0)] {
+        let mut size = [width + 4.0 * spacing, width + 4.0 * spacing, height + 0.2];
+        size[axis] = wall;
+        // The first and the last ball are as deep in a wall as in their neighbours.
+        let mut place = Vector3::new(0.5 * width, 0.5 * width, 0.5 * height);
+        place[axis] += sign * (0.5 * width + 0.5 * spacing + 0.5 * wall);
+        let side_wall = compliant(Shape::Box { size }, 1.0);
+        b.fixed(side_wall, m, 1.0, RigidTransform::from_translation(place));
+    }
     let ball = compliant(Shape::Sphere { radius }, 0.035);
     for i in 0..side * side * layers {
         let (x, y, z) = (i % side, i / side % side, i / (side * side));

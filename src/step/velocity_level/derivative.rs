@@ -111,6 +111,7 @@ impl VelocityLevel {
     fn find_again<A>(&self, at: &StepPoint<'_, A>, workspace: &mut Workspace) -> Result<(), StepError> {
         let model = at.model.model();
         let Workspace { problem, newton, frames, trees, forces } = workspace;
+        problem.contacts.keep_polygons = true;
         model.body_frames(at.before, frames);
         model.free_indices(trees);
         // The applied forces add to φ without changing its derivatives.
@@ -349,7 +350,7 @@ impl VelocityLevel {
         Ok(self.jacobian_at(at, workspace, parts))
     }
 
-    /// The derivative, as matrices, of the step that the workspace has just taken.
+    /// The derivative, as matrices, of the step that the workspace has just taken and kept.
     pub(in crate::step) fn jacobian_of_last<A: AppliedForces>(
         &self,
         at: &StepPoint<'_, A>,

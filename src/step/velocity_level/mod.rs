@@ -72,11 +72,29 @@ impl VelocityLevel {
         control: &[T],
         workspace: &mut Workspace,
     ) -> Result<State<T>, StepError> {
+        self.step_keeping(T::NDERIV > 0, model, state, time, dt, applied, control, workspace)
+    }
+
+    /// [`Self::step`]; with `keep` it leaves in the workspace what derivatives take: the polygons
+    /// of the contacts, and the factorization at the solution.
+    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
+    pub(super) fn step_keeping<T: Scalar>(
+        &self,
+        keep: bool,
+        model: &Model<T>,
+        state: &State<T>,
+        time: f64,
+        dt: f64,
+        applied: &impl AppliedForces,
+        control: &[T],
+        workspace: &mut Workspace,
+    ) -> Result<State<T>, StepError> {
         let mut forces = vec![SpatialForce::<T>::zero(); state.bodies.len()];
         applied.apply(model, state, time, control, &mut forces);
         workspace.forces.clear();
         workspace.forces.extend(forces.iter().map(SpatialForce::real));
-        workspace.newton.keep_factor = T::NDERIV > 0;
+        workspace.newton.keep_factor = keep;
+        workspace.problem.contacts.keep_polygons = keep;
         if let (Some(model), Some(state)) =
             ((model as &dyn Any).downcast_ref::<Model>(), (state as &dyn Any).downcast_ref::<State>())
         {
