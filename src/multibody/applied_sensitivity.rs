@@ -66,6 +66,14 @@ impl<const N: usize> Lifted<N> {
         sum
     }
 
+    /// Calls `visit` with the derivative of the force on each body along one direction.
+    fn for_each_force(&self, direction: usize, mut visit: impl FnMut(usize, &SpatialForce)) {
+        for (body, force) in self.forces.iter().enumerate() {
+            let part = |v: &Vector3<DualArray<N>>| v.map(|x| x.eps[direction]);
+            visit(body, &SpatialForce::new(part(&force.rotational), part(&force.translational)));
+        }
+    }
+
     /// The same, summed over bodies.
     fn along_all(&self, by_force: &[SpatialForce]) -> [f64; N] {
         let mut sum = [0.0; N];
@@ -160,6 +168,62 @@ pub(super) fn add_transposed_by_inputs(
         applied.apply(model, &lifted.state, at.time, &lifted.control, &mut lifted.forces);
         for (&column, x) in columns.iter().zip(lifted.along_all(by_force)) {
             by_inputs[column] += x;
+        }
+    }
+}
+
+/// What a force is differentiated by: a direction of the state's tangent space, a control value,
+/// one of [`DifferentiatedModel::inputs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AppliedColumn {
+    State(usize),
+    Control(usize),
+    Input(usize),
+}
+
+/// Calls `visit` with every derivative of the user's forces that may not be zero: by what, of the
+/// force on which free body, and its value.
+pub(crate) fn for_each_applied_derivative(
+    applied: &impl AppliedForces,
+    at: &ForcePoint,
+    workspace: &mut AppliedWorkspace,
+    mut visit: impl FnMut(AppliedColumn, usize, &SpatialForce),
+) {
+    let inputs = &mut workspace.seeds;
+    for SeededModel { columns, model } in at.model.seen_by_forces() {
+        inputs.set(at);
+        applied.apply(model, &inputs.state, at.time, &inputs.control, &mut inputs.forces);
+        for (k, &column) in columns.iter().enumerate() {
+            inputs.for_each_force(k, |body, force| visit(AppliedColumn::Input(column), body, force));
+        }
+    }
+    let Some(model) = at.model.constant() else { return };
+    let lifted = &mut workspace.directions;
+    lifted.set(at);
+    let dependence = applied.dependence().state;
+    if dependence != StateDependence::None {
+        for body in 0..at.state.bodies.len() {
+            let constant = lifted.state.bodies[body];
+            lifted.state.bodies[body] = constant.moved(&all_directions());
+            lifted.clear_forces();
+            applied.apply(model, &lifted.state, at.time, &lifted.control, &mut lifted.forces);
+            lifted.state.bodies[body] = constant;
+            for k in 0..TANGENT_DIMENSION {
+                let column = AppliedColumn::State(body * TANGENT_DIMENSION + k);
+                lifted.for_each_force(k, |on, force| visit(column, on, force));
+            }
+        }
+    }
+    for first in (0..at.control.len()).step_by(DIRECTIONS) {
+        let last = at.control.len().min(first + DIRECTIONS);
+        for i in first..last {
+            lifted.control[i] = DualArray::variable(at.control[i], i - first);
+        }
+        lifted.clear_forces();
+        applied.apply(model, &lifted.state, at.time, &lifted.control, &mut lifted.forces);
+        for i in first..last {
+            lifted.control[i] = DualArray::from(at.control[i]);
+            lifted.for_each_force(i - first, |on, force| visit(AppliedColumn::Control(i), on, force));
         }
     }
 }

@@ -22,6 +22,7 @@ mod state;
 pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
+pub(crate) use applied_sensitivity::{AppliedColumn, for_each_applied_derivative};
 pub use applied_sensitivity::{AppliedWorkspace, ForcePoint};
 pub(crate) use broad_phase::BroadPhase;
 pub(crate) use contact_forces::with_pair;

@@ -9,7 +9,8 @@ use isobar::contact::{
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::{Shape, boundary_surface};
 use isobar::multibody::{
-    AppliedForces, Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, NamedMaterial, State,
+    AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, MassProperties, MassSource, Model,
+    NamedMaterial, State, StateDependence,
 };
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
@@ -164,6 +165,10 @@ impl AppliedForces for Squeeze {
             left.translational.x += T::from(self.0);
             right.translational.x -= T::from(self.0);
         }
+    }
+
+    fn dependence(&self) -> ForceDependence {
+        ForceDependence { state: StateDependence::None, model: false }
     }
 }
 

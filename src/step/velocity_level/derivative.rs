@@ -11,8 +11,9 @@ use super::problem::BODY;
 use super::{VelocityLevel, Workspace, patch_impulse};
 use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
 use crate::multibody::{
-    AppliedForces, BodyFrame, BodyState, ContactSensitivity, ForceSensitivity, Guide, MassProperties,
-    ModelGradient, SEEDS, SeededModel, TANGENT_DIMENSION, lift_frame, size_has_derivatives, with_pair,
+    AppliedColumn, AppliedForces, AppliedWorkspace, BodyFrame, BodyState, ContactSensitivity,
+    ForceSensitivity, Guide, MassProperties, ModelGradient, SEEDS, SeededModel, TANGENT_DIMENSION,
+    for_each_applied_derivative, lift_frame, size_has_derivatives, with_pair,
 };
 use crate::scalar::DualArray;
 use crate::spatial::{
@@ -209,7 +210,8 @@ impl VelocityLevel {
         }
     }
 
-    /// Adds the derivatives of μᵀφ by the state before the step, by control values and model.
+    /// Adds the derivatives of μᵀφ by the state before the step and by the model; those through
+    /// the user's forces aside.
     fn add_balance<A: AppliedForces>(
         &self,
         at: &StepPoint<'_, A>,
@@ -219,7 +221,7 @@ impl VelocityLevel {
         out: &mut StepCotangent<'_>,
     ) {
         let model = at.model.model();
-        let BalanceDerivatives { after, patches, bodies, applied, by_force } = parts;
+        let BalanceDerivatives { after, patches, bodies, by_force, .. } = parts;
         by_force.clear();
         for ((tree, (_, body, _)), mu) in model.free_bodies().enumerate().zip(mu.chunks_exact(BODY)) {
             // A force is projected as a velocity is spread.
@@ -253,6 +255,17 @@ impl VelocityLevel {
             }
         }
         self.add_sizes(at, workspace, after, by_force, &mut out.model.direct);
+    }
+
+    /// The part of the derivatives of μᵀφ that is due to the user's forces; after
+    /// [`Self::add_balance`].
+    fn add_applied<A: AppliedForces>(
+        &self,
+        at: &StepPoint<'_, A>,
+        parts: &mut BalanceDerivatives,
+        out: &mut StepCotangent<'_>,
+    ) {
+        let BalanceDerivatives { applied, by_force, .. } = parts;
         for force in by_force.iter_mut() {
             *force = SpatialForce::new(force.rotational * at.dt, force.translational * at.dt);
         }
@@ -336,6 +349,7 @@ impl VelocityLevel {
         }
         workspace.newton.factor.solve_transposed(mu);
         self.add_balance(at, workspace, parts, mu, out);
+        self.add_applied(at, parts, out);
         Ok(())
     }
 
@@ -386,6 +400,19 @@ impl VelocityLevel {
                 by[(row, column)] = value;
             }
         }
+        let mut scratch = AppliedWorkspace::default();
+        let guides: Vec<_> = model.free_bodies().map(|(_, body, _)| body.guide()).collect();
+        let point = at.forces_at(at.before, at.time);
+        for_each_applied_derivative(at.applied, &point, &mut scratch, |by_what, body, force| {
+            let column = match by_what {
+                AppliedColumn::State(k) => k,
+                AppliedColumn::Control(k) => rows + k,
+                AppliedColumn::Input(k) => rows + controls + k,
+            };
+            for (i, f) in Tree::projected(guides[body], force).into_iter().enumerate() {
+                by[(body * BODY + i, column)] += f * at.dt;
+            }
+        });
         workspace.newton.factor.solve_many(by.as_mut_slice());
         let mut all = DMatrix::zeros(rows, rows + controls + inputs);
         let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
