@@ -246,7 +246,12 @@ impl VelocityLevel {
             }
             add_mass(&by[MASS..], &mut out.model.masses[tree]);
         }
+        let idle =
+            |body: usize| workspace.trees[body].is_none_or(|tree| by_force[tree] == SpatialForce::zero());
         for patch in patches.iter() {
+            if patch.terms.iter().all(|term| idle(term.pair.bodies.a) && idle(term.pair.bodies.b)) {
+                continue;
+            }
             for term in &patch.terms {
                 term.add_transposed(&workspace.trees, by_force, out.state, out.model);
             }
@@ -387,21 +392,31 @@ impl VelocityLevel {
         let (controls, inputs) = (at.control.len(), at.model.inputs().len());
         // ∂φ, row by row, then dv = K⁻¹ ∂φ.
         let mut by = DMatrix::zeros(n, rows + controls + inputs);
+        let guides: Vec<_> = model.free_bodies().map(|(_, body, _)| body.guide()).collect();
         let mut mu = vec![0.0; n];
+        let (mut state, mut control) = (vec![0.0; rows], vec![0.0; controls]);
+        let nowhere = vec![0.0; rows];
         for row in 0..n {
+            if guides[row / BODY].is_some() && row % BODY > 0 {
+                // A guided body has one velocity.
+                continue;
+            }
             mu[row] = 1.0;
-            let (mut state, mut control) = (vec![0.0; rows], vec![0.0; controls]);
+            state.fill(0.0);
             let mut by_model = ModelGradient::zero(at.model);
             let mut out = StepCotangent { state: &mut state, control: &mut control, model: &mut by_model };
             self.add_balance(at, workspace, parts, &mu, &mut out);
             mu[row] = 0.0;
-            let by_inputs = at.model.by_inputs(&vec![0.0; rows], &by_model);
-            for (column, value) in state.into_iter().chain(control).chain(by_inputs).enumerate() {
+            let by_inputs = at.model.by_inputs(&nowhere, &by_model);
+            // The control values act through the user's forces alone, which follow.
+            for (column, &value) in state.iter().enumerate() {
                 by[(row, column)] = value;
+            }
+            for (column, value) in by_inputs.into_iter().enumerate() {
+                by[(row, rows + controls + column)] = value;
             }
         }
         let mut scratch = AppliedWorkspace::default();
-        let guides: Vec<_> = model.free_bodies().map(|(_, body, _)| body.guide()).collect();
         let point = at.forces_at(at.before, at.time);
         for_each_applied_derivative(at.applied, &point, &mut scratch, |by_what, body, force| {
             let column = match by_what {
