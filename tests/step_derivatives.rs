@@ -1,6 +1,7 @@
 //! The transposed derivative of a step is the transpose of its derivative.
 
 mod moving_bodies;
+mod step_scenes;
 
 use moving_bodies::{CONTROLS, Pull, Thrust, heap};
 use nalgebra::DMatrix;
@@ -161,5 +162,20 @@ proptest! {
             let free = worst_error(integrator, &model, &state, &NoForces, &[], &weights);
             prop_assert!(free < 1e-12, "{integrator:?}, free: {free:e}");
         }
+    }
+}
+
+#[test]
+fn bodies_on_guides_have_their_derivatives() {
+    let (model, state) =
+        step_scenes::gripper(step_scenes::Held::Ball, 0.028, SurfaceRepresentation::Polygons);
+    let squeeze = step_scenes::Squeeze(15.0);
+    let integrator = Integrator::velocity_level(ContactModel::Lagged);
+    let state = step_scenes::settled(&model, state, integrator, 1e-3, 20, &squeeze);
+    let weights: Vec<f64> = (0..36).map(|i| (1.7 * f64::from(i)).sin()).collect();
+    for integrator in integrators() {
+        let error = worst_error(integrator, &model, &state, &squeeze, &[], &weights);
+        // The fingers are stiff: forces that cancel round.
+        assert!(error < 1e-10, "{integrator:?}: {error:e}");
     }
 }

@@ -4,9 +4,10 @@
 //! dv = K⁻¹ ∂φ with K = −∂φ/∂v, which Newton's method factorizes. The contacts are found again at
 //! the state before the step; the velocities are known.
 
-use nalgebra::{DMatrix, Matrix3, Matrix6, Vector3, Vector6};
+use nalgebra::{DMatrix, Matrix3, Vector3};
 
-use super::free_body::{Tree, inverse_inertia};
+use super::free_body::Tree;
+use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::problem::BODY;
 use super::{VelocityLevel, Workspace, patch_impulse};
 use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
@@ -16,9 +17,7 @@ use crate::multibody::{
     for_each_applied_derivative, lift_frame, size_has_derivatives, with_pair,
 };
 use crate::scalar::DualArray;
-use crate::spatial::{
-    Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_exponential_jacobian,
-};
+use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
 use crate::step::block_factor::Values;
 use crate::step::{StepCotangent, StepDerivativeError, StepError, StepJacobian, StepPoint};
 
@@ -31,11 +30,6 @@ const VELOCITY: usize = 3;
 const MASS: usize = 9;
 const GRAVITY: usize = 22;
 
-/// Directions of one body's inverse inertia in a patch's frame: rotation and translation of the
-/// body, then of F's body, and mass properties.
-const INERTIA_DIRECTIONS: usize = 25;
-type InertiaDual = DualArray<INERTIA_DIRECTIONS>;
-
 /// How the impulse of one patch follows everything but the velocities after the step.
 #[derive(Debug)]
 struct PatchSensitivity {
@@ -44,21 +38,6 @@ struct PatchSensitivity {
     /// For SAP: for each row of the impulse on A's geometry, about its origin, the derivatives by
     /// Λ, and the inverse inertia's own.
     inertia: Option<InertiaSensitivity>,
-}
-
-/// How SAP's regularization follows the inverse inertia Λ, and that the bodies.
-#[derive(Debug)]
-struct InertiaSensitivity {
-    /// Of the impulse on A's geometry about its origin: for each row the derivatives by Λ.
-    by_lambda: [Matrix6<f64>; 6],
-    /// From the origins of the bodies A and B to that of A's geometry, in W.
-    levers: [Vector3<f64>; 2],
-    /// The two bodies' trees.
-    trees: [Option<usize>; 2],
-    /// The tree of F's body.
-    tree_f: Option<usize>,
-    /// The parts of Λ of the two bodies.
-    parts: [Option<Matrix6<InertiaDual>>; 2],
 }
 
 /// The memory of derivatives.
@@ -181,29 +160,21 @@ impl VelocityLevel {
             let inertia = found.by_inverse_inertia.map(|by_lambda| {
                 let bodies = [pair.bodies.a, pair.bodies.b];
                 let f = if patch.contacts.a_is_o { 1 } else { 0 };
-                let geometry_f = if patch.contacts.a_is_o { pair.geometry_b } else { pair.geometry_a };
-                let x_bf = &model.bodies[bodies[f]].geometries[geometry_f].x_bg;
                 let geometry_a = &model.bodies[bodies[0]].geometries[pair.geometry_a];
                 let origin = frames[bodies[0]].pose * geometry_a.x_bg.translation;
+                let x_wf = patch.contacts.x_wf;
                 InertiaSensitivity {
                     by_lambda,
                     levers: bodies.map(|b| origin - frames[b].pose.translation),
                     trees: bodies.map(|b| trees[b]),
-                    tree_f: trees[bodies[f]],
-                    parts: [0, 1].map(|k| {
-                        let mass = model.bodies[bodies[k]].mass()?;
-                        let state = &at.before.bodies[trees[bodies[k]]?];
-                        let frame_f = &frames[bodies[f]].pose;
-                        Some(inertia_part(
-                            model.bodies[bodies[k]].guide(),
-                            mass,
-                            state,
-                            k == f,
-                            frame_f,
-                            x_bf,
-                            at.dt,
-                        ))
+                    parts: bodies.map(|b| {
+                        let (body, tree) = (&model.bodies[b], trees[b]?);
+                        let state = &at.before.bodies[tree];
+                        Some(InertiaPart::new(tree, body, body.mass()?, state, &x_wf, at.dt))
                     }),
+                    x_wf,
+                    tree_f: trees[bodies[f]],
+                    offset_f: x_wf.translation - frames[bodies[f]].pose.translation,
                 }
             });
             patches.push(PatchSensitivity { terms, inertia });
@@ -458,74 +429,6 @@ impl VelocityLevel {
             by_state: columns(0, rows),
             by_control: columns(rows, controls),
             by_inputs: columns(rows + controls, inputs),
-        }
-    }
-}
-
-/// One body's part of Λ with its derivatives.
-fn inertia_part(
-    guide: Option<&Guide>,
-    mass: &MassProperties,
-    state: &BodyState,
-    is_f: bool,
-    frame_f: &RigidTransform,
-    x_bf: &RigidTransform,
-    dt: f64,
-) -> Matrix6<InertiaDual> {
-    let zero = Vector3::zeros();
-    let own = BodyState {
-        orientation: Quaternion::<InertiaDual>::lift(&state.orientation).rotated_by(&seeded(&zero, 0)),
-        position: seeded(&state.position, 3),
-        velocity: SpatialVelocity::zero(),
-    };
-    let frame = if is_f {
-        own.pose()
-    } else {
-        RigidTransform::lift(frame_f).moved(&seeded(&zero, 6), &seeded(&zero, 9))
-    };
-    let guide = guide.map(Guide::lift);
-    inverse_inertia(guide.as_ref(), &seeded_mass(mass, 12), &own, &(frame * RigidTransform::lift(x_bf)), dt)
-}
-
-impl InertiaSensitivity {
-    /// Adds the derivatives through Λ, given those by the impulses on the bodies.
-    fn add_transposed(&self, by_force: &[SpatialForce], out: &mut StepCotangent<'_>) {
-        // The impulse (m; f) on A's geometry about its origin is (m + r_A×f; f) on A, and the
-        // opposite of (m + r_B×f; f) on B.
-        let (mut by_moment, mut by_translational) = (Vector3::zeros(), Vector3::zeros());
-        for ((tree, lever), sign) in self.trees.iter().zip(&self.levers).zip([1.0, -1.0]) {
-            let Some(tree) = tree else { continue };
-            let by = &by_force[*tree];
-            by_moment += by.rotational * sign;
-            by_translational += (by.translational + by.rotational.cross(lever)) * sign;
-        }
-        let by_wrench = Vector6::new(
-            by_moment.x,
-            by_moment.y,
-            by_moment.z,
-            by_translational.x,
-            by_translational.y,
-            by_translational.z,
-        );
-        let mut by_lambda = Matrix6::zeros();
-        for (rows, by) in self.by_lambda.iter().zip(by_wrench.iter()) {
-            by_lambda += rows * *by;
-        }
-        for (part, tree) in self.parts.iter().zip(&self.trees) {
-            let (Some(part), Some(tree)) = (part, tree) else { continue };
-            let mut by = [0.0; INERTIA_DIRECTIONS];
-            for (lambda, weight) in part.iter().zip(by_lambda.iter()) {
-                for (by, eps) in by.iter_mut().zip(&lambda.eps) {
-                    *by += weight * eps;
-                }
-            }
-            for i in 0..6 {
-                out.state[tree * TANGENT_DIMENSION + i] += by[i];
-                if let Some(f) = self.tree_f {
-                    out.state[f * TANGENT_DIMENSION + i] += by[6 + i];
-                }
-            }
-            add_mass(&by[12..], &mut out.model.masses[*tree]);
         }
     }
 }

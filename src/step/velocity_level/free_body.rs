@@ -9,7 +9,7 @@ use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix
 
 /// The mass of a body with its axes turned into W's.
 #[derive(Clone, Copy, Debug)]
-struct BodyInertia<T> {
+pub(super) struct BodyInertia<T> {
     mass: T,
     /// From the body's origin to its centre of mass.
     offset: Vector3<T>,
@@ -73,15 +73,29 @@ impl<T: Scalar> BodyInertia<T> {
 /// What moves one body: six velocities, or one along a guide that comes first, the others being
 /// kept at zero by unit inertia.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tree<T> {
-    inertia: BodyInertia<T>,
-    guide: Option<Guide<T>>,
-    dt: f64,
+pub(super) enum Tree<T> {
+    Free {
+        inertia: BodyInertia<T>,
+        dt: f64,
+    },
+    Guided {
+        axis: Vector3<f64>,
+        mass: T,
+        /// Mass, and damping over the step.
+        inertia: T,
+        dt: f64,
+    },
 }
 
 impl<T: Scalar> Tree<T> {
     pub fn new(guide: Option<&Guide<T>>, mass: &MassProperties<T>, state: &BodyState<T>, dt: f64) -> Self {
-        Self { inertia: BodyInertia::new(mass, state), guide: guide.copied(), dt }
+        match guide {
+            None => Self::Free { inertia: BodyInertia::new(mass, state), dt },
+            Some(guide) => {
+                let inertia = mass.mass + guide.damping * T::from(dt);
+                Self::Guided { axis: guide.axis, mass: mass.mass, inertia, dt }
+            }
+        }
     }
 
     /// The velocities of a body that has a spatial velocity.
@@ -113,11 +127,11 @@ impl<T: Scalar> Tree<T> {
 
     /// The block of the mass matrix A, with the damping of a guide over the step.
     pub fn matrix(&self) -> Matrix6<T> {
-        match &self.guide {
-            None => self.inertia.matrix(),
-            Some(guide) => {
+        match self {
+            Self::Free { inertia, .. } => inertia.matrix(),
+            Self::Guided { inertia, .. } => {
                 let mut m = Matrix6::identity();
-                m[(0, 0)] = self.inertia.mass + guide.damping * T::from(self.dt);
+                m[(0, 0)] = *inertia;
                 m
             }
         }
@@ -125,16 +139,12 @@ impl<T: Scalar> Tree<T> {
 
     /// A times velocities.
     pub fn momentum(&self, v: &[T]) -> [T; BODY] {
-        match &self.guide {
-            None => {
-                let p = self.inertia.momentum(&Self::velocity(None, v));
+        match self {
+            Self::Free { inertia, .. } => {
+                let p = inertia.momentum(&Self::velocity(None, v));
                 six(&p.rotational, &p.translational)
             }
-            Some(guide) => {
-                let mut p = [v[0], v[1], v[2], v[3], v[4], v[5]];
-                p[0] *= self.inertia.mass + guide.damping * T::from(self.dt);
-                p
-            }
+            Self::Guided { inertia, .. } => [v[0] * *inertia, v[1], v[2], v[3], v[4], v[5]],
         }
     }
 
@@ -145,8 +155,17 @@ impl<T: Scalar> Tree<T> {
         force: &SpatialForce<T>,
         gravity: &Vector3<T>,
     ) -> [T; BODY] {
-        let p = self.inertia.free_momentum(v, force, gravity, self.dt);
-        Self::projected(self.guide.as_ref(), &p)
+        match self {
+            Self::Free { inertia, dt } => {
+                let p = inertia.free_momentum(v, force, gravity, *dt);
+                six(&p.rotational, &p.translational)
+            }
+            Self::Guided { axis, mass, dt, .. } => {
+                let force = force.translational + gravity * *mass;
+                let axis = lift_vector::<T>(axis);
+                first(axis.dot(&v.translational) * *mass + axis.dot(&force) * T::from(*dt))
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 mod derivative;
 mod free_body;
 mod gliding;
+mod inertia_sensitivity;
 mod newton;
 mod problem;
 mod transition_aware;

@@ -1,0 +1,167 @@
+//! How SAP's regularization follows the bodies: through the inverse inertia Λ that their relative
+//! motion feels.
+//!
+//! In F's axes a free body's part of Λ is Q J Qᵀ + 1/m on the translations, with Q = (1; −\[d\]×),
+//! the inverse inertia J about the centre of mass, and d from there to F's origin. That of a body
+//! on a guide is a aᵀ/(m + δt c) on the translations, with the guide's axis a.
+
+use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
+
+use crate::multibody::{Body, BodyState, Guide, MassProperties, TANGENT_DIMENSION};
+use crate::spatial::{RigidTransform, SpatialForce, cross_matrix};
+use crate::step::StepCotangent;
+
+/// The part of Λ that one body has.
+#[derive(Clone, Debug)]
+pub(super) struct InertiaPart {
+    tree: usize,
+    guide: Option<Guide>,
+    mass: f64,
+    /// Inertia about the centre of mass in the body's axes, inverted.
+    inverse_inertia: Matrix3<f64>,
+    /// From the body's axes to F's.
+    rotation: Matrix3<f64>,
+    /// From the body's origin to its centre of mass, in W.
+    center: Vector3<f64>,
+    /// From the centre of mass to F's origin, in F.
+    to_origin: Vector3<f64>,
+}
+
+impl InertiaPart {
+    pub fn new(
+        tree: usize,
+        body: &Body,
+        mass: &MassProperties,
+        state: &BodyState,
+        x_wf: &RigidTransform,
+        dt: f64,
+    ) -> Self {
+        let to_world = state.orientation.to_matrix();
+        let center = to_world * mass.center_of_mass;
+        let guide = body.guide().copied();
+        let damping = guide.map_or(0.0, |guide| guide.damping * dt);
+        Self {
+            tree,
+            guide,
+            mass: mass.mass + damping,
+            inverse_inertia: mass.inertia.try_inverse().unwrap_or_else(Matrix3::zeros),
+            rotation: x_wf.rotation.tr_mul(&to_world),
+            center,
+            to_origin: x_wf.rotation.tr_mul(&(x_wf.translation - state.position - center)),
+        }
+    }
+}
+
+/// The derivatives of a number by what a part of Λ depends on; vectors in F.
+#[derive(Default)]
+struct PartCotangent {
+    mass: f64,
+    inertia: Matrix3<f64>,
+    /// By d.
+    to_origin: Vector3<f64>,
+    /// By a turn of the body's axes in F at constant d.
+    turn: Vector3<f64>,
+}
+
+/// The vector a with `[u]× : m = u · a` for all u.
+fn axial(m: &Matrix3<f64>) -> Vector3<f64> {
+    Vector3::new(m[(2, 1)] - m[(1, 2)], m[(0, 2)] - m[(2, 0)], m[(1, 0)] - m[(0, 1)])
+}
+
+impl InertiaPart {
+    /// From the derivatives by Λ, a symmetric matrix.
+    fn transposed(&self, x_wf: &RigidTransform, by: &Matrix6<f64>) -> PartCotangent {
+        let by_translation: Matrix3<f64> = by.fixed_view::<3, 3>(3, 3).into_owned();
+        if let Some(guide) = &self.guide {
+            let axis = x_wf.rotation.tr_mul(&guide.axis);
+            let slope = by_translation * axis / self.mass;
+            // The axis is fixed in W: only F's turn, the opposite of this one, moves it in F.
+            let turn = axis.cross(&slope) * 2.0;
+            return PartCotangent { mass: -axis.dot(&slope) / self.mass, turn, ..Default::default() };
+        }
+        let j = self.rotation * self.inverse_inertia * self.rotation.transpose();
+        let mut q = SMatrix::<f64, 6, 3>::zeros();
+        q.fixed_view_mut::<3, 3>(0, 0).copy_from(&Matrix3::identity());
+        q.fixed_view_mut::<3, 3>(3, 0).copy_from(&-cross_matrix(&self.to_origin));
+        let by_q = by * q;
+        // dΛ = Q dJ Qᵀ, and dJ = φ×J − J φ× for a turn φ, −J-like for the inertia.
+        let by_j = q.tr_mul(&by_q);
+        let body = self.rotation.transpose() * by_j * self.rotation;
+        let inertia = -(self.inverse_inertia * body * self.inverse_inertia);
+        // dQ = (0; −[dd]×)
+        let lower = by_q.fixed_view::<3, 3>(3, 0) * j;
+        PartCotangent {
+            mass: -by_translation.trace() / (self.mass * self.mass),
+            inertia: (inertia + inertia.transpose()) * 0.5,
+            to_origin: axial(&lower) * -2.0,
+            turn: axial(&(by_j * j)) * 2.0,
+        }
+    }
+}
+
+/// How the impulse of a patch follows Λ, and that the two bodies.
+#[derive(Clone, Debug)]
+pub(super) struct InertiaSensitivity {
+    /// Of the impulse on A's geometry about its origin: for each row the derivatives by Λ.
+    pub by_lambda: [Matrix6<f64>; 6],
+    /// From the origins of the bodies A and B to that of A's geometry, in W.
+    pub levers: [Vector3<f64>; 2],
+    /// The two bodies' trees.
+    pub trees: [Option<usize>; 2],
+    /// The parts of Λ.
+    pub parts: [Option<InertiaPart>; 2],
+    /// Pose of F in W.
+    pub x_wf: RigidTransform,
+    /// The tree of F's body.
+    pub tree_f: Option<usize>,
+    /// From the origin of F's body to F's, in W.
+    pub offset_f: Vector3<f64>,
+}
+
+impl InertiaSensitivity {
+    /// Adds the derivatives through Λ, given those by the impulses on the bodies.
+    pub fn add_transposed(&self, by_force: &[SpatialForce], out: &mut StepCotangent<'_>) {
+        // The impulse (m; f) on A's geometry about its origin is (m + r_A×f; f) on A, and the
+        // opposite of (m + r_B×f; f) on B.
+        let (mut by_moment, mut by_impulse) = (Vector3::zeros(), Vector3::zeros());
+        for ((tree, lever), sign) in self.trees.iter().zip(&self.levers).zip([1.0, -1.0]) {
+            let Some(tree) = tree else { continue };
+            let by = &by_force[*tree];
+            by_moment += by.rotational * sign;
+            by_impulse += (by.translational + by.rotational.cross(lever)) * sign;
+        }
+        let (m, f) = (by_moment, by_impulse);
+        let mut by_lambda = Matrix6::zeros();
+        for (rows, by) in self.by_lambda.iter().zip(Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z).iter()) {
+            by_lambda += rows * *by;
+        }
+        let by_lambda = (by_lambda + by_lambda.transpose()) * 0.5;
+        let r = &self.x_wf.rotation;
+        for part in self.parts.iter().flatten() {
+            let by = part.transposed(&self.x_wf, &by_lambda);
+            let mass = &mut out.model.masses[part.tree];
+            mass.mass += by.mass;
+            mass.inertia += by.inertia;
+            // d = Rᵀ(x_F − x − R_b c)
+            mass.center_of_mass -= part.rotation.tr_mul(&by.to_origin);
+            let by_place = r * by.to_origin;
+            if part.guide.is_none() {
+                let own = &mut out.state[part.tree * TANGENT_DIMENSION..];
+                let by_turn = r * by.turn - part.center.cross(&by_place);
+                for i in 0..3 {
+                    own[i] += by_turn[i];
+                    own[3 + i] -= by_place[i];
+                }
+            }
+            if let Some(f) = self.tree_f {
+                let of_f = &mut out.state[f * TANGENT_DIMENSION..];
+                let by_turn =
+                    self.offset_f.cross(&by_place) - r * (by.turn + part.to_origin.cross(&by.to_origin));
+                for i in 0..3 {
+                    of_f[i] += by_turn[i];
+                    of_f[3 + i] += by_place[i];
+                }
+            }
+        }
+    }
+}
