@@ -5,10 +5,13 @@
 //! table is printed at the end, with the median over the samples of the time per call: of the
 //! wall clock, and of the thread's own processor time, which other programs disturb less.
 
+mod clock;
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clock::thread_time;
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use isobar::contact::{
     Collider, ContactGeometry, ContactPair, ContactSettings, Material, SurfaceRepresentation, Workspace,
@@ -16,7 +19,7 @@ use isobar::contact::{
 };
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::{Shape, icosphere_surface, icosphere_volume};
-use isobar::spatial::{Quaternion, RigidTransform, rotation_exponential, rotation_from_rpy};
+use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_exponential, rotation_from_rpy};
 use nalgebra::{Matrix3, Vector3};
 use rand::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -37,12 +40,14 @@ struct Scene {
     a: Collider,
     b: Collider,
     poses: Vec<(RigidTransform, RigidTransform)>,
+    /// Velocity of A.
+    v_wa: SpatialVelocity,
 }
 
 impl Scene {
     fn pair(&self, call: usize) -> ContactPair<'_> {
         let (x_wa, x_wb) = self.poses[call % self.poses.len()];
-        ContactPair::at_rest(&self.a, x_wa, &self.b, x_wb)
+        ContactPair { v_wa: self.v_wa, ..ContactPair::at_rest(&self.a, x_wa, &self.b, x_wb) }
     }
 }
 
@@ -81,7 +86,7 @@ fn icospheres(name: &'static str, radius: f64, level: u32, distance: f64) -> Sce
         })
         .collect();
     let body = icosphere(radius, level);
-    Scene { name, a: body.clone(), b: body, poses }
+    Scene { name, a: body.clone(), b: body, poses, v_wa: SpatialVelocity::zero() }
 }
 
 /// A at a pose from which it is turned by a few hundredths of a radian at random.
@@ -99,7 +104,7 @@ fn nearly_fixed(
             (RigidTransform::new(turn * x_wa.rotation, x_wa.translation), x_wb)
         })
         .collect();
-    Scene { name, a, b, poses }
+    Scene { name, a, b, poses, v_wa: SpatialVelocity::zero() }
 }
 
 fn at(rpy: [f64; 3], p: [f64; 3]) -> RigidTransform {
@@ -125,18 +130,6 @@ struct Measurement {
     time: Time,
     /// Faces per call, averaged over the poses.
     faces: f64,
-}
-
-#[cfg(unix)]
-fn thread_time() -> Duration {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
-}
-
-#[cfg(not(unix))]
-fn thread_time() -> Duration {
-    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    START.get_or_init(Instant::now).elapsed()
 }
 
 fn median(mut x: Vec<f64>) -> f64 {
@@ -273,10 +266,16 @@ fn main() {
     let radius = 0.1;
     let shallow = icospheres("icospheres of 1280 tets, depth 0.2 R", radius, 3, 1.8 * radius);
     let deep = icospheres("icospheres of 1280 tets, centre distance R", radius, 3, radius);
+    let turning = Scene {
+        name: "icospheres of 1280 tets, depth 0.2 R, turning",
+        v_wa: SpatialVelocity::new(Vector3::new(1.0, -0.5, 2.0), Vector3::new(0.1, 0.2, -0.3)),
+        ..icospheres("", radius, 3, 1.8 * radius)
+    };
     let large = icospheres("icospheres of 20480 tets, centre distance R", radius, 5, radius);
 
     let shallow_polygons = measure(c, &shallow, Polygons, Wrench);
     let deep_polygons = measure(c, &deep, Polygons, Wrench);
+    let turning_polygons = measure(c, &turning, Polygons, Wrench);
     let large_polygons = measure(c, &large, Polygons, Wrench);
     summary.time(&format!("{}, polygons", shallow.name), &shallow_polygons, Some(190e-6), "Drake 940 µs");
     summary.time(&format!("{}, polygons", deep.name), &deep_polygons, Some(1.5e-3), "Drake 28–38 ms");
@@ -290,7 +289,9 @@ fn main() {
         "Drake 13",
     );
 
-    for (scene, polygons) in [(&shallow, &shallow_polygons), (&deep, &deep_polygons)] {
+    for (scene, polygons) in
+        [(&shallow, &shallow_polygons), (&deep, &deep_polygons), (&turning, &turning_polygons)]
+    {
         let triangles = measure(c, scene, Triangles, Wrench);
         let polygons_jacobian = measure(c, scene, Polygons, Jacobian);
         let triangles_jacobian = measure(c, scene, Triangles, Jacobian);

@@ -3,9 +3,12 @@
 //! `cargo bench --bench multibody`. Kinematics count: every measurement starts from a new state.
 //! The time of a thread's own processor is measured, so that other load hardly matters.
 
+mod clock;
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use clock::thread_time;
 use criterion::Criterion;
 use isobar::multibody::tree::{
     BodyDescription, ForwardDerivatives, JointDescription, JointKind, JointState, Mechanism, Workspace,
@@ -48,18 +51,6 @@ fn states(mechanism: &Mechanism) -> Vec<JointState> {
             v: numbers(17 * i + 7, mechanism.velocity_dimension()),
         })
         .collect()
-}
-
-#[cfg(unix)]
-fn thread_time() -> Duration {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
-}
-
-#[cfg(not(unix))]
-fn thread_time() -> Duration {
-    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    START.get_or_init(Instant::now).elapsed()
 }
 
 /// Processor time per call in seconds, the least of all samples; `None` if the command line left

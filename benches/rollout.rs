@@ -5,10 +5,13 @@
 //! most four times that of the rollout. Besides criterion's own output a table is printed at the
 //! end, with the median over the samples of the thread's own processor time.
 
+mod clock;
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clock::thread_time;
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use isobar::contact::{Collider, ContactGeometry, ContactModel, ContactSettings, Material};
 use isobar::field::{PressureField, primitive_field};
@@ -116,18 +119,6 @@ fn ball_on_box(level: u32) -> (Model, State) {
         velocity: SpatialVelocity::new(Vector3::new(0.0, 2.0, 0.1), Vector3::new(0.1, 0.02, 0.0)),
     };
     (model, State { bodies: vec![body] })
-}
-
-#[cfg(unix)]
-fn thread_time() -> Duration {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
-}
-
-#[cfg(not(unix))]
-fn thread_time() -> Duration {
-    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    START.get_or_init(Instant::now).elapsed()
 }
 
 /// Measures some work; `None` if the command line left it out. Seconds of processor time.

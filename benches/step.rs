@@ -5,12 +5,15 @@
 //! output tables are printed at the end: the median over the samples of the steps per second, by
 //! the wall clock and by the thread's own processor time, which other programs disturb less.
 
+mod clock;
+
 #[path = "../tests/step_scenes/mod.rs"]
 mod step_scenes;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use clock::thread_time;
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use isobar::contact::{ContactModel, SurfaceRepresentation};
 use isobar::multibody::{AppliedForces, DifferentiatedModel, Input, Model, NoForces, State};
@@ -18,18 +21,6 @@ use isobar::step::{DerivativeWorkspace, Integrator, StepWorkspace};
 use step_scenes::*;
 
 const DT: f64 = 1e-3;
-
-#[cfg(unix)]
-fn thread_time() -> Duration {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
-}
-
-#[cfg(not(unix))]
-fn thread_time() -> Duration {
-    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    START.get_or_init(Instant::now).elapsed()
-}
 
 fn median(mut x: Vec<f64>) -> f64 {
     x.sort_by(f64::total_cmp);

@@ -1,34 +1,15 @@
 //! Every kind of bad input gives one message that names the file, the field, what was found and
 //! what is allowed, and exit code 2; through the library and through the command.
 
+mod folder;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use isobar::io::{Purpose, Scene, read_trajectory};
 
-/// A folder that is removed at the end of the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("isobar-bad-input-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder for the test");
-        Self(path)
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, text).expect("a file for the test");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use folder::Folder;
 
 fn isobar(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_isobar")).args(arguments).output().expect("the command runs")

@@ -1,21 +1,15 @@
 //! A ball that bounces without dissipation keeps its energy: kinetic, of gravity and of the
 //! pressure field. What an integrator loses of it is bounded and falls with its order.
 
+mod folder;
+
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use isobar::io::{Purpose, Scene, read_trajectory};
 use isobar::multibody::{BodyPair, State, body_pair_energy, geometry_pairs};
 
-/// A folder that is removed at the end of the test.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use folder::Folder;
 
 const HEIGHT: f64 = 0.02;
 const RADIUS: f64 = 0.05;
@@ -85,7 +79,7 @@ fn energy_errors(folder: &Folder, kind: &str, time_step: f64) -> ([f64; 2], usiz
 
 #[test]
 fn energy_is_kept_to_the_order_of_the_step() {
-    let folder = Folder(std::env::temp_dir().join(format!("isobar-bouncing-ball-{}", std::process::id())));
+    let folder = Folder::new("bouncing-ball");
     fs::create_dir_all(&folder.0).expect("a folder for the test");
     for (kind, order, steps) in
         [("semi-implicit-euler", 1.0, [4e-4, 2e-4, 1e-4]), ("rk4", 4.0, [1e-3, 5e-4, 2.5e-4])]

@@ -1,6 +1,8 @@
 //! `isobar contact` on scene files: Drake's reference cases, and the derivatives that it prints
 //! against differences of scenes.
 
+mod folder;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,16 +14,9 @@ use isobar::multibody::{
 use nalgebra::{Matrix3, Matrix6, Rotation3, Vector3, Vector6};
 use serde_json::{Value, json};
 
-/// A folder that is removed at the end of the test.
-struct Folder(PathBuf);
+use folder::Folder;
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("isobar-command-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder for the test");
-        Self(path)
-    }
-
     /// Writes a scene, as TOML or as JSON.
     fn scene(&self, name: &str, scene: &Value, toml: bool) -> PathBuf {
         let (ending, text) =
@@ -29,12 +24,6 @@ impl Folder {
         let path = self.0.join(format!("{name}.{ending}"));
         fs::write(&path, text).expect("a file for the test");
         path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Fits through the library and the command: the bundled example, indentation, what the data do
 //! not determine, both methods, bad fit files, evaluation of parameters on recordings.
 
+mod folder;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -15,21 +17,14 @@ mod make_fit_data;
 
 use make_fit_data::TRUTH;
 
+use folder::Folder;
+
 /// The bundled example.
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/fit_ball")
 }
 
-/// A folder that is removed at the end of the test.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("isobar-fit-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder for the test");
-        Self(path)
-    }
-
     /// A folder with the example's scene and measurements.
     fn with_example(name: &str) -> Self {
         let folder = Self::new(name);
@@ -38,18 +33,6 @@ impl Folder {
             fs::copy(example().join(file), folder.0.join(file)).expect("the example is there");
         }
         folder
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, text).expect("a file for the test");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -198,7 +181,7 @@ fn bad_fit_files_are_refused_one_by_one() {
     let folder = Folder::with_example("bad");
     let with = |old: &str, new: &str| {
         assert!(GOOD.contains(old), "the fit file has no `{old}`");
-        let path = folder.file("fit.toml", &GOOD.replacen(old, new, 1));
+        let path = folder.file("fit.toml", GOOD.replacen(old, new, 1));
         refused(&["fit", text(&path)])
     };
     let measurements = &GOOD[GOOD.find("[[indentations]]").expect("there")..];
@@ -259,7 +242,7 @@ fn bad_measurements_are_refused_one_by_one() {
         let name = format!("data/{file}");
         let good = fs::read_to_string(folder.0.join(&name)).expect("there");
         assert!(good.contains(old), "{file} has no `{old}`");
-        folder.file(&name, &good.replacen(old, new, 1));
+        folder.file(&name, good.replacen(old, new, 1));
         let message = refused(&["fit", text(&path)]);
         assert!(expected.iter().all(|e| message.contains(e)), "{file}: {old} -> {new}: {message}");
         folder.file(&name, &good);
@@ -333,7 +316,7 @@ fn windows_can_be_made_to_start_where_nothing_touches() {
     };
     let _ = fs::remove_file(folder.0.join("data/throw_4.csv"));
     let starts = "horizon = 1e-3\nfree_starts = true\nposition_sigma";
-    let path = folder.file("fit.toml", &GOOD.replacen("position_sigma", starts, 1));
+    let path = folder.file("fit.toml", GOOD.replacen("position_sigma", starts, 1));
     let compared = || {
         let problem = FitFile::load(&path).expect("valid").identification()?;
         let truth = TRUTH.map(|(_, value)| value);
@@ -366,7 +349,7 @@ fn recorded_tosses_of_a_cube_are_explained_better_by_the_fit() {
     let fit_file = fs::read_to_string(example.join("fit.toml")).expect("the example is there");
     let list = fit_file.lines().find(|line| line.starts_with("files")).expect("a list of files");
     let few = ["005", "017", "108", "136"].map(|n| data.join(format!("toss_{n}.csv")));
-    let path = folder.file("fit.toml", &fit_file.replacen(list, &format!("files = {few:?}"), 1));
+    let path = folder.file("fit.toml", fit_file.replacen(list, &format!("files = {few:?}"), 1));
     let file = FitFile::load(&path).expect("valid");
     let result = run(&file, Method::LevenbergMarquardt);
     assert!(result.converged && result.cost_after < 0.8 * result.cost_before, "{result:?}");

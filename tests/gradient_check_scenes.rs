@@ -1,20 +1,14 @@
 //! `isobar gradient-check` on scenes as users write them: no smooth derivative is wrong, and a
 //! kink is called a kink.
 
+mod folder;
+
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// A folder that is removed at the end of the test.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use folder::Folder;
 
 const MATERIALS: &str = r#"
 [materials.foam]
@@ -140,7 +134,7 @@ rigid = true
 
 #[test]
 fn scenes_pass() {
-    let folder = Folder(std::env::temp_dir().join(format!("isobar-gradient-check-{}", std::process::id())));
+    let folder = Folder::new("gradient-check");
     fs::create_dir_all(&folder.0).expect("a folder for the test");
     let short_steps =
         |height: &str| format!("[solver]\ntime_step = 1e-5\n{FLAT_CUBE}").replace("HEIGHT", height);

@@ -1,8 +1,9 @@
 //! Meshes from files in scenes: every format, rigid and compliant, scaled, with each extent; and
 //! tetrahedra without a pressure gradient.
 
+mod folder;
+
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,31 +16,12 @@ use isobar::multibody::{
 };
 use nalgebra::Vector3;
 
-/// A folder that is removed at the end of the test.
-struct Folder(PathBuf);
+use folder::Folder;
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("isobar-meshes-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder for the test");
-        Self(path)
-    }
-
-    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, text).expect("a file for the test");
-        path
-    }
-
     /// A body of the shape on a compliant slab, or of the shape on a rigid one.
     fn scene(&self, shape: &str, rigid: bool, height: f64) -> PathBuf {
         self.file("scene.toml", scene(shape, rigid, height))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

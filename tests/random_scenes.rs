@@ -2,8 +2,9 @@
 //! and both integrators; and scene texts with random mistakes in them. Nothing panics, nothing
 //! that is returned is NaN, and what is refused is refused in one line.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod folder;
+
+use std::path::Path;
 use std::process::{Command, Output};
 
 use isobar::io::{Purpose, Scene};
@@ -19,28 +20,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
-/// A folder that is removed at the end of the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("isobar-random-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder for the test");
-        Self(path)
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, text).expect("a file for the test");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use folder::Folder;
 
 type Random = ChaCha8Rng;
 
@@ -172,7 +152,7 @@ fn has_null(value: &Value) -> bool {
 fn gives_numbers(seed: u64) -> Result<(), TestCaseError> {
     let folder = Folder::new(&format!("valid-{seed}"));
     let table = scene(&mut Random::seed_from_u64(seed));
-    let path = folder.file("scene.json", &table.to_string());
+    let path = folder.file("scene.json", table.to_string());
     let held = Scene::load(&path, Purpose::Contact).map_err(|e| TestCaseError::fail(e.to_string()))?;
     let model = &held.model;
     let mut frames = Vec::new();

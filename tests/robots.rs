@@ -1,6 +1,8 @@
 //! Robots from URDF files: numbers measured with Drake 1.51.1 (`tests/reference/multibody/*.json`,
 //! which say how), what the format can say, and what is wrong with bad files.
 
+mod folder;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -15,29 +17,7 @@ use isobar::spatial::RigidTransform;
 use nalgebra::{DMatrix, Vector3};
 use serde_json::{Value, json};
 
-/// A folder that is removed at the end of the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("isobar-robots-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder for the test");
-        Self(path)
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder for the file");
-        fs::write(&path, text).expect("a file for the test");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use folder::Folder;
 
 fn model(arguments: &[&str]) -> Output {
     let command = Command::new(env!("CARGO_BIN_EXE_isobar")).arg("model").args(arguments).output();
@@ -143,7 +123,7 @@ fn the_command_prints_what_drake_has() {
                 names.as_array_mut().expect("names").reverse();
                 input["joints"] = names;
             }
-            let file = folder.file("state.json", &input.to_string());
+            let file = folder.file("state.json", input.to_string());
             let output = model(&[urdf, "--state", file.to_str().expect("a name"), "--json"]);
             assert!(output.status.success());
             let got: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -309,7 +289,7 @@ fn meshes_are_found_in_packages() {
     let folder = Folder::new("meshes");
     let mesh = |name: &str| format!(r#"<mesh filename="{name}" scale="1 2 3"/>"#);
     let shape = r#"<box size="0.1 0.2 0.3"/>"#;
-    let urdf = folder.file("arm/urdf/arm.urdf", &with(shape, &mesh("package://arm/meshes/a.obj")));
+    let urdf = folder.file("arm/urdf/arm.urdf", with(shape, &mesh("package://arm/meshes/a.obj")));
     let load = |packages: &[PathBuf]| {
         let options = UrdfOptions { package_path: packages.to_vec(), ..UrdfOptions::default() };
         Robot::load(&urdf, &options).expect("a robot")
@@ -495,7 +475,7 @@ fn odd_files_do_not_panic() {
 fn bad_states_are_refused() {
     let folder = Folder::new("states");
     let urdf = folder.file("two.urdf", GOOD);
-    let ball = folder.file("ball.urdf", &with("revolute", "spherical"));
+    let ball = folder.file("ball.urdf", with("revolute", "spherical"));
     let good = r#"{"q": [0.1], "v": [0.2], "vdot": [0.3]}"#;
     let run = |urdf: &Path, text: &str| {
         let state = folder.file("state.json", text);

@@ -1,7 +1,8 @@
 //! Scene files, trajectory files and the command.
 
+mod folder;
+
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use isobar::io::{Purpose, Scene, read_trajectory, write_trajectory};
@@ -9,28 +10,7 @@ use isobar::multibody::{Motion, NoForces, State};
 use isobar::rollout::{Trajectory, simulate};
 use isobar::spatial::Quaternion;
 
-/// A folder that is removed at the end of the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("isobar-scenes-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder for the test");
-        Self(path)
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, text).expect("a file for the test");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use folder::Folder;
 
 const TOML: &str = r#"
 gravity = [0.1, 0, -9.81]

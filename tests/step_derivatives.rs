@@ -179,3 +179,28 @@ fn bodies_on_guides_have_their_derivatives() {
         assert!(error < 1e-10, "{integrator:?}: {error:e}");
     }
 }
+
+#[test]
+fn touching_flush_and_at_rest_all_derivatives_are_finite() {
+    for (name, surface) in
+        [("triangles", SurfaceRepresentation::Triangles), ("polygons", SurfaceRepresentation::Polygons)]
+    {
+        // A stack whose boxes lie flat on each other, in mesh planes, without slip.
+        for depth in [0.0, 1e-9, 1e-4] {
+            let (model, state) = step_scenes::flat_stack(depth, surface);
+            for integrator in integrators() {
+                let error = |matrix: &DMatrix<f64>| matrix.iter().filter(|x| !x.is_finite()).count();
+                let inputs = inputs_of(&model);
+                let differentiated = DifferentiatedModel::new(&model, &inputs, NoForces.dependence(), 0)
+                    .expect("valid inputs");
+                let (memory, found) = (&mut StepWorkspace::default(), &mut DerivativeWorkspace::default());
+                let (after, jacobian) = integrator
+                    .step_and_jacobian(&differentiated, &state, 0.0, 1e-3, &NoForces, &[], memory, found)
+                    .expect("a step");
+                assert!(after.first_not_finite().is_none());
+                let bad = error(&jacobian.by_state) + error(&jacobian.by_inputs);
+                assert_eq!(bad, 0, "{integrator:?}, {name}, depth {depth}");
+            }
+        }
+    }
+}

@@ -15,7 +15,7 @@ use super::material::PairMaterial;
 use super::polygon::Polygon;
 use super::roles::{ContactPair, Roles};
 use super::search::{Equilibrium, for_each_polygon};
-use super::settings::{ContactSettings, DissipationModel};
+use super::settings::ContactSettings;
 use super::surface::{Fan, SurfacePolygon};
 use super::traction::TractionLaw;
 use super::wrench::{Workspace, for_each_point};
@@ -184,19 +184,6 @@ pub(crate) fn face_constants<T: Scalar>(
     FaceConstants { load: pressure * area, stiffness: gradient * area, dissipation, history }
 }
 
-/// The dissipation of a polygon's impulses, s/m.
-#[inline]
-pub(crate) fn polygon_dissipation<T: Scalar>(
-    law: &TractionLaw<T>,
-    settings: &ContactSettings,
-    gradient: T,
-) -> T {
-    match settings.dissipation_model {
-        DissipationModel::HuntCrossley => law.pair().dissipation,
-        DissipationModel::StrainRate => gradient * law.strain_rate(),
-    }
-}
-
 /// Adds the contacts between two bodies to `contacts`; `None` if there are none. The velocities
 /// of `pair` are those before the step. `inverse_inertia` is asked for Λ, in F's frame and about
 /// its origin, by SAP alone.
@@ -242,7 +229,7 @@ pub(super) fn contacts_of(
         {
             lambda = inverse_inertia(roles);
         }
-        let dissipation = polygon_dissipation(traction, settings.contact, gradient);
+        let dissipation = traction.dissipation(&polygon);
         let fan = Fan::new(&polygon, settings.contact.surface);
         let before = contacts.position.len();
         for_each_point(&polygon, &fan, settings.contact.surface, one_point(), |x, p, a| {
@@ -458,7 +445,7 @@ pub(crate) fn discrete_impulse<T: Scalar>(
     for (found, equilibrium) in polygons {
         polygon.set(roles, found, equilibrium);
         let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
-        let dissipation = polygon_dissipation(&traction, settings.contact, gradient);
+        let dissipation = traction.dissipation(&polygon);
         let fan = Fan::new(&polygon, surface);
         let n = &polygon.normal;
         for_each_point(&polygon, &fan, surface, one_point(), |x, p, a| {

@@ -6,14 +6,14 @@
 
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
+use super::combination::combination_derivatives;
 use super::discrete::{
     DiscretePatch, DiscreteSettings, PointContacts, contacts_of, face_constants, one_point, point_block,
-    polygon_dissipation, split, usable_gradient,
+    split, usable_gradient,
 };
 use super::impulse::{ContactModel, FaceConstants, ImpulseLaw};
 use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate};
 use super::lifted::ContactJacobian;
-use super::material::{Material, PairMaterial};
 use super::one_sided::{depth, one_sided_by_geometry};
 use super::polygon_derivatives::wrench_at;
 use super::roles::{ContactPair, Roles};
@@ -22,7 +22,7 @@ use super::surface::Fan;
 use super::traction::TractionLaw;
 use super::wrench::{Workspace, for_each_point};
 use crate::scalar::{DualArray, real_vector};
-use crate::spatial::{SpatialForce, SpatialVelocity, cross_matrix};
+use crate::spatial::{SpatialForce, SpatialVelocity, cross_matrix, from_quarters};
 
 /// What a face's impulse depends on: normal velocity, squared slip velocity, load, stiffness,
 /// dissipation, friction, relaxation time, history.
@@ -106,9 +106,7 @@ pub(crate) fn impulse_jacobian(
         let polygon = differentiate(roles, found, equilibrium);
         let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
         let dissipation = match settings.contact.dissipation_model {
-            DissipationModel::HuntCrossley => {
-                Dual::from(polygon_dissipation(&traction, settings.contact, 0.0))
-            }
+            DissipationModel::HuntCrossley => Dual::from(traction.pair().dissipation),
             DissipationModel::StrainRate => gradient * traction.strain_rate(),
         };
         // What the dissipation is proportional to, in the strain-rate form.
@@ -298,16 +296,6 @@ impl FaceMotion<'_> {
     }
 }
 
-/// A 6×6 matrix from its four quarters.
-fn quarters(tt: Matrix3<f64>, tf: Matrix3<f64>, ft: Matrix3<f64>, ff: Matrix3<f64>) -> Matrix6<f64> {
-    let mut m = Matrix6::zeros();
-    m.fixed_view_mut::<3, 3>(0, 0).copy_from(&tt);
-    m.fixed_view_mut::<3, 3>(0, 3).copy_from(&tf);
-    m.fixed_view_mut::<3, 3>(3, 0).copy_from(&ft);
-    m.fixed_view_mut::<3, 3>(3, 3).copy_from(&ff);
-    m
-}
-
 /// How an impulse on O about F's origin, as a function of both frames and of the relative velocity
 /// there, follows those: the chain from F's frame to W.
 struct WorldChain<'a> {
@@ -321,7 +309,7 @@ struct WorldChain<'a> {
 impl<'a> WorldChain<'a> {
     fn new(roles: &'a Roles<'a, f64>) -> Self {
         let (r, zero) = (roles.x_wf.rotation, Matrix3::zeros());
-        Self { roles, turn: quarters(r, zero, zero, r), offset: -(r * roles.x_fo.translation) }
+        Self { roles, turn: from_quarters(r, zero, zero, r), offset: -(r * roles.x_fo.translation) }
     }
 
     /// A vector of torque and force on O about F's origin, in F, as one on A about A's origin, in W.
@@ -333,7 +321,7 @@ impl<'a> WorldChain<'a> {
     fn about_a(&self) -> Matrix6<f64> {
         if self.roles.a_is_o {
             let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
-            quarters(one, cross_matrix(&self.offset), zero, one)
+            from_quarters(one, cross_matrix(&self.offset), zero, one)
         } else {
             -Matrix6::identity()
         }
@@ -352,16 +340,20 @@ impl<'a> WorldChain<'a> {
         let by = self.turn * by_velocity * self.turn.transpose();
         let relative = relative.rotated(&self.roles.x_wf.rotation);
         let spin = cross_matrix(spin);
-        let moves_o = quarters(zero, zero, zero, -spin);
-        let moves_f =
-            quarters(cross_matrix(&relative.rotational), zero, cross_matrix(&relative.translational), spin);
+        let moves_o = from_quarters(zero, zero, zero, -spin);
+        let moves_f = from_quarters(
+            cross_matrix(&relative.rotational),
+            zero,
+            cross_matrix(&relative.translational),
+            spin,
+        );
         [[by * moves_o, by * self.carried()], [by * moves_f, -by]]
     }
 
     /// The motion of O's material at F's origin, from that of O's frame.
     fn carried(&self) -> Matrix6<f64> {
         let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
-        quarters(one, zero, -cross_matrix(&self.offset), one)
+        from_quarters(one, zero, -cross_matrix(&self.offset), one)
     }
 }
 
@@ -399,25 +391,6 @@ fn no_jacobian() -> ContactJacobian {
     }
 }
 
-/// The derivatives of the parameter that dissipates by the moduli of O and F: of the combined
-/// Hunt–Crossley dissipation, or of the sum of χ/E.
-fn dissipation_by_moduli(roles: &Roles<f64>, model: DissipationModel) -> [f64; 2] {
-    type Seeded = DualArray<2>;
-    let rigid = [roles.o.geometry.is_rigid(), roles.f.geometry.is_rigid()];
-    let own = [&roles.o.material, &roles.f.material];
-    match model {
-        DissipationModel::HuntCrossley => {
-            let seeded = |k: usize| Material {
-                hydroelastic_modulus: Seeded::variable(own[k].hydroelastic_modulus, k),
-                ..Material::lift(own[k])
-            };
-            PairMaterial::combine(&seeded(0), rigid[0], &seeded(1), rigid[1]).dissipation.eps
-        }
-        DissipationModel::StrainRate => [0, 1]
-            .map(|k| if rigid[k] { 0.0 } else { -own[k].dissipation / own[k].hydroelastic_modulus.powi(2) }),
-    }
-}
-
 /// The derivatives of the impulse between two bodies; the impulse on O and its negative derivative
 /// by the velocity after the step are given as [`DiscretePatch::impulse`] does. The velocities of `before` are those
 /// before the step; `after` has the same bodies at the same poses with those after it.
@@ -448,10 +421,11 @@ pub(crate) fn world_impulse_jacobian(
     let by_motion = chain.turn * by_motion * chain.turn.transpose();
     let [of_o, of_f] = chain.through_velocity(&-*hessian, &v1, &spins[0]);
     let mut pose_o = by_motion * chain.carried() + of_o[0];
-    let mut pose_f = of_f[0] - by_motion - quarters(cross_matrix(&torque), zero, cross_matrix(&force), zero);
+    let mut pose_f =
+        of_f[0] - by_motion - from_quarters(cross_matrix(&torque), zero, cross_matrix(&force), zero);
     if roles.a_is_o {
         // The moment is then taken about O's origin, whose offset from F's changes.
-        let by_offset = quarters(zero, cross_matrix(&force), zero, zero);
+        let by_offset = from_quarters(zero, cross_matrix(&force), zero, zero);
         pose_o += by_offset;
         pose_f -= by_offset;
     }
@@ -465,13 +439,13 @@ pub(crate) fn world_impulse_jacobian(
     jacobian.by_dissipation = chain.on_a(&local.by_dissipation);
     jacobian.by_relaxation_time = chain.on_a(&local.by_relaxation_time);
     jacobian.by_dynamic_friction = chain.on_a(&local.by_friction);
-    let through = dissipation_by_moduli(&roles, settings.contact.dissipation_model);
+    let combination = combination_derivatives(roles.o, roles.f, settings.contact);
     let by_modulus = [roles.o, roles.f].map(|c| c.material.hydroelastic_modulus);
     let by_modulus = [0, 1].map(|k| {
         let rigid = if k == 0 { roles.o.geometry.is_rigid() } else { false };
         let by_logarithm = Vector6::from_fn(|row, _| local.by_geometry[row][6 + k]);
         let direct = if rigid { Vector6::zeros() } else { by_logarithm / by_modulus[k] };
-        chain.on_a(&(direct + local.by_dissipation * through[k]))
+        chain.on_a(&(direct + local.by_dissipation * combination[k].hydroelastic_modulus))
     });
     let [of_a, of_b] = if roles.a_is_o { [0, 1] } else { [1, 0] };
     (jacobian.by_modulus_a, jacobian.by_modulus_b) = (by_modulus[of_a], by_modulus[of_b]);

@@ -123,15 +123,7 @@ pub fn contact_lifted<T: Scalar>(
         return contact(pair, settings, workspace);
     }
     let (a, b) = (pair.a.real(), pair.b.real());
-    let real = ContactPair {
-        a: &a,
-        x_wa: pair.x_wa.real(),
-        v_wa: pair.v_wa.real(),
-        b: &b,
-        x_wb: pair.x_wb.real(),
-        v_wb: pair.v_wb.real(),
-    };
-    let local = differentiated(&Roles::new(&real)?, settings, workspace);
+    let local = differentiated(&Roles::new(&pair.real(&a, &b))?, settings, workspace);
     if local.integral.faces == 0 {
         return None;
     }

@@ -40,6 +40,20 @@ impl<'a, T: Scalar> ContactPair<'a, T> {
     }
 }
 
+impl<T: Scalar> ContactPair<'_, T> {
+    /// The pair without its derivatives; `a` and `b` are its colliders without theirs.
+    pub(crate) fn real<'c>(&self, a: &'c Collider, b: &'c Collider) -> ContactPair<'c> {
+        ContactPair {
+            a,
+            x_wa: self.x_wa.real(),
+            v_wa: self.v_wa.real(),
+            b,
+            x_wb: self.x_wb.real(),
+            v_wb: self.v_wb.real(),
+        }
+    }
+}
+
 /// Why two geometries cannot be in contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContactError {

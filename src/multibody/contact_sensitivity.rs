@@ -9,7 +9,7 @@ use super::model::{BodyGeometry, GeometryPair, Model};
 use super::model_gradient::ModelGradient;
 use super::state::TANGENT_DIMENSION;
 use crate::contact::{ContactJacobian, Material, combination_derivatives};
-use crate::spatial::{SpatialForce, cross_matrix};
+use crate::spatial::{SpatialForce, cross_matrix, from_quarters};
 
 /// Derivatives of a wrench by the state of one body: rows moment, then force; a column for each
 /// direction of the body's tangent space (see [`TANGENT_DIMENSION`]).
@@ -36,21 +36,6 @@ pub struct ContactSensitivity {
     pub by_material_b: Material<Vector6<f64>>,
     /// Places of both materials in [`Model::materials`].
     materials: [Option<usize>; 2],
-}
-
-/// A 6×6 matrix from its four quarters.
-fn from_quarters(
-    upper_left: Matrix3<f64>,
-    upper_right: Matrix3<f64>,
-    lower_left: Matrix3<f64>,
-    lower_right: Matrix3<f64>,
-) -> Matrix6<f64> {
-    let mut m = Matrix6::zeros();
-    m.fixed_view_mut::<3, 3>(0, 0).copy_from(&upper_left);
-    m.fixed_view_mut::<3, 3>(0, 3).copy_from(&upper_right);
-    m.fixed_view_mut::<3, 3>(3, 0).copy_from(&lower_left);
-    m.fixed_view_mut::<3, 3>(3, 3).copy_from(&lower_right);
-    m
 }
 
 /// How a wrench follows the state of a body, from how it follows the pose and the velocity of a

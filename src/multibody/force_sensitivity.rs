@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::applied_sensitivity::{AppliedWorkspace, ForcePoint, add_transposed_by_inputs};
+use super::broad_phase::BroadPhase;
 use super::contact_forces::{pair_wrench, shares};
 use super::contact_transposed::{PairCotangent, pair_cotangent};
 use super::forces::AppliedForces;
@@ -27,6 +28,7 @@ struct Share {
 pub struct ForceSensitivity {
     frames: Vec<BodyFrame>,
     free: Vec<Option<usize>>,
+    broad_phase: BroadPhase,
     shares: Vec<Share>,
     forces: Vec<SpatialForce>,
     applied: AppliedWorkspace,
@@ -75,19 +77,21 @@ impl ForceSensitivity {
     fn evaluate_contact(&mut self, model: &Model, state: &State, by_force: &[SpatialForce]) {
         model.body_frames(state, &mut self.frames);
         model.free_indices(&mut self.free);
-        let (threads, size) = shares(model.pairs.len());
+        let candidates = self.broad_phase.candidates(model, &self.frames);
+        let (threads, size) = shares(candidates.len());
         self.shares.resize_with(threads.max(self.shares.len()), Share::default);
         self.shares.iter_mut().for_each(|share| share.contacts.clear());
         let (frames, free) = (&self.frames[..], &self.free[..]);
-        let find = |pairs: &[GeometryPair], share: &mut Share| {
+        let find = |pairs: &[usize], share: &mut Share| {
             let Share { scratch, contacts } = share;
-            let found = |pair| pair_cotangent(model, frames, free, pair, by_force, scratch);
+            let found =
+                |&pair: &usize| pair_cotangent(model, frames, free, &model.pairs[pair], by_force, scratch);
             contacts.extend(pairs.iter().filter_map(found));
         };
         if threads == 1 {
-            find(&model.pairs, &mut self.shares[0]);
+            find(candidates, &mut self.shares[0]);
         } else {
-            let parts = model.pairs.par_chunks(size).zip(self.shares.par_iter_mut());
+            let parts = candidates.par_chunks(size).zip(self.shares.par_iter_mut());
             parts.for_each(|(pairs, share)| find(pairs, share));
         }
     }

@@ -22,7 +22,9 @@ mod state;
 pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
-pub(crate) use applied_sensitivity::{AppliedColumn, for_each_applied_derivative};
+pub(crate) use applied_sensitivity::{
+    AppliedColumn, for_each_applied_derivative, for_each_applied_derivative_by_input,
+};
 pub use applied_sensitivity::{AppliedWorkspace, ForcePoint};
 pub(crate) use broad_phase::BroadPhase;
 pub(crate) use contact_forces::with_pair;

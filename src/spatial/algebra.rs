@@ -6,9 +6,27 @@
 
 use std::ops::{Add, AddAssign, Mul, Neg};
 
+use nalgebra::{Matrix3, Matrix6};
+
 use super::force::SpatialForce;
 use super::velocity::SpatialVelocity;
 use crate::scalar::Scalar;
+
+/// A matrix between spatial vectors from its four quarters, of which the first two are those of
+/// the rotational rows.
+pub(crate) fn from_quarters(
+    upper_left: Matrix3<f64>,
+    upper_right: Matrix3<f64>,
+    lower_left: Matrix3<f64>,
+    lower_right: Matrix3<f64>,
+) -> Matrix6<f64> {
+    let mut m = Matrix6::zeros();
+    m.fixed_view_mut::<3, 3>(0, 0).copy_from(&upper_left);
+    m.fixed_view_mut::<3, 3>(0, 3).copy_from(&upper_right);
+    m.fixed_view_mut::<3, 3>(3, 0).copy_from(&lower_left);
+    m.fixed_view_mut::<3, 3>(3, 3).copy_from(&lower_right);
+    m
+}
 
 impl<T: Scalar> SpatialVelocity<T> {
     /// The cross product of two motions, `self × other` (Featherstone eq. 2.31): the rate at

@@ -11,6 +11,7 @@ mod rotation;
 mod transform;
 mod velocity;
 
+pub(crate) use algebra::from_quarters;
 pub use force::SpatialForce;
 pub use inertia::{ArticulatedInertia, SpatialInertia};
 pub use mass_properties::{MassProperties, MassPropertiesError};

@@ -190,6 +190,22 @@ pub fn ball_on_box(resolution: f64, surface: SurfaceRepresentation) -> (Model, S
     b.build(down(), ContactSettings { surface, ..Default::default() })
 }
 
+/// Two cubes on each other and on a slab, at rest, face on face with the edges of one in the
+/// faces of the next, `depth` deep.
+pub fn flat_stack(depth: f64, surface: SurfaceRepresentation) -> (Model, State) {
+    let (size, mass) = ([0.1; 3], 0.5);
+    let mut b = Builder::default();
+    let m = material(1e6, 1.25, 0.01, 0.5);
+    let ground = compliant(Shape::Box { size: [0.1, 0.1, 0.2] }, 0.1);
+    b.fixed(ground, m, 1.0, RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.1)));
+    for (i, x) in [0.0, 0.05].into_iter().enumerate() {
+        let height = 0.05 - depth + i as f64 * (0.1 - depth);
+        let cube = compliant(Shape::Box { size }, 0.1);
+        b.free(cube, m, mass, box_inertia(mass, size), None, resting(Vector3::new(x, 0.0, height)));
+    }
+    b.build(down(), ContactSettings { surface, ..Default::default() })
+}
+
 /// What a gripper holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Held {

@@ -14,7 +14,8 @@ use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impul
 use crate::multibody::{
     AppliedColumn, AppliedForces, AppliedWorkspace, BodyFrame, BodyState, ContactSensitivity,
     ForceSensitivity, Guide, MassProperties, ModelGradient, SEEDS, SeededModel, TANGENT_DIMENSION,
-    for_each_applied_derivative, lift_frame, size_has_derivatives, with_pair,
+    for_each_applied_derivative, for_each_applied_derivative_by_input, lift_frame, size_has_derivatives,
+    with_pair,
 };
 use crate::scalar::DualArray;
 use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
@@ -389,15 +390,20 @@ impl VelocityLevel {
         }
         let mut scratch = AppliedWorkspace::default();
         let point = at.forces_at(at.before, at.time);
+        let mut put = |column: usize, body: usize, force: &SpatialForce| {
+            for (i, f) in Tree::projected(guides[body], force).into_iter().enumerate() {
+                by[(body * BODY + i, column)] += f * at.dt;
+            }
+        };
         for_each_applied_derivative(at.applied, &point, &mut scratch, |by_what, body, force| {
             let column = match by_what {
                 AppliedColumn::State(k) => k,
                 AppliedColumn::Control(k) => rows + k,
-                AppliedColumn::Input(k) => rows + controls + k,
             };
-            for (i, f) in Tree::projected(guides[body], force).into_iter().enumerate() {
-                by[(body * BODY + i, column)] += f * at.dt;
-            }
+            put(column, body, force);
+        });
+        for_each_applied_derivative_by_input(at.applied, &point, &mut scratch, |column, body, force| {
+            put(rows + controls + column, body, force);
         });
         workspace.newton.factor.solve_many(by.as_mut_slice());
         let mut all = DMatrix::zeros(rows, rows + controls + inputs);

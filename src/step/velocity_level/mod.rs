@@ -26,8 +26,7 @@ use self::newton::{Newton, NewtonError};
 use self::problem::{BODY, CoupledPatch, Problem, pair_inverse_inertia};
 use super::StepError;
 use crate::contact::{
-    ContactModel, ContactPair, DiscreteSettings, PointContacts, Roles, discrete_impulse, impulse_jacobian,
-    impulse_lifted,
+    ContactModel, DiscreteSettings, PointContacts, Roles, discrete_impulse, impulse_jacobian, impulse_lifted,
 };
 use crate::multibody::{AppliedForces, BodyFrame, BodyState, Model, State, with_pair};
 use crate::scalar::Scalar;
@@ -223,14 +222,7 @@ fn patch_impulse<T: Scalar>(
         let on_o = if T::NDERIV == 1 && !shaped {
             // The velocities are constants, or those that the search for contacts saw.
             let (a, b) = (query.a.real(), query.b.real());
-            let real = ContactPair {
-                a: &a,
-                x_wa: query.x_wa.real(),
-                v_wa: query.v_wa.real(),
-                b: &b,
-                x_wb: query.x_wb.real(),
-                v_wb: query.v_wb.real(),
-            };
+            let real = query.real(&a, &b);
             let real = Roles::new(&real)?;
             let local =
                 impulse_jacobian(&real, settings, &patch.contacts, contacts, &real.v_fo, &after.real());

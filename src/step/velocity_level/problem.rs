@@ -13,7 +13,7 @@ use crate::contact::{
 };
 use crate::multibody::{BodyFrame, BroadPhase, GeometryPair, Guide, Model, State, with_pair};
 use crate::scalar::Scalar;
-use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
+use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix, from_quarters};
 use crate::step::block_factor::BlockFactor;
 
 /// Velocities of a tree.
@@ -99,12 +99,7 @@ pub(super) struct Problem {
 /// its origin is `offset` away from F's.
 fn map_to_patch(rotation_wf: &Matrix3<f64>, offset: &Vector3<f64>) -> Matrix6<f64> {
     let r = rotation_wf.transpose();
-    let lever = r * -cross_matrix(offset);
-    let mut map = Matrix6::zeros();
-    map.fixed_view_mut::<3, 3>(0, 0).copy_from(&r);
-    map.fixed_view_mut::<3, 3>(3, 3).copy_from(&r);
-    map.fixed_view_mut::<3, 3>(3, 0).copy_from(&lever);
-    map
+    from_quarters(r, Matrix3::zeros(), r * -cross_matrix(offset), r)
 }
 
 /// The inverse inertia Λ that the relative motion of a pair feels, in F's frame and about its
@@ -245,9 +240,9 @@ impl Problem {
         }
     }
 
-    /// The impulses Jᵀγ(v), written into `impulse`, and with a factorization the matrix
-    /// K = A − ∂(Jᵀγ)/∂v, added into its blocks.
-    /// The impulse of each patch with its negative derivative is written into `by_patch`.
+    /// The impulses Jᵀγ(v), written into `impulse`; the matrix K = A − ∂(Jᵀγ)/∂v, written into the
+    /// blocks of `factor`; and the impulse of each patch with its negative derivative, written
+    /// into `by_patch`.
     pub fn evaluate(
         &self,
         v: &[f64],
