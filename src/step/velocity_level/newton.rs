@@ -17,7 +17,9 @@ use crate::step::block_factor::{BlockFactor, Values};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolverTolerance {
     /// What may be left of the balance of momentum, relative to its largest term, each momentum
-    /// weighted by the root of its inertia.
+    /// weighted by the root of its inertia. The iteration also ends where less than 10⁻⁷ is left
+    /// and an iteration no longer halves it: with very stiff contact rounding allows no more.
+    /// [`SolverStatistics::residual`] says what is left.
     pub relative: f64,
     /// Most iterations.
     pub iterations: usize,
