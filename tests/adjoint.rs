@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use isobar::check::{CheckSettings, compare_derivative};
 use isobar::contact::{ContactModel, ContactSettings};
 use isobar::multibody::{
-    AppliedForces, ForceDependence, Input, Model, NoForces, State, StateDependence, all_inputs, seeded,
+    AppliedForces, ForceDependence, Forces, Input, Model, NoForces, State, StateDependence, all_inputs,
+    seeded,
 };
 use isobar::rollout::{
     Batch, BatchMember, Checkpoints, Controls, GaussNewton, GradientError, Loss, LossFunctions, LossGradient,
@@ -21,7 +22,6 @@ use isobar::rollout::{
     loss_gradient, loss_gradient_forward, simulate_into,
 };
 use isobar::scalar::Scalar;
-use isobar::spatial::SpatialForce;
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 
 const INTEGRATORS: [Integrator; 2] = [Integrator::SemiImplicitEuler, Integrator::RungeKutta4];
@@ -124,10 +124,17 @@ fn value_of(r: &Rollout<'_, Pull>) -> f64 {
     let mut sum = 0.0;
     for step in 0..steps {
         let (state, control) = (&trajectory.states[step], r.controls.row(step));
-        sum += Task.running(&Moment { step, time: trajectory.times[step], dt: TIME_STEP, state, control });
+        sum += Task.running(&Moment {
+            step,
+            time: trajectory.times[step],
+            dt: TIME_STEP,
+            model: r.model,
+            state,
+            control,
+        });
     }
     let state = &trajectory.states[steps];
-    sum + Task.terminal(&Moment { step: steps, time: r.until, dt: 0.0, state, control: &[] })
+    sum + Task.terminal(&Moment { step: steps, time: r.until, dt: 0.0, model: r.model, state, control: &[] })
 }
 
 fn largest(values: &[f64]) -> f64 {
@@ -441,17 +448,10 @@ impl AppliedForces for Counted {
         10
     }
 
-    fn apply<T: Scalar>(
-        &self,
-        _: &Model<T>,
-        _: &State<T>,
-        time: f64,
-        control: &[T],
-        forces: &mut [SpatialForce<T>],
-    ) {
+    fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, time: f64, control: &[T], forces: &mut Forces<T>) {
         self.evaluations.fetch_add(1, Ordering::Relaxed);
         for (i, &u) in control.iter().enumerate() {
-            forces[0].translational.x += u * (time * i as f64).cos() * 0.01;
+            forces.bodies[0].translational.x += u * (time * i as f64).cos() * 0.01;
         }
     }
 
@@ -507,7 +507,7 @@ fn a_failed_step_leaves_the_trajectory_before_it() {
     let Err(error @ SimulationError::NotFinite { steps, .. }) = outcome else { panic!("{outcome:?}") };
     assert!(error.is_failed_step());
     assert_eq!((trajectory.states.len(), trajectory.times.len(), seen), (steps, steps, steps));
-    assert!(trajectory.states.iter().all(|s| s.first_not_finite().is_none()));
+    assert!(trajectory.states.iter().all(|s| s.is_finite()));
 }
 
 #[test]

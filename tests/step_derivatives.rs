@@ -166,13 +166,13 @@ proptest! {
 }
 
 #[test]
-fn bodies_on_guides_have_their_derivatives() {
+fn bodies_on_joints_have_their_derivatives() {
     let (model, state) =
         step_scenes::gripper(step_scenes::Held::Ball, 0.028, SurfaceRepresentation::Polygons);
     let squeeze = step_scenes::Squeeze(15.0);
     let integrator = Integrator::velocity_level(ContactModel::Lagged);
     let state = step_scenes::settled(&model, state, integrator, 1e-3, 20, &squeeze);
-    let weights: Vec<f64> = (0..36).map(|i| (1.7 * f64::from(i)).sin()).collect();
+    let weights: Vec<f64> = (0..16).map(|i| (1.7 * f64::from(i)).sin()).collect();
     for integrator in integrators() {
         let error = worst_error(integrator, &model, &state, &squeeze, &[], &weights);
         // The fingers are stiff: forces that cancel round.
@@ -197,7 +197,7 @@ fn touching_flush_and_at_rest_all_derivatives_are_finite() {
                 let (after, jacobian) = integrator
                     .step_and_jacobian(&differentiated, &state, 0.0, 1e-3, &NoForces, &[], memory, found)
                     .expect("a step");
-                assert!(after.first_not_finite().is_none());
+                assert!(after.is_finite());
                 let bad = error(&jacobian.by_state) + error(&jacobian.by_inputs);
                 assert_eq!(bad, 0, "{integrator:?}, {name}, depth {depth}");
             }

@@ -65,8 +65,7 @@ impl<A: AppliedForces> Rollout<'_, A> {
 pub struct LossGradient {
     /// The loss.
     pub value: f64,
-    /// Its derivatives by the initial state in its tangent space, twelve for each free body (see
-    /// [`State::moved`]).
+    /// Its derivatives by the initial state in its tangent space (see [`State::moved`]).
     pub by_initial: Vec<f64>,
     /// Its derivatives by the control values, a row for each step.
     pub by_controls: Controls,
@@ -148,7 +147,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             loss,
             steps: StepWorkspace::default(),
             derivatives: DerivativeWorkspace::default(),
-            losses: LossWorkspace::default(),
+            losses: LossWorkspace::new(rollout.model),
             by_state: vec![0.0; rollout.initial.tangent_dimension()],
             by_controls: Controls::zeros(schedule.len(), rollout.controls.dimension()),
             by_model: ModelGradient::zero(model),
@@ -178,7 +177,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     /// Starts the sweep at the end.
     fn end(&mut self, state: &State) {
         let (step, time) = (self.schedule.len(), self.rollout.until);
-        let moment = Moment { step, time, dt: 0.0, state, control: &[] };
+        let moment = Moment { step, time, dt: 0.0, model: self.rollout.model, state, control: &[] };
         let mut by = MomentGradient { state: &mut self.by_state, control: &mut [] };
         self.value += self.loss.add_terminal(&moment, &mut by, &mut self.losses);
     }
@@ -198,7 +197,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             .integrator
             .transposed(&at, &mut self.derivatives, &mut out)
             .map_err(|e| not_differentiated(model, self.schedule[step], e))?;
-        let moment = Moment { step, time, dt, state: before, control };
+        let moment = Moment { step, time, dt, model, state: before, control };
         let mut by = MomentGradient { state: &mut self.by_state, control: self.by_controls.row_mut(step) };
         self.value += self.loss.add_running(&moment, &mut by, &mut self.losses);
         Ok(())

@@ -59,6 +59,16 @@ pub enum SimulationError {
         /// What the forces take.
         expected: usize,
     },
+    /// The joints' coordinates are not those of the model.
+    #[error(
+        "the state has {state} joint velocities, but the model's joints have {model}, or its joints are of other kinds"
+    )]
+    JointCount {
+        /// Joint velocities of the state.
+        state: usize,
+        /// Joint velocities of the model.
+        model: usize,
+    },
     /// There are not as many rows of control values as steps.
     #[error("there are control values for {found} steps, but the simulation has {expected} steps")]
     ControlSteps {
@@ -182,8 +192,8 @@ pub(crate) fn checked_step<T: Scalar>(
     let after = integrator
         .step(model, state, time, dt, applied, control, workspace)
         .map_err(|source| step_failed(model, at, source))?;
-    if let Some(index) = after.first_not_finite() {
-        let body = model.free_bodies().nth(index).map_or("?", |(_, body, _)| &body.name).to_owned();
+    if let Some(body) = model.first_not_finite(&after) {
+        let body = body.to_owned();
         return Err(SimulationError::NotFinite { time: time + dt, steps: number, time_step: dt, body });
     }
     Ok(after)
@@ -201,7 +211,13 @@ pub(crate) fn check_start<T: Scalar>(
     if initial.bodies.len() != free {
         return Err(SimulationError::BodyCount { state: initial.bodies.len(), model: free });
     }
-    let (found, expected) = (controls.dimension(), applied.control_dimension());
+    let joints = model.mechanism.velocity_dimension();
+    let kinds = model.mechanism.joints().iter().map(|j| &j.kind);
+    if !initial.joints.kinds().iter().eq(kinds) {
+        return Err(SimulationError::JointCount { state: initial.joints.v.len(), model: joints });
+    }
+    let expected = model.command_dimension() + applied.control_dimension();
+    let found = controls.dimension();
     if found != expected {
         return Err(SimulationError::ControlDimension { found, expected });
     }

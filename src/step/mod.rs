@@ -3,6 +3,7 @@
 mod block_factor;
 mod derivative;
 mod error;
+mod joint_moves;
 mod runge_kutta;
 mod semi_implicit_euler;
 mod velocity_level;
