@@ -22,7 +22,7 @@ use isobar::multibody::{
 };
 use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
 use isobar::scalar::Scalar;
-use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
+use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
 use isobar::step::Integrator;
 use nalgebra::Vector3;
 

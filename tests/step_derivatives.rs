@@ -1,5 +1,6 @@
 //! The transposed derivative of a step is the transpose of its derivative.
 
+mod jointed_scene;
 mod moving_bodies;
 mod step_scenes;
 
@@ -44,7 +45,7 @@ fn jacobian_by_duals<A: AppliedForces>(integrator: Integrator, at: &StepPoint<'_
         DMatrix::from_fn(zeros.len(), columns.len(), |row, column| columns[column][row])
     };
     let by_input = |input: &Input| {
-        if matches!(input, Input::InitialTangent { .. }) {
+        if matches!(input, Input::InitialTangent { .. } | Input::InitialJoint { .. }) {
             return zeros.clone();
         }
         let value = Dual::variable(input.value(at.model.model()).expect("valid"), 0);
@@ -177,6 +178,22 @@ fn bodies_on_joints_have_their_derivatives() {
         let error = worst_error(integrator, &model, &state, &squeeze, &[], &weights);
         // The fingers are stiff: forces that cancel round.
         assert!(error < 1e-10, "{integrator:?}: {error:e}");
+    }
+}
+
+#[test]
+fn mechanisms_in_contact_have_their_derivatives() {
+    for surface in [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles] {
+        let (model, start) = jointed_scene::scene(surface);
+        let control = [0.02, 0.5, 12.0, 0.01, 0.03, -0.2];
+        let weights: Vec<f64> =
+            (0..start.tangent_dimension()).map(|i| (1.7 * i as f64 + 0.3).sin()).collect();
+        for integrator in integrators() {
+            let error = worst_error(integrator, &model, &start, &jointed_scene::Feedback, &control, &weights);
+            assert!(error < 1e-11, "{integrator:?}: {error:e}");
+            let passive = worst_error(integrator, &model, &start, &NoForces, &control[..4], &weights);
+            assert!(passive < 1e-11, "{integrator:?}: {passive:e}");
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use isobar::multibody::{
     NamedMaterial, State, StateDependence,
 };
 use isobar::scalar::Scalar;
-use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
+use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
 use isobar::step::{Integrator, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
 
