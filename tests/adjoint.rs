@@ -222,13 +222,22 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
 fn whatever_is_kept_the_gradient_has_the_same_bits() {
     let (model, initial) = scene();
     let inputs = all_inputs(&model);
-    for steps in [0, 1, 2, 7, 40, 41] {
+    // A Runge-Kutta step between two states that are kept keeps the rates that lead to its stages.
+    let numbers = [0, 3 * initial.tangent_dimension()];
+    let cases = INTEGRATORS.into_iter().zip(numbers).flat_map(|case| [0, 1, 2, 7, 40, 41].map(|n| (case, n)));
+    let mut each = 0;
+    for ((integrator, numbers), steps) in cases {
         let controls = controls(steps);
-        let r = rollout(&model, &initial, &controls, Integrator::SemiImplicitEuler, steps);
+        let r = rollout(&model, &initial, &controls, integrator, steps);
         let gradient = |checkpoints| loss_gradient(&r, &Task, &inputs, checkpoints).expect("simulates");
         let all = gradient(Checkpoints::All);
         assert_eq!(all.memory.states, steps + 1);
         assert_eq!(all.memory.steps_taken, steps);
+        if steps == 0 {
+            each = all.memory.bytes;
+            assert!(each > 0);
+        }
+        assert_eq!(all.memory.bytes, (steps + 1) * each + steps * numbers * size_of::<f64>());
         for checkpoints in [
             Checkpoints::SquareRoot,
             Checkpoints::Every(0),
@@ -242,19 +251,22 @@ fn whatever_is_kept_the_gradient_has_the_same_bits() {
         ] {
             let other = gradient(checkpoints);
             let memory = other.memory;
-            assert_eq!(LossGradient { memory: all.memory, ..other }, all, "{steps} steps, {checkpoints:?}");
+            let what = format!("{integrator:?}, {steps} steps, {checkpoints:?}, {memory:?}");
+            assert_eq!(LossGradient { memory: all.memory, ..other }, all, "{what}");
             if steps == 40 {
-                assert!(memory.bytes > 0 && memory.bytes % memory.states == 0);
+                let besides = memory.bytes - memory.states * each;
                 match checkpoints {
                     // 5 checkpoints behind the first, 7 steps each, and what is between two.
                     Checkpoints::SquareRoot => {
-                        assert!(memory.states <= 2 * 7 + 1, "{memory:?}");
-                        assert!(memory.steps_taken < 80, "{memory:?}");
+                        assert!(memory.states <= 2 * 7 + 1, "{what}");
+                        assert!(memory.steps_taken < 80, "{what}");
+                        assert!(besides <= 7 * numbers * size_of::<f64>(), "{what}");
                     }
                     Checkpoints::Binomial(spare) => {
-                        assert!(memory.states <= spare + 3, "{memory:?}");
+                        assert!(memory.states <= spare + 3, "{what}");
                         // 35 steps are within reach of three checkpoints and three repetitions.
-                        assert!(spare != 3 || memory.steps_taken <= 4 * 40, "{memory:?}");
+                        assert!(spare != 3 || memory.steps_taken <= 4 * 40, "{what}");
+                        assert_eq!(besides, 0, "{what}");
                     }
                     _ => {}
                 }

@@ -79,7 +79,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     let part = |first: usize, size: usize| gradient.as_slice()[first..first + size].to_vec();
     let by_controls = Controls::from_values(dimension, part(first_control, count - first_control));
     let mut memory = CheckpointMemory { steps_taken: schedule.len(), ..Default::default() };
-    memory.note(2, &state);
+    memory.note(2, &state, 0);
     Ok(LossGradient {
         value,
         by_initial: part(0, rows),

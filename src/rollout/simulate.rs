@@ -188,9 +188,25 @@ pub(crate) fn checked_step<T: Scalar>(
     control: &[T],
     workspace: &mut StepWorkspace<T>,
 ) -> Result<State<T>, SimulationError> {
+    checked_step_with_rates(integrator, model, state, at, applied, control, workspace, None)
+}
+
+/// The same, which keeps what the step's transposed derivative needs besides the states (see
+/// [`Integrator::step_with_rates`]).
+#[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
+pub(super) fn checked_step_with_rates<T: Scalar>(
+    integrator: Integrator,
+    model: &Model<T>,
+    state: &State<T>,
+    at: StepTime,
+    applied: &impl AppliedForces,
+    control: &[T],
+    workspace: &mut StepWorkspace<T>,
+    kept: Option<&mut Vec<T>>,
+) -> Result<State<T>, SimulationError> {
     let StepTime { time, dt, number } = at;
     let after = integrator
-        .step(model, state, time, dt, applied, control, workspace)
+        .step_with_rates(model, state, time, dt, applied, control, workspace, kept)
         .map_err(|source| step_failed(model, at, source))?;
     if let Some(body) = model.first_not_finite(&after) {
         let body = body.to_owned();

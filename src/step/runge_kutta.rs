@@ -15,7 +15,9 @@ use crate::multibody::{
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
 
-/// The state after a step of `dt` seconds.
+/// The state after a step of `dt` seconds. The rates that a later stage starts from are appended
+/// to `kept`, for [`transposed`].
+#[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
 pub(super) fn step<T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
@@ -24,6 +26,7 @@ pub(super) fn step<T: Scalar>(
     applied: &impl AppliedForces,
     control: &[T],
     workspace: &mut ForceWorkspace<T>,
+    kept: Option<&mut Vec<T>>,
 ) -> State<T> {
     let mut rate_after = |rate: Option<&[T]>, part: f64| {
         let h = T::from(part * dt);
@@ -37,6 +40,9 @@ pub(super) fn step<T: Scalar>(
     let k2 = rate_after(Some(&k1), 0.5);
     let k3 = rate_after(Some(&k2), 0.5);
     let k4 = rate_after(Some(&k3), 1.0);
+    if let Some(kept) = kept {
+        [&k1, &k2, &k3].iter().for_each(|rate| kept.extend_from_slice(rate));
+    }
     let sixth = T::from(dt / 6.0);
     let tangent: Vec<T> = (0..k1.len()).map(|i| (k1[i] + (k2[i] + k3[i]) * 2.0 + k4[i]) * sixth).collect();
     state.moved(&tangent)
@@ -104,9 +110,14 @@ fn rotation_vector_rate<T: Scalar>(u: &Vector3<T>, angular_velocity: &Vector3<T>
 /// The stages of the method: the part of the step at which each lies, and its weight.
 const STAGES: [(f64, f64); 4] = [(0.0, 1.0 / 6.0), (0.5, 1.0 / 3.0), (0.5, 1.0 / 3.0), (1.0, 1.0 / 6.0)];
 
-/// The transposed derivative of a step.
+/// How many rates [`step`] keeps.
+pub(super) const KEPT_RATES: usize = STAGES.len() - 1;
+
+/// The transposed derivative of a step, from the rates that it kept if there are any; else they
+/// are evaluated again.
 pub(super) fn transposed<A: AppliedForces>(
     at: &StepPoint<'_, A>,
+    kept: Option<&[f64]>,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
@@ -133,7 +144,8 @@ pub(super) fn transposed<A: AppliedForces>(
             None => stage.tangent.resize(size, 0.0),
             Some(last) => stage.tangent.extend(last.rate.iter().map(|r| r * (part * at.dt))),
         }
-        evaluate_stage(at, part, stage, i + 1 < STAGES.len(), scratch);
+        let rate = if i == KEPT_RATES { Rate::WithoutForces } else { Rate::of_stage(kept, i, size) };
+        evaluate_stage(at, part, stage, rate, scratch);
         tangent.iter_mut().zip(&stage.rate).for_each(|(t, r)| *t += r * (weight * at.dt));
     }
     by_state.clear();
@@ -231,13 +243,29 @@ fn part_of(numbers: &[f64], first: usize) -> Vector3<f64> {
     Vector3::from_column_slice(&numbers[first..first + 3])
 }
 
-/// Moves a stage's state to its tangent, and evaluates the rate of the tangent there. Without
-/// forces, only the rates of rotation and position are those of the step.
+/// Where the rate of a stage's tangent comes from.
+enum Rate<'a> {
+    /// The step kept it.
+    Kept(&'a [f64]),
+    /// It is evaluated.
+    Evaluated,
+    /// Only the rates of rotation and position, which take no forces, are asked for.
+    WithoutForces,
+}
+
+impl<'a> Rate<'a> {
+    /// The rate of stage `i`, `size` numbers.
+    fn of_stage(kept: Option<&'a [f64]>, i: usize, size: usize) -> Self {
+        kept.map_or(Self::Evaluated, |kept| Self::Kept(&kept[i * size..(i + 1) * size]))
+    }
+}
+
+/// Moves a stage's state to its tangent, and finds the rate of the tangent there.
 fn evaluate_stage<A: AppliedForces>(
     at: &StepPoint<'_, A>,
     part: f64,
     stage: &mut Stage,
-    with_forces: bool,
+    from: Rate<'_>,
     scratch: &mut ForceWorkspace,
 ) {
     let Stage { tangent, state, rate, .. } = stage;
@@ -247,14 +275,21 @@ fn evaluate_stage<A: AppliedForces>(
     let (delta_q, delta_v) = tangent[at.before.body_tangent_dimension()..].split_at(at.before.joints.v.len());
     state.joints = at.before.joints.moved(delta_q, delta_v);
     let model = at.model.model();
-    if with_forces {
-        let time = at.time + part * at.dt;
-        let (forces, kinematics) = total_forces(model, state, time, at.applied, at.control, scratch);
-        let acceleration = joint_acceleration(model, &state.joints, forces, kinematics);
-        rate_into(model, state, tangent, forces.bodies.iter(), &acceleration, rate);
-    } else {
-        let still = vec![0.0; state.joints.v.len()];
-        rate_into(model, state, tangent, std::iter::repeat(&SpatialForce::zero()), &still, rate);
+    match from {
+        Rate::Kept(kept) => {
+            rate.clear();
+            rate.extend_from_slice(kept);
+        }
+        Rate::Evaluated => {
+            let time = at.time + part * at.dt;
+            let (forces, kinematics) = total_forces(model, state, time, at.applied, at.control, scratch);
+            let acceleration = joint_acceleration(model, &state.joints, forces, kinematics);
+            rate_into(model, state, tangent, forces.bodies.iter(), &acceleration, rate);
+        }
+        Rate::WithoutForces => {
+            let still = vec![0.0; state.joints.v.len()];
+            rate_into(model, state, tangent, std::iter::repeat(&SpatialForce::zero()), &still, rate);
+        }
     }
 }
 
