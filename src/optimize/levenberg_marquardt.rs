@@ -4,13 +4,17 @@ use argmin::core::{
     Error, IterState, Jacobian, KV, Operator, Problem, Solver, State, TerminationReason, TerminationStatus,
 };
 use nalgebra::{DMatrix, DVector};
+use serde::{Deserialize, Serialize};
+
+use super::bounds::check_tolerance;
 
 /// The state that argmin iterates: variables, gradient Jᵀr, Jacobian J, residuals r, and the cost
 /// ½‖r‖².
 pub type LeastSquaresState = IterState<Vec<f64>, Vec<f64>, DMatrix<f64>, (), Vec<f64>, f64>;
 
 /// Why the method stopped by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Convergence {
     /// The residuals are at right angles to every free column of the Jacobian, or are zero.
     Gradient,
@@ -251,16 +255,6 @@ impl LevenbergMarquardt {
                 return p;
             }
         }
-    }
-}
-
-fn check_tolerance(what: &str, value: f64, least: f64) -> Result<f64, Error> {
-    if value.is_finite() && value >= least {
-        Ok(value)
-    } else {
-        Err(Error::msg(format!(
-            "Levenberg–Marquardt: {what} is {value}, it must be finite and at least {least}"
-        )))
     }
 }
 
