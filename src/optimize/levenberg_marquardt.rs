@@ -6,7 +6,7 @@ use argmin::core::{
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
-use super::bounds::check_tolerance;
+use super::bounds::{Bounds, check_bounds, check_tolerance, projected_gradient_norm};
 
 /// The state that argmin iterates: variables, gradient Jᵀr, Jacobian J, residuals r, and the cost
 /// ½‖r‖².
@@ -68,9 +68,10 @@ impl std::fmt::Display for Convergence {
 /// C. Kanzow, N. Yamashita, M. Fukushima (2004). Levenberg–Marquardt methods with strong local
 /// convergence properties for solving nonlinear equations with convex constraints. J. Comput.
 /// Appl. Math. 172, 375–397 (projection on bounds).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LevenbergMarquardt {
-    bounds: Option<(Vec<f64>, Vec<f64>)>,
+    #[serde(with = "super::bounds::saved_bounds")]
+    bounds: Bounds,
     initial_damping: f64,
     gradient_tolerance: f64,
     cost_tolerance: f64,
@@ -121,16 +122,7 @@ impl LevenbergMarquardt {
     /// # Errors
     /// Lengths differ, or a lower bound is above its upper one or not a number.
     pub fn with_bounds(mut self, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self, Error> {
-        if lower.len() != upper.len() {
-            return Err(Error::msg(format!("{} lower bounds and {} upper bounds", lower.len(), upper.len())));
-        }
-        if let Some(i) = (0..lower.len()).find(|&i| lower[i].partial_cmp(&upper[i]).is_none_or(|o| o.is_gt()))
-        {
-            return Err(Error::msg(format!(
-                "bounds of variable {i}: lower {} must not exceed upper {}",
-                lower[i], upper[i]
-            )));
-        }
+        check_bounds(&lower, &upper)?;
         self.bounds = Some((lower, upper));
         Ok(self)
     }
@@ -342,9 +334,12 @@ where
     ) -> Result<(LeastSquaresState, Option<KV>), Error> {
         let missing = || Error::msg("`LevenbergMarquardt`: the state was not initialized");
         let x = state.take_param().ok_or_else(missing)?;
-        let residuals = state.take_residuals().ok_or_else(missing)?;
-        let jacobian = state.take_jacobian().ok_or_else(missing)?;
-        let gradient = state.take_gradient().ok_or_else(missing)?;
+        // They are not saved: a run that goes on from a checkpoint evaluates them again.
+        let (residuals, jacobian) = match (state.take_residuals(), state.take_jacobian()) {
+            (Some(residuals), Some(jacobian)) => (residuals, jacobian),
+            _ => evaluate(problem, &x)?,
+        };
+        let gradient = jacobian.tr_mul(&DVector::from_column_slice(&residuals)).as_slice().to_vec();
         let cost = half_square(&residuals);
 
         let qr = jacobian.clone().qr();
@@ -435,7 +430,9 @@ where
             None => (x, residuals, jacobian, gradient),
         };
         let cost = half_square(&residuals);
-        let kv = argmin::kv!("damping" => self.damping;);
+        let (lower, upper): (Vec<f64>, Vec<f64>) = (0..x.len()).map(|i| self.bound(i)).unzip();
+        let norm = projected_gradient_norm(&x, &gradient, &lower, &upper);
+        let kv = argmin::kv!("gradient_norm" => norm; "damping" => self.damping;);
         let state = state.param(x).residuals(residuals).jacobian(jacobian).gradient(gradient).cost(cost);
         Ok((state, Some(kv)))
     }

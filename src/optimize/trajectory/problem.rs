@@ -266,6 +266,27 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         Ok(self.motion(x)?.trajectory.clone())
     }
 
+    /// The same problem with a counter and a memory of its own.
+    pub fn separate(&self) -> Self {
+        Self {
+            task: self.task,
+            map: self.map.clone(),
+            ranges: self.ranges.clone(),
+            lower: self.lower.clone(),
+            upper: self.upper.clone(),
+            counter: Arc::default(),
+            recent: Mutex::default(),
+        }
+    }
+
+    /// The cost, without keeping the motion: for use on several threads.
+    ///
+    /// # Errors
+    /// As of [`CostFunction::cost`].
+    pub fn cost_alone(&self, x: &[f64]) -> Result<f64, Error> {
+        Ok(self.simulated(x)?.cost())
+    }
+
     /// The cost and its gradient, without keeping the motion: for use on several threads.
     ///
     /// # Errors
