@@ -97,7 +97,7 @@ fn craft() -> (Model, State) {
     (model, state)
 }
 
-const ARRIVE: Arrive = Arrive { place: Vector3::new(0.6, 0.1, 0.3), effort: 0.02 };
+const ARRIVE: Arrive = Arrive { place: Vector3::new(0.6, 0.1, 0.3), effort: 0.1 };
 
 fn craft_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a, Thrusters, Arrive> {
     let settings = SimulationSettings { integrator: Integrator::SemiImplicitEuler, time_step: 0.02 };
@@ -134,7 +134,7 @@ struct Place;
 
 impl TrajectoryResiduals for Place {
     fn running<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
-        let weight = 0.1 * moment.dt.sqrt();
+        let weight = moment.dt.sqrt();
         residuals.extend(moment.control.iter().map(|&u| u * weight));
     }
 
@@ -206,7 +206,8 @@ fn check_derivatives<A: AppliedForces, R: TrajectoryResiduals>(
         let knots = ControlKnots::uniform(kind, 6, task.until).expect("valid");
         let ranges: Vec<ControlRange> = (0..m).map(|i| ControlRange::unbounded(0.5 + i as f64)).collect();
         let problem = TrajectoryProblem::new(task, &knots, &ranges).expect("fits");
-        let wavy: Vec<f64> = (0..6 * m).map(|i| start[i % m] * (1.0 + 0.3 * (1.7 * i as f64).sin())).collect();
+        let wavy: Vec<f64> =
+            (0..6 * m).map(|i| start[i % m] * (1.0 + 0.3 * (1.7 * i as f64).sin())).collect();
         let x = problem.variables(&wavy).expect("one each");
         let gradient = problem.gradient(&x).expect("simulates");
         let jacobian = problem.jacobian(&x).expect("simulates");
@@ -224,7 +225,7 @@ fn check_derivatives<A: AppliedForces, R: TrajectoryResiduals>(
                 x[column] += h;
                 DVector::from_vec(problem.apply(&x).expect("simulates"))
             };
-            let h = 1e-4;
+            let h = 1e-5;
             let difference = (moved(h) - moved(-h)) / (2.0 * h);
             let error = (difference - jacobian.column(column)).amax() / sizes;
             assert!(error < tolerance, "{kind:?} column {column}: {error:e}");
@@ -261,7 +262,7 @@ fn check_derivatives<A: AppliedForces, R: TrajectoryResiduals>(
         let rolled = {
             let changes = vec![DVector::zeros(m); 6];
             let gains = vec![nalgebra::DMatrix::from_element(m, n, 0.3); 6];
-            staged.roll_out(&x, &Policy { changes, gains }, 1.0).expect("simulates")
+            staged.roll_out(&x, &Policy { changes, gains }).expect("simulates")
         };
         assert_eq!(rolled, (x.clone(), problem.separate().cost(&x).expect("simulates")));
     }
@@ -304,7 +305,11 @@ fn every_method_finds_the_same_bounded_optimum() {
     }
     // Bounds matter: some controls are at them.
     let at_bound = |o: &TrajectoryOptimum| {
-        o.values.iter().enumerate().filter(|(i, v)| [ranges[i % 3].lower, ranges[i % 3].upper].contains(v)).count()
+        o.values
+            .iter()
+            .enumerate()
+            .filter(|(i, v)| [ranges[i % 3].lower, ranges[i % 3].upper].contains(v))
+            .count()
     };
     assert!(at_bound(&optima[0]) >= 3, "{:?}", optima[0].values);
     for other in &optima[1..] {
@@ -327,6 +332,10 @@ fn a_ball_is_pushed_over_a_table() {
             "{method:?}: {} {:?} in {} iterations, {}",
             optimum.cost, optimum.evaluations, optimum.iterations, optimum.termination
         );
+        for h in &optimum.history {
+            println!("  {} {:e} {:e} {}", h.iteration, h.cost, h.gradient_norm, h.evaluations.rollouts);
+        }
+        println!("{:?}", optimum.values);
         assert!(optimum.values.iter().all(|u| u.abs() <= 0.6));
         let end = problem.trajectory(&optimum.variables).expect("simulates").states.pop().expect("some");
         let ball = &end.bodies[0];
@@ -370,15 +379,17 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
     let ranges = [ControlRange::new(0.5, 4.2), ControlRange::new(0.5, 4.2), ControlRange::unbounded(0.3)];
     let start = [2.45, 2.45, 0.0].repeat(10);
     let problem = || TrajectoryProblem::new(craft_task(&model, &initial), &knots, &ranges).expect("fits");
+    let short = |method| TrajectorySettings { max_iterations: 25, ..settings(method) };
     for method in METHODS {
-        let whole = optimize(&problem(), &start, method);
+        let none = None::<TrajectoryCheckpoints<Never>>;
+        let whole = optimize_trajectory(&problem(), &start, &short(method), none, None).expect("runs");
         for stop in [1, 4] {
             let store = Arc::new(Failing::default());
             store.fail_at.store(stop, Ordering::SeqCst);
             let checkpoints =
                 || Some(TrajectoryCheckpoints { store: Arc::clone(&store), problem: "craft".to_owned() });
             let run = |method, checkpoints| {
-                optimize_trajectory(&problem(), &start, &settings(method), checkpoints, None)
+                optimize_trajectory(&problem(), &start, &short(method), checkpoints, None)
             };
             let killed = run(method, checkpoints()).expect_err("killed");
             assert!(killed.to_string().contains("killed"), "{killed}");
@@ -394,7 +405,7 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
             // A finished run has nothing left to do.
             let again = run(method, checkpoints()).expect("goes on");
             assert_eq!((again.variables, again.iterations), (whole.variables.clone(), whole.iterations));
-            assert!(again.converged && again.history.is_empty());
+            assert!(again.history.is_empty());
             // Another problem, another method.
             let other = TrajectoryCheckpoints { store: Arc::clone(&store), problem: "other".to_owned() };
             let refused = run(method, Some(other)).expect_err("other problem").to_string();
@@ -466,7 +477,7 @@ fn smoothing_a_trajectory_cost() {
     let x: Vec<f64> = (0..8).map(|i| 0.2 * (i as f64 * FRAC_PI_2 * 0.7).sin()).collect();
     let value = smoothed.evaluate(&x).expect("simulates");
     assert_eq!(value.mean, smoothed.cost(&x).expect("simulates"));
-    let h = 1e-4;
+    let h = 1e-6;
     for i in [0, 3, 6] {
         let moved = |h: f64| {
             let mut x = x.clone();
@@ -477,9 +488,14 @@ fn smoothing_a_trajectory_cost() {
         let error = (difference - value.gradient[i]).abs() / difference.abs();
         assert!(error < 1e-4, "{i}: {difference} {}", value.gradient[i]);
     }
-    // Smoothing raises a convex cost, by about ½σ² times the trace of its Hessian.
-    let cost = problem.cost(&x).expect("simulates");
-    assert!(value.mean > cost && value.standard_error < value.mean - cost, "{value:?} {cost}");
+    // Little smoothing changes little.
+    let little =
+        RandomizedSmoothing::new(&problem, 8, 1e-4, 8, 2).expect("valid").evaluate(&x).expect("simulates");
+    let (cost, gradient) = problem.cost_and_gradient(&x).expect("simulates");
+    assert!((little.mean / cost - 1.0).abs() < 1e-5, "{} {cost}", little.mean);
+    for (a, b) in little.gradient.iter().zip(&gradient) {
+        assert!((a - b).abs() < 1e-2 * value.gradient[2].abs(), "{a} {b}");
+    }
 }
 
 #[test]

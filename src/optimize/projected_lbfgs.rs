@@ -197,7 +197,10 @@ impl ProjectedLbfgs {
         let mut alphas = Vec::with_capacity(usable.len());
         for (pair, sy) in usable.iter().rev() {
             let alpha = dot(&pair.s, &q) / sy;
-            q.iter_mut().zip(&pair.y).zip(&free).for_each(|((q, y), &f)| *q -= if f { alpha * y } else { 0.0 });
+            q.iter_mut()
+                .zip(&pair.y)
+                .zip(&free)
+                .for_each(|((q, y), &f)| *q -= if f { alpha * y } else { 0.0 });
             alphas.push(alpha);
         }
         let scale = match usable.last() {
@@ -211,14 +214,19 @@ impl ProjectedLbfgs {
         for ((pair, sy), alpha) in usable.iter().zip(alphas.iter().rev()) {
             let beta = dot(&pair.y, &q) / sy;
             let change = alpha - beta;
-            q.iter_mut().zip(&pair.s).zip(&free).for_each(|((q, s), &f)| *q += if f { change * s } else { 0.0 });
+            q.iter_mut()
+                .zip(&pair.s)
+                .zip(&free)
+                .for_each(|((q, s), &f)| *q += if f { change * s } else { 0.0 });
         }
         // Held variables go the rest of the way to their bound.
         let to_bound = |i: usize| {
             let (lower, upper) = self.bound(i);
             if gradient[i] > 0.0 { lower - x[i] } else { upper - x[i] }
         };
-        let near = |i: usize| if gradient[i] == 0.0 || self.bound(i).0 == self.bound(i).1 { 0.0 } else { to_bound(i) };
+        let near = |i: usize| {
+            if gradient[i] == 0.0 || self.bound(i).0 == self.bound(i).1 { 0.0 } else { to_bound(i) }
+        };
         (0..x.len()).map(|i| if free[i] { -q[i] } else { near(i) }).collect()
     }
 
@@ -250,15 +258,18 @@ impl ProjectedLbfgs {
                     let bisected = 0.5 * (too_short + too_long);
                     // The minimum of the parabola through the cost's slope and value, with care.
                     let bend = cost - at.cost - slope;
-                    let parabola = if bend > 0.0 && slope < 0.0 { -0.5 * slope / bend * step } else { bisected };
-                    step = if parabola.is_finite() { parabola.clamp(0.1 * step, 0.5 * step) } else { bisected };
+                    let parabola =
+                        if bend > 0.0 && slope < 0.0 { -0.5 * slope / bend * step } else { bisected };
+                    step =
+                        if parabola.is_finite() { parabola.clamp(0.1 * step, 0.5 * step) } else { bisected };
                 }
                 Some(gradient) => {
                     let moving = |i: &usize| {
                         let (lower, upper) = self.bound(*i);
                         x[*i] > lower && x[*i] < upper
                     };
-                    let along = |g: &[f64]| (0..x.len()).filter(moving).map(|i| g[i] * direction[i]).sum::<f64>();
+                    let along =
+                        |g: &[f64]| (0..x.len()).filter(moving).map(|i| g[i] * direction[i]).sum::<f64>();
                     let enough = along(&gradient) >= CURVATURE * along(&at.gradient);
                     best = Some(Point { x, cost, gradient });
                     if enough {

@@ -194,10 +194,7 @@ mod tests {
             let off = x[0] - 2.0;
             let (value, slope) = if off.abs() < 1.0 { (off * off, 2.0 * off) } else { (1.0, 0.0) };
             let product = x[0] * x[1];
-            Ok((
-                value + 0.01 * product * product,
-                vec![slope + 0.02 * product * x[1], 0.02 * product * x[0]],
-            ))
+            Ok((value + 0.01 * product * product, vec![slope + 0.02 * product * x[1], 0.02 * product * x[0]]))
         }
     }
 
@@ -218,7 +215,8 @@ mod tests {
             assert!((difference - value.gradient[i]).abs() < 1e-3, "{difference} {:?}", value.gradient);
         }
         // Over many seeds the errors are as large as their standard errors say.
-        let estimate = |seed| RandomizedSmoothing::new(&Plateau, 2, 0.6, 50, seed).unwrap().evaluate(&x).unwrap();
+        let estimate =
+            |seed| RandomizedSmoothing::new(&Plateau, 2, 0.6, 50, seed).unwrap().evaluate(&x).unwrap();
         let (mut cost, mut slope) = (0.0, 0.0);
         for seed in 100..300 {
             let e = estimate(seed);

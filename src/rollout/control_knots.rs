@@ -100,7 +100,8 @@ impl ControlKnots {
         if interpolation == KnotInterpolation::Cubic && times.len() > 2 {
             let expected = (times[times.len() - 1] - times[0]) / (times.len() - 1) as f64;
             let unequal = |i: &usize| {
-                (times[*i] - times[0] - *i as f64 * expected).abs() > EQUAL_SPACING * times.len() as f64 * expected
+                (times[*i] - times[0] - *i as f64 * expected).abs()
+                    > EQUAL_SPACING * times.len() as f64 * expected
             };
             if let Some(index) = (1..times.len()).find(unequal) {
                 let found = times[index] - times[index - 1];

@@ -10,16 +10,16 @@ use crate::optimize::box_quadratic::minimize_in_box;
 pub struct BackwardPass {
     /// The policy.
     pub policy: Policy,
-    /// The change of the cost for a step α is predicted as α times this ...
-    pub linear: f64,
-    /// ... and ½ α² times this.
-    pub quadratic: f64,
+    /// Part of the predicted change of the cost that is linear in the policy's changes.
+    linear: f64,
+    /// Twice the part that is quadratic in them.
+    quadratic: f64,
 }
 
 impl BackwardPass {
-    /// The predicted reduction of the cost for a step α.
-    pub fn predicted_reduction(&self, step: f64) -> f64 {
-        -step * (self.linear + 0.5 * step * self.quadratic)
+    /// The predicted reduction of the cost.
+    pub fn predicted_reduction(&self) -> f64 {
+        -(self.linear + 0.5 * self.quadratic)
     }
 }
 
@@ -79,9 +79,8 @@ pub fn backward_pass(
             regularized[(i, i)] += if *scale > 0.0 { regularization * *scale } else { 1.0 };
         }
         let range = index * m..(index + 1) * m;
-        let distance = |bound: &[f64]| {
-            DVector::from_iterator(m, range.clone().map(|i| bound[i] - variables[i]))
-        };
+        let distance =
+            |bound: &[f64]| DVector::from_iterator(m, range.clone().map(|i| bound[i] - variables[i]));
         let (lower, upper) = (distance(bounds.0), distance(bounds.1));
         let minimum = minimize_in_box(&regularized, &q_u, &lower, &upper, &DVector::zeros(m))?;
         let gains = minimum.response(&q_ux);

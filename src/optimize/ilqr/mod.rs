@@ -22,12 +22,14 @@ use backward_pass::{backward_pass, gradient};
 /// cost grows linearly with the number of stages, and the feedback keeps the new motion close to
 /// where the expansion holds.
 ///
-/// A step α = 1, ½, ¼, … is accepted when it reduces the cost by a part of what was predicted. A
-/// rollout that fails (an error, or a cost that is not finite) is a step too long; only at the
-/// start is it an error. If no step is accepted the regularization λ grows, from which on
-/// variables move less; it shrinks when full steps are accepted. λ is relative to the largest
-/// Hessian entry of each variable so far, as in the Levenberg–Marquardt method, so that units do
-/// not matter.
+/// A step is accepted when it reduces the cost by a part of what was predicted. A rollout that
+/// fails (an error, or a cost that is not finite) is a step too long; only at the start is it an
+/// error. The length of steps is set by the regularization λ, as in the Levenberg–Marquardt method:
+/// it is relative to the largest Hessian entry of each variable so far, so that units do not
+/// matter, it grows when a step is rejected, and follows Nielsen's rule from the ratio of actual to
+/// predicted reduction when one is accepted. A backward pass is cheap next to a rollout, and a
+/// regularized step better than a part of a full one, which is why there is no line search over α
+/// as in the paper.
 ///
 /// With least-squares costs and Gauss–Newton Hessians the backward pass always finds descent.
 ///
@@ -43,9 +45,8 @@ use backward_pass::{backward_pass, gradient};
 /// Y. Tassa, N. Mansard, E. Todorov (2014). Control-limited differential dynamic programming.
 /// IEEE International Conference on Robotics and Automation, 1168–1175.
 ///
-/// Y. Tassa, T. Erez, E. Todorov (2012). Synthesis and stabilization of complex behaviors through
-/// online trajectory optimization. IEEE/RSJ International Conference on Intelligent Robots and
-/// Systems, 4906–4913 (§II-F: the schedule of the regularization).
+/// H. B. Nielsen (1999). Damping parameter in Marquardt's method. IMM-REP-1999-05, Technical
+/// University of Denmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ilqr {
     gradient_tolerance: f64,
@@ -59,16 +60,14 @@ pub struct Ilqr {
     expansion: Option<Expansion>,
 }
 
-/// Regularization of the first rejected step; below it there is none.
-const SMALLEST_REGULARIZATION: f64 = 1e-4;
+/// Regularization after the first rejected step.
+const FIRST_REGULARIZATION: f64 = 1e-3;
+/// Regularization that hardly changes a step, and is dropped.
+const NEGLIGIBLE_REGULARIZATION: f64 = 1e-6;
 /// Regularization at which a step that is still rejected shows that the cost cannot be reduced.
 const LARGEST_REGULARIZATION: f64 = 1e12;
-/// Factor by which changes of the regularization accelerate.
-const GROWTH: f64 = 2.0;
-/// Steps of the line search: α = 2⁻ᵏ.
-const LINE_SEARCH_STEPS: i32 = 5;
-/// Part of the predicted reduction that a step must reach.
-const SUFFICIENT_DECREASE: f64 = 1e-3;
+/// Smallest ratio of actual to predicted reduction of an accepted step.
+const SMALLEST_GAIN_RATIO: f64 = 1e-3;
 /// A step that promises less than this part of the cost and is rejected has met the noise of the
 /// cost (a simulation holds an iteration's tolerance).
 const NOISE_OF_COST: f64 = 1e-10;
@@ -87,7 +86,7 @@ impl Ilqr {
             gradient_tolerance: 0.0,
             cost_tolerance: 1e-10,
             regularization: 0.0,
-            growth: 1.0,
+            growth: 2.0,
             scales: Vec::new(),
             convergence: None,
             expansion: None,
@@ -129,20 +128,25 @@ impl Ilqr {
     }
 
     fn increase_regularization(&mut self) {
-        self.growth = (self.growth * GROWTH).max(GROWTH);
-        self.regularization = (self.regularization * self.growth).max(SMALLEST_REGULARIZATION);
+        self.regularization = (self.regularization * self.growth).max(FIRST_REGULARIZATION);
+        self.growth *= 2.0;
     }
 
-    fn decrease_regularization(&mut self) {
-        self.growth = (self.growth / GROWTH).min(1.0 / GROWTH);
-        self.regularization *= self.growth;
-        if self.regularization < SMALLEST_REGULARIZATION {
+    /// After a step that was accepted with a ratio of actual to predicted reduction.
+    fn adapt_regularization(&mut self, ratio: f64) {
+        self.regularization *= (1.0 - (2.0 * ratio - 1.0).powi(3)).clamp(1.0 / 3.0, 2.0);
+        if self.regularization < NEGLIGIBLE_REGULARIZATION {
             self.regularization = 0.0;
         }
+        self.growth = 2.0;
     }
 
     /// The expansion around variables, where it is not at hand.
-    fn expansion<O: StagedProblem>(&mut self, problem: &mut Problem<O>, x: &Vec<f64>) -> Result<Expansion, Error> {
+    fn expansion<O: StagedProblem>(
+        &mut self,
+        problem: &mut Problem<O>,
+        x: &Vec<f64>,
+    ) -> Result<Expansion, Error> {
         match self.expansion.take() {
             Some(expansion) => Ok(expansion),
             None => problem.problem("expansion_count", |problem| problem.expand(x)),
@@ -179,7 +183,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
         if !cost.is_finite() {
             return Err(Error::msg(format!("the cost at the start is {cost}")));
         }
-        (self.growth, self.convergence, self.expansion) = (1.0, None, None);
+        (self.growth, self.convergence, self.expansion) = (2.0, None, None);
         self.scales = vec![0.0; x.len()];
         let expansion = self.expansion(problem, &x)?;
         let gradient = gradient(&expansion);
@@ -199,32 +203,32 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
         let cost = state.get_cost();
         let (lower, upper) = bounds_of(problem)?;
         let expansion = self.expansion(problem, &x)?;
+        let bounds = (&lower[..], &upper[..]);
+        // Only a step that is not held back tells whether there is anything left to gain.
+        let free = backward_pass(&expansion, &x, bounds, 0.0, &mut self.scales);
+        if free.is_some_and(|pass| pass.predicted_reduction() <= self.cost_tolerance * cost.abs()) {
+            self.convergence = Some(Convergence::Cost);
+        }
         let mut last_error = None;
-        let accepted = 'regularized: loop {
-            let pass =
-                backward_pass(&expansion, &x, (&lower, &upper), self.regularization, &mut self.scales);
-            if let Some(pass) = &pass {
-                let predicted = pass.predicted_reduction(1.0);
-                if predicted <= self.cost_tolerance * cost.abs() && self.regularization <= SMALLEST_REGULARIZATION {
-                    self.convergence = Some(Convergence::Cost);
-                    break None;
-                }
-                for halvings in 0..=LINE_SEARCH_STEPS {
-                    let step = 0.5_f64.powi(halvings);
-                    let rolled = problem.problem("rollout_count", |p| p.roll_out(&x, &pass.policy, step));
-                    match rolled {
-                        Ok((trial, trial_cost)) => {
-                            let sufficient = SUFFICIENT_DECREASE * pass.predicted_reduction(step);
-                            // False for a cost that is not a number.
-                            if cost - trial_cost >= sufficient && trial_cost < cost {
-                                match problem.problem("expansion_count", |p| p.expand(&trial)) {
-                                    Ok(new) => break 'regularized Some((trial, trial_cost, step, new)),
-                                    Err(error) => last_error = Some(error),
-                                }
+        let accepted = loop {
+            if self.convergence.is_some() {
+                break None;
+            }
+            let pass = backward_pass(&expansion, &x, bounds, self.regularization, &mut self.scales);
+            if let Some(pass) = pass {
+                let predicted = pass.predicted_reduction();
+                match problem.problem("rollout_count", |p| p.roll_out(&x, &pass.policy)) {
+                    Ok((trial, trial_cost)) => {
+                        let ratio = (cost - trial_cost) / predicted;
+                        // False for a cost that is not a number.
+                        if ratio >= SMALLEST_GAIN_RATIO && trial_cost < cost {
+                            match problem.problem("expansion_count", |p| p.expand(&trial)) {
+                                Ok(new) => break Some((trial, trial_cost, ratio, new)),
+                                Err(error) => last_error = Some(error),
                             }
                         }
-                        Err(error) => last_error = Some(error),
                     }
+                    Err(error) => last_error = Some(error),
                 }
                 if predicted <= NOISE_OF_COST * cost.abs() && self.regularization <= 1.0 {
                     self.convergence = Some(Convergence::Cost);
@@ -245,19 +249,20 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
                 return Ok((state.terminate_with(TerminationReason::SolverExit(reason)), None));
             }
         };
-        let (x, cost, step, expansion) = accepted.unwrap_or((x, cost, 0.0, expansion));
-        if step >= 0.5 {
-            self.decrease_regularization();
-        }
+        let (x, cost, expansion) = match accepted {
+            Some((x, cost, ratio, expansion)) => {
+                self.adapt_regularization(ratio);
+                (x, cost, expansion)
+            }
+            None => (x, cost, expansion),
+        };
         let gradient = gradient(&expansion);
         self.expansion = Some(expansion);
         let norm = projected_gradient_norm(&x, &gradient, &lower, &upper);
         if norm <= self.gradient_tolerance && self.convergence.is_none() {
             self.convergence = Some(Convergence::Gradient);
         }
-        let kv = argmin::kv!(
-            "gradient_norm" => norm; "step" => step; "regularization" => self.regularization;
-        );
+        let kv = argmin::kv!("gradient_norm" => norm; "regularization" => self.regularization;);
         Ok((state.param(x).cost(cost).gradient(gradient), Some(kv)))
     }
 

@@ -29,7 +29,7 @@ pub struct Expansion {
 }
 
 /// What a policy changes, and how: the variables of stage i become
-/// uᵢ + α kᵢ + Kᵢ (x ⊖ xᵢ), kept within bounds, where uᵢ and xᵢ are nominal.
+/// uᵢ + kᵢ + Kᵢ (x ⊖ xᵢ), kept within bounds, where uᵢ and xᵢ are nominal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// The changes k of each stage (m).
@@ -40,16 +40,15 @@ pub struct Policy {
 
 impl Policy {
     /// The variables of a stage, given the nominal ones, the tangent from the nominal state at its
-    /// start to the one there, the step α, and bounds.
+    /// start to the one there, and bounds.
     pub fn variables(
         &self,
         stage: usize,
         nominal: &[f64],
         difference: &[f64],
-        step: f64,
         bounds: (&[f64], &[f64]),
     ) -> Vec<f64> {
-        let mut change = &self.changes[stage] * step;
+        let mut change = self.changes[stage].clone();
         change.gemv(1.0, &self.gains[stage], &DVector::from_column_slice(difference), 1.0);
         let moved = nominal.iter().zip(change.iter()).map(|(u, d)| u + d);
         moved.zip(bounds.0.iter().zip(bounds.1)).map(|(u, (&l, &h))| u.max(l).min(h)).collect()
@@ -73,10 +72,10 @@ pub trait StagedProblem: CostFunction<Param = Vec<f64>, Output = f64> {
     /// When the motion cannot be computed or differentiated.
     fn expand(&self, variables: &Vec<f64>) -> Result<Expansion, Error>;
 
-    /// Rolls out with a policy around the motion under nominal variables, with a step α. Returns
-    /// the variables that it came to and their cost.
+    /// Rolls out with a policy around the motion under nominal variables. Returns the variables that
+    /// it came to and their cost.
     ///
     /// # Errors
     /// When either motion cannot be computed.
-    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy, step: f64) -> Result<(Vec<f64>, f64), Error>;
+    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy) -> Result<(Vec<f64>, f64), Error>;
 }

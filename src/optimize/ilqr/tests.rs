@@ -92,14 +92,14 @@ impl StagedProblem for Regulator {
         })
     }
 
-    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy, step: f64) -> Result<(Vec<f64>, f64), Error> {
+    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
         let states = self.states(nominal);
         let (mut x, mut all) = (self.start.clone(), Vec::new());
         for stage in 0..self.stages {
             let range = 2 * stage..2 * stage + 2;
             let difference = &x - &states[stage];
             let bounds = (&self.bounds.0[range.clone()], &self.bounds.1[range.clone()]);
-            let u = policy.variables(stage, &nominal[range], difference.as_slice(), step, bounds);
+            let u = policy.variables(stage, &nominal[range], difference.as_slice(), bounds);
             x = self.next(&x, &DVector::from_column_slice(&u));
             all.extend(u);
         }
@@ -121,7 +121,8 @@ fn one_iteration_solves_a_linear_quadratic_problem() {
     // The Riccati equation, from the end.
     let (mut value, mut gains) = (problem.end.clone(), Vec::new());
     for _ in 0..problem.stages {
-        let inverse = (&problem.r + problem.b.transpose() * &value * &problem.b).try_inverse().expect("regular");
+        let inverse =
+            (&problem.r + problem.b.transpose() * &value * &problem.b).try_inverse().expect("regular");
         let gain = inverse * problem.b.transpose() * &value * &problem.a;
         value = &problem.q + problem.a.transpose() * &value * (&problem.a - &problem.b * &gain);
         gains.push(gain);
@@ -199,8 +200,8 @@ impl StagedProblem for Fragile {
         self.0.expand(u)
     }
 
-    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy, step: f64) -> Result<(Vec<f64>, f64), Error> {
-        let rolled = self.0.roll_out(nominal, policy, step)?;
+    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
+        let rolled = self.0.roll_out(nominal, policy)?;
         if (rolled.0[0] - nominal[0]).abs() > 0.05 { Err(Error::msg("it broke")) } else { Ok(rolled) }
     }
 }

@@ -278,8 +278,13 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
             run.solve::<_, _, (), ()>(Borrowed(problem), solver, ProjectedLbfgs::convergence)
         }
         TrajectoryMethod::LevenbergMarquardt => {
-            let solver = LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            run.solve::<_, _, DMatrix<f64>, Vec<f64>>(Borrowed(problem), solver, LevenbergMarquardt::convergence)
+            let solver =
+                LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+            run.solve::<_, _, DMatrix<f64>, Vec<f64>>(
+                Borrowed(problem),
+                solver,
+                LevenbergMarquardt::convergence,
+            )
         }
     }?;
     let history = std::mem::take(&mut *iterations.lock().unwrap_or_else(PoisonError::into_inner));

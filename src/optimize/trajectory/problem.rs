@@ -85,7 +85,9 @@ pub enum TrajectoryProblemError {
     #[error("the forces take no control values: there is nothing to optimize")]
     NoControls,
     /// A bound that is no number, or a lower one above the upper one.
-    #[error("control {index}: the lower bound is {lower} and the upper bound {upper}; the lower one must not exceed the upper one")]
+    #[error(
+        "control {index}: the lower bound is {lower} and the upper bound {upper}; the lower one must not exceed the upper one"
+    )]
     Bounds {
         /// Place of the control value in a row.
         index: usize,

@@ -63,7 +63,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajector
         })
     }
 
-    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy, step: f64) -> Result<(Vec<f64>, f64), Error> {
+    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
         let problem = self.problem;
         let motion = problem.motion(nominal)?;
         let task = problem.task();
@@ -84,8 +84,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajector
                     let range = next_stage * m..(next_stage + 1) * m;
                     let difference = motion.trajectory.states[number].difference(state);
                     let bounds = (&lower[range.clone()], &upper[range.clone()]);
-                    let changed =
-                        policy.variables(next_stage, &nominal[range.clone()], &difference, step, bounds);
+                    let changed = policy.variables(next_stage, &nominal[range.clone()], &difference, bounds);
                     x[range.clone()].copy_from_slice(&changed);
                     values = problem.values_of_knot(&changed).collect();
                     next_stage += 1;
