@@ -80,12 +80,12 @@ impl Default for ProjectedLbfgs {
 }
 
 impl ProjectedLbfgs {
-    /// The method without bounds, with a memory of 10 pairs, a first move of length 1 and
+    /// The method without bounds, with a memory of 30 pairs (little next to a rollout), a first move of length 1 and
     /// tolerances of 10⁻¹⁰ (cost, relative) and 0 (gradient).
     pub fn new() -> Self {
         Self {
             bounds: None,
-            memory: 10,
+            memory: 30,
             gradient_tolerance: 0.0,
             cost_tolerance: 1e-10,
             longest_first_move: 1.0,
