@@ -46,9 +46,9 @@ fn states(mechanism: &Mechanism) -> Vec<JointState> {
         (0..n).map(|k| 2.0 * ((k + offset) as f64 * 0.618_033_988_75).fract() - 1.0).collect()
     };
     (0..STATES)
-        .map(|i| JointState {
-            q: numbers(17 * i, mechanism.configuration_dimension()),
-            v: numbers(17 * i + 7, mechanism.velocity_dimension()),
+        .map(|i| {
+            let q = numbers(17 * i, mechanism.configuration_dimension());
+            mechanism.state(q, numbers(17 * i + 7, mechanism.velocity_dimension()))
         })
         .collect()
 }

@@ -17,12 +17,12 @@ use isobar::contact::{Collider, ContactGeometry, ContactModel, ContactSettings, 
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::{Shape, icosphere_volume, volume_mass_properties};
 use isobar::multibody::{
-    AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Input, MassSource, Model, NamedMaterial,
-    State, StateDependence,
+    AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, Input, MassSource, Model,
+    NamedMaterial, State, StateDependence,
 };
 use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
 use isobar::scalar::Scalar;
-use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
+use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
 use isobar::step::Integrator;
 use nalgebra::Vector3;
 
@@ -53,15 +53,15 @@ impl AppliedForces for Thrusters {
         state: &State<T>,
         _: f64,
         control: &[T],
-        forces: &mut [SpatialForce<T>],
+        forces: &mut Forces<T>,
     ) {
         let rotation = state.bodies[0].orientation.to_matrix();
         for (i, &u) in control.iter().enumerate() {
             let mut along = Vector3::from_element(T::from(0.0));
             along[i % 3] = u;
             let arm = Vector3::new(0.01 * i as f64, 0.02, -0.01).map(T::from);
-            forces[0].translational += rotation * along;
-            forces[0].rotational += rotation * arm.cross(&along);
+            forces.bodies[0].translational += rotation * along;
+            forces.bodies[0].rotational += rotation * arm.cross(&along);
         }
     }
 
@@ -118,7 +118,7 @@ fn ball_on_box(level: u32) -> (Model, State) {
         position: Vector3::new(0.0, 0.0, 0.042),
         velocity: SpatialVelocity::new(Vector3::new(0.0, 2.0, 0.1), Vector3::new(0.1, 0.02, 0.0)),
     };
-    (model, State { bodies: vec![body] })
+    (model, State::of_bodies(vec![body]))
 }
 
 /// Measures some work; `None` if the command line left it out. Seconds of processor time.

@@ -82,7 +82,7 @@ fn throw(
     let settings = scene.simulation_settings()?;
     let steps_between = (INTERVAL / settings.time_step).round() as usize;
     let until = INTERVAL * (RECORDED_TIMES - 1) as f64;
-    let motion = simulate(model, &State { bodies: vec![start] }, &settings, until, &NoForces, |_, _| ())?;
+    let motion = simulate(model, &State::of_bodies(vec![start]), &settings, until, &NoForces, |_, _| ())?;
 
     let mut text = String::from("# Synthetic: simulated, with noise, by examples/make_fit_data.rs\n");
     text += "t_s,px_m,py_m,pz_m,qw,qx,qy,qz,vx_m_s,vy_m_s,vz_m_s,wx_rad_s,wy_rad_s,wz_rad_s\n";

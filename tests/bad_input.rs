@@ -488,7 +488,7 @@ fn steps_refuse_bad_lengths_and_states() {
             let step = integrator.step(&scene.model, &state, 0.0, 1e-3, &NoForces, &[], &mut workspace);
             let refused = match &step {
                 Err(error) => matches!(error, StepError::NotFinite { bodies } if bodies == &[0]),
-                Ok(after) => after.first_not_finite() == Some(0),
+                Ok(after) => !after.is_finite(),
             };
             assert!(refused, "{kind}, {value}: {step:?}");
         }

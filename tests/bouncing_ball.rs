@@ -64,7 +64,7 @@ fn energy_errors(folder: &Folder, kind: &str, time_step: f64) -> ([f64; 2], usiz
         .states
         .iter()
         .map(|body| {
-            let state = State { bodies: vec![*body] };
+            let state = State::of_bodies(vec![*body]);
             model.body_frames(&state, &mut frames);
             stored.push(body_pair_energy(&model, &frames, &pairs));
             model.mechanical_energy(&state) + stored[stored.len() - 1]

@@ -95,13 +95,11 @@ fn model(reference: &Reference, surface: SurfaceRepresentation) -> Model {
 
 fn state(x: &[f64]) -> State {
     let v = |i: usize| Vector3::new(x[i], x[i + 1], x[i + 2]);
-    State {
-        bodies: vec![BodyState {
-            orientation: Quaternion::from_wxyz(x[0], x[1], x[2], x[3]),
-            position: v(4),
-            velocity: SpatialVelocity::new(v(7), v(10)),
-        }],
-    }
+    State::of_bodies(vec![BodyState {
+        orientation: Quaternion::from_wxyz(x[0], x[1], x[2], x[3]),
+        position: v(4),
+        velocity: SpatialVelocity::new(v(7), v(10)),
+    }])
 }
 
 #[test]

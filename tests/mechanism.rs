@@ -74,7 +74,7 @@ fn moving(
     let mut q = start.q.clone();
     dual.move_configuration(&start.q, &delta, &mut q);
     let v = start.v.iter().zip(vdot).map(|(v, a)| *v + in_time(a)).collect();
-    let moving = JointState { q, v };
+    let moving = dual.state(q, v);
     let mut workspace = Workspace::new(&dual);
     update_kinematics(&dual, &moving.q, &moving.v, &mut workspace);
     (dual, moving, workspace)
@@ -351,12 +351,12 @@ proptest! {
             velocity: SpatialVelocity::new(vector(rng), vector(rng)),
         };
         let (o, p, v) = (body.orientation, body.position, body.velocity);
-        let s = JointState {
-            q: vec![o.w, o.v.x, o.v.y, o.v.z, p.x, p.y, p.z],
-            v: v.rotational.iter().chain(&v.translational).copied().collect(),
-        };
+        let s = m.state(
+            vec![o.w, o.v.x, o.v.y, o.v.z, p.x, p.y, p.z],
+            v.rotational.iter().chain(&v.translational).copied().collect(),
+        );
         let force = SpatialForce::new(vector(rng), vector(rng));
-        let expected = body_acceleration(&mass, None, &GRAVITY, &body, &force);
+        let expected = body_acceleration(&mass, &GRAVITY, &body, &force);
         let expected: Vec<f64> = expected.angular.iter().chain(&expected.of_origin).copied().collect();
         let got = forward(&m, &s, &[0.0; 6], &[BodyForce { body: 0, force }]);
         assert_close(&got, &expected, 1e-12, "acceleration");
@@ -372,7 +372,7 @@ proptest! {
         m.move_configuration(&s.q, &delta, &mut moved);
         let mut tangent = delta.clone();
         tangent.extend([0.0; 6]);
-        let whole = isobar::multibody::State { bodies: vec![body] }.moved(&tangent).bodies[0];
+        let whole = isobar::multibody::State::of_bodies(vec![body]).moved(&tangent).bodies[0];
         let (o, p) = (whole.orientation, whole.position);
         assert_close(&moved, &[o.w, o.v.x, o.v.y, o.v.z, p.x, p.y, p.z], 1e-15, "configuration");
     }
@@ -489,11 +489,10 @@ fn derivatives_of_forward_dynamics_agree_with_central_differences() {
             let by_q = |h: f64| {
                 let mut q = s.q.clone();
                 m.move_configuration(&s.q, &shifted(&vec![0.0; n], h), &mut q);
-                forward(&m, &JointState { q, v: s.v.clone() }, &tau, &applied)
+                forward(&m, &m.state(q, s.v.clone()), &tau, &applied)
             };
             check(d.vdot_by_q.column(j).as_slice(), &by_q, "by q");
-            let by_v =
-                |h: f64| forward(&m, &JointState { q: s.q.clone(), v: shifted(&s.v, h) }, &tau, &applied);
+            let by_v = |h: f64| forward(&m, &m.state(s.q.clone(), shifted(&s.v, h)), &tau, &applied);
             check(d.vdot_by_v.column(j).as_slice(), &by_v, "by v");
             let by_tau = |h: f64| forward(&m, &s, &shifted(&tau, h), &applied);
             check(d.vdot_by_tau.column(j).as_slice(), &by_tau, "by tau");
@@ -564,7 +563,7 @@ fn derivatives_hold_at_an_aligned_state_at_rest() {
             let (mut delta, mut q) = (vec![0.0; n], s.q.clone());
             delta[j] = h;
             m.move_configuration(&s.q, &delta, &mut q);
-            forward(&m, &JointState { q, v: s.v.clone() }, &tau.iter().map(|x| x.re).collect::<Vec<_>>(), &[])
+            forward(&m, &m.state(q, s.v.clone()), &tau.iter().map(|x| x.re).collect::<Vec<_>>(), &[])
         };
         let difference: Vec<f64> =
             along(h).iter().zip(along(-h)).map(|(plus, minus)| (plus - minus) / (2.0 * h)).collect();
@@ -656,7 +655,7 @@ fn a_planar_joint_slides_and_turns() {
         vec![JointDescription::new("table", JointKind::Planar, None, "puck", world)],
     )
     .expect("a tree");
-    let s = JointState { q: vec![1.0, 2.0, 0.7], v: vec![0.5, -0.25, 3.0] };
+    let s = m.state(vec![1.0, 2.0, 0.7], vec![0.5, -0.25, 3.0]);
     let workspace = at(&m, &s);
     let velocity = Vector3::new(0.5 - 3.0 * 0.3 * 0.7f64.sin(), -0.25 + 3.0 * 0.3 * 0.7f64.cos(), 0.0);
     let energy = 0.5 * 2.0 * velocity.norm_squared() + 0.5 * 0.25 * 9.0;
@@ -673,7 +672,7 @@ fn a_ball_joint_turns_by_its_quaternion() {
     let joint = JointDescription::new("joint", JointKind::Ball, None, "body", x_wf);
     let m = Mechanism::new(bodies, vec![joint]).expect("a tree");
     let q = Quaternion::from_wxyz(number(rng), number(rng), number(rng), number(rng));
-    let s = JointState { q: vec![q.w, q.v.x, q.v.y, q.v.z], v: vec![0.1, 0.2, 0.3] };
+    let s = m.state(vec![q.w, q.v.x, q.v.y, q.v.z], vec![0.1, 0.2, 0.3]);
     let workspace = at(&m, &s);
     let expected = x_wf.rotation * q.to_matrix();
     assert_close(workspace.body_pose(&m, 0).rotation.as_slice(), expected.as_slice(), 1e-15, "rotation");

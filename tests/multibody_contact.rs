@@ -83,13 +83,11 @@ fn dumbbell(ground: Option<usize>) -> (Model, State) {
     let gravity = Vector3::new(0.0, 0.3, -9.81);
     let model = Model::new(vec![free, ground], materials(), gravity, ContactSettings::default(), &[])
         .expect("compliant");
-    let state = State {
-        bodies: vec![BodyState {
-            orientation: Quaternion::from_wxyz(0.9, 0.05, -0.08, 0.3),
-            position: Vector3::new(0.2, -0.1, 0.048),
-            velocity: SpatialVelocity::new(Vector3::new(0.4, -0.6, 0.9), Vector3::new(0.21, 0.13, -0.15)),
-        }],
-    };
+    let state = State::of_bodies(vec![BodyState {
+        orientation: Quaternion::from_wxyz(0.9, 0.05, -0.08, 0.3),
+        position: Vector3::new(0.2, -0.1, 0.048),
+        velocity: SpatialVelocity::new(Vector3::new(0.4, -0.6, 0.9), Vector3::new(0.21, 0.13, -0.15)),
+    }]);
     (model, state)
 }
 
@@ -122,7 +120,7 @@ fn both_bodies_feel_the_same_contact_about_one_point() {
     bodies[1] = Body::free("ground", MassSource::Given(mass), vec![half_space(Some(1))]).expect("valid");
     let model =
         Model::new(bodies, materials(), model.gravity, ContactSettings::default(), &[]).expect("compliant");
-    let state = State { bodies: vec![state.bodies[0], ground_state] };
+    let state = State::of_bodies(vec![state.bodies[0], ground_state]);
     let mut forces = vec![SpatialForce::zero(); 2];
     add_contact_forces(&model, &state, &mut ForceWorkspace::default(), &mut forces);
     let about_world = |i: usize| forces[i].shifted(&-state.bodies[i].position);
@@ -288,7 +286,7 @@ fn seeding_at_the_present_values_changes_nothing() {
 fn the_sum_over_many_pairs_has_the_same_bits_whatever_the_threads() {
     let sphere = || compliant(&Shape::Sphere { radius: 0.05 }, 0.06, RigidTransform::identity(), 0);
     let mut bodies = Vec::new();
-    let mut state = State { bodies: Vec::new() };
+    let mut state = State::of_bodies(Vec::new());
     for i in 0..9 {
         bodies.push(
             Body::free(format!("ball {i}"), MassSource::Density(100.0), vec![sphere()]).expect("volume"),

@@ -157,7 +157,7 @@ fn trajectories_come_back_bit_by_bit() {
     assert_eq!(table.times.len(), trajectory.times.len());
     for (i, state) in trajectory.states.iter().enumerate() {
         assert_eq!(table.times[i].to_bits(), trajectory.times[i].to_bits());
-        let read = State { bodies: table.bodies.iter().map(|b| b.states[i]).collect() };
+        let read = State::of_bodies(table.bodies.iter().map(|b| b.states[i]).collect());
         assert_eq!(bits(&read), bits(state), "row {i}");
     }
     // And once more: the same file.

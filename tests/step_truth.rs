@@ -121,7 +121,7 @@ fn random_state(model: &Model, regime: Regime, rng: &mut ChaCha8Rng) -> State {
         position: top,
         velocity: SpatialVelocity::new(spin, carried + along),
     };
-    State { bodies: vec![ball_state, box_state] }
+    State::of_bodies(vec![ball_state, box_state])
 }
 
 /// The scale of an input of the model that is not a move of the initial state.

@@ -13,7 +13,7 @@ use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::{Shape, volume_mass_properties};
 use isobar::io::CheckpointFile;
 use isobar::multibody::{
-    AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, MassProperties, MassSource, Model,
+    AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
     NamedMaterial, State, StateDependence,
 };
 use isobar::optimize::checkpoint::CheckpointStore;
@@ -27,7 +27,7 @@ use isobar::optimize::trajectory::{
 };
 use isobar::rollout::{ControlKnots, KnotInterpolation, Moment, SimulationSettings, TrajectoryResiduals};
 use isobar::scalar::Scalar;
-use isobar::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
+use isobar::spatial::{RigidTransform, SpatialVelocity};
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 
 const METHODS: [TrajectoryMethod; 3] =
@@ -47,13 +47,13 @@ impl AppliedForces for Thrusters {
         state: &State<T>,
         _: f64,
         control: &[T],
-        forces: &mut [SpatialForce<T>],
+        forces: &mut Forces<T>,
     ) {
         let rotation = state.bodies[0].orientation.to_matrix();
         let up = Vector3::new(T::from(0.0), control[2], control[0] + control[1]);
         let torque = Vector3::new(T::from(0.0), (control[1] - control[0]) * 0.2, T::from(0.0));
-        forces[0].translational += rotation * up;
-        forces[0].rotational += rotation * torque;
+        forces.bodies[0].translational += rotation * up;
+        forces.bodies[0].rotational += rotation * torque;
     }
 
     fn dependence(&self) -> ForceDependence {
@@ -93,7 +93,7 @@ fn craft() -> (Model, State) {
     let body = Body::free("craft", MassSource::Given(mass), vec![]).expect("valid mass");
     let gravity = Vector3::new(0.0, 0.0, -9.81);
     let model = Model::new(vec![body], vec![], gravity, ContactSettings::default(), &[]).expect("valid");
-    let state = State { bodies: vec![BodyState::at_rest(&RigidTransform::identity())] };
+    let state = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
     (model, state)
 }
 
@@ -112,16 +112,9 @@ impl AppliedForces for Push {
         2
     }
 
-    fn apply<T: Scalar>(
-        &self,
-        _: &Model<T>,
-        _: &State<T>,
-        _: f64,
-        control: &[T],
-        forces: &mut [SpatialForce<T>],
-    ) {
-        forces[0].translational.x += control[0];
-        forces[0].translational.y += control[1];
+    fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, _: f64, control: &[T], forces: &mut Forces<T>) {
+        forces.bodies[0].translational.x += control[0];
+        forces.bodies[0].translational.y += control[1];
     }
 
     fn dependence(&self) -> ForceDependence {
@@ -171,7 +164,7 @@ fn ball_on_table() -> (Model, State) {
     let gravity = Vector3::new(0.0, 0.0, -9.81);
     let model = Model::new(vec![ball, table], materials, gravity, settings, &[]).expect("compliant");
     let at = RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.0465));
-    (model, State { bodies: vec![BodyState::at_rest(&at)] })
+    (model, State::of_bodies(vec![BodyState::at_rest(&at)]))
 }
 
 fn ball_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a, Push, Place> {

@@ -178,7 +178,7 @@ pub fn model(division: Division, surface: SurfaceRepresentation, stiction_veloci
         position: Vector3::new(0.0, 0.0, 0.5 * THICKNESS - sink),
         velocity: SpatialVelocity::zero(),
     };
-    (model, State { bodies: vec![state] })
+    (model, State::of_bodies(vec![state]))
 }
 
 /// Sets the coin off with v/(ωR) = `ratio`, the larger of v and ωR being `speed` in m/s.

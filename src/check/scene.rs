@@ -75,7 +75,7 @@ pub fn check_scene(
             _ => pairs.push((pair.bodies, vec![*pair])),
         }
     }
-    let empty = State { bodies: Vec::new() };
+    let empty = State::default();
     let mut check = SceneCheck {
         model,
         state,
@@ -328,8 +328,8 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 mod tests {
     use super::*;
     use crate::contact::{ContactSettings, Material};
-    use crate::multibody::{MassProperties, MassSource, NamedMaterial};
-    use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
+    use crate::multibody::{Forces, MassProperties, MassSource, NamedMaterial};
+    use crate::spatial::{Quaternion, SpatialVelocity};
     use nalgebra::Matrix3;
 
     /// A spring with the first material's modulus along z, with damping. Where `wrong`, its
@@ -346,10 +346,10 @@ mod tests {
             state: &State<T>,
             _: f64,
             _: &[T],
-            forces: &mut [SpatialForce<T>],
+            forces: &mut Forces<T>,
         ) {
             let material = &model.materials[0].material;
-            for (body, force) in state.bodies.iter().zip(forces) {
+            for (body, force) in state.bodies.iter().zip(&mut forces.bodies) {
                 let z = if self.wrong { T::from(body.position.z.real()) } else { body.position.z };
                 let damping = material.dissipation * body.velocity.translational.z;
                 let mut pull = -(material.hydroelastic_modulus * z) - damping;
@@ -383,7 +383,7 @@ mod tests {
             position: Vector3::new(0.1, 0.2, height),
             velocity: SpatialVelocity::new(Vector3::new(3.0, -2.0, 1.0), Vector3::new(0.2, 0.1, 0.4)),
         };
-        (model, State { bodies: vec![body] })
+        (model, State::of_bodies(vec![body]))
     }
 
     fn check(height: f64, law: &Spring) -> GradientReport {

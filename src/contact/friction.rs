@@ -13,6 +13,8 @@ const STRIBECK_RATIO: f64 = 10.0;
 /// atan(√y)/√y, smooth at 0.
 ///
 /// Below y = 0.0144 its power series is summed to machine precision, as Drake does.
+// Out of line, so that the usual regularization is short enough to be inlined.
+#[inline(never)]
 fn atan_quotient<T: Scalar>(y: T) -> T {
     if y.real() < 0.0144 {
         let mut sum = T::from(0.0);
@@ -40,7 +42,7 @@ fn quintic_step_quotient<T: Scalar>(y: T) -> T {
 }
 
 /// The smooth or arctangent form of slip over slip speed, in s/m: 1 / |v_t| at high slip.
-#[inline]
+#[inline(always)]
 fn slip_quotient<T: Scalar>(s: T, settings: &ContactSettings) -> T {
     let v_s = settings.stiction_velocity;
     match settings.friction_regularization {
@@ -51,7 +53,8 @@ fn slip_quotient<T: Scalar>(s: T, settings: &ContactSettings) -> T {
 
 /// The factors, in s/m, of the static and of the dynamic friction coefficient in the
 /// [`friction_factor`], which is linear in both, for the square `s` of the slip speed.
-#[inline]
+// Inlined, so that the roots of several quadrature points are taken side by side.
+#[inline(always)]
 pub(crate) fn friction_weights<T: Scalar>(s: T, settings: &ContactSettings) -> [T; 2] {
     let v_s = settings.stiction_velocity;
     if settings.friction_regularization != FrictionRegularization::Stribeck {

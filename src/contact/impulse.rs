@@ -293,12 +293,13 @@ impl ImpulseLaw<f64> {
     pub fn cost(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> Option<f64> {
         let (mu, v_s) = (self.friction, self.stiction_velocity);
         let soft_norm = (s + v_s * v_s).sqrt() - v_s;
+        let cost = |v| hunt_crossley_cost(self.dt, face.load, face.stiffness, face.dissipation, v);
         match self.model {
             ContactModel::Lagged => {
                 let friction = mu * lagged(self.dt, face) * soft_norm;
-                Some(hunt_crossley_cost(self.dt, face, v_n) + friction)
+                Some(cost(v_n) + friction)
             }
-            ContactModel::Similar => Some(hunt_crossley_cost(self.dt, face, v_n - mu * soft_norm)),
+            ContactModel::Similar => Some(cost(v_n - mu * soft_norm)),
             ContactModel::Sap => {
                 let [r_n, r_t, _] = sap_regularization(self, face);
                 let Impulse { normal, slip } = self.impulse(face, v_n, s);
@@ -309,9 +310,10 @@ impl ImpulseLaw<f64> {
     }
 }
 
-/// The integral of [`hunt_crossley`] from `v` to where it vanishes.
-fn hunt_crossley_cost(dt: f64, face: &FaceConstants<f64>, v: f64) -> f64 {
-    let (f, k, d) = (face.load, face.stiffness * dt, face.dissipation);
+/// The integral of the Hunt–Crossley impulse δt (f − δt k u)₊ (1 − d u)₊, with load f, stiffness k
+/// and dissipation d, from the velocity u = v to where it vanishes.
+pub(crate) fn hunt_crossley_cost(dt: f64, load: f64, stiffness: f64, dissipation: f64, v: f64) -> f64 {
+    let (f, k, d) = (load, stiffness * dt, dissipation);
     let elastic_end = if k > 0.0 { f / k } else { f64::INFINITY };
     let end = if d > 0.0 { elastic_end.min(1.0 / d) } else { elastic_end };
     if v >= end || !end.is_finite() {

@@ -4,14 +4,14 @@
 //! What [`super::jacobian`] computes as a matrix is contracted with a wrench's cotangent here as it
 //! arises, so that every polygon costs a few times its own evaluation.
 
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 
 use super::jacobian::Gradients;
 use super::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon};
 use super::roles::Roles;
 use super::search::{Equilibrium, for_each_polygon};
 use super::settings::{ContactSettings, DissipationModel, SurfaceRepresentation};
-use super::surface::{Fan, SurfacePolygon, solve_planes};
+use super::surface::{Fan, SurfacePolygon, solve_planes_transposed};
 use super::traction::TractionLaw;
 use super::wrench::{Integral, Workspace, fan_rule};
 use crate::geometry::TrianglePoint;
@@ -48,6 +48,26 @@ struct PolygonCotangent {
     pressure: [f64; MAX_VERTICES],
     normal: Vector3<f64>,
     dissipation: f64,
+}
+
+impl PolygonCotangent {
+    fn zero() -> Self {
+        Self {
+            position: [Vector3::zeros(); MAX_VERTICES],
+            pressure: [0.0; MAX_VERTICES],
+            normal: Vector3::zeros(),
+            dissipation: 0.0,
+        }
+    }
+
+    /// Begins a polygon of `n` vertices.
+    #[inline(always)]
+    fn clear(&mut self, n: usize) {
+        self.position[..n].fill(Vector3::zeros());
+        self.pressure[..n].fill(0.0);
+        self.normal = Vector3::zeros();
+        self.dissipation = 0.0;
+    }
 }
 
 /// The derivatives by the position, the pressure and the area of a quadrature point.
@@ -117,19 +137,14 @@ impl Pass<'_> {
         polygon: &SurfacePolygon<f64>,
         fan: &Fan<f64>,
         dissipation: f64,
-    ) -> PolygonCotangent {
+        by: &mut PolygonCotangent,
+    ) {
         let n = polygon.len;
-        let mut by = PolygonCotangent {
-            position: [Vector3::zeros(); MAX_VERTICES],
-            pressure: [0.0; MAX_VERTICES],
-            normal: Vector3::zeros(),
-            dissipation: 0.0,
-        };
         let normal = &polygon.normal;
         let (mut by_centroid, mut by_mean_pressure, mut by_area) = (Vector3::zeros(), 0.0, 0.0);
         match self.settings.surface {
             SurfaceRepresentation::Polygons => {
-                let point = self.point(&fan.centroid, fan.pressure, fan.area, normal, dissipation, &mut by);
+                let point = self.point(&fan.centroid, fan.pressure, fan.area, normal, dissipation, by);
                 (by_centroid, by_mean_pressure, by_area) = (point.position, point.pressure, point.area);
             }
             SurfaceRepresentation::Triangles => {
@@ -141,7 +156,7 @@ impl Pass<'_> {
                         let x = fan.centroid * c + polygon.position[i] * a + polygon.position[next] * b;
                         let p = fan.pressure * c + polygon.pressure[i] * a + polygon.pressure[next] * b;
                         let area = fan.triangle_area[i] * rule.weight;
-                        let point = self.point(&x, p, area, normal, dissipation, &mut by);
+                        let point = self.point(&x, p, area, normal, dissipation, by);
                         by_centroid += point.position * c;
                         by.position[i] += point.position * a;
                         by.position[next] += point.position * b;
@@ -161,8 +176,7 @@ impl Pass<'_> {
                 }
             }
         }
-        fan_transposed(polygon, fan, &by_centroid, by_mean_pressure, by_area, &mut by);
-        by
+        fan_transposed(polygon, fan, &by_centroid, by_mean_pressure, by_area, by);
     }
 
     /// From the derivatives by a polygon to those by the motion of O and by the moduli.
@@ -172,7 +186,7 @@ impl Pass<'_> {
         found: &Polygon,
         equilibrium: &Equilibrium,
         polygon: &SurfacePolygon<f64>,
-        mut by: PolygonCotangent,
+        by: &mut PolygonCotangent,
     ) {
         let gradients = Gradients::new(self.roles, found, equilibrium);
         let gradient_f = &equilibrium.pressure.gradient;
@@ -222,9 +236,8 @@ impl Pass<'_> {
             let previous = if i == 0 { polygon.len - 1 } else { i - 1 };
             let (first, first_carried) = constraint(found.edge[previous]);
             let (second, second_carried) = constraint(found.edge[i]);
-            let inverse: Matrix3<f64> = solve_planes(&[gradients.plane, first, second]);
             let by_position = by.position[i] + gradient_f * by.pressure[i];
-            let by_planes = inverse.tr_mul(&by_position);
+            let by_planes = solve_planes_transposed(&[gradients.plane, first, second], &by_position);
             let by_motion =
                 carried * by_planes.x + first_carried * by_planes.y + second_carried * by_planes.z;
             self.sum.translation += by_motion;
@@ -332,14 +345,16 @@ pub(crate) fn local_transposed(
         },
     };
     let mut polygon = SurfacePolygon::empty();
+    let mut by = PolygonCotangent::zero();
     for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
         pass.sum.aligned |= found.aligned;
         polygon.set_real(found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
         pass.sum.integral.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
         let dissipation = pass.law.dissipation(&polygon);
-        let by = pass.points(&polygon, &fan, dissipation);
-        pass.polygon(found, equilibrium, &polygon, by);
+        by.clear(polygon.len);
+        pass.points(&polygon, &fan, dissipation, &mut by);
+        pass.polygon(found, equilibrium, &polygon, &mut by);
     });
     pass.sum
 }

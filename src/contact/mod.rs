@@ -35,6 +35,7 @@ pub(crate) use discrete_lifted::impulse_lifted;
 pub use energy::contact_energy;
 pub use friction::friction_factor;
 pub use impulse::ContactModel;
+pub(crate) use impulse::hunt_crossley_cost;
 pub use lifted::{ContactJacobian, contact_jacobian, contact_lifted};
 pub use material::{Material, PairMaterial};
 pub(crate) use roles::Roles;

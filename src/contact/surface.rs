@@ -40,17 +40,42 @@ pub(crate) struct SurfacePolygon<T> {
 /// do not determine a point.
 const SINGULAR: f64 = 1e-11;
 
+/// The columns of the inverse of M times its determinant, and the determinant, row `k` of M being
+/// `rows[k]`; `None` where the three planes do not meet in one point.
+#[inline(always)]
+fn adjugate(rows: &[Vector3<f64>; 3]) -> Option<([Vector3<f64>; 3], f64)> {
+    let columns = [rows[1].cross(&rows[2]), rows[2].cross(&rows[0]), rows[0].cross(&rows[1])];
+    let determinant = rows[0].dot(&columns[0]);
+    let size = rows[0].norm_squared() * rows[1].norm_squared() * rows[2].norm_squared();
+    (determinant * determinant > SINGULAR * SINGULAR * size).then_some((columns, determinant))
+}
+
 /// The matrix that solves `M x = r`, row `k` of M being `rows[k]`.
 ///
 /// Where the three planes do not meet in one point (the vertex of a polygon without width) the
 /// component along their common direction is undetermined and set to zero.
 pub(crate) fn solve_planes(rows: &[Vector3<f64>; 3]) -> Matrix3<f64> {
-    let columns = [rows[1].cross(&rows[2]), rows[2].cross(&rows[0]), rows[0].cross(&rows[1])];
-    let determinant = rows[0].dot(&columns[0]);
-    let size = rows[0].norm_squared() * rows[1].norm_squared() * rows[2].norm_squared();
-    if determinant * determinant > SINGULAR * SINGULAR * size {
-        return Matrix3::from_columns(&columns) / determinant;
+    match adjugate(rows) {
+        Some((columns, determinant)) => Matrix3::from_columns(&columns) / determinant,
+        None => solve_planes_without_point(rows),
     }
+}
+
+/// The transpose of the matrix of [`solve_planes`] times a vector.
+#[inline(always)]
+pub(crate) fn solve_planes_transposed(rows: &[Vector3<f64>; 3], by: &Vector3<f64>) -> Vector3<f64> {
+    match adjugate(rows) {
+        Some((columns, determinant)) => {
+            let inverse = 1.0 / determinant;
+            Vector3::from(columns.map(|c| c.dot(by) * inverse))
+        }
+        None => solve_planes_without_point(rows).tr_mul(by),
+    }
+}
+
+/// [`solve_planes`] where the three planes do not meet in one point.
+#[cold]
+fn solve_planes_without_point(rows: &[Vector3<f64>; 3]) -> Matrix3<f64> {
     let scale = rows.map(|r| if r.norm() > 0.0 { r.norm() } else { 1.0 });
     let unit = Matrix3::from_rows(&[0, 1, 2].map(|k| (rows[k] / scale[k]).transpose()));
     let inverse = unit.pseudo_inverse(1e-6).unwrap_or_else(|_| Matrix3::zeros());

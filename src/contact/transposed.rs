@@ -41,7 +41,7 @@ fn six(rotational: &Vector3<f64>, translational: &Vector3<f64>) -> Vector6<f64> 
 /// number by the wrench on A about the origin of A's geometry frame (which moves along with A) to
 /// those by poses, velocities and materials. `None` if the bodies do not touch.
 ///
-/// It costs about three evaluations of the wrench, several times less than
+/// It costs two to three evaluations of the wrench, several times less than
 /// [`contact_jacobian`]; where the meshes are aligned exactly that one, whose conventions these
 /// are, is used.
 pub fn contact_transposed(

@@ -82,7 +82,7 @@ impl JointStateFile {
         }
         let v = of_velocity("v", file.v).map_err(wrong)?;
         let vdot = of_velocity("vdot", file.vdot).map_err(wrong)?;
-        Ok(Self { state: JointState { q, v }, vdot })
+        Ok(Self { state: mechanism.state(q, v), vdot })
     }
 }
 

@@ -254,7 +254,7 @@ fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Content,
         materials: &materials,
     };
     let mut bodies = Vec::new();
-    let mut state = State { bodies: Vec::new() };
+    let mut state = State::default();
     let mut warnings = if purpose == Purpose::Simulation { solver_warnings(table) } else { Vec::new() };
     for (i, t) in table.bodies.iter().enumerate() {
         let field = root.key("bodies").index(i);

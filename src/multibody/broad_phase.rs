@@ -175,7 +175,7 @@ mod tests {
                 position: Vector3::new(x[4], x[5], x[6]) * 0.3,
                 velocity: SpatialVelocity::zero(),
             });
-            let state = State { bodies: bodies.collect() };
+            let state = State::of_bodies(bodies.collect());
             let mut frames = Vec::new();
             model.body_frames(&state, &mut frames);
             let mut search = BroadPhase::default();
@@ -198,9 +198,9 @@ mod tests {
     fn pairs_far_from_each_other_are_left_out() {
         let model = model(4);
         let at = |i: usize| Vector3::new(i as f64, 0.0, 5.0);
-        let state = State {
-            bodies: (0..4).map(|i| BodyState::at_rest(&RigidTransform::from_translation(at(i)))).collect(),
-        };
+        let state = State::of_bodies(
+            (0..4).map(|i| BodyState::at_rest(&RigidTransform::from_translation(at(i)))).collect(),
+        );
         let mut frames = Vec::new();
         model.body_frames(&state, &mut frames);
         // A half-space has no box: what is left are its pairs.

@@ -104,7 +104,8 @@ fn patch<T: Scalar>(
     with_pair(model, frames, pair, |query| contact_lifted(query, &model.contact, workspace))
 }
 
-/// Adds to `forces`, one for each free body, about its origin and in W, what contact exerts.
+/// Adds to `forces`, one for each moving body (see [`Model::moving_index`]), about its origin and
+/// in W, what contact exerts.
 ///
 /// Pairs are evaluated by several threads where there are many, and summed in the order of
 /// [`Model::pairs`]: the result has the same bits whatever the number of threads.
@@ -114,9 +115,9 @@ pub fn add_contact_forces<T: Scalar>(
     workspace: &mut ForceWorkspace<T>,
     forces: &mut [SpatialForce<T>],
 ) {
-    let ForceWorkspace { frames, broad_phase, wrenches, contact, free, .. } = workspace;
-    model.body_frames(state, frames);
-    model.free_indices(free);
+    let ForceWorkspace { frames, broad_phase, wrenches, contact, moving, joints, .. } = workspace;
+    model.update_frames(state, frames, joints);
+    model.moving_indices(moving);
     wrenches.clear();
     let candidates = broad_phase.candidates(model, frames);
     wrenches.resize(candidates.len(), None);
@@ -140,10 +141,10 @@ pub fn add_contact_forces<T: Scalar>(
         let pair = &model.pairs[pair];
         let Some(on_a) = wrench else { continue };
         let (a, b) = (pair.bodies.a, pair.bodies.b);
-        if let Some(i) = free[a] {
+        if let Some(i) = moving[a] {
             forces[i] += *on_a;
         }
-        if let Some(i) = free[b] {
+        if let Some(i) = moving[b] {
             let to_b = frames[b].pose.translation - frames[a].pose.translation;
             forces[i] += -on_a.shifted(&to_b);
         }

@@ -174,19 +174,20 @@ impl ContactSensitivity {
         -shift_back(&-self.to_b) * on_a
     }
 
-    /// The transposed derivative: adds to `by_state` (twelve numbers for each free body) and to
-    /// `by_model` the derivatives of one number, given those by the spatial force on each free
-    /// body about its origin.
+    /// The transposed derivative: adds to `by_motion` (twelve numbers for each moving body, as in
+    /// [`TANGENT_DIMENSION`]) and to `by_model` the derivatives of one number, given those by the
+    /// spatial force on each moving body about its origin.
     ///
-    /// `free` holds for each body its place among the free ones (see [`Model::free_indices`]).
+    /// `moving` holds for each body its place among the moving ones (see
+    /// [`Model::moving_indices`]).
     pub fn add_transposed(
         &self,
-        free: &[Option<usize>],
+        moving: &[Option<usize>],
         by_force: &[SpatialForce],
-        by_state: &mut [f64],
+        by_motion: &mut [f64],
         by_model: &mut ModelGradient,
     ) {
-        let places = [free[self.pair.bodies.a], free[self.pair.bodies.b]];
+        let places = [moving[self.pair.bodies.a], moving[self.pair.bodies.b]];
         let [by_a, by_b] = places.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
         // M_B = −M_A + d × F and F_B = −F_A with d from A to B.
         let moment = by_a.rotational - by_b.rotational;
@@ -196,7 +197,7 @@ impl ContactSensitivity {
         let blocks = [(&self.by_state_a, -by_offset), (&self.by_state_b, by_offset)];
         for (place, (block, by_position)) in places.into_iter().zip(blocks) {
             let Some(i) = place else { continue };
-            let out = &mut by_state[i * TANGENT_DIMENSION..(i + 1) * TANGENT_DIMENSION];
+            let out = &mut by_motion[i * TANGENT_DIMENSION..(i + 1) * TANGENT_DIMENSION];
             for (out, column) in out.iter_mut().zip(block.column_iter()) {
                 *out += column.dot(&by_wrench);
             }

@@ -45,16 +45,16 @@ fn by_body_state(
 }
 
 /// The contact of a pair of geometries, if they touch, with the derivatives of one number, given
-/// those by the spatial force on each free body about its origin.
+/// those by the spatial force on each moving body about its origin.
 pub(super) fn pair_cotangent(
     model: &Model,
     frames: &[BodyFrame],
-    free: &[Option<usize>],
+    moving: &[Option<usize>],
     pair: &GeometryPair,
     by_force: &[SpatialForce],
     scratch: &mut Workspace,
 ) -> Option<PairCotangent> {
-    let places = [free[pair.bodies.a], free[pair.bodies.b]];
+    let places = [moving[pair.bodies.a], moving[pair.bodies.b]];
     let [by_a, by_b] = places.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
     let (frame_a, frame_b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
     let p_a = geometry_offset(frame_a, &model.bodies[pair.bodies.a].geometries[pair.geometry_a]);
@@ -99,12 +99,12 @@ impl PairCotangent {
         -self.wrench_on_a.shifted(&self.to_b)
     }
 
-    /// Adds the derivatives to those by the free bodies' states and by the model.
+    /// Adds the derivatives to those by the moving bodies' motions and by the model.
     pub fn add_to(
         &self,
         model: &Model,
-        free: &[Option<usize>],
-        by_state: &mut [f64],
+        moving: &[Option<usize>],
+        by_motion: &mut [f64],
         by_model: &mut ModelGradient,
     ) {
         let GeometryPair { bodies, geometry_a, geometry_b } = self.pair;
@@ -113,8 +113,8 @@ impl PairCotangent {
             model.bodies[bodies.b].geometries[geometry_b].material,
         ];
         for (side, body) in [bodies.a, bodies.b].into_iter().enumerate() {
-            if let Some(i) = free[body] {
-                let out = &mut by_state[i * TANGENT_DIMENSION..(i + 1) * TANGENT_DIMENSION];
+            if let Some(i) = moving[body] {
+                let out = &mut by_motion[i * TANGENT_DIMENSION..(i + 1) * TANGENT_DIMENSION];
                 out.iter_mut().zip(&self.by_state[side]).for_each(|(out, x)| *out += x);
             }
             let by = &self.by_material[side];

@@ -2,9 +2,8 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::model::Guide;
 use super::state::{BodyState, TANGENT_DIMENSION};
-use crate::scalar::{Scalar, lift_vector};
+use crate::scalar::Scalar;
 use crate::spatial::{MassProperties, SpatialForce};
 
 /// How the velocity of a free body changes.
@@ -19,23 +18,13 @@ pub struct BodyAcceleration<T = f64> {
 }
 
 /// The acceleration of a free body under gravity and a force `f_bo_w` (about the body's origin,
-/// in W, gravity not included), with the gyroscopic moment ω × Iω. A guide takes up all but the
-/// force along it.
+/// in W, gravity not included), with the gyroscopic moment ω × Iω.
 pub fn body_acceleration<T: Scalar>(
     mass: &MassProperties<T>,
-    guide: Option<&Guide<T>>,
     gravity: &Vector3<T>,
     state: &BodyState<T>,
     force: &SpatialForce<T>,
 ) -> BodyAcceleration<T> {
-    if let Some(guide) = guide {
-        let axis = lift_vector(&guide.axis);
-        let damping = guide.damping * axis.dot(&state.velocity.translational);
-        let along = axis.dot(&force.translational) - damping;
-        let acceleration = axis * (along / mass.mass + axis.dot(gravity));
-        let zero = Vector3::from_element(T::from(0.0));
-        return BodyAcceleration { angular: zero, of_center_of_mass: acceleration, of_origin: acceleration };
-    }
     let rotation = state.orientation.to_matrix();
     let offset = rotation * mass.center_of_mass;
     let about_center = force.shifted(&offset);
@@ -64,18 +53,14 @@ pub struct BodyCotangent {
 }
 
 /// The transposed derivative of [`body_acceleration`]: from the derivatives of one number by the
-/// three accelerations to those by everything that they depend on, the damping of a guide apart.
+/// three accelerations to those by everything that they depend on.
 /// Those by the force do not depend on the force.
 pub fn body_acceleration_transposed(
     mass: &MassProperties,
-    guide: Option<&Guide>,
     state: &BodyState,
     force: &SpatialForce,
     by_acceleration: &BodyAcceleration,
 ) -> BodyCotangent {
-    if let Some(guide) = guide {
-        return guided_transposed(mass, guide, state, force, by_acceleration);
-    }
     let rotation = state.orientation.to_matrix();
     let to_body = rotation.transpose();
     let offset = rotation * mass.center_of_mass;
@@ -125,31 +110,6 @@ pub fn body_acceleration_transposed(
     }
 }
 
-/// [`body_acceleration_transposed`] of a body that a guide holds.
-fn guided_transposed(
-    mass: &MassProperties,
-    guide: &Guide,
-    state: &BodyState,
-    force: &SpatialForce,
-    by_acceleration: &BodyAcceleration,
-) -> BodyCotangent {
-    let Guide { axis, damping } = guide;
-    let by = axis.dot(&(by_acceleration.of_center_of_mass + by_acceleration.of_origin));
-    let along = axis.dot(&force.translational) - damping * axis.dot(&state.velocity.translational);
-    let mut by_state = [0.0; TANGENT_DIMENSION];
-    by_state[9..].copy_from_slice((axis * (-by * damping / mass.mass)).as_slice());
-    BodyCotangent {
-        state: by_state,
-        force: SpatialForce::new(Vector3::zeros(), axis * (by / mass.mass)),
-        mass: MassProperties {
-            mass: -by * along / (mass.mass * mass.mass),
-            center_of_mass: Vector3::zeros(),
-            inertia: Matrix3::zeros(),
-        },
-        gravity: axis * by,
-    }
-}
-
 /// The solution of a well-conditioned 3×3 system by Cramer's rule.
 fn solve<T: Scalar>(matrix: &Matrix3<T>, right: &Vector3<T>) -> Vector3<T> {
     let (x, y, z) =
@@ -180,7 +140,7 @@ mod tests {
         };
         let force = SpatialForce::new(Vector3::new(0.4, 0.9, -0.2), Vector3::new(3.0, -1.0, 2.0));
         let gravity = Vector3::new(0.0, 0.0, -9.81);
-        let a = body_acceleration(&mass, None, &gravity, &state, &force);
+        let a = body_acceleration(&mass, &gravity, &state, &force);
         // Rates of linear and angular momentum about W's origin, written out in W.
         let r = state.orientation.to_matrix();
         let c = r * mass.center_of_mass;

@@ -1,4 +1,4 @@
-//! The forces on the free bodies with their transposed derivatives.
+//! The forces on all that moves with their transposed derivatives.
 
 use rayon::prelude::*;
 
@@ -6,11 +6,13 @@ use super::applied_sensitivity::{AppliedWorkspace, ForcePoint, add_transposed_by
 use super::broad_phase::BroadPhase;
 use super::contact_forces::{pair_wrench, shares};
 use super::contact_transposed::{PairCotangent, pair_cotangent};
-use super::forces::AppliedForces;
-use super::kinematics::BodyFrame;
+use super::forces::{AppliedForces, Forces, add_drives_and_applied};
+use super::joint_dynamics::add_link_motions;
+use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::{GeometryPair, Model};
 use super::model_gradient::{ModelGradient, SEEDS, SeededModel};
-use super::state::State;
+use super::state::{State, TANGENT_DIMENSION};
+use super::tree::JointState;
 use crate::contact::Workspace;
 use crate::scalar::DualArray;
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
@@ -22,15 +24,17 @@ struct Share {
     contacts: Vec<PairCotangent>,
 }
 
-/// The evaluation of the forces on the free bodies together with their transposed derivatives:
+/// The evaluation of the forces on all that moves together with their transposed derivatives:
 /// memory that is reused from one to the next.
 #[derive(Debug, Default)]
 pub struct ForceSensitivity {
     frames: Vec<BodyFrame>,
-    free: Vec<Option<usize>>,
+    moving: Vec<Option<usize>>,
+    joints: JointKinematics,
     broad_phase: BroadPhase,
     shares: Vec<Share>,
-    forces: Vec<SpatialForce>,
+    forces: Forces,
+    by_motion: Vec<f64>,
     applied: AppliedWorkspace,
     seeded_frames: Vec<BodyFrame<DualArray<SEEDS>>>,
 }
@@ -41,51 +45,59 @@ pub(crate) fn lift_frame<const N: usize>(frame: &BodyFrame) -> BodyFrame<DualArr
 }
 
 impl ForceSensitivity {
-    /// The total force on each free body about its origin, in W, without gravity, and its
-    /// transposed derivative: adds to `by_state` (twelve numbers for each free body), `by_control`
-    /// and `by_model` the derivatives of one number, given those by the force on each free body.
+    /// The forces of [`super::total_forces`] and their transposed derivative: adds to `by_state`
+    /// (in the tangent space), `by_control` (commands first) and `by_model` the derivatives of one
+    /// number, given those by the forces.
     pub fn evaluate_transposed(
         &mut self,
         at: &ForcePoint,
         applied: &impl AppliedForces,
-        by_force: &[SpatialForce],
+        commands: &[f64],
+        by_force: &Forces,
         by_state: &mut [f64],
         by_control: &mut [f64],
         by_model: &mut ModelGradient,
-    ) -> &[SpatialForce] {
+    ) -> &Forces {
         let model = at.model.model();
-        self.evaluate_contact(model, at.state, by_force);
-        self.forces.clear();
-        self.forces.resize(at.state.bodies.len(), SpatialForce::zero());
+        self.evaluate_contact(model, at.state, &by_force.bodies);
+        self.forces.reset(model);
+        self.by_motion.clear();
+        self.by_motion.resize(TANGENT_DIMENSION * by_force.bodies.len(), 0.0);
         for contact in self.shares.iter().flat_map(|share| &share.contacts) {
             let bodies = contact.pair.bodies;
-            if let Some(i) = self.free[bodies.a] {
-                self.forces[i] += contact.wrench_on_a;
+            if let Some(i) = self.moving[bodies.a] {
+                self.forces.bodies[i] += contact.wrench_on_a;
             }
-            if let Some(i) = self.free[bodies.b] {
-                self.forces[i] += contact.wrench_on_b();
+            if let Some(i) = self.moving[bodies.b] {
+                self.forces.bodies[i] += contact.wrench_on_b();
             }
-            contact.add_to(model, &self.free, by_state, by_model);
+            contact.add_to(model, &self.moving, &mut self.by_motion, by_model);
         }
-        self.add_by_sizes(at, by_force, &mut by_model.direct);
-        self.add_applied_transposed(at, applied, by_force, by_state, by_control, by_model);
-        applied.apply(model, at.state, at.time, at.control, &mut self.forces);
+        let JointState { q, v, .. } = &at.state.joints;
+        let (by_bodies, by_joints) = by_state.split_at_mut(at.state.body_tangent_dimension());
+        by_bodies.iter_mut().zip(&self.by_motion).for_each(|(by, x)| *by += x);
+        add_link_motions(model, &mut self.joints, q, v, &self.by_motion, by_joints);
+        self.add_by_sizes(at, &by_force.bodies, &mut by_model.direct);
+        let (by_commands, by_user) = by_control.split_at_mut(commands.len());
+        add_drives_transposed(model, commands, &at.state.joints, &by_force.joints, by_joints, by_commands);
+        self.add_applied_transposed(at, applied, by_force, by_state, by_user, by_model);
+        add_drives_and_applied(model, at.state, at.time, applied, commands, at.control, &mut self.forces);
         &self.forces
     }
 
     /// Finds the contacts, in the order of [`Model::pairs`] whatever the number of threads.
     fn evaluate_contact(&mut self, model: &Model, state: &State, by_force: &[SpatialForce]) {
-        model.body_frames(state, &mut self.frames);
-        model.free_indices(&mut self.free);
+        model.update_frames(state, &mut self.frames, &mut self.joints);
+        model.moving_indices(&mut self.moving);
         let candidates = self.broad_phase.candidates(model, &self.frames);
         let (threads, size) = shares(candidates.len());
         self.shares.resize_with(threads.max(self.shares.len()), Share::default);
         self.shares.iter_mut().for_each(|share| share.contacts.clear());
-        let (frames, free) = (&self.frames[..], &self.free[..]);
+        let (frames, moving) = (&self.frames[..], &self.moving[..]);
         let find = |pairs: &[usize], share: &mut Share| {
             let Share { scratch, contacts } = share;
             let found =
-                |&pair: &usize| pair_cotangent(model, frames, free, &model.pairs[pair], by_force, scratch);
+                |&pair: &usize| pair_cotangent(model, frames, moving, &model.pairs[pair], by_force, scratch);
             contacts.extend(pairs.iter().filter_map(found));
         };
         if threads == 1 {
@@ -101,7 +113,7 @@ impl ForceSensitivity {
         &mut self,
         at: &ForcePoint,
         applied: &impl AppliedForces,
-        by_force: &[SpatialForce],
+        by_force: &Forces,
         by_state: &mut [f64],
         by_control: &mut [f64],
         by_model: &mut ModelGradient,
@@ -123,7 +135,7 @@ impl ForceSensitivity {
                     }
                     let wrench = pair_wrench(model, &self.seeded_frames, pair, &mut share.scratch);
                     let Some(on_a) = wrench else { continue };
-                    let (a, b) = (self.free[pair.bodies.a], self.free[pair.bodies.b]);
+                    let (a, b) = (self.moving[pair.bodies.a], self.moving[pair.bodies.b]);
                     let on_b = -on_a.shifted(&contact.to_b.map(DualArray::from));
                     for (place, force) in [(a, on_a), (b, on_b)] {
                         let Some(i) = place else { continue };
@@ -137,6 +149,28 @@ impl ForceSensitivity {
             }
         }
     }
+}
+
+/// Adds the derivatives of a number through the forces of actuators and stops, given those by the
+/// forces along the joints: by configuration and velocity to `by_joints`, and by the commands.
+fn add_drives_transposed(
+    model: &Model,
+    commands: &[f64],
+    joints: &JointState,
+    by_force: &[f64],
+    by_joints: &mut [f64],
+    by_commands: &mut [f64],
+) {
+    let nv = joints.v.len();
+    model.for_each_joint_law(commands, |at, law| {
+        let by = law.slopes(|law, q, v| law.force(q, v), joints.q[at.q], joints.v[at.v]);
+        // A coordinate that is driven has the same place in the tangent space as in v.
+        by_joints[at.v] += by_force[at.v] * by[0];
+        by_joints[nv + at.v] += by_force[at.v] * by[1];
+        if let Some((command, ratio)) = at.command {
+            by_commands[command] += by_force[at.v] * by[2] * ratio;
+        }
+    });
 }
 
 /// Whether the size of one of two geometries carries derivatives.

@@ -1,7 +1,7 @@
 //! The numbers that a simulation can be differentiated with respect to.
 
 use super::mass::{MassError, MassSource};
-use super::model::{Body, BodyGeometry, Model, Motion};
+use super::model::{BodyGeometry, Model, Motion};
 use super::state::TANGENT_DIMENSION;
 use crate::contact::ContactGeometry;
 use crate::field::FieldError;
@@ -21,6 +21,13 @@ pub enum Input {
         /// The body.
         body: usize,
         /// The direction, 0 to 11.
+        index: usize,
+    },
+    /// A move of the joints' initial state along one direction of its tangent space: first those
+    /// of the configuration, then those of the velocity, in the order of [`Model::mechanism`]'s
+    /// velocity coordinates. Its value is 0.
+    InitialJoint {
+        /// The direction, 0 to 2 nv − 1.
         index: usize,
     },
     /// The hydroelastic modulus of a material, Pa.
@@ -48,14 +55,14 @@ pub enum Input {
         /// The material.
         material: usize,
     },
-    /// The mass of a free body, kg, at the size that its geometries have in the model. An inertia
+    /// The mass of a free body or a link, kg, at the size that its geometries have in the model. An inertia
     /// that was given stays as it is, one that comes from the geometries stays proportional to
     /// the mass.
     Mass {
         /// The body.
         body: usize,
     },
-    /// A component of the inertia that was given for a free body, about its centre of mass and in
+    /// A component of the inertia that was given for a free body, or that a link has, about its centre of mass and in
     /// its axes, kg m²; the component across the diagonal is equal to it. There is none where the
     /// inertia comes from the geometries.
     Inertia {
@@ -66,8 +73,8 @@ pub enum Input {
         /// Column of the component, 0 to 2.
         column: usize,
     },
-    /// A coordinate of the centre of mass that was given for a free body, in its frame, m. There
-    /// is none where the centre of mass comes from the geometries.
+    /// A coordinate of the centre of mass that was given for a free body, or that a link has, in
+    /// its frame, m. There is none where the centre of mass comes from the geometries.
     CenterOfMass {
         /// The body.
         body: usize,
@@ -136,6 +143,7 @@ impl Input {
             Self::InitialTangent { body: b, index } => {
                 format!("{}.{}", body(b), TANGENT_NAMES.get(index).unwrap_or(&"?"))
             }
+            Self::InitialJoint { index } => joint_tangent_name(model, index),
             Self::HydroelasticModulus { material: m } => format!("{}.hydroelastic_modulus", material(m)),
             Self::Dissipation { material: m } => format!("{}.dissipation", material(m)),
             Self::RelaxationTime { material: m } => format!("{}.relaxation_time", material(m)),
@@ -160,16 +168,15 @@ impl Input {
         let missing = || InputError::NoSuchInput(*self);
         let material = |i: usize| model.materials.get(i).map(|m| &m.material).ok_or_else(missing);
         match *self {
-            Self::InitialTangent { body, index } => {
-                let exists = model.free_index(body).is_some() && index < TANGENT_DIMENSION;
-                exists.then_some(0.0).ok_or_else(missing)
+            Self::InitialTangent { .. } | Self::InitialJoint { .. } => {
+                self.initial_tangent(model).map(|_| 0.0).ok_or_else(missing)
             }
             Self::HydroelasticModulus { material: m } => Ok(material(m)?.hydroelastic_modulus),
             Self::Dissipation { material: m } => Ok(material(m)?.dissipation),
             Self::RelaxationTime { material: m } => Ok(material(m)?.relaxation_time),
             Self::StaticFriction { material: m } => Ok(material(m)?.static_friction),
             Self::DynamicFriction { material: m } => Ok(material(m)?.dynamic_friction),
-            Self::Mass { body } => Ok(model.bodies.get(body).and_then(Body::mass).ok_or_else(missing)?.mass),
+            Self::Mass { body } => Ok(model.body_mass(body).ok_or_else(missing)?.mass),
             Self::Inertia { body, row, column } => {
                 let inertia = given_mass(model, body).ok_or_else(missing)?.inertia;
                 inertia.get((row, column)).copied().ok_or_else(missing)
@@ -186,10 +193,34 @@ impl Input {
         }
     }
 
+    /// The direction of the state's tangent space that an input moves the initial state along.
+    pub(crate) fn initial_tangent(&self, model: &Model) -> Option<usize> {
+        match *self {
+            Self::InitialTangent { body, index } => {
+                let free = model.bodies.get(body).filter(|b| b.is_free()).and(model.moving_index(body))?;
+                (index < TANGENT_DIMENSION).then_some(free * TANGENT_DIMENSION + index)
+            }
+            Self::InitialJoint { index } => {
+                let exists = index < 2 * model.mechanism.velocity_dimension();
+                exists.then(|| model.free_bodies().count() * TANGENT_DIMENSION + index)
+            }
+            _ => None,
+        }
+    }
+
+    /// The body whose mass properties an input is one of.
+    pub(super) fn mass_of_body(&self) -> Option<usize> {
+        match *self {
+            Self::Mass { body } | Self::Inertia { body, .. } | Self::CenterOfMass { body, .. } => Some(body),
+            _ => None,
+        }
+    }
+
     /// Checks that a value makes sense for the input.
     pub(super) fn check(&self, model: &Model, value: f64) -> Result<(), InputError> {
         let (good, allowed) = match self {
             Self::InitialTangent { .. }
+            | Self::InitialJoint { .. }
             | Self::Inertia { .. }
             | Self::CenterOfMass { .. }
             | Self::Gravity { .. } => (true, "finite"),
@@ -209,11 +240,24 @@ impl Input {
     }
 }
 
-/// The mass properties of a free body, if they were given.
+/// The mass properties of a free body, if they were given, or of a link.
 fn given_mass(model: &Model, body: usize) -> Option<&MassProperties> {
     match &model.bodies.get(body)?.motion {
         Motion::Free { source: MassSource::Given(_), mass, .. } => Some(mass),
+        Motion::Link { .. } => model.body_mass(body),
         _ => None,
+    }
+}
+
+/// The name of a direction of the joints' initial state: the joint's, with the number of the
+/// coordinate where it has several, and `q` or `v`.
+fn joint_tangent_name(model: &Model, index: usize) -> String {
+    let nv = model.mechanism.velocity_dimension();
+    let (coordinate, what) = if index < nv { (index, "q") } else { (index - nv, "v") };
+    match model.mechanism.joints().iter().find(|j| j.v.contains(&coordinate)) {
+        Some(joint) if joint.v.len() == 1 => format!("{}.{what}", joint.name),
+        Some(joint) => format!("{}.{what}[{}]", joint.name, coordinate - joint.v.start),
+        None => "?".to_owned(),
     }
 }
 
@@ -227,8 +271,9 @@ pub fn relaxation_times(model: &Model) -> Vec<Input> {
         .collect()
 }
 
-/// Every input of a model that can matter: the initial tangent and mass of every free body, its
-/// centre of mass and inertia where they were given, the parameters of every material that a
+/// Every input of a model that can matter: the initial tangent of every free body and of the
+/// joints, the mass of every free body and link, its centre of mass and inertia where they were
+/// given, the parameters of every material that a
 /// geometry uses, the size of every geometry but those that have none (rigid half-spaces), and
 /// gravity.
 ///
@@ -239,6 +284,8 @@ pub fn all_inputs(model: &Model) -> Vec<Input> {
     for (body, _, _) in model.free_bodies() {
         inputs.extend((0..TANGENT_DIMENSION).map(|index| Input::InitialTangent { body, index }));
     }
+    let joints = 2 * model.mechanism.velocity_dimension();
+    inputs.extend((0..joints).map(|index| Input::InitialJoint { index }));
     let geometries = || model.bodies.iter().flat_map(|b| &b.geometries);
     for material in 0..model.materials.len() {
         let uses = |g: &BodyGeometry| g.material == Some(material);
@@ -249,7 +296,7 @@ pub fn all_inputs(model: &Model) -> Vec<Input> {
             inputs.extend([Input::StaticFriction { material }, Input::DynamicFriction { material }]);
         }
     }
-    for (body, _, _) in model.free_bodies() {
+    for body in (0..model.bodies.len()).filter(|&b| model.body_mass(b).is_some()) {
         inputs.push(Input::Mass { body });
         if given_mass(model, body).is_some() {
             inputs.extend((0..3).map(|axis| Input::CenterOfMass { body, axis }));
@@ -262,7 +309,7 @@ pub fn all_inputs(model: &Model) -> Vec<Input> {
         let sized = sized.filter(|(_, g)| !matches!(*g.collider.geometry, ContactGeometry::RigidHalfSpace));
         inputs.extend(sized.map(|(geometry, _)| Input::GeometryScale { body, geometry }));
     }
-    if model.free_bodies().next().is_some() {
+    if model.moving_count() > 0 {
         inputs.extend((0..3).map(|axis| Input::Gravity { axis }));
     }
     inputs

@@ -2,6 +2,7 @@
 
 use super::model::{BodyGeometry, Model, Motion};
 use super::state::State;
+use super::tree::{Mechanism, Workspace, update_kinematics};
 use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialVelocity};
 
@@ -24,7 +25,20 @@ impl<T: Scalar> BodyFrame<T> {
 
 impl<T: Scalar> Model<T> {
     /// The frames of all bodies, written into `frames`, in the order of [`Model::bodies`].
+    ///
+    /// With joints it allocates memory for their kinematics: [`Model::update_frames`] reuses it.
     pub fn body_frames(&self, state: &State<T>, frames: &mut Vec<BodyFrame<T>>) {
+        self.update_frames(state, frames, &mut JointKinematics::default());
+    }
+
+    /// [`Model::body_frames`], with the kinematics of the joints left in `joints`.
+    pub fn update_frames(
+        &self,
+        state: &State<T>,
+        frames: &mut Vec<BodyFrame<T>>,
+        joints: &mut JointKinematics<T>,
+    ) {
+        let workspace = joints.update(&self.mechanism, &state.joints.q, &state.joints.v);
         frames.clear();
         let mut free = state.bodies.iter();
         frames.extend(self.bodies.iter().filter_map(|body| {
@@ -34,8 +48,42 @@ impl<T: Scalar> Model<T> {
                     let s = free.next()?;
                     BodyFrame { pose: s.pose(), velocity: s.velocity }
                 }
+                Motion::Link { link } => BodyFrame {
+                    pose: workspace.body_pose(&self.mechanism, *link),
+                    velocity: workspace.body_velocity(&self.mechanism, *link),
+                },
             })
         }));
         debug_assert_eq!(frames.len(), self.bodies.len(), "a state for each free body");
+    }
+}
+
+/// The kinematics of a model's joints: memory that is made when it is first needed.
+#[derive(Clone, Debug)]
+pub struct JointKinematics<T = f64> {
+    workspace: Option<Workspace<T>>,
+}
+
+impl<T> Default for JointKinematics<T> {
+    fn default() -> Self {
+        Self { workspace: None }
+    }
+}
+
+impl<T: Scalar> JointKinematics<T> {
+    /// The kinematics at a configuration and a velocity.
+    pub fn update(&mut self, mechanism: &Mechanism<T>, q: &[T], v: &[T]) -> &mut Workspace<T> {
+        let workspace = self.of(mechanism);
+        update_kinematics(mechanism, q, v, workspace);
+        workspace
+    }
+
+    /// The kinematics of the last update.
+    pub fn of(&mut self, mechanism: &Mechanism<T>) -> &mut Workspace<T> {
+        let fits = self.workspace.as_ref().is_some_and(|w| w.fits(mechanism));
+        if !fits {
+            self.workspace = None;
+        }
+        self.workspace.get_or_insert_with(|| Workspace::new(mechanism))
     }
 }

@@ -4,6 +4,7 @@
 //! [`State`] is what changes: pose and velocity of every free body. Both are generic over the
 //! scalar, and [`seeded`] makes either carry derivatives with respect to a list of [`Input`]s.
 
+mod actuator;
 mod applied_sensitivity;
 mod broad_phase;
 mod contact_forces;
@@ -13,6 +14,7 @@ mod dynamics;
 mod force_sensitivity;
 mod forces;
 mod input;
+mod joint_dynamics;
 mod kinematics;
 mod mass;
 mod model;
@@ -22,8 +24,10 @@ mod state;
 pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
+pub(crate) use actuator::JointLaw;
+pub use actuator::{Actuator, ActuatorError, Drive, DrivenCoordinate};
 pub(crate) use applied_sensitivity::{
-    AppliedColumn, for_each_applied_derivative, for_each_applied_derivative_by_input,
+    AppliedColumn, ForceEntry, for_each_applied_derivative, for_each_applied_derivative_by_input,
 };
 pub use applied_sensitivity::{AppliedWorkspace, ForcePoint};
 pub(crate) use broad_phase::BroadPhase;
@@ -36,14 +40,19 @@ pub use contact_sensitivity::{ContactSensitivity, WrenchByState};
 pub use dynamics::{BodyAcceleration, BodyCotangent, body_acceleration, body_acceleration_transposed};
 pub use force_sensitivity::ForceSensitivity;
 pub(crate) use force_sensitivity::{lift_frame, size_has_derivatives};
-pub use forces::{AppliedForces, ForceDependence, ForceWorkspace, NoForces, StateDependence, total_forces};
+pub use forces::{
+    AppliedForces, ForceDependence, ForceWorkspace, Forces, NoForces, StateDependence, total_forces,
+};
 pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, relaxation_times};
-pub use kinematics::BodyFrame;
+pub(crate) use joint_dynamics::{
+    JointSensitivity, add_link_mass, add_link_motions, joint_acceleration, link_forces, set_link_velocities,
+};
+pub use kinematics::{BodyFrame, JointKinematics};
 pub use mass::{MassError, MassSource};
 pub use model::{
-    Body, BodyGeometry, BodyPair, GeometryPair, Guide, Model, ModelError, Motion, NamedMaterial,
-    geometry_pairs,
+    Body, BodyGeometry, BodyPair, GeometryPair, Model, ModelError, Motion, NamedMaterial, geometry_pairs,
 };
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
 pub use seeding::seeded;
+pub(crate) use state::for_each_tangent_chunk;
 pub use state::{BodyState, State, TANGENT_DIMENSION};

@@ -2,8 +2,11 @@
 
 use nalgebra::Vector3;
 
+use super::actuator::Actuator;
+use super::kinematics::JointKinematics;
 use super::mass::{MassError, MassSource};
 use super::state::State;
+use super::tree::{JointState, Mechanism, kinetic_energy, momentum as mechanism_momentum, potential_energy};
 use crate::contact::{Collider, ContactError, ContactSettings, Material, check_pair};
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::{MassProperties, RigidTransform, SpatialVelocity};
@@ -30,6 +33,12 @@ pub enum ModelError {
         b: String,
         /// Why contact between them cannot be computed.
         source: ContactError,
+    },
+    /// A body is said to be a link that joints do not move.
+    #[error("body `{body}` is not a link that joints of the mechanism move")]
+    NoLink {
+        /// Name of the body.
+        body: String,
     },
 }
 
@@ -90,37 +99,18 @@ pub enum Motion<T = f64> {
         /// Velocity of the body in W.
         v_wb: SpatialVelocity<T>,
     },
-    /// It moves under forces, freely or along a guide.
+    /// It moves freely under forces.
     Free {
         /// What its mass properties are made from.
         source: MassSource<T>,
         /// Its mass properties.
         mass: MassProperties<T>,
-        /// The guide that it is held by, if any.
-        guide: Option<Guide<T>>,
     },
-}
-
-/// A straight guide fixed in the world: a body held by it does not turn, and moves along one
-/// axis only.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Guide<T = f64> {
-    /// Direction of the guide in W, of length 1.
-    pub axis: Vector3<f64>,
-    /// Viscous damping, N/(m/s).
-    pub damping: T,
-}
-
-impl<T: Scalar> Guide<T> {
-    /// A constant guide as scalars `T`.
-    pub fn lift(g: &Guide<f64>) -> Self {
-        Self { axis: g.axis, damping: T::from(g.damping) }
-    }
-
-    /// The guide without its derivatives.
-    pub fn real(&self) -> Guide {
-        Guide { axis: self.axis, damping: self.damping.real() }
-    }
+    /// Joints carry it: it is a body of [`Model::mechanism`], which has its mass.
+    Link {
+        /// Its place in [`Mechanism::bodies`].
+        link: usize,
+    },
 }
 
 /// A rigid body (rigid in its motion; its geometries may be compliant in contact).
@@ -156,24 +146,12 @@ impl<T: Scalar> Body<T> {
     ) -> Result<Self, MassError> {
         let mass = source.resolve(unit_parts(&geometries))?;
         mass.real().validate()?;
-        Ok(Self { name: name.into(), motion: Motion::Free { source, mass, guide: None }, geometries })
+        Ok(Self { name: name.into(), motion: Motion::Free { source, mass }, geometries })
     }
 
-    /// A free body held by a straight guide along `axis` (in W, of any length but 0) with viscous
-    /// damping in N/(m/s). Its state must be at rest but for a velocity along the axis.
-    pub fn along(mut self, axis: Vector3<f64>, damping: T) -> Self {
-        if let Motion::Free { guide, .. } = &mut self.motion {
-            *guide = Some(Guide { axis: axis.normalize(), damping });
-        }
-        self
-    }
-
-    /// The guide that holds a free body, if any.
-    pub fn guide(&self) -> Option<&Guide<T>> {
-        match &self.motion {
-            Motion::Fixed { .. } => None,
-            Motion::Free { guide, .. } => guide.as_ref(),
-        }
+    /// A body that joints carry: that at `link` in the bodies of the model's mechanism.
+    pub fn link(name: impl Into<String>, link: usize, geometries: Vec<BodyGeometry<T>>) -> Self {
+        Self { name: name.into(), motion: Motion::Link { link }, geometries }
     }
 
     /// A constant body as scalars `T`.
@@ -182,11 +160,10 @@ impl<T: Scalar> Body<T> {
             Motion::Fixed { x_wb, v_wb } => {
                 Motion::Fixed { x_wb: RigidTransform::lift(x_wb), v_wb: SpatialVelocity::lift(v_wb) }
             }
-            Motion::Free { source, mass, guide } => Motion::Free {
-                source: MassSource::lift(source),
-                mass: MassProperties::lift(mass),
-                guide: guide.as_ref().map(Guide::lift),
-            },
+            Motion::Free { source, mass } => {
+                Motion::Free { source: MassSource::lift(source), mass: MassProperties::lift(mass) }
+            }
+            Motion::Link { link } => Motion::Link { link: *link },
         };
         Self {
             name: b.name.clone(),
@@ -199,11 +176,8 @@ impl<T: Scalar> Body<T> {
     pub fn real(&self) -> Body {
         let motion = match &self.motion {
             Motion::Fixed { x_wb, v_wb } => Motion::Fixed { x_wb: x_wb.real(), v_wb: v_wb.real() },
-            Motion::Free { source, mass, guide } => Motion::Free {
-                source: source.real(),
-                mass: mass.real(),
-                guide: guide.as_ref().map(Guide::real),
-            },
+            Motion::Free { source, mass } => Motion::Free { source: source.real(), mass: mass.real() },
+            Motion::Link { link } => Motion::Link { link: *link },
         };
         Body {
             name: self.name.clone(),
@@ -212,15 +186,20 @@ impl<T: Scalar> Body<T> {
         }
     }
 
-    /// Whether the body moves freely.
+    /// Whether the body moves freely, without joints.
     pub fn is_free(&self) -> bool {
         matches!(self.motion, Motion::Free { .. })
+    }
+
+    /// Whether forces move the body, freely or on joints.
+    pub fn is_moving(&self) -> bool {
+        !matches!(self.motion, Motion::Fixed { .. })
     }
 
     /// The mass properties of a free body.
     pub fn mass(&self) -> Option<&MassProperties<T>> {
         match &self.motion {
-            Motion::Fixed { .. } => None,
+            Motion::Fixed { .. } | Motion::Link { .. } => None,
             Motion::Free { mass, .. } => Some(mass),
         }
     }
@@ -258,6 +237,10 @@ pub struct GeometryPair {
 pub struct Model<T = f64> {
     /// The bodies.
     pub bodies: Vec<Body<T>>,
+    /// The joints, and the bodies that they carry.
+    pub mechanism: Mechanism<T>,
+    /// The drives of the joints, in the order of their commands among the control values.
+    pub actuators: Vec<Actuator<T>>,
     /// The materials that geometries name.
     pub materials: Vec<NamedMaterial<T>>,
     /// Acceleration of gravity in W, m/s².
@@ -269,8 +252,8 @@ pub struct Model<T = f64> {
 }
 
 impl Model<f64> {
-    /// A model in which all geometries of different bodies can touch, unless both bodies are
-    /// fixed or the pair is in `apart`.
+    /// A model of free and fixed bodies, in which all geometries of different bodies can touch,
+    /// unless both bodies are fixed or the pair is in `apart`.
     ///
     /// # Errors
     /// When two rigid geometries, or two half-spaces, could touch.
@@ -281,18 +264,53 @@ impl Model<f64> {
         contact: ContactSettings,
         apart: &[BodyPair],
     ) -> Result<Self, ModelError> {
+        Self::with_joints(Mechanism::default(), bodies, materials, gravity, contact, apart)
+    }
+
+    /// A model some of whose bodies are links of a mechanism. Besides what [`Model::new`] leaves
+    /// out, links that one joint connects do not touch each other, nor do those that move as one,
+    /// nor a link and a fixed body that are connected by a joint.
+    ///
+    /// # Errors
+    /// When two rigid geometries, or two half-spaces, could touch, or a body is a link that the
+    /// mechanism does not have or that is fixed to the world.
+    pub fn with_joints(
+        mechanism: Mechanism,
+        bodies: Vec<Body>,
+        materials: Vec<NamedMaterial>,
+        gravity: Vector3<f64>,
+        contact: ContactSettings,
+        apart: &[BodyPair],
+    ) -> Result<Self, ModelError> {
+        for body in &bodies {
+            if let Motion::Link { link } = body.motion {
+                if mechanism.bodies().get(link).is_none_or(|b| b.joint.is_none()) {
+                    return Err(ModelError::NoLink { body: body.name.clone() });
+                }
+            }
+        }
         let mut pairs = Vec::new();
         for b in 0..bodies.len() {
             for a in 0..b {
-                let both_fixed = !bodies[a].is_free() && !bodies[b].is_free();
-                if !both_fixed && !apart.contains(&BodyPair { a, b }) {
+                let moving = bodies[a].is_moving() || bodies[b].is_moving();
+                let connected = are_connected(&mechanism, &bodies[a], &bodies[b]);
+                if moving && !connected && !apart.contains(&BodyPair { a, b }) {
                     pairs.extend(geometry_pairs(&bodies, BodyPair { a, b })?);
                 }
             }
         }
         pairs.sort_unstable();
-        Ok(Self { bodies, materials, gravity, contact, pairs })
+        Ok(Self { bodies, mechanism, actuators: Vec::new(), materials, gravity, contact, pairs })
     }
+}
+
+/// Whether two links move as one, or a single joint lies between them.
+fn are_connected(mechanism: &Mechanism, a: &Body, b: &Body) -> bool {
+    let (Motion::Link { link: a }, Motion::Link { link: b }) = (&a.motion, &b.motion) else { return false };
+    let joint = |link: usize| mechanism.bodies()[link].joint;
+    let carrier = |joint: Option<usize>| joint.and_then(|j| mechanism.joints()[j].parent);
+    let (a, b) = (joint(*a), joint(*b));
+    a == b || carrier(a) == b || carrier(b) == a
 }
 
 /// The pairs of geometries of two bodies.
@@ -323,6 +341,8 @@ impl<T: Scalar> Model<T> {
     pub fn lift(m: &Model<f64>) -> Self {
         Self {
             bodies: m.bodies.iter().map(Body::lift).collect(),
+            mechanism: Mechanism::lift(&m.mechanism),
+            actuators: m.actuators.iter().map(Actuator::lift).collect(),
             materials: m
                 .materials
                 .iter()
@@ -338,6 +358,8 @@ impl<T: Scalar> Model<T> {
     pub fn real(&self) -> Model {
         Model {
             bodies: self.bodies.iter().map(Body::real).collect(),
+            mechanism: self.mechanism.real(),
+            actuators: self.actuators.iter().map(Actuator::real).collect(),
             materials: self
                 .materials
                 .iter()
@@ -363,15 +385,51 @@ impl<T: Scalar> Model<T> {
         Some(self.bodies[..body].iter().filter(|b| b.is_free()).count())
     }
 
-    /// For each body its place in a state's list of free bodies, written into `indices`.
-    pub fn free_indices(&self, indices: &mut Vec<Option<usize>>) {
+    /// The links, in the order of [`Model::bodies`], each with its place there and in
+    /// [`Mechanism::bodies`].
+    pub fn links(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.bodies.iter().enumerate().filter_map(|(i, body)| match body.motion {
+            Motion::Link { link } => Some((i, link)),
+            _ => None,
+        })
+    }
+
+    /// Number of bodies that forces move: free ones and links.
+    pub fn moving_count(&self) -> usize {
+        self.bodies.iter().filter(|body| body.is_moving()).count()
+    }
+
+    /// For each body its place among the moving ones, free bodies first (in the order of a state's
+    /// bodies), then links; written into `indices`.
+    pub fn moving_indices(&self, indices: &mut Vec<Option<usize>>) {
         indices.clear();
-        let mut next = 0;
-        indices.extend(self.bodies.iter().map(|body| {
-            let index = body.is_free().then_some(next);
-            next += usize::from(body.is_free());
-            index
-        }));
+        indices.resize(self.bodies.len(), None);
+        let free = self.bodies.iter().enumerate().filter(|(_, body)| body.is_free()).map(|(i, _)| i);
+        for (place, body) in free.chain(self.links().map(|(i, _)| i)).enumerate() {
+            indices[body] = Some(place);
+        }
+    }
+
+    /// The place of a body among the moving ones (see [`Model::moving_indices`]); `None` for a
+    /// fixed one.
+    pub fn moving_index(&self, body: usize) -> Option<usize> {
+        let free = |bodies: &[Body<T>]| bodies.iter().filter(|b| b.is_free()).count();
+        match self.bodies.get(body)?.motion {
+            Motion::Fixed { .. } => None,
+            Motion::Free { .. } => Some(free(&self.bodies[..body])),
+            Motion::Link { .. } => {
+                Some(free(&self.bodies) + self.links().take_while(|(i, _)| *i < body).count())
+            }
+        }
+    }
+
+    /// The mass properties of a free body or a link, in its frame.
+    pub fn body_mass(&self, body: usize) -> Option<&MassProperties<T>> {
+        match &self.bodies.get(body)?.motion {
+            Motion::Fixed { .. } => None,
+            Motion::Free { mass, .. } => Some(mass),
+            Motion::Link { link } => self.mechanism.bodies()[*link].mass.as_ref(),
+        }
     }
 
     /// The place of the body with this name.
@@ -384,7 +442,21 @@ impl<T: Scalar> Model<T> {
         self.materials.iter().position(|m| m.name == name)
     }
 
-    /// Kinetic energy of a state plus potential energy of gravity (zero at W's origin), J.
+    /// The name of the first body, free or moved by a joint, whose state is not finite.
+    pub fn first_not_finite(&self, state: &State<T>) -> Option<&str> {
+        let mut free = self.free_bodies().zip(&state.bodies);
+        if let Some(((_, body, _), _)) = free.find(|(_, s)| !s.is_finite()) {
+            return Some(&body.name);
+        }
+        let finite = |x: &[T]| x.iter().all(|x| x.real().is_finite());
+        let JointState { q, v, .. } = &state.joints;
+        let mut joints = self.mechanism.joints().iter();
+        let joint = joints.find(|j| !finite(&q[j.q.clone()]) || !finite(&v[j.v.clone()]))?;
+        Some(&self.mechanism.bodies()[joint.child].name)
+    }
+
+    /// Kinetic energy of a state plus potential energy of gravity (zero at W's origin) and of the
+    /// joints' springs, J.
     pub fn mechanical_energy(&self, state: &State<T>) -> T {
         let mut energy = T::from(0.0);
         for ((_, _, m), s) in self.free_bodies().zip(&state.bodies) {
@@ -395,7 +467,11 @@ impl<T: Scalar> Model<T> {
             energy += (v.dot(&v) * m.mass + w.dot(&(m.inertia * w))) * 0.5;
             energy -= self.gravity.dot(&(s.position + c)) * m.mass;
         }
-        energy
+        let mut joints = JointKinematics::default();
+        let JointState { q, v, .. } = &state.joints;
+        let workspace = joints.update(&self.mechanism, q, v);
+        energy += kinetic_energy(&self.mechanism, workspace, v);
+        energy + potential_energy(&self.mechanism, workspace, q, &self.gravity)
     }
 
     /// Angular momentum of a state about W's origin, in W, kg m²/s.
@@ -408,6 +484,8 @@ impl<T: Scalar> Model<T> {
             momentum += r * (m.inertia * (r.transpose() * s.velocity.rotational));
             momentum += (s.position + c).cross(&v) * m.mass;
         }
-        momentum
+        let mut joints = JointKinematics::default();
+        let workspace = joints.update(&self.mechanism, &state.joints.q, &state.joints.v);
+        momentum + mechanism_momentum(&self.mechanism, workspace).rotational
     }
 }

@@ -1,10 +1,11 @@
 //! Derivatives of one number by the numbers of a model, and from these by its inputs.
 
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 
 use super::dynamics::BodyCotangent;
 use super::forces::ForceDependence;
 use super::input::{Input, InputError};
+use super::joint_dynamics::add_mass;
 use super::mass::MassSource;
 use super::model::{Model, Motion};
 use super::seeding::seeded;
@@ -23,11 +24,13 @@ pub const SEEDS: usize = 4;
 pub struct ModelGradient {
     /// By the parameters of each of [`Model::materials`].
     pub materials: Vec<Material>,
-    /// By the mass properties of each free body; an inertia's elements are taken as nine
+    /// By the mass properties of each moving body (see [`Model::moving_index`]); an inertia's elements are taken as nine
     /// independent numbers, and the derivative is symmetric.
     pub masses: Vec<MassProperties>,
     /// By the acceleration of gravity in W.
     pub gravity: Vector3<f64>,
+    /// Whether the masses of links are among the inputs: those by them take extra work.
+    pub(crate) of_links: bool,
     /// By each of [`DifferentiatedModel::inputs`], what does not pass through the numbers above:
     /// through the shapes of geometries, and through forces of the user that depend on the model.
     pub direct: Vec<f64>,
@@ -43,11 +46,14 @@ impl ModelGradient {
             static_friction: 0.0,
             dynamic_friction: 0.0,
         });
-        let mass = MassProperties { mass: 0.0, center_of_mass: Vector3::zeros(), inertia: Matrix3::zeros() };
         Self {
             materials: vec![material; model.model.materials.len()],
-            masses: vec![mass; model.model.free_bodies().count()],
+            masses: vec![MassProperties::zero(); model.model.moving_count()],
             gravity: Vector3::zeros(),
+            of_links: model
+                .inputs
+                .iter()
+                .any(|input| input.mass_of_body().is_some_and(|b| !model.model.bodies[b].is_free())),
             direct: vec![0.0; model.inputs.len()],
         }
     }
@@ -56,10 +62,7 @@ impl ModelGradient {
 impl ModelGradient {
     /// Adds the derivatives through the acceleration of a body, by its place among the free ones.
     pub fn add_body(&mut self, free: usize, by: &BodyCotangent) {
-        let mass = &mut self.masses[free];
-        mass.mass += by.mass.mass;
-        mass.center_of_mass += by.mass.center_of_mass;
-        mass.inertia += by.mass.inertia;
+        add_mass(&mut self.masses[free], &by.mass);
         self.gravity += by.gravity;
     }
 }
@@ -107,7 +110,8 @@ impl<'m> DifferentiatedModel<'m> {
             input.value(model)?;
         }
         let is_size = |input: &Input| matches!(input, Input::GeometryScale { .. });
-        let is_initial = |input: &Input| matches!(input, Input::InitialTangent { .. });
+        let is_initial =
+            |input: &Input| matches!(input, Input::InitialTangent { .. } | Input::InitialJoint { .. });
         let seen = |input: &Input| dependence.model && !is_initial(input);
         let forces_have_derivatives = dependence.has_state() || control_dimension > 0;
         Ok(Self {
@@ -166,11 +170,10 @@ impl<'m> DifferentiatedModel<'m> {
     /// The derivative by one input through the numbers of the model that it sets; sizes of
     /// geometries aside.
     fn by_numbers(&self, input: &Input, by_initial: &[f64], by_model: &ModelGradient) -> f64 {
-        let mass = |body: usize| self.model.free_index(body).map(|i| &by_model.masses[i]);
+        let mass = |body: usize| self.model.moving_index(body).map(|i| &by_model.masses[i]);
         match *input {
-            Input::InitialTangent { body, index } => {
-                let free = self.model.free_index(body);
-                free.map_or(0.0, |i| by_initial[i * TANGENT_DIMENSION + index])
+            Input::InitialTangent { .. } | Input::InitialJoint { .. } => {
+                input.initial_tangent(self.model).map_or(0.0, |i| by_initial[i])
             }
             Input::HydroelasticModulus { material } => by_model.materials[material].hydroelastic_modulus,
             Input::Dissipation { material } => by_model.materials[material].dissipation,
@@ -202,7 +205,7 @@ fn seeded_models(
     wanted: impl Fn(&Input) -> bool,
 ) -> Result<Vec<SeededModel>, InputError> {
     // The model does not depend on the state that is moved along.
-    let nowhere = State { bodies: Vec::new() };
+    let nowhere = State::default();
     let columns: Vec<usize> = (0..inputs.len()).filter(|&i| wanted(&inputs[i])).collect();
     columns
         .chunks(SEEDS)

@@ -7,12 +7,12 @@ use nalgebra::{Matrix3, Vector3};
 use super::input::{Input, InputError};
 use super::mass::{MassError, MassSource};
 use super::model::{Body, BodyGeometry, Model, Motion, unit_parts};
-use super::state::{State, TANGENT_DIMENSION};
+use super::state::State;
 use crate::contact::ContactGeometry;
 use crate::field::{FieldError, PressureField, RigidSurface};
 use crate::geometry::{SurfaceMesh, VolumeMesh};
 use crate::scalar::Scalar;
-use crate::spatial::MassPropertiesError;
+use crate::spatial::{MassProperties, MassPropertiesError};
 
 /// The model and the state with some inputs set to values in a scalar `T`, so that everything
 /// computed from them carries the values' derivatives. With `f64` it evaluates at other values.
@@ -36,9 +36,9 @@ pub fn seeded<T: Scalar>(
         input.value(model)?;
         input.check(model, value.real())?;
         match input {
-            Input::InitialTangent { body, index } => {
-                let free = model.free_index(body).ok_or(InputError::NoSuchInput(input))?;
-                tangent[free * TANGENT_DIMENSION + index] = value;
+            Input::InitialTangent { .. } | Input::InitialJoint { .. } => {
+                let place = input.initial_tangent(model).and_then(|i| tangent.get_mut(i));
+                *place.ok_or(InputError::NoSuchInput(input))? = value;
             }
             Input::HydroelasticModulus { material } => {
                 out.materials[material].material.hydroelastic_modulus = value;
@@ -53,21 +53,29 @@ pub fn seeded<T: Scalar>(
             }
             Input::Mass { body } => {
                 let present = input.value(model)?;
-                if let Motion::Free { source, .. } = &mut out.bodies[body].motion {
-                    *source = source.with_mass(present, value);
+                match &mut out.bodies[body].motion {
+                    Motion::Free { source, .. } => *source = source.with_mass(present, value),
+                    _ => set_link_mass(&mut out, body, |mass| mass.mass = value),
                 }
                 remass[body] = true;
             }
             Input::Inertia { body, row, column } => {
-                if let Motion::Free { source: MassSource::Given(given), .. } = &mut out.bodies[body].motion {
+                let set = |given: &mut MassProperties<T>| {
                     given.inertia[(row, column)] = value;
                     given.inertia[(column, row)] = value;
+                };
+                match &mut out.bodies[body].motion {
+                    Motion::Free { source: MassSource::Given(given), .. } => set(given),
+                    _ => set_link_mass(&mut out, body, set),
                 }
                 remass[body] = true;
             }
             Input::CenterOfMass { body, axis } => {
-                if let Motion::Free { source: MassSource::Given(given), .. } = &mut out.bodies[body].motion {
-                    given.center_of_mass[axis] = value;
+                match &mut out.bodies[body].motion {
+                    Motion::Free { source: MassSource::Given(given), .. } => {
+                        given.center_of_mass[axis] = value;
+                    }
+                    _ => set_link_mass(&mut out, body, |mass| mass.center_of_mass[axis] = value),
                 }
                 remass[body] = true;
             }
@@ -80,7 +88,7 @@ pub fn seeded<T: Scalar>(
             }
         }
     }
-    let Model { bodies, materials, .. } = &mut out;
+    let Model { bodies, materials, mechanism, .. } = &mut out;
     for (body, remass) in bodies.iter_mut().zip(remass) {
         for geometry in &mut body.geometries {
             if let Some(material) = geometry.material {
@@ -88,13 +96,32 @@ pub fn seeded<T: Scalar>(
             }
         }
         let Body { name, motion, geometries } = body;
-        if let (true, Motion::Free { source, mass, .. }) = (remass, motion) {
-            let failed = |source| InputError::Mass { body: name.clone(), source };
-            *mass = source.resolve(unit_parts(geometries)).map_err(failed)?;
-            check_inertia(&mass.inertia.map(|x| x.real())).map_err(failed)?;
+        if !remass {
+            continue;
+        }
+        let failed = |source| InputError::Mass { body: name.clone(), source };
+        match motion {
+            Motion::Free { source, mass } => {
+                *mass = source.resolve(unit_parts(geometries)).map_err(failed)?;
+                check_inertia(&mass.inertia.map(|x| x.real())).map_err(failed)?;
+            }
+            Motion::Link { link } => {
+                if let Some(mass) = &mechanism.bodies()[*link].mass {
+                    check_inertia(&mass.inertia.map(|x| x.real())).map_err(failed)?;
+                }
+            }
+            Motion::Fixed { .. } => {}
         }
     }
     Ok((out, State::lift(state).moved(&tangent)))
+}
+
+/// Changes the mass properties of a link.
+fn set_link_mass<T: Scalar>(model: &mut Model<T>, body: usize, change: impl FnOnce(&mut MassProperties<T>)) {
+    let Motion::Link { link } = model.bodies[body].motion else { return };
+    let Some(mut mass) = model.mechanism.bodies()[link].mass else { return };
+    change(&mut mass);
+    model.mechanism = std::mem::take(&mut model.mechanism).with_body_mass(link, mass);
 }
 
 /// Checks that an inertia can be divided by: that it is positive definite.

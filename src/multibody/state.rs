@@ -1,8 +1,11 @@
 //! What changes while a model moves.
 
+use std::ops::Range;
+
 use nalgebra::Vector3;
 
-use crate::scalar::Scalar;
+use super::tree::JointState;
+use crate::scalar::{DualArray, Scalar};
 use crate::spatial::{Quaternion, RigidTransform, SpatialVelocity};
 
 /// Number of tangent directions of one free body: rotation (3), translation (3), angular
@@ -82,7 +85,7 @@ impl<T: Scalar> BodyState<T> {
     }
 
     /// Whether every number is finite.
-    pub fn is_finite(&self) -> bool {
+    pub(super) fn is_finite(&self) -> bool {
         let s = self.real();
         s.orientation.w.is_finite()
             && [s.orientation.v, s.position, s.velocity.rotational, s.velocity.translational]
@@ -117,39 +120,76 @@ pub(super) fn rotation_between<T: Scalar>(from: &Quaternion<T>, to: &Quaternion<
     }
 }
 
-/// Poses and velocities of a model's free bodies, in the order of the model's bodies.
+/// What moves: poses and velocities of a model's free bodies, in the order of the model's bodies,
+/// and the coordinates of its joints.
+///
+/// The tangent space has twelve directions for each free body (see [`TANGENT_DIMENSION`]), then
+/// one for the configuration of each of the joints' velocity coordinates, then one for each of
+/// these velocities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State<T = f64> {
     /// One for each free body.
     pub bodies: Vec<BodyState<T>>,
+    /// Configuration and velocity of the joints.
+    pub joints: JointState<T>,
+}
+
+impl<T> Default for State<T> {
+    /// The state of nothing.
+    fn default() -> Self {
+        Self::of_bodies(Vec::new())
+    }
+}
+
+impl<T> State<T> {
+    /// The state of free bodies without joints.
+    pub fn of_bodies(bodies: Vec<BodyState<T>>) -> Self {
+        Self { bodies, joints: JointState::default() }
+    }
+
+    /// Number of tangent directions of the free bodies, which come first.
+    pub fn body_tangent_dimension(&self) -> usize {
+        self.bodies.len() * TANGENT_DIMENSION
+    }
+
+    /// Number of tangent directions.
+    pub fn tangent_dimension(&self) -> usize {
+        self.body_tangent_dimension() + 2 * self.joints.v.len()
+    }
 }
 
 impl<T: Scalar> State<T> {
     /// A constant state as scalars `T`.
     pub fn lift(s: &State<f64>) -> Self {
-        Self { bodies: s.bodies.iter().map(BodyState::lift).collect() }
+        Self { bodies: s.bodies.iter().map(BodyState::lift).collect(), joints: JointState::lift(&s.joints) }
+    }
+
+    /// Sets this to a constant state, in place.
+    pub(crate) fn assign(&mut self, s: &State<f64>) {
+        self.bodies.clear();
+        self.bodies.extend(s.bodies.iter().map(BodyState::lift));
+        self.joints.assign(&s.joints);
     }
 
     /// The state without its derivatives.
     pub fn real(&self) -> State<f64> {
-        State { bodies: self.bodies.iter().map(BodyState::real).collect() }
-    }
-
-    /// Number of tangent directions: twelve for each free body.
-    pub fn tangent_dimension(&self) -> usize {
-        self.bodies.len() * TANGENT_DIMENSION
+        State { bodies: self.bodies.iter().map(BodyState::real).collect(), joints: self.joints.real() }
     }
 
     /// The state moved along the tangent space, `x ⊕ δ`: for each body in turn rotation vector,
-    /// translation, change of angular velocity, change of velocity, all in W. Derivatives
-    /// seeded in a zero `tangent` are derivatives in the tangent space.
+    /// translation, change of angular velocity, change of velocity, all in W; then the joints'
+    /// configuration and velocity. Derivatives seeded in a zero `tangent` are derivatives in the
+    /// tangent space.
     ///
     /// # Panics
     /// When `tangent` does not have [`State::tangent_dimension`] numbers.
     pub fn moved(&self, tangent: &[T]) -> Self {
         assert_eq!(tangent.len(), self.tangent_dimension(), "one number for each tangent direction");
-        let parts = tangent.chunks_exact(TANGENT_DIMENSION);
-        Self { bodies: self.bodies.iter().zip(parts).map(|(body, part)| body.moved(part)).collect() }
+        let (of_bodies, of_joints) = tangent.split_at(self.body_tangent_dimension());
+        let parts = of_bodies.chunks_exact(TANGENT_DIMENSION);
+        let bodies = self.bodies.iter().zip(parts).map(|(body, part)| body.moved(part)).collect();
+        let (delta_q, delta_v) = of_joints.split_at(self.joints.v.len());
+        Self { bodies, joints: self.joints.moved(delta_q, delta_v) }
     }
 
     /// The tangent δ with `self ⊕ δ = to`: the inverse of [`State::moved`].
@@ -158,15 +198,54 @@ impl<T: Scalar> State<T> {
     /// `to` in the tangent space.
     ///
     /// # Panics
-    /// When the two states do not have equally many bodies.
+    /// When the two states are not of the same model.
     pub fn difference(&self, to: &Self) -> Vec<T> {
         assert_eq!(self.bodies.len(), to.bodies.len(), "states of the same model");
-        self.bodies.iter().zip(&to.bodies).flat_map(|(a, b)| a.difference(b)).collect()
+        let mut tangent = Vec::with_capacity(self.tangent_dimension());
+        tangent.extend(self.bodies.iter().zip(&to.bodies).flat_map(|(a, b)| a.difference(b)));
+        tangent.resize(self.tangent_dimension(), T::from(0.0));
+        self.joints.difference(&to.joints, &mut tangent[self.body_tangent_dimension()..]);
+        tangent
     }
 
-    /// The first free body whose state is not finite.
-    pub fn first_not_finite(&self) -> Option<usize> {
-        self.bodies.iter().position(|body| !body.is_finite())
+    /// Whether every number is finite.
+    pub fn is_finite(&self) -> bool {
+        let JointState { q, v, .. } = &self.joints;
+        self.bodies.iter().all(BodyState::is_finite) && q.iter().chain(v).all(|x| x.real().is_finite())
+    }
+}
+
+/// Calls `visit` with the state in dual numbers, again and again with derivatives along other
+/// directions of its tangent space, and with these: first those of each free body, then those of
+/// the joints, as many at a time as the numbers have. `lifted` is memory, and left without
+/// derivatives.
+pub(crate) fn for_each_tangent_chunk<const N: usize>(
+    state: &State,
+    lifted: &mut State<DualArray<N>>,
+    mut visit: impl FnMut(&State<DualArray<N>>, Range<usize>),
+) {
+    lifted.assign(state);
+    let seeds: [DualArray<N>; N] = std::array::from_fn(|k| DualArray::variable(0.0, k));
+    for body in 0..state.bodies.len() {
+        let constant = lifted.bodies[body];
+        lifted.bodies[body] = constant.moved(&seeds[..TANGENT_DIMENSION]);
+        let first = body * TANGENT_DIMENSION;
+        visit(lifted, first..first + TANGENT_DIMENSION);
+        lifted.bodies[body] = constant;
+    }
+    let (first, nv) = (state.body_tangent_dimension(), state.joints.v.len());
+    if nv == 0 {
+        return;
+    }
+    let mut delta = vec![DualArray::from(0.0); 2 * nv];
+    for start in (0..2 * nv).step_by(N) {
+        let end = (2 * nv).min(start + N);
+        delta[start..end].copy_from_slice(&seeds[..end - start]);
+        let constant = lifted.joints.clone();
+        lifted.joints = constant.moved(&delta[..nv], &delta[nv..]);
+        visit(lifted, first + start..first + end);
+        lifted.joints = constant;
+        delta[start..end].fill(DualArray::from(0.0));
     }
 }
 
@@ -178,13 +257,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn some_state() -> State {
-        State {
-            bodies: vec![BodyState {
-                orientation: Quaternion::from_wxyz(0.3, -0.2, 0.8, 0.1),
-                position: Vector3::new(0.1, -0.4, 2.0),
-                velocity: SpatialVelocity::new(Vector3::new(1.0, 2.0, -3.0), Vector3::new(0.2, 0.0, 0.4)),
-            }],
-        }
+        State::of_bodies(vec![BodyState {
+            orientation: Quaternion::from_wxyz(0.3, -0.2, 0.8, 0.1),
+            position: Vector3::new(0.1, -0.4, 2.0),
+            velocity: SpatialVelocity::new(Vector3::new(1.0, 2.0, -3.0), Vector3::new(0.2, 0.0, 0.4)),
+        }])
     }
 
     proptest! {

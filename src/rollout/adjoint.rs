@@ -5,7 +5,7 @@ use super::controls::Controls;
 use super::gradient::{GradientError, not_differentiated};
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::simulate::{
-    SimulationError, SimulationSettings, StepTime, Trajectory, check_start, checked_step,
+    SimulationError, SimulationSettings, StepTime, Trajectory, check_start, checked_step_with_rates,
     simulate_controlled, step_schedule,
 };
 use crate::multibody::{AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, State};
@@ -65,8 +65,7 @@ impl<A: AppliedForces> Rollout<'_, A> {
 pub struct LossGradient {
     /// The loss.
     pub value: f64,
-    /// Its derivatives by the initial state in its tangent space, twelve for each free body (see
-    /// [`State::moved`]).
+    /// Its derivatives by the initial state in its tangent space (see [`State::moved`]).
     pub by_initial: Vec<f64>,
     /// Its derivatives by the control values, a row for each step.
     pub by_controls: Controls,
@@ -130,6 +129,9 @@ struct Sweep<'a, A, L> {
     by_state: Vec<f64>,
     by_controls: Controls,
     by_model: ModelGradient,
+    /// What the steps between the consecutive states that are kept at present kept besides (see
+    /// [`crate::step::Integrator::step_with_rates`]), one after the other; the last may be missing.
+    rates: Vec<f64>,
     value: f64,
     memory: CheckpointMemory,
 }
@@ -148,10 +150,11 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             loss,
             steps: StepWorkspace::default(),
             derivatives: DerivativeWorkspace::default(),
-            losses: LossWorkspace::default(),
+            losses: LossWorkspace::new(rollout.model),
             by_state: vec![0.0; rollout.initial.tangent_dimension()],
             by_controls: Controls::zeros(schedule.len(), rollout.controls.dimension()),
             by_model: ModelGradient::zero(model),
+            rates: Vec::new(),
             value: 0.0,
             memory: CheckpointMemory::default(),
         }
@@ -167,24 +170,36 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         }
     }
 
-    /// Takes a step.
-    fn advance(&mut self, step: usize, state: &State) -> Result<State, SimulationError> {
+    /// Takes a step, and keeps its rates if asked to.
+    fn advance(&mut self, step: usize, state: &State, keep: bool) -> Result<State, SimulationError> {
         let Rollout { model, settings, applied, controls, .. } = *self.rollout;
         self.memory.steps_taken += 1;
         let (at, row) = (self.schedule[step], controls.row(step));
-        checked_step(settings.integrator, model, state, at, applied, row, &mut self.steps)
+        let kept = keep.then_some(&mut self.rates);
+        checked_step_with_rates(settings.integrator, model, state, at, applied, row, &mut self.steps, kept)
+    }
+
+    /// Takes note of what is kept at present: a number of states, and rates.
+    fn note(&mut self, states: usize) {
+        self.memory.note(states, self.rollout.initial, self.rates.len());
     }
 
     /// Starts the sweep at the end.
     fn end(&mut self, state: &State) {
         let (step, time) = (self.schedule.len(), self.rollout.until);
-        let moment = Moment { step, time, dt: 0.0, state, control: &[] };
+        let moment = Moment { step, time, dt: 0.0, model: self.rollout.model, state, control: &[] };
         let mut by = MomentGradient { state: &mut self.by_state, control: &mut [] };
         self.value += self.loss.add_terminal(&moment, &mut by, &mut self.losses);
     }
 
-    /// Sweeps over a step.
-    fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), GradientError> {
+    /// Sweeps over a step, number `place` of those whose rates were kept.
+    fn reverse(
+        &mut self,
+        step: usize,
+        place: usize,
+        before: &State,
+        after: &State,
+    ) -> Result<(), GradientError> {
         let Rollout { model, settings, applied, controls, .. } = *self.rollout;
         let StepTime { time, dt, .. } = self.schedule[step];
         let control = controls.row(step);
@@ -194,11 +209,13 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             control: self.by_controls.row_mut(step),
             model: &mut self.by_model,
         };
+        let size = settings.integrator.kept_rates(before);
+        let kept = self.rates.get(place * size..(place + 1) * size);
         settings
             .integrator
-            .transposed(&at, &mut self.derivatives, &mut out)
+            .transposed_with_rates(&at, kept, &mut self.derivatives, &mut out)
             .map_err(|e| not_differentiated(model, self.schedule[step], e))?;
-        let moment = Moment { step, time, dt, state: before, control };
+        let moment = Moment { step, time, dt, model, state: before, control };
         let mut by = MomentGradient { state: &mut self.by_state, control: self.by_controls.row_mut(step) };
         self.value += self.loss.add_running(&moment, &mut by, &mut self.losses);
         Ok(())
@@ -207,7 +224,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     /// Sweeps over consecutive steps, from the last to the `first`, all of whose states are given.
     fn reverse_all(&mut self, first: usize, states: &[State]) -> Result<(), GradientError> {
         for (i, pair) in states.windows(2).enumerate().rev() {
-            self.reverse(first + i, &pair[0], &pair[1])?;
+            self.reverse(first + i, i, &pair[0], &pair[1])?;
         }
         Ok(())
     }
@@ -218,16 +235,17 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         let mut checkpoints: Vec<State> = Vec::new();
         // The states from the last checkpoint on, that one included.
         let mut states = vec![self.rollout.initial.clone()];
-        self.memory.note(states.len(), self.rollout.initial);
+        self.note(states.len());
         for step in 0..steps {
             if step > 0 && step % spacing == 0 {
                 let last = states.pop();
                 checkpoints.extend(states.drain(..).next());
                 states.extend(last);
+                self.rates.clear();
             }
-            let next = self.advance(step, &states[states.len() - 1])?;
+            let next = self.advance(step, &states[states.len() - 1], true)?;
             states.push(next);
-            self.memory.note(checkpoints.len() + states.len(), self.rollout.initial);
+            self.note(checkpoints.len() + states.len());
         }
         self.end(&states[states.len() - 1]);
         self.reverse_all(steps - (states.len() - 1), &states)?;
@@ -237,12 +255,13 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             states.truncate(1);
             let after = states.pop();
             states.push(checkpoint);
+            self.rates.clear();
             for step in first..first + spacing - 1 {
-                let next = self.advance(step, &states[states.len() - 1])?;
+                let next = self.advance(step, &states[states.len() - 1], true)?;
                 states.push(next);
             }
             states.extend(after);
-            self.memory.note(checkpoints.len() + states.len(), self.rollout.initial);
+            self.note(checkpoints.len() + states.len());
             self.reverse_all(first, &states)?;
         }
         Ok(())
@@ -253,7 +272,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         let steps = self.schedule.len();
         let initial = self.rollout.initial;
         if steps == 0 {
-            self.memory.note(1, initial);
+            self.note(1);
             self.end(initial);
             return Ok(());
         }
@@ -275,9 +294,9 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         let (spare, used) = checkpoints;
         if end - first > 1 && spare > 0 {
             let middle = first + next_checkpoint(end - first, spare);
-            let mut state = self.advance(first, start)?;
+            let mut state = self.advance(first, start, false)?;
             for step in first + 1..middle {
-                state = self.advance(step, &state)?;
+                state = self.advance(step, &state, false)?;
             }
             self.binomial_part(middle, &state, end, (spare - 1, used + 1), after)?;
             return self.binomial_part(first, start, middle, checkpoints, after);
@@ -285,19 +304,19 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         for last in (first..end).rev() {
             let mut state = start.clone();
             for step in first..last {
-                state = self.advance(step, &state)?;
+                state = self.advance(step, &state, false)?;
             }
             // The initial state, the checkpoints, the states before and after this step.
-            self.memory.note(used + 3, start);
+            self.note(used + 3);
             let next = match after.take() {
                 Some(next) => next,
                 None => {
-                    let next = self.advance(last, &state)?;
+                    let next = self.advance(last, &state, false)?;
                     self.end(&next);
                     next
                 }
             };
-            self.reverse(last, &state, &next)?;
+            self.reverse(last, 0, &state, &next)?;
             *after = Some(state);
         }
         Ok(())

@@ -4,6 +4,9 @@ use crate::multibody::{BodyState, State};
 
 /// Which states of a trajectory are kept for the backward sweep of an adjoint; the others are
 /// computed again when they are needed. The gradient has the same bits whatever is kept.
+///
+/// Where consecutive states are kept, the rates at the stages of a Runge–Kutta step between them
+/// are kept as well, 36 numbers a free body; with [`Self::Binomial`] they are evaluated again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checkpoints {
     /// All of them: no step is taken twice.
@@ -47,18 +50,20 @@ impl Checkpoints {
 pub struct CheckpointMemory {
     /// States kept at the same time, at most.
     pub states: usize,
-    /// Memory of these states, bytes.
+    /// Memory of what was kept at the same time, at most, bytes: these states and, with
+    /// Runge–Kutta, the rates at the stages of the steps that were kept with both of their states.
     pub bytes: usize,
     /// Steps taken on the way, those taken again included.
     pub steps_taken: usize,
 }
 
 impl CheckpointMemory {
-    /// Takes note of a number of states that are kept at the same time.
-    pub(super) fn note(&mut self, states: usize, example: &State) {
-        let bytes = size_of::<State>() + example.bodies.len() * size_of::<BodyState>();
+    /// Takes note of a number of states, and of numbers besides, that are kept at the same time.
+    pub(super) fn note(&mut self, states: usize, example: &State, numbers: usize) {
+        let joints = (example.joints.q.len() + example.joints.v.len()) * size_of::<f64>();
+        let bytes = size_of::<State>() + example.bodies.len() * size_of::<BodyState>() + joints;
         self.states = self.states.max(states);
-        self.bytes = self.states * bytes;
+        self.bytes = self.bytes.max(states * bytes + numbers * size_of::<f64>());
     }
 }
 

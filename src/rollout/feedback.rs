@@ -8,7 +8,8 @@ use crate::multibody::{AppliedForces, Model, State};
 use crate::step::StepWorkspace;
 
 /// Simulates a model from a state at time 0 until a time in s; `policy` fills in the control values
-/// of each step from the step's number (from 0) and the state at its start.
+/// of each step (the commands of the model's actuators, then those of the user's forces) from the
+/// step's number (from 0) and the state at its start.
 ///
 /// Returns the trajectory and the control values, a row for each step: with these
 /// [`simulate_controlled`](super::simulate_controlled) gives the same trajectory.
@@ -24,7 +25,8 @@ pub fn simulate_with_feedback(
     mut policy: impl FnMut(usize, &State, &mut [f64]),
 ) -> Result<(Trajectory, Controls), SimulationError> {
     let schedule = step_schedule(settings.time_step, until)?;
-    let mut controls = Controls::zeros(schedule.len(), applied.control_dimension());
+    let mut controls =
+        Controls::zeros(schedule.len(), model.command_dimension() + applied.control_dimension());
     check_start(model, initial, applied, &controls, schedule.len())?;
     let mut trajectory = Trajectory::starting_at(initial);
     let mut workspace = StepWorkspace::default();

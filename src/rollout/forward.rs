@@ -8,7 +8,7 @@ use super::controls::Controls;
 use super::gradient::{GradientError, not_differentiated};
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::simulate::{StepTime, checked_step};
-use crate::multibody::{AppliedForces, Input, TANGENT_DIMENSION};
+use crate::multibody::{AppliedForces, Input};
 use crate::step::{DerivativeWorkspace, StepPoint, StepWorkspace};
 
 /// What [`super::loss_gradient`] computes, by carrying the derivative of the state with respect to
@@ -35,15 +35,13 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     let mut sensitivity = DMatrix::zeros(rows, count);
     sensitivity.view_mut((0, 0), (rows, rows)).fill_with_identity();
     for (i, input) in inputs.iter().enumerate() {
-        if let Input::InitialTangent { body, index } = *input
-            && let Some(free) = model.free_index(body)
-        {
-            sensitivity[(free * TANGENT_DIMENSION + index, rows + i)] = 1.0;
+        if let Some(direction) = input.initial_tangent(model) {
+            sensitivity[(direction, rows + i)] = 1.0;
         }
     }
     let mut gradient = DVector::zeros(count);
     let mut by_state = vec![0.0; rows];
-    let (mut value, mut losses, mut steps) = (0.0, LossWorkspace::default(), StepWorkspace::default());
+    let (mut value, mut losses, mut steps) = (0.0, LossWorkspace::new(model), StepWorkspace::default());
     let mut derivatives = DerivativeWorkspace::default();
     let mut state = rollout.initial.clone();
     for (step, &at) in schedule.iter().enumerate() {
@@ -54,7 +52,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
         let mut by_control = vec![0.0; dimension];
         by_state.fill(0.0);
         let mut by = MomentGradient { state: &mut by_state, control: &mut by_control };
-        let moment = Moment { step, time, dt, state: &state, control };
+        let moment = Moment { step, time, dt, model, state: &state, control };
         value += loss.add_running(&moment, &mut by, &mut losses);
         add_product(&mut gradient, &sensitivity, active, &by_state);
         by_control.iter().enumerate().for_each(|(k, by)| gradient[active + k] += by);
@@ -74,13 +72,14 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     }
     by_state.fill(0.0);
     let mut by = MomentGradient { state: &mut by_state, control: &mut [] };
-    let moment = Moment { step: schedule.len(), time: rollout.until, dt: 0.0, state: &state, control: &[] };
+    let (step, time) = (schedule.len(), rollout.until);
+    let moment = Moment { step, time, dt: 0.0, model, state: &state, control: &[] };
     value += loss.add_terminal(&moment, &mut by, &mut losses);
     add_product(&mut gradient, &sensitivity, count, &by_state);
     let part = |first: usize, size: usize| gradient.as_slice()[first..first + size].to_vec();
     let by_controls = Controls::from_values(dimension, part(first_control, count - first_control));
     let mut memory = CheckpointMemory { steps_taken: schedule.len(), ..Default::default() };
-    memory.note(2, &state);
+    memory.note(2, &state, 0);
     Ok(LossGradient {
         value,
         by_initial: part(0, rows),

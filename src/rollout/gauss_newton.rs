@@ -6,7 +6,7 @@ use super::controls::Controls;
 use super::gradient::GradientError;
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::simulate::{Trajectory, simulate_controlled};
-use crate::multibody::{AppliedForces, DIRECTIONS, Input, InputError, State, seeded};
+use crate::multibody::{AppliedForces, DIRECTIONS, Input, InputError, Model, State, seeded};
 use crate::scalar::{DualArray, Scalar};
 
 /// Residuals over a trajectory, half of whose sum of squares is to be small.
@@ -67,7 +67,8 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
         for input in inputs {
             input.value(rollout.model)?;
         }
-        let (values, offsets) = residuals_of(&rollout, residuals, &trajectory, rollout.controls)?;
+        let (values, offsets) =
+            residuals_of(&rollout, rollout.model, residuals, &trajectory, rollout.controls)?;
         Ok(Self { rollout, residuals, inputs: inputs.to_vec(), trajectory, values, offsets })
     }
 
@@ -120,7 +121,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
         let controls = controls.unwrap_or(Controls::none());
         let trajectory =
             simulate_controlled(&model, &initial, &settings, until, applied, &controls, |_, _| ())?;
-        let (residuals, _) = residuals_of(&self.rollout, self.residuals, &trajectory, &controls)?;
+        let (residuals, _) = residuals_of(&self.rollout, &model, self.residuals, &trajectory, &controls)?;
         Ok(residuals.iter().map(|r| r.eps[0]).collect())
     }
 
@@ -159,6 +160,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
 /// All residuals over a trajectory, and where those of each step and of the end begin.
 fn residuals_of<A: AppliedForces, T: Scalar>(
     rollout: &Rollout<'_, A>,
+    model: &Model<T>,
     residuals: &impl TrajectoryResiduals,
     trajectory: &Trajectory<T>,
     controls: &Controls<T>,
@@ -168,11 +170,12 @@ fn residuals_of<A: AppliedForces, T: Scalar>(
     for (step, at) in schedule.iter().enumerate() {
         offsets.push(all.len());
         let (state, control) = (&trajectory.states[step], controls.row(step));
-        residuals.running(&Moment { step, time: at.time, dt: at.dt, state, control }, &mut all);
+        residuals.running(&Moment { step, time: at.time, dt: at.dt, model, state, control }, &mut all);
     }
     offsets.push(all.len());
     let state: &State<T> = &trajectory.states[schedule.len()];
-    let end = Moment { step: schedule.len(), time: rollout.until, dt: 0.0, state, control: &[] };
+    let (step, time) = (schedule.len(), rollout.until);
+    let end = Moment { step, time, dt: 0.0, model, state, control: &[] };
     residuals.terminal(&end, &mut all);
     Ok((all, offsets))
 }

@@ -8,7 +8,7 @@ use super::gauss_newton::TrajectoryResiduals;
 use super::gradient::{GradientError, not_differentiated};
 use super::loss::{Direction, Moment};
 use super::simulate::Trajectory;
-use crate::multibody::{AppliedForces, DIRECTIONS, State};
+use crate::multibody::{AppliedForces, DIRECTIONS, Model, State, for_each_tangent_chunk};
 use crate::step::{DerivativeWorkspace, StepPoint};
 
 /// Residuals of one moment and their derivatives.
@@ -61,6 +61,7 @@ pub fn linearize<A: AppliedForces>(
     let Rollout { model, settings, applied, controls, .. } = *rollout;
     let states = &trajectory.states;
     assert_eq!(states.len(), schedule.len() + 1, "a state at every time");
+    let lifted = Model::<Direction>::lift(model);
     let one = |derivatives: &mut DerivativeWorkspace, step: usize| {
         let at = schedule[step];
         let (state, control) = (&states[step], controls.row(step));
@@ -77,29 +78,30 @@ pub fn linearize<A: AppliedForces>(
             .integrator
             .jacobian(&point, derivatives)
             .map_err(|error| not_differentiated(model, at, error))?;
-        let moment = Moment { step, time: at.time, dt: at.dt, state, control };
-        let residuals = residual_jacobian(&moment, |moment, out| residuals.running(moment, out));
+        let moment = Moment { step, time: at.time, dt: at.dt, model, state, control };
+        let residuals = residual_jacobian(&moment, &lifted, |moment, out| residuals.running(moment, out));
         Ok(StepLinearization { by_state: jacobian.by_state, by_control: jacobian.by_control, residuals })
     };
     let steps = (0..schedule.len()).into_par_iter().map_init(DerivativeWorkspace::default, one);
     let steps: Result<Vec<_>, GradientError> = steps.collect();
     let (step, state) = (schedule.len(), &states[schedule.len()]);
-    let moment = Moment { step, time: rollout.until, dt: 0.0, state, control: &[] };
-    let end = residual_jacobian(&moment, |moment, out| residuals.terminal(moment, out));
+    let moment = Moment { step, time: rollout.until, dt: 0.0, model, state, control: &[] };
+    let end = residual_jacobian(&moment, &lifted, |moment, out| residuals.terminal(moment, out));
     Ok(TrajectoryLinearization { steps: steps?, end })
 }
 
 /// The residuals of a moment with their derivatives, several directions at a time.
 fn residual_jacobian(
     moment: &Moment,
+    model: &Model<Direction>,
     evaluate: impl Fn(&Moment<Direction>, &mut Vec<Direction>),
 ) -> ResidualJacobian {
     let Moment { step, time, dt, .. } = *moment;
     let (rows, columns) = (moment.state.tangent_dimension(), moment.control.len());
-    let state = State::<Direction>::lift(moment.state);
+    let mut state = State::<Direction>::lift(moment.state);
     let control: Vec<Direction> = moment.control.iter().map(|&u| Direction::from(u)).collect();
     let mut out = Vec::new();
-    evaluate(&Moment { step, time, dt, state: &state, control: &control }, &mut out);
+    evaluate(&Moment { step, time, dt, model, state: &state, control: &control }, &mut out);
     let values = DVector::from_iterator(out.len(), out.iter().map(|r| r.re));
     let mut jacobian = ResidualJacobian {
         by_state: DMatrix::zeros(out.len(), rows),
@@ -109,21 +111,17 @@ fn residual_jacobian(
     if out.is_empty() {
         return jacobian;
     }
-    let mut tangent = vec![Direction::from(0.0); rows];
-    for first in (0..rows).step_by(DIRECTIONS) {
-        let count = DIRECTIONS.min(rows - first);
-        (0..count).for_each(|k| tangent[first + k] = Direction::variable(0.0, k));
+    for_each_tangent_chunk(moment.state, &mut state, |state, directions| {
         out.clear();
-        evaluate(&Moment { step, time, dt, state: &state.moved(&tangent), control: &control }, &mut out);
-        (0..count).for_each(|k| tangent[first + k] = Direction::from(0.0));
-        put(&mut jacobian.by_state, first, count, &out);
-    }
+        evaluate(&Moment { step, time, dt, model, state, control: &control }, &mut out);
+        put(&mut jacobian.by_state, directions.start, directions.len(), &out);
+    });
     let mut seeded = control;
     for first in (0..columns).step_by(DIRECTIONS) {
         let count = DIRECTIONS.min(columns - first);
         (0..count).for_each(|k| seeded[first + k].eps[k] = 1.0);
         out.clear();
-        evaluate(&Moment { step, time, dt, state: &state, control: &seeded }, &mut out);
+        evaluate(&Moment { step, time, dt, model, state: &state, control: &seeded }, &mut out);
         (0..count).for_each(|k| seeded[first + k].eps[k] = 0.0);
         put(&mut jacobian.by_control, first, count, &out);
     }

@@ -1,6 +1,6 @@
 //! What is minimized over a trajectory: a sum over its steps and a term at its end.
 
-use crate::multibody::{BodyState, DIRECTIONS, State, TANGENT_DIMENSION};
+use crate::multibody::{DIRECTIONS, Model, State, for_each_tangent_chunk};
 use crate::scalar::{DualArray, Scalar};
 
 /// Where on a trajectory a term of a loss is evaluated.
@@ -12,6 +12,8 @@ pub struct Moment<'a, T = f64> {
     pub time: f64,
     /// Length of the step that starts here, s; 0 at the end.
     pub dt: f64,
+    /// The model.
+    pub model: &'a Model<T>,
     /// The state.
     pub state: &'a State<T>,
     /// Control values of the step that starts here; none at the end.
@@ -21,7 +23,8 @@ pub struct Moment<'a, T = f64> {
 /// A loss given by its value in any scalar, so that dual numbers can differentiate it: the sum of
 /// [`Loss::running`] at the start of every step, and of [`Loss::terminal`] at the end.
 ///
-/// The gradient takes one evaluation for each free body and one for every twelve control values.
+/// The gradient takes one evaluation for each free body, for every six joint coordinates, and
+/// for every twelve control values.
 /// With many bodies [`LossFunctions`] with a gradient by hand is faster.
 ///
 /// ```
@@ -61,8 +64,7 @@ pub trait Loss: Sync {
 /// The derivatives of a term of a loss.
 #[derive(Debug)]
 pub struct MomentGradient<'a> {
-    /// By the state in its tangent space, twelve numbers for each free body (see
-    /// [`State::moved`]).
+    /// By the state in its tangent space (see [`State::moved`]).
     pub state: &'a mut [f64],
     /// By the control values.
     pub control: &'a mut [f64],
@@ -121,48 +123,44 @@ pub(super) type Direction = DualArray<DIRECTIONS>;
 /// Memory that the gradient of a loss reuses from one moment to the next.
 #[derive(Debug)]
 pub struct LossWorkspace {
+    model: Model<Direction>,
     state: State<Direction>,
     control: Vec<Direction>,
     /// Residuals, where the loss is made of them.
     pub(super) residuals: Vec<Direction>,
 }
 
-impl Default for LossWorkspace {
-    fn default() -> Self {
-        Self { state: State { bodies: Vec::new() }, control: Vec::new(), residuals: Vec::new() }
-    }
-}
-
 impl LossWorkspace {
+    /// Memory for losses over trajectories of a model.
+    pub fn new(model: &Model) -> Self {
+        let model = Model::lift(model);
+        Self { model, state: State::default(), control: Vec::new(), residuals: Vec::new() }
+    }
+
     /// Adds to `by` the derivatives of a function of a moment: `evaluate` is called once for each
-    /// free body and once for every twelve control values, and returns the derivatives along
-    /// twelve directions.
+    /// free body, for every six joint coordinates, and for every twelve control values, and returns
+    /// the derivatives along twelve directions.
     pub(super) fn differentiate(
         &mut self,
         moment: &Moment,
         by: &mut MomentGradient,
         mut evaluate: impl FnMut(&Moment<Direction>, &mut Vec<Direction>) -> [f64; DIRECTIONS],
     ) {
-        let Self { state, control, residuals } = self;
-        state.bodies.clear();
-        state.bodies.extend(moment.state.bodies.iter().map(BodyState::lift));
+        let Self { model, state, control, residuals } = self;
+        let model = &*model;
         control.clear();
         control.extend(moment.control.iter().map(|&c| Direction::from(c)));
         let Moment { step, time, dt, .. } = *moment;
-        let directions: [Direction; DIRECTIONS] = std::array::from_fn(|k| Direction::variable(0.0, k));
-        for (body, out) in by.state.chunks_exact_mut(TANGENT_DIMENSION).enumerate() {
-            let constant = state.bodies[body];
-            state.bodies[body] = constant.moved(&directions);
-            let along = evaluate(&Moment { step, time, dt, state, control }, residuals);
-            state.bodies[body] = constant;
-            out.iter_mut().zip(along).for_each(|(out, x)| *out += x);
-        }
+        for_each_tangent_chunk(moment.state, state, |state, directions| {
+            let along = evaluate(&Moment { step, time, dt, model, state, control }, residuals);
+            by.state[directions].iter_mut().zip(along).for_each(|(out, x)| *out += x);
+        });
         for (chunk, out) in by.control.chunks_mut(DIRECTIONS).enumerate() {
             let first = chunk * DIRECTIONS;
             for k in 0..out.len() {
                 control[first + k] = Direction::variable(moment.control[first + k], k);
             }
-            let along = evaluate(&Moment { step, time, dt, state, control }, residuals);
+            let along = evaluate(&Moment { step, time, dt, model, state, control }, residuals);
             for k in 0..out.len() {
                 control[first + k] = Direction::from(moment.control[first + k]);
             }

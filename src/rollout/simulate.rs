@@ -59,6 +59,16 @@ pub enum SimulationError {
         /// What the forces take.
         expected: usize,
     },
+    /// The joints' coordinates are not those of the model.
+    #[error(
+        "the state has {state} joint velocities, but the model's joints have {model}, or its joints are of other kinds"
+    )]
+    JointCount {
+        /// Joint velocities of the state.
+        state: usize,
+        /// Joint velocities of the model.
+        model: usize,
+    },
     /// There are not as many rows of control values as steps.
     #[error("there are control values for {found} steps, but the simulation has {expected} steps")]
     ControlSteps {
@@ -178,12 +188,28 @@ pub(crate) fn checked_step<T: Scalar>(
     control: &[T],
     workspace: &mut StepWorkspace<T>,
 ) -> Result<State<T>, SimulationError> {
+    checked_step_with_rates(integrator, model, state, at, applied, control, workspace, None)
+}
+
+/// The same, which keeps what the step's transposed derivative needs besides the states (see
+/// [`Integrator::step_with_rates`]).
+#[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
+pub(super) fn checked_step_with_rates<T: Scalar>(
+    integrator: Integrator,
+    model: &Model<T>,
+    state: &State<T>,
+    at: StepTime,
+    applied: &impl AppliedForces,
+    control: &[T],
+    workspace: &mut StepWorkspace<T>,
+    kept: Option<&mut Vec<T>>,
+) -> Result<State<T>, SimulationError> {
     let StepTime { time, dt, number } = at;
     let after = integrator
-        .step(model, state, time, dt, applied, control, workspace)
+        .step_with_rates(model, state, time, dt, applied, control, workspace, kept)
         .map_err(|source| step_failed(model, at, source))?;
-    if let Some(index) = after.first_not_finite() {
-        let body = model.free_bodies().nth(index).map_or("?", |(_, body, _)| &body.name).to_owned();
+    if let Some(body) = model.first_not_finite(&after) {
+        let body = body.to_owned();
         return Err(SimulationError::NotFinite { time: time + dt, steps: number, time_step: dt, body });
     }
     Ok(after)
@@ -201,7 +227,13 @@ pub(crate) fn check_start<T: Scalar>(
     if initial.bodies.len() != free {
         return Err(SimulationError::BodyCount { state: initial.bodies.len(), model: free });
     }
-    let (found, expected) = (controls.dimension(), applied.control_dimension());
+    let joints = model.mechanism.velocity_dimension();
+    let kinds = model.mechanism.joints().iter().map(|j| &j.kind);
+    if !initial.joints.kinds().iter().eq(kinds) {
+        return Err(SimulationError::JointCount { state: initial.joints.v.len(), model: joints });
+    }
+    let expected = model.command_dimension() + applied.control_dimension();
+    let found = controls.dimension();
     if found != expected {
         return Err(SimulationError::ControlDimension { found, expected });
     }

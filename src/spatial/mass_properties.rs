@@ -3,7 +3,7 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::transform::RigidTransform;
-use crate::scalar::{Scalar, lift_matrix, lift_vector, real_matrix, real_vector};
+use crate::scalar::{DualArray, Scalar, lift_matrix, lift_vector, real_matrix, real_vector};
 
 /// Why no distribution of mass has given mass properties.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -41,7 +41,44 @@ pub struct MassProperties<T = f64> {
     pub inertia: Matrix3<T>,
 }
 
+/// Numbers of mass properties: the mass, three coordinates of the centre of mass, and the nine
+/// elements of the inertia, row by row.
+pub(crate) const MASS_NUMBERS: usize = 13;
+
+impl MassProperties {
+    /// Mass properties with derivatives along [`MASS_NUMBERS`] directions from `first`, one for
+    /// each of their numbers.
+    pub(crate) fn seeded<const N: usize>(&self, first: usize) -> MassProperties<DualArray<N>> {
+        let variable = |value: f64, k: usize| DualArray::variable(value, first + k);
+        MassProperties {
+            mass: variable(self.mass, 0),
+            center_of_mass: Vector3::from_fn(|i, _| variable(self.center_of_mass[i], 1 + i)),
+            inertia: Matrix3::from_fn(|i, k| variable(self.inertia[(i, k)], 4 + 3 * i + k)),
+        }
+    }
+
+    /// Adds derivatives by the numbers; those by the inertia are made symmetric, as it is.
+    pub(crate) fn add_numbers(&mut self, by: &[f64]) {
+        self.mass += by[0];
+        for i in 0..3 {
+            self.center_of_mass[i] += by[1 + i];
+            for k in 0..3 {
+                self.inertia[(i, k)] += 0.5 * (by[4 + 3 * i + k] + by[4 + 3 * k + i]);
+            }
+        }
+    }
+}
+
 impl<T: Scalar> MassProperties<T> {
+    /// No mass.
+    pub(crate) fn zero() -> Self {
+        Self {
+            mass: T::from(0.0),
+            center_of_mass: Vector3::from_element(T::from(0.0)),
+            inertia: Matrix3::from_element(T::from(0.0)),
+        }
+    }
+
     /// Constant mass properties as scalars `T`.
     pub fn lift(m: &MassProperties<f64>) -> Self {
         Self {

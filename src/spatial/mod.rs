@@ -14,6 +14,7 @@ mod velocity;
 pub(crate) use algebra::from_quarters;
 pub use force::SpatialForce;
 pub use inertia::{ArticulatedInertia, SpatialInertia};
+pub(crate) use mass_properties::MASS_NUMBERS;
 pub use mass_properties::{MassProperties, MassPropertiesError};
 pub use rotation::{
     Quaternion, cross_matrix, rotation_exponential, rotation_exponential_jacobian, rotation_from_rpy,

@@ -8,11 +8,10 @@ use nalgebra::DMatrix;
 use super::velocity_level::DerivativeMemory;
 use super::{Integrator, StepError, StepWorkspace};
 use crate::multibody::{
-    AppliedForces, DifferentiatedModel, ForcePoint, ForceSensitivity, ForceWorkspace, Input, InputError,
-    Model, ModelGradient, State, seeded,
+    AppliedForces, DifferentiatedModel, ForcePoint, ForceSensitivity, ForceWorkspace, Forces, Input,
+    InputError, JointSensitivity, Model, ModelGradient, State, seeded,
 };
 use crate::scalar::DualArray;
-use crate::spatial::SpatialForce;
 
 /// Directions that one dual step of [`Integrator::jacobian`] carries.
 const CHUNK: usize = 8;
@@ -32,7 +31,8 @@ pub struct StepPoint<'a, A> {
     pub dt: f64,
     /// The user's forces.
     pub applied: &'a A,
-    /// Control values during the step.
+    /// Control values during the step: the commands of the actuators, then those of the user's
+    /// forces.
     pub control: &'a [f64],
 }
 
@@ -47,14 +47,19 @@ impl<A> Copy for StepPoint<'_, A> {}
 impl<'a, A> StepPoint<'a, A> {
     /// The point at which forces are evaluated at a state and a time during the step.
     pub(super) fn forces_at(&self, state: &'a State, time: f64) -> ForcePoint<'a> {
-        ForcePoint { model: self.model, state, time, control: self.control }
+        ForcePoint { model: self.model, state, time, control: self.split_control().1 }
+    }
+
+    /// The commands of the model's actuators, and the control values of the user's forces.
+    pub(super) fn split_control(&self) -> (&'a [f64], &'a [f64]) {
+        self.control.split_at(self.model.model().command_dimension())
     }
 }
 
 /// The derivatives of one number, such as a loss, that a transposed step carries backward.
 #[derive(Debug)]
 pub struct StepCotangent<'a> {
-    /// By the state, twelve numbers for each free body: on entry by the state after the step, on
+    /// By the state in its tangent space: on entry by the state after the step, on
     /// return by the state before it.
     pub state: &'a mut [f64],
     /// By the control values during the step: added to.
@@ -64,7 +69,7 @@ pub struct StepCotangent<'a> {
 }
 
 /// The derivative of the state after a step, in its tangent space: a row for each of its
-/// directions, twelve for each free body.
+/// directions (see [`State`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepJacobian {
     /// By the state before the step, a column for each direction of its tangent space.
@@ -94,8 +99,12 @@ pub struct DerivativeWorkspace {
     /// Scratch of forces, and of forces with their derivatives.
     pub(super) forces: ForceWorkspace,
     pub(super) sensitivity: ForceSensitivity,
-    /// The number's derivatives by the force on each free body.
-    pub(super) by_force: Vec<SpatialForce>,
+    /// The balance of the joints.
+    pub(super) joints: JointSensitivity,
+    /// The number's derivatives by the forces.
+    pub(super) by_force: Forces,
+    /// Its derivatives by the rates of the joints.
+    pub(super) by_rate: Vec<f64>,
     /// Its derivatives by the state before the step, while they are summed.
     pub(super) by_state: Vec<f64>,
     /// Its derivatives by the state of a stage, or by the tangent that leads there.
@@ -121,7 +130,7 @@ pub(super) struct Stage {
 
 impl Default for Stage {
     fn default() -> Self {
-        let state = State { bodies: Vec::new() };
+        let state = State::default();
         Self { tangent: Vec::new(), state, rate: Vec::new(), by_rate: Vec::new() }
     }
 }
@@ -167,7 +176,7 @@ pub(super) fn jacobian_by_duals<A: AppliedForces>(
     }
     let inputs = at.model.inputs();
     let mut by_inputs = DMatrix::zeros(rows, inputs.len());
-    let moving = |i: &usize| !matches!(inputs[*i], Input::InitialTangent { .. });
+    let moving = |i: &usize| inputs[*i].initial_tangent(at.model.model()).is_none();
     let places: Vec<usize> = (0..inputs.len()).filter(moving).collect();
     for chunk in places.chunks(CHUNK) {
         let values: Result<Vec<(Input, Dual)>, InputError> = chunk

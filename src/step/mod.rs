@@ -3,6 +3,7 @@
 mod block_factor;
 mod derivative;
 mod error;
+mod joint_moves;
 mod runge_kutta;
 mod semi_implicit_euler;
 mod velocity_level;
@@ -85,17 +86,43 @@ impl Integrator {
         control: &[T],
         workspace: &mut StepWorkspace<T>,
     ) -> Result<State<T>, StepError> {
+        self.step_with_rates(model, state, time, dt, applied, control, workspace, None)
+    }
+
+    /// [`Self::step`], which appends to `kept` [`Self::kept_rates`] numbers that spare
+    /// [`Self::transposed_with_rates`] the evaluation of the same forces.
+    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
+    pub(crate) fn step_with_rates<T: Scalar>(
+        self,
+        model: &Model<T>,
+        state: &State<T>,
+        time: f64,
+        dt: f64,
+        applied: &impl AppliedForces,
+        control: &[T],
+        workspace: &mut StepWorkspace<T>,
+        kept: Option<&mut Vec<T>>,
+    ) -> Result<State<T>, StepError> {
         check_time_step(dt)?;
+        let forces = &mut workspace.forces;
         match self {
             Self::SemiImplicitEuler => {
-                Ok(semi_implicit_euler::step(model, state, time, dt, applied, control, &mut workspace.forces))
+                Ok(semi_implicit_euler::step(model, state, time, dt, applied, control, forces))
             }
             Self::RungeKutta4 => {
-                Ok(runge_kutta::step(model, state, time, dt, applied, control, &mut workspace.forces))
+                Ok(runge_kutta::step(model, state, time, dt, applied, control, forces, kept))
             }
             Self::VelocityLevel(method) => {
                 method.step(model, state, time, dt, applied, control, &mut workspace.velocity_level)
             }
+        }
+    }
+
+    /// How many numbers a step keeps besides the states for its transposed derivative.
+    pub(crate) fn kept_rates<T: Scalar>(self, state: &State<T>) -> usize {
+        match self {
+            Self::RungeKutta4 => runge_kutta::KEPT_RATES * state.tangent_dimension(),
+            Self::SemiImplicitEuler | Self::VelocityLevel(_) => 0,
         }
     }
 
@@ -163,9 +190,21 @@ impl Integrator {
         workspace: &mut DerivativeWorkspace,
         out: &mut StepCotangent<'_>,
     ) -> Result<(), StepDerivativeError> {
+        self.transposed_with_rates(at, None, workspace, out)
+    }
+
+    /// [`Self::transposed`], from what [`Self::step_with_rates`] kept of the same step if that is
+    /// at hand.
+    pub(crate) fn transposed_with_rates<A: AppliedForces>(
+        self,
+        at: &StepPoint<'_, A>,
+        kept: Option<&[f64]>,
+        workspace: &mut DerivativeWorkspace,
+        out: &mut StepCotangent<'_>,
+    ) -> Result<(), StepDerivativeError> {
         match self {
             Self::SemiImplicitEuler => semi_implicit_euler::transposed(at, workspace, out),
-            Self::RungeKutta4 => runge_kutta::transposed(at, workspace, out),
+            Self::RungeKutta4 => runge_kutta::transposed(at, kept, workspace, out),
             Self::VelocityLevel(method) => method.transposed(at, &mut workspace.velocity_level, out)?,
         }
         Ok(())

@@ -6,14 +6,18 @@
 use nalgebra::Vector3;
 
 use super::derivative::{DerivativeWorkspace, Stage, StepCotangent, StepPoint};
+use super::joint_moves::move_transposed;
+use crate::multibody::tree::JointState;
 use crate::multibody::{
     AppliedForces, BodyAcceleration, ForceWorkspace, Model, State, TANGENT_DIMENSION, body_acceleration,
-    body_acceleration_transposed, total_forces,
+    body_acceleration_transposed, joint_acceleration, total_forces,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
 
-/// The state after a step of `dt` seconds.
+/// The state after a step of `dt` seconds. The rates that a later stage starts from are appended
+/// to `kept`, for [`transposed`].
+#[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
 pub(super) fn step<T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
@@ -22,6 +26,7 @@ pub(super) fn step<T: Scalar>(
     applied: &impl AppliedForces,
     control: &[T],
     workspace: &mut ForceWorkspace<T>,
+    kept: Option<&mut Vec<T>>,
 ) -> State<T> {
     let mut rate_after = |rate: Option<&[T]>, part: f64| {
         let h = T::from(part * dt);
@@ -35,6 +40,9 @@ pub(super) fn step<T: Scalar>(
     let k2 = rate_after(Some(&k1), 0.5);
     let k3 = rate_after(Some(&k2), 0.5);
     let k4 = rate_after(Some(&k3), 1.0);
+    if let Some(kept) = kept {
+        [&k1, &k2, &k3].iter().for_each(|rate| kept.extend_from_slice(rate));
+    }
     let sixth = T::from(dt / 6.0);
     let tangent: Vec<T> = (0..k1.len()).map(|i| (k1[i] + (k2[i] + k3[i]) * 2.0 + k4[i]) * sixth).collect();
     state.moved(&tangent)
@@ -51,9 +59,10 @@ fn tangent_rate<T: Scalar>(
     workspace: &mut ForceWorkspace<T>,
 ) -> Vec<T> {
     let state = start.moved(tangent);
-    let forces = total_forces(model, &state, time, applied, control, workspace);
+    let (forces, kinematics) = total_forces(model, &state, time, applied, control, workspace);
     let mut rate = Vec::with_capacity(tangent.len());
-    rate_into(model, &state, tangent, forces.iter(), &mut rate);
+    let acceleration = joint_acceleration(model, &state.joints, forces, kinematics);
+    rate_into(model, &state, tangent, forces.bodies.iter(), &acceleration, &mut rate);
     rate
 }
 
@@ -63,12 +72,13 @@ fn rate_into<'f, T: Scalar>(
     state: &State<T>,
     tangent: &[T],
     forces: impl Iterator<Item = &'f SpatialForce<T>>,
+    acceleration_of_joints: &[T],
     rate: &mut Vec<T>,
 ) {
     rate.clear();
     let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
-    for ((((_, held, mass), body), force), part) in bodies.zip(tangent.chunks_exact(TANGENT_DIMENSION)) {
-        let acceleration = body_acceleration(mass, held.guide(), &model.gravity, body, force);
+    for ((((_, _, mass), body), force), part) in bodies.zip(tangent.chunks_exact(TANGENT_DIMENSION)) {
+        let acceleration = body_acceleration(mass, &model.gravity, body, force);
         let rotation = Vector3::new(part[0], part[1], part[2]);
         for v in [
             rotation_vector_rate(&rotation, &body.velocity.rotational),
@@ -79,6 +89,14 @@ fn rate_into<'f, T: Scalar>(
             rate.extend(v.iter().copied());
         }
     }
+    let (first, v) = (rate.len(), &state.joints.v);
+    rate.extend_from_slice(v);
+    for i in state.joints.rotations() {
+        let three = |x: &[T]| Vector3::new(x[i], x[i + 1], x[i + 2]);
+        let turning = rotation_vector_rate(&three(&tangent[first..]), &three(v));
+        rate[first + i..first + i + 3].copy_from_slice(turning.as_slice());
+    }
+    rate.extend_from_slice(acceleration_of_joints);
 }
 
 /// The rate u̇ of a rotation vector u at angular velocity ω (outer frame): the inverse of the
@@ -92,9 +110,14 @@ fn rotation_vector_rate<T: Scalar>(u: &Vector3<T>, angular_velocity: &Vector3<T>
 /// The stages of the method: the part of the step at which each lies, and its weight.
 const STAGES: [(f64, f64); 4] = [(0.0, 1.0 / 6.0), (0.5, 1.0 / 3.0), (0.5, 1.0 / 3.0), (1.0, 1.0 / 6.0)];
 
-/// The transposed derivative of a step.
+/// How many rates [`step`] keeps.
+pub(super) const KEPT_RATES: usize = STAGES.len() - 1;
+
+/// The transposed derivative of a step, from the rates that it kept if there are any; else they
+/// are evaluated again.
 pub(super) fn transposed<A: AppliedForces>(
     at: &StepPoint<'_, A>,
+    kept: Option<&[f64]>,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
@@ -102,6 +125,7 @@ pub(super) fn transposed<A: AppliedForces>(
         stages,
         forces: scratch,
         sensitivity,
+        joints,
         by_force,
         by_state,
         by_stage,
@@ -120,7 +144,8 @@ pub(super) fn transposed<A: AppliedForces>(
             None => stage.tangent.resize(size, 0.0),
             Some(last) => stage.tangent.extend(last.rate.iter().map(|r| r * (part * at.dt))),
         }
-        evaluate_stage(at, part, stage, i + 1 < STAGES.len(), scratch);
+        let rate = if i == KEPT_RATES { Rate::WithoutForces } else { Rate::of_stage(kept, i, size) };
+        evaluate_stage(at, part, stage, rate, scratch);
         tangent.iter_mut().zip(&stage.rate).for_each(|(t, r)| *t += r * (weight * at.dt));
     }
     by_state.clear();
@@ -135,29 +160,52 @@ pub(super) fn transposed<A: AppliedForces>(
     for (i, (part, _)) in STAGES.into_iter().enumerate().rev() {
         let (earlier, rest) = stages.split_at_mut(i);
         let Stage { tangent, state, by_rate, .. } = &mut rest[0];
-        let bodies = || {
-            let held = at.model.model().free_bodies().zip(&state.bodies);
-            held.map(|((_, held, mass), body)| (mass, held.guide(), body))
-        };
-        by_force.clear();
-        by_force.extend(bodies().zip(by_rate.chunks_exact(TANGENT_DIMENSION)).map(
-            |((mass, guide, body), by_rate)| {
+        let model = at.model.model();
+        let bodies = || model.free_bodies().zip(&state.bodies).map(|((_, _, mass), body)| (mass, body));
+        by_force.bodies.clear();
+        by_force.bodies.extend(bodies().zip(by_rate.chunks_exact(TANGENT_DIMENSION)).map(
+            |((mass, body), by_rate)| {
                 // The derivative by the force does not depend on it.
                 let none = SpatialForce::zero();
-                body_acceleration_transposed(mass, guide, body, &none, &by_acceleration(by_rate)).force
+                body_acceleration_transposed(mass, body, &none, &by_acceleration(by_rate)).force
             },
         ));
+        let nv = state.joints.v.len();
+        joints.force_cotangent(model, &state.joints, &by_rate[size - nv..], by_force);
         by_stage.clear();
         by_stage.resize(size, 0.0);
         let point = at.forces_at(state, at.time + part * at.dt);
-        let forces =
-            sensitivity.evaluate_transposed(&point, at.applied, by_force, by_stage, out.control, out.model);
+        let (commands, _) = at.split_control();
+        let forces = sensitivity.evaluate_transposed(
+            &point,
+            at.applied,
+            commands,
+            by_force,
+            by_stage,
+            out.control,
+            out.model,
+        );
+        let of_joints = &mut by_stage[size - 2 * nv..];
+        joints.add_acceleration_transposed(
+            model,
+            &state.joints,
+            forces,
+            &by_force.joints,
+            of_joints,
+            out.model,
+        );
+        joint_rates_transposed(
+            &state.joints,
+            &tangent[size - 2 * nv..],
+            &mut by_rate[size - 2 * nv..size - nv],
+            of_joints,
+        );
         let parts = tangent.chunks_exact(TANGENT_DIMENSION).zip(by_rate.chunks_exact_mut(TANGENT_DIMENSION));
         let parts = parts.zip(by_stage.chunks_exact_mut(TANGENT_DIMENSION));
-        for (i, (((mass, guide, body), force), ((tangent, by_rate), sum))) in
-            bodies().zip(forces).zip(parts).enumerate()
+        for (i, (((mass, body), force), ((tangent, by_rate), sum))) in
+            bodies().zip(&forces.bodies).zip(parts).enumerate()
         {
-            let by = body_acceleration_transposed(mass, guide, body, force, &by_acceleration(by_rate));
+            let by = body_acceleration_transposed(mass, body, force, &by_acceleration(by_rate));
             sum.iter_mut().zip(by.state).for_each(|(sum, x)| *sum += x);
             out.model.add_body(i, &by);
             let angular_velocity = &body.velocity.rotational;
@@ -172,8 +220,8 @@ pub(super) fn transposed<A: AppliedForces>(
         }
         moved_transposed(at.before, state, tangent, by_stage, by_state);
         let Some(last) = earlier.last_mut() else { continue };
-        for body in 0..at.before.bodies.len() {
-            let first = body * TANGENT_DIMENSION;
+        let of_bodies = (0..at.before.bodies.len()).map(|body| body * TANGENT_DIMENSION);
+        for first in of_bodies.chain(at.before.joints.rotations().map(|i| size - 2 * nv + i)) {
             (first..first + 3).for_each(|k| by_stage[k] += by_rate[k]);
         }
         last.by_rate.iter_mut().zip(&*by_stage).for_each(|(r, x)| *r += x * (part * at.dt));
@@ -195,26 +243,53 @@ fn part_of(numbers: &[f64], first: usize) -> Vector3<f64> {
     Vector3::from_column_slice(&numbers[first..first + 3])
 }
 
-/// Moves a stage's state to its tangent, and evaluates the rate of the tangent there. Without
-/// forces, only the rates of rotation and position are those of the step.
+/// Where the rate of a stage's tangent comes from.
+enum Rate<'a> {
+    /// The step kept it.
+    Kept(&'a [f64]),
+    /// It is evaluated.
+    Evaluated,
+    /// Only the rates of rotation and position, which take no forces, are asked for.
+    WithoutForces,
+}
+
+impl<'a> Rate<'a> {
+    /// The rate of stage `i`, `size` numbers.
+    fn of_stage(kept: Option<&'a [f64]>, i: usize, size: usize) -> Self {
+        kept.map_or(Self::Evaluated, |kept| Self::Kept(&kept[i * size..(i + 1) * size]))
+    }
+}
+
+/// Moves a stage's state to its tangent, and finds the rate of the tangent there.
 fn evaluate_stage<A: AppliedForces>(
     at: &StepPoint<'_, A>,
     part: f64,
     stage: &mut Stage,
-    with_forces: bool,
+    from: Rate<'_>,
     scratch: &mut ForceWorkspace,
 ) {
     let Stage { tangent, state, rate, .. } = stage;
     state.bodies.clear();
     let parts = tangent.chunks_exact(TANGENT_DIMENSION);
     state.bodies.extend(at.before.bodies.iter().zip(parts).map(|(body, part)| body.moved(part)));
+    let (delta_q, delta_v) = tangent[at.before.body_tangent_dimension()..].split_at(at.before.joints.v.len());
+    state.joints = at.before.joints.moved(delta_q, delta_v);
     let model = at.model.model();
-    if with_forces {
-        let time = at.time + part * at.dt;
-        let forces = total_forces(model, state, time, at.applied, at.control, scratch);
-        rate_into(model, state, tangent, forces.iter(), rate);
-    } else {
-        rate_into(model, state, tangent, std::iter::repeat(&SpatialForce::zero()), rate);
+    match from {
+        Rate::Kept(kept) => {
+            rate.clear();
+            rate.extend_from_slice(kept);
+        }
+        Rate::Evaluated => {
+            let time = at.time + part * at.dt;
+            let (forces, kinematics) = total_forces(model, state, time, at.applied, at.control, scratch);
+            let acceleration = joint_acceleration(model, &state.joints, forces, kinematics);
+            rate_into(model, state, tangent, forces.bodies.iter(), &acceleration, rate);
+        }
+        Rate::WithoutForces => {
+            let still = vec![0.0; state.joints.v.len()];
+            rate_into(model, state, tangent, std::iter::repeat(&SpatialForce::zero()), &still, rate);
+        }
     }
 }
 
@@ -235,6 +310,24 @@ fn moved_transposed(before: &State, after: &State, tangent: &[f64], by: &mut [f6
             by[axis] = by_vector[axis];
         }
     }
+    let (first, nv) = (before.body_tangent_dimension(), before.joints.v.len());
+    let (by, by_before) = (&mut by[first..], &mut by_before[first..]);
+    move_transposed(&before.joints, &tangent[first..first + nv], &mut by[..nv], &mut by_before[..nv]);
+    by_before[nv..].iter_mut().zip(&by[nv..]).for_each(|(sum, x)| *sum += x);
+}
+
+/// The transposed derivative of the rates of the joints' configurations: adds to `by_stage` the
+/// derivatives by their velocities, and leaves in `by_rate` those by rotation vectors.
+fn joint_rates_transposed(joints: &JointState, tangent: &[f64], by_rate: &mut [f64], by_stage: &mut [f64]) {
+    let by_velocity = &mut by_stage[by_rate.len()..];
+    let mut by = by_rate.to_vec();
+    for first in joints.rotations() {
+        let (u, w) = (part_of(tangent, first), part_of(&joints.v, first));
+        let (by_vector, by_angular) = rotation_vector_rate_transposed(&u, &w, &part_of(by_rate, first));
+        by[first..first + 3].copy_from_slice(by_angular.as_slice());
+        by_rate[first..first + 3].copy_from_slice(by_vector.as_slice());
+    }
+    by_velocity.iter_mut().zip(by).for_each(|(sum, x)| *sum += x);
 }
 
 /// The transposed derivative of [`rotation_vector_rate`]: from the derivatives of one number by

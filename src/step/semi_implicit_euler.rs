@@ -3,9 +3,10 @@
 use nalgebra::Vector3;
 
 use super::derivative::{DerivativeWorkspace, StepCotangent, StepPoint};
+use super::joint_moves::move_transposed;
 use crate::multibody::{
-    AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForceWorkspace, Guide, MassProperties, Model,
-    State, TANGENT_DIMENSION, body_acceleration, body_acceleration_transposed, total_forces,
+    AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForceWorkspace, MassProperties, Model, State,
+    TANGENT_DIMENSION, body_acceleration, body_acceleration_transposed, joint_acceleration, total_forces,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
@@ -21,27 +22,28 @@ pub(super) fn step<T: Scalar>(
     control: &[T],
     workspace: &mut ForceWorkspace<T>,
 ) -> State<T> {
-    let forces = total_forces(model, state, time, applied, control, workspace);
-    let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
-    State {
-        bodies: bodies
-            .map(|(((_, held, mass), body), f)| step_body(mass, held.guide(), &model.gravity, body, f, dt))
-            .collect(),
-    }
+    let (forces, kinematics) = total_forces(model, state, time, applied, control, workspace);
+    let bodies = model.free_bodies().zip(&state.bodies).zip(&forces.bodies);
+    let bodies =
+        bodies.map(|(((_, _, mass), body), f)| step_body(mass, &model.gravity, body, f, dt)).collect();
+    let mut change = joint_acceleration(model, &state.joints, forces, kinematics);
+    let dt = T::from(dt);
+    change.iter_mut().for_each(|a| *a *= dt);
+    let moves: Vec<T> = state.joints.v.iter().zip(&change).map(|(&v, &c)| (v + c) * dt).collect();
+    State { bodies, joints: state.joints.moved(&moves, &change) }
 }
 
 /// The step of one body. It is taken by the centre of mass, so that momentum is kept to
 /// rounding wherever the body's origin is.
 fn step_body<T: Scalar>(
     mass: &MassProperties<T>,
-    guide: Option<&Guide<T>>,
     gravity: &Vector3<T>,
     body: &BodyState<T>,
     force: &SpatialForce<T>,
     dt: f64,
 ) -> BodyState<T> {
     let dt = T::from(dt);
-    let acceleration = body_acceleration(mass, guide, gravity, body, force);
+    let acceleration = body_acceleration(mass, gravity, body, force);
     let offset = body.orientation.to_matrix() * mass.center_of_mass;
     let center_velocity = body.velocity.shifted(&offset).translational + acceleration.of_center_of_mass * dt;
     let angular_velocity = body.velocity.rotational + acceleration.angular * dt;
@@ -64,28 +66,58 @@ pub(super) fn transposed<A: AppliedForces>(
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
-    let DerivativeWorkspace { sensitivity, by_force, by_state, .. } = workspace;
+    let DerivativeWorkspace { sensitivity, joints, by_force, by_state, by_rate, .. } = workspace;
+    let model = at.model.model();
     let bodies = || {
         let states = at.before.bodies.iter().zip(&at.after.bodies);
-        let held = at.model.model().free_bodies().zip(states);
-        held.map(|((_, held, mass), (before, after))| (mass, held.guide(), before, after))
+        model.free_bodies().zip(states).map(|((_, _, mass), (before, after))| (mass, before, after))
     };
-    by_force.clear();
-    let parts = out.state.chunks_exact(TANGENT_DIMENSION);
-    by_force.extend(bodies().zip(parts).map(|((mass, guide, before, after), by_after)| {
+    by_force.bodies.clear();
+    let (of_bodies, of_joints) = out.state.split_at_mut(at.before.body_tangent_dimension());
+    let parts = of_bodies.chunks_exact(TANGENT_DIMENSION);
+    by_force.bodies.extend(bodies().zip(parts).map(|((mass, before, after), by_after)| {
         // The derivative by the force does not depend on it.
-        step_body_transposed(mass, guide, before, after, &SpatialForce::zero(), at.dt, by_after).force
+        step_body_transposed(mass, before, after, &SpatialForce::zero(), at.dt, by_after).force
     }));
     by_state.clear();
-    by_state.resize(out.state.len(), 0.0);
+    by_state.resize(at.before.tangent_dimension(), 0.0);
+    let sum_of_joints = &mut by_state[of_bodies.len()..];
+    // q' = q ⊕ v' dt, v' = v + a dt
+    let nv = at.before.joints.v.len();
+    let (by_q, by_v) = of_joints.split_at_mut(nv);
+    let moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
+    move_transposed(&at.before.joints, &moves, by_q, &mut sum_of_joints[..nv]);
+    by_v.iter_mut().zip(&*by_q).for_each(|(v, q)| *v += q * at.dt);
+    sum_of_joints[nv..].copy_from_slice(by_v);
+    by_rate.clear();
+    by_rate.extend(by_v.iter().map(|v| v * at.dt));
+    joints.force_cotangent(model, &at.before.joints, by_rate, by_force);
     let point = at.forces_at(at.before, at.time);
-    let forces =
-        sensitivity.evaluate_transposed(&point, at.applied, by_force, by_state, out.control, out.model);
-    let parts = out.state.chunks_exact(TANGENT_DIMENSION).zip(by_state.chunks_exact_mut(TANGENT_DIMENSION));
-    for (i, (((mass, guide, before, after), force), (by_after, sum))) in
-        bodies().zip(forces).zip(parts).enumerate()
+    let (commands, _) = at.split_control();
+    let forces = sensitivity.evaluate_transposed(
+        &point,
+        at.applied,
+        commands,
+        by_force,
+        by_state,
+        out.control,
+        out.model,
+    );
+    let (sum_of_bodies, sum_of_joints) = by_state.split_at_mut(of_bodies.len());
+    joints.add_acceleration_transposed(
+        model,
+        &at.before.joints,
+        forces,
+        &by_force.joints,
+        sum_of_joints,
+        out.model,
+    );
+    let parts =
+        of_bodies.chunks_exact(TANGENT_DIMENSION).zip(sum_of_bodies.chunks_exact_mut(TANGENT_DIMENSION));
+    for (i, (((mass, before, after), force), (by_after, sum))) in
+        bodies().zip(&forces.bodies).zip(parts).enumerate()
     {
-        let by = step_body_transposed(mass, guide, before, after, force, at.dt, by_after);
+        let by = step_body_transposed(mass, before, after, force, at.dt, by_after);
         sum.iter_mut().zip(by.state).for_each(|(sum, x)| *sum += x);
         out.model.add_body(i, &by);
     }
@@ -97,7 +129,6 @@ pub(super) fn transposed<A: AppliedForces>(
 #[allow(clippy::too_many_arguments, reason = "what the step of a body depends on, and its outcome")]
 fn step_body_transposed(
     mass: &MassProperties,
-    guide: Option<&Guide>,
     before: &BodyState,
     after: &BodyState,
     force: &SpatialForce,
@@ -125,7 +156,7 @@ fn step_body_transposed(
         of_center_of_mass: by_center_velocity * dt,
         of_origin: Vector3::zeros(),
     };
-    let mut by = body_acceleration_transposed(mass, guide, before, force, &by_acceleration);
+    let mut by = body_acceleration_transposed(mass, before, force, &by_acceleration);
     let by_offset = by_position + by_center_velocity.cross(&w);
     let by_old_rotation = rotation * (new_rotation.transpose() * by_new_rotation) + offset.cross(&by_offset);
     let by_old_w = by_new_w + offset.cross(&by_center_velocity);

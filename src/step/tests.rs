@@ -3,9 +3,11 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::{Integrator, StepWorkspace};
 use crate::contact::ContactSettings;
-use crate::multibody::{AppliedForces, Body, BodyState, MassProperties, MassSource, Model, NoForces, State};
+use crate::multibody::{
+    AppliedForces, Body, BodyState, Forces, MassProperties, MassSource, Model, NoForces, State,
+};
 use crate::scalar::Scalar;
-use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
+use crate::spatial::{Quaternion, SpatialVelocity};
 
 /// An asymmetric body whose centre of mass is not its origin.
 fn top(gravity: Vector3<f64>) -> (Model, State) {
@@ -13,13 +15,11 @@ fn top(gravity: Vector3<f64>) -> (Model, State) {
     let mass = MassProperties { mass: 1.7, center_of_mass: Vector3::new(0.2, -0.1, 0.3), inertia };
     let body = Body::free("top", MassSource::Given(mass), vec![]).expect("valid mass");
     let model = Model::new(vec![body], vec![], gravity, ContactSettings::default(), &[]).expect("no pairs");
-    let state = State {
-        bodies: vec![BodyState {
-            orientation: Quaternion::from_wxyz(0.4, 0.1, -0.7, 0.3),
-            position: Vector3::new(1.0, 2.0, 3.0),
-            velocity: SpatialVelocity::new(Vector3::new(1.1, -2.6, 2.0), Vector3::new(0.3, 0.2, 0.1)),
-        }],
-    };
+    let state = State::of_bodies(vec![BodyState {
+        orientation: Quaternion::from_wxyz(0.4, 0.1, -0.7, 0.3),
+        position: Vector3::new(1.0, 2.0, 3.0),
+        velocity: SpatialVelocity::new(Vector3::new(1.1, -2.6, 2.0), Vector3::new(0.3, 0.2, 0.1)),
+    }]);
     (model, state)
 }
 
@@ -88,15 +88,8 @@ fn thrown_body_follows_the_parabola() {
 struct Spring;
 
 impl AppliedForces for Spring {
-    fn apply<T: Scalar>(
-        &self,
-        _: &Model<T>,
-        state: &State<T>,
-        time: f64,
-        _: &[T],
-        forces: &mut [SpatialForce<T>],
-    ) {
-        for (body, force) in state.bodies.iter().zip(forces) {
+    fn apply<T: Scalar>(&self, _: &Model<T>, state: &State<T>, time: f64, _: &[T], forces: &mut Forces<T>) {
+        for (body, force) in state.bodies.iter().zip(&mut forces.bodies) {
             force.translational -= body.position * T::from(4.0);
             force.translational.x += T::from((3.0 * time).sin());
         }
@@ -110,7 +103,7 @@ fn applied_forces_enter_at_their_time() {
     let body = Body::free("bob", MassSource::Given(mass), vec![]).expect("valid mass");
     let model =
         Model::new(vec![body], vec![], Vector3::zeros(), ContactSettings::default(), &[]).expect("no pairs");
-    let mut state = State { bodies: vec![BodyState::at_rest(&crate::spatial::RigidTransform::identity())] };
+    let mut state = State::of_bodies(vec![BodyState::at_rest(&crate::spatial::RigidTransform::identity())]);
     let (steps, until) = (400, 1.0_f64);
     let dt = until / f64::from(steps);
     let mut workspace = StepWorkspace::default();

@@ -103,7 +103,7 @@ pub fn state(rng: &mut ChaCha8Rng, mechanism: &Mechanism) -> JointState {
     let mut q = neutral.q.clone();
     let delta: Vec<f64> = (0..mechanism.velocity_dimension()).map(|_| rng.random_range(-2.0..2.0)).collect();
     mechanism.move_configuration(&neutral.q, &delta, &mut q);
-    JointState { q, v: numbers(rng, mechanism.velocity_dimension()) }
+    mechanism.state(q, numbers(rng, mechanism.velocity_dimension()))
 }
 
 /// Forces on some of the bodies, on the last one twice.

@@ -10,11 +10,11 @@ use isobar::contact::{Collider, ContactGeometry, ContactSettings, Material};
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::{Shape, volume_mass_properties};
 use isobar::multibody::{
-    AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, MassProperties, MassSource, Model,
+    AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
     NamedMaterial, State, StateDependence,
 };
 use isobar::scalar::Scalar;
-use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
+use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
 
 pub fn materials() -> Vec<NamedMaterial> {
     let material = |name: &str, hydroelastic_modulus, dissipation, friction| NamedMaterial {
@@ -99,13 +99,11 @@ pub fn heap(settings: ContactSettings) -> (Model, State) {
         position: Vector3::from(p),
         velocity: SpatialVelocity::new(Vector3::from(w), Vector3::from(v)),
     };
-    let state = State {
-        bodies: vec![
-            body([0.9, 0.05, -0.08, 0.3], [0.2, -0.1, 0.049], [0.4, -0.6, 0.9], [0.21, 0.13, -0.15]),
-            body([0.95, 0.1, 0.05, -0.2], [0.11, -0.205, 0.048], [-0.3, 0.2, 0.1], [0.05, 0.12, -0.1]),
-            body([1.0, 0.02, 0.03, 0.04], [0.255, -0.06, 0.098], [0.5, 0.1, -0.4], [0.1, 0.0, -0.2]),
-        ],
-    };
+    let state = State::of_bodies(vec![
+        body([0.9, 0.05, -0.08, 0.3], [0.2, -0.1, 0.049], [0.4, -0.6, 0.9], [0.21, 0.13, -0.15]),
+        body([0.95, 0.1, 0.05, -0.2], [0.11, -0.205, 0.048], [-0.3, 0.2, 0.1], [0.05, 0.12, -0.1]),
+        body([1.0, 0.02, 0.03, 0.04], [0.255, -0.06, 0.098], [0.5, 0.1, -0.4], [0.1, 0.0, -0.2]),
+    ]);
     (model, state)
 }
 
@@ -129,18 +127,19 @@ impl AppliedForces for Pull {
         state: &State<T>,
         time: f64,
         control: &[T],
-        forces: &mut [SpatialForce<T>],
+        forces: &mut Forces<T>,
     ) {
         let (first, second) = (&state.bodies[0], &state.bodies[1]);
         let thrust = first.orientation.to_matrix() * Vector3::new(control[0], control[1], control[2]);
-        forces[0].translational += thrust;
-        forces[0].rotational += Vector3::new(T::from(0.01), T::from(0.0), T::from(0.02)).cross(&thrust);
-        forces[1].rotational.z += control[3] * (1.0 + (20.0 * time).sin());
+        forces.bodies[0].translational += thrust;
+        forces.bodies[0].rotational +=
+            Vector3::new(T::from(0.01), T::from(0.0), T::from(0.02)).cross(&thrust);
+        forces.bodies[1].rotational.z += control[3] * (1.0 + (20.0 * time).sin());
         let stiffness = model.materials[0].material.hydroelastic_modulus * 1e-4 * (control[4] + 1.0);
         let pull = (second.position - first.position) * stiffness;
-        forces[0].translational += pull;
-        forces[1].translational -= pull;
-        for (body, force) in state.bodies.iter().zip(forces) {
+        forces.bodies[0].translational += pull;
+        forces.bodies[1].translational -= pull;
+        for (body, force) in state.bodies.iter().zip(&mut forces.bodies) {
             force.translational -= body.velocity.translational * T::from(0.05);
             force.rotational -= body.velocity.rotational * T::from(1e-5);
         }
@@ -162,9 +161,9 @@ impl AppliedForces for Thrust {
         state: &State<T>,
         _: f64,
         control: &[T],
-        forces: &mut [SpatialForce<T>],
+        forces: &mut Forces<T>,
     ) {
-        for (body, force) in state.bodies.iter().zip(forces) {
+        for (body, force) in state.bodies.iter().zip(&mut forces.bodies) {
             let thrust = Vector3::new(control[0], control[1], control[2]);
             force.translational += body.orientation.to_matrix() * thrust;
             force.rotational -= body.velocity.rotational * T::from(1e-5);

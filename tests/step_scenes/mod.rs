@@ -8,12 +8,13 @@ use isobar::contact::{
 };
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::{Shape, boundary_surface};
+use isobar::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism};
 use isobar::multibody::{
-    AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, MassProperties, MassSource, Model,
+    AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
     NamedMaterial, State, StateDependence,
 };
 use isobar::scalar::Scalar;
-use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
+use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
 use isobar::step::{Integrator, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
 
@@ -58,6 +59,9 @@ pub struct Builder {
     bodies: Vec<Body>,
     materials: Vec<NamedMaterial>,
     states: Vec<BodyState>,
+    links: Vec<BodyDescription>,
+    joints: Vec<JointDescription>,
+    speeds: Vec<f64>,
 }
 
 /// The moments of inertia of a solid ball.
@@ -107,7 +111,8 @@ impl Builder {
         self.bodies.push(Body::fixed(name, pose, SpatialVelocity::zero(), vec![geometry]));
     }
 
-    /// Adds a free body, held by a guide along an axis with a damping if one is given.
+    /// Adds a free body; on a prismatic joint along an axis with a damping if one is given, which
+    /// it must not move or be turned from.
     pub fn free(
         &mut self,
         geometry: Arc<ContactGeometry>,
@@ -120,18 +125,27 @@ impl Builder {
         let geometry = self.geometry(geometry, material, 1.0);
         let mass = MassProperties { mass, center_of_mass: Vector3::zeros(), inertia };
         let name = format!("body {}", self.bodies.len());
-        let mut body = Body::free(name, MassSource::Given(mass), vec![geometry]).expect("a valid mass");
-        if let Some((axis, damping)) = guide {
-            body = body.along(axis, damping);
-        }
-        self.bodies.push(body);
-        self.states.push(state);
+        let Some((axis, damping)) = guide else {
+            let body = Body::free(name, MassSource::Given(mass), vec![geometry]).expect("a valid mass");
+            self.bodies.push(body);
+            self.states.push(state);
+            return;
+        };
+        let kind = JointKind::Prismatic { axis };
+        let place = RigidTransform::from_translation(state.position);
+        let joint = JointDescription::new(format!("guide of {name}"), kind, None, name.clone(), place);
+        self.joints.push(JointDescription { damping, ..joint });
+        self.speeds.push(axis.normalize().dot(&state.velocity.translational));
+        self.bodies.push(Body::link(name.clone(), self.links.len(), vec![geometry]));
+        self.links.push(BodyDescription { name, mass: Some(mass) });
     }
 
     /// The model under gravity along −z (or none), and the initial state.
     pub fn build(self, gravity: Vector3<f64>, settings: ContactSettings) -> (Model, State) {
-        let model = Model::new(self.bodies, self.materials, gravity, settings, &[]).expect("a valid model");
-        (model, State { bodies: self.states })
+        let mechanism = Mechanism::new(self.links, self.joints).expect("a valid mechanism");
+        let joints = mechanism.state(vec![0.0; self.speeds.len()], self.speeds);
+        let model = Model::with_joints(mechanism, self.bodies, self.materials, gravity, settings, &[]);
+        (model.expect("a valid model"), State { bodies: self.states, joints })
     }
 }
 
@@ -160,8 +174,8 @@ pub fn down() -> Vector3<f64> {
 pub struct Squeeze(pub f64);
 
 impl AppliedForces for Squeeze {
-    fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, _: f64, _: &[T], forces: &mut [SpatialForce<T>]) {
-        if let [_, left, right] = forces {
+    fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, _: f64, _: &[T], forces: &mut Forces<T>) {
+        if let [_, left, right] = &mut forces.bodies[..] {
             left.translational.x += T::from(self.0);
             right.translational.x -= T::from(self.0);
         }
@@ -215,7 +229,7 @@ pub enum Held {
     Cylinder,
 }
 
-/// Two compliant fingers on guides that squeeze an object ([`Squeeze`], 15 N each): Drake's
+/// Two compliant fingers on prismatic joints that squeeze an object ([`Squeeze`], 15 N each): Drake's
 /// second and third benchmark.
 pub fn gripper(held: Held, resolution: f64, surface: SurfaceRepresentation) -> (Model, State) {
     let (radius, length, mass) = (0.04, 0.08, 0.2);

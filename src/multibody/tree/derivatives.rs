@@ -82,6 +82,11 @@ impl<T: Scalar> InverseDerivatives<T> {
         }
     }
 
+    /// Whether this is memory for a mechanism with as many joints and coordinates.
+    pub(super) fn fits(&self, mechanism: &Mechanism<T>) -> bool {
+        self.moving.len() == mechanism.joints.len() && self.directions.len() == mechanism.nv
+    }
+
     /// Sums moving inertias and applied forces from the leaves up.
     fn update_sums(&mut self, mechanism: &Mechanism<T>, workspace: &Workspace<T>, applied: &[BodyForce<T>]) {
         for (moving, m) in self.moving.iter_mut().zip(&workspace.motions) {

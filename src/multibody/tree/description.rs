@@ -13,6 +13,9 @@ pub struct BodyDescription {
 }
 
 /// The range of a joint's position, and how much its drive can do.
+///
+/// Simulations enforce the range, by compliant stops; speed and effort are what the maker of the
+/// drive states, and an actuator's own limit is set with the actuator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JointLimits {
     /// Least position, rad or m; −∞ without a limit.
@@ -23,16 +26,22 @@ pub struct JointLimits {
     pub velocity: f64,
     /// Largest force of the drive, N m or N; ∞ without a limit.
     pub effort: f64,
+    /// Stiffness of the stops at both ends of the range, N m/rad or N/m.
+    pub stiffness: f64,
+    /// Hunt–Crossley dissipation of the stops, s/rad or s/m.
+    pub dissipation: f64,
 }
 
 impl Default for JointLimits {
-    /// No limits.
+    /// No limits; stops, where a range is set, of 10⁵ N m/rad or N/m and 1 s/rad or s/m.
     fn default() -> Self {
         Self {
             lower: f64::NEG_INFINITY,
             upper: f64::INFINITY,
             velocity: f64::INFINITY,
             effort: f64::INFINITY,
+            stiffness: 1e5,
+            dissipation: 1.0,
         }
     }
 }

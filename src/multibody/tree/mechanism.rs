@@ -1,6 +1,7 @@
 //! The immutable description of a tree of bodies and joints.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::description::{BodyDescription, JointDescription, JointLimits, JointSpring};
 use super::error::MechanismError;
@@ -90,8 +91,25 @@ pub struct Mechanism<T = f64> {
     /// For each velocity coordinate the one before it on the way to the world (λ of Featherstone
     /// 2008, §6.4).
     pub(super) v_parent: Vec<Option<usize>>,
+    /// The kinds of the joints, which states share.
+    pub(super) kinds: Arc<[JointKind]>,
     nq: usize,
     pub(super) nv: usize,
+}
+
+impl<T> Default for Mechanism<T> {
+    /// No bodies and no joints.
+    fn default() -> Self {
+        Self {
+            bodies: vec![],
+            joints: vec![],
+            trees: vec![],
+            v_parent: vec![],
+            kinds: Arc::default(),
+            nq: 0,
+            nv: 0,
+        }
+    }
 }
 
 impl Mechanism<f64> {
@@ -105,8 +123,7 @@ impl Mechanism<f64> {
         check_masses(&bodies)?;
         let joints = check_joints(joints)?;
         let Order { sequence, parents } = tree_order(&bodies, &joints)?;
-        let mut mechanism =
-            Self { bodies: vec![], joints: vec![], trees: vec![], v_parent: vec![], nq: 0, nv: 0 };
+        let mut mechanism = Self::default();
         // Places of the bodies in the mechanism, by their place in the description.
         let mut place = vec![usize::MAX; bodies.len()];
         for (body, joint) in sequence {
@@ -114,6 +131,7 @@ impl Mechanism<f64> {
             let parent = parents[body].map(|p| place[p]);
             mechanism.add(&bodies[body], &joints[joint], parent);
         }
+        mechanism.kinds = mechanism.joints.iter().map(|j| j.kind).collect();
         mechanism.set_composites();
         check_composites(&mechanism)?;
         Ok(mechanism)
@@ -149,7 +167,7 @@ impl Mechanism<f64> {
             q: self.nq..self.nq + dq,
             v: v.clone(),
             subtree: index..index + 1,
-            composite: no_mass(),
+            composite: MassProperties::zero(),
             frame: JointFrame::new(&joint.kind, &x_mf),
         });
         let mut ancestor = carrier;
@@ -168,15 +186,6 @@ impl Mechanism<f64> {
         self.nq += dq;
         self.nv += dv;
     }
-}
-
-/// The mass properties of nothing.
-fn no_mass<T: Scalar>() -> MassProperties<T> {
-    MassProperties::lift(&MassProperties {
-        mass: 0.0,
-        center_of_mass: nalgebra::Vector3::zeros(),
-        inertia: nalgebra::Matrix3::zeros(),
-    })
 }
 
 impl<T: Scalar> Mechanism<T> {
@@ -216,8 +225,45 @@ impl<T: Scalar> Mechanism<T> {
                 .collect(),
             trees: m.trees.clone(),
             v_parent: m.v_parent.clone(),
+            kinds: Arc::clone(&m.kinds),
             nq: m.nq,
             nv: m.nv,
+        }
+    }
+
+    /// The mechanism without its derivatives.
+    pub fn real(&self) -> Mechanism {
+        let spring = |s: &JointSpring<T>| JointSpring { stiffness: s.stiffness.real(), rest: s.rest.real() };
+        let body = |b: &Body<T>| Body {
+            name: b.name.clone(),
+            parent: b.parent,
+            joint: b.joint,
+            x_mb: b.x_mb.real(),
+            mass: b.mass.as_ref().map(MassProperties::real),
+        };
+        let joint = |j: &Joint<T>| Joint {
+            name: j.name.clone(),
+            kind: j.kind,
+            parent: j.parent,
+            child: j.child,
+            limits: j.limits,
+            damping: j.damping.real(),
+            rotor_inertia: j.rotor_inertia.real(),
+            spring: spring(&j.spring),
+            q: j.q.clone(),
+            v: j.v.clone(),
+            subtree: j.subtree.clone(),
+            composite: j.composite.real(),
+            frame: JointFrame::new(&j.kind, &j.x_pf().real()),
+        };
+        Mechanism {
+            bodies: self.bodies.iter().map(body).collect(),
+            joints: self.joints.iter().map(joint).collect(),
+            trees: self.trees.clone(),
+            v_parent: self.v_parent.clone(),
+            kinds: Arc::clone(&self.kinds),
+            nq: self.nq,
+            nv: self.nv,
         }
     }
 
@@ -305,7 +351,7 @@ impl<T: Scalar> Mechanism<T> {
                 .iter()
                 .filter(|b| b.joint == Some(index))
                 .filter_map(|b| Some(b.mass.as_ref()?.seen_from(&b.x_mb)));
-            joint.composite = MassProperties::composite(parts).unwrap_or_else(no_mass);
+            joint.composite = MassProperties::composite(parts).unwrap_or_else(MassProperties::zero);
             // Rounding leaves the inertia of a turned body a little off symmetry.
             let i = joint.composite.inertia;
             joint.composite.inertia = (i + i.transpose()) * T::from(0.5);

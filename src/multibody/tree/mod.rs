@@ -23,6 +23,7 @@ mod order;
 mod state;
 #[cfg(test)]
 mod tests;
+mod transposed;
 mod validate;
 mod velocity_level;
 mod workspace;
@@ -39,5 +40,9 @@ pub use kinematics::update_kinematics;
 pub use mass_matrix::{factorize, kinetic_energy, mass_matrix, momentum, potential_energy, solve};
 pub use mechanism::{Body, Joint, Mechanism, Tree};
 pub use state::JointState;
-pub use velocity_level::{StepInput, free_velocity, step_matrix};
+pub use transposed::{
+    InverseSensitivity, MotionCotangent, inverse_dynamics_by_gravity, inverse_dynamics_by_masses,
+    motion_transposed,
+};
+pub use velocity_level::{StepInput, free_impulse, free_velocity, step_matrix};
 pub use workspace::Workspace;

@@ -52,9 +52,39 @@ pub struct StepInput<'a, T = f64> {
     pub applied: &'a [BodyForce<T>],
 }
 
+/// The impulse δt (τ + τ_g + Σ Jᵀ f − C(q, v) v − D v − K (q − q_rest) − δt K v) that A turns into
+/// the change of velocity of a step of `time_step` seconds without contact, written into
+/// `impulse`. Centrifugal and gyroscopic forces are those at the start of the step.
+///
+/// # Panics
+/// When a slice does not fit the mechanism.
+pub fn free_impulse<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    workspace: &mut Workspace<T>,
+    input: &StepInput<T>,
+    time_step: f64,
+    impulse: &mut [T],
+) {
+    let StepInput { q, v, tau, gravity, applied } = input;
+    mechanism.check_lengths(&[q.len()], &[v.len(), tau.len(), impulse.len()]);
+    bias_forces(mechanism, workspace, gravity, applied, impulse);
+    for (c, t) in impulse.iter_mut().zip(*tau) {
+        *c = *t - *c;
+    }
+    passive_forces(mechanism, q, v, impulse);
+    for joint in &mechanism.joints {
+        if joint.q.len() == 1 {
+            let k = joint.v.start;
+            impulse[k] -= joint.spring.stiffness * v[k] * time_step;
+        }
+    }
+    for c in impulse.iter_mut() {
+        *c *= T::from(time_step);
+    }
+}
+
 /// The velocity v* at the end of a step of `time_step` seconds without contact, written into
-/// `free_velocity`, by the factors of A (see [`step_matrix`]). Centrifugal and gyroscopic forces
-/// are those at the start of the step.
+/// `free_velocity`, by the factors of A (see [`step_matrix`]) and [`free_impulse`].
 ///
 /// # Panics
 /// When a slice or the matrix does not fit the mechanism.
@@ -66,25 +96,9 @@ pub fn free_velocity<T: Scalar>(
     factors: &DMatrix<T>,
     free_velocity: &mut [T],
 ) {
-    let StepInput { q, v, tau, gravity, applied } = input;
-    mechanism.check_lengths(&[q.len()], &[v.len(), tau.len(), free_velocity.len()]);
-    let change = free_velocity;
-    bias_forces(mechanism, workspace, gravity, applied, change);
-    for (c, t) in change.iter_mut().zip(*tau) {
-        *c = *t - *c;
-    }
-    passive_forces(mechanism, q, v, change);
-    for joint in &mechanism.joints {
-        if joint.q.len() == 1 {
-            let k = joint.v.start;
-            change[k] -= joint.spring.stiffness * v[k] * time_step;
-        }
-    }
-    for c in change.iter_mut() {
-        *c *= T::from(time_step);
-    }
-    solve(mechanism, factors, change);
-    for (c, v) in change.iter_mut().zip(*v) {
+    free_impulse(mechanism, workspace, input, time_step, free_velocity);
+    solve(mechanism, factors, free_velocity);
+    for (c, v) in free_velocity.iter_mut().zip(input.v) {
         *c += *v;
     }
 }

@@ -83,4 +83,9 @@ impl<T: Scalar> Workspace<T> {
             pivots: vec![[T::from(0.0); 2]; nv],
         }
     }
+
+    /// Whether this is memory for a mechanism with as many joints and coordinates.
+    pub(in crate::multibody) fn fits(&self, mechanism: &Mechanism<T>) -> bool {
+        self.motions.len() == mechanism.joints.len() && self.columns.len() == mechanism.nv
+    }
 }

@@ -96,7 +96,7 @@ pub struct RecordedMotion {
 fn state_of(recorded: &RecordedState) -> State {
     let velocity = SpatialVelocity::new(recorded.angular_velocity, recorded.linear_velocity);
     let body = BodyState { orientation: recorded.orientation, position: recorded.position, velocity };
-    State { bodies: vec![body] }
+    State::of_bodies(vec![body])
 }
 
 /// For each recorded state whether the body touches another.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::contact::{ContactSettings, Material};
-use crate::multibody::{Body, MassProperties, MassSource, NamedMaterial};
+use crate::multibody::{Body, Forces, MassProperties, MassSource, NamedMaterial};
 use crate::optimize::fit::{FitSettings, Method, fit};
 use crate::optimize::identification::{Identification, Measurement};
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
@@ -16,16 +16,9 @@ use nalgebra::{Matrix3, Vector3};
 struct Pad;
 
 impl AppliedForces for Pad {
-    fn apply<T: Scalar>(
-        &self,
-        model: &Model<T>,
-        state: &State<T>,
-        _: f64,
-        _: &[T],
-        forces: &mut [SpatialForce<T>],
-    ) {
+    fn apply<T: Scalar>(&self, model: &Model<T>, state: &State<T>, _: f64, _: &[T], forces: &mut Forces<T>) {
         let material = &model.materials[0].material;
-        for (body, force) in state.bodies.iter().zip(forces) {
+        for (body, force) in state.bodies.iter().zip(&mut forces.bodies) {
             let arm = body.orientation.to_matrix() * Vector3::new(0.02, 0.01, -0.05).map(T::from);
             let depth = -(body.position.z + arm.z);
             if depth.real() > 0.0 {

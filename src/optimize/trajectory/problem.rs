@@ -24,7 +24,7 @@ pub struct TrajectoryTask<'a, A, R> {
     pub settings: SimulationSettings,
     /// The end, s.
     pub until: f64,
-    /// The forces that the controls act through.
+    /// The forces that controls act through, besides the model's actuators.
     pub applied: &'a A,
     /// The residuals, half of whose sum of squares is the cost.
     pub residuals: &'a R,
@@ -74,7 +74,7 @@ pub enum TrajectoryProblemError {
     #[error(transparent)]
     Knots(#[from] ControlKnotsError),
     /// There is not one range for each control value.
-    #[error("there are ranges for {found} control values, but the forces take {expected}")]
+    #[error("there are ranges for {found} control values, but actuators and forces take {expected}")]
     Ranges {
         /// Ranges.
         found: usize,
@@ -82,7 +82,7 @@ pub enum TrajectoryProblemError {
         expected: usize,
     },
     /// There is nothing to optimize.
-    #[error("the forces take no control values: there is nothing to optimize")]
+    #[error("neither actuators nor forces take control values: there is nothing to optimize")]
     NoControls,
     /// A bound that is no number, or a lower one above the upper one.
     #[error(
@@ -167,7 +167,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         knots: &ControlKnots,
         ranges: &[ControlRange],
     ) -> Result<Self, TrajectoryProblemError> {
-        let expected = task.applied.control_dimension();
+        let expected = task.model.command_dimension() + task.applied.control_dimension();
         if expected == 0 {
             return Err(TrajectoryProblemError::NoControls);
         }

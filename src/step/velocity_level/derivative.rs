@@ -4,22 +4,25 @@
 //! dv = K⁻¹ ∂φ with K = −∂φ/∂v, which Newton's method factorizes. The contacts are found again at
 //! the state before the step; the velocities are known.
 
-use nalgebra::{DMatrix, Matrix3, Vector3};
+use nalgebra::{DMatrix, Vector3};
 
-use super::free_body::Tree;
+use super::free_body::{BodyInertia, six, velocity_of};
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
+use super::inverse_inertia::LinkInertia;
 use super::problem::BODY;
 use super::{VelocityLevel, Workspace, patch_impulse};
 use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
+use crate::multibody::tree::JointState;
 use crate::multibody::{
-    AppliedColumn, AppliedForces, AppliedWorkspace, BodyFrame, BodyState, ContactSensitivity,
-    ForceSensitivity, Guide, MassProperties, ModelGradient, SEEDS, SeededModel, TANGENT_DIMENSION,
-    for_each_applied_derivative, for_each_applied_derivative_by_input, lift_frame, size_has_derivatives,
-    with_pair,
+    AppliedColumn, AppliedForces, AppliedWorkspace, BodyFrame, BodyState, ContactSensitivity, ForceEntry,
+    ForceSensitivity, Forces, JointKinematics, JointSensitivity, ModelGradient, Motion, SEEDS, SeededModel,
+    TANGENT_DIMENSION, add_link_motions, for_each_applied_derivative, for_each_applied_derivative_by_input,
+    lift_frame, set_link_velocities, size_has_derivatives, with_pair,
 };
 use crate::scalar::DualArray;
 use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
 use crate::step::block_factor::Values;
+use crate::step::joint_moves::{move_jacobians, move_transposed};
 use crate::step::{StepCotangent, StepDerivativeError, StepError, StepJacobian, StepPoint};
 
 /// Directions of one body's part of the balance: rotation, velocity, mass, centre of mass,
@@ -56,8 +59,15 @@ struct BalanceDerivatives {
     patches: Vec<PatchSensitivity>,
     /// Each body's part of φ without contact and applied forces.
     bodies: Vec<[BodyDual; BODY]>,
+    /// The balance of the joints, and their velocities after the step.
+    joints: JointSensitivity,
+    joint_velocity: Vec<f64>,
     applied: ForceSensitivity,
-    by_force: Vec<SpatialForce>,
+    by_force: Forces,
+    /// Derivatives by the motions of the moving bodies, with the velocities after the step and
+    /// with those before it.
+    by_motion: [Vec<f64>; 2],
+    kinematics: JointKinematics,
 }
 
 /// `value` with derivatives along three directions from `first`.
@@ -65,61 +75,43 @@ fn seeded<const N: usize>(value: &Vector3<f64>, first: usize) -> Vector3<DualArr
     Vector3::from_fn(|i, _| DualArray::variable(value[i], first + i))
 }
 
-/// Mass properties with derivatives: mass, centre of mass, the nine elements of inertia.
-fn seeded_mass<const N: usize>(mass: &MassProperties, first: usize) -> MassProperties<DualArray<N>> {
-    MassProperties {
-        mass: DualArray::variable(mass.mass, first),
-        center_of_mass: seeded(&mass.center_of_mass, first + 1),
-        inertia: Matrix3::from_fn(|i, k| DualArray::variable(mass.inertia[(i, k)], first + 4 + 3 * i + k)),
-    }
-}
-
-/// Adds derivatives by the thirteen numbers of mass properties.
-fn add_mass(by: &[f64], out: &mut MassProperties) {
-    out.mass += by[0];
-    for i in 0..3 {
-        out.center_of_mass[i] += by[1 + i];
-        for k in 0..3 {
-            // The inertia is symmetric.
-            out.inertia[(i, k)] += 0.5 * (by[4 + 3 * i + k] + by[4 + 3 * k + i]);
-        }
-    }
-}
-
 impl VelocityLevel {
     /// Finds the contacts at the state before the step again, and factorizes K at the velocities
     /// after it.
     fn find_again<A>(&self, at: &StepPoint<'_, A>, workspace: &mut Workspace) -> Result<(), StepError> {
         let model = at.model.model();
-        let Workspace { problem, newton, frames, trees, forces } = workspace;
-        problem.contacts.keep_polygons = true;
-        model.body_frames(at.before, frames);
-        model.free_indices(trees);
-        // The applied forces add to φ without changing its derivatives.
-        forces.clear();
-        forces.resize(at.before.bodies.len(), SpatialForce::zero());
-        problem.assemble(model, at.before, frames, trees, forces, self.model, at.dt);
-        newton.velocity.clear();
-        for ((_, body, _), state) in model.free_bodies().zip(&at.after.bodies) {
-            newton.velocity.extend(Tree::coordinates(body.guide(), &state.velocity));
-        }
+        workspace.problem.contacts.keep_polygons = true;
+        // The applied forces do not change K.
+        workspace.forces.reset(model);
+        workspace.commands.clear();
+        workspace.commands.extend_from_slice(at.split_control().0);
+        workspace.assemble(model, at.before, self.model, at.dt);
+        let Workspace { problem, newton, .. } = workspace;
+        newton.set_velocity(at.after);
         let kind = if self.model.is_convex() { Values::PositiveDefinite } else { Values::General };
         newton.factorize_at(problem, kind).map_err(|()| StepError::NotFinite { bodies: Vec::new() })
     }
 
     /// Differentiates φ by all but the velocities after the step, which the workspace holds with
     /// the contacts.
-    fn differentiate<A>(&self, at: &StepPoint<'_, A>, workspace: &Workspace, parts: &mut BalanceDerivatives) {
+    fn differentiate<A: AppliedForces>(
+        &self,
+        at: &StepPoint<'_, A>,
+        workspace: &Workspace,
+        parts: &mut BalanceDerivatives,
+    ) {
         let model = at.model.model();
-        let Workspace { problem, newton, frames, trees, .. } = workspace;
-        let BalanceDerivatives { after, patches, bodies, .. } = parts;
+        let Workspace { problem, newton, frames, moving, .. } = workspace;
+        let BalanceDerivatives { after, patches, bodies, joint_velocity, kinematics, .. } = parts;
         after.clear();
         after.extend_from_slice(frames);
         bodies.clear();
         let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
-        for (((index, body, mass), before), state) in states {
-            let v = Tree::coordinates(body.guide(), &state.velocity);
-            after[index].velocity = Tree::velocity(body.guide(), &v);
+        joint_velocity.clear();
+        joint_velocity.extend_from_slice(&at.after.joints.v);
+        set_link_velocities(model, kinematics, &at.before.joints.q, joint_velocity, after);
+        for (((index, _, mass), before), state) in states {
+            after[index].velocity = state.velocity;
             let zero = Vector3::zeros();
             let turned = BodyState {
                 orientation: Quaternion::<BodyDual>::lift(&before.orientation).rotated_by(&seeded(&zero, 0)),
@@ -129,12 +121,11 @@ impl VelocityLevel {
                     seeded(&before.velocity.translational, VELOCITY + 3),
                 ),
             };
-            let guide = body.guide().map(Guide::lift);
-            let tree = Tree::new(guide.as_ref(), &seeded_mass(mass, MASS), &turned, at.dt);
+            let body = BodyInertia::new(&mass.seeded::<BODY_DIRECTIONS>(MASS), &turned);
             let gravity = seeded(&model.gravity, GRAVITY);
-            let free = tree.free_momentum(&turned.velocity, &SpatialForce::zero(), &gravity);
-            let kept = tree.momentum(&v.map(BodyDual::from));
-            bodies.push(std::array::from_fn(|i| free[i] - kept[i]));
+            let free = body.free_momentum(&turned.velocity, &SpatialForce::zero(), &gravity, at.dt);
+            let left = free - body.momentum(&SpatialVelocity::lift(&state.velocity));
+            bodies.push(six(&left.rotational, &left.translational));
         }
 
         let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt: at.dt };
@@ -153,8 +144,13 @@ impl VelocityLevel {
             };
             // The velocities after the step are unknowns, not inputs.
             let mut by_poses = sensitivity(after, &found.impulse_on_a, &found.after);
-            for by_state in [&mut by_poses.by_state_a, &mut by_poses.by_state_b] {
-                by_state.fixed_columns_mut::<6>(6).fill(0.0);
+            // Those of links follow their configuration, though.
+            let sides =
+                [(pair.bodies.a, &mut by_poses.by_state_a), (pair.bodies.b, &mut by_poses.by_state_b)];
+            for (body, by_state) in sides {
+                if !matches!(model.bodies[body].motion, Motion::Link { .. }) {
+                    by_state.fixed_columns_mut::<6>(6).fill(0.0);
+                }
             }
             let mut terms = vec![by_poses];
             terms.extend(found.before.iter().map(|j| sensitivity(frames, &SpatialForce::zero(), j)));
@@ -167,19 +163,86 @@ impl VelocityLevel {
                 InertiaSensitivity {
                     by_lambda,
                     levers: bodies.map(|b| origin - frames[b].pose.translation),
-                    trees: bodies.map(|b| trees[b]),
+                    trees: bodies.map(|b| moving[b]),
                     parts: bodies.map(|b| {
-                        let (body, tree) = (&model.bodies[b], trees[b]?);
-                        let state = &at.before.bodies[tree];
-                        Some(InertiaPart::new(tree, body, body.mass()?, state, &x_wf, at.dt))
+                        let (mass, tree) = (model.bodies[b].mass()?, moving[b]?);
+                        Some(InertiaPart::new(tree, mass, &at.before.bodies[tree], &x_wf))
                     }),
+                    links: LinkInertia::new(model, pair, &at.before.joints, &x_wf, at.dt),
                     x_wf,
-                    tree_f: trees[bodies[f]],
+                    tree_f: moving[bodies[f]],
                     offset_f: x_wf.translation - frames[bodies[f]].pose.translation,
                 }
             });
             patches.push(PatchSensitivity { terms, inertia });
         }
+        self.differentiate_joints(at, moving, parts);
+    }
+
+    /// The part of [`Self::differentiate`] of the joints.
+    fn differentiate_joints<A: AppliedForces>(
+        &self,
+        at: &StepPoint<'_, A>,
+        moving: &[Option<usize>],
+        parts: &mut BalanceDerivatives,
+    ) {
+        let model = at.model.model();
+        let BalanceDerivatives { patches, joints, joint_velocity, by_force: forces, .. } = parts;
+        if joint_velocity.is_empty() {
+            return;
+        }
+        // The forces on links keep their directions when these move: the user's, and contact's.
+        forces.reset(model);
+        at.applied.apply(model, at.before, at.time, at.split_control().1, forces);
+        for term in patches.iter().filter_map(|patch| patch.terms.first()) {
+            let sides = [(term.pair.bodies.a, term.wrench_on_a), (term.pair.bodies.b, term.wrench_on_b())];
+            for (body, impulse) in sides {
+                if let Some(place) = moving[body] {
+                    let (m, f) = (impulse.rotational / at.dt, impulse.translational / at.dt);
+                    forces.bodies[place] += SpatialForce::new(m, f);
+                }
+            }
+        }
+        let change = joint_velocity.iter().zip(&at.before.joints.v);
+        let vdot: Vec<f64> = change.map(|(v, before)| (v - before) / at.dt).collect();
+        joints.evaluate(model, &at.before.joints, &vdot, &forces.bodies);
+    }
+
+    /// Adds the derivatives of μᵀφ through the joints' own balance; contact and the user's forces
+    /// aside.
+    fn add_joints<A>(
+        &self,
+        at: &StepPoint<'_, A>,
+        parts: &mut BalanceDerivatives,
+        mu: &[f64],
+        by_joints: &mut [f64],
+        by_commands: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
+        let (model, n) = (at.model.model(), mu.len());
+        if mu.iter().all(|m| *m == 0.0) {
+            return;
+        }
+        // φ = −δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ)
+        let scaled: Vec<f64> = mu.iter().map(|m| m * at.dt).collect();
+        parts.joints.subtract_transposed(model, &scaled, by_joints, by_model);
+        if let Some(mass) = parts.joints.mass_matrix() {
+            for i in 0..n {
+                by_joints[n + i] += (0..n).map(|k| mass[(i, k)] * mu[k]).sum::<f64>();
+            }
+        }
+        for joint in model.mechanism.joints().iter().filter(|j| j.q.len() == 1) {
+            by_joints[joint.v.start] -= joint.spring.stiffness * scaled[joint.v.start];
+        }
+        let (q, v) = (&at.before.joints.q, &parts.joint_velocity);
+        model.for_each_joint_law(at.split_control().0, |place, law| {
+            let by = law.slopes(|law, q, v| law.impulse(at.dt, q, v), q[place.q], v[place.v]);
+            // A coordinate that is driven has the same place in the tangent space as in v.
+            by_joints[place.v] += mu[place.v] * by[0];
+            if let Some((command, ratio)) = place.command {
+                by_commands[command] += mu[place.v] * by[2] * ratio;
+            }
+        });
     }
 
     /// Adds the derivatives of μᵀφ by the state before the step and by the model; those through
@@ -193,12 +256,15 @@ impl VelocityLevel {
         out: &mut StepCotangent<'_>,
     ) {
         let model = at.model.model();
-        let BalanceDerivatives { after, patches, bodies, by_force, .. } = parts;
-        by_force.clear();
-        for ((tree, (_, body, _)), mu) in model.free_bodies().enumerate().zip(mu.chunks_exact(BODY)) {
-            // A force is projected as a velocity is spread.
-            let v = Tree::velocity(body.guide(), mu);
-            by_force.push(SpatialForce::new(v.rotational, v.translational));
+        let (of_bodies, of_joints) = mu.split_at(BODY * at.before.bodies.len());
+        let (state_of_bodies, state_of_joints) = out.state.split_at_mut(at.before.body_tangent_dimension());
+        self.add_joints(at, parts, of_joints, state_of_joints, out.control, out.model);
+        let BalanceDerivatives { after, patches, bodies, joints, by_force, by_motion, kinematics, .. } =
+            parts;
+        by_force.bodies.clear();
+        for (tree, mu) in of_bodies.chunks_exact(BODY).enumerate() {
+            let v = velocity_of(mu);
+            by_force.bodies.push(SpatialForce::new(v.rotational, v.translational));
             if mu.iter().all(|m| *m == 0.0) {
                 continue;
             }
@@ -208,7 +274,7 @@ impl VelocityLevel {
                     *by += m * eps;
                 }
             }
-            let state = &mut out.state[tree * TANGENT_DIMENSION..(tree + 1) * TANGENT_DIMENSION];
+            let state = &mut state_of_bodies[tree * TANGENT_DIMENSION..(tree + 1) * TANGENT_DIMENSION];
             for i in 0..3 {
                 state[i] += by[i];
                 out.model.gravity[i] += by[GRAVITY + i];
@@ -216,22 +282,51 @@ impl VelocityLevel {
             for i in 0..6 {
                 state[6 + i] += by[VELOCITY + i];
             }
-            add_mass(&by[MASS..], &mut out.model.masses[tree]);
+            out.model.masses[tree].add_numbers(&by[MASS..GRAVITY]);
         }
+        by_force.joints.clear();
+        by_force.joints.extend_from_slice(of_joints);
+        if !of_joints.is_empty() {
+            joints.spread(model, &at.before.joints, of_joints, &mut by_force.bodies);
+        }
+        let on_bodies = &by_force.bodies[..];
+        for buffer in by_motion.iter_mut() {
+            buffer.clear();
+            buffer.resize(TANGENT_DIMENSION * on_bodies.len(), 0.0);
+        }
+        let [by_after, by_before] = by_motion;
         let idle =
-            |body: usize| workspace.trees[body].is_none_or(|tree| by_force[tree] == SpatialForce::zero());
+            |body: usize| workspace.moving[body].is_none_or(|place| on_bodies[place] == SpatialForce::zero());
         for patch in patches.iter() {
             if patch.terms.iter().all(|term| idle(term.pair.bodies.a) && idle(term.pair.bodies.b)) {
                 continue;
             }
-            for term in &patch.terms {
-                term.add_transposed(&workspace.trees, by_force, out.state, out.model);
+            for (i, term) in patch.terms.iter().enumerate() {
+                let buffer = if i == 0 { &mut *by_after } else { &mut *by_before };
+                term.add_transposed(&workspace.moving, on_bodies, buffer, out.model);
             }
             if let Some(inertia) = &patch.inertia {
-                inertia.add_transposed(by_force, out);
+                inertia.add_transposed(
+                    model,
+                    &at.before.joints,
+                    on_bodies,
+                    kinematics.of(&model.mechanism),
+                    by_after,
+                    state_of_joints,
+                    out.model,
+                );
             }
         }
-        self.add_sizes(at, workspace, after, by_force, &mut out.model.direct);
+        for buffer in [&*by_after, &*by_before] {
+            state_of_bodies.iter_mut().zip(buffer).for_each(|(sum, x)| *sum += x);
+        }
+        let JointState { q, v, .. } = &at.before.joints;
+        add_link_motions(model, kinematics, q, v, by_before, state_of_joints);
+        // The velocities after the step are unknowns.
+        let mut by_unknown = state_of_joints.to_vec();
+        add_link_motions(model, kinematics, q, &at.after.joints.v, by_after, &mut by_unknown);
+        state_of_joints[..v.len()].copy_from_slice(&by_unknown[..v.len()]);
+        self.add_sizes(at, workspace, after, on_bodies, &mut out.model.direct);
     }
 
     /// The part of the derivatives of μᵀφ that is due to the user's forces; after
@@ -243,11 +338,13 @@ impl VelocityLevel {
         out: &mut StepCotangent<'_>,
     ) {
         let BalanceDerivatives { applied, by_force, .. } = parts;
-        for force in by_force.iter_mut() {
+        for force in &mut by_force.bodies {
             *force = SpatialForce::new(force.rotational * at.dt, force.translational * at.dt);
         }
+        by_force.joints.iter_mut().for_each(|force| *force *= at.dt);
         let point = at.forces_at(at.before, at.time);
-        applied.add_applied_transposed(&point, at.applied, by_force, out.state, out.control, out.model);
+        let by_user = &mut out.control[at.split_control().0.len()..];
+        applied.add_applied_transposed(&point, at.applied, by_force, out.state, by_user, out.model);
     }
 
     /// The part of [`Self::add_balance`] that is due to the sizes of geometries; what changes with
@@ -282,7 +379,7 @@ impl VelocityLevel {
                 );
                 let Some((on_a, origin)) = impulse else { continue };
                 for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
-                    let Some(tree) = workspace.trees[body] else { continue };
+                    let Some(tree) = workspace.moving[body] else { continue };
                     let force = on_body.shifted(&(before[body].pose.translation - origin));
                     for (k, &column) in columns.iter().enumerate() {
                         by_inputs[column] +=
@@ -306,8 +403,8 @@ impl VelocityLevel {
         self.differentiate(at, workspace, parts);
         mu.clear();
         let states = at.model.model().free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
-        let tangents = out.state.chunks_exact_mut(TANGENT_DIMENSION);
-        for ((((_, body, _), before), after), by) in states.zip(tangents) {
+        let (of_bodies, of_joints) = out.state.split_at_mut(at.before.body_tangent_dimension());
+        for (((_, before), after), by) in states.zip(of_bodies.chunks_exact_mut(TANGENT_DIMENSION)) {
             let part = |i: usize| Vector3::new(by[i], by[i + 1], by[i + 2]);
             let (by_turn, by_position, by_angular, by_linear) = (part(0), part(3), part(6), part(9));
             // R₁ = exp(ω δt) R₀, x₁ = x₀ + v δt
@@ -316,7 +413,7 @@ impl VelocityLevel {
                 by_angular + turn.transpose() * by_turn * at.dt,
                 by_linear + by_position * at.dt,
             );
-            mu.extend(Tree::projected(body.guide(), &by_velocity));
+            mu.extend(six(&by_velocity.rotational, &by_velocity.translational));
             let by_turn =
                 before.orientation.to_matrix() * (after.orientation.to_matrix().transpose() * by_turn);
             by.fill(0.0);
@@ -324,6 +421,14 @@ impl VelocityLevel {
                 (by[i], by[3 + i]) = (by_turn[i], by_position[i]);
             }
         }
+        // q₁ = q₀ ⊕ v δt
+        let (by_q, by_v) = of_joints.split_at_mut(at.after.joints.v.len());
+        let moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
+        let mut by_before = vec![0.0; moves.len()];
+        move_transposed(&at.before.joints, &moves, by_q, &mut by_before);
+        mu.extend(by_v.iter().zip(&*by_q).map(|(v, q)| v + q * at.dt));
+        by_q.copy_from_slice(&by_before);
+        by_v.fill(0.0);
         workspace.newton.factor.solve_transposed(mu);
         self.add_balance(at, workspace, parts, mu, out);
         self.add_applied(at, parts, out);
@@ -360,28 +465,25 @@ impl VelocityLevel {
     ) -> StepJacobian {
         self.differentiate(at, workspace, parts);
         let model = at.model.model();
-        let (n, rows) = (parts.bodies.len() * BODY, at.before.tangent_dimension());
+        let nv = at.before.joints.v.len();
+        let (n, rows) = (parts.bodies.len() * BODY + nv, at.before.tangent_dimension());
         let (controls, inputs) = (at.control.len(), at.model.inputs().len());
         // ∂φ, row by row, then dv = K⁻¹ ∂φ.
         let mut by = DMatrix::zeros(n, rows + controls + inputs);
-        let guides: Vec<_> = model.free_bodies().map(|(_, body, _)| body.guide()).collect();
         let mut mu = vec![0.0; n];
         let (mut state, mut control) = (vec![0.0; rows], vec![0.0; controls]);
         let nowhere = vec![0.0; rows];
         for row in 0..n {
-            if guides[row / BODY].is_some() && row % BODY > 0 {
-                // A guided body has one velocity.
-                continue;
-            }
             mu[row] = 1.0;
             state.fill(0.0);
+            control.fill(0.0);
             let mut by_model = ModelGradient::zero(at.model);
             let mut out = StepCotangent { state: &mut state, control: &mut control, model: &mut by_model };
             self.add_balance(at, workspace, parts, &mu, &mut out);
             mu[row] = 0.0;
             let by_inputs = at.model.by_inputs(&nowhere, &by_model);
-            // The control values act through the user's forces alone, which follow.
-            for (column, &value) in state.iter().enumerate() {
+            // The user's forces follow.
+            for (column, &value) in state.iter().chain(&control).enumerate() {
                 by[(row, column)] = value;
             }
             for (column, value) in by_inputs.into_iter().enumerate() {
@@ -390,30 +492,45 @@ impl VelocityLevel {
         }
         let mut scratch = AppliedWorkspace::default();
         let point = at.forces_at(at.before, at.time);
-        let mut put = |column: usize, body: usize, force: &SpatialForce| {
-            for (i, f) in Tree::projected(guides[body], force).into_iter().enumerate() {
-                by[(body * BODY + i, column)] += f * at.dt;
+        let commands = at.split_control().0.len();
+        let free = BODY * parts.bodies.len();
+        let links: Vec<usize> = model.links().map(|(_, link)| link).collect();
+        let joint_workspace =
+            parts.kinematics.update(&model.mechanism, &at.before.joints.q, &at.before.joints.v);
+        let mut put = |column: usize, force: ForceEntry| match force {
+            ForceEntry::Joint(k, f) => by[(free + k, column)] += f * at.dt,
+            ForceEntry::Body(body, f) if BODY * body < free => {
+                for (i, f) in six(&f.rotational, &f.translational).into_iter().enumerate() {
+                    by[(body * BODY + i, column)] += f * at.dt;
+                }
+            }
+            ForceEntry::Body(body, f) => {
+                let link = links[body - free / BODY];
+                let columns = joint_workspace.jacobian_columns(&model.mechanism, link, &Vector3::zeros());
+                for (k, s) in columns {
+                    by[(free + k, column)] += s.dot(&f) * at.dt;
+                }
             }
         };
-        for_each_applied_derivative(at.applied, &point, &mut scratch, |by_what, body, force| {
+        for_each_applied_derivative(at.applied, &point, &mut scratch, |by_what, force| {
             let column = match by_what {
                 AppliedColumn::State(k) => k,
-                AppliedColumn::Control(k) => rows + k,
+                AppliedColumn::Control(k) => rows + commands + k,
             };
-            put(column, body, force);
+            put(column, force);
         });
-        for_each_applied_derivative_by_input(at.applied, &point, &mut scratch, |column, body, force| {
-            put(rows + controls + column, body, force);
+        for_each_applied_derivative_by_input(at.applied, &point, &mut scratch, |column, force| {
+            put(rows + controls + column, force);
         });
         workspace.newton.factor.solve_many(by.as_mut_slice());
         let mut all = DMatrix::zeros(rows, rows + controls + inputs);
         let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
-        for (tree, (((_, body, _), before), after)) in states.enumerate() {
+        for (tree, ((_, before), after)) in states.enumerate() {
             let first = tree * TANGENT_DIMENSION;
             let turn = rotation_exponential_jacobian(&(after.velocity.rotational * at.dt)) * at.dt;
             for column in 0..by.ncols() {
                 let own: [f64; BODY] = std::array::from_fn(|i| by[(tree * BODY + i, column)]);
-                let v = Tree::velocity(body.guide(), &own);
+                let v = velocity_of(&own);
                 let turned = turn * v.rotational;
                 for i in 0..3 {
                     all[(first + i, column)] = turned[i];
@@ -429,6 +546,15 @@ impl VelocityLevel {
                 }
                 all[(first + 3 + i, first + 3 + i)] += 1.0;
             }
+        }
+        if nv > 0 {
+            let moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
+            let [by_move, by_before] = move_jacobians(&at.before.joints, &moves);
+            let (first, own) = (at.before.body_tangent_dimension(), by.rows(free, nv));
+            all.rows_mut(first, nv).copy_from(&(by_move * own * at.dt));
+            all.rows_mut(first + nv, nv).copy_from(&own);
+            let mut kept = all.view_mut((first, first), (nv, nv));
+            kept += by_before;
         }
         let columns = |from: usize, count: usize| all.columns(from, count).into_owned();
         StepJacobian {

@@ -2,20 +2,20 @@
 //! motion feels.
 //!
 //! In F's axes a free body's part of Λ is Q J Qᵀ + 1/m on the translations, with Q = (1; −\[d\]×),
-//! the inverse inertia J about the centre of mass, and d from there to F's origin. That of a body
-//! on a guide is a aᵀ/(m + δt c) on the translations, with the guide's axis a.
+//! the inverse inertia J about the centre of mass, and d from there to F's origin. The links' part
+//! is [`LinkInertia`].
 
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
-use crate::multibody::{Body, BodyState, Guide, MassProperties, TANGENT_DIMENSION};
+use super::inverse_inertia::LinkInertia;
+use crate::multibody::tree::{JointState, Workspace as JointWorkspace};
+use crate::multibody::{BodyState, MassProperties, Model, ModelGradient, TANGENT_DIMENSION, add_link_mass};
 use crate::spatial::{RigidTransform, SpatialForce, cross_matrix};
-use crate::step::StepCotangent;
 
 /// The part of Λ that one body has.
 #[derive(Clone, Debug)]
 pub(super) struct InertiaPart {
     tree: usize,
-    guide: Option<Guide>,
     mass: f64,
     /// Inertia about the centre of mass in the body's axes, inverted.
     inverse_inertia: Matrix3<f64>,
@@ -28,22 +28,12 @@ pub(super) struct InertiaPart {
 }
 
 impl InertiaPart {
-    pub fn new(
-        tree: usize,
-        body: &Body,
-        mass: &MassProperties,
-        state: &BodyState,
-        x_wf: &RigidTransform,
-        dt: f64,
-    ) -> Self {
+    pub fn new(tree: usize, mass: &MassProperties, state: &BodyState, x_wf: &RigidTransform) -> Self {
         let to_world = state.orientation.to_matrix();
         let center = to_world * mass.center_of_mass;
-        let guide = body.guide().copied();
-        let damping = guide.map_or(0.0, |guide| guide.damping * dt);
         Self {
             tree,
-            guide,
-            mass: mass.mass + damping,
+            mass: mass.mass,
             inverse_inertia: mass.inertia.try_inverse().unwrap_or_else(Matrix3::zeros),
             rotation: x_wf.rotation.tr_mul(&to_world),
             center,
@@ -70,15 +60,8 @@ fn axial(m: &Matrix3<f64>) -> Vector3<f64> {
 
 impl InertiaPart {
     /// From the derivatives by Λ, a symmetric matrix.
-    fn transposed(&self, x_wf: &RigidTransform, by: &Matrix6<f64>) -> PartCotangent {
+    fn transposed(&self, by: &Matrix6<f64>) -> PartCotangent {
         let by_translation: Matrix3<f64> = by.fixed_view::<3, 3>(3, 3).into_owned();
-        if let Some(guide) = &self.guide {
-            let axis = x_wf.rotation.tr_mul(&guide.axis);
-            let slope = by_translation * axis / self.mass;
-            // The axis is fixed in W: only F's turn, the opposite of this one, moves it in F.
-            let turn = axis.cross(&slope) * 2.0;
-            return PartCotangent { mass: -axis.dot(&slope) / self.mass, turn, ..Default::default() };
-        }
         let j = self.rotation * self.inverse_inertia * self.rotation.transpose();
         let mut q = SMatrix::<f64, 6, 3>::zeros();
         q.fixed_view_mut::<3, 3>(0, 0).copy_from(&Matrix3::identity());
@@ -108,8 +91,10 @@ pub(super) struct InertiaSensitivity {
     pub levers: [Vector3<f64>; 2],
     /// The two bodies' trees.
     pub trees: [Option<usize>; 2],
-    /// The parts of Λ.
+    /// The parts of Λ of free bodies.
     pub parts: [Option<InertiaPart>; 2],
+    /// The part of links.
+    pub links: Option<LinkInertia>,
     /// Pose of F in W.
     pub x_wf: RigidTransform,
     /// The tree of F's body.
@@ -119,8 +104,19 @@ pub(super) struct InertiaSensitivity {
 }
 
 impl InertiaSensitivity {
-    /// Adds the derivatives through Λ, given those by the impulses on the bodies.
-    pub fn add_transposed(&self, by_force: &[SpatialForce], out: &mut StepCotangent<'_>) {
+    /// Adds the derivatives through Λ, given those by the impulses on the moving bodies: to
+    /// `by_motion` (twelve numbers for each moving body), to `by_q`, and to those by the model.
+    #[allow(clippy::too_many_arguments, reason = "what Λ depends on, and where its derivatives go")]
+    pub fn add_transposed(
+        &self,
+        model: &Model,
+        joints: &JointState,
+        by_force: &[SpatialForce],
+        scratch: &mut JointWorkspace,
+        by_motion: &mut [f64],
+        by_q: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
         // The impulse (m; f) on A's geometry about its origin is (m + r_A×f; f) on A, and the
         // opposite of (m + r_B×f; f) on B.
         let (mut by_moment, mut by_impulse) = (Vector3::zeros(), Vector3::zeros());
@@ -138,30 +134,42 @@ impl InertiaSensitivity {
         let by_lambda = (by_lambda + by_lambda.transpose()) * 0.5;
         let r = &self.x_wf.rotation;
         for part in self.parts.iter().flatten() {
-            let by = part.transposed(&self.x_wf, &by_lambda);
-            let mass = &mut out.model.masses[part.tree];
+            let by = part.transposed(&by_lambda);
+            let mass = &mut by_model.masses[part.tree];
             mass.mass += by.mass;
             mass.inertia += by.inertia;
             // d = Rᵀ(x_F − x − R_b c)
             mass.center_of_mass -= part.rotation.tr_mul(&by.to_origin);
             let by_place = r * by.to_origin;
-            if part.guide.is_none() {
-                let own = &mut out.state[part.tree * TANGENT_DIMENSION..];
-                let by_turn = r * by.turn - part.center.cross(&by_place);
-                for i in 0..3 {
-                    own[i] += by_turn[i];
-                    own[3 + i] -= by_place[i];
-                }
+            let own = &mut by_motion[part.tree * TANGENT_DIMENSION..];
+            let by_turn = r * by.turn - part.center.cross(&by_place);
+            for i in 0..3 {
+                own[i] += by_turn[i];
+                own[3 + i] -= by_place[i];
             }
-            if let Some(f) = self.tree_f {
-                let of_f = &mut out.state[f * TANGENT_DIMENSION..];
-                let by_turn =
-                    self.offset_f.cross(&by_place) - r * (by.turn + part.to_origin.cross(&by.to_origin));
-                for i in 0..3 {
-                    of_f[i] += by_turn[i];
-                    of_f[3 + i] += by_place[i];
-                }
+            let by_turn = -(r * (by.turn + part.to_origin.cross(&by.to_origin)));
+            self.add_frame(&SpatialForce::new(by_turn, by_place), by_motion);
+        }
+        if let Some(links) = &self.links {
+            let by_frame = links.add_transposed(&by_lambda, by_q);
+            self.add_frame(&by_frame, by_motion);
+            if by_model.of_links {
+                links.for_each_mass(&model.mechanism, joints, &by_lambda, scratch, |link, by| {
+                    add_link_mass(model, by_model, link, by);
+                });
             }
+        }
+    }
+
+    /// Adds derivatives by the turn of F about its origin and by its place to those by the motion
+    /// of F's body.
+    fn add_frame(&self, by: &SpatialForce, by_motion: &mut [f64]) {
+        let Some(f) = self.tree_f else { return };
+        let of_f = &mut by_motion[f * TANGENT_DIMENSION..];
+        let by_turn = by.rotational + self.offset_f.cross(&by.translational);
+        for i in 0..3 {
+            of_f[i] += by_turn[i];
+            of_f[3 + i] += by.translational[i];
         }
     }
 }

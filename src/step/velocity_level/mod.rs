@@ -9,26 +9,32 @@ mod derivative;
 mod free_body;
 mod gliding;
 mod inertia_sensitivity;
+mod inverse_inertia;
 mod newton;
 mod problem;
 mod transition_aware;
 
 use std::any::Any;
 
-use nalgebra::{Matrix6, Vector3, Vector6};
+use nalgebra::{DMatrix, Matrix6, Vector3, Vector6};
 
 pub(super) use derivative::DerivativeMemory;
 pub use gliding::Gliding;
 pub use newton::{SolverStatistics, SolverTolerance};
 
-use self::free_body::Tree;
+use self::free_body::{BodyInertia, six, velocity_of};
+use self::inverse_inertia::{PairInertia, pair_inverse_inertia};
 use self::newton::{Newton, NewtonError};
-use self::problem::{BODY, CoupledPatch, Problem, pair_inverse_inertia};
+use self::problem::{BODY, CoupledPatch, Problem};
 use super::StepError;
 use crate::contact::{
     ContactModel, DiscreteSettings, PointContacts, Roles, discrete_impulse, impulse_jacobian, impulse_lifted,
 };
-use crate::multibody::{AppliedForces, BodyFrame, BodyState, Model, State, with_pair};
+use crate::multibody::tree::{BodyForce, factorize, inverse_dynamics, step_matrix};
+use crate::multibody::{
+    AppliedForces, BodyFrame, BodyState, Forces, JointKinematics, Model, Motion, State, link_forces,
+    set_link_velocities, with_pair,
+};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 
@@ -38,8 +44,11 @@ pub(crate) struct Workspace {
     problem: Problem,
     newton: Newton,
     frames: Vec<BodyFrame>,
-    trees: Vec<Option<usize>>,
-    forces: Vec<SpatialForce>,
+    /// For each body its place among the moving ones.
+    moving: Vec<Option<usize>>,
+    joints: JointKinematics,
+    forces: Forces,
+    commands: Vec<f64>,
 }
 
 impl Workspace {
@@ -89,10 +98,15 @@ impl VelocityLevel {
         control: &[T],
         workspace: &mut Workspace,
     ) -> Result<State<T>, StepError> {
-        let mut forces = vec![SpatialForce::<T>::zero(); state.bodies.len()];
+        let mut forces = Forces::zero(model);
+        let (commands, control) = control.split_at(model.command_dimension());
         applied.apply(model, state, time, control, &mut forces);
-        workspace.forces.clear();
-        workspace.forces.extend(forces.iter().map(SpatialForce::real));
+        workspace.forces.bodies.clear();
+        workspace.forces.bodies.extend(forces.bodies.iter().map(SpatialForce::real));
+        workspace.forces.joints.clear();
+        workspace.forces.joints.extend(forces.joints.iter().map(|f| f.real()));
+        workspace.commands.clear();
+        workspace.commands.extend(commands.iter().map(|u| u.real()));
         workspace.newton.keep_factor = keep;
         workspace.problem.contacts.keep_polygons = keep;
         if let (Some(model), Some(state)) =
@@ -104,13 +118,13 @@ impl VelocityLevel {
         }
         let mut velocity: Vec<T> = workspace.newton.velocity.iter().map(|&v| T::from(v)).collect();
         for _ in 0..T::NDERIV {
-            let mut residual = self.residual(model, state, &forces, &velocity, dt, workspace);
+            let mut residual = self.residual(model, state, &forces, commands, &velocity, dt, workspace);
             // What is left of the real part is rounding.
             residual.iter_mut().for_each(|r| *r -= r.real());
             workspace.newton.factor.solve_scalars(&mut residual);
             velocity.iter_mut().zip(&residual).for_each(|(v, r)| *v -= *r);
         }
-        Ok(moved(model, state, &velocity, dt))
+        Ok(moved(state, &velocity, dt))
     }
 
     /// Solves for the velocities; the forces are in the workspace.
@@ -121,20 +135,13 @@ impl VelocityLevel {
         dt: f64,
         workspace: &mut Workspace,
     ) -> Result<(), StepError> {
-        let Workspace { problem, newton, frames, trees, forces } = workspace;
-        model.body_frames(state, frames);
-        model.free_indices(trees);
-        problem.assemble(model, state, frames, trees, forces, self.model, dt);
-        newton.velocity.clear();
-        for ((_, body, _), state) in model.free_bodies().zip(&state.bodies) {
-            newton.velocity.extend(Tree::coordinates(body.guide(), &state.velocity));
-        }
+        workspace.assemble(model, state, self.model, dt);
+        let Workspace { problem, newton, moving, .. } = workspace;
+        newton.set_velocity(state);
         let convex = self.model.is_convex();
         newton.solve(problem, convex, model.contact.stiction_velocity, &self.tolerance).map_err(|error| {
-            let bodies = newton
-                .worst_trees()
-                .into_iter()
-                .filter_map(|tree| trees.iter().position(|t| *t == Some(tree)));
+            let trees = newton.worst_trees(problem);
+            let bodies = trees.into_iter().filter_map(|tree| body_of_tree(model, moving, tree));
             match error {
                 NewtonError::NotConverged => StepError::NotConverged {
                     iterations: newton.statistics.iterations,
@@ -152,27 +159,42 @@ impl VelocityLevel {
         &self,
         model: &Model<T>,
         state: &State<T>,
-        forces: &[SpatialForce<T>],
+        forces: &Forces<T>,
+        commands: &[T],
         velocity: &[T],
         dt: f64,
         workspace: &Workspace,
     ) -> Vec<T> {
         let mut residual = Vec::with_capacity(velocity.len());
-        let mut before = Vec::new();
-        model.body_frames(state, &mut before);
+        let (mut before, mut joints) = (Vec::new(), JointKinematics::default());
+        model.update_frames(state, &mut before, &mut joints);
         let mut after = before.clone();
-        let bodies = model.free_bodies().zip(&state.bodies).zip(forces);
-        for ((((index, body, mass), state), force), v) in bodies.zip(velocity.chunks_exact(BODY)) {
-            after[index].velocity = Tree::velocity(body.guide(), v);
-            let tree = Tree::new(body.guide(), mass, state, dt);
-            let free = tree.free_momentum(&state.velocity, force, &model.gravity);
-            residual.extend(tree.momentum(v).iter().zip(free).map(|(&a, p)| a - p));
+        let bodies = model.free_bodies().zip(&state.bodies).zip(&forces.bodies);
+        for ((((index, _, mass), state), force), v) in bodies.zip(velocity.chunks_exact(BODY)) {
+            after[index].velocity = velocity_of(v);
+            let body = BodyInertia::new(mass, state);
+            let free = body.free_momentum(&state.velocity, force, &model.gravity, dt);
+            let kept = body.momentum(&after[index].velocity);
+            let (kept, free) =
+                (six(&kept.rotational, &kept.translational), six(&free.rotational, &free.translational));
+            residual.extend(kept.iter().zip(free).map(|(&a, p)| a - p));
         }
+        let of_joints = &velocity[BODY * state.bodies.len()..];
+        set_link_velocities(model, &mut JointKinematics::default(), &state.joints.q, of_joints, &mut after);
+        // Forces on links: the user's, and the impulses of contact over the step.
+        let mut on_links = Vec::new();
+        link_forces(model, &forces.bodies, &mut on_links);
+        let factors = self.joint_factors(model, &mut joints, dt);
+        let joint_workspace = joints.of(&model.mechanism);
         let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt };
         for (patch, evaluated) in workspace.problem.patches.iter().zip(&workspace.newton.by_patch) {
             let pair = &model.pairs[patch.pair];
             let lambda = |roles: &Roles<T>| match self.model {
-                ContactModel::Sap => pair_inverse_inertia(model, state, &workspace.trees, pair, roles, dt),
+                ContactModel::Sap => {
+                    let moving = &workspace.moving;
+                    let at = PairInertia { model, state, moving, joints: joint_workspace, factors: &factors };
+                    pair_inverse_inertia(&at, pair, roles)
+                }
                 _ => Matrix6::from_element(T::from(0.0)),
             };
             let impulse = patch_impulse(
@@ -187,15 +209,114 @@ impl VelocityLevel {
             );
             let Some((on_a, origin)) = impulse else { continue };
             for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
-                let Some(tree) = workspace.trees[body] else { continue };
                 let about_body = on_body.shifted(&(before[body].pose.translation - origin));
-                let all = Tree::projected(model.bodies[body].guide(), &about_body);
-                for (r, w) in residual[BODY * tree..BODY * (tree + 1)].iter_mut().zip(all) {
-                    *r -= w;
+                let (m, f) = (about_body.rotational, about_body.translational);
+                match (&model.bodies[body].motion, workspace.moving[body]) {
+                    (Motion::Free { .. }, Some(tree)) => {
+                        for (r, w) in residual[BODY * tree..BODY * (tree + 1)].iter_mut().zip(six(&m, &f)) {
+                            *r -= w;
+                        }
+                    }
+                    (Motion::Link { link }, _) => {
+                        let rate = T::from(1.0 / dt);
+                        let force = SpatialForce::new(m * rate, f * rate);
+                        on_links.push(BodyForce { body: *link, force });
+                    }
+                    _ => {}
                 }
             }
         }
+        residual.extend(joint_residual(
+            model,
+            state,
+            forces,
+            &on_links,
+            commands,
+            of_joints,
+            dt,
+            &mut joints,
+        ));
         residual
+    }
+
+    /// The factors of the joints' part of A, which SAP's regularization takes.
+    fn joint_factors<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        joints: &mut JointKinematics<T>,
+        dt: f64,
+    ) -> DMatrix<T> {
+        let n = if self.model == ContactModel::Sap { model.mechanism.velocity_dimension() } else { 0 };
+        let mut factors = DMatrix::from_element(n, n, T::from(0.0));
+        if n > 0 {
+            step_matrix(&model.mechanism, joints.of(&model.mechanism), dt, &mut factors);
+            factorize(&model.mechanism, &mut factors);
+        }
+        factors
+    }
+}
+
+/// The part of the joints in the balance of momentum:
+/// δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ), less the impulses of actuators
+/// and stops, at the kinematics of the state.
+#[allow(clippy::too_many_arguments, reason = "the joints' balance depends on all of this")]
+fn joint_residual<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    forces: &Forces<T>,
+    on_links: &[BodyForce<T>],
+    commands: &[T],
+    v: &[T],
+    dt: f64,
+    joints: &mut JointKinematics<T>,
+) -> Vec<T> {
+    let mechanism = &model.mechanism;
+    let mut residual = vec![T::from(0.0); v.len()];
+    if v.is_empty() {
+        return residual;
+    }
+    let rate = T::from(1.0 / dt);
+    let vdot: Vec<T> = v.iter().zip(&state.joints.v).map(|(&v, &before)| (v - before) * rate).collect();
+    inverse_dynamics(mechanism, joints.of(mechanism), &vdot, &model.gravity, on_links, &mut residual);
+    for (r, tau) in residual.iter_mut().zip(&forces.joints) {
+        *r -= *tau;
+    }
+    for joint in mechanism.joints() {
+        for k in joint.v.clone() {
+            residual[k] += joint.damping * v[k];
+        }
+        if joint.q.len() == 1 {
+            let (k, spring) = (joint.v.start, &joint.spring);
+            residual[k] += spring.stiffness * (state.joints.q[joint.q.start] + v[k] * dt - spring.rest);
+        }
+    }
+    residual.iter_mut().for_each(|r| *r *= T::from(dt));
+    model.for_each_joint_law(commands, |at, law| {
+        residual[at.v] -= law.impulse(dt, state.joints.q[at.q], v[at.v]);
+    });
+    residual
+}
+
+/// A body that the velocities of a tree move.
+fn body_of_tree(model: &Model, moving: &[Option<usize>], tree: usize) -> Option<usize> {
+    let free = model.free_bodies().count();
+    if tree < free {
+        return moving.iter().position(|t| *t == Some(tree));
+    }
+    let joints = &model.mechanism.trees().get(tree - free)?.joints;
+    let carried = |link: usize| model.mechanism.bodies()[link].joint.is_some_and(|j| joints.contains(&j));
+    model.links().find(|(_, link)| carried(*link)).map(|(body, _)| body)
+}
+
+impl Workspace {
+    /// Finds the contacts at a state, and sets up the balance of momentum, with the forces and
+    /// commands in the workspace.
+    fn assemble(&mut self, model: &Model, state: &State, kind: ContactModel, dt: f64) {
+        let Self { problem, frames, moving, joints, forces, commands, .. } = self;
+        model.update_frames(state, frames, joints);
+        model.moving_indices(moving);
+        let joints = joints.of(&model.mechanism);
+        problem.assemble(model, state, frames, moving, joints, forces, commands, kind, dt);
     }
 }
 
@@ -237,16 +358,23 @@ fn patch_impulse<T: Scalar>(
 }
 
 /// The state carried by the velocities at the end of the step.
-fn moved<T: Scalar>(model: &Model<T>, state: &State<T>, velocity: &[T], dt: f64) -> State<T> {
+fn moved<T: Scalar>(state: &State<T>, velocity: &[T], dt: f64) -> State<T> {
     let dt = T::from(dt);
-    let bodies = model.free_bodies().zip(&state.bodies).zip(velocity.chunks_exact(BODY));
-    let bodies = bodies.map(|(((_, body, _), state), v)| {
-        let velocity = Tree::velocity(body.guide(), v);
+    let bodies = state.bodies.iter().zip(velocity.chunks_exact(BODY));
+    let bodies = bodies.map(|(state, v)| {
+        let velocity = velocity_of(v);
         BodyState {
             orientation: state.orientation.rotated_by(&(velocity.rotational * dt)),
             position: state.position + velocity.translational * dt,
             velocity,
         }
     });
-    State { bodies: bodies.collect() }
+    let bodies = bodies.collect();
+    let v = &velocity[BODY * state.bodies.len()..];
+    let moves: Vec<T> = v.iter().map(|&v| v * dt).collect();
+    let changes: Vec<T> = v.iter().zip(&state.joints.v).map(|(&v, &before)| v - before).collect();
+    let mut joints = state.joints.moved(&moves, &changes);
+    // Not a sum with what it was before: the bits of the solution.
+    joints.v.copy_from_slice(v);
+    State { bodies, joints }
 }

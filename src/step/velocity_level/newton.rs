@@ -9,8 +9,10 @@
 
 use nalgebra::{Matrix6, Vector6};
 
-use super::problem::{BODY, Problem};
+use super::free_body::six;
+use super::problem::Problem;
 use super::transition_aware::step_limit;
+use crate::multibody::State;
 use crate::step::block_factor::{BlockFactor, Values};
 
 /// When the iteration for the velocities ends.
@@ -122,6 +124,15 @@ fn weighted_length(momentum: &[f64], weight: &[f64]) -> f64 {
 }
 
 impl Newton {
+    /// Sets the velocities to those of a state.
+    pub fn set_velocity(&mut self, state: &State) {
+        self.velocity.clear();
+        for body in &state.bodies {
+            self.velocity.extend(six(&body.velocity.rotational, &body.velocity.translational));
+        }
+        self.velocity.extend_from_slice(&state.joints.v);
+    }
+
     fn prepare(&mut self, problem: &Problem) {
         let n = problem.dimension();
         for list in [
@@ -135,9 +146,7 @@ impl Newton {
             list.resize(n, 0.0);
         }
         self.weight.clear();
-        for inertia in &problem.inertia {
-            self.weight.extend(inertia.diagonal().iter().map(|m| 1.0 / m.sqrt()));
-        }
+        self.weight.extend(problem.inertia_diagonal().map(|m| 1.0 / m.sqrt()));
         problem.set_structure(&mut self.factor);
         self.statistics = SolverStatistics {
             contacts: problem.contact_count(),
@@ -307,13 +316,14 @@ impl Newton {
     }
 
     /// The trees with the largest residuals (or residuals that are not finite), the worst first.
-    pub fn worst_trees(&self) -> Vec<usize> {
+    pub fn worst_trees(&self, problem: &Problem) -> Vec<usize> {
+        let parts: Vec<_> = problem.trees().collect();
         let size = |tree: usize| {
-            let part = BODY * tree..BODY * (tree + 1);
+            let part = parts[tree].clone();
             let length = weighted_length(&self.residual[part.clone()], &self.weight[part]);
             if length.is_nan() { f64::INFINITY } else { length }
         };
-        let mut trees: Vec<usize> = (0..self.residual.len() / BODY).collect();
+        let mut trees: Vec<usize> = (0..parts.len()).collect();
         trees.sort_by(|&a, &b| size(b).total_cmp(&size(a)));
         let worst = trees.first().map_or(0.0, |&tree| size(tree));
         trees.retain(|&tree| size(tree) >= 0.1 * worst);

@@ -1,31 +1,49 @@
 //! The balance of momentum over a step: A v = p + Jᵀγ(v), with the mass matrix A at the start of
-//! the step, the momentum p without contact, and the contact impulses γ (Masterjohn eq. 7).
+//! the step, the momentum p without contact, and the impulses γ of contacts (Masterjohn eq. 7),
+//! actuators and stops.
 //!
-//! A *tree* is a set of velocities that share a block of A: here one body, with its angular
-//! velocity and the velocity of its origin in W, or with its velocity along a guide.
+//! The velocities are those of the free bodies, six each (angular velocity, and velocity of the
+//! origin, in W), and then those of the joints. A *tree* is a set of velocities that share a block
+//! of A: a free body, or what one joint on the world carries.
 
-use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
+use nalgebra::{DMatrix, Matrix3, Matrix6, Vector3, Vector6};
 
-use super::free_body::{Tree, inverse_inertia};
+use super::free_body::{BodyInertia, six};
+use super::inverse_inertia::{PairInertia, pair_inverse_inertia};
 use crate::contact::{
     ContactModel, ContactPair, DiscretePatch, DiscreteSettings, PointContacts, Roles,
     Workspace as PairScratch, find_contacts,
 };
-use crate::multibody::{BodyFrame, BroadPhase, GeometryPair, Guide, Model, State, with_pair};
-use crate::scalar::Scalar;
-use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix, from_quarters};
+use crate::multibody::tree::{
+    BodyForce, StepInput, Workspace as JointWorkspace, factorize, free_impulse, step_matrix,
+};
+use crate::multibody::{
+    BodyFrame, BroadPhase, Forces, GeometryPair, JointLaw, Model, Motion, State, link_forces, with_pair,
+};
+use crate::spatial::{SpatialVelocity, cross_matrix, from_quarters};
 use crate::step::block_factor::BlockFactor;
 
-/// Velocities of a tree.
+/// Velocities of a free body.
 pub(super) const BODY: usize = 6;
 
-/// One side of a patch: O or F.
+/// One side of a patch, O or F, on a free body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PatchSide {
-    /// The tree that moves it; `None` for a fixed body.
-    pub tree: Option<usize>,
-    /// From the tree's velocities to the velocity of the body's material at F's origin, in F.
+    /// The body's tree.
+    pub tree: usize,
+    /// From the body's velocities to the velocity of its material at F's origin, in F.
     pub map: Matrix6<f64>,
+}
+
+/// What one velocity adds to the velocity of O relative to F at F's origin, in F, per unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    /// Its place among all velocities.
+    coordinate: usize,
+    /// Its tree, and its place there.
+    tree: usize,
+    local: usize,
+    velocity: Vector6<f64>,
 }
 
 /// A patch between two bodies, and how it follows their velocities.
@@ -34,37 +52,26 @@ pub(super) struct CoupledPatch {
     /// Its pair in [`Model::pairs`].
     pub pair: usize,
     pub contacts: DiscretePatch,
-    pub o: PatchSide,
-    pub f: PatchSide,
+    /// Between free and fixed bodies, the free ones.
+    o: Option<PatchSide>,
+    f: Option<PatchSide>,
+    /// Where a link takes part, all velocities that move either side, in [`Problem::columns`].
+    columns: std::ops::Range<usize>,
     /// What fixed bodies that move (belts) add to the velocity of O relative to F.
     pub fixed: Vector6<f64>,
+    /// The two trees that it connects, the first one first.
+    trees: Option<(usize, usize)>,
     /// The place of the two trees in the list of couplings.
     pub coupling: Option<usize>,
 }
 
-impl CoupledPatch {
-    /// The velocity of O relative to F at F's origin, in F. (The fixed bodies' part is left out
-    /// for changes of velocity.)
-    #[inline]
-    pub(super) fn relative(&self, velocity: &[f64], with_fixed: bool) -> Vector6<f64> {
-        let mut v = if with_fixed { self.fixed } else { Vector6::zeros() };
-        if let Some(tree) = self.o.tree {
-            v += self.o.map * tree_velocity(velocity, tree);
-        }
-        if let Some(tree) = self.f.tree {
-            v -= self.f.map * tree_velocity(velocity, tree);
-        }
-        v
-    }
-}
-
-/// The velocities of a tree.
+/// The velocities of a free body.
 #[inline]
 pub(super) fn tree_velocity(velocity: &[f64], tree: usize) -> Vector6<f64> {
     Vector6::from_column_slice(&velocity[BODY * tree..BODY * (tree + 1)])
 }
 
-/// Adds to the velocities (or momenta) of a tree.
+/// Adds to the velocities (or momenta) of a free body.
 #[inline]
 fn add_to_tree(all: &mut [f64], tree: usize, by: &Vector6<f64>) {
     for (a, b) in all[BODY * tree..BODY * (tree + 1)].iter_mut().zip(by.iter()) {
@@ -80,146 +87,270 @@ fn add_block(into: &mut [f64], block: &Matrix6<f64>) {
     }
 }
 
+/// A force along one joint coordinate.
+#[derive(Clone, Copy, Debug)]
+struct JointTerm {
+    /// The velocity's place among all, its tree, and its place there.
+    coordinate: usize,
+    tree: usize,
+    local: usize,
+    /// Position at the start of the step.
+    position: f64,
+    law: JointLaw,
+}
+
+/// The tree of a velocity coordinate of the joints.
+#[derive(Clone, Copy, Debug)]
+struct JointPlaceInTree {
+    tree: usize,
+    local: usize,
+}
+
 /// The balance of momentum of a step, and the memory it is kept in.
 #[derive(Debug, Default)]
 pub(super) struct Problem {
-    /// Diagonal blocks of A.
+    /// Blocks of A of the free bodies.
     pub inertia: Vec<Matrix6<f64>>,
+    /// The part of A of the joints, and its factors.
+    pub joint_inertia: DMatrix<f64>,
+    pub joint_factors: DMatrix<f64>,
+    /// For each velocity of the joints where it is.
+    joint_places: Vec<JointPlaceInTree>,
+    joint_terms: Vec<JointTerm>,
     /// The momentum p.
     pub momentum: Vec<f64>,
     pub patches: Vec<CoupledPatch>,
+    columns: Vec<Column>,
     pub contacts: PointContacts,
     couplings: Vec<(usize, usize)>,
+    /// Velocities of each tree.
     sizes: Vec<usize>,
+    dt: f64,
+    link_forces: Vec<BodyForce>,
     scratch: PairScratch,
     broad_phase: BroadPhase,
 }
 
 /// The velocity of a frame's material at F's origin and in F, as a map of the body's velocity:
 /// its origin is `offset` away from F's.
-fn map_to_patch(rotation_wf: &Matrix3<f64>, offset: &Vector3<f64>) -> Matrix6<f64> {
+pub(super) fn map_to_patch(rotation_wf: &Matrix3<f64>, offset: &Vector3<f64>) -> Matrix6<f64> {
     let r = rotation_wf.transpose();
     from_quarters(r, Matrix3::zeros(), r * -cross_matrix(offset), r)
 }
 
-/// The inverse inertia Λ that the relative motion of a pair feels, in F's frame and about its
-/// origin: Σ P A⁻¹ Pᵀ over both bodies.
-pub(super) fn pair_inverse_inertia<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    trees: &[Option<usize>],
-    pair: &GeometryPair,
-    roles: &Roles<T>,
-    dt: f64,
-) -> Matrix6<T> {
-    let mut sum = Matrix6::from_element(T::from(0.0));
-    for body in [pair.bodies.a, pair.bodies.b] {
-        if let (Some(tree), Some(mass)) = (trees[body], model.bodies[body].mass()) {
-            sum += inverse_inertia(model.bodies[body].guide(), mass, &state.bodies[tree], &roles.x_wf, dt);
-        }
-    }
-    sum
-}
-
-/// What O and F are, for the step.
-struct PairBodies<'a> {
-    trees: [Option<usize>; 2],
-    frames: [BodyFrame; 2],
-    guides: [Option<&'a Guide>; 2],
-}
-
-impl<'a> PairBodies<'a> {
-    fn new(
-        a_is_o: bool,
-        pair: &GeometryPair,
-        model: &'a Model,
-        trees: &[Option<usize>],
-        frames: &[BodyFrame],
-    ) -> Self {
-        let (a, b) = (pair.bodies.a, pair.bodies.b);
-        let places = if a_is_o { [a, b] } else { [b, a] };
-        Self {
-            trees: places.map(|k| trees[k]),
-            frames: places.map(|k| frames[k]),
-            guides: places.map(|k| model.bodies[k].guide()),
-        }
-    }
-
-    /// The map of O's (0) or F's (1) velocity to the patch.
-    fn map(&self, side: usize, patch_frame: &RigidTransform) -> Matrix6<f64> {
-        let offset = patch_frame.translation - self.frames[side].pose.translation;
-        let map = map_to_patch(&patch_frame.rotation, &offset);
-        let Some(guide) = self.guides[side] else { return map };
-        let mut guided = Matrix6::zeros();
-        guided.set_column(0, &(map.fixed_columns::<3>(3) * guide.axis));
-        guided
-    }
+/// A spatial velocity as six numbers.
+fn column_of(v: &SpatialVelocity) -> Vector6<f64> {
+    six(&v.rotational, &v.translational).into()
 }
 
 impl Problem {
-    /// Sets up the step from `state`, with the bodies' frames, the trees of the bodies, and the
-    /// forces on the free bodies (about their origins, in W, without gravity).
+    /// Sets up the step from `state`, with the bodies' frames, their places among the moving ones,
+    /// the kinematics of the joints, the forces of the user, and the commands of the actuators.
     #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
     pub fn assemble(
         &mut self,
         model: &Model,
         state: &State,
         frames: &[BodyFrame],
-        trees: &[Option<usize>],
-        forces: &[SpatialForce],
+        moving: &[Option<usize>],
+        joints: &mut JointWorkspace,
+        forces: &Forces,
+        commands: &[f64],
         kind: ContactModel,
         dt: f64,
     ) {
+        self.dt = dt;
         self.inertia.clear();
         self.momentum.clear();
-        for (((_, body, mass), state), force) in model.free_bodies().zip(&state.bodies).zip(forces) {
-            let tree = Tree::new(body.guide(), mass, state, dt);
-            self.inertia.push(tree.matrix());
-            self.momentum.extend(tree.free_momentum(&state.velocity, force, &model.gravity));
+        for (((_, _, mass), state), force) in model.free_bodies().zip(&state.bodies).zip(&forces.bodies) {
+            let body = BodyInertia::new(mass, state);
+            self.inertia.push(body.matrix());
+            let p = body.free_momentum(&state.velocity, force, &model.gravity, dt);
+            self.momentum.extend(six(&p.rotational, &p.translational));
         }
         self.sizes.clear();
         self.sizes.resize(self.inertia.len(), BODY);
+        self.assemble_joints(model, state, joints, forces, commands, dt);
         self.contacts.clear();
         self.patches.clear();
+        self.columns.clear();
         let settings = DiscreteSettings { contact: &model.contact, model: kind, dt };
         let mut broad_phase = std::mem::take(&mut self.broad_phase);
         for &index in broad_phase.candidates(model, frames) {
             let pair = &model.pairs[index];
-            let Self { contacts, patches, scratch, .. } = self;
-            with_pair(model, frames, pair, |query: &ContactPair| {
-                let lambda = |roles: &Roles<f64>| pair_inverse_inertia(model, state, trees, pair, roles, dt);
-                let Some(found) = find_contacts(query, &settings, lambda, scratch, contacts) else { return };
-                let bodies = PairBodies::new(found.a_is_o, pair, model, trees, frames);
-                let side = |k: usize| PatchSide { tree: bodies.trees[k], map: bodies.map(k, &found.x_wf) };
-                let (o, f) = (side(0), side(1));
-                let mut fixed = Vector6::zeros();
-                for (side, k, sign) in [(&o, 0, 1.0), (&f, 1, -1.0)] {
-                    let v: &SpatialVelocity = &bodies.frames[k].velocity;
-                    if side.tree.is_none() && *v != SpatialVelocity::zero() {
-                        let (w, v) = (v.rotational, v.translational);
-                        fixed += side.map * Vector6::new(w.x, w.y, w.z, v.x, v.y, v.z) * sign;
-                    }
-                }
-                patches.push(CoupledPatch { pair: index, contacts: found, o, f, fixed, coupling: None });
+            let Self { contacts, scratch, joint_factors, .. } = self;
+            let found = with_pair(model, frames, pair, |query: &ContactPair| {
+                let inertia = PairInertia { model, state, moving, joints, factors: joint_factors };
+                let lambda = |roles: &Roles<f64>| pair_inverse_inertia(&inertia, pair, roles);
+                find_contacts(query, &settings, lambda, scratch, contacts)
             });
+            if let Some(found) = found {
+                self.add_patch(index, found, model, frames, moving, joints);
+            }
         }
         self.broad_phase = broad_phase;
         self.couple();
     }
 
+    /// Sets up the part of the joints.
+    fn assemble_joints(
+        &mut self,
+        model: &Model,
+        state: &State,
+        joints: &mut JointWorkspace,
+        forces: &Forces,
+        commands: &[f64],
+        dt: f64,
+    ) {
+        let mechanism = &model.mechanism;
+        let (first, first_tree, n) =
+            (self.momentum.len(), self.inertia.len(), mechanism.velocity_dimension());
+        self.joint_places.clear();
+        self.joint_terms.clear();
+        if n == 0 {
+            return;
+        }
+        for (i, tree) in mechanism.trees().iter().enumerate() {
+            self.sizes.push(tree.v.len());
+            let places = (0..tree.v.len()).map(|local| JointPlaceInTree { tree: first_tree + i, local });
+            self.joint_places.extend(places);
+        }
+        if self.joint_inertia.nrows() != n {
+            self.joint_inertia = DMatrix::zeros(n, n);
+            self.joint_factors = DMatrix::zeros(n, n);
+        }
+        step_matrix(mechanism, joints, dt, &mut self.joint_inertia);
+        self.joint_factors.copy_from(&self.joint_inertia);
+        factorize(mechanism, &mut self.joint_factors);
+        link_forces(model, &forces.bodies, &mut self.link_forces);
+        let (q, v) = (&state.joints.q, &state.joints.v);
+        let (tau, applied) = (&forces.joints, &self.link_forces);
+        let input = StepInput { q, v, tau, gravity: model.gravity, applied };
+        self.momentum.resize(first + n, 0.0);
+        free_impulse(mechanism, joints, &input, dt, &mut self.momentum[first..]);
+        for (i, p) in self.momentum[first..].iter_mut().enumerate() {
+            *p += v.iter().enumerate().map(|(k, v)| self.joint_inertia[(i, k)] * v).sum::<f64>();
+        }
+        let Self { joint_terms, joint_places, .. } = self;
+        model.for_each_joint_law(commands, |at, law| {
+            let JointPlaceInTree { tree, local } = joint_places[at.v];
+            joint_terms.push(JointTerm { coordinate: first + at.v, tree, local, position: q[at.q], law });
+        });
+    }
+
+    /// Adds the patch of a pair.
+    fn add_patch(
+        &mut self,
+        index: usize,
+        contacts: DiscretePatch,
+        model: &Model,
+        frames: &[BodyFrame],
+        moving: &[Option<usize>],
+        joints: &JointWorkspace,
+    ) {
+        let GeometryPair { bodies, .. } = model.pairs[index];
+        let sides = if contacts.a_is_o { [bodies.a, bodies.b] } else { [bodies.b, bodies.a] };
+        let x_wf = contacts.x_wf;
+        let with_links = sides.iter().any(|&b| matches!(model.bodies[b].motion, Motion::Link { .. }));
+        let mut patch = CoupledPatch {
+            pair: index,
+            contacts,
+            o: None,
+            f: None,
+            columns: self.columns.len()..self.columns.len(),
+            fixed: Vector6::zeros(),
+            trees: None,
+            coupling: None,
+        };
+        let first = self.inertia.len() * BODY;
+        for (k, &body) in sides.iter().enumerate() {
+            let sign = if k == 0 { 1.0 } else { -1.0 };
+            let offset = x_wf.translation - frames[body].pose.translation;
+            match (&model.bodies[body].motion, moving[body]) {
+                (Motion::Link { link }, _) => {
+                    let turn = x_wf.rotation.transpose();
+                    for (coordinate, at_origin) in joints.jacobian_columns(&model.mechanism, *link, &offset) {
+                        let velocity = column_of(&at_origin.rotated(&turn)) * sign;
+                        let JointPlaceInTree { tree, local } = self.joint_places[coordinate];
+                        let coordinate = first + coordinate;
+                        let mut present = self.columns[patch.columns.start..].iter_mut();
+                        match present.find(|c| c.coordinate == coordinate) {
+                            Some(column) => column.velocity += velocity,
+                            None => self.columns.push(Column { coordinate, tree, local, velocity }),
+                        }
+                    }
+                }
+                (Motion::Free { .. }, Some(tree)) => {
+                    let map = map_to_patch(&x_wf.rotation, &offset);
+                    if with_links {
+                        for local in 0..BODY {
+                            let velocity = map.column(local) * sign;
+                            let coordinate = BODY * tree + local;
+                            self.columns.push(Column { coordinate, tree, local, velocity });
+                        }
+                    } else {
+                        *(if k == 0 { &mut patch.o } else { &mut patch.f }) = Some(PatchSide { tree, map });
+                    }
+                }
+                _ => {
+                    let v: &SpatialVelocity = &frames[body].velocity;
+                    if *v != SpatialVelocity::zero() {
+                        patch.fixed += map_to_patch(&x_wf.rotation, &offset) * column_of(v) * sign;
+                    }
+                }
+            }
+        }
+        patch.columns.end = self.columns.len();
+        let columns = &self.columns[patch.columns.clone()];
+        let trees = || {
+            [&patch.o, &patch.f].into_iter().flatten().map(|s| s.tree).chain(columns.iter().map(|c| c.tree))
+        };
+        if let (Some(low), Some(high)) = (trees().min(), trees().max()) {
+            patch.trees = (low < high).then_some((low, high));
+        }
+        self.patches.push(patch);
+    }
+
+    /// The velocity of O relative to F at F's origin, in F. (The fixed bodies' part is left out
+    /// for changes of velocity.)
+    #[inline]
+    pub fn relative(&self, patch: &CoupledPatch, velocity: &[f64], with_fixed: bool) -> Vector6<f64> {
+        let mut v = if with_fixed { patch.fixed } else { Vector6::zeros() };
+        if let Some(o) = &patch.o {
+            v += o.map * tree_velocity(velocity, o.tree);
+        }
+        if let Some(f) = &patch.f {
+            v -= f.map * tree_velocity(velocity, f.tree);
+        }
+        for column in &self.columns[patch.columns.clone()] {
+            v += column.velocity * velocity[column.coordinate];
+        }
+        v
+    }
+
     /// Lists the couplings of trees, and gives each patch its place in the list.
     fn couple(&mut self) {
-        let both = |patch: &CoupledPatch| {
-            let (o, f) = (patch.o.tree?, patch.f.tree?);
-            Some((o.min(f), o.max(f)))
-        };
         self.couplings.clear();
-        self.couplings.extend(self.patches.iter().filter_map(both));
+        self.couplings.extend(self.patches.iter().filter_map(|patch| patch.trees));
         self.couplings.sort_unstable();
         self.couplings.dedup();
         for patch in &mut self.patches {
-            patch.coupling = both(patch).and_then(|c| self.couplings.binary_search(&c).ok());
+            patch.coupling = patch.trees.and_then(|c| self.couplings.binary_search(&c).ok());
         }
+    }
+
+    /// The velocities of each tree, in order.
+    pub fn trees(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+        self.sizes.iter().scan(0, |next, size| {
+            *next += size;
+            Some(*next - size..*next)
+        })
+    }
+
+    /// The diagonal of A.
+    pub fn inertia_diagonal(&self) -> impl Iterator<Item = f64> + '_ {
+        let bodies = self.inertia.iter().flat_map(|m| (0..BODY).map(move |i| m[(i, i)]));
+        bodies.chain((0..self.joint_places.len()).map(|i| self.joint_inertia[(i, i)]))
     }
 
     /// Number of velocities.
@@ -237,6 +368,14 @@ impl Problem {
         out.fill(0.0);
         for (tree, inertia) in self.inertia.iter().enumerate() {
             add_to_tree(out, tree, &(inertia * tree_velocity(v, tree)));
+        }
+        let first = BODY * self.inertia.len();
+        for range in self.trees().skip(self.inertia.len()) {
+            for i in range.clone() {
+                for k in range.clone() {
+                    out[i] += self.joint_inertia[(i - first, k - first)] * v[k];
+                }
+            }
         }
     }
 
@@ -256,25 +395,74 @@ impl Problem {
         for (tree, inertia) in self.inertia.iter().enumerate() {
             add_block(factor.diagonal_mut(tree), inertia);
         }
+        self.evaluate_joints(v, impulse, factor);
         for patch in &self.patches {
-            let (w, hessian) = patch.contacts.impulse(&self.contacts, &patch.relative(v, true));
+            let (w, hessian) = patch.contacts.impulse(&self.contacts, &self.relative(patch, v, true));
             by_patch.push((w, hessian));
-            if let Some(tree) = patch.o.tree {
-                add_to_tree(impulse, tree, &patch.o.map.tr_mul(&w));
-                add_block(factor.diagonal_mut(tree), &(patch.o.map.tr_mul(&hessian) * patch.o.map));
+            if let Some(o) = &patch.o {
+                add_to_tree(impulse, o.tree, &o.map.tr_mul(&w));
+                add_block(factor.diagonal_mut(o.tree), &(o.map.tr_mul(&hessian) * o.map));
             }
-            if let Some(tree) = patch.f.tree {
-                add_to_tree(impulse, tree, &-patch.f.map.tr_mul(&w));
-                add_block(factor.diagonal_mut(tree), &(patch.f.map.tr_mul(&hessian) * patch.f.map));
+            if let Some(f) = &patch.f {
+                add_to_tree(impulse, f.tree, &-f.map.tr_mul(&w));
+                add_block(factor.diagonal_mut(f.tree), &(f.map.tr_mul(&hessian) * f.map));
             }
-            if let (Some(o), Some(f), Some(coupling)) = (patch.o.tree, patch.f.tree, patch.coupling) {
-                let of = -(patch.o.map.tr_mul(&hessian) * patch.f.map);
-                let fo = -(patch.f.map.tr_mul(&hessian) * patch.o.map);
+            if let (Some(o), Some(f), Some(coupling)) = (&patch.o, &patch.f, patch.coupling) {
+                let of = -(o.map.tr_mul(&hessian) * f.map);
+                let fo = -(f.map.tr_mul(&hessian) * o.map);
                 let (first, second) = factor.coupling_mut(coupling);
-                let (of_block, fo_block) = if o < f { (first, second) } else { (second, first) };
+                let (of_block, fo_block) = if o.tree < f.tree { (first, second) } else { (second, first) };
                 add_block(of_block, &of);
                 add_block(fo_block, &fo);
             }
+            if !patch.columns.is_empty() {
+                self.add_columns(patch, &w, &hessian, impulse, factor);
+            }
+        }
+    }
+
+    /// Adds the impulse of a patch that links take part in, and its negative derivative.
+    fn add_columns(
+        &self,
+        patch: &CoupledPatch,
+        w: &Vector6<f64>,
+        hessian: &Matrix6<f64>,
+        impulse: &mut [f64],
+        factor: &mut BlockFactor,
+    ) {
+        let columns = &self.columns[patch.columns.clone()];
+        for right in columns {
+            impulse[right.coordinate] += right.velocity.dot(w);
+            let follows = hessian * right.velocity;
+            for left in columns {
+                let value = left.velocity.dot(&follows);
+                let place = right.local * self.sizes[left.tree] + left.local;
+                if left.tree == right.tree {
+                    factor.diagonal_mut(left.tree)[place] += value;
+                } else if let Some(coupling) = patch.coupling {
+                    let (first, second) = factor.coupling_mut(coupling);
+                    let block = if left.tree < right.tree { first } else { second };
+                    block[place] += value;
+                }
+            }
+        }
+    }
+
+    /// The part of [`Self::evaluate`] of the joints without contact.
+    fn evaluate_joints(&self, v: &[f64], impulse: &mut [f64], factor: &mut BlockFactor) {
+        let first = BODY * self.inertia.len();
+        for (tree, range) in self.trees().enumerate().skip(self.inertia.len()) {
+            let block = factor.diagonal_mut(tree);
+            let values = range.clone().flat_map(|k| range.clone().map(move |i| (i - first, k - first)));
+            for (b, at) in block.iter_mut().zip(values) {
+                *b += self.joint_inertia[at];
+            }
+        }
+        for term in &self.joint_terms {
+            impulse[term.coordinate] += term.law.impulse(self.dt, term.position, v[term.coordinate]);
+            let slope = term.slope(self.dt, v[term.coordinate]);
+            let size = self.sizes[term.tree];
+            factor.diagonal_mut(term.tree)[term.local * (size + 1)] -= slope;
         }
     }
 
@@ -282,11 +470,17 @@ impl Problem {
     pub fn along(&self, v: &[f64], dv: &[f64], alpha: f64) -> (f64, f64) {
         let mut sum = (0.0, 0.0);
         for patch in &self.patches {
-            let change = patch.relative(dv, false);
-            let at = patch.relative(v, true) + change * alpha;
+            let change = self.relative(patch, dv, false);
+            let at = self.relative(patch, v, true) + change * alpha;
             let (power, curvature) = patch.contacts.along(&self.contacts, &at, &change);
             sum.0 += power;
             sum.1 += curvature;
+        }
+        for term in &self.joint_terms {
+            let change = dv[term.coordinate];
+            let at = v[term.coordinate] + alpha * change;
+            sum.0 += term.law.impulse(self.dt, term.position, at) * change;
+            sum.1 -= term.slope(self.dt, at) * change * change;
         }
         sum
     }
@@ -295,7 +489,7 @@ impl Problem {
     /// change along `dv`.
     pub fn for_each_slip(&self, v: &[f64], dv: &[f64], mut visit: impl FnMut(&Vector3<f64>, &Vector3<f64>)) {
         for patch in &self.patches {
-            let (at, change) = (patch.relative(v, true), patch.relative(dv, false));
+            let (at, change) = (self.relative(patch, v, true), self.relative(patch, dv, false));
             patch.contacts.for_each_slip(&self.contacts, &at, &change, &mut visit);
         }
     }
@@ -307,7 +501,7 @@ impl Problem {
         let weight = if frozen.is_empty() { 1.0 } else { weight };
         frozen.resize(self.contacts.position.len(), 0.0);
         for patch in &self.patches {
-            patch.contacts.for_each_normal(&self.contacts, &patch.relative(v, true), |i, normal| {
+            patch.contacts.for_each_normal(&self.contacts, &self.relative(patch, v, true), |i, normal| {
                 frozen[i] += weight * (normal - frozen[i]);
             });
         }
@@ -332,8 +526,19 @@ impl Problem {
             let v = tree_velocity(v, tree);
             sum += 0.5 * v.dot(&(inertia * v)) - v.dot(&tree_velocity(&self.momentum, tree));
         }
+        let first = BODY * self.inertia.len();
+        for range in self.trees().skip(self.inertia.len()) {
+            for i in range.clone() {
+                let row =
+                    range.clone().map(|k| self.joint_inertia[(i - first, k - first)] * v[k]).sum::<f64>();
+                sum += v[i] * (0.5 * row - self.momentum[i]);
+            }
+        }
+        for term in &self.joint_terms {
+            sum += term.law.cost(self.dt, term.position, v[term.coordinate]);
+        }
         for patch in &self.patches {
-            sum += patch.contacts.cost(&self.contacts, &patch.relative(v, true))?;
+            sum += patch.contacts.cost(&self.contacts, &self.relative(patch, v, true))?;
         }
         Some(sum)
     }
@@ -341,5 +546,12 @@ impl Problem {
     /// Number of point contacts.
     pub fn contact_count(&self) -> usize {
         self.contacts.position.len()
+    }
+}
+
+impl JointTerm {
+    /// The derivative of the impulse by the velocity at the end of the step.
+    fn slope(&self, dt: f64, v: f64) -> f64 {
+        self.law.slopes(|law, q, v| law.impulse(dt, q, v), self.position, v)[1]
     }
 }

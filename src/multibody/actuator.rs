@@ -1,0 +1,385 @@
+//! Forces along single joint coordinates: the drives that actuators turn commands into, and the
+//! stops at the ends of a joint's range.
+
+use super::model::Model;
+use super::tree::{JointKind, Mechanism};
+use crate::contact::hunt_crossley_cost;
+use crate::scalar::{DualArray, Scalar};
+
+/// What an actuator makes of its command u, for a coordinate with position q and velocity v.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Drive<T = f64> {
+    /// The command is the force, N m or N.
+    Force,
+    /// A velocity servo: force damping (u − v).
+    Velocity {
+        /// Gain, N m s/rad or N s/m.
+        damping: T,
+    },
+    /// A position servo: force stiffness (u − q) − damping v.
+    Position {
+        /// Gain on the position, N m/rad or N/m.
+        stiffness: T,
+        /// Gain on the velocity, N m s/rad or N s/m.
+        damping: T,
+    },
+}
+
+/// A joint coordinate that an actuator drives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DrivenCoordinate {
+    /// Its place among the velocity coordinates.
+    pub v: usize,
+    /// Its place among the configuration coordinates.
+    pub q: usize,
+    /// What the command is multiplied with for this coordinate: two fingers that close against
+    /// each other along the same axis have 1 and −1.
+    pub ratio: f64,
+}
+
+/// A drive on one or several joint coordinates, with one command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Actuator<T = f64> {
+    /// Its name, unique in the model.
+    pub name: String,
+    /// What it makes of its command.
+    pub drive: Drive<T>,
+    /// Largest force on each coordinate, N m or N; ∞ without a limit. Beyond it the force does
+    /// not follow command and motion, and the derivatives vanish.
+    pub effort: f64,
+    /// What it drives.
+    pub coordinates: Vec<DrivenCoordinate>,
+}
+
+/// Why an actuator cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ActuatorError {
+    /// There is no such joint.
+    #[error("actuator `{actuator}`: there is no joint `{joint}` that can move; there are {known}")]
+    NoJoint {
+        /// The actuator.
+        actuator: String,
+        /// The name found.
+        joint: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The joint has no such coordinate.
+    #[error(
+        "actuator `{actuator}`: joint `{joint}` ({kind}) has no coordinate {index} with a position of its own; {allowed}"
+    )]
+    NoCoordinate {
+        /// The actuator.
+        actuator: String,
+        /// The joint.
+        joint: String,
+        /// Its kind.
+        kind: &'static str,
+        /// The coordinate asked for.
+        index: usize,
+        /// What it has.
+        allowed: String,
+    },
+    /// A number is out of range.
+    #[error("actuator `{actuator}`: {what} is {value}; it must be {allowed}")]
+    Value {
+        /// The actuator.
+        actuator: String,
+        /// What number.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+}
+
+/// The coordinates of a joint whose configuration is a sum of moves: all but the rotations of
+/// ball and free joints. By their places in the joint's velocity and configuration.
+fn additive_coordinates(kind: &JointKind) -> &'static [(usize, usize)] {
+    match kind {
+        JointKind::Fixed | JointKind::Ball => &[],
+        JointKind::Revolute { .. } | JointKind::Prismatic { .. } => &[(0, 0)],
+        JointKind::Planar => &[(0, 0), (1, 1), (2, 2)],
+        JointKind::Free => &[(3, 4), (4, 5), (5, 6)],
+    }
+}
+
+impl Actuator {
+    /// An actuator on joints, each by its name, the velocity coordinate of the joint (0 for joints
+    /// that have one), and the ratio of its command.
+    ///
+    /// # Errors
+    /// When a joint or coordinate is not there, a gain is negative, or the limit is not positive.
+    pub fn new(
+        name: impl Into<String>,
+        mechanism: &Mechanism,
+        joints: &[(&str, usize, f64)],
+        drive: Drive,
+        effort: f64,
+    ) -> Result<Self, ActuatorError> {
+        let name = name.into();
+        let value = |what, value, good: bool, allowed| {
+            let error = ActuatorError::Value { actuator: name.clone(), what, value, allowed };
+            if good { Ok(()) } else { Err(error) }
+        };
+        let gain = |what, x: f64| value(what, x, x >= 0.0 && x.is_finite(), "at least 0 and finite");
+        match drive {
+            Drive::Force => {}
+            Drive::Velocity { damping } => gain("its damping", damping)?,
+            Drive::Position { stiffness, damping } => {
+                gain("its stiffness", stiffness)?;
+                gain("its damping", damping)?;
+            }
+        }
+        value("its largest effort", effort, effort > 0.0, "positive")?;
+        let place = |&(joint, index, ratio): &(&str, usize, f64)| {
+            value("a ratio", ratio, ratio.is_finite(), "finite")?;
+            let known =
+                || mechanism.joints().iter().map(|j| format!("`{}`", j.name)).collect::<Vec<_>>().join(", ");
+            let found = mechanism.joint_index(joint).map(|i| &mechanism.joints()[i]).ok_or_else(|| {
+                ActuatorError::NoJoint { actuator: name.clone(), joint: joint.to_owned(), known: known() }
+            })?;
+            let coordinates = additive_coordinates(&found.kind);
+            let (dv, dq) = coordinates.iter().find(|(v, _)| *v == index).ok_or_else(|| {
+                let has: Vec<String> = coordinates.iter().map(|(v, _)| v.to_string()).collect();
+                let allowed = if has.is_empty() {
+                    "it has none".to_owned()
+                } else {
+                    format!("it has {}", has.join(", "))
+                };
+                ActuatorError::NoCoordinate {
+                    actuator: name.clone(),
+                    joint: joint.to_owned(),
+                    kind: found.kind.name(),
+                    index,
+                    allowed,
+                }
+            })?;
+            Ok(DrivenCoordinate { v: found.v.start + dv, q: found.q.start + dq, ratio })
+        };
+        let coordinates = joints.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { name, drive, effort, coordinates })
+    }
+}
+
+impl<T: Scalar> Actuator<T> {
+    /// A constant actuator as scalars `T`.
+    pub fn lift(a: &Actuator) -> Self {
+        Self {
+            name: a.name.clone(),
+            drive: a.drive.lifted(),
+            effort: a.effort,
+            coordinates: a.coordinates.clone(),
+        }
+    }
+
+    /// The actuator without its derivatives.
+    pub fn real(&self) -> Actuator {
+        Actuator {
+            name: self.name.clone(),
+            drive: self.drive.real(),
+            effort: self.effort,
+            coordinates: self.coordinates.clone(),
+        }
+    }
+}
+
+impl Drive {
+    /// A constant drive in scalars of another kind.
+    fn lifted<T: Scalar>(&self) -> Drive<T> {
+        match *self {
+            Self::Force => Drive::Force,
+            Self::Velocity { damping } => Drive::Velocity { damping: T::from(damping) },
+            Self::Position { stiffness, damping } => {
+                Drive::Position { stiffness: T::from(stiffness), damping: T::from(damping) }
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Drive<T> {
+    fn real(&self) -> Drive {
+        match self {
+            Self::Force => Drive::Force,
+            Self::Velocity { damping } => Drive::Velocity { damping: damping.real() },
+            Self::Position { stiffness, damping } => {
+                Drive::Position { stiffness: stiffness.real(), damping: damping.real() }
+            }
+        }
+    }
+}
+
+/// A force along one joint coordinate that decreases with its position and its velocity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum JointLaw<T = f64> {
+    /// That of an actuator.
+    Drive { drive: Drive<T>, effort: f64, command: T },
+    /// That of the stop at an end of the range: stiffness x (1 − dissipation ẋ₋)₊ where the
+    /// coordinate is a distance x beyond it.
+    Stop { end: f64, upper: bool, stiffness: f64, dissipation: f64 },
+}
+
+/// Where a [`JointLaw`] acts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct JointPlace {
+    /// The velocity coordinate.
+    pub v: usize,
+    /// The configuration coordinate.
+    pub q: usize,
+    /// The control value that is the command, and its ratio; `None` for stops.
+    pub command: Option<(usize, f64)>,
+}
+
+impl<T: Scalar> JointLaw<T> {
+    /// The force at a position and a velocity.
+    ///
+    /// Not smooth where an effort limit or a stop is reached; there the derivative is that of one
+    /// side.
+    pub fn force(&self, q: T, v: T) -> T {
+        match *self {
+            Self::Drive { drive, effort, command } => {
+                let force = match drive {
+                    Drive::Force => command,
+                    Drive::Velocity { damping } => damping * (command - v),
+                    Drive::Position { stiffness, damping } => stiffness * (command - q) - damping * v,
+                };
+                if force.real().abs() <= effort { force } else { T::from(effort.copysign(force.real())) }
+            }
+            Self::Stop { end, upper, stiffness, dissipation } => {
+                let sign = if upper { 1.0 } else { -1.0 };
+                let beyond = (q - end) * sign;
+                let damping = v * (sign * dissipation) + 1.0;
+                if beyond.real() <= 0.0 || damping.real() <= 0.0 {
+                    T::from(0.0)
+                } else {
+                    beyond * damping * (-sign * stiffness)
+                }
+            }
+        }
+    }
+
+    /// The impulse over a step of `dt` seconds, with position and velocity at its end: `q` is the
+    /// position at its start, `v` the velocity at its end.
+    pub fn impulse(&self, dt: f64, q: T, v: T) -> T {
+        self.force(q + v * dt, v) * dt
+    }
+}
+
+impl JointLaw<f64> {
+    /// The derivatives of a function of the law, such as [`JointLaw::force`], by position,
+    /// velocity and command (0 for stops).
+    pub fn slopes(
+        &self,
+        function: impl FnOnce(&JointLaw<DualArray<3>>, DualArray<3>, DualArray<3>) -> DualArray<3>,
+        q: f64,
+        v: f64,
+    ) -> [f64; 3] {
+        let lifted = match *self {
+            Self::Drive { drive, effort, command } => {
+                JointLaw::Drive { drive: drive.lifted(), effort, command: DualArray::variable(command, 2) }
+            }
+            Self::Stop { end, upper, stiffness, dissipation } => {
+                JointLaw::Stop { end, upper, stiffness, dissipation }
+            }
+        };
+        function(&lifted, DualArray::variable(q, 0), DualArray::variable(v, 1)).eps
+    }
+
+    /// The cost whose negative derivative by the velocity is [`JointLaw::impulse`], J; for a drive
+    /// it is taken from where its force vanishes (from velocity 0 where it does not depend on it).
+    pub fn cost(&self, dt: f64, q: f64, v: f64) -> f64 {
+        match *self {
+            Self::Drive { drive, effort, command } => {
+                // The force is clamped(a − b v).
+                let (a, b) = match drive {
+                    Drive::Force => (command, 0.0),
+                    Drive::Velocity { damping } => (damping * command, damping),
+                    Drive::Position { stiffness, damping } => {
+                        (stiffness * (command - q), stiffness * dt + damping)
+                    }
+                };
+                if b == 0.0 {
+                    return -dt * a.clamp(-effort, effort) * v;
+                }
+                let force = (a - b * v).abs();
+                let integral =
+                    if force <= effort { 0.5 * force * force } else { effort * (force - 0.5 * effort) };
+                dt * integral / b
+            }
+            Self::Stop { end, upper, stiffness, dissipation } => {
+                let sign = if upper { 1.0 } else { -1.0 };
+                let load = stiffness * (q - end) * sign;
+                hunt_crossley_cost(dt, load, stiffness, dissipation, -sign * v)
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Model<T> {
+    /// Number of commands: the first of the control values, those of the user's forces follow.
+    pub fn command_dimension(&self) -> usize {
+        self.actuators.len()
+    }
+
+    /// Calls `visit` with every force along a single coordinate: those of the actuators under
+    /// their commands, then the stops.
+    pub(crate) fn for_each_joint_law(&self, commands: &[T], mut visit: impl FnMut(JointPlace, JointLaw<T>)) {
+        for (i, actuator) in self.actuators.iter().enumerate() {
+            for at in &actuator.coordinates {
+                let command = commands[i] * at.ratio;
+                let law = JointLaw::Drive { drive: actuator.drive, effort: actuator.effort, command };
+                visit(JointPlace { v: at.v, q: at.q, command: Some((i, at.ratio)) }, law);
+            }
+        }
+        for joint in self.mechanism.joints() {
+            let limits = &joint.limits;
+            for (end, upper) in [(limits.lower, false), (limits.upper, true)] {
+                if end.is_finite() {
+                    let place = JointPlace { v: joint.v.start, q: joint.q.start, command: None };
+                    let (stiffness, dissipation) = (limits.stiffness, limits.dissipation);
+                    visit(place, JointLaw::Stop { end, upper, stiffness, dissipation });
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    const LAWS: [JointLaw; 6] = [
+        JointLaw::Drive { drive: Drive::Force, effort: 5.0, command: 2.0 },
+        JointLaw::Drive { drive: Drive::Velocity { damping: 3.0 }, effort: 2.0, command: 0.3 },
+        JointLaw::Drive {
+            drive: Drive::Position { stiffness: 200.0, damping: 4.0 },
+            effort: 6.0,
+            command: 0.11,
+        },
+        JointLaw::Stop { end: 0.08, upper: true, stiffness: 1e4, dissipation: 0.7 },
+        JointLaw::Stop { end: 0.12, upper: false, stiffness: 1e4, dissipation: 0.7 },
+        JointLaw::Stop { end: 0.2, upper: true, stiffness: 1e4, dissipation: 0.7 },
+    ];
+
+    #[test]
+    fn the_cost_is_the_integral_of_the_impulse() {
+        for law in LAWS {
+            for v in [-2.3, -1.1, -0.31, 0.02, 0.57, 1.9] {
+                let (dt, q, h) = (3e-3, 0.1, 1e-6);
+                let slope = (law.cost(dt, q, v + h) - law.cost(dt, q, v - h)) / (2.0 * h);
+                assert_relative_eq!(-slope, law.impulse(dt, q, v), epsilon = 1e-8, max_relative = 1e-7);
+            }
+        }
+    }
+
+    #[test]
+    fn the_impulse_never_grows_with_the_velocity() {
+        for law in LAWS {
+            let impulses: Vec<f64> =
+                (-200..200).map(|i| law.impulse(3e-3, 0.1, 0.013 * f64::from(i))).collect();
+            assert!(impulses.windows(2).all(|w| w[1] <= w[0] + 1e-15), "{law:?}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! How forces accelerate the joints of a model, and the transposed derivative of that.
+
+use nalgebra::{DMatrix, Vector3};
+
+use super::forces::Forces;
+use super::kinematics::{BodyFrame, JointKinematics};
+use super::model::Model;
+use super::model_gradient::ModelGradient;
+use super::state::TANGENT_DIMENSION;
+use super::tree::{
+    BodyForce, InverseSensitivity, JointState, Mechanism, MotionCotangent, factorize, forward_dynamics,
+    inverse_dynamics_by_gravity, inverse_dynamics_by_masses, mass_matrix, motion_transposed, passive_forces,
+    solve,
+};
+use crate::scalar::Scalar;
+use crate::spatial::{MassProperties, SpatialForce};
+
+/// The forces on links, for the algorithms on trees; `forces` are those on the moving bodies.
+pub(crate) fn link_forces<T: Scalar>(
+    model: &Model<T>,
+    forces: &[SpatialForce<T>],
+    out: &mut Vec<BodyForce<T>>,
+) {
+    out.clear();
+    let first = forces.len() - model.links().count();
+    out.extend(
+        model.links().zip(&forces[first..]).map(|((_, body), force)| BodyForce { body, force: *force }),
+    );
+}
+
+/// The acceleration v̇ of the joints under gravity, their damping and springs, and forces, at the
+/// state that `kinematics` was brought to last.
+pub(crate) fn joint_acceleration<T: Scalar>(
+    model: &Model<T>,
+    joints: &JointState<T>,
+    forces: &Forces<T>,
+    kinematics: &mut JointKinematics<T>,
+) -> Vec<T> {
+    let mechanism = &model.mechanism;
+    if mechanism.velocity_dimension() == 0 {
+        return Vec::new();
+    }
+    let mut applied = Vec::new();
+    link_forces(model, &forces.bodies, &mut applied);
+    let mut tau = forces.joints.clone();
+    passive_forces(mechanism, &joints.q, &joints.v, &mut tau);
+    let mut vdot = vec![T::from(0.0); tau.len()];
+    let workspace = kinematics.of(mechanism);
+    forward_dynamics(mechanism, workspace, &tau, &model.gravity, &applied, &mut vdot);
+    vdot
+}
+
+/// The dependence of the joints' balance of forces on everything, at a state and an acceleration;
+/// memory that is reused.
+#[derive(Debug, Default)]
+pub(crate) struct JointSensitivity {
+    kinematics: JointKinematics,
+    /// For other velocities than those of the state.
+    scratch: JointKinematics,
+    inverse: Option<InverseSensitivity>,
+    factors: DMatrix<f64>,
+    applied: Vec<BodyForce>,
+}
+
+impl JointSensitivity {
+    /// The derivatives of a number by all forces on links and along joints, given those by the
+    /// joints' acceleration: appended to `by_force.bodies`, and put in place of
+    /// `by_force.joints`. They do not depend on the forces.
+    pub fn force_cotangent(
+        &mut self,
+        model: &Model,
+        joints: &JointState,
+        by_acceleration: &[f64],
+        by_force: &mut Forces,
+    ) {
+        by_force.joints.clear();
+        by_force.joints.extend_from_slice(by_acceleration);
+        let mechanism = &model.mechanism;
+        let n = mechanism.velocity_dimension();
+        if n == 0 {
+            return;
+        }
+        let workspace = self.kinematics.update(mechanism, &joints.q, &joints.v);
+        if self.factors.nrows() != n {
+            self.factors = DMatrix::zeros(n, n);
+        }
+        mass_matrix(mechanism, workspace, &mut self.factors);
+        factorize(mechanism, &mut self.factors);
+        solve(mechanism, &self.factors, &mut by_force.joints);
+        let Forces { bodies, joints: rates } = by_force;
+        self.spread(model, joints, rates, bodies);
+    }
+
+    /// Adds the derivatives of a number through the joints' acceleration under constant forces: by
+    /// configuration and velocity to `by_joints`, by gravity and masses to `by_model`.
+    /// `by_joint_forces` are those of [`Self::force_cotangent`], at the same state.
+    pub fn add_acceleration_transposed(
+        &mut self,
+        model: &Model,
+        joints: &JointState,
+        forces: &Forces,
+        by_joint_forces: &[f64],
+        by_joints: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
+        if model.mechanism.velocity_dimension() == 0 {
+            return;
+        }
+        self.kinematics.update(&model.mechanism, &joints.q, &joints.v);
+        let vdot = joint_acceleration(model, joints, forces, &mut self.kinematics);
+        self.evaluate(model, joints, &vdot, &forces.bodies);
+        self.subtract_transposed(model, by_joint_forces, by_joints, by_model);
+        subtract_passive_transposed(model, by_joint_forces, by_joints);
+    }
+
+    /// Evaluates how τ of inverse dynamics depends on everything, at a state, an acceleration, and
+    /// forces on the moving bodies that keep their components in W.
+    pub fn evaluate(&mut self, model: &Model, joints: &JointState, vdot: &[f64], forces: &[SpatialForce]) {
+        let Self { kinematics, inverse, applied, .. } = self;
+        let mechanism = &model.mechanism;
+        link_forces(model, forces, applied);
+        let workspace = kinematics.update(mechanism, &joints.q, &joints.v);
+        if inverse.as_ref().is_some_and(|i| !i.fits(mechanism)) {
+            *inverse = None;
+        }
+        let inverse = inverse.get_or_insert_with(|| InverseSensitivity::new(mechanism));
+        inverse.evaluate(mechanism, workspace, vdot, &model.gravity, applied);
+    }
+
+    /// The mass matrix at the state of [`Self::evaluate`].
+    pub fn mass_matrix(&self) -> Option<&DMatrix<f64>> {
+        self.inverse.as_ref().map(|i| &i.mass_matrix)
+    }
+
+    /// Adds the derivatives of −`left`ᵀ τ: by configuration and velocity to `by_joints`, one
+    /// after the other, and by gravity and the links' masses to `by_model`.
+    pub fn subtract_transposed(
+        &mut self,
+        model: &Model,
+        left: &[f64],
+        by_joints: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
+        let Some(inverse) = &self.inverse else { return };
+        let mechanism = &model.mechanism;
+        let minus: Vec<f64> = left.iter().map(|x| -x).collect();
+        let (by_q, by_v) = by_joints.split_at_mut(left.len());
+        inverse.add_transposed(&minus, by_q, by_v);
+        let workspace = self.kinematics.of(mechanism);
+        by_model.gravity += inverse_dynamics_by_gravity(mechanism, workspace, &minus);
+        if by_model.of_links {
+            inverse_dynamics_by_masses(mechanism, workspace, &minus, |link, by| {
+                add_link_mass(model, by_model, link, by);
+            });
+        }
+    }
+
+    /// Appends the velocities of the links that go with rates of the coordinates, about the links'
+    /// origins: as forces, since that is what they are multiplied with.
+    pub fn spread(&mut self, model: &Model, joints: &JointState, rates: &[f64], out: &mut Vec<SpatialForce>) {
+        let workspace = self.scratch.update(&model.mechanism, &joints.q, rates);
+        out.extend(model.links().map(|(_, link)| {
+            let v = workspace.body_velocity(&model.mechanism, link);
+            SpatialForce::new(v.rotational, v.translational)
+        }));
+    }
+}
+
+/// Adds the derivatives of `left`ᵀ τ, with τ of the joints' damping and springs, by configuration
+/// and velocity.
+fn subtract_passive_transposed(model: &Model, left: &[f64], by_joints: &mut [f64]) {
+    for joint in model.mechanism.joints() {
+        for k in joint.v.clone() {
+            by_joints[left.len() + k] -= joint.damping * left[k];
+        }
+        if joint.q.len() == 1 {
+            let k = joint.v.start;
+            by_joints[k] -= joint.spring.stiffness * left[k];
+        }
+    }
+}
+
+/// Adds derivatives by the mass properties of a body of the mechanism, if it is a link of the model.
+pub(crate) fn add_link_mass(model: &Model, by_model: &mut ModelGradient, link: usize, by: &MassProperties) {
+    let first = by_model.masses.len() - model.links().count();
+    if let Some(place) = model.links().position(|(_, l)| l == link) {
+        add_mass(&mut by_model.masses[first + place], by);
+    }
+}
+
+/// Adds derivatives by mass properties.
+pub(super) fn add_mass(to: &mut MassProperties, by: &MassProperties) {
+    to.mass += by.mass;
+    to.center_of_mass += by.center_of_mass;
+    to.inertia += by.inertia;
+}
+
+/// Adds to `by_joints` (configuration, then velocity) the derivatives of a number by the joints,
+/// given those by the motions of the moving bodies, twelve for each (see [`TANGENT_DIMENSION`]),
+/// at a configuration and the rates that the links' velocities come from.
+pub(crate) fn add_link_motions(
+    model: &Model,
+    kinematics: &mut JointKinematics,
+    q: &[f64],
+    v: &[f64],
+    by_motion: &[f64],
+    by_joints: &mut [f64],
+) {
+    let mechanism: &Mechanism = &model.mechanism;
+    if mechanism.velocity_dimension() == 0 {
+        return;
+    }
+    let workspace = kinematics.update(mechanism, q, v);
+    let first = by_motion.len() - TANGENT_DIMENSION * model.links().count();
+    let part = |x: &[f64], i: usize| Vector3::new(x[i], x[i + 1], x[i + 2]);
+    let motions = by_motion[first..].chunks_exact(TANGENT_DIMENSION).zip(model.links());
+    let motions = motions.map(|(by, (_, body))| MotionCotangent {
+        body,
+        pose: SpatialForce::new(part(by, 0), part(by, 3)),
+        velocity: SpatialForce::new(part(by, 6), part(by, 9)),
+    });
+    let (by_q, by_v) = by_joints.split_at_mut(v.len());
+    motion_transposed(mechanism, workspace, motions, by_q, by_v);
+}
+
+/// Sets the velocities of the links' frames to those at other rates of the coordinates.
+pub(crate) fn set_link_velocities<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &mut JointKinematics<T>,
+    q: &[T],
+    v: &[T],
+    frames: &mut [BodyFrame<T>],
+) {
+    if v.is_empty() {
+        return;
+    }
+    let workspace = kinematics.update(&model.mechanism, q, v);
+    for (body, link) in model.links() {
+        frames[body].velocity = workspace.body_velocity(&model.mechanism, link);
+    }
+}

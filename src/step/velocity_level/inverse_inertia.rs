@@ -1,0 +1,239 @@
+//! The inverse inertia Λ that the relative motion of two bodies feels, from which SAP takes the
+//! regularization of friction.
+
+use nalgebra::{DMatrix, Matrix3, Matrix6, Vector3};
+
+use super::free_body::six;
+use crate::contact::Roles;
+use crate::multibody::tree::{
+    JointState, Mechanism, Workspace as JointWorkspace, factorize, solve, step_matrix, update_kinematics,
+};
+use crate::multibody::{BodyState, GeometryPair, MassProperties, Model, Motion, State};
+use crate::scalar::{DualArray, Scalar};
+use crate::spatial::{
+    MASS_NUMBERS, RigidTransform, SpatialForce, SpatialVelocity, cross_matrix, rotation_exponential,
+};
+
+/// What Λ is computed from.
+pub(super) struct PairInertia<'a, T> {
+    pub model: &'a Model<T>,
+    pub state: &'a State<T>,
+    /// For each body its place among the moving ones.
+    pub moving: &'a [Option<usize>],
+    /// Kinematics of the joints, and the factors of their part of A.
+    pub joints: &'a JointWorkspace<T>,
+    pub factors: &'a DMatrix<T>,
+}
+
+/// Λ of a pair, in F's frame and about its origin: Σ P A⁻¹ Pᵀ over the trees of both bodies.
+pub(super) fn pair_inverse_inertia<T: Scalar>(
+    at: &PairInertia<T>,
+    pair: &GeometryPair,
+    roles: &Roles<T>,
+) -> Matrix6<T> {
+    let model = at.model;
+    let mut sum = Matrix6::from_element(T::from(0.0));
+    for body in [pair.bodies.a, pair.bodies.b] {
+        if let (Some(free), Motion::Free { mass, .. }) = (at.moving[body], &model.bodies[body].motion) {
+            sum += free_inverse_inertia(mass, &at.state.bodies[free], &roles.x_wf);
+        }
+    }
+    let links = pair_links(model, pair);
+    if links != [None, None] {
+        let rows = relative_jacobian(&model.mechanism, at.joints, &links, &roles.x_wf);
+        let (_, lambda) = through_inverse(&model.mechanism, at.factors, &rows);
+        sum += lambda;
+    }
+    sum
+}
+
+/// The links among the two bodies of a pair, by their place in the mechanism.
+fn pair_links<T>(model: &Model<T>, pair: &GeometryPair) -> [Option<usize>; 2] {
+    [pair.bodies.a, pair.bodies.b].map(|body| match model.bodies[body].motion {
+        Motion::Link { link } => Some(link),
+        _ => None,
+    })
+}
+
+/// The Jacobian of the velocity of link A relative to link B at F's origin, in F: six rows over
+/// the velocities of the joints.
+fn relative_jacobian<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    joints: &JointWorkspace<T>,
+    links: &[Option<usize>; 2],
+    x_wf: &RigidTransform<T>,
+) -> [Vec<T>; 6] {
+    let mut rows: [Vec<T>; 6] = std::array::from_fn(|_| vec![T::from(0.0); mechanism.velocity_dimension()]);
+    let turn = x_wf.rotation.transpose();
+    for (link, sign) in links.iter().zip([1.0, -1.0]) {
+        let Some(link) = *link else { continue };
+        let offset = x_wf.translation - joints.body_pose(mechanism, link).translation;
+        for (k, column) in joints.jacobian_columns(mechanism, link, &offset) {
+            let column = column.rotated(&turn);
+            for (row, x) in rows.iter_mut().zip(six(&column.rotational, &column.translational)) {
+                row[k] += x * sign;
+            }
+        }
+    }
+    rows
+}
+
+/// A⁻¹ Jᵀ, column by column, and J A⁻¹ Jᵀ.
+fn through_inverse<T: Scalar>(
+    mechanism: &Mechanism<T>,
+    factors: &DMatrix<T>,
+    rows: &[Vec<T>; 6],
+) -> ([Vec<T>; 6], Matrix6<T>) {
+    let mut solved = rows.clone();
+    solved.iter_mut().for_each(|x| solve(mechanism, factors, x));
+    let dot = |a: &[T], b: &[T]| a.iter().zip(b).fold(T::from(0.0), |sum, (&x, &y)| sum + x * y);
+    let lambda = Matrix6::from_fn(|i, k| dot(&rows[i], &solved[k]));
+    (solved, lambda)
+}
+
+/// How the links' part of Λ follows the configuration of the joints, the frame F and the links'
+/// masses.
+#[derive(Clone, Debug)]
+pub(super) struct LinkInertia {
+    /// By each velocity coordinate's direction of the configuration.
+    by_q: Vec<Matrix6<f64>>,
+    /// By a turn of F about its origin and a move of it, both in W.
+    by_frame: [Matrix6<f64>; 6],
+    /// A⁻¹ Jᵀ, column by column.
+    solved: [Vec<f64>; 6],
+}
+
+/// Directions that are evaluated at a time.
+const CHUNK: usize = 8;
+
+impl LinkInertia {
+    /// The dependence at a state of the joints, for a step of `dt` seconds; `None` where no link
+    /// takes part.
+    pub fn new(
+        model: &Model,
+        pair: &GeometryPair,
+        joints: &JointState,
+        x_wf: &RigidTransform,
+        dt: f64,
+    ) -> Option<Self> {
+        type Dual = DualArray<CHUNK>;
+        let links = pair_links(model, pair);
+        if links == [None, None] {
+            return None;
+        }
+        let n = model.mechanism.velocity_dimension();
+        let mechanism = Mechanism::<Dual>::lift(&model.mechanism);
+        let state = JointState::<Dual>::lift(joints);
+        let mut workspace = JointWorkspace::new(&mechanism);
+        let mut factors = DMatrix::from_element(n, n, Dual::from(0.0));
+        let still = vec![Dual::from(0.0); n];
+        let mut derivatives = Vec::with_capacity(n + 6);
+        let mut solved = None;
+        for first in (0..n + 6).step_by(CHUNK) {
+            let mut direction: Vec<Dual> = vec![Dual::from(0.0); n + 6];
+            let last = (n + 6).min(first + CHUNK);
+            (first..last).for_each(|k| direction[k] = Dual::variable(0.0, k - first));
+            let moved = state.moved(&direction[..n], &still);
+            let three = |i: usize| Vector3::new(direction[n + i], direction[n + i + 1], direction[n + i + 2]);
+            let frame = RigidTransform::<Dual>::lift(x_wf);
+            let frame = RigidTransform::new(
+                rotation_exponential(&three(0)) * frame.rotation,
+                frame.translation + three(3),
+            );
+            update_kinematics(&mechanism, &moved.q, &still, &mut workspace);
+            step_matrix(&mechanism, &mut workspace, dt, &mut factors);
+            factorize(&mechanism, &mut factors);
+            let rows = relative_jacobian(&mechanism, &workspace, &links, &frame);
+            let (inverse, lambda) = through_inverse(&mechanism, &factors, &rows);
+            derivatives.extend((0..last - first).map(|k| lambda.map(|x| x.eps[k])));
+            solved.get_or_insert_with(|| inverse.map(|x| x.iter().map(|x| x.re).collect()));
+        }
+        let by_frame = std::array::from_fn(|i| derivatives[n + i]);
+        derivatives.truncate(n);
+        Some(Self { by_q: derivatives, by_frame, solved: solved? })
+    }
+
+    /// Adds the derivatives of a number by the configuration, given those by Λ; returns those by
+    /// the turn and the move of F.
+    pub fn add_transposed(&self, by_lambda: &Matrix6<f64>, by_q: &mut [f64]) -> SpatialForce {
+        for (sum, by) in by_q.iter_mut().zip(&self.by_q) {
+            *sum += by.dot(by_lambda);
+        }
+        let f = self.by_frame.map(|by| by.dot(by_lambda));
+        SpatialForce::new(Vector3::new(f[0], f[1], f[2]), Vector3::new(f[3], f[4], f[5]))
+    }
+
+    /// Calls `visit` with the derivatives of a number by the masses of the mechanism's bodies,
+    /// given those by Λ: dΛ = −(A⁻¹ Jᵀ)ᵀ dM A⁻¹ Jᵀ. `workspace` is memory.
+    pub fn for_each_mass(
+        &self,
+        mechanism: &Mechanism,
+        joints: &JointState,
+        by_lambda: &Matrix6<f64>,
+        workspace: &mut JointWorkspace,
+        mut visit: impl FnMut(usize, &MassProperties),
+    ) {
+        for (link, body) in mechanism.bodies().iter().enumerate() {
+            let (Some(_), Some(mass)) = (body.joint, &body.mass) else { continue };
+            let seeded = mass.seeded::<MASS_NUMBERS>(0);
+            // The velocities of the body that go with the columns, in its own axes.
+            let velocities: [SpatialVelocity; 6] = std::array::from_fn(|i| {
+                update_kinematics(mechanism, &joints.q, &self.solved[i], workspace);
+                let turn = workspace.body_pose(mechanism, link).rotation.transpose();
+                workspace.body_velocity(mechanism, link).rotated(&turn)
+            });
+            let mut sum = DualArray::<MASS_NUMBERS>::from(0.0);
+            for (i, v) in velocities.iter().enumerate() {
+                // G is symmetric.
+                let mut weighted = SpatialVelocity::zero();
+                for (k, other) in velocities.iter().enumerate() {
+                    weighted += *other * by_lambda[(i, k)];
+                }
+                let [v, w] = [v, &weighted].map(SpatialVelocity::<DualArray<MASS_NUMBERS>>::lift);
+                let center = |v: &SpatialVelocity<_>| v.shifted(&seeded.center_of_mass).translational;
+                sum += center(&v).dot(&center(&w)) * seeded.mass
+                    + v.rotational.dot(&(seeded.inertia * w.rotational));
+            }
+            let mut by = MassProperties::zero();
+            by.add_numbers(&sum.eps.map(|x| -x));
+            visit(link, &by);
+        }
+    }
+}
+
+/// The inverse inertia Λ of a body in the frame F, about its origin: from an impulse there to the
+/// change of the velocity of the body's material there.
+fn free_inverse_inertia<T: Scalar>(
+    mass: &MassProperties<T>,
+    state: &BodyState<T>,
+    x_wf: &RigidTransform<T>,
+) -> Matrix6<T> {
+    let mut lambda = Matrix6::from_element(T::from(0.0));
+    // In F's axes: the body's axes, and from its centre of mass to F's origin.
+    let to_world = state.orientation.to_matrix();
+    let r = x_wf.rotation.transpose() * to_world;
+    let center = state.position + to_world * mass.center_of_mass;
+    let lever = cross_matrix(&(x_wf.rotation.transpose() * (x_wf.translation - center)));
+    let rotational = r * inverse(&mass.inertia) * r.transpose();
+    let coupled = lever * rotational;
+    let translational = coupled * lever.transpose();
+    for i in 0..3 {
+        for k in 0..3 {
+            lambda[(i, k)] = rotational[(i, k)];
+            lambda[(3 + i, k)] = -coupled[(i, k)];
+            lambda[(k, 3 + i)] = -coupled[(i, k)];
+            lambda[(3 + i, 3 + k)] = translational[(i, k)];
+        }
+        lambda[(3 + i, 3 + i)] += mass.mass.recip();
+    }
+    lambda
+}
+
+/// The inverse of a symmetric, well-conditioned 3×3 matrix by Cramer's rule.
+fn inverse<T: Scalar>(m: &Matrix3<T>) -> Matrix3<T> {
+    let column = |k: usize| m.column(k).into_owned();
+    let (x, y, z) = (column(0), column(1), column(2));
+    let rows = [y.cross(&z), z.cross(&x), x.cross(&y)];
+    let scale = x.dot(&rows[0]).recip();
+    Matrix3::from_fn(|i, k| rows[i][k] * scale)
+}
