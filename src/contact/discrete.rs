@@ -49,6 +49,9 @@ pub(crate) struct PointContacts {
     /// Normal impulses in N s that TAMSI's friction is taken from while they are held; empty
     /// otherwise.
     pub frozen_normal: Vec<f64>,
+    /// For each contact the direction of friction w that the negative derivative of the impulse
+    /// is taken with ([`DiscretePatch::turn_friction`]); empty where it is that at the velocity.
+    pub friction_direction: Vec<Vector3<f64>>,
 }
 
 impl PointContacts {
@@ -59,6 +62,7 @@ impl PointContacts {
         self.constants.clear();
         self.polygons.clear();
         self.frozen_normal.clear();
+        self.friction_direction.clear();
     }
 }
 
@@ -280,6 +284,9 @@ impl DiscretePatch {
     /// The impulse on O about F's origin, and its negative derivative by the velocity: both rows
     /// and columns rotational, then translational. `v` is the velocity of O relative to F at F's
     /// origin, in F.
+    ///
+    /// Where directions of friction are held the derivative of friction is that of S ρ w instead,
+    /// made symmetric: S (1 − ½ (w uᵀ + u wᵀ)) with u = v_t/ρ, see [`Self::turn_friction`].
     pub fn impulse(&self, contacts: &PointContacts, v: &Vector6<f64>) -> (Vector6<f64>, Matrix6<f64>) {
         let (angular, linear) = (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]));
         let (mut torque, mut force) = (Vector3::zeros(), Vector3::zeros());
@@ -310,6 +317,12 @@ impl DiscretePatch {
             let (p, q) = (wrench(n), wrench(&v_t));
             let a = p * (-slopes.normal_by[0] - slopes.slip) - q * (2.0 * slopes.normal_by[1]);
             let b = p * slopes.slip_by[0] + q * (2.0 * slopes.slip_by[1]);
+            if let Some(w) = contacts.friction_direction.get(i)
+                && let Some(rho) = self.law.slip_scale(&contacts.constants[i], v_n, v_t.norm_squared())
+            {
+                let turned = wrench(&(v_t - w * rho)) * (0.5 * slopes.slip / (rho * rho));
+                hessian += turned * q.transpose() + q * turned.transpose();
+            }
             for k in 0..6 {
                 for i in 0..6 {
                     hessian[(i, k)] += p[i] * a[k] + q[i] * b[k];
@@ -365,6 +378,39 @@ impl DiscretePatch {
         for i in self.contacts.clone() {
             let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
             visit(i, self.law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal);
+        }
+    }
+
+    /// Turns the directions of friction w as far as the change `dv` of the velocity from `v` asks
+    /// for, with a part of length 1 at most.
+    ///
+    /// Friction is −S v_t = −μ γ_n w with ρ w = v_t, where ρ is the slip velocity or its
+    /// regularized norm. Newton's method on v alone takes the radial stiffness of friction for
+    /// zero and passes by v_t = 0, where it is largest. It converges in far fewer iterations if w
+    /// is an unknown of its own and ρ w = v_t is made linear in both (Chan, Golub, Mulet 1999,
+    /// SIAM J. Sci. Comput. 20(6); with this projection Hintermüller & Stadler 2006, 28(1)).
+    pub fn turn_friction(
+        &self,
+        contacts: &PointContacts,
+        v: &Vector6<f64>,
+        dv: &Vector6<f64>,
+        directions: &mut [Vector3<f64>],
+    ) {
+        let part = |v: &Vector6<f64>, k: usize| Vector3::new(v[k], v[k + 1], v[k + 2]);
+        for i in self.contacts.clone() {
+            let (x, n, constants) = (&contacts.position[i], &contacts.normal[i], &contacts.constants[i]);
+            let at = |v: &Vector6<f64>| split(&(part(v, 3) + part(v, 0).cross(x)), n);
+            let ((v_n, v_t), (_, change)) = (at(v), at(dv));
+            let (s, w) = (v_t.norm_squared(), &mut directions[i]);
+            if let Some(rho) = self.law.slip_scale(constants, v_n, s) {
+                *w = (v_t + change - *w * (v_t.dot(&change) / rho)) / rho;
+            } else {
+                let impulse = self.law.impulse(constants, v_n, s);
+                let sticks = impulse.normal > 0.0 && self.law.friction > 0.0;
+                let scale = if sticks { impulse.slip / (self.law.friction * impulse.normal) } else { 0.0 };
+                *w = (v_t + change) * scale;
+            }
+            *w /= w.norm().max(1.0);
         }
     }
 

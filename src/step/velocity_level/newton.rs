@@ -1,7 +1,10 @@
 //! Newton's method for the velocities at the end of a step.
 //!
 //! The convex models minimize a function of the velocities: Newton's step with an exact line
-//! search always converges (arXiv 2110.10107, §IV). TAMSI has no such function: its step is cut
+//! search always converges (arXiv 2110.10107, §IV). Where a step does not halve the violation of
+//! the balance, the matrix is made with directions of friction that are unknowns of their own
+//! ([`Problem::turn_friction`]), which keeps many contacts near stiction from holding up one
+//! another. TAMSI has no such function: its step is cut
 //! where a contact's slip velocity would pass by zero or turn too far
 //! ([`super::transition_aware`]). Where that does not converge, friction is taken from normal
 //! impulses that are held, which makes the problem convex, and those are corrected from one such
@@ -40,6 +43,10 @@ const GOOD_SLOPE: f64 = 0.25;
 const LINE_SEARCH_SLOPE: f64 = 1e-3;
 /// Most evaluations of a line search.
 const LINE_SEARCH_EVALUATIONS: usize = 60;
+
+/// Directions of friction become unknowns where an iteration leaves more than this part of the
+/// violation of the balance.
+const SLOW: f64 = 0.5;
 
 /// Iterations of TAMSI's own line search before convex problems take over: it takes fewer than
 /// half as many where it converges at all.
@@ -236,7 +243,18 @@ impl Newton {
     /// Newton's method from the velocities in `self.velocity`.
     fn iterate(
         &mut self,
-        problem: &Problem,
+        problem: &mut Problem,
+        search: Search,
+        tolerance: &SolverTolerance,
+    ) -> Result<(), NewtonError> {
+        let outcome = self.converge(problem, search, tolerance);
+        problem.release_friction();
+        outcome
+    }
+
+    fn converge(
+        &mut self,
+        problem: &mut Problem,
         search: Search,
         tolerance: &SolverTolerance,
     ) -> Result<(), NewtonError> {
@@ -254,6 +272,9 @@ impl Newton {
             }
             if done && !self.keep_factor {
                 return Ok(());
+            }
+            if done && problem.release_friction() {
+                self.evaluate(problem);
             }
             if self.factor.factorize(kind).is_err() {
                 // A finite matrix that is not convex may be singular, away from the solution.
@@ -273,7 +294,16 @@ impl Newton {
             self.factor.solve(&mut self.step);
             self.statistics.iterations += 1;
             residual = match search {
-                Search::Convex => self.descend(problem, residual),
+                Search::Convex => {
+                    let after = self.descend(problem, residual);
+                    let slow = after > SLOW * residual && residual > STAGNATION;
+                    if slow && !problem.holds_friction() {
+                        problem.hold_friction();
+                        self.evaluate(problem)
+                    } else {
+                        after
+                    }
+                }
                 Search::TransitionAware { stiction_velocity } => {
                     let limit = step_limit(problem, &self.velocity, &self.step, stiction_velocity);
                     self.advance(limit);
@@ -327,9 +357,10 @@ impl Newton {
     }
 
     /// Takes the step of a convex model, as far as it decreases the cost.
-    fn descend(&mut self, problem: &Problem, before: f64) -> f64 {
+    fn descend(&mut self, problem: &mut Problem, before: f64) -> f64 {
         let slope = dot(&self.residual, &self.step);
         self.trial.copy_from_slice(&self.velocity);
+        problem.turn_friction(&self.trial, &self.step);
         self.advance(1.0);
         let residual = self.evaluate(problem);
         let slope_after = dot(&self.residual, &self.step);
