@@ -508,3 +508,86 @@ pub(crate) fn discrete_impulse<T: Scalar>(
     }
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    /// A patch of three contacts, and a velocity at which they slide or (SAP's first) stick.
+    fn patch(model: ContactModel) -> (DiscretePatch, PointContacts, Vector6<f64>) {
+        let contacts = PointContacts {
+            position: vec![
+                Vector3::new(0.0, 0.0, 0.01),
+                Vector3::new(0.1, -0.05, 0.0),
+                Vector3::new(-0.03, 0.08, 0.02),
+            ],
+            normal: vec![Vector3::z(), Vector3::new(0.6, 0.0, 0.8), Vector3::new(0.0, -0.28, 0.96)],
+            constants: vec![FaceConstants { load: 3.0, stiffness: 4e3, dissipation: 0.5, history: 0.02 }; 3],
+            ..PointContacts::default()
+        };
+        let law =
+            ImpulseLaw { model, dt: 1e-3, stiction_velocity: 1e-2, friction: 0.5, relaxation_time: 2e-3 };
+        let patch = DiscretePatch {
+            law,
+            contacts: 0..3,
+            polygons: 0..0,
+            x_wf: RigidTransform::identity(),
+            a_is_o: true,
+            inverse_inertia: Matrix6::zeros(),
+            aligned: false,
+        };
+        (patch, contacts, Vector6::new(0.3, -0.2, 0.5, 2e-3, 0.0, -0.02))
+    }
+
+    const CONVEX: [ContactModel; 3] = [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar];
+
+    #[test]
+    fn directions_of_the_velocity_give_the_derivative() {
+        for model in CONVEX {
+            let (patch, mut contacts, v) = patch(model);
+            let (impulse, exact) = patch.impulse(&contacts, &v);
+            // Directions that have followed at an unchanged velocity.
+            let mut directions = vec![Vector3::zeros(); 3];
+            patch.turn_friction(&contacts, &v, &Vector6::zeros(), &mut directions);
+            contacts.friction_direction = directions;
+            let (same, held) = patch.impulse(&contacts, &v);
+            assert_eq!(impulse, same);
+            assert_relative_eq!(exact, held, max_relative = 1e-12, epsilon = 1e-12 * exact.norm());
+        }
+    }
+
+    #[test]
+    fn directions_turn_as_their_equation_asks() {
+        // At a small change of the velocity the linearized direction is the new one.
+        for model in CONVEX {
+            let (patch, contacts, v) = patch(model);
+            let dv = Vector6::new(0.1, 0.3, -0.2, 0.1, -0.4, 0.2) * 1e-5;
+            let mut turned = vec![Vector3::zeros(); 3];
+            patch.turn_friction(&contacts, &v, &Vector6::zeros(), &mut turned);
+            patch.turn_friction(&contacts, &v, &dv, &mut turned);
+            let mut after = vec![Vector3::zeros(); 3];
+            patch.turn_friction(&contacts, &(v + dv), &Vector6::zeros(), &mut after);
+            for (a, b) in turned.iter().zip(&after) {
+                assert!(a.norm() <= 1.0 + 1e-15);
+                assert_relative_eq!(a, b, epsilon = 1e-5);
+            }
+        }
+    }
+
+    #[test]
+    fn held_directions_keep_the_matrix_positive() {
+        for model in CONVEX {
+            let (patch, mut contacts, v) = patch(model);
+            for turn in 0..20 {
+                let angle = f64::from(turn);
+                let w = Vector3::new(angle.cos(), angle.sin(), 0.0);
+                contacts.friction_direction = contacts.normal.iter().map(|n| split(&w, n).1).collect();
+                let (_, held) = patch.impulse(&contacts, &v);
+                assert_relative_eq!(held, held.transpose(), epsilon = 1e-12 * held.norm());
+                let least = held.symmetric_eigenvalues().min();
+                assert!(least > -1e-12 * held.norm(), "{model:?}: {least:e}");
+            }
+        }
+    }
+}

@@ -20,8 +20,9 @@ use crate::step::block_factor::{BlockFactor, Values};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolverTolerance {
     /// What may be left of the balance of momentum, relative to its largest term, each momentum
-    /// weighted by the root of its inertia. The iteration also ends where less than 10⁻⁷ is left
-    /// and an iteration no longer halves it: with very stiff contact rounding allows no more.
+    /// weighted by the root of its inertia. The iteration also ends where less than 10⁻⁷ is left,
+    /// an iteration no longer halves it and changes the velocities by no more than 10⁻¹¹ of them:
+    /// with very stiff contact rounding allows no more.
     /// [`SolverStatistics::residual`] says what is left.
     pub relative: f64,
     /// Most iterations.
@@ -35,8 +36,11 @@ impl Default for SolverTolerance {
 }
 
 /// A balance to this part of its terms that no further iteration improves is as good as rounding
-/// allows: stiff contact multiplies the rounding of the velocities.
+/// allows, if that iteration changes the velocities no more than [`SAME_VELOCITY`]: stiff contact
+/// multiplies the rounding of the velocities.
 const STAGNATION: f64 = 1e-7;
+/// Changes of the velocities by this part of them are rounding.
+const SAME_VELOCITY: f64 = 1e-11;
 /// A full step is taken where it leaves at most this part of the slope along it.
 const GOOD_SLOPE: f64 = 0.25;
 /// The line search ends at this part of the slope at its start.
@@ -44,6 +48,9 @@ const LINE_SEARCH_SLOPE: f64 = 1e-3;
 /// Most evaluations of a line search.
 const LINE_SEARCH_EVALUATIONS: usize = 60;
 
+/// The matrix of the last iteration takes one more step where that ends the iteration, with this
+/// much in reserve, if the violation of the balance shrinks as it did last.
+const RESERVE: f64 = 100.0;
 /// Directions of friction become unknowns where an iteration leaves more than this part of the
 /// violation of the balance.
 const SLOW: f64 = 0.5;
@@ -260,13 +267,14 @@ impl Newton {
     ) -> Result<(), NewtonError> {
         let kind = if search == Search::Convex { Values::PositiveDefinite } else { Values::General };
         let mut residual = self.evaluate(problem);
-        let mut best = f64::INFINITY;
+        let (mut best, mut before) = (f64::INFINITY, None);
         loop {
             self.statistics.residual = residual;
             if !residual.is_finite() {
                 return Err(NewtonError::NotFinite);
             }
-            let done = residual <= tolerance.relative || (residual <= STAGNATION && residual > 0.5 * best);
+            let done = residual <= tolerance.relative
+                || (residual <= STAGNATION && residual > 0.5 * best && self.step_is_rounding());
             if !done && self.statistics.iterations >= tolerance.iterations {
                 return Err(NewtonError::NotConverged);
             }
@@ -276,7 +284,9 @@ impl Newton {
             if done && problem.release_friction() {
                 self.evaluate(problem);
             }
-            if self.factor.factorize(kind).is_err() {
+            let suffices = |before: f64| RESERVE * residual * residual <= tolerance.relative * before;
+            let reuse = !done && before.is_some_and(suffices);
+            if !reuse && self.factor.factorize(kind).is_err() {
                 // A finite matrix that is not convex may be singular, away from the solution.
                 return Err(if search == Search::Convex {
                     NewtonError::NotFinite
@@ -288,6 +298,7 @@ impl Newton {
                 return Ok(());
             }
             best = best.min(residual);
+            before = Some(residual);
             for (s, r) in self.step.iter_mut().zip(&self.residual) {
                 *s = -r;
             }
@@ -312,6 +323,12 @@ impl Newton {
                 Search::Decrease => self.decrease(problem),
             };
         }
+    }
+
+    /// Whether the last step was no change of the velocities, by their kinetic energy.
+    fn step_is_rounding(&self) -> bool {
+        let square = |v: &[f64]| v.iter().zip(&self.weight).map(|(v, w)| (v / w).powi(2)).sum::<f64>();
+        square(&self.step) <= SAME_VELOCITY * SAME_VELOCITY * square(&self.velocity)
     }
 
     /// Takes the longest of the halves of a step that decreases the violation of the balance.
