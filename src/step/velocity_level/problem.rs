@@ -541,7 +541,7 @@ impl Problem {
         let mut directions = std::mem::take(&mut self.contacts.friction_direction);
         if !directions.is_empty() {
             for patch in &self.patches {
-                let (at, change) = (patch.relative(v, true), patch.relative(dv, false));
+                let (at, change) = (self.relative(patch, v, true), self.relative(patch, dv, false));
                 patch.contacts.turn_friction(&self.contacts, &at, &change, &mut directions);
             }
         }
