@@ -54,5 +54,5 @@ pub use model::{
 };
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
 pub use seeding::seeded;
-pub(crate) use state::for_each_tangent_chunk;
 pub use state::{BodyState, State, TANGENT_DIMENSION};
+pub(crate) use state::{for_each_tangent_chunk, rotation_between};

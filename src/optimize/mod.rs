@@ -12,6 +12,7 @@ pub mod lbfgs;
 pub mod least_squares;
 pub mod levenberg_marquardt;
 pub mod multi_start;
+pub mod objective;
 pub mod parameters;
 pub mod progress;
 pub mod projected_lbfgs;
