@@ -17,9 +17,9 @@ use super::staged::StagedTrajectory;
 use crate::multibody::AppliedForces;
 use crate::optimize::checkpoint::{CheckpointStore, RunCheckpoint};
 use crate::optimize::ilqr::Ilqr;
+use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::levenberg_marquardt::{Convergence, LevenbergMarquardt};
 use crate::optimize::progress::ProgressObserver;
-use crate::optimize::projected_lbfgs::ProjectedLbfgs;
 use crate::rollout::TrajectoryResiduals;
 
 /// The method of a trajectory optimization. All keep the controls within their bounds.
@@ -29,7 +29,7 @@ pub enum TrajectoryMethod {
     /// [`Ilqr`]: for controls that are held from knot to knot.
     #[default]
     Ilqr,
-    /// [`ProjectedLbfgs`].
+    /// [`Lbfgsb`].
     Lbfgs,
     /// [`LevenbergMarquardt`].
     LevenbergMarquardt,
@@ -274,8 +274,8 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
             run.solve::<_, _, (), ()>(StagedTrajectory::new(problem)?, solver, Ilqr::convergence)
         }
         TrajectoryMethod::Lbfgs => {
-            let solver = ProjectedLbfgs::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            run.solve::<_, _, (), ()>(Borrowed(problem), solver, ProjectedLbfgs::convergence)
+            let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+            run.solve::<_, _, (), ()>(Borrowed(problem), solver, Lbfgsb::convergence)
         }
         TrajectoryMethod::LevenbergMarquardt => {
             let solver =
