@@ -80,7 +80,7 @@ impl TrajectoryResiduals for Arrive {
 
     fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
         let body = &moment.state.bodies[0];
-        let off = (body.position - self.place.map(T::from)) * T::from(10.0);
+        let off = (body.position - self.place.map(T::from)) * T::from(4.0);
         residuals.extend(off.iter().copied());
         residuals.extend(body.velocity.translational.iter().copied());
         residuals.extend(body.velocity.rotational.iter().map(|&w| w * 0.3));
@@ -102,7 +102,7 @@ fn craft() -> (Model, State) {
     (model, state)
 }
 
-const ARRIVE: Arrive = Arrive { place: Vector3::new(0.6, 0.1, 0.3), effort: 0.1 };
+const ARRIVE: Arrive = Arrive { place: Vector3::new(0.6, 0.1, 0.3), effort: 0.3 };
 
 fn craft_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a, Thrusters, Arrive> {
     let settings = SimulationSettings { integrator: Integrator::SemiImplicitEuler, time_step: 0.02 };
