@@ -21,12 +21,12 @@ use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
     NamedMaterial, State, StateDependence,
 };
-use isobar::optimize::checkpoint::CheckpointStore;
+use isobar::optimize::checkpoint::{CheckpointStore, NoStore};
 use isobar::optimize::ilqr::{Policy, StagedProblem};
 use isobar::optimize::multi_start::{lowest, scattered_starts};
 use isobar::optimize::randomized_smoothing::RandomizedSmoothing;
 use isobar::optimize::trajectory::{
-    ControlRange, Never, StagedTrajectory, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum,
+    ControlRange, StagedTrajectory, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum,
     TrajectoryProblem, TrajectoryProblemError, TrajectorySettings, TrajectoryTask, optimize_trajectory,
     optimize_trajectory_from,
 };
@@ -210,7 +210,7 @@ fn optimize<A: AppliedForces, R: TrajectoryResiduals>(
     start: &[f64],
     method: TrajectoryMethod,
 ) -> TrajectoryOptimum {
-    let none = None::<TrajectoryCheckpoints<Never>>;
+    let none = None::<TrajectoryCheckpoints<NoStore>>;
     optimize_trajectory(problem, start, &settings(method), none, None).expect("runs")
 }
 
@@ -436,7 +436,7 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
     let problem = || TrajectoryProblem::new(craft_task(&model, &initial), &knots, &ranges).expect("fits");
     let short = |method| TrajectorySettings { max_iterations: 25, ..settings(method) };
     for method in METHODS {
-        let none = None::<TrajectoryCheckpoints<Never>>;
+        let none = None::<TrajectoryCheckpoints<NoStore>>;
         let whole = optimize_trajectory(&problem(), &start, &short(method), none, None).expect("runs");
         for stop in [1, 4] {
             let store = Arc::new(Failing::default());
@@ -571,7 +571,7 @@ fn what_does_not_fit_is_refused() {
     let unused = TrajectoryProblem::new(task, &late, &[fine; 3]).map(|_| ()).expect_err("unused");
     assert!(unused.to_string().contains("acts on no step"), "{unused}");
     let problem = TrajectoryProblem::new(task, &knots, &[fine; 3]).expect("fits");
-    let none = None::<TrajectoryCheckpoints<Never>>;
+    let none = None::<TrajectoryCheckpoints<NoStore>>;
     let method = settings(TrajectoryMethod::Ilqr);
     let linear = optimize_trajectory(&problem, &[0.0; 9], &method, none, None).expect_err("not held");
     assert!(linear.to_string().contains("zero-order hold"), "{linear}");

@@ -36,7 +36,6 @@ impl QuadraticModel {
             );
         let inverse = DMatrix::from_fn(2 * k, 2 * k, |i, j| match (i < k, j < k) {
             (true, true) if i == j => -dot(pairs[i].0, pairs[i].1),
-            (true, true) => 0.0,
             (false, false) => theta * dot(pairs[i - k].0, pairs[j - k].0),
             // L is strictly lower triangular.
             (false, true) if i - k > j => dot(pairs[i - k].0, pairs[j].1),

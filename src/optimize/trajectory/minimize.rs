@@ -15,7 +15,7 @@ use super::evaluations::{EvaluationCounter, Evaluations};
 use super::problem::TrajectoryProblem;
 use super::staged::StagedTrajectory;
 use crate::multibody::AppliedForces;
-use crate::optimize::checkpoint::{CheckpointStore, RunCheckpoint};
+use crate::optimize::checkpoint::{CheckpointStore, NoStore, RunCheckpoint};
 use crate::optimize::ilqr::Ilqr;
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::levenberg_marquardt::{Convergence, LevenbergMarquardt};
@@ -312,21 +312,13 @@ pub fn optimize_trajectory_from<A: AppliedForces, R: TrajectoryResiduals>(
     settings: &TrajectorySettings,
 ) -> Vec<Result<TrajectoryOptimum, Error>> {
     let one = |start: &Vec<f64>| {
-        optimize_trajectory(&problem.separate(), start, settings, None::<TrajectoryCheckpoints<Never>>, None)
+        optimize_trajectory(
+            &problem.separate(),
+            start,
+            settings,
+            None::<TrajectoryCheckpoints<NoStore>>,
+            None,
+        )
     };
     starts.par_iter().map(one).collect()
-}
-
-/// Nowhere to keep checkpoints.
-#[derive(Clone, Copy, Debug)]
-pub enum Never {}
-
-impl CheckpointStore for Never {
-    fn load(&self) -> Result<Option<String>, Error> {
-        match *self {}
-    }
-
-    fn save(&self, _: &str) -> Result<(), Error> {
-        match *self {}
-    }
 }

@@ -9,8 +9,8 @@ mod staged;
 
 pub use evaluations::{EvaluationCounter, Evaluations};
 pub use minimize::{
-    Never, TrajectoryCheckpoints, TrajectoryIteration, TrajectoryMethod, TrajectoryOptimum,
-    TrajectorySettings, optimize_trajectory, optimize_trajectory_from,
+    TrajectoryCheckpoints, TrajectoryIteration, TrajectoryMethod, TrajectoryOptimum, TrajectorySettings,
+    optimize_trajectory, optimize_trajectory_from,
 };
 pub use problem::{ControlRange, TrajectoryProblem, TrajectoryProblemError, TrajectoryTask};
 pub use staged::StagedTrajectory;
