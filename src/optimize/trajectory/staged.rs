@@ -5,7 +5,8 @@ use std::ops::Range;
 use argmin::core::{CostFunction, Error};
 use nalgebra::{DMatrix, DVector};
 
-use super::problem::{TrajectoryProblem, TrajectoryProblemError};
+use super::control_range::TrajectoryProblemError;
+use super::problem::TrajectoryProblem;
 use crate::multibody::AppliedForces;
 use crate::optimize::ilqr::{Expansion, Policy, StageExpansion, StagedProblem};
 use crate::rollout::{StepLinearization, TrajectoryResiduals, simulate_with_feedback};
