@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::Error;
 use crate::io::{FitFile, FitFileError, read_parameter_values, write_atomically};
-use crate::optimize::fit::{Fit, ProgressObserver, fit};
+use crate::optimize::fit::{Fit, fit};
 use crate::optimize::identification::{IdentificationError, MeasurementError};
+use crate::optimize::progress::ProgressObserver;
 
 /// Arguments of `isobar fit`.
 #[derive(Debug, Args)]

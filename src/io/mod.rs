@@ -2,6 +2,7 @@
 
 mod atomic;
 mod body_tables;
+mod checkpoint_file;
 mod field_path;
 mod fit_file;
 mod geometry_tables;
@@ -14,6 +15,7 @@ mod trajectory;
 pub mod urdf;
 
 pub use atomic::write_atomically;
+pub use checkpoint_file::CheckpointFile;
 pub use fit_file::{FitFile, FitFileError, read_parameter_values};
 pub use joint_state::{JointStateError, JointStateFile};
 pub use scene::{Purpose, Scene, SolverKind};

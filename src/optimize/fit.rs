@@ -1,14 +1,14 @@
 //! A fit from start to finish: solver, progress, standard errors.
 
-use argmin::core::observers::{Observe, ObserverMode};
-use argmin::core::{Error, Executor, KV, State};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use argmin::core::observers::ObserverMode;
+use argmin::core::{Error, Executor, State};
 use serde::{Deserialize, Serialize};
 
 use super::lbfgs::{LbfgsSettings, minimize_lbfgs};
 use super::least_squares::{LeastSquares, Residuals, residuals_and_jacobian};
 use super::levenberg_marquardt::LevenbergMarquardt;
 use super::parameters::{Parameters, Variables};
+use super::progress::ProgressObserver;
 use super::uncertainty::{Uncertainty, uncertainty};
 
 /// The method of a fit.
@@ -69,42 +69,6 @@ impl Fit {
     /// The parameters at the end, in their units.
     pub fn values(&self) -> Vec<f64> {
         self.uncertainty.estimates.iter().map(|e| e.value).collect()
-    }
-}
-
-/// Shows every iteration of an argmin solver on a progress bar.
-#[derive(Clone, Debug)]
-pub struct ProgressObserver {
-    bar: ProgressBar,
-}
-
-impl ProgressObserver {
-    /// A bar of `iterations` on stderr; nothing is drawn where stderr is no terminal.
-    pub fn stderr(iterations: u64) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(iterations), ProgressDrawTarget::stderr());
-        let template = "{bar:30} {pos}/{len} iterations, {elapsed}, {msg}";
-        bar.set_style(
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
-        Self { bar }
-    }
-
-    fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl<I: State<Float = f64>> Observe<I> for ProgressObserver {
-    fn observe_init(&mut self, _: &str, state: &I, _: &KV) -> Result<(), Error> {
-        self.bar.set_message(format!("cost {:.6e}", state.get_cost()));
-        self.bar.tick();
-        Ok(())
-    }
-
-    fn observe_iter(&mut self, state: &I, _: &KV) -> Result<(), Error> {
-        self.bar.inc(1);
-        self.bar.set_message(format!("cost {:.6e}", state.get_best_cost()));
-        Ok(())
     }
 }
 
@@ -270,7 +234,7 @@ mod tests {
         let mut results = Vec::new();
         for method in [Method::LevenbergMarquardt, Method::Lbfgs] {
             let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12 };
-            let progress = ProgressObserver { bar: ProgressBar::hidden() };
+            let progress = ProgressObserver::hidden();
             let result = fit(&spring, &unknowns(false), &settings, Some(progress)).unwrap();
             assert!(result.converged, "{result:?}");
             assert!(result.cost_after < 1e-2 * result.cost_before);

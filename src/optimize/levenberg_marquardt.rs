@@ -4,13 +4,18 @@ use argmin::core::{
     Error, IterState, Jacobian, KV, Operator, Problem, Solver, State, TerminationReason, TerminationStatus,
 };
 use nalgebra::{DMatrix, DVector};
+use serde::{Deserialize, Serialize};
+
+use super::bounds::{Bounds, check_bounds, check_tolerance, projected_gradient_norm};
+use super::box_quadratic::{BoxMinimum, minimize_in_box};
 
 /// The state that argmin iterates: variables, gradient Jᵀr, Jacobian J, residuals r, and the cost
 /// ½‖r‖².
 pub type LeastSquaresState = IterState<Vec<f64>, Vec<f64>, DMatrix<f64>, (), Vec<f64>, f64>;
 
 /// Why the method stopped by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Convergence {
     /// The residuals are at right angles to every free column of the Jacobian, or are zero.
     Gradient,
@@ -64,9 +69,10 @@ impl std::fmt::Display for Convergence {
 /// C. Kanzow, N. Yamashita, M. Fukushima (2004). Levenberg–Marquardt methods with strong local
 /// convergence properties for solving nonlinear equations with convex constraints. J. Comput.
 /// Appl. Math. 172, 375–397 (projection on bounds).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LevenbergMarquardt {
-    bounds: Option<(Vec<f64>, Vec<f64>)>,
+    #[serde(with = "super::bounds::saved_bounds")]
+    bounds: Bounds,
     initial_damping: f64,
     gradient_tolerance: f64,
     cost_tolerance: f64,
@@ -117,16 +123,7 @@ impl LevenbergMarquardt {
     /// # Errors
     /// Lengths differ, or a lower bound is above its upper one or not a number.
     pub fn with_bounds(mut self, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self, Error> {
-        if lower.len() != upper.len() {
-            return Err(Error::msg(format!("{} lower bounds and {} upper bounds", lower.len(), upper.len())));
-        }
-        if let Some(i) = (0..lower.len()).find(|&i| lower[i].partial_cmp(&upper[i]).is_none_or(|o| o.is_gt()))
-        {
-            return Err(Error::msg(format!(
-                "bounds of variable {i}: lower {} must not exceed upper {}",
-                lower[i], upper[i]
-            )));
-        }
+        check_bounds(&lower, &upper)?;
         self.bounds = Some((lower, upper));
         Ok(self)
     }
@@ -179,6 +176,11 @@ impl LevenbergMarquardt {
         self.bounds.as_ref().map_or((f64::NEG_INFINITY, f64::INFINITY), |(l, u)| (l[i], u[i]))
     }
 
+    fn projected_gradient_norm(&self, x: &[f64], gradient: &[f64]) -> f64 {
+        let (lower, upper): (Vec<f64>, Vec<f64>) = (0..x.len()).map(|i| self.bound(i)).unzip();
+        projected_gradient_norm(x, gradient, &lower, &upper)
+    }
+
     /// Whether variable i may move downhill: not where it sits on a bound and would leave.
     fn may_move(&self, i: usize, x: f64, gradient: f64) -> bool {
         let (lower, upper) = self.bound(i);
@@ -213,11 +215,17 @@ impl LevenbergMarquardt {
     /// The step that minimizes the damped model within the bounds.
     ///
     /// `r` (k × n) and `q` (k) are R and Qᵀr of the Jacobian's QR factorization.
+    ///
+    /// The normal equations tell which bounds are active; the step itself is solved without them.
     fn step(&self, x: &[f64], gradient: &[f64], r: &DMatrix<f64>, q: &DVector<f64>) -> DVector<f64> {
         let n = x.len();
         let mut p = DVector::zeros(n);
         let mut free: Vec<usize> =
             (0..n).filter(|&i| self.scale[i] > 0.0 && self.may_move(i, x[i], gradient[i])).collect();
+        if let Some(minimum) = self.active_set(x, r, q) {
+            (0..n).for_each(|i| p[i] = minimum.x[i]);
+            free = minimum.free;
+        }
         loop {
             let rows = r.nrows();
             let mut matrix = DMatrix::zeros(rows + free.len(), free.len());
@@ -254,13 +262,42 @@ impl LevenbergMarquardt {
     }
 }
 
-fn check_tolerance(what: &str, value: f64, least: f64) -> Result<f64, Error> {
-    if value.is_finite() && value >= least {
-        Ok(value)
-    } else {
-        Err(Error::msg(format!(
-            "Levenberg–Marquardt: {what} is {value}, it must be finite and at least {least}"
-        )))
+impl LevenbergMarquardt {
+    /// The minimum of the damped model within the bounds by the normal equations, where there are
+    /// bounds: as accurate as it takes to tell which are active.
+    fn active_set(&self, x: &[f64], r: &DMatrix<f64>, q: &DVector<f64>) -> Option<BoxMinimum> {
+        self.bounds.as_ref()?;
+        let n = x.len();
+        // In variables scaled by D; those that no residual depends on stay.
+        let scale = |i: usize| if self.scale[i] > 0.0 { self.scale[i] } else { 1.0 };
+        let distance =
+            |i: usize, bound: f64| if self.scale[i] > 0.0 { (bound - x[i]) * scale(i) } else { 0.0 };
+        let scaled = DMatrix::from_fn(r.nrows(), n, |k, i| r[(k, i)] / scale(i));
+        let hessian = scaled.tr_mul(&scaled) + DMatrix::identity(n, n) * self.damping;
+        let lower = DVector::from_fn(n, |i, _| distance(i, self.bound(i).0));
+        let upper = DVector::from_fn(n, |i, _| distance(i, self.bound(i).1));
+        let mut minimum = minimize_in_box(&hessian, &scaled.tr_mul(q), &lower, &upper, &DVector::zeros(n))?;
+        for i in 0..n {
+            // Exactly on the bound, not by way of the scale.
+            minimum.x[i] = match minimum.x[i] {
+                p if p == lower[i] => {
+                    if p == 0.0 {
+                        0.0
+                    } else {
+                        self.bound(i).0 - x[i]
+                    }
+                }
+                p if p == upper[i] => {
+                    if p == 0.0 {
+                        0.0
+                    } else {
+                        self.bound(i).1 - x[i]
+                    }
+                }
+                p => p / scale(i),
+            };
+        }
+        Some(minimum)
     }
 }
 
@@ -337,8 +374,10 @@ where
         self.update_scale(&jacobian);
         let gradient = jacobian.tr_mul(&DVector::from_column_slice(&residuals));
         let cost = half_square(&residuals);
+        let gradient = gradient.as_slice().to_vec();
+        let kv = argmin::kv!("gradient_norm" => self.projected_gradient_norm(&x, &gradient););
         let state = state.param(x).residuals(residuals).jacobian(jacobian).cost(cost);
-        Ok((state.gradient(gradient.as_slice().to_vec()), None))
+        Ok((state.gradient(gradient), Some(kv)))
     }
 
     fn next_iter(
@@ -348,9 +387,12 @@ where
     ) -> Result<(LeastSquaresState, Option<KV>), Error> {
         let missing = || Error::msg("`LevenbergMarquardt`: the state was not initialized");
         let x = state.take_param().ok_or_else(missing)?;
-        let residuals = state.take_residuals().ok_or_else(missing)?;
-        let jacobian = state.take_jacobian().ok_or_else(missing)?;
-        let gradient = state.take_gradient().ok_or_else(missing)?;
+        // They are not saved: a run that goes on from a checkpoint evaluates them again.
+        let (residuals, jacobian) = match (state.take_residuals(), state.take_jacobian()) {
+            (Some(residuals), Some(jacobian)) => (residuals, jacobian),
+            _ => evaluate(problem, &x)?,
+        };
+        let gradient = jacobian.tr_mul(&DVector::from_column_slice(&residuals)).as_slice().to_vec();
         let cost = half_square(&residuals);
 
         let qr = jacobian.clone().qr();
@@ -441,7 +483,8 @@ where
             None => (x, residuals, jacobian, gradient),
         };
         let cost = half_square(&residuals);
-        let kv = argmin::kv!("damping" => self.damping;);
+        let norm = self.projected_gradient_norm(&x, &gradient);
+        let kv = argmin::kv!("gradient_norm" => norm; "damping" => self.damping;);
         let state = state.param(x).residuals(residuals).jacobian(jacobian).gradient(gradient).cost(cost);
         Ok((state, Some(kv)))
     }

@@ -1,10 +1,20 @@
 //! Optimization: parameters, least squares, and what the data say about the result.
 
+mod bounds;
+pub mod box_quadratic;
+pub mod checkpoint;
 pub mod data;
 pub mod fit;
+mod gaussian;
 pub mod identification;
+pub mod ilqr;
 pub mod lbfgs;
 pub mod least_squares;
 pub mod levenberg_marquardt;
+pub mod multi_start;
 pub mod parameters;
+pub mod progress;
+pub mod projected_lbfgs;
+pub mod randomized_smoothing;
+pub mod trajectory;
 pub mod uncertainty;

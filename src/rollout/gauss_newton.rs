@@ -47,13 +47,34 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
     /// # Errors
     /// When an input does not fit the model, or the simulation fails.
     pub fn new(rollout: Rollout<'a, A>, residuals: &'a R, inputs: &[Input]) -> Result<Self, GradientError> {
+        let trajectory = rollout.simulate()?;
+        Self::over(rollout, residuals, inputs, trajectory)
+    }
+
+    /// Evaluates the residuals over a trajectory that was simulated before.
+    ///
+    /// # Errors
+    /// When an input does not fit the model, or what the rollout is asked for is out of range.
+    ///
+    /// # Panics
+    /// When the trajectory does not have a state for every time of the rollout.
+    pub fn over(
+        rollout: Rollout<'a, A>,
+        residuals: &'a R,
+        inputs: &[Input],
+        trajectory: Trajectory,
+    ) -> Result<Self, GradientError> {
         for input in inputs {
             input.value(rollout.model)?;
         }
-        let trajectory = rollout.simulate()?;
         let (values, offsets) =
             residuals_of(&rollout, rollout.model, residuals, &trajectory, rollout.controls)?;
         Ok(Self { rollout, residuals, inputs: inputs.to_vec(), trajectory, values, offsets })
+    }
+
+    /// The trajectory and the residuals.
+    pub fn into_parts(self) -> (Trajectory, Vec<f64>) {
+        (self.trajectory, self.values)
     }
 
     /// The trajectory.

@@ -3,25 +3,32 @@
 //! [`simulate`] goes from an initial state to a [`Trajectory`]. Derivatives of every state by a few
 //! inputs come from [`trajectory_gradient`]; the gradient of one number, a [`Loss`], by any number
 //! of inputs and [`Controls`] from [`loss_gradient`]; products with the Jacobian of residuals and
-//! its transpose from [`GaussNewton`]. A [`Batch`] is many rollouts at once.
+//! its transpose from [`GaussNewton`]; the derivative of every step from [`linearize`]. A [`Batch`]
+//! is many rollouts at once. [`ControlKnots`] make controls out of few numbers.
 
 mod adjoint;
 mod batch;
 mod checkpoints;
+mod control_knots;
 mod controls;
+mod feedback;
 mod forward;
 mod gauss_newton;
 mod gradient;
+mod linearization;
 mod loss;
 mod simulate;
 
 pub use adjoint::{LossGradient, Rollout, loss_gradient};
 pub use batch::{Batch, BatchMember};
 pub use checkpoints::{CheckpointMemory, Checkpoints};
+pub use control_knots::{ControlKnots, ControlKnotsError, KnotInterpolation, KnotMap};
 pub use controls::Controls;
+pub use feedback::simulate_with_feedback;
 pub use forward::loss_gradient_forward;
 pub use gauss_newton::{GaussNewton, TrajectoryResiduals};
 pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
+pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
 pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
 pub use simulate::{
     SimulationError, SimulationSettings, Trajectory, simulate, simulate_controlled, simulate_into, step_times,

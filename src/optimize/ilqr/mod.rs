@@ -1,0 +1,278 @@
+//! The iterative linear-quadratic regulator within bounds, as a solver for argmin.
+
+mod backward_pass;
+mod stages;
+
+use argmin::core::{Error, KV, Problem, Solver, State, TerminationReason, TerminationStatus};
+use serde::{Deserialize, Serialize};
+
+pub use stages::{Expansion, Policy, StageExpansion, StagedProblem};
+
+use super::bounds::{check_tolerance, projected_gradient_norm};
+use super::lbfgs::DescentState;
+use super::levenberg_marquardt::Convergence;
+use backward_pass::{backward_pass, gradient};
+
+/// # Iterative linear-quadratic regulator within bounds (iLQR, box-DDP)
+///
+/// Minimizes the cost of a motion over the variables of its stages, l ≤ u ≤ h. Each iteration
+/// expands motion and cost around the present one ([`StagedProblem::expand`]), solves the
+/// linear-quadratic problem backward by dynamic programming, with the bounds kept by a projected
+/// Newton method in each stage, and rolls out with the resulting changes *and feedback gains*. Its
+/// cost grows linearly with the number of stages, and the feedback keeps the new motion close to
+/// where the expansion holds.
+///
+/// A step is accepted when it reduces the cost by a part of what was predicted. A rollout that
+/// fails (an error, or a cost that is not finite) is a step too long; only at the start is it an
+/// error. The length of steps is set by the regularization λ, as in the Levenberg–Marquardt method:
+/// it is relative to the largest Hessian entry of each variable so far, so that units do not
+/// matter, it grows when a step is rejected, and follows Nielsen's rule from the ratio of actual to
+/// predicted reduction when one is accepted. A backward pass is cheap next to a rollout, and a
+/// regularized step better than a part of a full one, which is why there is no line search over α
+/// as in the paper.
+///
+/// With least-squares costs and Gauss–Newton Hessians the backward pass always finds descent.
+///
+/// Requires an initial parameter vector, which is moved into the bounds.
+///
+/// ## Requirements on the optimization problem
+///
+/// The optimization problem is required to implement [`StagedProblem`] (and with it argmin's
+/// `CostFunction`); variables are `Vec<f64>`.
+///
+/// ## Reference
+///
+/// Y. Tassa, N. Mansard, E. Todorov (2014). Control-limited differential dynamic programming.
+/// IEEE International Conference on Robotics and Automation, 1168–1175.
+///
+/// H. B. Nielsen (1999). Damping parameter in Marquardt's method. IMM-REP-1999-05, Technical
+/// University of Denmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ilqr {
+    gradient_tolerance: f64,
+    cost_tolerance: f64,
+    regularization: f64,
+    growth: f64,
+    scales: Vec<f64>,
+    convergence: Option<Convergence>,
+    /// Around the present variables; made again after a resume.
+    #[serde(skip)]
+    expansion: Option<Expansion>,
+}
+
+/// Regularization after the first rejected step.
+const FIRST_REGULARIZATION: f64 = 1e-3;
+/// Regularization that hardly changes a step, and is dropped.
+const NEGLIGIBLE_REGULARIZATION: f64 = 1e-6;
+/// Regularization at which a step that is still rejected shows that the cost cannot be reduced.
+const LARGEST_REGULARIZATION: f64 = 1e12;
+/// Smallest ratio of actual to predicted reduction of an accepted step.
+const SMALLEST_GAIN_RATIO: f64 = 1e-3;
+/// A step that promises less than this part of the cost and is rejected has met the noise of the
+/// cost (a simulation holds an iteration's tolerance).
+const NOISE_OF_COST: f64 = 1e-10;
+
+impl Default for Ilqr {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Ilqr {
+    /// The method with no regularization at first; tolerances are 10⁻¹⁰ (cost, relative) and 0
+    /// (gradient).
+    pub fn new() -> Self {
+        Self {
+            gradient_tolerance: 0.0,
+            cost_tolerance: 1e-10,
+            regularization: 0.0,
+            growth: 2.0,
+            scales: Vec::new(),
+            convergence: None,
+            expansion: None,
+        }
+    }
+
+    /// Sets the regularization λ at the start: a larger one makes first steps more cautious.
+    ///
+    /// # Errors
+    /// It must be finite and not negative.
+    pub fn with_initial_regularization(mut self, regularization: f64) -> Result<Self, Error> {
+        self.regularization = check_tolerance("initial regularization", regularization, 0.0)?;
+        Ok(self)
+    }
+
+    /// It ends when no derivative of the cost by a variable is larger than this, those aside that
+    /// push against a bound (default 0: never).
+    ///
+    /// # Errors
+    /// It must be finite and not negative.
+    pub fn with_gradient_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
+        self.gradient_tolerance = check_tolerance("gradient tolerance", tolerance, 0.0)?;
+        Ok(self)
+    }
+
+    /// It ends when an unregularized step promises to reduce the cost by less than this part of it
+    /// (default 10⁻¹⁰).
+    ///
+    /// # Errors
+    /// It must be finite and not negative.
+    pub fn with_cost_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
+        self.cost_tolerance = check_tolerance("cost tolerance", tolerance, 0.0)?;
+        Ok(self)
+    }
+
+    /// Why the method stopped by itself; `None` while it runs or where something else ended it.
+    pub fn convergence(&self) -> Option<Convergence> {
+        self.convergence
+    }
+
+    fn increase_regularization(&mut self) {
+        self.regularization = (self.regularization * self.growth).max(FIRST_REGULARIZATION);
+        self.growth *= 2.0;
+    }
+
+    /// After a step that was accepted with a ratio of actual to predicted reduction.
+    fn adapt_regularization(&mut self, ratio: f64) {
+        self.regularization *= (1.0 - (2.0 * ratio - 1.0).powi(3)).clamp(1.0 / 3.0, 2.0);
+        if self.regularization < NEGLIGIBLE_REGULARIZATION {
+            self.regularization = 0.0;
+        }
+        self.growth = 2.0;
+    }
+
+    /// The expansion around variables, where it is not at hand.
+    fn expansion<O: StagedProblem>(
+        &mut self,
+        problem: &mut Problem<O>,
+        x: &Vec<f64>,
+    ) -> Result<Expansion, Error> {
+        match self.expansion.take() {
+            Some(expansion) => Ok(expansion),
+            None => problem.problem("expansion_count", |problem| problem.expand(x)),
+        }
+    }
+}
+
+/// Bounds of all variables.
+fn bounds_of<O: StagedProblem>(problem: &Problem<O>) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    let problem = problem.problem.as_ref().ok_or_else(|| Error::msg("`Ilqr`: there is no problem"))?;
+    let (lower, upper) = problem.bounds();
+    Ok((lower.to_vec(), upper.to_vec()))
+}
+
+impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
+    fn name(&self) -> &str {
+        "Iterative linear-quadratic regulator"
+    }
+
+    fn init(
+        &mut self,
+        problem: &mut Problem<O>,
+        mut state: DescentState,
+    ) -> Result<(DescentState, Option<KV>), Error> {
+        let mut x = state.take_param().ok_or_else(|| {
+            Error::msg("`Ilqr` requires an initial parameter vector: set it with `Executor::configure`")
+        })?;
+        let (lower, upper) = bounds_of(problem)?;
+        if x.len() != lower.len() {
+            return Err(Error::msg(format!("{} variables, but the problem has {}", x.len(), lower.len())));
+        }
+        x.iter_mut().zip(lower.iter().zip(&upper)).for_each(|(x, (&l, &u))| *x = x.max(l).min(u));
+        let cost = problem.cost(&x)?;
+        if !cost.is_finite() {
+            return Err(Error::msg(format!("the cost at the start is {cost}")));
+        }
+        (self.growth, self.convergence, self.expansion) = (2.0, None, None);
+        self.scales = vec![0.0; x.len()];
+        let expansion = self.expansion(problem, &x)?;
+        let gradient = gradient(&expansion);
+        let norm = projected_gradient_norm(&x, &gradient, &lower, &upper);
+        self.expansion = Some(expansion);
+        let kv = argmin::kv!("gradient_norm" => norm;);
+        Ok((state.param(x).cost(cost).gradient(gradient), Some(kv)))
+    }
+
+    fn next_iter(
+        &mut self,
+        problem: &mut Problem<O>,
+        mut state: DescentState,
+    ) -> Result<(DescentState, Option<KV>), Error> {
+        let missing = || Error::msg("`Ilqr`: the state was not initialized");
+        let x = state.take_param().ok_or_else(missing)?;
+        let cost = state.get_cost();
+        let (lower, upper) = bounds_of(problem)?;
+        let expansion = self.expansion(problem, &x)?;
+        let bounds = (&lower[..], &upper[..]);
+        // Only a step that is not held back tells whether there is anything left to gain.
+        let free = backward_pass(&expansion, &x, bounds, 0.0, &mut self.scales);
+        if free.is_some_and(|pass| pass.predicted_reduction() <= self.cost_tolerance * cost.abs()) {
+            self.convergence = Some(Convergence::Cost);
+        }
+        let mut last_error = None;
+        let accepted = loop {
+            if self.convergence.is_some() {
+                break None;
+            }
+            let pass = backward_pass(&expansion, &x, bounds, self.regularization, &mut self.scales);
+            if let Some(pass) = pass {
+                let predicted = pass.predicted_reduction();
+                match problem.problem("rollout_count", |p| p.roll_out(&x, &pass.policy)) {
+                    Ok((trial, trial_cost)) => {
+                        let ratio = (cost - trial_cost) / predicted;
+                        // False for a cost that is not a number.
+                        if ratio >= SMALLEST_GAIN_RATIO && trial_cost < cost {
+                            match problem.problem("expansion_count", |p| p.expand(&trial)) {
+                                Ok(new) => break Some((trial, trial_cost, ratio, new)),
+                                Err(error) => last_error = Some(error),
+                            }
+                        }
+                    }
+                    Err(error) => last_error = Some(error),
+                }
+                if predicted <= NOISE_OF_COST * cost.abs() && self.regularization <= 1.0 {
+                    self.convergence = Some(Convergence::Cost);
+                    break None;
+                }
+            }
+            self.increase_regularization();
+            if self.regularization > LARGEST_REGULARIZATION {
+                let mut reason = "no step reduces the cost although its gradient is not zero: the cost \
+                                  is not smooth here, or its derivative is wrong"
+                    .to_owned();
+                if let Some(error) = last_error {
+                    reason = format!("no step reduces the cost; the last trial failed: {error}");
+                }
+                let gradient = gradient(&expansion);
+                self.expansion = Some(expansion);
+                let state = state.param(x).cost(cost).gradient(gradient);
+                return Ok((state.terminate_with(TerminationReason::SolverExit(reason)), None));
+            }
+        };
+        let (x, cost, expansion) = match accepted {
+            Some((x, cost, ratio, expansion)) => {
+                self.adapt_regularization(ratio);
+                (x, cost, expansion)
+            }
+            None => (x, cost, expansion),
+        };
+        let gradient = gradient(&expansion);
+        self.expansion = Some(expansion);
+        let norm = projected_gradient_norm(&x, &gradient, &lower, &upper);
+        if norm <= self.gradient_tolerance && self.convergence.is_none() {
+            self.convergence = Some(Convergence::Gradient);
+        }
+        let kv = argmin::kv!("gradient_norm" => norm; "regularization" => self.regularization;);
+        Ok((state.param(x).cost(cost).gradient(gradient), Some(kv)))
+    }
+
+    fn terminate(&mut self, _: &DescentState) -> TerminationStatus {
+        match self.convergence {
+            Some(_) => TerminationStatus::Terminated(TerminationReason::SolverConverged),
+            None => TerminationStatus::NotTerminated,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

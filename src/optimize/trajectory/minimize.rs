@@ -1,0 +1,332 @@
+//! A trajectory optimization from start to finish.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use argmin::core::observers::{Observe, ObserverMode};
+use argmin::core::{
+    CostFunction, Error, Executor, Gradient, IterState, Jacobian, KV, Operator, Solver, State,
+};
+use nalgebra::DMatrix;
+use rayon::prelude::*;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::evaluations::{EvaluationCounter, Evaluations};
+use super::problem::TrajectoryProblem;
+use super::staged::StagedTrajectory;
+use crate::multibody::AppliedForces;
+use crate::optimize::checkpoint::{CheckpointStore, RunCheckpoint};
+use crate::optimize::ilqr::Ilqr;
+use crate::optimize::levenberg_marquardt::{Convergence, LevenbergMarquardt};
+use crate::optimize::progress::ProgressObserver;
+use crate::optimize::projected_lbfgs::ProjectedLbfgs;
+use crate::rollout::TrajectoryResiduals;
+
+/// The method of a trajectory optimization. All keep the controls within their bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrajectoryMethod {
+    /// [`Ilqr`]: for controls that are held from knot to knot.
+    #[default]
+    Ilqr,
+    /// [`ProjectedLbfgs`].
+    Lbfgs,
+    /// [`LevenbergMarquardt`].
+    LevenbergMarquardt,
+}
+
+impl TrajectoryMethod {
+    /// Its name, as in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ilqr => "ilqr",
+            Self::Lbfgs => "lbfgs",
+            Self::LevenbergMarquardt => "levenberg_marquardt",
+        }
+    }
+}
+
+/// How a trajectory optimization is done.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrajectorySettings {
+    /// The method.
+    #[serde(rename = "kind")]
+    pub method: TrajectoryMethod,
+    /// Most iterations.
+    pub max_iterations: u64,
+    /// It ends when an iteration lowers, or promises to lower, the cost by less than this part of
+    /// it.
+    pub cost_tolerance: f64,
+}
+
+impl Default for TrajectorySettings {
+    /// iLQR, at most 200 iterations, a cost tolerance of 10⁻⁸.
+    fn default() -> Self {
+        Self { method: TrajectoryMethod::default(), max_iterations: 200, cost_tolerance: 1e-8 }
+    }
+}
+
+/// What one iteration came to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TrajectoryIteration {
+    /// Its number; 0 is the start.
+    pub iteration: u64,
+    /// The cost.
+    pub cost: f64,
+    /// The largest derivative of the cost by a variable that no bound holds.
+    pub gradient_norm: f64,
+    /// Evaluations so far.
+    pub evaluations: Evaluations,
+}
+
+/// The result of a trajectory optimization.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrajectoryOptimum {
+    /// The method.
+    pub method: TrajectoryMethod,
+    /// The optimizer's variables.
+    pub variables: Vec<f64>,
+    /// Values of the controls at knots, in their units, knot after knot.
+    pub values: Vec<f64>,
+    /// The cost ½‖r‖².
+    pub cost: f64,
+    /// Iterations made, those before an interruption included.
+    pub iterations: u64,
+    /// Evaluations made, those before an interruption included.
+    pub evaluations: Evaluations,
+    /// Whether the solver met its tolerance.
+    pub converged: bool,
+    /// Why the solver stopped.
+    pub termination: String,
+    /// The iterations of this run; those before an interruption are not among them.
+    pub history: Vec<TrajectoryIteration>,
+}
+
+/// Where the checkpoints of a run are kept, and what tells its problem from others.
+#[derive(Debug)]
+pub struct TrajectoryCheckpoints<T> {
+    /// Where they are kept.
+    pub store: T,
+    /// What tells this problem from others, such as a digest of its definition: a checkpoint with
+    /// another one is refused.
+    pub problem: String,
+}
+
+/// Writes down every iteration.
+#[derive(Clone, Debug)]
+struct History {
+    counter: Arc<EvaluationCounter>,
+    iterations: Arc<Mutex<Vec<TrajectoryIteration>>>,
+}
+
+impl History {
+    fn note(&self, iteration: u64, cost: f64, kv: &KV) {
+        let gradient_norm = kv.get("gradient_norm").and_then(|norm| norm.get_float()).unwrap_or(f64::NAN);
+        let evaluations = self.counter.read();
+        let noted = TrajectoryIteration { iteration, cost, gradient_norm, evaluations };
+        self.iterations.lock().unwrap_or_else(PoisonError::into_inner).push(noted);
+    }
+}
+
+impl<I: State<Float = f64>> Observe<I> for History {
+    fn observe_init(&mut self, _: &str, state: &I, kv: &KV) -> Result<(), Error> {
+        self.note(0, state.get_cost(), kv);
+        Ok(())
+    }
+
+    fn observe_iter(&mut self, state: &I, kv: &KV) -> Result<(), Error> {
+        self.note(state.get_iter() + 1, state.get_cost(), kv);
+        Ok(())
+    }
+}
+
+/// A trajectory problem by reference.
+struct Borrowed<'p, 'a, A, R>(&'p TrajectoryProblem<'a, A, R>);
+
+impl<A: AppliedForces, R: TrajectoryResiduals> CostFunction for Borrowed<'_, '_, A, R> {
+    type Param = Vec<f64>;
+    type Output = f64;
+    fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
+        self.0.cost(x)
+    }
+}
+
+impl<A: AppliedForces, R: TrajectoryResiduals> Gradient for Borrowed<'_, '_, A, R> {
+    type Param = Vec<f64>;
+    type Gradient = Vec<f64>;
+    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        self.0.gradient(x)
+    }
+}
+
+impl<A: AppliedForces, R: TrajectoryResiduals> Operator for Borrowed<'_, '_, A, R> {
+    type Param = Vec<f64>;
+    type Output = Vec<f64>;
+    fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        self.0.apply(x)
+    }
+}
+
+impl<A: AppliedForces, R: TrajectoryResiduals> Jacobian for Borrowed<'_, '_, A, R> {
+    type Param = Vec<f64>;
+    type Jacobian = DMatrix<f64>;
+    fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
+        self.0.jacobian(x)
+    }
+}
+
+/// One run of a solver.
+struct Run<T> {
+    start: Vec<f64>,
+    settings: TrajectorySettings,
+    history: History,
+    checkpoints: Option<TrajectoryCheckpoints<T>>,
+    progress: Option<ProgressObserver>,
+}
+
+/// What a solver ended with.
+struct Ended {
+    variables: Vec<f64>,
+    cost: f64,
+    iterations: u64,
+    convergence: Option<Convergence>,
+    termination: String,
+}
+
+impl<T: CheckpointStore + 'static> Run<T> {
+    fn solve<O, S, J, R>(
+        self,
+        problem: O,
+        solver: S,
+        convergence: impl FnOnce(&S) -> Option<Convergence>,
+    ) -> Result<Ended, Error>
+    where
+        S: Solver<O, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>> + Serialize + DeserializeOwned + Clone,
+        J: Clone + 'static,
+        R: Clone + 'static,
+    {
+        let (variables, max_iterations) = (self.start.len(), self.settings.max_iterations);
+        let mut executor = Executor::new(problem, solver)
+            .configure(|state| state.param(self.start).max_iters(max_iterations))
+            .add_observer(self.history.clone(), ObserverMode::Always);
+        if let Some(TrajectoryCheckpoints { store, problem }) = self.checkpoints {
+            let method = self.settings.method.name().to_owned();
+            let counter = Arc::clone(&self.history.counter);
+            executor = executor.checkpointing(RunCheckpoint {
+                store,
+                method,
+                problem,
+                variables,
+                max_iterations,
+                counter,
+            });
+        }
+        if let Some(progress) = &self.progress {
+            executor = executor.add_observer(progress.clone(), ObserverMode::Always);
+        }
+        let result = executor.run();
+        if let Some(progress) = &self.progress {
+            progress.finish();
+        }
+        let result = result?;
+        let state = &result.state;
+        let convergence = convergence(&result.solver);
+        Ok(Ended {
+            variables: state.param.clone().ok_or_else(|| Error::msg("the solver returned no variables"))?,
+            cost: state.cost,
+            iterations: state.iter,
+            convergence,
+            termination: match (convergence, state.get_termination_reason()) {
+                (Some(convergence), _) => format!("converged ({convergence})"),
+                (None, Some(reason)) => reason.text().to_owned(),
+                (None, None) => String::new(),
+            },
+        })
+    }
+}
+
+/// Optimizes a trajectory from the values of its controls at knots, in their units (those out of
+/// bounds are moved to them).
+///
+/// With checkpoints it goes on from where an interrupted run was, and `start` does not matter.
+///
+/// # Errors
+/// The motion cannot be simulated or differentiated at the start, the method does not fit the
+/// problem, a tolerance is negative, or a checkpoint cannot be read, written, or belongs to
+/// something else.
+pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: CheckpointStore + 'static>(
+    problem: &TrajectoryProblem<'_, A, R>,
+    start: &[f64],
+    settings: &TrajectorySettings,
+    checkpoints: Option<TrajectoryCheckpoints<T>>,
+    progress: Option<ProgressObserver>,
+) -> Result<TrajectoryOptimum, Error> {
+    let history = History { counter: problem.counter(), iterations: Arc::default() };
+    let iterations = Arc::clone(&history.iterations);
+    let start = problem.variables(start)?;
+    let run = Run { start, settings: *settings, history, checkpoints, progress };
+    let (lower, upper) = problem.bounds();
+    let (lower, upper, tolerance) = (lower.to_vec(), upper.to_vec(), settings.cost_tolerance);
+    let ended = match settings.method {
+        TrajectoryMethod::Ilqr => {
+            let solver = Ilqr::new().with_cost_tolerance(tolerance)?;
+            run.solve::<_, _, (), ()>(StagedTrajectory::new(problem)?, solver, Ilqr::convergence)
+        }
+        TrajectoryMethod::Lbfgs => {
+            let solver = ProjectedLbfgs::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+            run.solve::<_, _, (), ()>(Borrowed(problem), solver, ProjectedLbfgs::convergence)
+        }
+        TrajectoryMethod::LevenbergMarquardt => {
+            let solver =
+                LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+            run.solve::<_, _, DMatrix<f64>, Vec<f64>>(
+                Borrowed(problem),
+                solver,
+                LevenbergMarquardt::convergence,
+            )
+        }
+    }?;
+    let history = std::mem::take(&mut *iterations.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(TrajectoryOptimum {
+        method: settings.method,
+        values: problem.values(&ended.variables)?,
+        variables: ended.variables,
+        cost: ended.cost,
+        iterations: ended.iterations,
+        evaluations: problem.evaluations(),
+        converged: ended.convergence.is_some(),
+        termination: ended.termination,
+        history,
+    })
+}
+
+/// Optimizes a trajectory from several starts, on rayon's threads; the results are in the order of
+/// the starts and have the same bits whatever the number of threads. A start that fails leaves its
+/// error in its place and the others alone.
+///
+/// Each run counts its own evaluations; the problem's counter is not touched.
+pub fn optimize_trajectory_from<A: AppliedForces, R: TrajectoryResiduals>(
+    problem: &TrajectoryProblem<'_, A, R>,
+    starts: &[Vec<f64>],
+    settings: &TrajectorySettings,
+) -> Vec<Result<TrajectoryOptimum, Error>> {
+    let one = |start: &Vec<f64>| {
+        optimize_trajectory(&problem.separate(), start, settings, None::<TrajectoryCheckpoints<Never>>, None)
+    };
+    starts.par_iter().map(one).collect()
+}
+
+/// Nowhere to keep checkpoints.
+#[derive(Clone, Copy, Debug)]
+pub enum Never {}
+
+impl CheckpointStore for Never {
+    fn load(&self) -> Result<Option<String>, Error> {
+        match *self {}
+    }
+
+    fn save(&self, _: &str) -> Result<(), Error> {
+        match *self {}
+    }
+}

@@ -1,0 +1,423 @@
+//! The problem of trajectory optimization, in the forms that argmin's solvers take.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
+use nalgebra::DMatrix;
+
+use super::evaluations::{EvaluationCounter, Evaluations};
+use super::sensitivity::residuals_by_knots;
+use crate::multibody::{AppliedForces, Model, State};
+use crate::rollout::{
+    ControlKnots, ControlKnotsError, Controls, GaussNewton, GradientError, KnotMap, Rollout, SimulationError,
+    SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize, step_times,
+};
+
+/// The motion, and what is to be small on it.
+#[derive(Debug)]
+pub struct TrajectoryTask<'a, A, R> {
+    /// The model.
+    pub model: &'a Model,
+    /// The state at time 0.
+    pub initial: &'a State,
+    /// How it advances.
+    pub settings: SimulationSettings,
+    /// The end, s.
+    pub until: f64,
+    /// The forces that controls act through, besides the model's actuators.
+    pub applied: &'a A,
+    /// The residuals, half of whose sum of squares is the cost.
+    pub residuals: &'a R,
+}
+
+impl<A, R> Clone for TrajectoryTask<'_, A, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A, R> Copy for TrajectoryTask<'_, A, R> {}
+
+/// What one control value may be, in its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ControlRange {
+    /// Smallest value; −∞ where there is none.
+    pub lower: f64,
+    /// Largest value, not below the smallest; +∞ where there is none.
+    pub upper: f64,
+    /// The magnitude that the optimizer's variables are measured in; positive.
+    pub scale: f64,
+}
+
+impl ControlRange {
+    /// Between two bounds, measured in half of their distance where that is finite and positive,
+    /// in 1 otherwise.
+    pub fn new(lower: f64, upper: f64) -> Self {
+        let half = 0.5 * (upper - lower);
+        let scale = if half.is_finite() && half > 0.0 { half } else { 1.0 };
+        Self { lower, upper, scale }
+    }
+
+    /// Without bounds, measured in a magnitude.
+    pub fn unbounded(scale: f64) -> Self {
+        Self { lower: f64::NEG_INFINITY, upper: f64::INFINITY, scale }
+    }
+}
+
+/// Why there is no such problem.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum TrajectoryProblemError {
+    /// The times do not make steps.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// The knots do not fit the motion.
+    #[error(transparent)]
+    Knots(#[from] ControlKnotsError),
+    /// There is not one range for each control value.
+    #[error("there are ranges for {found} control values, but actuators and forces take {expected}")]
+    Ranges {
+        /// Ranges.
+        found: usize,
+        /// Control values.
+        expected: usize,
+    },
+    /// There is nothing to optimize.
+    #[error("neither actuators nor forces take control values: there is nothing to optimize")]
+    NoControls,
+    /// A bound that is no number, or a lower one above the upper one.
+    #[error(
+        "control {index}: the lower bound is {lower} and the upper bound {upper}; the lower one must not exceed the upper one"
+    )]
+    Bounds {
+        /// Place of the control value in a row.
+        index: usize,
+        /// Its lower bound.
+        lower: f64,
+        /// Its upper bound.
+        upper: f64,
+    },
+    /// A scale that is not positive.
+    #[error("control {index}: the scale is {found}, it must be positive and finite")]
+    Scale {
+        /// Place of the control value in a row.
+        index: usize,
+        /// Its scale.
+        found: f64,
+    },
+    /// A solver that needs held controls.
+    #[error(
+        "the iterative linear-quadratic regulator needs controls that are held from knot to knot \
+         (zero-order hold): others act on more than one stage"
+    )]
+    NotHeld,
+}
+
+/// The problem min ½‖r‖² over the values of controls at knots.
+///
+/// The optimizer's variables are these values over the scales of their [`ControlRange`]s, knot
+/// after knot; see [`Self::values`] and [`Self::variables`].
+///
+/// Implements argmin's `CostFunction` and `Gradient` (one backward sweep, for quasi-Newton
+/// methods), `Operator` and `Jacobian` (the derivatives of all steps chained forward, for
+/// Levenberg–Marquardt). The last motions are kept, so that a derivative at variables whose cost is
+/// known does not simulate again.
+#[derive(Debug)]
+pub struct TrajectoryProblem<'a, A, R> {
+    task: TrajectoryTask<'a, A, R>,
+    map: KnotMap,
+    ranges: Vec<ControlRange>,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    counter: Arc<EvaluationCounter>,
+    /// The motions that were used last, the latest at the end.
+    recent: Mutex<Vec<Arc<Motion>>>,
+}
+
+/// A simulated motion.
+#[derive(Debug)]
+pub(super) struct Motion {
+    /// The variables.
+    pub x: Vec<f64>,
+    /// Controls of every step.
+    pub controls: Controls,
+    /// The states.
+    pub trajectory: Trajectory,
+    /// The residuals.
+    pub residuals: Vec<f64>,
+}
+
+impl Motion {
+    /// Half of the sum of squares.
+    pub fn cost(&self) -> f64 {
+        0.5 * self.residuals.iter().map(|r| r * r).sum::<f64>()
+    }
+}
+
+/// Motions that are kept: a line search that uses feedback needs the one that it started from
+/// beside the last trial.
+const RECENT: usize = 2;
+
+impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
+    /// The problem of finding the controls' values at knots, with a range for each control value.
+    ///
+    /// # Errors
+    /// When the times, knots or ranges do not fit the task (see [`TrajectoryProblemError`]).
+    pub fn new(
+        task: TrajectoryTask<'a, A, R>,
+        knots: &ControlKnots,
+        ranges: &[ControlRange],
+    ) -> Result<Self, TrajectoryProblemError> {
+        let expected = task.model.command_dimension() + task.applied.control_dimension();
+        if expected == 0 {
+            return Err(TrajectoryProblemError::NoControls);
+        }
+        if ranges.len() != expected {
+            return Err(TrajectoryProblemError::Ranges { found: ranges.len(), expected });
+        }
+        for (index, &ControlRange { lower, upper, scale }) in ranges.iter().enumerate() {
+            if lower.partial_cmp(&upper).is_none_or(|order| order.is_gt()) {
+                return Err(TrajectoryProblemError::Bounds { index, lower, upper });
+            }
+            if !(scale > 0.0 && scale.is_finite()) {
+                return Err(TrajectoryProblemError::Scale { index, found: scale });
+            }
+        }
+        let map = knots.map(expected, &step_times(task.settings.time_step, task.until)?)?;
+        let at_knots = |bound: fn(&ControlRange) -> f64| {
+            let scaled = ranges.iter().map(move |range| bound(range) / range.scale);
+            (0..map.knots()).flat_map(|_| scaled.clone()).collect()
+        };
+        Ok(Self {
+            task,
+            lower: at_knots(|range| range.lower),
+            upper: at_knots(|range| range.upper),
+            map,
+            ranges: ranges.to_vec(),
+            counter: Arc::default(),
+            recent: Mutex::default(),
+        })
+    }
+
+    /// The motion, and what is to be small on it.
+    pub fn task(&self) -> &TrajectoryTask<'a, A, R> {
+        &self.task
+    }
+
+    /// From values at knots to controls of every step.
+    pub fn map(&self) -> &KnotMap {
+        &self.map
+    }
+
+    /// Lower and upper bounds of the variables.
+    pub fn bounds(&self) -> (&[f64], &[f64]) {
+        (&self.lower, &self.upper)
+    }
+
+    /// The evaluations so far.
+    pub fn evaluations(&self) -> Evaluations {
+        self.counter.read()
+    }
+
+    /// The counter of evaluations, for those that outlive the problem.
+    pub fn counter(&self) -> Arc<EvaluationCounter> {
+        Arc::clone(&self.counter)
+    }
+
+    /// The variables at values of the controls at knots, in their units.
+    ///
+    /// # Errors
+    /// When there is not one for each knot and control.
+    pub fn variables(&self, values: &[f64]) -> Result<Vec<f64>, Error> {
+        self.check_count(values.len())?;
+        Ok(values.iter().zip(self.ranges.iter().cycle()).map(|(v, range)| v / range.scale).collect())
+    }
+
+    /// The values of the controls at knots, in their units. Variables within bounds give values
+    /// within bounds.
+    ///
+    /// # Errors
+    /// When there is not one for each knot and control.
+    pub fn values(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
+        self.check_count(x.len())?;
+        Ok(x.chunks_exact(self.ranges.len()).flat_map(|row| self.values_of_knot(row)).collect())
+    }
+
+    /// The values of one knot.
+    pub(super) fn values_of_knot(&self, x: &[f64]) -> impl Iterator<Item = f64> {
+        x.iter().zip(&self.ranges).zip(self.lower.iter().zip(&self.upper)).map(|((&x, range), (&l, &h))| {
+            let value = x * range.scale;
+            // Rounding must not leave the bounds.
+            let value = if x >= l { value.max(range.lower) } else { value };
+            if x <= h { value.min(range.upper) } else { value }
+        })
+    }
+
+    /// The controls of every step.
+    ///
+    /// # Errors
+    /// When there is not one variable for each knot and control.
+    pub fn controls(&self, x: &[f64]) -> Result<Controls, Error> {
+        Ok(self.map.controls(&self.values(x)?))
+    }
+
+    /// The motion.
+    ///
+    /// # Errors
+    /// When there is not one variable for each knot and control, or the simulation fails.
+    pub fn trajectory(&self, x: &[f64]) -> Result<Trajectory, Error> {
+        Ok(self.motion(x)?.trajectory.clone())
+    }
+
+    /// The same problem with a counter and a memory of its own.
+    pub fn separate(&self) -> Self {
+        Self {
+            task: self.task,
+            map: self.map.clone(),
+            ranges: self.ranges.clone(),
+            lower: self.lower.clone(),
+            upper: self.upper.clone(),
+            counter: Arc::default(),
+            recent: Mutex::default(),
+        }
+    }
+
+    /// The cost, without keeping the motion: for use on several threads.
+    ///
+    /// # Errors
+    /// As of [`CostFunction::cost`].
+    pub fn cost_alone(&self, x: &[f64]) -> Result<f64, Error> {
+        Ok(self.simulated(x)?.cost())
+    }
+
+    /// The cost and its gradient, without keeping the motion: for use on several threads.
+    ///
+    /// # Errors
+    /// As of [`CostFunction::cost`] and [`Gradient::gradient`].
+    pub fn cost_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
+        let motion = self.simulated(x)?;
+        Ok((motion.cost(), self.gradient_of(&motion)?))
+    }
+
+    fn check_count(&self, found: usize) -> Result<(), Error> {
+        let expected = self.map.variables();
+        match found == expected {
+            true => Ok(()),
+            false => Err(Error::msg(format!("{found} values for {expected} controls at knots"))),
+        }
+    }
+
+    /// The scale of the values of each control of a row.
+    pub(super) fn scales(&self) -> impl Iterator<Item = f64> + Clone {
+        self.ranges.iter().map(|range| range.scale)
+    }
+
+    pub(super) fn rollout<'c>(&self, controls: &'c Controls) -> Rollout<'c, A>
+    where
+        'a: 'c,
+    {
+        let TrajectoryTask { model, initial, settings, until, applied, .. } = self.task;
+        Rollout { model, initial, settings, until, applied, controls }
+    }
+
+    /// The motion under these variables, from memory where it is one of the last.
+    pub(super) fn motion(&self, x: &[f64]) -> Result<Arc<Motion>, Error> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(i) = recent.iter().position(|motion| motion.x == x) {
+            let motion = recent.remove(i);
+            recent.push(Arc::clone(&motion));
+            return Ok(motion);
+        }
+        drop(recent);
+        self.simulated(x).map(|motion| self.remember(motion))
+    }
+
+    /// Keeps a motion in the place of the one that was used longest ago.
+    pub(super) fn remember(&self, motion: Motion) -> Arc<Motion> {
+        let motion = Arc::new(motion);
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.len() >= RECENT {
+            recent.remove(0);
+        }
+        recent.push(Arc::clone(&motion));
+        motion
+    }
+
+    fn simulated(&self, x: &[f64]) -> Result<Motion, Error> {
+        let controls = self.controls(x)?;
+        self.counter.count_rollout();
+        let trajectory = self.rollout(&controls).simulate()?;
+        self.with_residuals(x.to_vec(), controls, trajectory)
+    }
+
+    /// A simulated motion with its residuals.
+    pub(super) fn with_residuals(
+        &self,
+        x: Vec<f64>,
+        controls: Controls,
+        trajectory: Trajectory,
+    ) -> Result<Motion, Error> {
+        let evaluated = GaussNewton::over(self.rollout(&controls), self.task.residuals, &[], trajectory)?;
+        let (trajectory, residuals) = evaluated.into_parts();
+        if let Some(i) = residuals.iter().position(|r| !r.is_finite()) {
+            return Err(Error::msg(format!("residual {i} is {}", residuals[i])));
+        }
+        Ok(Motion { x, controls, trajectory, residuals })
+    }
+
+    pub(super) fn linearized(&self, motion: &Motion) -> Result<TrajectoryLinearization, GradientError> {
+        self.counter.count_jacobian();
+        linearize(&self.rollout(&motion.controls), self.task.residuals, &motion.trajectory)
+    }
+
+    fn gradient_of(&self, motion: &Motion) -> Result<Vec<f64>, Error> {
+        self.counter.count_gradient();
+        let rollout = self.rollout(&motion.controls);
+        let evaluated = GaussNewton::over(rollout, self.task.residuals, &[], motion.trajectory.clone())?;
+        let by_controls = Controls::from_values(self.map.dimension(), evaluated.gradient()?)
+            .ok_or_else(|| Error::msg("the gradient by the controls does not make whole rows"))?;
+        let by_values = self.map.transposed(&by_controls);
+        Ok(by_values.iter().zip(self.ranges.iter().cycle()).map(|(g, range)| g * range.scale).collect())
+    }
+}
+
+impl<A: AppliedForces, R: TrajectoryResiduals> CostFunction for TrajectoryProblem<'_, A, R> {
+    type Param = Vec<f64>;
+    type Output = f64;
+
+    fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
+        Ok(self.motion(x)?.cost())
+    }
+}
+
+impl<A: AppliedForces, R: TrajectoryResiduals> Gradient for TrajectoryProblem<'_, A, R> {
+    type Param = Vec<f64>;
+    type Gradient = Vec<f64>;
+
+    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        self.gradient_of(&*self.motion(x)?)
+    }
+}
+
+impl<A: AppliedForces, R: TrajectoryResiduals> Operator for TrajectoryProblem<'_, A, R> {
+    type Param = Vec<f64>;
+    type Output = Vec<f64>;
+
+    fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        Ok(self.motion(x)?.residuals.clone())
+    }
+}
+
+impl<A: AppliedForces, R: TrajectoryResiduals> Jacobian for TrajectoryProblem<'_, A, R> {
+    type Param = Vec<f64>;
+    type Jacobian = DMatrix<f64>;
+
+    fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
+        let linear = self.linearized(&*self.motion(x)?)?;
+        let mut jacobian = residuals_by_knots(&linear, &self.map);
+        let scales = self.scales().collect::<Vec<f64>>();
+        for (mut column, scale) in jacobian.column_iter_mut().zip(scales.iter().cycle()) {
+            column *= *scale;
+        }
+        Ok(jacobian)
+    }
+}

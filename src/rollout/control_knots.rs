@@ -1,0 +1,386 @@
+//! Open-loop controls from few numbers: knots in time, and how they are joined.
+//!
+//! Every way of joining is linear in the values at the knots, with weights that are not negative
+//! and sum to one. So what bounds the values at the knots bounds the controls of every step, and
+//! a constant stays a constant.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::controls::Controls;
+
+/// How controls follow from their values at knots. Before the first knot and after the last one
+/// they keep the value at that knot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KnotInterpolation {
+    /// Each value is held until the next knot.
+    #[default]
+    ZeroOrderHold,
+    /// Straight from knot to knot.
+    Linear,
+    /// The uniform cubic B-spline that has the values at the knots as its control points, twice
+    /// continuously differentiable (C. de Boor, *A Practical Guide to Splines*, 1978, chapters IX
+    /// and XI; the control points beyond the ends continue the first and the last two on a
+    /// straight line). It passes through the first and the last value and any that lie on
+    /// straight lines, and smooths the others: unlike a spline through all values it never leaves
+    /// the range of four neighbouring ones. Knots must be equally spaced.
+    Cubic,
+}
+
+/// Why knots cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ControlKnotsError {
+    /// There are none.
+    #[error("no knots: at least one is needed")]
+    None,
+    /// A time that is no number, or not after the one before.
+    #[error("knot {index} is at {found} s, it must be finite and after the knot before it, at {before} s")]
+    Times {
+        /// Number of the knot, from 0.
+        index: usize,
+        /// Its time, s.
+        found: f64,
+        /// The time of the one before it, s (−∞ for the first).
+        before: f64,
+    },
+    /// Cubic knots that are not equally spaced.
+    #[error(
+        "knot {index} is {found} s after the one before it, but the first two are {expected} s apart: \
+         knots that are joined by a cubic must be equally spaced"
+    )]
+    Spacing {
+        /// Number of the knot, from 0.
+        index: usize,
+        /// Time since the one before it, s.
+        found: f64,
+        /// Time between the first two, s.
+        expected: f64,
+    },
+    /// No step depends on a knot.
+    #[error("knot {index}, at {time} s, acts on no step between 0 and {until} s: leave it out")]
+    Unused {
+        /// Number of the knot, from 0.
+        index: usize,
+        /// Its time, s.
+        time: f64,
+        /// End of the last step, s.
+        until: f64,
+    },
+}
+
+/// Knots in time, the same for every control value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ControlKnots {
+    interpolation: KnotInterpolation,
+    times: Vec<f64>,
+}
+
+/// Relative difference of spacings that is rounding.
+const EQUAL_SPACING: f64 = 1e-9;
+
+impl ControlKnots {
+    /// Knots at increasing times in s.
+    ///
+    /// # Errors
+    /// There is none, their times do not increase or are not finite, or they are cubic and not
+    /// equally spaced.
+    pub fn new(interpolation: KnotInterpolation, times: Vec<f64>) -> Result<Self, ControlKnotsError> {
+        if times.is_empty() {
+            return Err(ControlKnotsError::None);
+        }
+        let mut before = f64::NEG_INFINITY;
+        for (index, &found) in times.iter().enumerate() {
+            if !found.is_finite() || found <= before {
+                return Err(ControlKnotsError::Times { index, found, before });
+            }
+            before = found;
+        }
+        if interpolation == KnotInterpolation::Cubic && times.len() > 2 {
+            let expected = (times[times.len() - 1] - times[0]) / (times.len() - 1) as f64;
+            let unequal = |i: &usize| {
+                (times[*i] - times[0] - *i as f64 * expected).abs()
+                    > EQUAL_SPACING * times.len() as f64 * expected
+            };
+            if let Some(index) = (1..times.len()).find(unequal) {
+                let found = times[index] - times[index - 1];
+                return Err(ControlKnotsError::Spacing { index, found, expected: times[1] - times[0] });
+            }
+        }
+        Ok(Self { interpolation, times })
+    }
+
+    /// This many equally spaced knots for a motion until a time in s: held values divide it into
+    /// equal parts, others have their first and last knot at its ends.
+    ///
+    /// # Errors
+    /// There is none, or the end is not positive and finite.
+    pub fn uniform(
+        interpolation: KnotInterpolation,
+        count: usize,
+        until: f64,
+    ) -> Result<Self, ControlKnotsError> {
+        let parts = match interpolation {
+            KnotInterpolation::ZeroOrderHold => count,
+            KnotInterpolation::Linear | KnotInterpolation::Cubic => count.saturating_sub(1).max(1),
+        };
+        Self::new(interpolation, (0..count).map(|i| until * (i as f64 / parts as f64)).collect())
+    }
+
+    /// How the values are joined.
+    pub fn interpolation(&self) -> KnotInterpolation {
+        self.interpolation
+    }
+
+    /// Times of the knots, s.
+    pub fn times(&self) -> &[f64] {
+        &self.times
+    }
+
+    /// The weights of the values at knots in the controls at a time in s.
+    fn weights_at(&self, time: f64) -> KnotWeights {
+        let last = self.times.len() - 1;
+        // The knot at or before the time, and how far the time is on the way to the next.
+        let index = self.times.partition_point(|&t| t <= time).saturating_sub(1);
+        let one = |first| KnotWeights { first, weights: [1.0, 0.0, 0.0, 0.0] };
+        if index == last || time <= self.times[0] {
+            return one(index);
+        }
+        let s = (time - self.times[index]) / (self.times[index + 1] - self.times[index]);
+        match self.interpolation {
+            KnotInterpolation::ZeroOrderHold => one(index),
+            KnotInterpolation::Linear => KnotWeights { first: index, weights: [1.0 - s, s, 0.0, 0.0] },
+            KnotInterpolation::Cubic => {
+                let r = 1.0 - s;
+                let [before, here, next, after] = [
+                    r * r * r / 6.0,
+                    (3.0 * s * s * s - 6.0 * s * s + 4.0) / 6.0,
+                    (3.0 * r * r * r - 6.0 * r * r + 4.0) / 6.0,
+                    s * s * s / 6.0,
+                ];
+                let (mut here, mut next) = (here, next);
+                let (has_before, has_after) = (index > 0, index + 1 < last);
+                if !has_before {
+                    (here, next) = (here + 2.0 * before, next - before);
+                }
+                if !has_after {
+                    (here, next) = (here - after, next + 2.0 * after);
+                }
+                let after = if has_after { after } else { 0.0 };
+                match has_before {
+                    true => KnotWeights { first: index - 1, weights: [before, here, next, after] },
+                    false => KnotWeights { first: index, weights: [here, next, after, 0.0] },
+                }
+            }
+        }
+    }
+
+    /// The map from values at the knots to a row of `dimension` controls for each step, given the
+    /// times at which steps begin and the last one ends (see [`super::step_times`]). A row, which
+    /// is constant over its step, has the value at the step's middle.
+    ///
+    /// # Errors
+    /// No step depends on a knot.
+    pub fn map(&self, dimension: usize, step_times: &[f64]) -> Result<KnotMap, ControlKnotsError> {
+        let rows: Vec<KnotWeights> =
+            step_times.windows(2).map(|span| self.weights_at(0.5 * (span[0] + span[1]))).collect();
+        let mut used = vec![false; self.times.len()];
+        rows.iter().flat_map(KnotWeights::iter).for_each(|(knot, _)| used[knot] = true);
+        if let Some(index) = used.iter().position(|used| !used) {
+            let until = step_times.last().copied().unwrap_or(0.0);
+            return Err(ControlKnotsError::Unused { index, time: self.times[index], until });
+        }
+        Ok(KnotMap { interpolation: self.interpolation, dimension, knots: self.times.len(), rows })
+    }
+}
+
+/// The weights of consecutive knots, of which there are at most four.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct KnotWeights {
+    first: usize,
+    weights: [f64; 4],
+}
+
+impl KnotWeights {
+    fn iter(&self) -> impl Iterator<Item = (usize, f64)> + use<> {
+        let first = self.first;
+        self.weights.into_iter().enumerate().filter(|(_, w)| *w != 0.0).map(move |(k, w)| (first + k, w))
+    }
+}
+
+/// The linear map from values at knots to the controls of every step. The values are ordered knot
+/// after knot, those of one knot as in a row of the controls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnotMap {
+    interpolation: KnotInterpolation,
+    dimension: usize,
+    knots: usize,
+    rows: Vec<KnotWeights>,
+}
+
+impl KnotMap {
+    /// Number of control values of a step, and of a knot.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Number of knots.
+    pub fn knots(&self) -> usize {
+        self.knots
+    }
+
+    /// Number of steps.
+    pub fn steps(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Number of values at all knots.
+    pub fn variables(&self) -> usize {
+        self.knots * self.dimension
+    }
+
+    /// The knots that the row of a step depends on, each with its weight.
+    ///
+    /// # Panics
+    /// When there is no such step.
+    pub fn weights(&self, step: usize) -> impl Iterator<Item = (usize, f64)> + use<> {
+        self.rows[step].iter()
+    }
+
+    /// The steps during which each knot is held; `None` where knots are joined otherwise.
+    pub fn holds(&self) -> Option<Vec<Range<usize>>> {
+        if self.interpolation != KnotInterpolation::ZeroOrderHold {
+            return None;
+        }
+        let mut holds = vec![0..0; self.knots];
+        for (step, row) in self.rows.iter().enumerate() {
+            let hold = &mut holds[row.first];
+            *hold = if hold.start == hold.end { step..step + 1 } else { hold.start..step + 1 };
+        }
+        Some(holds)
+    }
+
+    /// The controls of every step.
+    ///
+    /// # Panics
+    /// When there are not [`Self::variables`] values.
+    pub fn controls(&self, values: &[f64]) -> Controls {
+        assert_eq!(values.len(), self.variables(), "one value for each knot and control");
+        let mut controls = Controls::zeros(self.rows.len(), self.dimension);
+        for step in 0..self.rows.len() {
+            for (knot, weight) in self.weights(step) {
+                let at_knot = &values[knot * self.dimension..][..self.dimension];
+                controls.row_mut(step).iter_mut().zip(at_knot).for_each(|(u, v)| *u += weight * v);
+            }
+        }
+        controls
+    }
+
+    /// The transposed map: from the derivatives of a number by the controls of every step to those
+    /// by the values at knots.
+    ///
+    /// # Panics
+    /// When the controls are not those of this map's steps.
+    pub fn transposed(&self, by_controls: &Controls) -> Vec<f64> {
+        assert_eq!(by_controls.dimension(), self.dimension, "the map's controls");
+        let mut by_values = vec![0.0; self.variables()];
+        for step in 0..self.rows.len() {
+            for (knot, weight) in self.weights(step) {
+                let at_knot = &mut by_values[knot * self.dimension..][..self.dimension];
+                at_knot.iter_mut().zip(by_controls.row(step)).for_each(|(v, u)| *v += weight * u);
+            }
+        }
+        by_values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rollout::step_times;
+    use proptest::prelude::*;
+
+    const KINDS: [KnotInterpolation; 3] =
+        [KnotInterpolation::ZeroOrderHold, KnotInterpolation::Linear, KnotInterpolation::Cubic];
+
+    fn times(steps: usize) -> Vec<f64> {
+        step_times(0.01, 0.01 * steps as f64).expect("valid")
+    }
+
+    proptest! {
+        #[test]
+        fn controls_stay_within_the_range_of_the_knots(
+            values in prop::collection::vec(-1.0..1.0f64, 1..9), kind in 0usize..3, steps in 40usize..90,
+        ) {
+            let knots = ControlKnots::uniform(KINDS[kind], values.len(), 0.01 * steps as f64).unwrap();
+            let map = knots.map(1, &times(steps)).unwrap();
+            let (low, high) = values.iter().fold((1.0_f64, -1.0_f64), |(l, h), &v| (l.min(v), h.max(v)));
+            for step in 0..steps {
+                let sum: f64 = map.weights(step).map(|(_, w)| w).sum();
+                prop_assert!((sum - 1.0).abs() < 1e-14);
+                prop_assert!(map.weights(step).all(|(_, w)| w > 0.0));
+                let u = map.controls(&values).row(step)[0];
+                prop_assert!(u >= low - 1e-14 && u <= high + 1e-14);
+            }
+        }
+
+        #[test]
+        fn the_transposed_map_is_that_of_the_map(
+            v in prop::collection::vec(-1.0..1.0f64, 10), w in prop::collection::vec(-1.0..1.0f64, 74),
+            kind in 0usize..3,
+        ) {
+            let map = ControlKnots::uniform(KINDS[kind], 5, 0.37).unwrap().map(2, &times(37)).unwrap();
+            let along: f64 = map.controls(&v).values().iter().zip(&w).map(|(a, b)| a * b).sum();
+            let back = map.transposed(&Controls::from_values(2, w).unwrap());
+            let also: f64 = back.iter().zip(&v).map(|(a, b)| a * b).sum();
+            prop_assert!((along - also).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn each_kind_is_what_it_says() {
+        let steps = times(100);
+        let middle = |step: usize| 0.01 * (step as f64 + 0.5);
+        for kind in [KnotInterpolation::Linear, KnotInterpolation::Cubic] {
+            // Linear functions of time are reproduced, up to both ends.
+            let knots = ControlKnots::uniform(kind, 6, 1.0).unwrap();
+            let values: Vec<f64> = knots.times().iter().map(|t| 3.0 - 2.0 * t).collect();
+            let controls = knots.map(1, &steps).unwrap().controls(&values);
+            for step in 0..100 {
+                assert!((controls.row(step)[0] - (3.0 - 2.0 * middle(step))).abs() < 1e-14);
+            }
+        }
+        let held = ControlKnots::new(KnotInterpolation::ZeroOrderHold, vec![0.0, 0.3, 0.35]).unwrap();
+        let map = held.map(1, &steps).unwrap();
+        assert_eq!(map.holds().unwrap(), [0..30, 30..35, 35..100]);
+        let controls = map.controls(&[1.0, 2.0, 3.0]);
+        assert_eq!([29, 30, 34, 35].map(|i| controls.row(i)[0]), [1.0, 2.0, 2.0, 3.0]);
+        // The cubic is twice continuously differentiable across knots.
+        let knots = ControlKnots::uniform(KnotInterpolation::Cubic, 6, 1.0).unwrap();
+        let value = |t: f64| -> f64 {
+            let values = [0.3, -1.0, 2.0, 0.7, 0.1, -0.4];
+            knots.weights_at(t).iter().map(|(k, w)| w * values[k]).sum()
+        };
+        let second = |t: f64, h: f64| (value(t) - 2.0 * value(t + h) + value(t + 2.0 * h)) / (h * h);
+        for t in [0.2, 0.4, 0.6, 0.8] {
+            let (left, right) = (second(t, -1e-4), second(t, 1e-4));
+            assert!((left - right).abs() < 0.2, "{t}: {left} {right}");
+        }
+        assert!(second(0.4, 1e-4).abs() > 10.0);
+    }
+
+    #[test]
+    fn bad_knots_are_refused() {
+        let kind = KnotInterpolation::Linear;
+        assert_eq!(ControlKnots::new(kind, vec![]), Err(ControlKnotsError::None));
+        let message = |kind, times: &[f64]| ControlKnots::new(kind, times.to_vec()).unwrap_err().to_string();
+        assert!(message(kind, &[0.0, 0.0]).contains("knot 1 is at 0 s"));
+        assert!(message(kind, &[f64::NAN]).contains("knot 0 is at NaN s"));
+        assert!(message(KnotInterpolation::Cubic, &[0.0, 1.0, 2.5]).contains("equally spaced"));
+        let late = ControlKnots::new(kind, vec![0.0, 0.5, 2.0, 3.0]).unwrap();
+        let unused = late.map(1, &times(100)).unwrap_err();
+        assert_eq!(unused, ControlKnotsError::Unused { index: 3, time: 3.0, until: 1.0 });
+        assert!(ControlKnots::uniform(kind, 2, f64::NAN).is_err());
+    }
+}

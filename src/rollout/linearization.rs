@@ -1,0 +1,137 @@
+//! The derivative of every step of a trajectory, and of the residuals at its start.
+
+use nalgebra::{DMatrix, DVector};
+use rayon::prelude::*;
+
+use super::adjoint::Rollout;
+use super::gauss_newton::TrajectoryResiduals;
+use super::gradient::{GradientError, not_differentiated};
+use super::loss::{Direction, Moment};
+use super::simulate::Trajectory;
+use crate::multibody::{AppliedForces, DIRECTIONS, Model, State, for_each_tangent_chunk};
+use crate::step::{DerivativeWorkspace, StepPoint};
+
+/// Residuals of one moment and their derivatives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResidualJacobian {
+    /// The residuals.
+    pub values: DVector<f64>,
+    /// By the state in its tangent space: a row for each residual.
+    pub by_state: DMatrix<f64>,
+    /// By the control values.
+    pub by_control: DMatrix<f64>,
+}
+
+/// What happens to small changes during a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepLinearization {
+    /// The state after the step by the one before it, in their tangent spaces (see
+    /// [`State::moved`]).
+    pub by_state: DMatrix<f64>,
+    /// The state after the step by the control values.
+    pub by_control: DMatrix<f64>,
+    /// The residuals at the start of the step.
+    pub residuals: ResidualJacobian,
+}
+
+/// A trajectory and its residuals, linearized.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrajectoryLinearization {
+    /// Its steps.
+    pub steps: Vec<StepLinearization>,
+    /// The residuals at the end.
+    pub end: ResidualJacobian,
+}
+
+/// Linearizes the steps of a trajectory that was simulated before, and its residuals, each step by
+/// itself on rayon's threads.
+///
+/// # Errors
+/// When a step cannot be differentiated.
+///
+/// # Panics
+/// When the trajectory is not that of the rollout.
+pub fn linearize<A: AppliedForces>(
+    rollout: &Rollout<'_, A>,
+    residuals: &impl TrajectoryResiduals,
+    trajectory: &Trajectory,
+) -> Result<TrajectoryLinearization, GradientError> {
+    let schedule = rollout.schedule()?;
+    let differentiated = rollout.differentiated(&[])?;
+    let Rollout { model, settings, applied, controls, .. } = *rollout;
+    let states = &trajectory.states;
+    assert_eq!(states.len(), schedule.len() + 1, "a state at every time");
+    let lifted = Model::<Direction>::lift(model);
+    let one = |derivatives: &mut DerivativeWorkspace, step: usize| {
+        let at = schedule[step];
+        let (state, control) = (&states[step], controls.row(step));
+        let point = StepPoint {
+            model: &differentiated,
+            before: state,
+            after: &states[step + 1],
+            time: at.time,
+            dt: at.dt,
+            applied,
+            control,
+        };
+        let jacobian = settings
+            .integrator
+            .jacobian(&point, derivatives)
+            .map_err(|error| not_differentiated(model, at, error))?;
+        let moment = Moment { step, time: at.time, dt: at.dt, model, state, control };
+        let residuals = residual_jacobian(&moment, &lifted, |moment, out| residuals.running(moment, out));
+        Ok(StepLinearization { by_state: jacobian.by_state, by_control: jacobian.by_control, residuals })
+    };
+    let steps = (0..schedule.len()).into_par_iter().map_init(DerivativeWorkspace::default, one);
+    let steps: Result<Vec<_>, GradientError> = steps.collect();
+    let (step, state) = (schedule.len(), &states[schedule.len()]);
+    let moment = Moment { step, time: rollout.until, dt: 0.0, model, state, control: &[] };
+    let end = residual_jacobian(&moment, &lifted, |moment, out| residuals.terminal(moment, out));
+    Ok(TrajectoryLinearization { steps: steps?, end })
+}
+
+/// The residuals of a moment with their derivatives, several directions at a time.
+fn residual_jacobian(
+    moment: &Moment,
+    model: &Model<Direction>,
+    evaluate: impl Fn(&Moment<Direction>, &mut Vec<Direction>),
+) -> ResidualJacobian {
+    let Moment { step, time, dt, .. } = *moment;
+    let (rows, columns) = (moment.state.tangent_dimension(), moment.control.len());
+    let mut state = State::<Direction>::lift(moment.state);
+    let control: Vec<Direction> = moment.control.iter().map(|&u| Direction::from(u)).collect();
+    let mut out = Vec::new();
+    evaluate(&Moment { step, time, dt, model, state: &state, control: &control }, &mut out);
+    let values = DVector::from_iterator(out.len(), out.iter().map(|r| r.re));
+    let mut jacobian = ResidualJacobian {
+        by_state: DMatrix::zeros(out.len(), rows),
+        by_control: DMatrix::zeros(out.len(), columns),
+        values,
+    };
+    if out.is_empty() {
+        return jacobian;
+    }
+    for_each_tangent_chunk(moment.state, &mut state, |state, directions| {
+        out.clear();
+        evaluate(&Moment { step, time, dt, model, state, control: &control }, &mut out);
+        put(&mut jacobian.by_state, directions.start, directions.len(), &out);
+    });
+    let mut seeded = control;
+    for first in (0..columns).step_by(DIRECTIONS) {
+        let count = DIRECTIONS.min(columns - first);
+        (0..count).for_each(|k| seeded[first + k].eps[k] = 1.0);
+        out.clear();
+        evaluate(&Moment { step, time, dt, model, state: &state, control: &seeded }, &mut out);
+        (0..count).for_each(|k| seeded[first + k].eps[k] = 0.0);
+        put(&mut jacobian.by_control, first, count, &out);
+    }
+    jacobian
+}
+
+fn put(matrix: &mut DMatrix<f64>, first: usize, count: usize, residuals: &[Direction]) {
+    for (row, residual) in residuals.iter().enumerate() {
+        for k in 0..count {
+            matrix[(row, first + k)] = residual.eps[k];
+        }
+    }
+}
