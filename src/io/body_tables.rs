@@ -7,7 +7,7 @@ use super::joint_schema::{JointTable, RobotTable};
 use super::scene_error::Problem;
 use super::schema::{BodyTable, ContactTable, Exactly, GeometryTable, MaterialTable};
 use crate::contact::{ContactSettings, Material};
-use crate::multibody::{Body, BodyGeometry, MassSource};
+use crate::multibody::{Body, BodyGeometry, MassError, MassSource};
 use crate::spatial::{MassProperties, Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
 
 /// How far a quaternion's length, or a rotation matrix's product with its transpose, may be from
@@ -258,8 +258,33 @@ pub(super) fn check_mass_fields(t: &BodyTable, table: &FieldPath) -> Result<(), 
     Ok(())
 }
 
+/// The mass properties of a body that a joint carries; `None` without mass.
+pub(super) fn link_mass(
+    t: &BodyTable,
+    geometries: &[BodyGeometry],
+    table: &FieldPath,
+) -> Result<Option<MassProperties>, Problem> {
+    if t.mass.is_none() && t.density.is_none() {
+        return match t.inertia {
+            None => Ok(None),
+            Some(_) => {
+                Err(Problem::new(table.key("inertia"), "found without mass or density; give one of them too"))
+            }
+        };
+    }
+    let of_body = |error: MassError| Problem::new(table.clone(), format_args!("body `{}`: {error}", t.name));
+    let mass = mass_source(t, geometries, table)?.resolve(unit_parts(geometries)).map_err(of_body)?;
+    mass.validate().map_err(|error| of_body(error.into()))?;
+    Ok(Some(mass))
+}
+
+/// The geometries filled with unit density, seen from the body's frame.
+fn unit_parts(geometries: &[BodyGeometry]) -> impl Iterator<Item = MassProperties> + Clone {
+    geometries.iter().filter_map(|g| Some(g.unit_mass?.seen_from(&g.x_bg)))
+}
+
 /// What the mass properties of a body that moves are made from.
-pub(super) fn mass_source(t: &BodyTable, geometries: &[BodyGeometry], table: &FieldPath) -> Result<MassSource, Problem> {
+fn mass_source(t: &BodyTable, geometries: &[BodyGeometry], table: &FieldPath) -> Result<MassSource, Problem> {
     let source = match (t.mass, t.density) {
         (Some(mass), _) => MassSource::Spread(mass),
         (None, Some(density)) => MassSource::Density(density),
@@ -274,8 +299,7 @@ pub(super) fn mass_source(t: &BodyTable, geometries: &[BodyGeometry], table: &Fi
         }
     };
     let Some(inertia) = t.inertia else { return Ok(source) };
-    let parts = geometries.iter().filter_map(|g| Some(g.unit_mass?.seen_from(&g.x_bg)));
-    let filled = source.resolve(parts);
+    let filled = source.resolve(unit_parts(geometries));
     let mass = match (t.mass, &filled) {
         (Some(mass), _) => mass,
         (None, Ok(filled)) => filled.mass,

@@ -87,12 +87,12 @@ pub(super) fn body_geometry(
 }
 
 /// What to say of a geometry with tetrahedra in which the pressure vanishes.
-pub(super) fn zero_gradient_warning(g: &BodyGeometry, body: &str, table: &FieldPath) -> Option<Problem> {
+pub(super) fn zero_gradient_warning(g: &BodyGeometry, body: &str, shape: &FieldPath) -> Option<Problem> {
     let ContactGeometry::Compliant(field) = g.collider.geometry.as_ref() else { return None };
     let (zero, all) = (field.zero_tetrahedra(), field.tetrahedra().len());
     (zero > 0).then(|| {
         Problem::new(
-            table.key("shape"),
+            shape.clone(),
             format_args!(
                 "body `{body}`: in {zero} of {all} tetrahedra the extent is 0 at all four vertices, so they have no \
                  pressure gradient and bear no load; set split_zero_gradient = true to split them, or give a mesh \

@@ -30,7 +30,8 @@ pub(super) fn joint(
     let kind = kind(t, table)?;
     let name = t.name.clone().unwrap_or_else(|| body.to_owned());
     let x_pf = PoseFields::from(t).pose(table)?;
-    let q = t.position.as_ref().map(|x| configuration(&kind, &name, x, &table.key("position"))).transpose()?;
+    let q =
+        t.position.as_ref().map(|x| configuration(&kind, &name, x, &table.key("position"))).transpose()?;
     let v = t.velocity.as_ref().map(|x| velocity(&kind, &name, x, &table.key("velocity"))).transpose()?;
     let description = JointDescription {
         limits: limits(t, &kind, table)?,
@@ -54,7 +55,10 @@ fn kind(t: &JointTable, table: &FieldPath) -> Result<JointKind, Problem> {
     };
     let axis = |kind: &str| {
         let axis = t.axis.ok_or_else(|| {
-            Problem::new(field.clone(), format_args!("is missing; a {kind} joint needs a direction, in its frame"))
+            Problem::new(
+                field.clone(),
+                format_args!("is missing; a {kind} joint needs a direction, in its frame"),
+            )
         })?;
         let axis = vector(axis, Range::Finite, &field)?;
         if axis.norm() > 1e-12 {
@@ -161,14 +165,17 @@ pub(super) fn velocity(
     coordinates(kind.velocity_dimension(), kind, joint, found, field)
 }
 
-/// The state at the start, and the joints that start beyond their limits.
+/// The state at the start, and what to say of each joint that starts beyond its limits.
 pub(super) fn initial_state(
     mechanism: &Mechanism,
     initial: &[InitialCoordinates],
-) -> (JointState, Vec<String>) {
+    table_of_joint: impl Fn(&str) -> Option<FieldPath>,
+) -> (JointState, Vec<Problem>) {
     let mut state = mechanism.neutral_state();
     for given in initial {
-        let Some(joint) = mechanism.joint_index(&given.joint).map(|j| &mechanism.joints()[j]) else { continue };
+        let Some(joint) = mechanism.joint_index(&given.joint).map(|j| &mechanism.joints()[j]) else {
+            continue;
+        };
         if let Some(q) = &given.q {
             state.q[joint.q.clone()].copy_from_slice(q);
         }
@@ -181,7 +188,9 @@ pub(super) fn initial_state(
         let (limits, q) = (&joint.limits, state.q[joint.q.start]);
         let end = if q < limits.lower { limits.lower } else { limits.upper };
         if q < limits.lower || q > limits.upper {
-            beyond.push(format!("joint `{}` starts at {q}, beyond its limit {end}: its stop pushes", joint.name));
+            let field = table_of_joint(&joint.name).unwrap_or_else(FieldPath::root);
+            let message = format!("joint `{}` starts at {q}, beyond its limit {end}", joint.name);
+            beyond.push(Problem::new(field, message));
         }
     }
     (state, beyond)

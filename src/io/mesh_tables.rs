@@ -70,7 +70,8 @@ pub(super) fn link_mesh(
     rigid: bool,
     field: &FieldPath,
 ) -> Result<Meshes, Problem> {
-    let stretch = |vertices: &mut [Vector3<f64>]| vertices.iter_mut().for_each(|v| v.component_mul_assign(scale));
+    let stretch =
+        |vertices: &mut [Vector3<f64>]| vertices.iter_mut().for_each(|v| v.component_mul_assign(scale));
     // A mirrored mesh is turned inside out.
     let mirrored = scale.product() < 0.0;
     match read_mesh(file, Path::new(""), field)? {

@@ -48,9 +48,7 @@ pub(super) fn robot(
 ) -> Result<SceneRobot, Problem> {
     let (orientation, position) = PoseFields::from(t).read(table)?;
     let base = match t.base {
-        BaseTable::Fixed => {
-            RobotBase::Fixed { x_wb: RigidTransform::new(orientation.to_matrix(), position) }
-        }
+        BaseTable::Fixed => RobotBase::Fixed { x_wb: RigidTransform::new(orientation.to_matrix(), position) },
         BaseTable::Free => RobotBase::Free,
     };
     let options = UrdfOptions {
