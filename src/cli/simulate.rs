@@ -11,7 +11,7 @@ use super::step_warnings::step_warnings;
 use super::{Error, load_scene};
 use crate::io::{Purpose, write_trajectory};
 use crate::multibody::NoForces;
-use crate::rollout::{Controls, SimulationError, Trajectory, simulate_into, step_times};
+use crate::rollout::{SimulationError, Trajectory, simulate_into, step_times};
 
 /// Arguments of `isobar simulate`.
 #[derive(Debug, Args)]
@@ -37,6 +37,16 @@ struct Summary {
     time_step: f64,
     until: f64,
     bodies: Vec<BodySummary>,
+    joints: Vec<JointSummary>,
+}
+
+/// Where a joint ended up: its configuration and velocity coordinates.
+#[derive(Debug, Serialize)]
+struct JointSummary {
+    name: String,
+    kind: &'static str,
+    q: Vec<f64>,
+    v: Vec<f64>,
 }
 
 /// Where a free body ended up.
@@ -62,7 +72,9 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         },
         source => Error::Simulation { path: scene.path.display().to_string(), source },
     };
-    let steps = step_times(settings.time_step, arguments.until).map_err(failed)?.len() - 1;
+    let times = step_times(settings.time_step, arguments.until).map_err(failed)?;
+    let steps = times.len() - 1;
+    let controls = scene.controls(&times);
     let bar = ProgressBar::new(steps as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {eta} left") {
         bar.set_style(style);
@@ -73,7 +85,6 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         }
     };
     let mut trajectory = Trajectory::starting_at(&scene.state);
-    let controls = Controls::none();
     let until = arguments.until;
     let outcome =
         simulate_into(&mut trajectory, &scene.model, &settings, until, &NoForces, &controls, observe);
@@ -83,7 +94,7 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         Err(error) if !error.is_failed_step() => {}
         _ => write_trajectory(&arguments.out, &scene.model, &trajectory)?,
     }
-    for warning in step_warnings(&scene.model, &trajectory, &settings) {
+    for warning in step_warnings(&scene.model, &trajectory, &controls, &settings) {
         eprintln!("{warning}");
     }
     outcome.map_err(failed)?;
@@ -95,12 +106,19 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         linear_velocity: s.velocity.translational.into(),
         angular_velocity: s.velocity.rotational.into(),
     });
+    let joints = scene.model.mechanism.joints().iter().map(|joint| JointSummary {
+        name: joint.name.clone(),
+        kind: joint.kind.name(),
+        q: last.joints.q[joint.q.clone()].to_vec(),
+        v: last.joints.v[joint.v.clone()].to_vec(),
+    });
     let summary = Summary {
         out: arguments.out.display().to_string(),
         steps,
         time_step: settings.time_step,
         until: arguments.until,
         bodies: bodies.collect(),
+        joints: joints.collect(),
     };
     let mut out = std::io::stdout().lock();
     if arguments.json {
@@ -119,9 +137,23 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
                 ("velocity, m/s", &body.linear_velocity),
                 ("angular velocity, rad/s", &body.angular_velocity),
             ] {
-                writeln!(out, "  {label:<24} {:>14.6e} {:>14.6e} {:>14.6e}", v[0], v[1], v[2])?;
+                print_numbers(&mut out, label, v)?;
             }
+        }
+        for joint in &summary.joints {
+            writeln!(out, "{} ({})", joint.name, joint.kind)?;
+            print_numbers(&mut out, "q", &joint.q)?;
+            print_numbers(&mut out, "v", &joint.v)?;
         }
     }
     Ok(())
+}
+
+/// A line of numbers.
+fn print_numbers(out: &mut impl Write, label: &str, numbers: &[f64]) -> std::io::Result<()> {
+    write!(out, "  {label:<24}")?;
+    for x in numbers {
+        write!(out, " {x:>14.6e}")?;
+    }
+    writeln!(out)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::contact::{PairMaterial, Workspace, contact};
 use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, NoForces, with_pair};
-use crate::rollout::{SimulationSettings, Trajectory};
+use crate::rollout::{Controls, SimulationSettings, Trajectory};
 use crate::step::{Integrator, StepWorkspace};
 
 /// States of a trajectory that are looked at.
@@ -13,14 +13,19 @@ const SAMPLES: usize = 200;
 /// itself over a step.
 const EXPLICIT_LIMIT: f64 = 2.0;
 
-/// The warnings about a simulation, of which up to [`SAMPLES`] states are looked at.
+/// The warnings about a simulation under commands, of which up to [`SAMPLES`] states are looked at.
 pub(super) fn step_warnings(
     model: &Model,
     trajectory: &Trajectory,
+    controls: &Controls,
     settings: &SimulationSettings,
 ) -> Vec<String> {
+    // Without a step there are no commands to step under.
+    if controls.dimension() > 0 && controls.steps() == 0 {
+        return Vec::new();
+    }
     let dt = settings.time_step;
-    let samples = trajectory.times.iter().zip(&trajectory.states);
+    let samples = trajectory.times.iter().zip(&trajectory.states).enumerate();
     let samples = samples.step_by((trajectory.states.len() / SAMPLES).max(1));
     let mut workspace = StepWorkspace::default();
     let (mut scratch, mut frames) = (Workspace::default(), Vec::new());
@@ -31,10 +36,13 @@ pub(super) fn step_warnings(
             warnings.push(format!("warning: `{a}` and `{b}`: {text}"));
         }
     };
-    for (&time, state) in samples {
+    for (number, (&time, state)) in samples {
+        // The last state begins no step.
+        let commands = controls.row(number.min(controls.steps().saturating_sub(1)));
         match settings.integrator {
             Integrator::VelocityLevel(_) => {
-                let step = settings.integrator.step(model, state, time, dt, &NoForces, &[], &mut workspace);
+                let step =
+                    settings.integrator.step(model, state, time, dt, &NoForces, commands, &mut workspace);
                 if step.is_err() {
                     continue;
                 }
@@ -63,7 +71,7 @@ pub(super) fn step_warnings(
 }
 
 /// μ N δt / (m v_s) of a pair that sticks, where it is above the limit of explicit methods; m is
-/// the reduced mass of both bodies.
+/// the reduced mass of both bodies, of which those on joints count as immovable.
 fn friction_ratio(
     model: &Model,
     frames: &[BodyFrame],

@@ -3,10 +3,11 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::field_path::FieldPath;
+use super::joint_schema::{JointTable, RobotTable};
 use super::scene_error::Problem;
 use super::schema::{BodyTable, ContactTable, Exactly, GeometryTable, MaterialTable};
 use crate::contact::{ContactSettings, Material};
-use crate::multibody::{Body, BodyGeometry, MassSource};
+use crate::multibody::{Body, BodyGeometry, MassError, MassSource};
 use crate::spatial::{MassProperties, Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
 
 /// How far a quaternion's length, or a rotation matrix's product with its transpose, may be from
@@ -58,7 +59,7 @@ fn matrix(value: Exactly<Exactly<f64, 3>, 3>, field: &FieldPath) -> Result<Matri
     Ok(Matrix3::from_fn(|i, j| value.0[i].0[j]))
 }
 
-/// The fields of a pose, which bodies and geometries share.
+/// The fields of a pose, which bodies, geometries, joints and robots share.
 pub(super) struct PoseFields {
     translation: Option<Exactly<f64, 3>>,
     quaternion_wxyz: Option<Exactly<f64, 4>>,
@@ -66,27 +67,23 @@ pub(super) struct PoseFields {
     rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
 }
 
-impl From<&BodyTable> for PoseFields {
-    fn from(t: &BodyTable) -> Self {
-        Self {
-            translation: t.translation,
-            quaternion_wxyz: t.quaternion_wxyz,
-            rpy: t.rpy,
-            rotation_matrix: t.rotation_matrix,
+/// The tables that have the fields of a pose.
+macro_rules! pose_fields_from {
+    ($($table:ty),*) => {$(
+        impl From<&$table> for PoseFields {
+            fn from(t: &$table) -> Self {
+                Self {
+                    translation: t.translation,
+                    quaternion_wxyz: t.quaternion_wxyz,
+                    rpy: t.rpy,
+                    rotation_matrix: t.rotation_matrix,
+                }
+            }
         }
-    }
+    )*};
 }
 
-impl From<&GeometryTable> for PoseFields {
-    fn from(t: &GeometryTable) -> Self {
-        Self {
-            translation: t.translation,
-            quaternion_wxyz: t.quaternion_wxyz,
-            rpy: t.rpy,
-            rotation_matrix: t.rotation_matrix,
-        }
-    }
-}
+pose_fields_from!(BodyTable, GeometryTable, JointTable, RobotTable);
 
 impl PoseFields {
     /// The orientation and the position; the identity where nothing is given.
@@ -118,7 +115,7 @@ impl PoseFields {
 }
 
 /// A quaternion of nearly unit length, made exactly so.
-fn quaternion(wxyz: Exactly<f64, 4>, field: &FieldPath) -> Result<Quaternion, Problem> {
+pub(super) fn quaternion(wxyz: Exactly<f64, 4>, field: &FieldPath) -> Result<Quaternion, Problem> {
     for (i, &x) in wxyz.0.iter().enumerate() {
         number(x, Range::Finite, &field.index(i))?;
     }
@@ -261,7 +258,32 @@ pub(super) fn check_mass_fields(t: &BodyTable, table: &FieldPath) -> Result<(), 
     Ok(())
 }
 
-/// What the mass properties of a free body are made from.
+/// The mass properties of a body that a joint carries; `None` without mass.
+pub(super) fn link_mass(
+    t: &BodyTable,
+    geometries: &[BodyGeometry],
+    table: &FieldPath,
+) -> Result<Option<MassProperties>, Problem> {
+    if t.mass.is_none() && t.density.is_none() {
+        return match t.inertia {
+            None => Ok(None),
+            Some(_) => {
+                Err(Problem::new(table.key("inertia"), "found without mass or density; give one of them too"))
+            }
+        };
+    }
+    let of_body = |error: MassError| Problem::new(table.clone(), format_args!("body `{}`: {error}", t.name));
+    let mass = mass_source(t, geometries, table)?.resolve(unit_parts(geometries)).map_err(of_body)?;
+    mass.validate().map_err(|error| of_body(error.into()))?;
+    Ok(Some(mass))
+}
+
+/// The geometries filled with unit density, seen from the body's frame.
+fn unit_parts(geometries: &[BodyGeometry]) -> impl Iterator<Item = MassProperties> + Clone {
+    geometries.iter().filter_map(|g| Some(g.unit_mass?.seen_from(&g.x_bg)))
+}
+
+/// What the mass properties of a body that moves are made from.
 fn mass_source(t: &BodyTable, geometries: &[BodyGeometry], table: &FieldPath) -> Result<MassSource, Problem> {
     let source = match (t.mass, t.density) {
         (Some(mass), _) => MassSource::Spread(mass),
@@ -270,15 +292,14 @@ fn mass_source(t: &BodyTable, geometries: &[BodyGeometry], table: &FieldPath) ->
             return Err(Problem::new(
                 table.clone(),
                 format_args!(
-                    "body `{}` is free but has no mass; give mass or density, or fixed = true",
+                    "body `{}` moves but has no mass; give mass or density, or fixed = true",
                     t.name
                 ),
             ));
         }
     };
     let Some(inertia) = t.inertia else { return Ok(source) };
-    let parts = geometries.iter().filter_map(|g| Some(g.unit_mass?.seen_from(&g.x_bg)));
-    let filled = source.resolve(parts);
+    let filled = source.resolve(unit_parts(geometries));
     let mass = match (t.mass, &filled) {
         (Some(mass), _) => mass,
         (None, Ok(filled)) => filled.mass,

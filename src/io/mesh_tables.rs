@@ -63,6 +63,35 @@ pub(super) fn mesh_file(
     }
 }
 
+/// The mesh of a robot's link, its coordinates multiplied by factors.
+pub(super) fn link_mesh(
+    file: &Path,
+    scale: &Vector3<f64>,
+    rigid: bool,
+    field: &FieldPath,
+) -> Result<Meshes, Problem> {
+    let stretch =
+        |vertices: &mut [Vector3<f64>]| vertices.iter_mut().for_each(|v| v.component_mul_assign(scale));
+    // A mirrored mesh is turned inside out.
+    let mirrored = scale.product() < 0.0;
+    match read_mesh(file, Path::new(""), field)? {
+        MeshFile::Surface(mut mesh) => {
+            stretch(&mut mesh.vertices);
+            if mirrored {
+                mesh.triangles.iter_mut().for_each(|t| t.swap(1, 2));
+            }
+            from_surface(mesh, None, rigid, field)
+        }
+        MeshFile::Volume(mut mesh) => {
+            stretch(&mut mesh.vertices);
+            if mirrored {
+                mesh.tetrahedra.iter_mut().for_each(|t| t.swap(2, 3));
+            }
+            from_volume(mesh, None, false, rigid, field)
+        }
+    }
+}
+
 /// The convex hull of points, inline or the vertices of a file.
 pub(super) fn convex_meshes(
     t: &ConvexTable,

@@ -1,14 +1,19 @@
 //! Files: scenes and robots in, trajectories out and in.
 
+mod actuator_tables;
 mod atomic;
 mod body_tables;
 mod checkpoint_file;
 mod field_path;
 mod fit_file;
 mod geometry_tables;
+mod joint_schema;
 mod joint_state;
+mod joint_tables;
 mod mesh_tables;
+mod robot_tables;
 mod scene;
+mod scene_content;
 mod scene_error;
 mod schema;
 mod trajectory;
@@ -20,4 +25,6 @@ pub use fit_file::{FitFile, FitFileError, read_parameter_values};
 pub use joint_state::{JointStateError, JointStateFile};
 pub use scene::{Purpose, Scene, SolverKind};
 pub use scene_error::SceneError;
-pub use trajectory::{BodyMotion, TrajectoryError, TrajectoryTable, read_trajectory, write_trajectory};
+pub use trajectory::{
+    BodyMotion, JointMotion, TrajectoryError, TrajectoryTable, read_trajectory, write_trajectory,
+};

@@ -1,30 +1,25 @@
-//! Scene files: bodies, materials and settings, ready to query or to simulate.
+//! Scene files: bodies, joints, materials and settings, ready to query or to simulate.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::body_tables::{
-    PoseFields, Range, check_mass_fields, contact_settings, free_body, material, number, vector, velocity,
-};
 use super::field_path::{FieldPath, line_at};
-use super::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
+use super::scene_content::{Content, content};
 use super::scene_error::{Problem, SceneError};
+use super::schema::SceneTable;
 pub use super::schema::SolverKind;
-use super::schema::{BodyTable, SceneTable, SolverTable};
 use crate::contact::{ContactModel, FrictionRegularization};
-use crate::multibody::{Body, BodyPair, BodyState, Model, ModelError, NamedMaterial, State};
-use crate::rollout::SimulationSettings;
-use crate::spatial::SpatialVelocity;
+use crate::multibody::{BodyPair, Model, State};
+use crate::rollout::{Command, Controls, SimulationSettings, command_controls};
 use crate::step::{Integrator, SolverTolerance, VelocityLevel};
 
 /// What a scene is loaded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Contact at the poses and velocities of the file. No body needs a mass: all of them are
-    /// held, with their velocities, and the state is empty.
+    /// held, also those that joints carry, with their velocities, and the state is empty.
     Contact,
-    /// Motion: every body that is not fixed needs a mass.
+    /// Motion: every body that moves freely needs a mass, and every joint something to move.
     Simulation,
 }
 
@@ -33,19 +28,22 @@ pub enum Purpose {
 pub struct Scene {
     /// The file.
     pub path: PathBuf,
-    /// Bodies, materials, gravity, contact settings.
+    /// Bodies, joints, actuators, materials, gravity, contact settings. The links of robots come
+    /// after the other bodies.
     pub model: Model,
-    /// Poses and velocities of the free bodies.
+    /// Poses and velocities of the free bodies, configuration and velocity of the joints.
     pub state: State,
+    /// The command of each actuator.
+    pub commands: Vec<Command>,
     /// The method that the file asks for.
     pub solver: SolverKind,
     /// Length of a step, s.
     pub time_step: f64,
     /// When the iteration of an implicit step ends.
     pub tolerance: SolverTolerance,
-    /// For each body of the model whether the file fixes it.
+    /// For each body of the model whether the file fixes it, itself or by joints that cannot move.
     pub fixed: Vec<bool>,
-    /// Pairs of bodies that the file leaves out of contact.
+    /// Pairs of bodies that the file leaves out of contact, and those that one joint connects.
     pub excluded: Vec<BodyPair>,
     /// What is allowed but hardly meant, such as tetrahedra without a pressure gradient: each a
     /// line of text that names the field.
@@ -96,6 +94,12 @@ impl Scene {
         build(path, &table, SceneText { text, is_toml }, purpose)
     }
 
+    /// The commands of every step, given the times at which steps begin and the last one ends (see
+    /// [`crate::rollout::step_times`]).
+    pub fn controls(&self, step_times: &[f64]) -> Controls {
+        command_controls(&self.commands, step_times)
+    }
+
     /// How the scene is to be simulated.
     ///
     /// # Errors
@@ -141,39 +145,6 @@ impl Scene {
     }
 }
 
-/// What a velocity-level solver leaves out of account.
-fn solver_warnings(table: &SceneTable) -> Vec<Problem> {
-    let root = FieldPath::root();
-    let sap = table.solver.kind == SolverKind::Sap;
-    let others = [SolverKind::Lagged, SolverKind::Similar, SolverKind::Tamsi];
-    let mut warnings = Vec::new();
-    for (name, m) in &table.materials {
-        let field = root.key("materials").key(name);
-        if sap && m.dissipation != 0.0 && m.relaxation_time == 0.0 {
-            warnings.push(Problem::new(
-                field.key("dissipation"),
-                "the solver \"sap\" does not use it; give a relaxation_time instead",
-            ));
-        }
-        if others.contains(&table.solver.kind) && m.relaxation_time != 0.0 && m.dissipation == 0.0 {
-            warnings.push(Problem::new(
-                field.key("relaxation_time"),
-                "only the solver \"sap\" uses it; give a dissipation instead",
-            ));
-        }
-        if (sap || others.contains(&table.solver.kind))
-            && let (Some(fixed), Some(sliding)) = (m.static_friction, m.dynamic_friction)
-            && fixed != sliding
-        {
-            warnings.push(Problem::new(
-                field.key("static_friction"),
-                format_args!("found {fixed}; velocity-level solvers use dynamic_friction = {sliding} alone"),
-            ));
-        }
-    }
-    warnings
-}
-
 /// The name of the field that a parser stopped at.
 fn field_name(path: &serde_path_to_error::Path) -> String {
     let name = path.to_string();
@@ -214,161 +185,10 @@ fn parse_json(path: &Path, text: &str) -> Result<SceneTable, SceneError> {
 
 /// The scene of a file.
 fn build(path: &Path, table: &SceneTable, text: SceneText, purpose: Purpose) -> Result<Scene, SceneError> {
-    let Content { model, state, time_step, tolerance, excluded, warnings } =
+    let Content { model, state, commands, time_step, tolerance, fixed, excluded, warnings } =
         content(path, table, purpose).map_err(|problem| text.located(path, &problem))?;
     let warnings =
         warnings.iter().map(|problem| format!("warning: {}", text.located(path, problem))).collect();
-    let fixed = table.bodies.iter().map(|b| b.fixed).collect();
     let (path, solver) = (path.to_owned(), table.solver.kind);
-    Ok(Scene { path, model, state, solver, time_step, tolerance, fixed, excluded, warnings, text })
-}
-
-/// What a scene's tables mean.
-struct Content {
-    model: Model,
-    state: State,
-    time_step: f64,
-    tolerance: SolverTolerance,
-    excluded: Vec<BodyPair>,
-    warnings: Vec<Problem>,
-}
-
-/// The model and state of a scene's tables.
-fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Content, Problem> {
-    let root = FieldPath::root();
-    let gravity = vector(table.gravity, Range::Finite, &root.key("gravity"))?;
-    let time_step = number(table.solver.time_step, Range::Positive, &root.key("solver").key("time_step"))?;
-    let tolerance = solver_tolerance(&table.solver, &root.key("solver"))?;
-    let contact = contact_settings(&table.contact, &root.key("contact"))?;
-    let mut materials = Vec::new();
-    for (name, t) in &table.materials {
-        let material = material(t, &root.key("materials").key(name))?;
-        materials.push(NamedMaterial { name: name.clone(), material });
-    }
-    let names = body_names(&table.bodies)?;
-    let excluded = excluded_pairs(table, &names)?;
-
-    let context = GeometryContext {
-        folder: path.parent().unwrap_or(Path::new("")),
-        tables: &table.materials,
-        materials: &materials,
-    };
-    let mut bodies = Vec::new();
-    let mut state = State::default();
-    let mut warnings = if purpose == Purpose::Simulation { solver_warnings(table) } else { Vec::new() };
-    for (i, t) in table.bodies.iter().enumerate() {
-        let field = root.key("bodies").index(i);
-        check_mass_fields(t, &field)?;
-        let (orientation, position) = PoseFields::from(t).read(&field)?;
-        let velocity = velocity(t, &field)?;
-        let mut geometries = Vec::new();
-        for (j, g) in t.geometries.iter().enumerate() {
-            let here = field.key("geometries").index(j);
-            let made = geometry(g, &context, &here)?;
-            warnings.extend(zero_gradient_warning(&made, &t.name, &here));
-            geometries.push(made);
-        }
-        let body_state = BodyState { orientation, position, velocity };
-        let held = t.fixed || purpose == Purpose::Contact;
-        if held {
-            if purpose == Purpose::Simulation && velocity != SpatialVelocity::zero() {
-                return Err(Problem::new(
-                    field,
-                    format_args!(
-                        "body `{}` is fixed but has a velocity; a fixed body must be at rest",
-                        t.name
-                    ),
-                ));
-            }
-            bodies.push(Body::fixed(t.name.clone(), body_state.pose(), velocity, geometries));
-        } else {
-            bodies.push(free_body(t, geometries, &field)?);
-            state.bodies.push(body_state);
-        }
-    }
-    let model =
-        Model::new(bodies, materials, gravity, contact, &excluded).map_err(|error| model_problem(&error))?;
-    Ok(Content { model, state, time_step, tolerance, excluded, warnings })
-}
-
-/// When the iteration of an implicit step ends.
-fn solver_tolerance(table: &SolverTable, field: &FieldPath) -> Result<SolverTolerance, Problem> {
-    let mut tolerance = SolverTolerance::default();
-    if let Some(relative) = table.relative_tolerance {
-        tolerance.relative = number(relative, Range::Positive, &field.key("relative_tolerance"))?;
-    }
-    if let Some(iterations) = table.maximum_iterations {
-        if iterations == 0 {
-            return Err(Problem::new(field.key("maximum_iterations"), "found 0; it must be at least 1"));
-        }
-        tolerance.iterations = iterations;
-    }
-    Ok(tolerance)
-}
-
-/// What is wrong with a model, in the words of the scene file.
-fn model_problem(error: &ModelError) -> Problem {
-    Problem::new(
-        FieldPath::root().key("bodies"),
-        format_args!("{error} (contact.excluded_pairs lists such pairs)"),
-    )
-}
-
-/// The place of each body by its name.
-fn body_names(bodies: &[BodyTable]) -> Result<BTreeMap<&str, usize>, Problem> {
-    let field = FieldPath::root().key("bodies");
-    if bodies.is_empty() {
-        return Err(Problem::new(field, "found no body; a scene needs at least one"));
-    }
-    let mut names = BTreeMap::new();
-    for (i, body) in bodies.iter().enumerate() {
-        let here = field.index(i);
-        if body.name.trim().is_empty() || body.name.chars().any(char::is_control) {
-            return Err(Problem::new(
-                here.key("name"),
-                format_args!("found {:?}; a name must not be empty or hold control characters", body.name),
-            ));
-        }
-        if let Some(first) = names.insert(body.name.as_str(), i) {
-            return Err(Problem::new(
-                here.key("name"),
-                format_args!("found `{}`, the name of bodies[{first}] too; names must be unique", body.name),
-            ));
-        }
-        if body.geometries.is_empty() {
-            return Err(Problem::new(
-                here.key("geometries"),
-                format_args!("body `{}` has no geometry; it needs at least one", body.name),
-            ));
-        }
-    }
-    Ok(names)
-}
-
-/// The pairs of bodies that are left out of contact.
-fn excluded_pairs(table: &SceneTable, names: &BTreeMap<&str, usize>) -> Result<Vec<BodyPair>, Problem> {
-    let field = FieldPath::root().key("contact").key("excluded_pairs");
-    let mut pairs = Vec::new();
-    for (i, pair) in table.contact.excluded_pairs.iter().enumerate() {
-        let mut places = [0; 2];
-        for (j, name) in pair.0.iter().enumerate() {
-            places[j] = *names.get(name.as_str()).ok_or_else(|| {
-                let known: Vec<&str> = names.keys().copied().collect();
-                Problem::new(
-                    field.index(i).index(j),
-                    format_args!("found `{name}`, which is no body; the bodies are {}", known.join(", ")),
-                )
-            })?;
-        }
-        places.sort_unstable();
-        let [a, b] = places;
-        if a == b {
-            return Err(Problem::new(
-                field.index(i),
-                format_args!("found `{}` twice; a pair is two different bodies", pair.0[0]),
-            ));
-        }
-        pairs.push(BodyPair { a, b });
-    }
-    Ok(pairs)
+    Ok(Scene { path, model, state, commands, solver, time_step, tolerance, fixed, excluded, warnings, text })
 }

@@ -61,3 +61,12 @@ impl Problem {
         Self { field, message: message.to_string() }
     }
 }
+
+/// Checks a name.
+pub(super) fn check_name(name: &str, field: &FieldPath) -> Result<(), Problem> {
+    if !name.trim().is_empty() && !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let message = format!("found {name:?}; a name must not be empty or hold control characters");
+    Err(Problem::new(field.clone(), message))
+}

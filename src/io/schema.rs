@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use super::joint_schema::{ActuatorTable, JointTable, RobotTable};
 use crate::contact::{DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation};
 
 /// A list of exactly `N` elements. (The TOML reader ends a plain array at its last element and
@@ -61,7 +62,12 @@ pub(super) struct SceneTable {
     pub solver: SolverTable,
     #[serde(default)]
     pub contact: ContactTable,
+    #[serde(default)]
     pub bodies: Vec<BodyTable>,
+    #[serde(default)]
+    pub robots: Vec<RobotTable>,
+    #[serde(default)]
+    pub actuators: Vec<ActuatorTable>,
 }
 
 fn standard_gravity() -> Exactly<f64, 3> {
@@ -154,6 +160,7 @@ pub(super) struct BodyTable {
     pub name: String,
     #[serde(default)]
     pub fixed: bool,
+    pub joint: Option<JointTable>,
     pub translation: Option<Exactly<f64, 3>>,
     pub quaternion_wxyz: Option<Exactly<f64, 4>>,
     pub rpy: Option<Exactly<f64, 3>>,
@@ -325,32 +332,30 @@ impl<'de> Deserialize<'de> for ExtentTable {
 
 /// A table whose keys are free, refusing a key that comes twice (JSON allows it; the last one
 /// would win silently).
-fn map_without_duplicates<'de, D: Deserializer<'de>>(
+pub(super) fn map_without_duplicates<'de, D: Deserializer<'de>, V: Deserialize<'de>>(
     deserializer: D,
-) -> Result<BTreeMap<String, MaterialTable>, D::Error> {
-    struct MaterialsVisitor;
+) -> Result<BTreeMap<String, V>, D::Error> {
+    struct TableVisitor<V>(PhantomData<V>);
 
-    impl<'de> Visitor<'de> for MaterialsVisitor {
-        type Value = BTreeMap<String, MaterialTable>;
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for TableVisitor<V> {
+        type Value = BTreeMap<String, V>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a table of materials")
+            f.write_str("a table of names")
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut materials = BTreeMap::new();
+            let mut entries = BTreeMap::new();
             while let Some(name) = map.next_key::<String>()? {
-                let material = map.next_value()?;
-                if materials.contains_key(&name) {
-                    return Err(A::Error::custom(format!(
-                        "the material `{name}` is defined twice; names must be unique"
-                    )));
+                let value = map.next_value()?;
+                if entries.contains_key(&name) {
+                    return Err(A::Error::custom(format!("`{name}` is defined twice; names must be unique")));
                 }
-                materials.insert(name, material);
+                entries.insert(name, value);
             }
-            Ok(materials)
+            Ok(entries)
         }
     }
 
-    deserializer.deserialize_map(MaterialsVisitor)
+    deserializer.deserialize_map(TableVisitor(PhantomData))
 }

@@ -1,11 +1,13 @@
 //! Trajectories as CSV, in full precision.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
 
 use super::atomic::write_atomically;
+use crate::multibody::tree::JointState;
 use crate::multibody::{BodyState, Model};
 use crate::rollout::Trajectory;
 use crate::spatial::{Quaternion, SpatialVelocity};
@@ -60,6 +62,17 @@ pub struct BodyMotion {
     pub states: Vec<BodyState>,
 }
 
+/// The motion of one joint, as read from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointMotion {
+    /// The joint's name.
+    pub name: String,
+    /// Its configuration at every time (see [`crate::multibody::tree::JointKind`]).
+    pub q: Vec<Vec<f64>>,
+    /// Its velocity at every time.
+    pub v: Vec<Vec<f64>>,
+}
+
 /// A trajectory as read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrajectoryTable {
@@ -67,6 +80,8 @@ pub struct TrajectoryTable {
     pub times: Vec<f64>,
     /// The bodies, in the order in which the file first names them.
     pub bodies: Vec<BodyMotion>,
+    /// The joints, in the order in which the file first names them.
+    pub joints: Vec<JointMotion>,
 }
 
 /// The numbers of a body's state in the order of [`COLUMNS`].
@@ -84,8 +99,18 @@ fn body_state(n: &[f64; 13]) -> BodyState {
     }
 }
 
-/// Writes a trajectory of a model: `t_s`, then thirteen columns for each free body, with as many
-/// digits as it takes to read the same bits back. The file appears when it is complete.
+/// The titles of the columns of a joint's `count` coordinates, of which `kind` is `q` or `v`: their
+/// number stands in brackets where there are several.
+fn joint_titles(joint: &str, kind: &str, count: usize) -> Vec<String> {
+    match count {
+        1 => vec![format!("{joint}.{kind}")],
+        _ => (0..count).map(|i| format!("{joint}.{kind}[{i}]")).collect(),
+    }
+}
+
+/// Writes a trajectory of a model: `t_s`, then thirteen columns for each free body, then the
+/// coordinates `q` and `v` of each joint, with as many digits as it takes to read the same bits
+/// back. The file appears when it is complete.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -101,12 +126,21 @@ pub fn write_trajectory(
         for (_, body, _) in model.free_bodies() {
             row.extend(COLUMNS.iter().map(|column| format!("{}.{column}", body.name)));
         }
+        for joint in model.mechanism.joints() {
+            row.extend(joint_titles(&joint.name, "q", joint.q.len()));
+            row.extend(joint_titles(&joint.name, "v", joint.v.len()));
+        }
         csv.write_record(&row)?;
         for (time, state) in trajectory.times.iter().zip(&trajectory.states) {
             row.clear();
             // The shortest digits that name this number and no other.
             row.push(format!("{time:?}"));
             row.extend(state.bodies.iter().flat_map(numbers).map(|x| format!("{x:?}")));
+            let JointState { q, v, .. } = &state.joints;
+            for joint in model.mechanism.joints() {
+                let numbers = q[joint.q.clone()].iter().chain(&v[joint.v.clone()]);
+                row.extend(numbers.map(|x| format!("{x:?}")));
+            }
             csv.write_record(&row)?;
         }
         csv.flush()
@@ -135,6 +169,11 @@ pub fn read_trajectory(path: impl AsRef<Path>) -> Result<TrajectoryTable, Trajec
             .bodies
             .iter()
             .map(|(name, _)| BodyMotion { name: name.clone(), states: Vec::new() })
+            .collect(),
+        joints: layout
+            .joints
+            .iter()
+            .map(|joint| JointMotion { name: joint.name.clone(), q: Vec::new(), v: Vec::new() })
             .collect(),
     };
     for record in csv.records() {
@@ -169,6 +208,11 @@ pub fn read_trajectory(path: impl AsRef<Path>) -> Result<TrajectoryTable, Trajec
             }
             motion.states.push(body_state(&values));
         }
+        for (motion, joint) in table.joints.iter_mut().zip(&layout.joints) {
+            let read = |columns: &[usize]| columns.iter().map(|&c| number(c)).collect::<Result<_, _>>();
+            motion.q.push(read(&joint.q)?);
+            motion.v.push(read(&joint.v)?);
+        }
     }
     if table.times.is_empty() {
         return Err(invalid(2, "found no row; a trajectory has at least one".to_owned()));
@@ -180,6 +224,62 @@ pub fn read_trajectory(path: impl AsRef<Path>) -> Result<TrajectoryTable, Trajec
 struct Layout {
     time: usize,
     bodies: Vec<(String, [usize; 13])>,
+    joints: Vec<JointColumns>,
+}
+
+/// The columns of a joint, coordinate by coordinate.
+struct JointColumns {
+    name: String,
+    q: Vec<usize>,
+    v: Vec<usize>,
+}
+
+/// What a title says that its column is.
+enum Title<'a> {
+    Time,
+    /// Name of a body, and place in [`COLUMNS`].
+    Body(&'a str, usize),
+    /// Name of a joint, and which of its coordinates.
+    Joint(&'a str, Coordinate),
+}
+
+/// A coordinate of a joint: whether it is one of the velocity, and its number, if it has one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Coordinate {
+    is_velocity: bool,
+    index: Option<usize>,
+}
+
+impl<'a> Title<'a> {
+    /// Reads a title.
+    fn read(title: &'a str) -> Option<Self> {
+        if title == TIME {
+            return Some(Self::Time);
+        }
+        let (name, kind) = title.rsplit_once('.')?;
+        if let Some(column) = COLUMNS.iter().position(|c| *c == kind) {
+            return Some(Self::Body(name, column));
+        }
+        let is_velocity = kind.starts_with('v');
+        let index = match kind.strip_prefix(['q', 'v'])? {
+            "" => None,
+            number => {
+                let digits = number.strip_prefix('[')?.strip_suffix(']')?;
+                // Only the plain form of a number, so that a coordinate has one title.
+                Some(digits.parse::<usize>().ok().filter(|i| i.to_string() == digits)?)
+            }
+        };
+        Some(Self::Joint(name, Coordinate { is_velocity, index }))
+    }
+}
+
+/// The entry of a name, appended to a list where it is new.
+fn entry<'l, V: Default>(list: &'l mut Vec<(String, V)>, name: &str) -> &'l mut V {
+    let place = list.iter().position(|(n, _)| n == name).unwrap_or_else(|| {
+        list.push((name.to_owned(), V::default()));
+        list.len() - 1
+    });
+    &mut list[place].1
 }
 
 impl Layout {
@@ -187,26 +287,20 @@ impl Layout {
     fn new(header: &csv::StringRecord) -> Result<Self, String> {
         let mut time = None;
         let mut bodies: Vec<(String, [Option<usize>; 13])> = Vec::new();
+        let mut joints: Vec<(String, BTreeMap<Coordinate, usize>)> = Vec::new();
         for (column, title) in header.iter().enumerate() {
-            let slot = if title == TIME {
-                &mut time
-            } else {
-                let parts = title.rsplit_once('.');
-                let known =
-                    parts.and_then(|(name, kind)| Some((name, COLUMNS.iter().position(|c| *c == kind)?)));
-                let Some((name, kind)) = known else {
+            let before = match Title::read(title) {
+                Some(Title::Time) => time.replace(column),
+                Some(Title::Body(name, kind)) => entry(&mut bodies, name)[kind].replace(column),
+                Some(Title::Joint(name, coordinate)) => entry(&mut joints, name).insert(coordinate, column),
+                None => {
                     return Err(format!(
-                        "found column `{title}`; allowed are `{TIME}` and NAME.{{{}}}",
+                        "found column `{title}`; allowed are `{TIME}`, NAME.{{{}}}, and NAME.q, NAME.v or NAME.q[0], NAME.q[1], … of a joint",
                         COLUMNS.join(",")
                     ));
-                };
-                let place = bodies.iter().position(|(n, _)| n == name).unwrap_or_else(|| {
-                    bodies.push((name.to_owned(), [None; 13]));
-                    bodies.len() - 1
-                });
-                &mut bodies[place].1[kind]
+                }
             };
-            if slot.replace(column).is_some() {
+            if before.is_some() {
                 return Err(format!("found column `{title}` twice; every column comes once"));
             }
         }
@@ -219,7 +313,36 @@ impl Layout {
             }
             complete.push((name, places));
         }
-        Ok(Self { time, bodies: complete })
+        let joints = joints
+            .into_iter()
+            .map(|(name, columns)| {
+                let [q, v] = [false, true].map(|velocity| joint_columns(&name, &columns, velocity));
+                Ok(JointColumns { q: q?, v: v?, name })
+            })
+            .collect::<Result<_, String>>()?;
+        Ok(Self { time, bodies: complete, joints })
+    }
+}
+
+/// The columns of a joint's configuration, or of its velocity.
+fn joint_columns(
+    name: &str,
+    columns: &BTreeMap<Coordinate, usize>,
+    is_velocity: bool,
+) -> Result<Vec<usize>, String> {
+    // Sorted: a column without a number first, then by number.
+    let own: Vec<(Option<usize>, usize)> =
+        columns.iter().filter(|(c, _)| c.is_velocity == is_velocity).map(|(c, &at)| (c.index, at)).collect();
+    let kind = if is_velocity { "v" } else { "q" };
+    if let [(None, column)] = own[..] {
+        return Ok(vec![column]);
+    }
+    let titles = joint_titles(name, kind, own.len());
+    match own.iter().enumerate().find(|(i, (index, _))| *index != Some(*i)) {
+        Some((_, (None, _))) => Err(format!("found `{name}.{kind}` beside `{name}.{kind}[…]`")),
+        Some((i, _)) => Err(format!("the column `{}` is missing", titles[i])),
+        None if own.len() < 2 => Err(format!("the column `{name}.{kind}` is missing")),
+        None => Ok(own.into_iter().map(|(_, column)| column).collect()),
     }
 }
 

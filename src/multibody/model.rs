@@ -268,8 +268,10 @@ impl Model<f64> {
     }
 
     /// A model some of whose bodies are links of a mechanism. Besides what [`Model::new`] leaves
-    /// out, links that one joint connects do not touch each other, nor do those that move as one,
-    /// nor a link and a fixed body that are connected by a joint.
+    /// out, links that one joint connects do not touch each other, nor do those that move as one.
+    /// Bodies of the mechanism that are fixed to the world are not its links: where one that is a
+    /// fixed body here must not touch the links on it, that pair belongs in `apart` (see
+    /// [`Mechanism::are_connected`]).
     ///
     /// # Errors
     /// When two rigid geometries, or two half-spaces, could touch, or a body is a link that the
@@ -306,11 +308,10 @@ impl Model<f64> {
 
 /// Whether two links move as one, or a single joint lies between them.
 fn are_connected(mechanism: &Mechanism, a: &Body, b: &Body) -> bool {
-    let (Motion::Link { link: a }, Motion::Link { link: b }) = (&a.motion, &b.motion) else { return false };
-    let joint = |link: usize| mechanism.bodies()[link].joint;
-    let carrier = |joint: Option<usize>| joint.and_then(|j| mechanism.joints()[j].parent);
-    let (a, b) = (joint(*a), joint(*b));
-    a == b || carrier(a) == b || carrier(b) == a
+    match (&a.motion, &b.motion) {
+        (Motion::Link { link: a }, Motion::Link { link: b }) => mechanism.are_connected(*a, *b),
+        _ => false,
+    }
 }
 
 /// The pairs of geometries of two bodies.

@@ -138,6 +138,15 @@ impl ControlKnots {
         &self.times
     }
 
+    /// The value at a time in s of what has `values` at the knots.
+    ///
+    /// # Panics
+    /// When there is not a value for each knot.
+    pub fn value_at(&self, time: f64, values: &[f64]) -> f64 {
+        assert_eq!(values.len(), self.times.len(), "one value for each knot");
+        self.weights_at(time).iter().map(|(knot, weight)| weight * values[knot]).sum()
+    }
+
     /// The weights of the values at knots in the controls at a time in s.
     fn weights_at(&self, time: f64) -> KnotWeights {
         let last = self.times.len() - 1;
@@ -360,7 +369,7 @@ mod tests {
         let knots = ControlKnots::uniform(KnotInterpolation::Cubic, 6, 1.0).unwrap();
         let value = |t: f64| -> f64 {
             let values = [0.3, -1.0, 2.0, 0.7, 0.1, -0.4];
-            knots.weights_at(t).iter().map(|(k, w)| w * values[k]).sum()
+            knots.value_at(t, &values)
         };
         let second = |t: f64, h: f64| (value(t) - 2.0 * value(t + h) + value(t + 2.0 * h)) / (h * h);
         for t in [0.2, 0.4, 0.6, 0.8] {

@@ -9,6 +9,7 @@
 mod adjoint;
 mod batch;
 mod checkpoints;
+mod command;
 mod control_knots;
 mod controls;
 mod feedback;
@@ -22,6 +23,7 @@ mod simulate;
 pub use adjoint::{LossGradient, Rollout, loss_gradient};
 pub use batch::{Batch, BatchMember};
 pub use checkpoints::{CheckpointMemory, Checkpoints};
+pub use command::{Command, CommandError, command_controls};
 pub use control_knots::{ControlKnots, ControlKnotsError, KnotInterpolation, KnotMap};
 pub use controls::Controls;
 pub use feedback::simulate_with_feedback;

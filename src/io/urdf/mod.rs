@@ -62,6 +62,21 @@ impl Default for UrdfOptions {
     }
 }
 
+/// A robot as its file describes it: what a mechanism is made from, alone or with other bodies.
+#[derive(Clone, Debug)]
+pub struct RobotDescription {
+    /// Its name.
+    pub name: String,
+    /// Its links, in the order of the file.
+    pub bodies: Vec<BodyDescription>,
+    /// Its joints: that of the base if the file has none, then those of the file in its order.
+    pub joints: Vec<JointDescription>,
+    /// The links' collision geometries, in the order of the file.
+    pub collisions: Vec<CollisionShape>,
+    /// What was read otherwise than it may be meant, or not at all.
+    pub warnings: Vec<String>,
+}
+
 /// A robot.
 #[derive(Clone, Debug)]
 pub struct Robot {
@@ -86,6 +101,25 @@ impl Robot {
     /// When the file cannot be read, is not a URDF, or its links and joints do not make a tree
     /// with masses and limits that can be.
     pub fn load(path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
+        RobotDescription::load(path, options)?.robot(path)
+    }
+
+    /// Reads the text of a URDF file; `path` is its name in messages, and the place from which
+    /// relative names of meshes start.
+    ///
+    /// # Errors
+    /// As [`Robot::load`].
+    pub fn parse(text: &str, path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
+        RobotDescription::parse(text, path, options)?.robot(path)
+    }
+}
+
+impl RobotDescription {
+    /// Reads a URDF file. Whether its links and joints make a tree is not checked.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not a URDF.
+    pub fn load(path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| UrdfError::Read { path: path.to_owned(), source })?;
         Self::parse(&text, path, options)
@@ -95,7 +129,7 @@ impl Robot {
     /// relative names of meshes start.
     ///
     /// # Errors
-    /// As [`Robot::load`].
+    /// As [`RobotDescription::load`].
     pub fn parse(text: &str, path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
         let text = text.trim_start_matches('\u{feff}');
         let invalid = |(line, message)| UrdfError::Invalid { path: path.to_owned(), line, message };
@@ -112,6 +146,14 @@ impl Robot {
             let mut joint = joint(j, path, options.mimic, &mut warnings)?;
             // The world is known without a link of that name.
             joint.parent = joint.parent.filter(|p| p != "world" || names.contains("world"));
+            match options.base {
+                RobotBase::Fixed { x_wb } if joint.parent.is_none() => joint.x_pf = x_wb * joint.x_pf,
+                RobotBase::Free if joint.parent.is_none() => {
+                    let message = "it connects the robot with the world, so the robot's base cannot be free";
+                    return Err(element(path, format!("joint `{}`", joint.name), message));
+                }
+                _ => {}
+            }
             joints.push(joint);
         }
         let search = MeshSearch { urdf: path, packages: &options.package_path };
@@ -119,9 +161,18 @@ impl Robot {
         warn_of_inertia(&bodies, &mut warnings);
         warn_of_friction(&urdf, &mut warnings);
         warn_of_meshes(&urdf, &search, &mut warnings);
+        Ok(Self { name: urdf.name, bodies, joints, collisions, warnings })
+    }
+
+    /// The robot alone; `path` is the file's name in messages.
+    ///
+    /// # Errors
+    /// When links and joints do not make a tree with masses and limits that can be.
+    pub fn robot(self, path: &Path) -> Result<Robot, UrdfError> {
+        let Self { name, bodies, joints, collisions, warnings } = self;
         let mechanism = Mechanism::new(bodies, joints)
             .map_err(|source| UrdfError::Mechanism { path: path.to_owned(), source })?;
-        Ok(Self { name: urdf.name, mechanism, collisions, warnings })
+        Ok(Robot { name, mechanism, collisions, warnings })
     }
 }
 

@@ -309,6 +309,30 @@ impl<T: Scalar> Mechanism<T> {
         self.trees.iter().position(|t| t.joints.contains(&joint))
     }
 
+    /// Whether two bodies move as one or a single joint lies between them. Bodies that are fixed
+    /// to the world belong together where the joints of the mechanism connect them.
+    pub fn are_connected(&self, a: usize, b: usize) -> bool {
+        let joint_parent = |joint: usize| self.joints[joint].parent;
+        match (self.bodies[a].joint, self.bodies[b].joint) {
+            (Some(a), Some(b)) => a == b || joint_parent(a) == Some(b) || joint_parent(b) == Some(a),
+            (None, None) => self.root(a) == self.root(b),
+            (None, Some(joint)) => self.hangs_on(joint, a),
+            (Some(joint), None) => self.hangs_on(joint, b),
+        }
+    }
+
+    /// Whether a joint lies between its child and a body that is fixed to the world.
+    fn hangs_on(&self, joint: usize, fixed: usize) -> bool {
+        let Joint { parent, child, .. } = &self.joints[joint];
+        let base = self.bodies[*child].parent;
+        parent.is_none() && base.is_some_and(|base| self.root(base) == self.root(fixed))
+    }
+
+    /// The body on the world that a body is connected with.
+    fn root(&self, body: usize) -> usize {
+        std::iter::successors(Some(body), |&b| self.bodies[b].parent).last().unwrap_or(body)
+    }
+
     /// The velocity coordinates that a joint's child moves with, from its own to the world.
     pub(super) fn chain(&self, joint: Option<usize>) -> impl Iterator<Item = usize> + '_ {
         let last = joint.map(|j| self.joints[j].v.end - 1);

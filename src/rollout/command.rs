@@ -1,0 +1,117 @@
+//! The command of one actuator over time, by knots of its own.
+
+use super::control_knots::{ControlKnots, ControlKnotsError, KnotInterpolation};
+use super::controls::Controls;
+
+/// A command over time: knots and the values there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    knots: ControlKnots,
+    values: Vec<f64>,
+}
+
+/// Why there is no such command.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CommandError {
+    /// The knots cannot be used.
+    #[error(transparent)]
+    Knots(#[from] ControlKnotsError),
+    /// There is not one value for each knot.
+    #[error("there are {values} values at {knots} knots; each knot needs one")]
+    Count {
+        /// Number of values.
+        values: usize,
+        /// Number of knots.
+        knots: usize,
+    },
+    /// A value is not finite.
+    #[error("value {index} is {found}; it must be finite")]
+    Value {
+        /// Its place.
+        index: usize,
+        /// What was found.
+        found: f64,
+    },
+}
+
+impl Command {
+    /// A command that has `values` at knots at `times`, in s.
+    ///
+    /// # Errors
+    /// When the times do not make knots, or there is not a finite value for each.
+    pub fn new(
+        interpolation: KnotInterpolation,
+        times: Vec<f64>,
+        values: Vec<f64>,
+    ) -> Result<Self, CommandError> {
+        let knots = ControlKnots::new(interpolation, times)?;
+        if values.len() != knots.times().len() {
+            return Err(CommandError::Count { values: values.len(), knots: knots.times().len() });
+        }
+        match values.iter().position(|x| !x.is_finite()) {
+            Some(index) => Err(CommandError::Value { index, found: values[index] }),
+            None => Ok(Self { knots, values }),
+        }
+    }
+
+    /// A command that does not change.
+    ///
+    /// # Errors
+    /// When it is not finite.
+    pub fn constant(value: f64) -> Result<Self, CommandError> {
+        Self::new(KnotInterpolation::ZeroOrderHold, vec![0.0], vec![value])
+    }
+
+    /// The knots.
+    pub fn knots(&self) -> &ControlKnots {
+        &self.knots
+    }
+
+    /// The values at the knots.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The command at a time in s.
+    pub fn at(&self, time: f64) -> f64 {
+        self.knots.value_at(time, &self.values)
+    }
+}
+
+/// The rows of commands for each step, given the times at which steps begin and the last one ends
+/// (see [`super::step_times`]). A row, which is constant over its step, has the values at the
+/// step's middle.
+pub fn command_controls(commands: &[Command], step_times: &[f64]) -> Controls {
+    let mut controls = Controls::zeros(step_times.len().saturating_sub(1), commands.len());
+    for (step, span) in step_times.windows(2).enumerate() {
+        let middle = 0.5 * (span[0] + span[1]);
+        controls.row_mut(step).iter_mut().zip(commands).for_each(|(u, command)| *u = command.at(middle));
+    }
+    controls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_the_values_at_the_middles_of_steps() {
+        let ramp = Command::new(KnotInterpolation::Linear, vec![0.0, 1.0], vec![2.0, 4.0]).unwrap();
+        let commands = [Command::constant(7.0).unwrap(), ramp];
+        let controls = command_controls(&commands, &[0.0, 0.5, 1.0, 1.5]);
+        assert_eq!(controls.values(), [7.0, 2.5, 7.0, 3.5, 7.0, 4.0]);
+        assert_eq!(command_controls(&commands, &[0.0]).steps(), 0);
+        assert_eq!(command_controls(&[], &[0.0, 0.1]), Controls::none());
+    }
+
+    #[test]
+    fn commands_that_are_none() {
+        let command = |times: &[f64], values: &[f64]| {
+            Command::new(KnotInterpolation::ZeroOrderHold, times.to_vec(), values.to_vec())
+        };
+        assert!(matches!(command(&[], &[]), Err(CommandError::Knots(ControlKnotsError::None))));
+        assert_eq!(command(&[0.0, 1.0], &[1.0]), Err(CommandError::Count { values: 1, knots: 2 }));
+        assert!(matches!(command(&[0.0], &[f64::NAN]), Err(CommandError::Value { index: 0, .. })));
+        assert!(matches!(Command::constant(f64::INFINITY), Err(CommandError::Value { .. })));
+    }
+}
