@@ -275,12 +275,8 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                     .parts
                     .iter()
                     .any(|part| part.is_translation && part.v.contains(&(index % nv.max(1))));
-                match (index < nv, is_translation) {
-                    (true, false) => 0.1,
-                    (true, true) => 0.01,
-                    (false, false) => 1.0,
-                    (false, true) => 0.1,
-                }
+                let [rotation, translation] = if index < nv { [0.1, 0.01] } else { [1.0, 0.1] };
+                if is_translation { translation } else { rotation }
             }
             // No change of a component by less than the smallest principal moment makes the inertia
             // indefinite.
@@ -434,7 +430,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 mod tests {
     use super::*;
     use crate::contact::{ContactSettings, Material};
-    use crate::multibody::{Forces, MassProperties, MassSource, NamedMaterial};
+    use crate::multibody::{Body, Forces, MassProperties, MassSource, NamedMaterial};
     use crate::spatial::{Quaternion, SpatialVelocity};
     use nalgebra::Matrix3;
 
