@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use super::differences::{CheckSettings, Comparison, UNSETTLED, Verdict, compare_groups};
 use super::report::GradientReport;
 use crate::multibody::{
-    AppliedForces, Body, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State,
-    TANGENT_DIMENSION, all_inputs, body_pair_contact, seeded,
+    AppliedForces, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State, TANGENT_DIMENSION,
+    all_inputs, body_pair_contact, seeded,
 };
-use crate::rollout::{SimulationError, SimulationSettings, simulate};
+use crate::rollout::{Controls, SimulationError, SimulationSettings, simulate_controlled};
 use crate::scalar::{DualArray, Scalar};
 
 /// Why a scene could not be checked.
@@ -34,29 +34,67 @@ const CHUNK: usize = 8;
 /// Names of a body's four tangent vectors, in their order.
 const VECTORS: [&str; TANGENT_DIMENSION / 3] = ["orientation", "position", "angular velocity", "velocity"];
 
-/// The quantities of one evaluation, each with three components.
-type Quantities<T> = Vec<[T; 3]>;
+/// The quantities of one evaluation, each with components of one kind.
+type Quantities<T> = Vec<Vec<T>>;
+
+/// What is varied.
+#[derive(Clone, Copy, PartialEq)]
+enum Varied {
+    /// A number of the model or the initial state.
+    Input(Input),
+    /// A number added to one of the control values of every step; its value is 0.
+    Control(usize),
+}
+
+/// Velocity coordinates of a joint that are all rotations or all translations.
+struct JointPart {
+    joint: usize,
+    v: Range<usize>,
+    is_translation: bool,
+}
+
+/// The coordinates of all joints, rotations and translations apart.
+fn joint_parts(model: &Model) -> Vec<JointPart> {
+    let mut parts: Vec<JointPart> = Vec::new();
+    for (joint, j) in model.mechanism.joints().iter().enumerate() {
+        for v in j.v.clone() {
+            let is_translation = j.kind.is_translation(v - j.v.start);
+            match parts.last_mut() {
+                Some(part) if part.joint == joint && part.is_translation == is_translation => {
+                    part.v.end = v + 1;
+                }
+                _ => parts.push(JointPart { joint, v: v..v + 1, is_translation }),
+            }
+        }
+    }
+    parts
+}
 
 struct SceneCheck<'a, A> {
     model: &'a Model,
     state: &'a State,
     settings: &'a SimulationSettings,
     applied: &'a A,
+    controls: &'a Controls,
     steps: usize,
+    /// The coordinates of the joints.
+    parts: Vec<JointPart>,
     /// Pairs of bodies that can touch, with their pairs of geometries.
     pairs: Vec<(BodyPair, Vec<GeometryPair>)>,
     /// States that the simulated ones are measured from: after one step, after all.
     reference: [State; 2],
 }
 
-/// Checks the derivatives of a scene with respect to every input (see [`all_inputs`]): the wrench
-/// of each pair of bodies at the initial state, and the state after one step and after `steps`
-/// steps of the scene's integrator, in its tangent space.
+/// Checks the derivatives of a scene with respect to every input (see [`all_inputs`]) and to a
+/// shift of each control value in all steps: the wrench of each pair of bodies at the initial
+/// state, and the state after one step and after as many steps as `controls` has rows (`steps`
+/// where there are no control values) of the scene's integrator, in its tangent space.
 ///
 /// Steps of differences are relative to an input's value, or to 0.1 rad, 0.01 m, 1 rad/s and
 /// 0.1 m/s for the initial state, the smallest principal moment for an inertia, the radius of
-/// gyration for a centre of mass, and the magnitude of gravity (at least 1 m/s²) for gravity. A dissipation or friction of 0 is checked at 0.1 instead, and
-/// says so.
+/// gyration for a centre of mass, the magnitude of gravity (at least 1 m/s²) for gravity, and the
+/// largest of its values (1 where all are 0) for a control. A dissipation or friction of 0 is
+/// checked at 0.1 instead, and says so.
 ///
 /// # Errors
 /// The scene cannot be simulated, at the values of its inputs or near them.
@@ -65,6 +103,7 @@ pub fn check_scene(
     state: &State,
     simulation: &SimulationSettings,
     applied: &impl AppliedForces,
+    controls: &Controls,
     steps: usize,
     settings: &CheckSettings,
 ) -> Result<GradientReport, SceneCheckError> {
@@ -81,13 +120,15 @@ pub fn check_scene(
         state,
         settings: simulation,
         applied,
-        steps,
+        controls,
+        steps: if controls.dimension() > 0 { controls.steps() } else { steps.max(1) },
+        parts: joint_parts(model),
         pairs,
         reference: [empty.clone(), empty],
     };
-    check.reference = check.simulated(model, state)?;
+    check.reference = check.simulated(model, state, controls)?;
     let names = check.names();
-    let inputs: Vec<(Input, String, f64)> = all_inputs(model)
+    let mut inputs: Vec<(Varied, String, f64)> = all_inputs(model)
         .into_iter()
         .map(|input| {
             let (name, value) = (input.name(model), input.value(model)?);
@@ -99,19 +140,28 @@ pub fn check_scene(
                     | Input::DynamicFriction { .. }
             );
             Ok(match value {
-                0.0 if may_be_zero => (input, format!("{name} (at {INSTEAD_OF_ZERO})"), INSTEAD_OF_ZERO),
-                _ => (input, name, value),
+                0.0 if may_be_zero => {
+                    (Varied::Input(input), format!("{name} (at {INSTEAD_OF_ZERO})"), INSTEAD_OF_ZERO)
+                }
+                _ => (Varied::Input(input), name, value),
             })
         })
         .collect::<Result<_, SceneCheckError>>()?;
+    inputs.extend((0..controls.dimension()).map(|i| {
+        let name = match model.actuators.get(i) {
+            Some(actuator) => format!("command of {}", actuator.name),
+            None => format!("control {}", i - model.actuators.len()),
+        };
+        (Varied::Control(i), name, 0.0)
+    }));
     let compared: Vec<Vec<Vec<Vec<Comparison>>>> = inputs
         .par_chunks(CHUNK)
         .map(|chunk| check.compare_chunk(chunk, settings))
         .collect::<Result<_, SceneCheckError>>()?;
     let mut compared: Vec<Vec<Vec<Comparison>>> = compared.into_iter().flatten().collect();
-    let scales: Vec<f64> = inputs.iter().map(|(input, _, value)| step_scale(model, input, *value)).collect();
+    let scales: Vec<f64> = inputs.iter().map(|(input, _, value)| check.step_scale(input, *value)).collect();
     settle_negligible(&mut compared, &scales);
-    let after = 4 * model.free_bodies().count();
+    let after = 4 * model.free_bodies().count() + 2 * check.parts.len();
     let wrenches = 2 * check.pairs.len();
     settle_beside_kinks(&mut compared, wrenches);
     for first in [wrenches, wrenches + after] {
@@ -192,68 +242,85 @@ fn settle_unstable(compared: &mut [Vec<Vec<Comparison>>], state: Range<usize>) {
     }
 }
 
-/// The magnitude that steps of an input are relative to.
-fn step_scale(model: &Model, input: &Input, value: f64) -> f64 {
-    let mass = |body: usize| model.bodies.get(body).and_then(Body::mass);
-    match *input {
-        Input::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3 % 4],
-        // No change of a component by less than the smallest principal moment makes the inertia
-        // indefinite.
-        Input::Inertia { body, .. } => {
-            mass(body).map_or(value.abs(), |m| m.inertia.symmetric_eigenvalues().min())
-        }
-        // A radius of gyration: the centre may be the origin.
-        Input::CenterOfMass { body, .. } => {
-            mass(body).map_or(value.abs(), |m| (m.inertia.trace() / (2.0 * m.mass)).sqrt())
-        }
-        Input::Gravity { .. } => model.gravity.norm().max(1.0),
-        _ => value.abs(),
-    }
-}
-
 /// Smallest relative step of gravity. It acts through the motion that it causes, and over short
 /// rollouts smaller changes are lost in the rounding of positions.
 const SMALLEST_STEP_OF_GRAVITY: f64 = 1e-6;
 
 /// The settings for the differences by an input.
-fn settings_for(input: &Input, settings: &CheckSettings) -> CheckSettings {
+fn settings_for(input: &Varied, settings: &CheckSettings) -> CheckSettings {
     let smallest = match input {
-        Input::Gravity { .. } => SMALLEST_STEP_OF_GRAVITY.min(settings.largest_step),
+        Varied::Input(Input::Gravity { .. }) => SMALLEST_STEP_OF_GRAVITY.min(settings.largest_step),
         _ => settings.smallest_step,
     };
     CheckSettings { smallest_step: smallest.max(settings.smallest_step), ..*settings }
 }
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
+    /// The magnitude that steps of an input are relative to.
+    fn step_scale(&self, varied: &Varied, value: f64) -> f64 {
+        let model = self.model;
+        let input = match varied {
+            Varied::Input(input) => input,
+            Varied::Control(i) => {
+                let rows = (0..self.controls.steps()).map(|step| self.controls.row(step)[*i].abs());
+                let largest = rows.fold(0.0, f64::max);
+                return if largest > 0.0 { largest } else { 1.0 };
+            }
+        };
+        match *input {
+            Input::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3 % 4],
+            Input::InitialJoint { index } => {
+                let nv = model.mechanism.velocity_dimension();
+                let is_translation = self
+                    .parts
+                    .iter()
+                    .any(|part| part.is_translation && part.v.contains(&(index % nv.max(1))));
+                let [rotation, translation] = if index < nv { [0.1, 0.01] } else { [1.0, 0.1] };
+                if is_translation { translation } else { rotation }
+            }
+            // No change of a component by less than the smallest principal moment makes the inertia
+            // indefinite.
+            Input::Inertia { body, .. } => {
+                model.body_mass(body).map_or(value.abs(), |m| m.inertia.symmetric_eigenvalues().min())
+            }
+            // A radius of gyration: the centre may be the origin.
+            Input::CenterOfMass { body, .. } => {
+                model.body_mass(body).map_or(value.abs(), |m| (m.inertia.trace() / (2.0 * m.mass)).sqrt())
+            }
+            Input::Gravity { .. } => model.gravity.norm().max(1.0),
+            _ => value.abs(),
+        }
+    }
+
     /// Derivatives of all quantities by each input of a chunk, compared.
     fn compare_chunk(
         &self,
-        chunk: &[(Input, String, f64)],
+        chunk: &[(Varied, String, f64)],
         settings: &CheckSettings,
     ) -> Result<Vec<Vec<Vec<Comparison>>>, SceneCheckError> {
         let mut claimed: Vec<Quantities<f64>> = Vec::with_capacity(chunk.len());
         // Inputs that are checked at a value of their own are not mixed with others.
-        let shared = chunk.iter().all(|(input, _, value)| input.value(self.model) == Ok(*value));
+        let shared = chunk.iter().all(|(varied, _, value)| match varied {
+            Varied::Input(input) => input.value(self.model) == Ok(*value),
+            Varied::Control(_) => true,
+        });
         for part in chunk.chunks(if shared { CHUNK } else { 1 }) {
-            let values: Vec<(Input, DualArray<CHUNK>)> = part
+            let values: Vec<(Varied, DualArray<CHUNK>)> = part
                 .iter()
                 .enumerate()
                 .map(|(i, (input, _, v))| (*input, DualArray::variable(*v, i)))
                 .collect();
             let quantities = self.evaluate(&values)?;
-            claimed.extend((0..part.len()).map(|i| quantities.iter().map(|q| q.map(|x| x.eps[i])).collect()));
+            let along = |i: usize| quantities.iter().map(|q| q.iter().map(|x| x.eps[i]).collect()).collect();
+            claimed.extend((0..part.len()).map(along));
         }
         let magnitudes = self.magnitudes();
         chunk
             .iter()
             .zip(claimed)
             .map(|((input, _, value), claimed)| {
-                let claimed: Vec<Vec<f64>> = claimed.iter().map(|q| q.to_vec()).collect();
-                let f = |x: f64| {
-                    let quantities = self.evaluate(&[(*input, x)])?;
-                    Ok::<_, SceneCheckError>(quantities.iter().map(|q| q.to_vec()).collect())
-                };
-                let scale = step_scale(self.model, input, *value);
+                let f = |x: f64| self.evaluate(&[(*input, x)]);
+                let scale = self.step_scale(input, *value);
                 compare_groups(f, *value, scale, &claimed, &magnitudes, &settings_for(input, settings))
             })
             .collect()
@@ -270,6 +337,12 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         for when in ["one step".to_string(), format!("{} steps", self.steps)] {
             for (_, body, _) in self.model.free_bodies() {
                 names.extend(VECTORS.iter().map(|v| format!("{} of {} after {when}", v, body.name)));
+            }
+            for kinds in [["angle", "displacement"], ["angular velocity", "velocity"]] {
+                names.extend(self.parts.iter().map(|part| {
+                    let joint = &self.model.mechanism.joints()[part.joint].name;
+                    format!("{} of joint {joint} after {when}", kinds[usize::from(part.is_translation)])
+                }));
             }
         }
         names
@@ -289,25 +362,52 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                     of(&a.velocity.translational, &b.velocity.translational),
                 ]);
             }
+            let (start, end) = (&self.state.joints, &after.joints);
+            let of = |a: &[f64], b: &[f64]| {
+                let larger = a.iter().zip(b).map(|(a, b)| a.abs().max(b.abs()).max((b - a).abs()));
+                larger.fold(0.0, f64::max)
+            };
+            // Angles round with the rotations that they make.
+            magnitudes.extend(self.parts.iter().map(|part| {
+                let q = self.model.mechanism.joints()[part.joint].q.clone();
+                of(&start.q[q.clone()], &end.q[q]).max(if part.is_translation { 0.0 } else { 1.0 })
+            }));
+            magnitudes.extend(self.parts.iter().map(|p| of(&start.v[p.v.clone()], &end.v[p.v.clone()])));
         }
         magnitudes
     }
 
     /// Wrenches at the initial state, then the states after one step and after all.
-    fn evaluate<T: Scalar>(&self, values: &[(Input, T)]) -> Result<Quantities<T>, SceneCheckError> {
-        let (model, state) = seeded(self.model, self.state, values)?;
-        let mut quantities = Vec::new();
+    fn evaluate<T: Scalar>(&self, values: &[(Varied, T)]) -> Result<Quantities<T>, SceneCheckError> {
+        let mut inputs = Vec::with_capacity(values.len());
+        let lifted = self.controls.values().iter().map(|u| T::from(*u)).collect();
+        let mut controls =
+            Controls::from_values(self.controls.dimension(), lifted).unwrap_or(Controls::none());
+        for &(varied, value) in values {
+            match varied {
+                Varied::Input(input) => inputs.push((input, value)),
+                Varied::Control(i) => {
+                    (0..controls.steps()).for_each(|step| controls.row_mut(step)[i] += value);
+                }
+            }
+        }
+        let (model, state) = seeded(self.model, self.state, &inputs)?;
+        let mut quantities: Quantities<T> = Vec::new();
         let mut frames = Vec::new();
         model.body_frames(&state, &mut frames);
         let mut workspace = PairWorkspace::default();
         for (_, pairs) in &self.pairs {
             let wrench = body_pair_contact(&model, &frames, pairs, &mut workspace).wrench_on_a;
-            quantities.push(wrench.rotational.into());
-            quantities.push(wrench.translational.into());
+            quantities.push(wrench.rotational.as_slice().to_vec());
+            quantities.push(wrench.translational.as_slice().to_vec());
         }
-        for (reference, state) in self.reference.iter().zip(self.simulated(&model, &state)?) {
+        for (reference, state) in self.reference.iter().zip(self.simulated(&model, &state, &controls)?) {
             let tangent = State::lift(reference).difference(&state);
-            quantities.extend(tangent.chunks_exact(3).map(|v| [v[0], v[1], v[2]]));
+            let (of_bodies, of_joints) = tangent.split_at(reference.body_tangent_dimension());
+            quantities.extend(of_bodies.chunks_exact(3).map(<[T]>::to_vec));
+            for half in of_joints.chunks(reference.joints.v.len().max(1)) {
+                quantities.extend(self.parts.iter().map(|part| half[part.v.clone()].to_vec()));
+            }
         }
         Ok(quantities)
     }
@@ -316,9 +416,11 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         &self,
         model: &Model<T>,
         state: &State<T>,
+        controls: &Controls<T>,
     ) -> Result<[State<T>; 2], SimulationError> {
-        let until = self.steps.max(1) as f64 * self.settings.time_step;
-        let states = simulate(model, state, self.settings, until, self.applied, |_, _| ())?.states;
+        let until = self.steps as f64 * self.settings.time_step;
+        let run = simulate_controlled(model, state, self.settings, until, self.applied, controls, |_, _| ());
+        let states = run?.states;
         let after = |k: usize| states.get(k).unwrap_or(state).clone();
         Ok([after(1), after(states.len() - 1)])
     }
@@ -328,7 +430,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 mod tests {
     use super::*;
     use crate::contact::{ContactSettings, Material};
-    use crate::multibody::{Forces, MassProperties, MassSource, NamedMaterial};
+    use crate::multibody::{Body, Forces, MassProperties, MassSource, NamedMaterial};
     use crate::spatial::{Quaternion, SpatialVelocity};
     use nalgebra::Matrix3;
 
@@ -388,8 +490,8 @@ mod tests {
 
     fn check(height: f64, law: &Spring) -> GradientReport {
         let (model, state) = scene(height);
-        check_scene(&model, &state, &SimulationSettings::default(), law, 20, &CheckSettings::default())
-            .unwrap()
+        let (simulation, settings) = (SimulationSettings::default(), CheckSettings::default());
+        check_scene(&model, &state, &simulation, law, &Controls::none(), 20, &settings).unwrap()
     }
 
     #[test]

@@ -134,6 +134,8 @@ fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPair>)>, Error
                 continue;
             }
             match geometry_pairs(bodies, pair) {
+                // Links of robots need not have geometries.
+                Ok(geometries) if geometries.is_empty() => {}
                 Ok(geometries) => pairs.push((pair, geometries)),
                 Err(source) if scene.fixed[a] && scene.fixed[b] => passed_over = Some(source),
                 Err(source) => return Err(Error::Model { path: path(), source }),

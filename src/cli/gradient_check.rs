@@ -10,6 +10,7 @@ use super::{Error, load_scene};
 use crate::check::{CheckSettings, SceneCheckError, Verdict, check_scene};
 use crate::io::Purpose;
 use crate::multibody::NoForces;
+use crate::rollout::step_times;
 
 /// Arguments of `isobar gradient-check`.
 #[derive(Debug, Args)]
@@ -44,7 +45,12 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
     let simulation = scene.simulation_settings()?;
     let path = || scene.path.display().to_string();
     let steps = arguments.steps as usize;
-    let report = check_scene(&scene.model, &scene.state, &simulation, &NoForces, steps, &settings).map_err(
+    let (model, state) = (&scene.model, &scene.state);
+    let until = steps as f64 * simulation.time_step;
+    let times = step_times(simulation.time_step, until)
+        .map_err(|source| Error::Simulation { path: path(), source })?;
+    let controls = scene.controls(&times);
+    let report = check_scene(model, state, &simulation, &NoForces, &controls, steps, &settings).map_err(
         |e| match e {
             SceneCheckError::Simulation(source) => Error::Simulation { path: path(), source },
             SceneCheckError::Input(source) => Error::Fit { path: path(), message: source.to_string() },

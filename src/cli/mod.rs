@@ -33,7 +33,7 @@ enum Command {
     Fit(fit::FitArguments),
     /// Check the derivatives of a scene against differences.
     GradientCheck(gradient_check::GradientCheckArguments),
-    /// Mass matrix, forces and poses of a robot.
+    /// Mass matrix, forces and poses of a robot, or of the joints of a scene.
     Model(model::ModelArguments),
     /// Simulate a scene and write the trajectory.
     Simulate(simulate::SimulateArguments),

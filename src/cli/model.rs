@@ -1,4 +1,4 @@
-//! `isobar model`: the dynamics of a robot at a state.
+//! `isobar model`: the dynamics of a robot, or of the joints of a scene, at a state.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,36 +7,40 @@ use clap::Args;
 use nalgebra::{DMatrix, Vector3};
 use serde::{Serialize, Serializer};
 
-use super::{Error, print_warnings};
-use crate::io::JointStateFile;
+use super::{Error, load_scene, print_warnings};
 use crate::io::urdf::{MimicJoints, Robot, UrdfOptions};
+use crate::io::{JointStateFile, Purpose};
+use crate::multibody::Model;
 use crate::multibody::tree::{
     JointState, Mechanism, Workspace, gravity_forces, inverse_dynamics, mass_matrix, update_kinematics,
 };
 
-/// Acceleration of gravity, m/s².
+/// Acceleration of gravity on a robot without a scene, m/s².
 const GRAVITY: Vector3<f64> = Vector3::new(0.0, 0.0, -9.81);
 
 /// Arguments of `isobar model`.
 #[derive(Debug, Args)]
 pub(super) struct ModelArguments {
-    /// Robot, URDF; its root link is fixed at the world's origin
-    urdf: PathBuf,
-    /// State, JSON with `q`, `v` and `vdot` in the order of the printed joints; zero without it
+    /// Robot, URDF, its root link fixed at the world's origin; or a scene, TOML or JSON, with joints
+    #[arg(value_name = "URDF")]
+    file: PathBuf,
+    /// State, JSON with `q`, `v` and `vdot` in the order of the printed joints; without it zero, or
+    /// that of the scene
     #[arg(long)]
     state: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Folder that is a ROS package or holds them, for `package://` names of meshes; can be repeated
+    /// Folder that is a ROS package or holds them, for `package://` names of meshes; can be repeated;
+    /// not for scenes
     #[arg(long = "package-path", value_name = "FOLDER")]
     package_path: Vec<PathBuf>,
-    /// Read joints that mimic others as independent ones
+    /// Read joints that mimic others as independent ones; not for scenes
     #[arg(long)]
     independent_mimic_joints: bool,
 }
 
-/// What is printed. SI units, world frame, gravity 9.81 m/s² along −z.
+/// What is printed. SI units, world frame.
 #[derive(Debug, Serialize)]
 struct Report {
     joints: Vec<String>,
@@ -59,44 +63,67 @@ fn as_map<S: Serializer>(pairs: &[(String, Pose)], serializer: S) -> Result<S::O
     serializer.collect_map(pairs.iter().map(|(name, pose)| (name, pose)))
 }
 
-/// Loads the robot, computes and prints.
-pub(super) fn run(arguments: &ModelArguments) -> Result<(), Error> {
-    let mimic =
-        if arguments.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Refuse };
-    let options = UrdfOptions { package_path: arguments.package_path.clone(), mimic, ..Default::default() };
-    let robot = Robot::load(&arguments.urdf, &options)?;
-    print_warnings(&robot.warnings);
-    let mechanism = &robot.mechanism;
-    let (state, vdot) = match &arguments.state {
-        Some(path) => {
-            let file = JointStateFile::load(path, mechanism)?;
-            (file.state, file.vdot)
+/// Joints with the state and the gravity that they are looked at with.
+struct Joints {
+    name: String,
+    mechanism: Mechanism,
+    state: JointState,
+    gravity: Vector3<f64>,
+}
+
+impl Joints {
+    /// Reads a robot or a scene.
+    fn load(arguments: &ModelArguments) -> Result<Self, Error> {
+        let file = &arguments.file;
+        let is_scene = file.extension().is_some_and(|e| e == "toml" || e == "json");
+        if is_scene {
+            let scene = load_scene(file, Purpose::Simulation)?;
+            let (Model { mechanism, gravity, .. }, state) = (scene.model, scene.state.joints);
+            return Ok(Self { name: file.display().to_string(), mechanism, state, gravity });
         }
-        None => (mechanism.neutral_state(), vec![0.0; mechanism.velocity_dimension()]),
-    };
-    let report = report(mechanism, &state, &vdot);
+        let mimic =
+            if arguments.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Refuse };
+        let options =
+            UrdfOptions { package_path: arguments.package_path.clone(), mimic, ..Default::default() };
+        let robot = Robot::load(file, &options)?;
+        print_warnings(&robot.warnings);
+        let state = robot.mechanism.neutral_state();
+        Ok(Self { name: robot.name, mechanism: robot.mechanism, state, gravity: GRAVITY })
+    }
+}
+
+/// Loads the robot or scene, computes and prints.
+pub(super) fn run(arguments: &ModelArguments) -> Result<(), Error> {
+    let mut joints = Joints::load(arguments)?;
+    let mut vdot = vec![0.0; joints.mechanism.velocity_dimension()];
+    if let Some(path) = &arguments.state {
+        let file = JointStateFile::load(path, &joints.mechanism)?;
+        (joints.state, vdot) = (file.state, file.vdot);
+    }
+    let report = report(&joints, &vdot);
     if !report.is_finite() {
-        return Err(Error::NotFiniteModel { path: arguments.urdf.display().to_string() });
+        return Err(Error::NotFiniteModel { path: arguments.file.display().to_string() });
     }
     let mut out = std::io::stdout().lock();
     if arguments.json {
         serde_json::to_writer_pretty(&mut out, &report).map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else {
-        print_text(&mut out, &robot, &report)?;
+        print_text(&mut out, &joints, &report)?;
     }
     Ok(())
 }
 
 /// Computes all that is printed.
-fn report(mechanism: &Mechanism, state: &JointState, vdot: &[f64]) -> Report {
+fn report(joints: &Joints, vdot: &[f64]) -> Report {
+    let Joints { mechanism, state, gravity: acceleration, .. } = joints;
     let n = mechanism.velocity_dimension();
     let mut workspace = Workspace::new(mechanism);
     update_kinematics(mechanism, &state.q, &state.v, &mut workspace);
     let (mut matrix, mut inverse, mut gravity) = (DMatrix::zeros(n, n), vec![0.0; n], vec![0.0; n]);
     mass_matrix(mechanism, &mut workspace, &mut matrix);
     inverse_dynamics(mechanism, &mut workspace, vdot, &Vector3::zeros(), &[], &mut inverse);
-    gravity_forces(mechanism, &mut workspace, &GRAVITY, &mut gravity);
+    gravity_forces(mechanism, &mut workspace, acceleration, &mut gravity);
     let poses = mechanism.bodies().iter().enumerate().map(|(i, body)| {
         let x_wb = workspace.body_pose(mechanism, i);
         let rotation_matrix =
@@ -140,18 +167,18 @@ fn row(out: &mut impl Write, label: &str, values: &[f64]) -> std::io::Result<()>
     writeln!(out)
 }
 
-fn print_text(out: &mut impl Write, robot: &Robot, report: &Report) -> std::io::Result<()> {
+fn print_text(out: &mut impl Write, joints: &Joints, report: &Report) -> std::io::Result<()> {
     writeln!(
         out,
         "{}: {} bodies, {} joints that move",
-        robot.name,
+        joints.name,
         report.body_poses.len(),
         report.joints.len()
     )?;
     writeln!(out, "mass matrix")?;
     // Names stand beside the first coordinate of their joint.
     let mut labels = Vec::new();
-    for joint in robot.mechanism.joints() {
+    for joint in joints.mechanism.joints() {
         labels.push(joint.name.as_str());
         labels.extend(vec![""; joint.v.len() - 1]);
     }

@@ -2,7 +2,7 @@
 
 use super::body_tables::{Range, number};
 use super::field_path::FieldPath;
-use super::joint_schema::{ActuatorTable, CommandTable, DriveTable, InterpolationTable};
+use super::joint_schema::{ActuatorTable, CommandTable, DriveTable, DrivenJointTable, InterpolationTable};
 use super::scene_error::{Problem, check_name};
 use crate::multibody::tree::Mechanism;
 use crate::multibody::{Actuator, ActuatorError, Drive};
@@ -52,9 +52,7 @@ fn actuator(t: &ActuatorTable, mechanism: &Mechanism, table: &FieldPath) -> Resu
     }
     for (i, driven) in t.joints.iter().enumerate() {
         number(driven.ratio, Range::Finite, &joints.index(i).key("ratio"))?;
-        let same = |d: &&super::joint_schema::DrivenJointTable| {
-            d.joint == driven.joint && d.coordinate == driven.coordinate
-        };
+        let same = |d: &&DrivenJointTable| d.joint == driven.joint && d.coordinate == driven.coordinate;
         if t.joints[..i].iter().any(|d| same(&d)) {
             return Err(Problem::new(
                 joints.index(i),

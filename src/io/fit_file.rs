@@ -142,6 +142,11 @@ impl FitFile {
         let parameters =
             Parameters::new(table.parameters.clone()).map_err(|e| located(&path, &text, &field, e))?;
         let scene = Scene::load(beside(&path, &table.scene), Purpose::Simulation)?;
+        if let Some(joint) = scene.model.mechanism.joints().first() {
+            let message =
+                format!("joint `{}` can move; a fit needs a scene of free and fixed bodies", joint.name);
+            return Err(located(&path, &text, &FieldPath::root().key("scene"), message));
+        }
         Ok(Self { path, text, table, scene, parameters })
     }
 

@@ -7,8 +7,10 @@ use super::field_path::FieldPath;
 use super::joint_schema::{Coordinates, JointTable, JointType};
 use super::scene_error::Problem;
 use super::schema::Exactly;
-use crate::multibody::tree::{JointDescription, JointKind, JointLimits, JointSpring, Mechanism};
-use crate::multibody::tree::{JointState, MechanismError};
+use crate::multibody::tree::{
+    JointDescription, JointKind, JointLimits, JointSpring, JointState, Mechanism, MechanismError,
+};
+use crate::spatial::Quaternion;
 
 /// Coordinates of a joint at the start, by its name; neutral and at rest where they are absent.
 #[derive(Debug)]
@@ -205,8 +207,9 @@ pub(super) fn mechanism_problem(
 ) -> Problem {
     let field = match error {
         MechanismError::UnknownBody { joint, .. } => table_of_joint(joint).map(|t| t.key("parent")),
-        MechanismError::Mass { body, .. } | MechanismError::TwoParents { body, .. } => table_of_body(body),
-        MechanismError::Unconnected(body) => table_of_body(body),
+        MechanismError::Mass { body, .. }
+        | MechanismError::TwoParents { body, .. }
+        | MechanismError::Unconnected(body) => table_of_body(body),
         MechanismError::Composite { joint, .. }
         | MechanismError::ZeroInertia { joint, .. }
         | MechanismError::LimitsReversed { joint, .. }
@@ -217,10 +220,7 @@ pub(super) fn mechanism_problem(
 }
 
 /// The configuration of a free joint on the world.
-pub(super) fn free_configuration(
-    orientation: &crate::spatial::Quaternion,
-    position: &Vector3<f64>,
-) -> Vec<f64> {
+pub(super) fn free_configuration(orientation: &Quaternion, position: &Vector3<f64>) -> Vec<f64> {
     let (q, p) = (orientation, position);
     vec![q.w, q.v.x, q.v.y, q.v.z, p.x, p.y, p.z]
 }

@@ -1,5 +1,6 @@
 //! From the robot tables of a scene file to bodies, joints and collision geometries.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::body_tables::{PoseFields, Range, number};
@@ -10,7 +11,7 @@ use super::geometry_tables::{
 };
 use super::joint_schema::{BaseTable, Coordinates, RIGID, RobotTable};
 use super::joint_tables::{InitialCoordinates, configuration, free_configuration, velocity};
-use super::mesh_tables::link_mesh;
+use super::mesh_tables::{Meshes, link_mesh};
 use super::scene::Purpose;
 use super::scene_error::Problem;
 use super::urdf::{CollisionGeometry, CollisionShape, MimicJoints, RobotBase, RobotDescription, UrdfOptions};
@@ -111,7 +112,7 @@ fn initial_coordinates(
         })
     };
     type Read = fn(&JointKind, &str, &Coordinates, &FieldPath) -> Result<Vec<f64>, Problem>;
-    let read = |key: &str, given: &std::collections::BTreeMap<String, Coordinates>, read: Read| {
+    let read = |key: &str, given: &BTreeMap<String, Coordinates>, read: Read| {
         let of_joint = |(name, x): (&String, &Coordinates)| {
             let field = table.key(key).key(name);
             let numbers = read(&find(name, &field)?.kind, name, x, &field)?;
@@ -185,7 +186,7 @@ fn meshes(
     resolution: Option<f64>,
     rigid: bool,
     field: &FieldPath,
-) -> Result<super::mesh_tables::Meshes, Problem> {
+) -> Result<Meshes, Problem> {
     let file = shape.mesh_file().map_err(|error| Problem::new(field.clone(), error))?;
     match (&shape.geometry, file) {
         (CollisionGeometry::Primitive(primitive_shape), _) => {

@@ -283,7 +283,8 @@ impl Parts {
 
     /// The mechanism of all joints.
     fn mechanism(&mut self, names: &BTreeMap<String, BodyName>) -> Result<Mechanism, Problem> {
-        let (mut links, mut joints) = (std::mem::take(&mut self.links), std::mem::take(&mut self.joints));
+        // Fixed bodies first, so that joints keep their order.
+        let (mut links, mut joints) = (Vec::new(), Vec::new());
         for (name, pose) in &self.carriers {
             // A fixed joint's name is not seen anywhere, but must be one of its own.
             let mut joint = name.clone();
@@ -293,6 +294,8 @@ impl Parts {
             links.push(BodyDescription { name: name.clone(), mass: None });
             joints.push(JointDescription::new(joint, JointKind::Fixed, None, name.clone(), *pose));
         }
+        links.append(&mut self.links);
+        joints.append(&mut self.joints);
         let table_of_body = |name: &str| names.get(name).map(|n| n.field.clone());
         let table_of_joint = |name: &str| self.joint_tables.get(name).cloned();
         Mechanism::new(links, joints)

@@ -27,7 +27,7 @@ pub struct PairWorkspace {
 
 impl PairWorkspace {
     /// The scratch of `count` threads.
-    fn of_threads(&mut self, count: usize) -> &mut [Workspace] {
+    pub(super) fn of_threads(&mut self, count: usize) -> &mut [Workspace] {
         if self.threads.len() < count {
             self.threads.resize_with(count, Workspace::default);
         }

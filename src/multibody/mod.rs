@@ -20,6 +20,7 @@ mod mass;
 mod model;
 mod model_gradient;
 mod seeding;
+mod sensor;
 mod state;
 pub mod tree;
 
@@ -54,5 +55,8 @@ pub use model::{
 };
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
 pub use seeding::seeded;
+pub use sensor::{
+    PairPressure, SensorWorkspace, body_frame, joint_position, joint_velocity, pair_contact, pair_pressure,
+};
 pub use state::{BodyState, State, TANGENT_DIMENSION};
 pub(crate) use state::{for_each_tangent_chunk, rotation_between};

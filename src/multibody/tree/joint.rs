@@ -86,7 +86,7 @@ impl JointKind {
     }
 
     /// Whether velocity coordinate `index` of the joint is a translation.
-    pub(super) fn is_translation(&self, index: usize) -> bool {
+    pub(crate) fn is_translation(&self, index: usize) -> bool {
         match self {
             Self::Fixed | Self::Revolute { .. } | Self::Ball => false,
             Self::Prismatic { .. } => true,

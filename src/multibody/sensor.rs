@@ -1,0 +1,127 @@
+//! What can be measured at a state: joints, bodies, and the contact of a pair of bodies. All of it
+//! carries derivatives, so that costs and feedback laws can be made from it.
+
+use super::contact_forces::{BodyPairContact, PairWorkspace, body_pair_contact, with_pair};
+use super::kinematics::{BodyFrame, JointKinematics};
+use super::model::{BodyPair, GeometryPair, Model};
+use super::state::State;
+use crate::contact::for_each_contact_polygon;
+use crate::scalar::Scalar;
+
+/// Memory that sensors reuse from one reading to the next.
+#[derive(Debug)]
+pub struct SensorWorkspace<T = f64> {
+    frames: Vec<BodyFrame<T>>,
+    joints: JointKinematics<T>,
+    contact: PairWorkspace,
+}
+
+impl<T> Default for SensorWorkspace<T> {
+    fn default() -> Self {
+        Self { frames: Vec::new(), joints: JointKinematics::default(), contact: PairWorkspace::default() }
+    }
+}
+
+/// The configuration of a joint, at `joint` in the model's mechanism (see
+/// [`super::tree::JointKind`]): rad, m, or a quaternion.
+///
+/// # Panics
+/// When there is no such joint.
+pub fn joint_position<'s, T: Scalar>(model: &Model<T>, state: &'s State<T>, joint: usize) -> &'s [T] {
+    &state.joints.q[model.mechanism.joints()[joint].q.clone()]
+}
+
+/// The velocity of a joint, at `joint` in the model's mechanism: rad/s or m/s.
+///
+/// # Panics
+/// When there is no such joint.
+pub fn joint_velocity<'s, T: Scalar>(model: &Model<T>, state: &'s State<T>, joint: usize) -> &'s [T] {
+    &state.joints.v[model.mechanism.joints()[joint].v.clone()]
+}
+
+/// Pose and velocity in W of a body of the model, fixed, free or on joints.
+///
+/// # Panics
+/// When there is no such body.
+pub fn body_frame<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    body: usize,
+    workspace: &mut SensorWorkspace<T>,
+) -> BodyFrame<T> {
+    model.update_frames(state, &mut workspace.frames, &mut workspace.joints);
+    workspace.frames[body]
+}
+
+/// The contact of two bodies: wrench on `bodies.a` about its origin in W, area and centroid.
+///
+/// It is that of the state, of the pressure fields with dissipation and friction at its
+/// velocities. The impulse of an implicit step, which holds at the velocities after it, is another
+/// one where these change much.
+///
+/// Bodies that are left out of contact, or both fixed, have none.
+pub fn pair_contact<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    bodies: BodyPair,
+    workspace: &mut SensorWorkspace<T>,
+) -> BodyPairContact<T> {
+    let SensorWorkspace { frames, joints, contact } = workspace;
+    model.update_frames(state, frames, joints);
+    let pairs: Vec<GeometryPair> = pairs_of(model, bodies).copied().collect();
+    body_pair_contact(model, frames, &pairs, contact)
+}
+
+/// The undamped pressure on the contact surfaces of two bodies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairPressure<T = f64> {
+    /// The largest, Pa. Its derivative is that of the vertex which has it, and jumps where another
+    /// one takes over.
+    pub largest: T,
+    /// Its mean over the surfaces, Pa.
+    pub mean: T,
+    /// Area of the surfaces, m².
+    pub area: T,
+}
+
+/// The pressure on the contact surfaces of two bodies; `None` where they do not touch.
+///
+/// Where the meshes are aligned exactly, derivatives are finite but may be those of no direction
+/// (as those of [`crate::contact::contact`]).
+pub fn pair_pressure<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    bodies: BodyPair,
+    workspace: &mut SensorWorkspace<T>,
+) -> Option<PairPressure<T>> {
+    let SensorWorkspace { frames, joints, contact } = workspace;
+    model.update_frames(state, frames, joints);
+    let scratch = &mut contact.of_threads(1)[0];
+    let zero = T::from(0.0);
+    let (mut largest, mut force, mut area) = (zero, zero, zero);
+    for pair in pairs_of(model, bodies) {
+        with_pair(model, frames, pair, |query| {
+            for_each_contact_polygon(query, &model.contact, scratch, |polygon| {
+                let (vertices, pressures) = (polygon.vertices, polygon.pressures);
+                for &p in pressures {
+                    if p.real() > largest.real() {
+                        largest = p;
+                    }
+                }
+                // The pressure is linear: its mean over a triangle is that of the vertices.
+                for i in 1..vertices.len().max(1) - 1 {
+                    let (u, v) = (vertices[i] - vertices[0], vertices[i + 1] - vertices[0]);
+                    let triangle = u.cross(&v).dot(&polygon.normal) * 0.5;
+                    area += triangle;
+                    force += triangle * (pressures[0] + pressures[i] + pressures[i + 1]) * (1.0 / 3.0);
+                }
+            });
+        });
+    }
+    (area.real() > 0.0).then(|| PairPressure { largest, mean: force * area.recip(), area })
+}
+
+/// The pairs of geometries of two bodies that can touch.
+fn pairs_of<T: Scalar>(model: &Model<T>, bodies: BodyPair) -> impl Iterator<Item = &GeometryPair> {
+    model.pairs.iter().filter(move |pair| pair.bodies == bodies)
+}
