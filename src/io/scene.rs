@@ -47,6 +47,9 @@ pub struct Scene {
     pub fixed: Vec<bool>,
     /// Pairs of bodies that the file leaves out of contact.
     pub excluded: Vec<BodyPair>,
+    /// Thickness of the skirt of every compliant geometry, m, 0 for none: with one, forces act
+    /// before bodies touch (see [`crate::contact::Collider::with_skirt`]).
+    pub skirt: f64,
     /// What is allowed but hardly meant, such as tetrahedra without a pressure gradient: each a
     /// line of text that names the field.
     pub warnings: Vec<String>,
@@ -214,13 +217,13 @@ fn parse_json(path: &Path, text: &str) -> Result<SceneTable, SceneError> {
 
 /// The scene of a file.
 fn build(path: &Path, table: &SceneTable, text: SceneText, purpose: Purpose) -> Result<Scene, SceneError> {
-    let Content { model, state, time_step, tolerance, excluded, warnings } =
+    let Content { model, state, time_step, tolerance, excluded, warnings, skirt } =
         content(path, table, purpose).map_err(|problem| text.located(path, &problem))?;
     let warnings =
         warnings.iter().map(|problem| format!("warning: {}", text.located(path, problem))).collect();
     let fixed = table.bodies.iter().map(|b| b.fixed).collect();
     let (path, solver) = (path.to_owned(), table.solver.kind);
-    Ok(Scene { path, model, state, solver, time_step, tolerance, fixed, excluded, warnings, text })
+    Ok(Scene { path, model, state, solver, time_step, tolerance, fixed, excluded, skirt, warnings, text })
 }
 
 /// What a scene's tables mean.
@@ -231,6 +234,7 @@ struct Content {
     tolerance: SolverTolerance,
     excluded: Vec<BodyPair>,
     warnings: Vec<Problem>,
+    skirt: f64,
 }
 
 /// The model and state of a scene's tables.
@@ -286,9 +290,25 @@ fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Content,
             state.bodies.push(body_state);
         }
     }
+    let skirt = put_on_skirts(&mut bodies, table.contact.skirt, &root.key("contact").key("skirt"))?;
     let model =
         Model::new(bodies, materials, gravity, contact, &excluded).map_err(|error| model_problem(&error))?;
-    Ok(Content { model, state, time_step, tolerance, excluded, warnings })
+    Ok(Content { model, state, time_step, tolerance, excluded, warnings, skirt })
+}
+
+/// Puts a skirt of this thickness in metres around every compliant geometry. Masses stay as they
+/// are.
+fn put_on_skirts(bodies: &mut [Body], thickness: f64, field: &FieldPath) -> Result<f64, Problem> {
+    number(thickness, Range::AtLeastZero, field)?;
+    for body in bodies {
+        for (i, geometry) in body.geometries.iter_mut().enumerate() {
+            geometry.collider = geometry.collider.with_skirt(thickness).map_err(|error| {
+                let place = format_args!("found {thickness}; geometry {i} of body `{}`: {error}", body.name);
+                Problem::new(field.clone(), place)
+            })?;
+        }
+    }
+    Ok(thickness)
 }
 
 /// When the iteration of an implicit step ends.
