@@ -63,8 +63,11 @@ impl Collider<f64> {
 
     /// The same collider with a skirt of this thickness δ in metres, or as it is for 0 and if it is
     /// rigid: its pressure continues below zero outside of it, so that a contact surface and a
-    /// smooth onset of the force (see [`super::onset`]) are there before touch, with up to about 2 δ
-    /// between two bodies with such skirts and δ to a rigid one. The geometry's vertices are those
+    /// smooth onset of the force (see [`super::onset`]) are there before touch. The force reaches
+    /// δ (1 + κ) far with κ the ratio of the lesser stiffness to the greater, the stiffness being
+    /// modulus times slope of the extent: 2 δ between equally stiff bodies, δ to a rigid one. The
+    /// pressure that the lesser stiffness reaches in its skirt is the width of the onset, so the
+    /// derivatives by the two moduli are one-sided where both are exactly equal. The geometry's vertices are those
     /// of [`PressureField::with_skirt`], and must have no derivatives yet.
     ///
     /// # Errors

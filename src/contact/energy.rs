@@ -18,9 +18,9 @@ use crate::spatial::RigidTransform;
 /// U = ∫ min(p_A, p_B) dV over the overlap, and ∫ p_A dV where B is rigid. With every face
 /// counted and bodies at rest, the contact force is −∂U/∂x and the torque −∂U/∂θ. With skirts (see
 /// [`super::Collider::with_skirt`]) it is U = ∫ ψ(min(p_A, p_B)) dV over the overlap of bodies and
-/// skirts with the pressure ψ that acts (see [`super::onset`]). That is exact, while the force is
-/// a quadrature of ψ over the faces: there the two agree only as closely as the faces are small
-/// against the part of the surface where −w < p < w.
+/// skirts with the pressure ψ that acts (see [`super::onset`]). That is exact too, while the force is
+/// a quadrature of ψ over the faces, which is exact only where the pressure of a whole face is
+/// beyond the onset: there the two agree as closely as the faces resolve it.
 ///
 /// The integrals are over volumes and know nothing of the contact surface. They are exact but
 /// for rounding, and cost as many intersections as there are overlapping pairs of elements: this

@@ -4,7 +4,8 @@
 //! zero outside of it, so that two bodies have a surface of equal pressure before they touch. What
 //! acts on that surface is a smooth positive part of the pressure: forces, and with them
 //! gradients, begin before touch and grow into those of the bodies without skirts. Without a skirt
-//! the pressure acts as it is.
+//! the pressure acts as it is. On a face it acts at the points of the quadrature: with one point to
+//! a polygon, faces that are large against the onset's part of the surface are only roughly right.
 
 use crate::scalar::{DualArray, Scalar};
 
