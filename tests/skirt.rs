@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use isobar::contact::{
     Collider, ContactGeometry, ContactModel, ContactPair, ContactSettings, SurfaceRepresentation, Workspace,
-    contact, contact_energy, contact_jacobian, contact_lifted,
+    contact, contact_energy, contact_jacobian, contact_lifted, contact_transposed,
 };
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
@@ -20,9 +20,9 @@ use isobar::multibody::{
 };
 use isobar::rollout::{SimulationSettings, simulate};
 use isobar::scalar::DualArray;
-use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
+use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
 use isobar::step::Integrator;
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::{Matrix3, Vector3, Vector6};
 
 use common::{at_rest, compliant, compliant_half_space, elastic, rigid, rigid_half_space};
 use folder::Folder;
@@ -220,6 +220,33 @@ fn every_way_to_the_derivatives_agrees() {
             }
             assert!(seen >= 3, "{name}: {seen}");
         }
+    }
+}
+
+/// Boxes whose faces, edges and skirts are aligned: the derivatives are one-sided ones.
+#[test]
+fn aligned_boxes_have_derivatives_before_touch() {
+    let settings = ContactSettings::default();
+    let mut workspace = Workspace::default();
+    let block = |size| skirted(&shape(&Shape::Box { size }, 0.1, 1e5));
+    let (a, b) = (block([0.06, 0.05, 0.04]), block([0.2, 0.16, 0.04]));
+    for gap in [1.5 * SKIRT, 0.5 * SKIRT, 0.0, -SKIRT] {
+        let at = |height: f64| RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.04 + height));
+        let force = |height: f64, workspace: &mut Workspace| {
+            let pair = at_rest(&a, at(height), &b, RigidTransform::identity());
+            contact(&pair, &settings, workspace).map_or(0.0, |p| p.wrench_on_a.translational.z)
+        };
+        let pair = at_rest(&a, at(gap), &b, RigidTransform::identity());
+        let (patch, jacobian) = contact_jacobian(&pair, &settings, &mut workspace).expect("they touch");
+        let h = 1e-7;
+        let difference = (force(gap + h, &mut workspace) - force(gap - h, &mut workspace)) / (2.0 * h);
+        let found = jacobian.by_pose_a[(5, 5)];
+        println!("gap {gap}: {} N, {found} N/m, {difference}", patch.wrench_on_a.translational.z);
+        assert!(found < 0.0 && (found / difference - 1.0).abs() < 1e-4, "{gap}: {found} {difference}");
+        let by = SpatialForce::new(Vector3::new(0.3, -0.2, 0.1), Vector3::new(0.5, 0.7, -0.4));
+        let transposed = contact_transposed(&pair, &by, &settings, &mut workspace).expect("they touch");
+        let expected = jacobian.by_pose_a.tr_mul(&Vector6::new(0.3, -0.2, 0.1, 0.5, 0.7, -0.4));
+        assert!((transposed.pose_a - expected).norm() <= 1e-12 * expected.norm());
     }
 }
 

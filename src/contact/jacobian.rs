@@ -282,7 +282,7 @@ pub(crate) fn local_jacobian(
     let v_fo = &roles.v_fo;
     let spin = (v_fo.rotational != Vector3::zeros()).then_some(&v_fo.rotational);
     let mut polygon = SurfacePolygon::empty();
-    let (mut sums, mut over_surface) = (PolygonDerivatives::new(), SurfaceSums::new());
+    let (mut sums, mut over_surface) = (PolygonDerivatives::new(width), SurfaceSums::new());
     for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
         polygon.set_real(found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
@@ -351,7 +351,7 @@ pub(crate) fn local_jacobian(
             }
             // The pressure at a fixed point is proportional to F's modulus, the width of its onset
             // to that of one body.
-            jacobian.by_geometry[row][LOG_MODULUS_F] += sums.by_log_pressure[row];
+            jacobian.by_geometry[row][LOG_MODULUS_F] += sums.by_log_pressure()[row];
             let log_width = if width_is_of_o { LOG_MODULUS_O } else { LOG_MODULUS_F };
             jacobian.by_geometry[row][log_width] += sums.by_width[row] * width;
         }

@@ -207,14 +207,18 @@ pub(super) struct PolygonDerivatives {
     pub by_dissipation: Wrench,
     /// The wrench.
     pub wrench: Wrench,
-    /// By the logarithm of the fields' pressure, and by the width of the pressure's onset.
-    pub by_log_pressure: Wrench,
+    /// The width of the pressure's onset, Pa.
+    width: f64,
+    /// By the logarithm of the fields' pressure, and by the width of the pressure's onset; neither
+    /// is computed where that is 0.
+    by_log_pressure: Wrench,
     pub by_width: Wrench,
 }
 
 impl PolygonDerivatives {
-    pub fn new() -> Self {
+    pub fn new(width: f64) -> Self {
         Self {
+            width,
             by_area: [[[0.0; 6]; 3]; MAX_VERTICES],
             by_area_at_centroid: [[0.0; 6]; 3],
             points: [PointSums::ZERO; MAX_VERTICES],
@@ -228,6 +232,11 @@ impl PolygonDerivatives {
             by_log_pressure: [0.0; 6],
             by_width: [0.0; 6],
         }
+    }
+
+    /// The derivative by the logarithm of the fields' pressure.
+    pub fn by_log_pressure(&self) -> &Wrench {
+        if self.width > 0.0 { &self.by_log_pressure } else { &self.wrench }
     }
 
     /// Begins a polygon of `n` vertices.
@@ -304,8 +313,8 @@ pub(super) fn add_point(
     let (along, across) = (wrench_at(x, normal), wrench_at(x, &t.v_t));
     let per_pressure = combine(&along, t.value[0], &across, t.value[1]);
     add(&mut polygon.wrench, &per_pressure, load);
-    add(&mut polygon.by_log_pressure, &per_pressure, p * by_pressure);
-    if acting.by_width != 0.0 {
+    if polygon.width > 0.0 {
+        add(&mut polygon.by_log_pressure, &per_pressure, p * by_pressure);
         add(&mut polygon.by_width, &per_pressure, acting.by_width * area);
     }
     let [a, b, c, isotropic] = t.by_velocity;

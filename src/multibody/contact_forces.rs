@@ -156,13 +156,15 @@ pub fn add_contact_forces<T: Scalar>(
 pub struct BodyPairContact<T = f64> {
     /// Wrench on body A about the origin of A, in W.
     pub wrench_on_a: SpatialForce<T>,
-    /// Area of the contact surfaces, m².
+    /// Area of the contact surfaces, m²; with skirts (see [`crate::contact::Collider::with_skirt`])
+    /// it, the centroid and the faces include what lies between the skirts, also before touch.
     pub area: T,
-    /// Centroid of the contact surfaces in W, m; `None` where the bodies do not touch.
+    /// Centroid of the contact surfaces in W, m; `None` where neither the bodies nor their skirts
+    /// touch.
     pub centroid: Option<Vector3<T>>,
     /// Number of faces of the contact surfaces.
     pub faces: usize,
-    /// Largest pressure on the contact surfaces, Pa.
+    /// Largest pressure that acts on the contact surfaces, Pa.
     pub max_pressure: f64,
 }
 
