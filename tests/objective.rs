@@ -73,9 +73,9 @@ fn derivatives_agree_with_differences() {
         let moved = |h: f64| {
             let (mut tangent, mut control) = (vec![0.0; n], control);
             if direction < n {
-                tangent[direction] = h
+                tangent[direction] = h;
             } else {
-                control[direction - n] += h
+                control[direction - n] += h;
             }
             residuals(&objective, &model, &state.moved(&tangent), &control, false)
         };

@@ -265,9 +265,9 @@ fn mechanisms_in_contact_agree_with_differences() {
             let moved = |h: f64| {
                 let (mut tangent, mut control) = (vec![0.0; n], control);
                 if column < n {
-                    tangent[column] = h
+                    tangent[column] = h;
                 } else {
-                    control[column - n] += h
+                    control[column - n] += h;
                 }
                 after.difference(&step(&start.moved(&tangent), &control))
             };

@@ -17,6 +17,8 @@ pub struct ForcePoint<'a> {
     pub state: &'a State,
     /// Time, s.
     pub time: f64,
+    /// Commands of the model's actuators.
+    pub commands: &'a [f64],
     /// Control values of the user's forces.
     pub control: &'a [f64],
 }
@@ -113,10 +115,10 @@ pub(crate) fn for_each_applied_derivative(
         applied.apply(model, state, at.time, control, forces);
         for k in 0..TANGENT_DIMENSION {
             for_each_force(forces, k, |entry| {
-                if let ForceEntry::Body(body, _) = entry {
-                    if body < at.state.bodies.len() {
-                        visit(AppliedColumn::State(body * TANGENT_DIMENSION + k), entry);
-                    }
+                if let ForceEntry::Body(body, _) = entry
+                    && body < at.state.bodies.len()
+                {
+                    visit(AppliedColumn::State(body * TANGENT_DIMENSION + k), entry);
                 }
             });
         }

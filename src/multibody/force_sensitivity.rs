@@ -52,13 +52,12 @@ impl ForceSensitivity {
         &mut self,
         at: &ForcePoint,
         applied: &impl AppliedForces,
-        commands: &[f64],
         by_force: &Forces,
         by_state: &mut [f64],
         by_control: &mut [f64],
         by_model: &mut ModelGradient,
     ) -> &Forces {
-        let model = at.model.model();
+        let (model, commands) = (at.model.model(), at.commands);
         self.evaluate_contact(model, at.state, &by_force.bodies);
         self.forces.reset(model);
         self.by_motion.clear();

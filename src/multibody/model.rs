@@ -285,10 +285,10 @@ impl Model<f64> {
         apart: &[BodyPair],
     ) -> Result<Self, ModelError> {
         for body in &bodies {
-            if let Motion::Link { link } = body.motion {
-                if mechanism.bodies().get(link).is_none_or(|b| b.joint.is_none()) {
-                    return Err(ModelError::NoLink { body: body.name.clone() });
-                }
+            if let Motion::Link { link } = body.motion
+                && mechanism.bodies().get(link).is_none_or(|b| b.joint.is_none())
+            {
+                return Err(ModelError::NoLink { body: body.name.clone() });
             }
         }
         let mut pairs = Vec::new();

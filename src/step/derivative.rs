@@ -47,7 +47,8 @@ impl<A> Copy for StepPoint<'_, A> {}
 impl<'a, A> StepPoint<'a, A> {
     /// The point at which forces are evaluated at a state and a time during the step.
     pub(super) fn forces_at(&self, state: &'a State, time: f64) -> ForcePoint<'a> {
-        ForcePoint { model: self.model, state, time, control: self.split_control().1 }
+        let (commands, control) = self.split_control();
+        ForcePoint { model: self.model, state, time, commands, control }
     }
 
     /// The commands of the model's actuators, and the control values of the user's forces.

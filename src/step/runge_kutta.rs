@@ -175,16 +175,8 @@ pub(super) fn transposed<A: AppliedForces>(
         by_stage.clear();
         by_stage.resize(size, 0.0);
         let point = at.forces_at(state, at.time + part * at.dt);
-        let (commands, _) = at.split_control();
-        let forces = sensitivity.evaluate_transposed(
-            &point,
-            at.applied,
-            commands,
-            by_force,
-            by_stage,
-            out.control,
-            out.model,
-        );
+        let forces =
+            sensitivity.evaluate_transposed(&point, at.applied, by_force, by_stage, out.control, out.model);
         let of_joints = &mut by_stage[size - 2 * nv..];
         joints.add_acceleration_transposed(
             model,

@@ -93,16 +93,8 @@ pub(super) fn transposed<A: AppliedForces>(
     by_rate.extend(by_v.iter().map(|v| v * at.dt));
     joints.force_cotangent(model, &at.before.joints, by_rate, by_force);
     let point = at.forces_at(at.before, at.time);
-    let (commands, _) = at.split_control();
-    let forces = sensitivity.evaluate_transposed(
-        &point,
-        at.applied,
-        commands,
-        by_force,
-        by_state,
-        out.control,
-        out.model,
-    );
+    let forces =
+        sensitivity.evaluate_transposed(&point, at.applied, by_force, by_state, out.control, out.model);
     let (sum_of_bodies, sum_of_joints) = by_state.split_at_mut(of_bodies.len());
     joints.add_acceleration_transposed(
         model,

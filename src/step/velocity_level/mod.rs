@@ -155,6 +155,7 @@ impl VelocityLevel {
     }
 
     /// The balance of momentum A v − p − Jᵀγ(v) at the contacts that have been found.
+    #[allow(clippy::too_many_arguments, reason = "the balance depends on all of this")]
     fn residual<T: Scalar>(
         &self,
         model: &Model<T>,
