@@ -1,12 +1,15 @@
 //! Gradient checks: a claimed derivative against differences of the function itself.
 //!
 //! [`compare_derivative`] judges the derivative of a vector along one input; [`check_scene`] does
-//! so for all inputs of a scene; [`GradientReport`] gathers the verdicts in a table.
+//! so for all inputs of a scene, [`check_gradient`] for one number that depends on many;
+//! [`GradientReport`] gathers the verdicts in a table.
 
 mod differences;
+mod gradient;
 mod report;
 mod scene;
 
 pub use differences::{CheckSettings, Comparison, Verdict, compare_derivative, compare_groups};
+pub use gradient::{CheckedInput, check_gradient};
 pub use report::{GradientReport, ReportRow};
 pub use scene::{SceneCheckError, check_scene};

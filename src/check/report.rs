@@ -11,7 +11,7 @@ use super::differences::{Comparison, Verdict};
 pub struct ReportRow {
     /// What was differentiated: `force on ball from table`.
     pub quantity: String,
-    /// Its component: `x`.
+    /// Its component: `x`; empty where it is one number.
     pub component: String,
     /// With respect to what: `materials.foam.hydroelastic_modulus`.
     pub input: String,
@@ -90,8 +90,11 @@ impl Verdict {
 
 impl fmt::Display for GradientReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quantities: Vec<String> =
-            self.rows.iter().map(|r| format!("{}, {}", r.quantity, r.component)).collect();
+        let quantity = |r: &ReportRow| match r.component.is_empty() {
+            true => r.quantity.clone(),
+            false => format!("{}, {}", r.quantity, r.component),
+        };
+        let quantities: Vec<String> = self.rows.iter().map(quantity).collect();
         let a = quantities.iter().map(|q| q.chars().count()).fold("derivative of".len(), usize::max);
         let b = self.rows.iter().map(|r| r.input.chars().count()).fold("with respect to".len(), usize::max);
         writeln!(

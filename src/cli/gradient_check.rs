@@ -1,22 +1,29 @@
-//! `isobar gradient-check`: the derivatives of a scene against differences.
+//! `isobar gradient-check`: the derivatives of a scene, or of the cost of a problem of trajectory
+//! optimization, against differences.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::fit::print_json;
-use super::{Error, load_scene};
-use crate::check::{CheckSettings, SceneCheckError, Verdict, check_scene};
-use crate::io::Purpose;
+use super::optimize::{failed, problem, saved_variables};
+use super::{Error, load_scene, print_warnings};
+use crate::check::{
+    CheckSettings, CheckedInput, GradientReport, SceneCheckError, Verdict, check_gradient, check_scene,
+};
+use crate::io::{OptimizedControl, ProblemFile, Purpose};
 use crate::multibody::NoForces;
 use crate::rollout::step_times;
 
 /// Arguments of `isobar gradient-check`.
 #[derive(Debug, Args)]
 pub(super) struct GradientCheckArguments {
-    /// Scene file, TOML or JSON
-    scene: PathBuf,
+    /// Scene file, TOML or JSON, or problem file, TOML
+    file: PathBuf,
+    /// Of a problem: check also at this result or checkpoint of `isobar optimize` (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    at: Vec<PathBuf>,
     /// Steps of the rollout
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     steps: u32,
@@ -40,8 +47,18 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
             allowed: "between 0 and 1",
         });
     }
-    let scene = load_scene(&arguments.scene, Purpose::Simulation)?;
     let settings = CheckSettings { tolerance: arguments.tolerance, ..Default::default() };
+    if ProblemFile::is_problem(&arguments.file) {
+        return report(arguments, &arguments.file, check_problem(arguments, &settings)?);
+    }
+    if let Some(at) = arguments.at.first() {
+        return Err(Error::Argument {
+            name: "at",
+            found: at.display().to_string(),
+            allowed: "absent: it belongs to a problem file",
+        });
+    }
+    let scene = load_scene(&arguments.file, Purpose::Simulation)?;
     let simulation = scene.simulation_settings()?;
     let path = || scene.path.display().to_string();
     let steps = arguments.steps as usize;
@@ -50,12 +67,51 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
     let times = step_times(simulation.time_step, until)
         .map_err(|source| Error::Simulation { path: path(), source })?;
     let controls = scene.controls(&times);
-    let report = check_scene(model, state, &simulation, &NoForces, &controls, steps, &settings).map_err(
+    let checked = check_scene(model, state, &simulation, &NoForces, &controls, steps, &settings).map_err(
         |e| match e {
             SceneCheckError::Simulation(source) => Error::Simulation { path: path(), source },
             SceneCheckError::Input(source) => Error::Fit { path: path(), message: source.to_string() },
         },
     )?;
+    report(arguments, &scene.path, checked)
+}
+
+/// The gradient of a problem's cost, at the start and at whatever was asked for.
+fn check_problem(
+    arguments: &GradientCheckArguments,
+    settings: &CheckSettings,
+) -> Result<GradientReport, Error> {
+    let file = ProblemFile::load(&arguments.file)?;
+    print_warnings(&file.scene.warnings);
+    let problem = problem(&file)?;
+    let failed = |error| failed(&file, error);
+    let start = problem.variables(&file.start).map_err(failed)?;
+    let mut points = vec![("cost at the start".to_owned(), start)];
+    let digest = file.digest();
+    for path in &arguments.at {
+        let x = saved_variables(path, &digest, points[0].1.len())?;
+        points.push((format!("cost at {}", path.display()), x));
+    }
+    let knots = file.knots.times().iter();
+    let input = |time: &f64, control: &OptimizedControl| CheckedInput {
+        name: format!("{} at {time:.6} s", control.name),
+        unit: control.range.scale,
+        scale: control.range.scale,
+    };
+    let inputs: Vec<CheckedInput> =
+        knots.flat_map(|time| file.controls.iter().map(move |control| input(time, control))).collect();
+    let mut all = GradientReport::default();
+    for (name, x) in points {
+        let (_, gradient) = problem.cost_and_gradient(&x).map_err(failed)?;
+        let cost = |x: &[f64]| problem.cost_alone(x);
+        let checked = check_gradient(&name, &inputs, cost, &x, &gradient, settings).map_err(failed)?;
+        all.rows.extend(checked.rows);
+    }
+    Ok(all)
+}
+
+/// Prints a report; an error if a derivative is wrong where the function is smooth.
+fn report(arguments: &GradientCheckArguments, path: &Path, report: GradientReport) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
     let shown = if arguments.all || arguments.json { report } else { report.worst_components() };
     if arguments.json {
@@ -65,6 +121,6 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
     }
     match shown.count(Verdict::Wrong) {
         0 => Ok(()),
-        count => Err(Error::WrongDerivatives { path: path(), count }),
+        count => Err(Error::WrongDerivatives { path: path.display().to_string(), count }),
     }
 }

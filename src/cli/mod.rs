@@ -4,6 +4,7 @@ mod contact;
 mod fit;
 mod gradient_check;
 mod model;
+mod optimize;
 mod simulate;
 mod step_warnings;
 
@@ -13,7 +14,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::io::urdf::UrdfError;
-use crate::io::{FitFileError, JointStateError, Purpose, Scene, SceneError, TrajectoryError};
+use crate::io::{
+    FitFileError, JointStateError, ProblemFileError, Purpose, Scene, SceneError, TrajectoryError,
+};
 use crate::multibody::ModelError;
 use crate::rollout::SimulationError;
 
@@ -31,10 +34,12 @@ enum Command {
     Contact(contact::ContactArguments),
     /// Fit parameters of a scene to measurements.
     Fit(fit::FitArguments),
-    /// Check the derivatives of a scene against differences.
+    /// Check the derivatives of a scene, or of the cost of a problem, against differences.
     GradientCheck(gradient_check::GradientCheckArguments),
     /// Mass matrix, forces and poses of a robot, or of the joints of a scene.
     Model(model::ModelArguments),
+    /// Optimize the commands of a scene's actuators.
+    Optimize(optimize::OptimizeArguments),
     /// Simulate a scene and write the trajectory.
     Simulate(simulate::SimulateArguments),
 }
@@ -89,6 +94,25 @@ pub enum Error {
     /// A fit file is not good.
     #[error(transparent)]
     FitFile(#[from] FitFileError),
+    /// A problem file is not good.
+    #[error(transparent)]
+    ProblemFile(#[from] ProblemFileError),
+    /// A checkpoint cannot be gone on from.
+    #[error("{path}: {message}")]
+    Checkpoint {
+        /// The problem file.
+        path: String,
+        /// Why.
+        message: String,
+    },
+    /// An optimization did not come to its end.
+    #[error("{path}: {message}")]
+    Optimization {
+        /// The problem file.
+        path: String,
+        /// Why.
+        message: String,
+    },
     /// A fit did not come to its end.
     #[error("{path}: {message}")]
     Fit {
@@ -133,12 +157,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// The exit code: 1 for wrong derivatives, 2 for bad input, 3 for a simulation or a fit that
-    /// failed on the way.
+    /// The exit code: 1 for wrong derivatives, 2 for bad input, 3 for a simulation, a fit or
+    /// an optimization that failed on the way.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Simulation { source, .. } if source.is_failed_step() => 3,
-            Self::Fit { .. } => 3,
+            Self::Fit { .. } | Self::Optimization { .. } => 3,
             Self::WrongDerivatives { .. } => 1,
             _ => 2,
         }
@@ -180,6 +204,7 @@ pub fn run() -> ExitCode {
         Command::Fit(arguments) => fit::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
         Command::Model(arguments) => model::run(arguments),
+        Command::Optimize(arguments) => optimize::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
     };
     match outcome {

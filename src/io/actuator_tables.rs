@@ -2,11 +2,11 @@
 
 use super::body_tables::{Range, number};
 use super::field_path::FieldPath;
-use super::joint_schema::{ActuatorTable, CommandTable, DriveTable, DrivenJointTable, InterpolationTable};
+use super::joint_schema::{ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable};
 use super::scene_error::{Problem, check_name};
 use crate::multibody::tree::Mechanism;
 use crate::multibody::{Actuator, ActuatorError, Drive};
-use crate::rollout::{Command, CommandError, ControlKnotsError, KnotInterpolation};
+use crate::rollout::{Command, CommandError, ControlKnotsError};
 
 /// The actuators of a scene and their commands, in the order of the file.
 pub(super) fn actuators(
@@ -79,20 +79,19 @@ fn command(t: &ActuatorTable, table: &FieldPath) -> Result<Command, Problem> {
     let field = table.key("command");
     let command = match &t.command {
         Some(CommandTable::Constant(value)) => Command::constant(number(*value, Range::Finite, &field)?),
-        Some(CommandTable::Knots(knots)) => {
-            let interpolation = match knots.interpolation {
-                InterpolationTable::Hold => KnotInterpolation::ZeroOrderHold,
-                InterpolationTable::Linear => KnotInterpolation::Linear,
-                InterpolationTable::Cubic => KnotInterpolation::Cubic,
-            };
-            Command::new(interpolation, knots.times.clone(), knots.values.clone())
-        }
+        Some(CommandTable::Knots(knots)) => return knots_command(knots, &field),
         None if matches!(t.drive, DriveTable::Position(_)) => {
             let message = "is missing; a position servo needs the position to go to";
             return Err(Problem::new(field, message));
         }
         None => Command::constant(0.0),
     };
+    command.map_err(|error| Problem::new(field, error))
+}
+
+/// A command by its knots.
+pub(super) fn knots_command(knots: &KnotsTable, field: &FieldPath) -> Result<Command, Problem> {
+    let command = Command::new(knots.interpolation.kind(), knots.times.clone(), knots.values.clone());
     command.map_err(|error| {
         let field = match error {
             CommandError::Value { index, .. } => field.key("values").index(index),

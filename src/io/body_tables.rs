@@ -86,6 +86,15 @@ macro_rules! pose_fields_from {
 pose_fields_from!(BodyTable, GeometryTable, JointTable, RobotTable);
 
 impl PoseFields {
+    /// Those of an orientation alone.
+    pub fn of_orientation(
+        quaternion_wxyz: Option<Exactly<f64, 4>>,
+        rpy: Option<Exactly<f64, 3>>,
+        rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
+    ) -> Self {
+        Self { translation: None, quaternion_wxyz, rpy, rotation_matrix }
+    }
+
     /// The orientation and the position; the identity where nothing is given.
     pub fn read(&self, table: &FieldPath) -> Result<(Quaternion, Vector3<f64>), Problem> {
         let position = vector(self.translation.unwrap_or(ORIGIN), Range::Finite, &table.key("translation"))?;

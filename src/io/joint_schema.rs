@@ -10,6 +10,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::schema::{Exactly, map_without_duplicates};
+use crate::rollout::KnotInterpolation;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -246,6 +247,16 @@ pub(super) enum InterpolationTable {
     Hold,
     Linear,
     Cubic,
+}
+
+impl InterpolationTable {
+    pub fn kind(self) -> KnotInterpolation {
+        match self {
+            Self::Hold => KnotInterpolation::ZeroOrderHold,
+            Self::Linear => KnotInterpolation::Linear,
+            Self::Cubic => KnotInterpolation::Cubic,
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for CommandTable {

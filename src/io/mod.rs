@@ -11,6 +11,10 @@ mod joint_schema;
 mod joint_state;
 mod joint_tables;
 mod mesh_tables;
+mod problem_controls;
+mod problem_costs;
+mod problem_file;
+mod problem_schema;
 mod robot_tables;
 mod scene;
 mod scene_content;
@@ -23,6 +27,7 @@ pub use atomic::write_atomically;
 pub use checkpoint_file::CheckpointFile;
 pub use fit_file::{FitFile, FitFileError, read_parameter_values};
 pub use joint_state::{JointStateError, JointStateFile};
+pub use problem_file::{OptimizedCommand, OptimizedControl, ProblemFile, ProblemFileError, ScatteredStarts};
 pub use scene::{Purpose, Scene, SolverKind};
 pub use scene_error::SceneError;
 pub use trajectory::{

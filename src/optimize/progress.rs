@@ -2,7 +2,7 @@
 
 use argmin::core::observers::Observe;
 use argmin::core::{Error, KV, State};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Shows every iteration of an argmin solver on a progress bar: the best cost, and the gradient's
 /// norm where the solver tells it (as `gradient_norm`).
@@ -25,6 +25,11 @@ impl ProgressObserver {
     /// A bar that is never drawn.
     pub fn hidden() -> Self {
         Self { bar: ProgressBar::hidden() }
+    }
+
+    /// The same bar, drawn among others.
+    pub fn among(self, bars: &MultiProgress) -> Self {
+        Self { bar: bars.add(self.bar) }
     }
 
     /// Takes the bar away.

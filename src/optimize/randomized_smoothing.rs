@@ -8,7 +8,7 @@
 
 use argmin::core::{CostFunction, Error, Gradient};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::bounds::check_tolerance;
 use super::gaussian::gaussian;
@@ -39,6 +39,19 @@ impl<A: AppliedForces, R: TrajectoryResiduals> SharedCost for TrajectoryProblem<
     fn cost_and_gradient_at(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
         self.cost_and_gradient(x)
     }
+}
+
+/// How a cost is smoothed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SmoothingSettings {
+    /// Standard deviation of the perturbations, in the optimizer's variables.
+    pub deviation: f64,
+    /// Number of pairs of samples.
+    pub pairs: usize,
+    /// Seed of the random numbers.
+    #[serde(default)]
+    pub seed: u64,
 }
 
 /// The mean of a cost over perturbations, estimated from samples.

@@ -57,8 +57,16 @@ pub enum TrajectoryProblemError {
         /// Control values.
         expected: usize,
     },
+    /// A control value that there is not, or twice.
+    #[error("control {index} is to be optimized: there are {expected}, counted from 0, each at most once")]
+    Place {
+        /// Its place in a row.
+        index: usize,
+        /// Control values.
+        expected: usize,
+    },
     /// There is nothing to optimize.
-    #[error("neither actuators nor forces take control values: there is nothing to optimize")]
+    #[error("no control value of an actuator or a force is to be optimized: there is nothing to do")]
     NoControls,
     /// A bound that is no number, or a lower one above the upper one.
     #[error(
@@ -86,4 +94,10 @@ pub enum TrajectoryProblemError {
          (zero-order hold): others act on more than one stage"
     )]
     NotHeld,
+    /// A method that does not take a smoothed cost.
+    #[error("a smoothed cost needs the method `lbfgs`, found `{method}`: the others take residuals")]
+    Smoothed {
+        /// The method.
+        method: &'static str,
+    },
 }

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::control_range::TrajectoryProblemError;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::problem::TrajectoryProblem;
 use super::staged::StagedTrajectory;
@@ -20,6 +21,7 @@ use crate::optimize::ilqr::Ilqr;
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::levenberg_marquardt::{Convergence, LevenbergMarquardt};
 use crate::optimize::progress::ProgressObserver;
+use crate::optimize::randomized_smoothing::{RandomizedSmoothing, SmoothingSettings};
 use crate::rollout::TrajectoryResiduals;
 
 /// The method of a trajectory optimization. All keep the controls within their bounds.
@@ -194,7 +196,43 @@ struct Ended {
     termination: String,
 }
 
+impl Ended {
+    /// The result for a problem, with the iterations that were written down.
+    fn optimum<A: AppliedForces, R: TrajectoryResiduals>(
+        self,
+        problem: &TrajectoryProblem<'_, A, R>,
+        method: TrajectoryMethod,
+        iterations: &Mutex<Vec<TrajectoryIteration>>,
+    ) -> Result<TrajectoryOptimum, Error> {
+        Ok(TrajectoryOptimum {
+            method,
+            values: problem.values(&self.variables)?,
+            variables: self.variables,
+            cost: self.cost,
+            iterations: self.iterations,
+            evaluations: problem.evaluations(),
+            converged: self.convergence.is_some(),
+            termination: self.termination,
+            history: std::mem::take(&mut *iterations.lock().unwrap_or_else(PoisonError::into_inner)),
+        })
+    }
+}
+
 impl<T: CheckpointStore + 'static> Run<T> {
+    /// A run from these values at knots, and where its iterations are written down.
+    fn new<A: AppliedForces, R: TrajectoryResiduals>(
+        problem: &TrajectoryProblem<'_, A, R>,
+        start: &[f64],
+        settings: &TrajectorySettings,
+        checkpoints: Option<TrajectoryCheckpoints<T>>,
+        progress: Option<ProgressObserver>,
+    ) -> Result<(Self, Arc<Mutex<Vec<TrajectoryIteration>>>), Error> {
+        let history = History { counter: problem.counter(), iterations: Arc::default() };
+        let iterations = Arc::clone(&history.iterations);
+        let start = problem.variables(start)?;
+        Ok((Self { start, settings: *settings, history, checkpoints, progress }, iterations))
+    }
+
     fn solve<O, S, J, R>(
         self,
         problem: O,
@@ -262,10 +300,7 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
     checkpoints: Option<TrajectoryCheckpoints<T>>,
     progress: Option<ProgressObserver>,
 ) -> Result<TrajectoryOptimum, Error> {
-    let history = History { counter: problem.counter(), iterations: Arc::default() };
-    let iterations = Arc::clone(&history.iterations);
-    let start = problem.variables(start)?;
-    let run = Run { start, settings: *settings, history, checkpoints, progress };
+    let (run, history) = Run::new(problem, start, settings, checkpoints, progress)?;
     let (lower, upper) = problem.bounds();
     let (lower, upper, tolerance) = (lower.to_vec(), upper.to_vec(), settings.cost_tolerance);
     let ended = match settings.method {
@@ -287,18 +322,41 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
             )
         }
     }?;
-    let history = std::mem::take(&mut *iterations.lock().unwrap_or_else(PoisonError::into_inner));
-    Ok(TrajectoryOptimum {
-        method: settings.method,
-        values: problem.values(&ended.variables)?,
-        variables: ended.variables,
-        cost: ended.cost,
-        iterations: ended.iterations,
-        evaluations: problem.evaluations(),
-        converged: ended.convergence.is_some(),
-        termination: ended.termination,
-        history,
-    })
+    ended.optimum(problem, settings.method, &history)
+}
+
+/// Optimizes the mean of a trajectory's cost over perturbations of the values at knots (see
+/// [`RandomizedSmoothing`]), by [`Lbfgsb`]; otherwise as [`optimize_trajectory`]. The costs of the
+/// iterations are those means; that of the result is the cost itself.
+///
+/// # Errors
+/// As of [`optimize_trajectory`]; the method is another one; the smoothing is not usable; a sample
+/// cannot be evaluated at the start.
+pub fn optimize_smoothed_trajectory<
+    A: AppliedForces,
+    R: TrajectoryResiduals,
+    T: CheckpointStore + 'static,
+>(
+    problem: &TrajectoryProblem<'_, A, R>,
+    start: &[f64],
+    smoothing: &SmoothingSettings,
+    settings: &TrajectorySettings,
+    checkpoints: Option<TrajectoryCheckpoints<T>>,
+    progress: Option<ProgressObserver>,
+) -> Result<TrajectoryOptimum, Error> {
+    if settings.method != TrajectoryMethod::Lbfgs {
+        return Err(TrajectoryProblemError::Smoothed { method: settings.method.name() }.into());
+    }
+    let (run, history) = Run::new(problem, start, settings, checkpoints, progress)?;
+    let SmoothingSettings { deviation, pairs, seed } = *smoothing;
+    let smoothed = RandomizedSmoothing::new(problem, run.start.len(), deviation, pairs, seed)?;
+    let (lower, upper) = problem.bounds();
+    let solver = Lbfgsb::new()
+        .with_bounds(lower.to_vec(), upper.to_vec())?
+        .with_cost_tolerance(settings.cost_tolerance)?;
+    let mut ended = run.solve::<_, _, (), ()>(smoothed, solver, Lbfgsb::convergence)?;
+    ended.cost = problem.cost(&ended.variables)?;
+    ended.optimum(problem, settings.method, &history)
 }
 
 /// Optimizes a trajectory from several starts, on rayon's threads; the results are in the order of

@@ -10,8 +10,8 @@ use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{AppliedForces, Model, State};
 use crate::rollout::{
-    ControlKnots, Controls, GaussNewton, GradientError, KnotMap, Rollout, SimulationSettings, Trajectory,
-    TrajectoryLinearization, TrajectoryResiduals, linearize, step_times,
+    ControlKnots, Controls, GaussNewton, GradientError, KnotMap, Moment, Rollout, SimulationError,
+    SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize, step_times,
 };
 
 /// The motion, and what is to be small on it.
@@ -52,6 +52,10 @@ impl<A, R> Copy for TrajectoryTask<'_, A, R> {}
 pub struct TrajectoryProblem<'a, A, R> {
     task: TrajectoryTask<'a, A, R>,
     map: KnotMap,
+    /// The places of the control values that are optimized in the row of a step.
+    optimized: Vec<usize>,
+    /// The control values of every step; those that are optimized have no meaning here.
+    others: Controls,
     ranges: Vec<ControlRange>,
     lower: Vec<f64>,
     upper: Vec<f64>,
@@ -101,8 +105,43 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         if ranges.len() != expected {
             return Err(TrajectoryProblemError::Ranges { found: ranges.len(), expected });
         }
-        ranges.iter().enumerate().try_for_each(|(index, range)| range.check(index))?;
-        let map = knots.map(expected, &step_times(task.settings.time_step, task.until)?)?;
+        let steps = step_times(task.settings.time_step, task.until)?.len() - 1;
+        let optimized: Vec<(usize, ControlRange)> = ranges.iter().copied().enumerate().collect();
+        Self::of_some(task, knots, &optimized, Controls::zeros(steps, expected))
+    }
+
+    /// The problem of finding some of the control values, each given by its place in the row of a
+    /// step and its range, while those of every step that are not among them stay as in `others`.
+    ///
+    /// # Errors
+    /// When the times, knots, places, ranges or the other values do not fit the task (see
+    /// [`TrajectoryProblemError`]).
+    pub fn of_some(
+        task: TrajectoryTask<'a, A, R>,
+        knots: &ControlKnots,
+        optimized: &[(usize, ControlRange)],
+        others: Controls,
+    ) -> Result<Self, TrajectoryProblemError> {
+        let expected = task.model.command_dimension() + task.applied.control_dimension();
+        if optimized.is_empty() {
+            return Err(TrajectoryProblemError::NoControls);
+        }
+        for (i, &(index, range)) in optimized.iter().enumerate() {
+            if index >= expected || optimized[..i].iter().any(|(other, _)| *other == index) {
+                return Err(TrajectoryProblemError::Place { index, expected });
+            }
+            range.check(index)?;
+        }
+        let times = step_times(task.settings.time_step, task.until)?;
+        if others.dimension() != expected {
+            return Err(SimulationError::ControlDimension { found: others.dimension(), expected }.into());
+        }
+        if others.steps() != times.len() - 1 {
+            let (found, expected) = (others.steps(), times.len() - 1);
+            return Err(SimulationError::ControlSteps { found, expected }.into());
+        }
+        let (optimized, ranges): (Vec<usize>, Vec<ControlRange>) = optimized.iter().copied().unzip();
+        let map = knots.map(ranges.len(), &times)?;
         let at_knots = |bound: fn(&ControlRange) -> f64| {
             let scaled = ranges.iter().map(move |range| bound(range) / range.scale);
             (0..map.knots()).flat_map(|_| scaled.clone()).collect()
@@ -112,7 +151,9 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
             lower: at_knots(|range| range.lower),
             upper: at_knots(|range| range.upper),
             map,
-            ranges: ranges.to_vec(),
+            optimized,
+            others,
+            ranges,
             counter: Arc::default(),
             recent: Mutex::default(),
         })
@@ -177,7 +218,41 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     /// # Errors
     /// When there is not one variable for each knot and control.
     pub fn controls(&self, x: &[f64]) -> Result<Controls, Error> {
-        Ok(self.map.controls(&self.values(x)?))
+        let at_knots = self.map.controls(&self.values(x)?);
+        let mut controls = self.others.clone();
+        for step in 0..controls.steps() {
+            self.put(at_knots.row(step), controls.row_mut(step));
+        }
+        Ok(controls)
+    }
+
+    /// Puts the optimized control values of a step into its row.
+    fn put(&self, values: &[f64], row: &mut [f64]) {
+        self.optimized.iter().zip(values).for_each(|(&index, value)| row[index] = *value);
+    }
+
+    /// The row of a step with these optimized control values.
+    pub(super) fn put_row(&self, step: usize, values: &[f64], row: &mut [f64]) {
+        row.copy_from_slice(self.others.row(step));
+        self.put(values, row);
+    }
+
+    /// What the motion is evaluated at under these variables: the start of every step, and the end.
+    ///
+    /// # Errors
+    /// When there is not one variable for each knot and control, or the simulation fails.
+    pub fn at_moments<V>(&self, x: &[f64], evaluate: impl FnOnce(&[Moment]) -> V) -> Result<V, Error> {
+        let motion = self.motion(x)?;
+        let Trajectory { times, states } = &motion.trajectory;
+        let moment = |step: usize| Moment {
+            step,
+            time: times[step],
+            dt: times.get(step + 1).map_or(0.0, |next| next - times[step]),
+            model: self.task.model,
+            state: &states[step],
+            control: if step < motion.controls.steps() { motion.controls.row(step) } else { &[] },
+        };
+        Ok(evaluate(&(0..times.len()).map(moment).collect::<Vec<_>>()))
     }
 
     /// The motion.
@@ -193,6 +268,8 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         Self {
             task: self.task,
             map: self.map.clone(),
+            optimized: self.optimized.clone(),
+            others: self.others.clone(),
             ranges: self.ranges.clone(),
             lower: self.lower.clone(),
             upper: self.upper.clone(),
@@ -286,14 +363,24 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
 
     pub(super) fn linearized(&self, motion: &Motion) -> Result<TrajectoryLinearization, GradientError> {
         self.counter.count_jacobian();
-        linearize(&self.rollout(&motion.controls), self.task.residuals, &motion.trajectory)
+        let mut linear = linearize(&self.rollout(&motion.controls), self.task.residuals, &motion.trajectory)?;
+        if self.optimized.iter().copied().ne(0..self.others.dimension()) {
+            for step in &mut linear.steps {
+                step.by_control = step.by_control.select_columns(&self.optimized);
+                step.residuals.by_control = step.residuals.by_control.select_columns(&self.optimized);
+            }
+        }
+        Ok(linear)
     }
 
     fn gradient_of(&self, motion: &Motion) -> Result<Vec<f64>, Error> {
         self.counter.count_gradient();
         let rollout = self.rollout(&motion.controls);
         let evaluated = GaussNewton::over(rollout, self.task.residuals, &[], motion.trajectory.clone())?;
-        let by_controls = Controls::from_values(self.map.dimension(), evaluated.gradient()?)
+        let all = evaluated.gradient()?;
+        let rows = all.chunks_exact(self.others.dimension());
+        let by_controls = rows.flat_map(|row| self.optimized.iter().map(|&index| row[index])).collect();
+        let by_controls = Controls::from_values(self.map.dimension(), by_controls)
             .ok_or_else(|| Error::msg("the gradient by the controls does not make whole rows"))?;
         let by_values = self.map.transposed(&by_controls);
         Ok(by_values.iter().zip(self.ranges.iter().cycle()).map(|(g, range)| g * range.scale).collect())

@@ -90,7 +90,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajector
                     values = problem.values_of_knot(&changed).collect();
                     next_stage += 1;
                 }
-                row.copy_from_slice(&values);
+                problem.put_row(number, &values, row);
             },
         );
         let (trajectory, controls) = simulated?;

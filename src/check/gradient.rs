@@ -1,0 +1,79 @@
+//! The gradient check of one number that depends on many.
+
+use rayon::prelude::*;
+
+use super::differences::{CheckSettings, compare_derivative};
+use super::report::{GradientReport, ReportRow};
+
+/// An input of a function of many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedInput {
+    /// Its name.
+    pub name: String,
+    /// Its unit over that of the function's argument: the function takes `value / unit`.
+    pub unit: f64,
+    /// The magnitude, in its unit, that steps of differences are relative to; positive.
+    pub scale: f64,
+}
+
+/// Compares the claimed gradient of a function with differences along each of its inputs in turn;
+/// a row for each. `at` and `gradient` are the function's argument and the derivatives by it; the
+/// report is in the units of the inputs.
+///
+/// # Errors
+/// The first error of `function`.
+///
+/// # Panics
+/// When `inputs`, `at` and `gradient` differ in length.
+pub fn check_gradient<E: Send>(
+    quantity: &str,
+    inputs: &[CheckedInput],
+    function: impl Fn(&[f64]) -> Result<f64, E> + Sync,
+    at: &[f64],
+    gradient: &[f64],
+    settings: &CheckSettings,
+) -> Result<GradientReport, E> {
+    assert!([at.len(), gradient.len()] == [inputs.len(); 2], "one number for each input");
+    let one = |(i, input): (usize, &CheckedInput)| {
+        let along = |value: f64| {
+            let mut x = at.to_vec();
+            x[i] = value / input.unit;
+            Ok(vec![function(&x)?])
+        };
+        let claimed = [gradient[i] / input.unit];
+        let compared = compare_derivative(along, at[i] * input.unit, input.scale, &claimed, settings)?;
+        let row = |comparison| ReportRow {
+            quantity: quantity.to_owned(),
+            component: String::new(),
+            input: input.name.clone(),
+            comparison,
+        };
+        Ok(compared.into_iter().map(row).collect::<Vec<_>>())
+    };
+    // Gathered in order first, so that the error is the same on any number of threads.
+    let rows = inputs.par_iter().enumerate().map(one).collect::<Vec<Result<_, E>>>();
+    Ok(GradientReport { rows: rows.into_iter().collect::<Result<Vec<_>, E>>()?.concat() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Verdict;
+
+    #[test]
+    fn right_and_wrong_components_are_told_apart_in_the_units_of_the_inputs() {
+        // sin(x) + |y| + 3z of x in thousandths.
+        let function = |v: &[f64]| Ok::<_, std::convert::Infallible>(v[0].sin() + v[1].abs() + 3.0 * v[2]);
+        let input = |name: &str, unit: f64| CheckedInput { name: name.into(), unit, scale: unit };
+        let inputs = [input("x", 1e-3), input("y", 1.0), input("z", 2.0)];
+        let at = [0.4, 0.0, 5.0];
+        let gradient = [0.4f64.cos(), 0.5, 3.1];
+        let Ok(report) = check_gradient("f", &inputs, function, &at, &gradient, &CheckSettings::default());
+        let verdicts: Vec<Verdict> = report.rows.iter().map(|row| row.comparison.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Ok, Verdict::Kink, Verdict::Wrong]);
+        assert!((report.rows[0].comparison.claimed - 1e3 * 0.4f64.cos()).abs() < 1e-9);
+        assert!((report.rows[2].comparison.difference - 1.5).abs() < 1e-9);
+        let text = report.to_string();
+        assert!(text.contains("\nf ") && !text.contains("f,"), "{text}");
+    }
+}

@@ -1,0 +1,334 @@
+//! `isobar optimize`: commands of a scene's actuators from what its motion should be like.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::MultiProgress;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::Error;
+use super::fit::print_json;
+use crate::io::{
+    CheckpointFile, OptimizedCommand, ProblemFile, ProblemFileError, write_atomically, write_trajectory,
+};
+use crate::multibody::NoForces;
+use crate::optimize::checkpoint::CheckpointError;
+use crate::optimize::multi_start::lowest;
+use crate::optimize::objective::Objective;
+use crate::optimize::progress::ProgressObserver;
+use crate::optimize::trajectory::{
+    TrajectoryCheckpoints, TrajectoryOptimum, TrajectoryProblem, optimize_smoothed_trajectory,
+    optimize_trajectory,
+};
+use crate::rollout::SimulationError;
+
+/// Arguments of `isobar optimize`.
+#[derive(Debug, Args)]
+pub(super) struct OptimizeArguments {
+    /// Problem file, TOML
+    problem: PathBuf,
+    /// Folder to write to, made if it is not there: commands.toml, trajectory.csv, result.json, and
+    /// after every iteration checkpoint.json
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Go on from the checkpoint in the folder, if there is one
+    #[arg(long, requires = "out")]
+    resume: bool,
+    /// Most iterations, instead of those of the file
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    max_iterations: Option<u64>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One term of the cost.
+#[derive(Debug, Serialize)]
+struct CostPart {
+    name: String,
+    start: f64,
+    end: f64,
+}
+
+/// How one of several starts ended.
+#[derive(Debug, Serialize)]
+struct StartReport {
+    cost: Option<f64>,
+    iterations: Option<u64>,
+    /// Why it stopped, or failed.
+    termination: String,
+}
+
+/// The result, as printed.
+#[derive(Debug, Serialize)]
+struct OptimizeReport {
+    /// What tells the problem from others.
+    problem: String,
+    cost_at_start: f64,
+    costs: Vec<CostPart>,
+    commands: Vec<OptimizedCommand>,
+    /// Every start, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    starts: Vec<StartReport>,
+    #[serde(flatten)]
+    optimum: TrajectoryOptimum,
+}
+
+/// The problem of a file.
+type Problem<'f> = TrajectoryProblem<'f, NoForces, Objective>;
+
+/// Why an optimization, or what it needs, failed: bad input, a simulation, or the optimization.
+pub(super) fn failed(file: &ProblemFile, error: argmin::core::Error) -> Error {
+    let path = file.path.display().to_string();
+    let error = match error.downcast::<SimulationError>() {
+        Ok(source) => return Error::Simulation { path, source },
+        Err(error) => error,
+    };
+    let message = error.to_string();
+    match error.is::<CheckpointError>() {
+        true => Error::Checkpoint { path, message },
+        false => Error::Optimization { path, message },
+    }
+}
+
+/// Optimizes, writes and prints.
+pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
+    let mut file = ProblemFile::load(&arguments.problem)?;
+    super::print_warnings(&file.scene.warnings);
+    if let Some(iterations) = arguments.max_iterations {
+        file.settings.max_iterations = iterations;
+    }
+    let problem = problem(&file)?;
+    let start = problem.variables(&file.start).map_err(|e| failed(&file, e))?;
+    // A motion that cannot be simulated is told before anything is written.
+    let (cost_at_start, parts_at_start) = cost_and_parts(&file, &problem, &start)?;
+    let digest = file.digest();
+    if let Some(folder) = &arguments.out {
+        fs::create_dir_all(folder)
+            .map_err(|source| Error::Write { path: folder.display().to_string(), source })?;
+    }
+    let (starts, optimum) = optimize(&file, &problem, &digest, arguments)?;
+    let (_, parts) = cost_and_parts(&file, &problem, &optimum.variables)?;
+    let names = file.cost_names.iter().cloned();
+    let costs = names.zip(parts_at_start.into_iter().zip(parts));
+    let report = OptimizeReport {
+        problem: digest,
+        cost_at_start,
+        costs: costs.map(|(name, (start, end))| CostPart { name, start, end }).collect(),
+        commands: file.commands(&optimum.values),
+        starts,
+        optimum,
+    };
+    if let Some(folder) = &arguments.out {
+        write_results(&file, &problem, folder, &report)?;
+    }
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        print_json(&mut out, &report)?;
+    } else {
+        print_report(&mut out, &report, arguments.out.as_deref())?;
+    }
+    match report.optimum.converged {
+        true => Ok(()),
+        false => {
+            eprintln!(
+                "isobar: the optimization did not converge in {} iterations; more can be allowed",
+                report.optimum.iterations
+            );
+            Ok(())
+        }
+    }
+}
+
+/// The problem of a file, which was checked when it was loaded.
+pub(super) fn problem(file: &ProblemFile) -> Result<Problem<'_>, Error> {
+    file.problem().map_err(|error| failed(file, error.into()))
+}
+
+/// The cost, and the part of each term in it.
+fn cost_and_parts(file: &ProblemFile, problem: &Problem, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
+    let parts = problem
+        .at_moments(x, |moments| file.objective.parts(moments))
+        .map_err(|error| failed(file, error))?;
+    Ok((parts.iter().sum(), parts))
+}
+
+/// Optimizes from every start; what became of each, where there are several, and the best result.
+fn optimize(
+    file: &ProblemFile,
+    problem: &Problem,
+    digest: &str,
+    arguments: &OptimizeArguments,
+) -> Result<(Vec<StartReport>, TrajectoryOptimum), Error> {
+    let starts = file.all_starts();
+    let bars = MultiProgress::new();
+    let one = |(k, start): (usize, &Vec<f64>)| {
+        let progress = Some(ProgressObserver::stderr(file.settings.max_iterations).among(&bars));
+        let checkpoints = match &arguments.out {
+            None => None,
+            Some(folder) => {
+                let name = if k == 0 { "checkpoint.json".into() } else { format!("checkpoint_{k}.json") };
+                let path = folder.join(name);
+                if !arguments.resume {
+                    remove(&path)?;
+                }
+                let problem = format!("{digest} {k}");
+                Some(TrajectoryCheckpoints { store: CheckpointFile { path }, problem })
+            }
+        };
+        let (problem, settings) = (problem.separate(), &file.settings);
+        match &file.smoothing {
+            Some(smoothing) => {
+                optimize_smoothed_trajectory(&problem, start, smoothing, settings, checkpoints, progress)
+            }
+            None => optimize_trajectory(&problem, start, settings, checkpoints, progress),
+        }
+    };
+    let mut results: Vec<_> = starts.par_iter().enumerate().map(one).collect();
+    let best = lowest(results.iter().map(|result| result.as_ref().ok().map(|optimum| optimum.cost)));
+    // A checkpoint of something else is a mistake of the call, not of a start.
+    let other = |error: &argmin::core::Error| error.is::<CheckpointError>();
+    let fatal = results.iter().position(|result| result.as_ref().err().is_some_and(other));
+    let (Some(best), None) = (best, fatal) else {
+        let first = results.swap_remove(fatal.unwrap_or(0));
+        return Err(match first {
+            Err(error) => failed(file, error),
+            // A cost that is no number.
+            Ok(optimum) => failed(file, argmin::core::Error::msg(optimum.termination)),
+        });
+    };
+    let reports = match results.len() {
+        1 => Vec::new(),
+        _ => results.iter().map(start_report).collect(),
+    };
+    results.swap_remove(best).map(|optimum| (reports, optimum)).map_err(|error| failed(file, error))
+}
+
+fn start_report(result: &Result<TrajectoryOptimum, argmin::core::Error>) -> StartReport {
+    match result {
+        Ok(TrajectoryOptimum { cost, iterations, termination, .. }) => {
+            StartReport { cost: Some(*cost), iterations: Some(*iterations), termination: termination.clone() }
+        }
+        Err(error) => StartReport { cost: None, iterations: None, termination: error.to_string() },
+    }
+}
+
+/// Removes a file that may be there.
+fn remove(path: &Path) -> Result<(), std::io::Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Writes the result's files.
+fn write_results(
+    file: &ProblemFile,
+    problem: &Problem,
+    folder: &Path,
+    report: &OptimizeReport,
+) -> Result<(), Error> {
+    let write = |name: &str, text: &dyn Fn(&mut dyn Write) -> std::io::Result<()>| {
+        let path = folder.join(name);
+        write_atomically::<std::io::Error>(&path, |out| text(out))
+            .map_err(|source| Error::Write { path: path.display().to_string(), source })
+    };
+    write("commands.toml", &|out| write_commands(out, &report.commands))?;
+    write("result.json", &|out| {
+        serde_json::to_writer_pretty(&mut *out, report)?;
+        writeln!(out)
+    })?;
+    let trajectory = problem.trajectory(&report.optimum.variables).map_err(|e| failed(file, e))?;
+    Ok(write_trajectory(folder.join("trajectory.csv"), &file.scene.model, &trajectory)?)
+}
+
+/// The commands, as they stand in the actuator tables of a scene.
+fn write_commands(out: &mut dyn Write, commands: &[OptimizedCommand]) -> std::io::Result<()> {
+    for OptimizedCommand { actuator, times, values, interpolation } in commands {
+        let name = toml::Value::from(actuator.as_str());
+        writeln!(out, "[[actuators]]\nname = {name}")?;
+        writeln!(
+            out,
+            "command = {{ times = {times:?}, values = {values:?}, interpolation = \"{interpolation}\" }}\n"
+        )?;
+    }
+    Ok(())
+}
+
+/// Prints the result for people.
+fn print_report(out: &mut impl Write, report: &OptimizeReport, folder: Option<&Path>) -> Result<(), Error> {
+    let optimum = &report.optimum;
+    for (k, start) in report.starts.iter().enumerate() {
+        let cost = start.cost.map_or("-".to_owned(), |cost| format!("{cost:.6e}"));
+        writeln!(out, "start {k}: cost {cost}, {}", start.termination)?;
+    }
+    writeln!(
+        out,
+        "{}: {} after {} iterations ({} rollouts, {} gradients, {} linearizations)",
+        optimum.method.name(),
+        optimum.termination,
+        optimum.iterations,
+        optimum.evaluations.rollouts,
+        optimum.evaluations.gradients,
+        optimum.evaluations.jacobians
+    )?;
+    let names = report.costs.iter().map(|part| part.name.chars().count());
+    let width = names.fold("total".len(), usize::max);
+    writeln!(out, "\n{:width$}  {:>13}  {:>13}", "cost", "start", "end")?;
+    for CostPart { name, start, end } in &report.costs {
+        writeln!(out, "{name:width$}  {start:>13.6e}  {end:>13.6e}")?;
+    }
+    let (start, end) = (report.cost_at_start, optimum.cost);
+    writeln!(out, "{:width$}  {start:>13.6e}  {end:>13.6e}", "total")?;
+    write!(out, "\n{:>10}", "t (s)")?;
+    for command in &report.commands {
+        write!(out, "  {:>12}", command.actuator)?;
+    }
+    writeln!(out)?;
+    let times = report.commands.first().map_or(&[][..], |command| &command.times);
+    for (i, time) in times.iter().enumerate() {
+        write!(out, "{time:>10.4}")?;
+        for command in &report.commands {
+            write!(out, "  {:>12.6}", command.values[i])?;
+        }
+        writeln!(out)?;
+    }
+    if let Some(folder) = folder {
+        let folder = folder.display();
+        writeln!(out, "\nwritten to {folder}: commands.toml, trajectory.csv, result.json, checkpoint.json")?;
+    }
+    Ok(())
+}
+
+/// The variables of a result or a checkpoint of a problem.
+pub(super) fn saved_variables(path: &Path, digest: &str, count: usize) -> Result<Vec<f64>, Error> {
+    #[derive(serde::Deserialize)]
+    struct Saved {
+        problem: String,
+        variables: Vec<f64>,
+    }
+    let text = fs::read_to_string(path)
+        .map_err(|source| ProblemFileError::Read { path: path.to_owned(), source })?;
+    let invalid = |line, message: String| {
+        Error::ProblemFile(ProblemFileError::Invalid {
+            path: path.to_owned(),
+            line,
+            field: "the file".into(),
+            message,
+        })
+    };
+    let saved: Saved = serde_json::from_str(&text).map_err(|e| {
+        let message = "neither a result nor a checkpoint of `isobar optimize`";
+        invalid((e.line() > 0).then_some(e.line()), message.into())
+    })?;
+    // A checkpoint also has the number of its start.
+    let found = saved.problem.split(' ').next().unwrap_or_default();
+    if found != digest || saved.variables.len() != count {
+        let message = format!("found that of problem {found}; it must be of this problem, {digest}");
+        return Err(invalid(None, message));
+    }
+    Ok(saved.variables)
+}

@@ -1,0 +1,370 @@
+//! Problem files: what a motion of a scene should be like, and which commands may change.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::body_tables::{Range, number};
+use super::field_path::{FieldPath, line_at};
+use super::problem_controls::{knots, optimized_controls, start_values};
+use super::problem_costs::cost_term;
+use super::problem_schema::{OptimizerTable, ProblemTable, StartsTable};
+use super::scene::{Purpose, Scene};
+use super::scene_error::{At, Problem, SceneError};
+use crate::multibody::NoForces;
+use crate::optimize::multi_start::scattered_starts;
+use crate::optimize::objective::Objective;
+use crate::optimize::randomized_smoothing::SmoothingSettings;
+use crate::optimize::trajectory::{
+    ControlRange, TrajectoryMethod, TrajectoryProblem, TrajectoryProblemError, TrajectorySettings,
+    TrajectoryTask,
+};
+use crate::rollout::{ControlKnots, KnotInterpolation, SimulationError, SimulationSettings, step_times};
+
+/// Why a problem file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProblemFileError {
+    /// A file cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not a valid problem.
+    #[error("{}{}: {field}: {message}", path.display(), At(*line))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1, where it is known.
+        line: Option<usize>,
+        /// The field, such as `costs[0].position.body`.
+        field: String,
+        /// What was found and what is allowed.
+        message: String,
+    },
+    /// The scene that it names is not good.
+    #[error(transparent)]
+    Scene(#[from] SceneError),
+}
+
+/// An actuator whose command is optimized.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OptimizedControl {
+    /// The actuator's place in the model.
+    pub actuator: usize,
+    /// Its name.
+    pub name: String,
+    /// What its command may be.
+    pub range: ControlRange,
+}
+
+/// Starts beside the one of the file, normally distributed around it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScatteredStarts {
+    /// Number of starts, that of the file included.
+    pub count: usize,
+    /// Standard deviation, in the scale of each control.
+    pub spread: f64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+}
+
+/// A problem file that was read, with its scene.
+///
+/// TOML: `scene` (a file), `until` in s, and
+///
+/// - `[knots]`: `count` (equally spaced) or `times` in s, and `interpolation`, `hold` (the
+///   default), `linear` or `cubic` (see [`KnotInterpolation`]);
+/// - `[[controls]]`, one for each actuator whose command is optimized (the others keep the scene's
+///   command): `actuator`, optional `lower`, `upper`, `scale` (see [`ControlRange`]) and `start`: a
+///   number, one for each knot, or a command over time as in scenes; the scene's command where it
+///   is absent. A command over time is sampled at the knots; where knots are held, in the middle
+///   of the time for which they are;
+/// - `[[costs]]`, the terms of the [`Objective`]: exactly one of `control = ACTUATOR`,
+///   `joint_position` and `joint_velocity = { joint, coordinate }`, `position = { body,
+///   relative_to }`, `orientation = { body, relative_to, rpy }` (or `quaternion_wxyz` or
+///   `rotation_matrix`: what is aimed at), `velocity` and `angular_velocity = { body }`,
+///   `contact_force` and `contact_torque = { on, from }`; `weight` and optional `target` (0), each a
+///   number or `[x, y, z]`, the target also `{ times, values }`; optional `name`, `deviation`
+///   (`both`, `above`, `below`), `when` (`running`, `end`);
+/// - optionally `[optimizer]`: `kind` (`ilqr`, `lbfgs`, `levenberg_marquardt`), `max_iterations`,
+///   `cost_tolerance`; `starts = { count, spread, seed }`; `smoothing = { deviation, pairs, seed }`
+///   (see [`SmoothingSettings`]).
+///
+/// The scene is found relative to the problem file.
+#[derive(Debug)]
+pub struct ProblemFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The scene.
+    pub scene: Scene,
+    /// How it is simulated.
+    pub simulation: SimulationSettings,
+    /// End of the motion, s.
+    pub until: f64,
+    /// Knots of the commands that are optimized.
+    pub knots: ControlKnots,
+    /// The actuators whose commands are optimized.
+    pub controls: Vec<OptimizedControl>,
+    /// Values of their commands at the knots at the start, knot after knot.
+    pub start: Vec<f64>,
+    /// The names of the terms of the objective.
+    pub cost_names: Vec<String>,
+    /// What the motion should be like.
+    pub objective: Objective,
+    /// How the optimization is done.
+    pub settings: TrajectorySettings,
+    /// How the starts are scattered, if there are several.
+    pub starts: Option<ScatteredStarts>,
+    /// How the cost is smoothed, if it is.
+    pub smoothing: Option<SmoothingSettings>,
+}
+
+/// The most numbers that all knots, samples or starts may have together: more are a mistake.
+pub(super) const MOST_NUMBERS: usize = 1_000_000;
+
+impl ProblemFile {
+    /// Reads a problem file and its scene.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not valid; the message names the file, the field and line,
+    /// what was found and what is allowed.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ProblemFileError> {
+        let path = path.as_ref();
+        let text = fs::read_to_string(path)
+            .map_err(|source| ProblemFileError::Read { path: path.to_owned(), source })?;
+        let invalid = |field: String, error: &toml::de::Error| ProblemFileError::Invalid {
+            path: path.to_owned(),
+            line: error.span().map(|span| line_at(&text, span.start)),
+            field: if field == "." { FieldPath::root().to_string() } else { field },
+            message: error.message().trim().replace('\n', ", "),
+        };
+        let document = toml::Deserializer::parse(&text).map_err(|e| invalid(".".into(), &e))?;
+        let table: ProblemTable = serde_path_to_error::deserialize(document)
+            .map_err(|e| invalid(e.path().to_string(), e.inner()))?;
+        let beside = path.parent().unwrap_or(Path::new("")).join(&table.scene);
+        let scene = Scene::load(beside, Purpose::Simulation)?;
+        let simulation = scene.simulation_settings()?;
+        build(path, &table, scene, simulation).map_err(|Problem { field, message }| {
+            ProblemFileError::Invalid {
+                path: path.to_owned(),
+                line: field.line_in_toml(&text),
+                field: field.to_string(),
+                message,
+            }
+        })
+    }
+
+    /// Whether a file is a problem rather than a scene: TOML with a field `scene` and no field
+    /// `bodies`. What cannot be read is none.
+    pub fn is_problem(path: impl AsRef<Path>) -> bool {
+        let table = fs::read_to_string(path).ok().and_then(|text| text.parse::<toml::Table>().ok());
+        table.is_some_and(|table| table.contains_key("scene") && !table.contains_key("bodies"))
+    }
+
+    /// The problem, for argmin's solvers and [`crate::optimize::trajectory::optimize_trajectory`].
+    ///
+    /// # Errors
+    /// None that [`Self::load`] has not found, as long as nothing was changed since.
+    pub fn problem(&self) -> Result<TrajectoryProblem<'_, NoForces, Objective>, TrajectoryProblemError> {
+        let task = TrajectoryTask {
+            model: &self.scene.model,
+            initial: &self.scene.state,
+            settings: self.simulation,
+            until: self.until,
+            applied: &NoForces,
+            residuals: &self.objective,
+        };
+        let optimized: Vec<(usize, ControlRange)> =
+            self.controls.iter().map(|control| (control.actuator, control.range)).collect();
+        let times = step_times(self.simulation.time_step, self.until)?;
+        TrajectoryProblem::of_some(task, &self.knots, &optimized, self.scene.controls(&times))
+    }
+
+    /// Values at knots to start from: those of the file, then scattered ones within bounds.
+    pub fn all_starts(&self) -> Vec<Vec<f64>> {
+        let Some(ScatteredStarts { count, spread, seed }) = self.starts else {
+            return vec![self.start.clone()];
+        };
+        let at_knots = |of: fn(&ControlRange) -> f64| -> Vec<f64> {
+            let ranges = self.controls.iter().cycle().take(self.start.len());
+            ranges.map(|control| of(&control.range)).collect()
+        };
+        let deviations: Vec<f64> = at_knots(|range| range.scale).iter().map(|scale| spread * scale).collect();
+        let (lower, upper) = (at_knots(|range| range.lower), at_knots(|range| range.upper));
+        scattered_starts(&self.start, &deviations, (&lower, &upper), count, seed)
+    }
+
+    /// What tells this problem from others: a digest of the scene, the commands, the costs, the
+    /// start and the smoothing. How long the optimization may take is not part of it.
+    pub fn digest(&self) -> String {
+        let mut digest = Digest::new();
+        let Self { scene, simulation, until, knots, controls, start, objective, starts, smoothing, .. } =
+            self;
+        let Scene { model, state, commands, .. } = scene;
+        // Numbers are written with all their digits. Writing to a digest cannot fail.
+        let _ = write!(digest, "{model:?} {state:?} {commands:?} {simulation:?} {until:?}");
+        let _ = write!(digest, "{knots:?} {controls:?} {start:?} {objective:?} {starts:?} {smoothing:?}");
+        format!("{:016x}", digest.0)
+    }
+
+    /// The commands with these values at knots, in the order of [`Self::controls`].
+    pub fn commands(&self, values: &[f64]) -> Vec<OptimizedCommand> {
+        let dimension = self.controls.len();
+        let of = |(i, control): (usize, &OptimizedControl)| OptimizedCommand {
+            actuator: control.name.clone(),
+            times: self.knots.times().to_vec(),
+            values: values.iter().skip(i).step_by(dimension).copied().collect(),
+            interpolation: match self.knots.interpolation() {
+                KnotInterpolation::ZeroOrderHold => "hold",
+                KnotInterpolation::Linear => "linear",
+                KnotInterpolation::Cubic => "cubic",
+            },
+        };
+        self.controls.iter().enumerate().map(of).collect()
+    }
+}
+
+/// A command over time that was found, as the `command` of a scene's actuator.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OptimizedCommand {
+    /// Name of the actuator.
+    pub actuator: String,
+    /// Times of the knots, s.
+    pub times: Vec<f64>,
+    /// The values there.
+    pub values: Vec<f64>,
+    /// How they are joined.
+    pub interpolation: &'static str,
+}
+
+/// The hash of Fowler, Noll and Vo (FNV-1a) of 64 bits.
+struct Digest(u64);
+
+impl Digest {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Write for Digest {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(())
+    }
+}
+
+fn build(
+    path: &Path,
+    table: &ProblemTable,
+    scene: Scene,
+    simulation: SimulationSettings,
+) -> Result<ProblemFile, Problem> {
+    let root = FieldPath::root();
+    let until = number(table.until, Range::Positive, &root.key("until"))?;
+    step_times(simulation.time_step, until).map_err(|e| Problem::new(root.key("until"), e))?;
+    let knots = knots(&table.knots, until, &root.key("knots"))?;
+    let field = root.key("controls");
+    let controls = optimized_controls(&table.controls, &scene.model, &field)?;
+    let mut start = vec![0.0; knots.times().len() * controls.len()];
+    for (i, (control, t)) in controls.iter().zip(&table.controls).enumerate() {
+        let given = &scene.commands[control.actuator];
+        let values = start_values(t, control, given, &knots, until, &field.index(i))?;
+        start.iter_mut().skip(i).step_by(controls.len()).zip(values).for_each(|(at, value)| *at = value);
+    }
+    let (settings, starts, smoothing) =
+        optimizer(&table.optimizer, knots.interpolation(), start.len(), &root.key("optimizer"))?;
+    let field = root.key("costs");
+    if table.costs.is_empty() {
+        return Err(Problem::new(field, "found none; at least one is needed"));
+    }
+    let width = scene.model.command_dimension();
+    let (mut terms, mut cost_names) = (Vec::new(), Vec::new());
+    for (i, t) in table.costs.iter().enumerate() {
+        let (name, term) = cost_term(t, &scene.model, &field.index(i))?;
+        terms.push(term);
+        cost_names.push(name);
+    }
+    let objective = Objective::new(&scene.model, width, terms).map_err(|e| Problem::new(field, e))?;
+    let file = ProblemFile {
+        path: path.to_owned(),
+        scene,
+        simulation,
+        until,
+        knots,
+        controls,
+        start,
+        cost_names,
+        objective,
+        settings,
+        starts,
+        smoothing,
+    };
+    match file.problem() {
+        Ok(_) => Ok(file),
+        Err(error) => {
+            let field = match error {
+                TrajectoryProblemError::Knots(_) => root.key("knots"),
+                TrajectoryProblemError::Simulation(SimulationError::TooManySteps { .. }) => root.key("until"),
+                _ => root.key("controls"),
+            };
+            Err(Problem::new(field, error))
+        }
+    }
+}
+
+/// Settings of the solver, the starts, the smoothing.
+type Optimizer = (TrajectorySettings, Option<ScatteredStarts>, Option<SmoothingSettings>);
+
+fn optimizer(
+    t: &OptimizerTable,
+    interpolation: KnotInterpolation,
+    variables: usize,
+    table: &FieldPath,
+) -> Result<Optimizer, Problem> {
+    let standard = TrajectorySettings::default();
+    let cost_tolerance = t.cost_tolerance.unwrap_or(standard.cost_tolerance);
+    let settings = TrajectorySettings {
+        method: t.kind,
+        max_iterations: t.max_iterations.unwrap_or(standard.max_iterations),
+        cost_tolerance: number(cost_tolerance, Range::AtLeastZero, &table.key("cost_tolerance"))?,
+    };
+    if settings.max_iterations == 0 {
+        return Err(Problem::new(table.key("max_iterations"), "found 0; it must be at least 1"));
+    }
+    if t.kind == TrajectoryMethod::Ilqr && interpolation != KnotInterpolation::ZeroOrderHold {
+        return Err(Problem::new(table.key("kind"), TrajectoryProblemError::NotHeld));
+    }
+    // The count is limited so that a mistake does not take all memory.
+    let count = |found: usize, least: usize, field: FieldPath| {
+        let most = MOST_NUMBERS / variables.max(1);
+        match (least..=most.max(least)).contains(&found) {
+            true => Ok(found),
+            false => {
+                Err(Problem::new(field, format_args!("found {found}; it must be between {least} and {most}")))
+            }
+        }
+    };
+    let starts = t.starts.map(|StartsTable { count: number_of, spread, seed }| {
+        let field = table.key("starts");
+        let count = count(number_of, 1, field.key("count"))?;
+        let spread = number(spread, Range::Positive, &field.key("spread"))?;
+        Ok(ScatteredStarts { count, spread, seed })
+    });
+    if let Some(smoothing) = &t.smoothing {
+        let field = table.key("smoothing");
+        if t.kind != TrajectoryMethod::Lbfgs {
+            let error = TrajectoryProblemError::Smoothed { method: t.kind.name() };
+            return Err(Problem::new(field, error));
+        }
+        number(smoothing.deviation, Range::Positive, &field.key("deviation"))?;
+        count(smoothing.pairs, 2, field.key("pairs"))?;
+    }
+    Ok((settings, starts.transpose()?, t.smoothing))
+}
