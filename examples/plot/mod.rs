@@ -159,3 +159,16 @@ impl Plot<'_> {
         out + "</svg>\n"
     }
 }
+
+/// Plots one below the other in one SVG document.
+pub fn stack(plots: &[Plot]) -> String {
+    let height = HEIGHT * plots.len() as f64;
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\">\n"
+    );
+    for (i, plot) in plots.iter().enumerate() {
+        let place = format!("<svg y=\"{}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" ", HEIGHT * i as f64);
+        out += &plot.svg().replacen("<svg ", &place, 1);
+    }
+    out + "</svg>\n"
+}
