@@ -87,7 +87,7 @@ fn gradient_error(problem: &Problem, gains: &[f64]) -> Result<f64, Failure> {
             problem.cost(&x)
         };
         // Fourth order: the motion bends strongly with the gains.
-        let h = 1e-5;
+        let h = 2e-6;
         let near = cost(h)? - cost(-h)?;
         let far = cost(2.0 * h)? - cost(-2.0 * h)?;
         worst = worst.max((g - (8.0 * near - far) / (12.0 * h)).abs() / size);
@@ -137,8 +137,8 @@ fn main() -> Result<(), Failure> {
     let optimizing = problem.separate();
     let settings = TrajectorySettings {
         method: TrajectoryMethod::LevenbergMarquardt,
-        max_iterations: 60,
-        cost_tolerance: 1e-4,
+        max_iterations: 40,
+        cost_tolerance: 1e-3,
     };
     let clock = Instant::now();
     let none = None::<TrajectoryCheckpoints<NoStore>>;
