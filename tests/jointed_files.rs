@@ -690,6 +690,36 @@ fn every_bad_joint_and_actuator_is_named() {
 }
 
 #[test]
+fn json_is_the_same_scene() {
+    let folder = Folder::new("json");
+    let toml = format!("{MATERIALS}{EVERY_JOINT}");
+    let table: toml::Table = toml.parse().expect("TOML");
+    let json = folder.file("scene.json", serde_json::to_string_pretty(&table).expect("JSON"));
+    let (a, b) = (load(&folder, &toml), Scene::load(&json, Purpose::Simulation).expect("valid"));
+    assert_eq!(run(&a, 0.02), run(&b, 0.02), "to the last bit");
+    let text_of_json = std::fs::read_to_string(&json).expect("read");
+    let line = text_of_json.lines().position(|l| l.contains("\"lower\"")).expect("a limit") + 1;
+    let bad = folder.file("bad.json", text_of_json.replace("\"lower\": -1", "\"lower\": 3"));
+    let error = Scene::load(bad, Purpose::Simulation).expect_err("reversed").to_string();
+    assert!(error.contains(&format!("bad.json:{line}: bodies[1].joint.lower: found 3")), "{error}");
+    let double = "{\"robots\": [{\"urdf\": \"a\", \"positions\": {\"x\": 1, \"x\": 2}}]}";
+    let error = Scene::load(folder.file("double.json", double), Purpose::Simulation).expect_err("twice");
+    assert!(error.to_string().contains("`x` is defined twice"), "{error}");
+}
+
+#[test]
+fn a_fit_refuses_joints() {
+    let folder = Folder::new("fit");
+    folder.file("scene.toml", format!("{MATERIALS}{EVERY_JOINT}"));
+    let fit = "scene = \"scene.toml\"\n[[parameters]]\nname = \"materials.foam.friction\"\ninitial = 0.5\n\
+               lower = 0.1\nupper = 1.0\n";
+    let output = isobar(&["fit", text(&folder.file("fit.toml", fit))]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("fit.toml:1: scene: joint `shoulder` can move"), "{stderr}");
+}
+
+#[test]
 fn a_urdf_with_a_loop_or_mimicking_joints_names_its_file() {
     let folder = Folder::new("bad-urdf");
     let scene = robot_scene(&folder, "", BALL);

@@ -266,6 +266,24 @@ impl ImpulseLaw<f64> {
         ImpulseSlopes { normal, normal_by, slip, slip_by }
     }
 
+    /// The ρ in m/s of friction S = μ γ_n/ρ of a convex model: ‖v_t‖ or its regularized norm, where
+    /// the direction of friction turns with the slip velocity. `None` where friction is linear in
+    /// it (SAP's stiction), where a face bears nothing, and for TAMSI.
+    pub fn slip_scale(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> Option<f64> {
+        match self.model {
+            ContactModel::Lagged | ContactModel::Similar => {
+                Some((s + self.stiction_velocity * self.stiction_velocity).sqrt())
+            }
+            ContactModel::Tamsi => None,
+            ContactModel::Sap => {
+                let [r_n, r_t, target] = sap_regularization(self, face);
+                let (y_n, speed) = ((target - v_n) / r_n, s.sqrt());
+                let slips = speed > self.friction * y_n * r_t && y_n > -self.friction / r_n * speed;
+                slips.then_some(speed)
+            }
+        }
+    }
+
     /// The time over which the model's normal impulse follows the slip velocity, s: in steady
     /// sliding it opens a gap of this times μ‖v_t‖. `None` for the models that do not.
     pub fn gap_time(&self) -> Option<f64> {

@@ -58,5 +58,5 @@ pub use seeding::seeded;
 pub use sensor::{
     PairPressure, SensorWorkspace, body_frame, joint_position, joint_velocity, pair_contact, pair_pressure,
 };
-pub(crate) use state::for_each_tangent_chunk;
 pub use state::{BodyState, State, TANGENT_DIMENSION};
+pub(crate) use state::{for_each_tangent_chunk, rotation_between};

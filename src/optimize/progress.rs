@@ -58,3 +58,23 @@ impl<I: State<Float = f64>> Observe<I> for ProgressObserver {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use argmin::core::IterState;
+
+    #[test]
+    fn cost_and_gradient_are_told() {
+        let mut observer = ProgressObserver::hidden();
+        let mut state = IterState::<Vec<f64>, Vec<f64>, (), (), (), f64>::new().cost(3.5);
+        observer.observe_init("", &state, &argmin::kv!("gradient_norm" => 0.25;)).expect("told");
+        assert_eq!(observer.message(), "cost 3.500000e0, gradient 2.50e-1");
+        state = state.param(vec![1.0]).cost(2.0);
+        state.update();
+        state.iter = 6;
+        observer.observe_iter(&state, &KV::new()).expect("told");
+        assert_eq!(observer.message(), "cost 2.000000e0");
+        assert_eq!(observer.bar.position(), 7);
+    }
+}

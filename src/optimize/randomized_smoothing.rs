@@ -176,7 +176,7 @@ impl<P: SharedCost> Gradient for RandomizedSmoothing<'_, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optimize::projected_lbfgs::ProjectedLbfgs;
+    use crate::optimize::lbfgsb::Lbfgsb;
     use argmin::core::{Executor, State};
 
     /// A plateau up to x = 1, then a valley at 2: Σ min(1, (x − 2)²), and x² y².
@@ -231,7 +231,7 @@ mod tests {
         let start = vec![0.5, 0.0];
         assert_eq!(Plateau.cost_and_gradient_at(&start).unwrap().1, [0.0, 0.0]);
         let smoothed = RandomizedSmoothing::new(&Plateau, 2, 0.5, 64, 1).unwrap();
-        let executor = Executor::new(smoothed, ProjectedLbfgs::new());
+        let executor = Executor::new(smoothed, Lbfgsb::new());
         let end = executor.configure(|s| s.param(start).max_iters(50)).run().unwrap().state;
         let x = end.get_best_param().unwrap();
         assert!((x[0] - 2.0).abs() < 0.1 && x[1].abs() < 0.2, "{x:?}");

@@ -49,6 +49,8 @@ pub(crate) struct BlockFactor {
     /// All blocks, each column after column, in the order of elimination: the diagonal block of a
     /// pivot p, then for each tree q coupled with it that comes later the blocks (q, p) and (p, q).
     values: Vec<f64>,
+    /// The factors, laid out as the values.
+    factors: Vec<f64>,
     /// Row exchanges within the diagonal blocks.
     exchanges: Vec<usize>,
 }
@@ -127,6 +129,7 @@ impl BlockFactor {
             self.pivots.push(Pivot { tree, size, start, values, blocks, targets: 0 });
         }
         self.values.resize(end, 0.0);
+        self.factors.resize(end, 0.0);
     }
 
     /// Where the blocks start that change when a pivot is eliminated.
@@ -183,13 +186,15 @@ impl BlockFactor {
         if in_order { (first, second) } else { (second, first) }
     }
 
-    /// Factorizes the matrix that the blocks hold; they hold its factors afterwards.
+    /// Factorizes the matrix that the blocks hold, and leaves in them what is to be cleared. The
+    /// factorization stays until the next one.
     ///
     /// # Errors
     /// The tree at which a pivot vanishes or is not finite (or, of values said to be positive
     /// definite, is not positive). An infinite block or one that is not a number shows at its
     /// tree or at one coupled with it. There is no factorization then, and nothing to solve with.
     pub(crate) fn factorize(&mut self, kind: Values) -> Result<(), usize> {
+        std::mem::swap(&mut self.values, &mut self.factors);
         match kind {
             Values::PositiveDefinite => self.eliminate::<false>(),
             Values::General => self.eliminate::<true>(),
@@ -199,7 +204,7 @@ impl BlockFactor {
     fn eliminate<const GENERAL: bool>(&mut self) -> Result<(), usize> {
         for pivot in &self.pivots {
             let n = pivot.size;
-            let (own, later) = self.values.split_at_mut(pivot.values.1);
+            let (own, later) = self.factors.split_at_mut(pivot.values.1);
             let (diagonal, panel) = own[pivot.values.0..].split_at_mut(n * n);
             let exchanges = &mut self.exchanges[pivot.start..pivot.start + n];
             if !factor::<GENERAL>(diagonal, exchanges) {
@@ -292,14 +297,14 @@ impl BlockFactor {
 
     /// The factors of a pivot's diagonal block.
     fn diagonal(&self, pivot: &Pivot) -> (&[f64], &[usize]) {
-        let block = &self.values[pivot.values.0..][..pivot.size * pivot.size];
+        let block = &self.factors[pivot.values.0..][..pivot.size * pivot.size];
         (block, &self.exchanges[pivot.start..pivot.start + pivot.size])
     }
 
     /// The blocks (q, p) and (p, q) of a tree coupled with a pivot.
     fn pair(&self, pivot: &Pivot, block: &Coupled) -> (&[f64], &[f64]) {
         let size = pivot.size * block.size;
-        self.values[block.values..block.values + 2 * size].split_at(size)
+        self.factors[block.values..block.values + 2 * size].split_at(size)
     }
 }
 

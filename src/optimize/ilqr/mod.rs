@@ -145,7 +145,7 @@ impl Ilqr {
     fn expansion<O: StagedProblem>(
         &mut self,
         problem: &mut Problem<O>,
-        x: &Vec<f64>,
+        x: &[f64],
     ) -> Result<Expansion, Error> {
         match self.expansion.take() {
             Some(expansion) => Ok(expansion),

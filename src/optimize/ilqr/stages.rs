@@ -70,12 +70,12 @@ pub trait StagedProblem: CostFunction<Param = Vec<f64>, Output = f64> {
     ///
     /// # Errors
     /// When the motion cannot be computed or differentiated.
-    fn expand(&self, variables: &Vec<f64>) -> Result<Expansion, Error>;
+    fn expand(&self, variables: &[f64]) -> Result<Expansion, Error>;
 
     /// Rolls out with a policy around the motion under nominal variables. Returns the variables that
     /// it came to and their cost.
     ///
     /// # Errors
     /// When either motion cannot be computed.
-    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy) -> Result<(Vec<f64>, f64), Error>;
+    fn roll_out(&self, nominal: &[f64], policy: &Policy) -> Result<(Vec<f64>, f64), Error>;
 }

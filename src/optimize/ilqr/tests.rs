@@ -70,7 +70,7 @@ impl StagedProblem for Regulator {
         (&self.bounds.0, &self.bounds.1)
     }
 
-    fn expand(&self, u: &Vec<f64>) -> Result<Expansion, Error> {
+    fn expand(&self, u: &[f64]) -> Result<Expansion, Error> {
         let states = self.states(u);
         let stage = |(u, x): (&[f64], &DVector<f64>)| {
             let bent = DMatrix::from_diagonal(&x.map(|x| self.bend * x.cos()));
@@ -92,7 +92,7 @@ impl StagedProblem for Regulator {
         })
     }
 
-    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
+    fn roll_out(&self, nominal: &[f64], policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
         let states = self.states(nominal);
         let (mut x, mut all) = (self.start.clone(), Vec::new());
         for stage in 0..self.stages {
@@ -196,11 +196,11 @@ impl StagedProblem for Fragile {
         self.0.bounds()
     }
 
-    fn expand(&self, u: &Vec<f64>) -> Result<Expansion, Error> {
+    fn expand(&self, u: &[f64]) -> Result<Expansion, Error> {
         self.0.expand(u)
     }
 
-    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
+    fn roll_out(&self, nominal: &[f64], policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
         let rolled = self.0.roll_out(nominal, policy)?;
         if (rolled.0[0] - nominal[0]).abs() > 0.05 { Err(Error::msg("it broke")) } else { Ok(rolled) }
     }

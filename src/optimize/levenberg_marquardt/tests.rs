@@ -1,5 +1,7 @@
 use super::*;
+use crate::optimize::box_quadratic::minimize_in_box;
 use argmin::core::Executor;
+use proptest::prelude::*;
 
 /// Residuals and Jacobian as plain functions of the variables.
 struct Functions<R, J>(R, J);
@@ -110,6 +112,43 @@ fn active_bounds_give_the_constrained_minimum() {
     let (state, _) = solve(rosenbrock(), solver, &[0.5, -3.0]);
     let x = state.get_param().unwrap();
     assert!((x[0] - 1.0).abs() < 1e-10 && (x[1] - 1.0).abs() < 1e-10, "{x:?}");
+}
+
+proptest! {
+    #[test]
+    fn linear_residuals_within_bounds_are_solved(
+        n in 2usize..8,
+        entries in prop::collection::vec(-1.0..1.0f64, 90),
+        room in prop::collection::vec(0.01..0.8f64, 16),
+    ) {
+        let (m, stiff) = (n + 1, 100.0);
+        // Some residuals count much more than others, and many bounds are active: the model's
+        // minimum without bounds says little about which.
+        let matrix =
+            DMatrix::from_fn(m, n, |i, j| entries[8 * i + j] * if i == 0 { stiff } else { 1.0 });
+        let offset = DVector::from_fn(m, |i, _| 5.0 * entries[72 + i]);
+        let lower: Vec<f64> = room[..n].iter().map(|r| -r).collect();
+        let upper = room[8..8 + n].to_vec();
+        let hessian = matrix.tr_mul(&matrix);
+        let exact = minimize_in_box(
+            &hessian,
+            &matrix.tr_mul(&offset),
+            &DVector::from_column_slice(&lower),
+            &DVector::from_column_slice(&upper),
+            &DVector::zeros(n),
+        );
+        let Some(exact) = exact else { return Ok(()) };
+        let least = (&matrix * &exact.x + &offset).norm_squared() / 2.0;
+        let residuals = {
+            let (matrix, offset) = (matrix.clone(), offset.clone());
+            move |x: &[f64]| (&matrix * DVector::from_column_slice(x) + &offset).as_slice().to_vec()
+        };
+        let problem = Functions(residuals, move |_: &[f64]| matrix.clone());
+        let solver = LevenbergMarquardt::new().with_bounds(lower, upper).unwrap();
+        let (state, solver) = solve(problem, solver, &vec![0.0; n]);
+        prop_assert!(solver.convergence().is_some(), "{:?}", state.get_termination_reason());
+        prop_assert!(state.get_cost() <= least * (1.0 + 1e-9) + 1e-12, "{} {least}", state.get_cost());
+    }
 }
 
 #[test]

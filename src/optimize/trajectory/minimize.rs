@@ -15,11 +15,11 @@ use super::evaluations::{EvaluationCounter, Evaluations};
 use super::problem::TrajectoryProblem;
 use super::staged::StagedTrajectory;
 use crate::multibody::AppliedForces;
-use crate::optimize::checkpoint::{CheckpointStore, RunCheckpoint};
+use crate::optimize::checkpoint::{CheckpointStore, NoStore, RunCheckpoint};
 use crate::optimize::ilqr::Ilqr;
+use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::levenberg_marquardt::{Convergence, LevenbergMarquardt};
 use crate::optimize::progress::ProgressObserver;
-use crate::optimize::projected_lbfgs::ProjectedLbfgs;
 use crate::rollout::TrajectoryResiduals;
 
 /// The method of a trajectory optimization. All keep the controls within their bounds.
@@ -29,7 +29,7 @@ pub enum TrajectoryMethod {
     /// [`Ilqr`]: for controls that are held from knot to knot.
     #[default]
     Ilqr,
-    /// [`ProjectedLbfgs`].
+    /// [`Lbfgsb`].
     Lbfgs,
     /// [`LevenbergMarquardt`].
     LevenbergMarquardt,
@@ -274,8 +274,8 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
             run.solve::<_, _, (), ()>(StagedTrajectory::new(problem)?, solver, Ilqr::convergence)
         }
         TrajectoryMethod::Lbfgs => {
-            let solver = ProjectedLbfgs::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            run.solve::<_, _, (), ()>(Borrowed(problem), solver, ProjectedLbfgs::convergence)
+            let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+            run.solve::<_, _, (), ()>(Borrowed(problem), solver, Lbfgsb::convergence)
         }
         TrajectoryMethod::LevenbergMarquardt => {
             let solver =
@@ -312,21 +312,13 @@ pub fn optimize_trajectory_from<A: AppliedForces, R: TrajectoryResiduals>(
     settings: &TrajectorySettings,
 ) -> Vec<Result<TrajectoryOptimum, Error>> {
     let one = |start: &Vec<f64>| {
-        optimize_trajectory(&problem.separate(), start, settings, None::<TrajectoryCheckpoints<Never>>, None)
+        optimize_trajectory(
+            &problem.separate(),
+            start,
+            settings,
+            None::<TrajectoryCheckpoints<NoStore>>,
+            None,
+        )
     };
     starts.par_iter().map(one).collect()
-}
-
-/// Nowhere to keep checkpoints.
-#[derive(Clone, Copy, Debug)]
-pub enum Never {}
-
-impl CheckpointStore for Never {
-    fn load(&self) -> Result<Option<String>, Error> {
-        match *self {}
-    }
-
-    fn save(&self, _: &str) -> Result<(), Error> {
-        match *self {}
-    }
 }

@@ -1,16 +1,18 @@
 //! Trajectory optimization: controls of a simulated motion that make the squares of residuals
 //! small.
 
+mod control_range;
 mod evaluations;
 mod minimize;
 mod problem;
 mod sensitivity;
 mod staged;
 
+pub use control_range::{ControlRange, TrajectoryProblemError};
 pub use evaluations::{EvaluationCounter, Evaluations};
 pub use minimize::{
-    Never, TrajectoryCheckpoints, TrajectoryIteration, TrajectoryMethod, TrajectoryOptimum,
-    TrajectorySettings, optimize_trajectory, optimize_trajectory_from,
+    TrajectoryCheckpoints, TrajectoryIteration, TrajectoryMethod, TrajectoryOptimum, TrajectorySettings,
+    optimize_trajectory, optimize_trajectory_from,
 };
-pub use problem::{ControlRange, TrajectoryProblem, TrajectoryProblemError, TrajectoryTask};
+pub use problem::{TrajectoryProblem, TrajectoryTask};
 pub use staged::StagedTrajectory;

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::DMatrix;
 
+use super::control_range::{ControlRange, TrajectoryProblemError};
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{AppliedForces, Model, State};
 use crate::rollout::{
-    ControlKnots, ControlKnotsError, Controls, GaussNewton, GradientError, KnotMap, Rollout, SimulationError,
-    SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize, step_times,
+    ControlKnots, Controls, GaussNewton, GradientError, KnotMap, Rollout, SimulationSettings, Trajectory,
+    TrajectoryLinearization, TrajectoryResiduals, linearize, step_times,
 };
 
 /// The motion, and what is to be small on it.
@@ -37,80 +38,6 @@ impl<A, R> Clone for TrajectoryTask<'_, A, R> {
 }
 
 impl<A, R> Copy for TrajectoryTask<'_, A, R> {}
-
-/// What one control value may be, in its unit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ControlRange {
-    /// Smallest value; −∞ where there is none.
-    pub lower: f64,
-    /// Largest value, not below the smallest; +∞ where there is none.
-    pub upper: f64,
-    /// The magnitude that the optimizer's variables are measured in; positive.
-    pub scale: f64,
-}
-
-impl ControlRange {
-    /// Between two bounds, measured in half of their distance where that is finite and positive,
-    /// in 1 otherwise.
-    pub fn new(lower: f64, upper: f64) -> Self {
-        let half = 0.5 * (upper - lower);
-        let scale = if half.is_finite() && half > 0.0 { half } else { 1.0 };
-        Self { lower, upper, scale }
-    }
-
-    /// Without bounds, measured in a magnitude.
-    pub fn unbounded(scale: f64) -> Self {
-        Self { lower: f64::NEG_INFINITY, upper: f64::INFINITY, scale }
-    }
-}
-
-/// Why there is no such problem.
-#[derive(Debug, PartialEq, thiserror::Error)]
-pub enum TrajectoryProblemError {
-    /// The times do not make steps.
-    #[error(transparent)]
-    Simulation(#[from] SimulationError),
-    /// The knots do not fit the motion.
-    #[error(transparent)]
-    Knots(#[from] ControlKnotsError),
-    /// There is not one range for each control value.
-    #[error("there are ranges for {found} control values, but actuators and forces take {expected}")]
-    Ranges {
-        /// Ranges.
-        found: usize,
-        /// Control values.
-        expected: usize,
-    },
-    /// There is nothing to optimize.
-    #[error("neither actuators nor forces take control values: there is nothing to optimize")]
-    NoControls,
-    /// A bound that is no number, or a lower one above the upper one.
-    #[error(
-        "control {index}: the lower bound is {lower} and the upper bound {upper}; the lower one must not exceed the upper one"
-    )]
-    Bounds {
-        /// Place of the control value in a row.
-        index: usize,
-        /// Its lower bound.
-        lower: f64,
-        /// Its upper bound.
-        upper: f64,
-    },
-    /// A scale that is not positive.
-    #[error("control {index}: the scale is {found}, it must be positive and finite")]
-    Scale {
-        /// Place of the control value in a row.
-        index: usize,
-        /// Its scale.
-        found: f64,
-    },
-    /// A solver that needs held controls.
-    #[error(
-        "the iterative linear-quadratic regulator needs controls that are held from knot to knot \
-         (zero-order hold): others act on more than one stage"
-    )]
-    NotHeld,
-}
 
 /// The problem min ½‖r‖² over the values of controls at knots.
 ///
@@ -174,14 +101,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         if ranges.len() != expected {
             return Err(TrajectoryProblemError::Ranges { found: ranges.len(), expected });
         }
-        for (index, &ControlRange { lower, upper, scale }) in ranges.iter().enumerate() {
-            if lower.partial_cmp(&upper).is_none_or(|order| order.is_gt()) {
-                return Err(TrajectoryProblemError::Bounds { index, lower, upper });
-            }
-            if !(scale > 0.0 && scale.is_finite()) {
-                return Err(TrajectoryProblemError::Scale { index, found: scale });
-            }
-        }
+        ranges.iter().enumerate().try_for_each(|(index, range)| range.check(index))?;
         let map = knots.map(expected, &step_times(task.settings.time_step, task.until)?)?;
         let at_knots = |bound: fn(&ControlRange) -> f64| {
             let scaled = ranges.iter().map(move |range| bound(range) / range.scale);

@@ -5,7 +5,8 @@ use std::ops::Range;
 use argmin::core::{CostFunction, Error};
 use nalgebra::{DMatrix, DVector};
 
-use super::problem::{TrajectoryProblem, TrajectoryProblemError};
+use super::control_range::TrajectoryProblemError;
+use super::problem::TrajectoryProblem;
 use crate::multibody::AppliedForces;
 use crate::optimize::ilqr::{Expansion, Policy, StageExpansion, StagedProblem};
 use crate::rollout::{StepLinearization, TrajectoryResiduals, simulate_with_feedback};
@@ -52,7 +53,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajector
         self.problem.bounds()
     }
 
-    fn expand(&self, x: &Vec<f64>) -> Result<Expansion, Error> {
+    fn expand(&self, x: &[f64]) -> Result<Expansion, Error> {
         let linear = self.problem.linearized(&*self.problem.motion(x)?)?;
         let scales = DVector::from_iterator(self.stage_dimension(), self.problem.scales());
         let stages = self.holds.iter().map(|hold| stage_expansion(&linear.steps[hold.clone()], &scales));
@@ -63,13 +64,13 @@ impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajector
         })
     }
 
-    fn roll_out(&self, nominal: &Vec<f64>, policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
+    fn roll_out(&self, nominal: &[f64], policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
         let problem = self.problem;
         let motion = problem.motion(nominal)?;
         let task = problem.task();
         let m = self.stage_dimension();
         let (lower, upper) = problem.bounds();
-        let mut x = nominal.clone();
+        let mut x = nominal.to_vec();
         // The values of the present stage, and the stage after it.
         let (mut values, mut next_stage) = (Vec::new(), 0);
         problem.counter().count_rollout();

@@ -1,7 +1,10 @@
 //! Newton's method for the velocities at the end of a step.
 //!
 //! The convex models minimize a function of the velocities: Newton's step with an exact line
-//! search always converges (arXiv 2110.10107, §IV). TAMSI has no such function: its step is cut
+//! search always converges (arXiv 2110.10107, §IV). Where a step does not halve the violation of
+//! the balance, the matrix is made with directions of friction that are unknowns of their own
+//! ([`Problem::turn_friction`]), which keeps many contacts near stiction from holding up one
+//! another. TAMSI has no such function: its step is cut
 //! where a contact's slip velocity would pass by zero or turn too far
 //! ([`super::transition_aware`]). Where that does not converge, friction is taken from normal
 //! impulses that are held, which makes the problem convex, and those are corrected from one such
@@ -19,8 +22,9 @@ use crate::step::block_factor::{BlockFactor, Values};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolverTolerance {
     /// What may be left of the balance of momentum, relative to its largest term, each momentum
-    /// weighted by the root of its inertia. The iteration also ends where less than 10⁻⁷ is left
-    /// and an iteration no longer halves it: with very stiff contact rounding allows no more.
+    /// weighted by the root of its inertia. The iteration also ends where less than 10⁻⁷ is left,
+    /// an iteration no longer halves it and changes the velocities by no more than 10⁻¹¹ of them:
+    /// with very stiff contact rounding allows no more.
     /// [`SolverStatistics::residual`] says what is left.
     pub relative: f64,
     /// Most iterations.
@@ -34,14 +38,24 @@ impl Default for SolverTolerance {
 }
 
 /// A balance to this part of its terms that no further iteration improves is as good as rounding
-/// allows: stiff contact multiplies the rounding of the velocities.
+/// allows, if that iteration changes the velocities no more than [`SAME_VELOCITY`]: stiff contact
+/// multiplies the rounding of the velocities.
 const STAGNATION: f64 = 1e-7;
+/// Changes of the velocities by this part of them are rounding.
+const SAME_VELOCITY: f64 = 1e-11;
 /// A full step is taken where it leaves at most this part of the slope along it.
 const GOOD_SLOPE: f64 = 0.25;
 /// The line search ends at this part of the slope at its start.
 const LINE_SEARCH_SLOPE: f64 = 1e-3;
 /// Most evaluations of a line search.
 const LINE_SEARCH_EVALUATIONS: usize = 60;
+
+/// The matrix of the last iteration takes one more step where that ends the iteration, with this
+/// much in reserve, if the violation of the balance shrinks as it did last.
+const RESERVE: f64 = 100.0;
+/// Directions of friction become unknowns where an iteration leaves more than this part of the
+/// violation of the balance.
+const SLOW: f64 = 0.5;
 
 /// Iterations of TAMSI's own line search before convex problems take over: it takes fewer than
 /// half as many where it converges at all.
@@ -245,26 +259,43 @@ impl Newton {
     /// Newton's method from the velocities in `self.velocity`.
     fn iterate(
         &mut self,
-        problem: &Problem,
+        problem: &mut Problem,
+        search: Search,
+        tolerance: &SolverTolerance,
+    ) -> Result<(), NewtonError> {
+        let outcome = self.converge(problem, search, tolerance);
+        problem.release_friction();
+        outcome
+    }
+
+    fn converge(
+        &mut self,
+        problem: &mut Problem,
         search: Search,
         tolerance: &SolverTolerance,
     ) -> Result<(), NewtonError> {
         let kind = if search == Search::Convex { Values::PositiveDefinite } else { Values::General };
         let mut residual = self.evaluate(problem);
-        let mut best = f64::INFINITY;
+        let (mut best, mut before) = (f64::INFINITY, None);
         loop {
             self.statistics.residual = residual;
             if !residual.is_finite() {
                 return Err(NewtonError::NotFinite);
             }
-            let done = residual <= tolerance.relative || (residual <= STAGNATION && residual > 0.5 * best);
+            let done = residual <= tolerance.relative
+                || (residual <= STAGNATION && residual > 0.5 * best && self.step_is_rounding());
             if !done && self.statistics.iterations >= tolerance.iterations {
                 return Err(NewtonError::NotConverged);
             }
             if done && !self.keep_factor {
                 return Ok(());
             }
-            if self.factor.factorize(kind).is_err() {
+            if done && problem.release_friction() {
+                self.evaluate(problem);
+            }
+            let suffices = |before: f64| RESERVE * residual * residual <= tolerance.relative * before;
+            let reuse = !done && before.is_some_and(suffices);
+            if !reuse && self.factor.factorize(kind).is_err() {
                 // A finite matrix that is not convex may be singular, away from the solution.
                 return Err(if search == Search::Convex {
                     NewtonError::NotFinite
@@ -276,13 +307,23 @@ impl Newton {
                 return Ok(());
             }
             best = best.min(residual);
+            before = Some(residual);
             for (s, r) in self.step.iter_mut().zip(&self.residual) {
                 *s = -r;
             }
             self.factor.solve(&mut self.step);
             self.statistics.iterations += 1;
             residual = match search {
-                Search::Convex => self.descend(problem, residual),
+                Search::Convex => {
+                    let after = self.descend(problem, residual);
+                    let slow = after > SLOW * residual && residual > STAGNATION;
+                    if slow && !problem.holds_friction() {
+                        problem.hold_friction();
+                        self.evaluate(problem)
+                    } else {
+                        after
+                    }
+                }
                 Search::TransitionAware { stiction_velocity } => {
                     let limit = step_limit(problem, &self.velocity, &self.step, stiction_velocity);
                     self.advance(limit);
@@ -291,6 +332,12 @@ impl Newton {
                 Search::Decrease => self.decrease(problem),
             };
         }
+    }
+
+    /// Whether the last step was no change of the velocities, by their kinetic energy.
+    fn step_is_rounding(&self) -> bool {
+        let square = |v: &[f64]| v.iter().zip(&self.weight).map(|(v, w)| (v / w).powi(2)).sum::<f64>();
+        square(&self.step) <= SAME_VELOCITY * SAME_VELOCITY * square(&self.velocity)
     }
 
     /// Takes the longest of the halves of a step that decreases the violation of the balance.
@@ -337,9 +384,10 @@ impl Newton {
     }
 
     /// Takes the step of a convex model, as far as it decreases the cost.
-    fn descend(&mut self, problem: &Problem, before: f64) -> f64 {
+    fn descend(&mut self, problem: &mut Problem, before: f64) -> f64 {
         let slope = dot(&self.residual, &self.step);
         self.trial.copy_from_slice(&self.velocity);
+        problem.turn_friction(&self.trial, &self.step);
         self.advance(1.0);
         let residual = self.evaluate(problem);
         let slope_after = dot(&self.residual, &self.step);

@@ -518,6 +518,36 @@ impl Problem {
         self.contacts.frozen_normal = frozen;
     }
 
+    /// Holds the directions of friction that K is made with, of no length to begin with: friction
+    /// is then as stiff along the slip velocity as across.
+    pub fn hold_friction(&mut self) {
+        self.contacts.friction_direction.resize(self.contacts.position.len(), Vector3::zeros());
+    }
+
+    /// Holds no directions of friction any more; whether any were held.
+    pub fn release_friction(&mut self) -> bool {
+        let held = self.holds_friction();
+        self.contacts.friction_direction.clear();
+        held
+    }
+
+    /// Whether directions of friction are held.
+    pub fn holds_friction(&self) -> bool {
+        !self.contacts.friction_direction.is_empty()
+    }
+
+    /// Turns the directions of friction that are held with a step `dv` from `v`.
+    pub fn turn_friction(&mut self, v: &[f64], dv: &[f64]) {
+        let mut directions = std::mem::take(&mut self.contacts.friction_direction);
+        if !directions.is_empty() {
+            for patch in &self.patches {
+                let (at, change) = (self.relative(patch, v, true), self.relative(patch, dv, false));
+                patch.contacts.turn_friction(&self.contacts, &at, &change, &mut directions);
+            }
+        }
+        self.contacts.friction_direction = directions;
+    }
+
     /// The cost ½ (v − v*)ᵀ A (v − v*) + Σ ℓ of which a convex model's step is the minimum, up
     /// to the constant ½ v*ᵀ A v*; `None` for TAMSI, J.
     pub fn cost(&self, v: &[f64]) -> Option<f64> {

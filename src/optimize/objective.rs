@@ -1,0 +1,373 @@
+//! What a motion should be like: a sum of squares of deviations from targets.
+
+use nalgebra::Vector3;
+
+use crate::multibody::{
+    BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, body_pair_contact, rotation_between,
+};
+use crate::rollout::{Moment, TrajectoryResiduals};
+use crate::scalar::{Scalar, lift_vector};
+use crate::spatial::Quaternion;
+
+/// What a cost is taken of: up to three numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Quantity {
+    /// A control value: a command of an actuator, or one of the user's forces.
+    Control {
+        /// Its place in the row of a step.
+        index: usize,
+    },
+    /// A configuration coordinate of the joints, rad or m.
+    JointPosition {
+        /// Its place in [`crate::multibody::tree::JointState::q`].
+        index: usize,
+    },
+    /// A velocity coordinate of the joints, rad/s or m/s.
+    JointVelocity {
+        /// Its place in [`crate::multibody::tree::JointState::v`].
+        index: usize,
+    },
+    /// The position of a body's origin, m: in W, or in the frame of another body.
+    Position {
+        /// The body.
+        body: usize,
+        /// The other body.
+        relative_to: Option<usize>,
+    },
+    /// The rotation vector that turns the target's orientation into the body's, rad, at most half
+    /// a turn: in W, or in the frame of another body.
+    Orientation {
+        /// The body.
+        body: usize,
+        /// The other body.
+        relative_to: Option<usize>,
+        /// The orientation that is aimed at, in W or in the frame of the other body.
+        target: Quaternion,
+    },
+    /// The velocity of a body's origin in W, m/s.
+    Velocity {
+        /// The body.
+        body: usize,
+    },
+    /// The angular velocity of a body in W, rad/s.
+    AngularVelocity {
+        /// The body.
+        body: usize,
+    },
+    /// The contact force of one body on another in W, N, at the state and by the law of
+    /// accelerations (see [`body_pair_contact`]).
+    ContactForce {
+        /// The pair: the force on its first body.
+        pair: BodyPair,
+    },
+    /// The moment of that contact about the origin of the first body, N m.
+    ContactTorque {
+        /// The pair.
+        pair: BodyPair,
+    },
+}
+
+/// How a deviation counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deviation {
+    /// Above and below the target alike.
+    #[default]
+    Both,
+    /// Only above the target, which is a limit: no derivative below it.
+    Above,
+    /// Only below the target.
+    Below,
+}
+
+/// When a cost applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum When {
+    /// All the time: an integral over it.
+    #[default]
+    Running,
+    /// At the end.
+    End,
+}
+
+/// A target that changes linearly between times, and stays before the first and after the last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    times: Vec<f64>,
+    values: Vec<Vector3<f64>>,
+}
+
+/// Why there is no such target.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TargetError {
+    /// Times and values do not belong together.
+    #[error(
+        "there are {times} times and {values} values; there must be one value for each time, and at least one"
+    )]
+    Count {
+        /// Number of times.
+        times: usize,
+        /// Number of values.
+        values: usize,
+    },
+    /// Times do not increase.
+    #[error("time {index} is {time} s; times must be finite, and each larger than the one before")]
+    Time {
+        /// Which, from 0.
+        index: usize,
+        /// The time, s.
+        time: f64,
+    },
+}
+
+impl Target {
+    /// A target that does not change.
+    pub fn constant(value: Vector3<f64>) -> Self {
+        Self { times: vec![0.0], values: vec![value] }
+    }
+
+    /// A target with these values at these times in s.
+    ///
+    /// # Errors
+    /// When there is not one value for each time, or the times do not increase.
+    pub fn new(times: Vec<f64>, values: Vec<Vector3<f64>>) -> Result<Self, TargetError> {
+        if times.len() != values.len() || times.is_empty() {
+            return Err(TargetError::Count { times: times.len(), values: values.len() });
+        }
+        let wrong = |&i: &usize| !times[i].is_finite() || (i > 0 && times[i] <= times[i - 1]);
+        match (0..times.len()).find(wrong) {
+            Some(index) => Err(TargetError::Time { index, time: times[index] }),
+            None => Ok(Self { times, values }),
+        }
+    }
+
+    /// The target at a time in s.
+    pub fn at(&self, time: f64) -> Vector3<f64> {
+        let next = self.times.partition_point(|t| *t <= time);
+        let last = self.times.len() - 1;
+        if next == 0 || next > last {
+            return self.values[next.min(last)];
+        }
+        let part = (time - self.times[next - 1]) / (self.times[next] - self.times[next - 1]);
+        self.values[next - 1].lerp(&self.values[next], part)
+    }
+}
+
+/// The cost ½ ∫ |w (x − target)|² dt, or ½ |w (x − target)|² at the end, of a quantity x.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostTerm {
+    /// The quantity.
+    pub quantity: Quantity,
+    /// Its target; of numbers alone the first component counts.
+    pub target: Target,
+    /// The weight w of each component, in the inverse of its unit (over √s for a running cost).
+    pub weight: Vector3<f64>,
+    /// Which deviations count.
+    pub deviation: Deviation,
+    /// When it applies.
+    pub when: When,
+}
+
+/// A sum of [`CostTerm`]s, as residuals half of whose sum of squares it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Objective {
+    terms: Vec<CostTerm>,
+    /// For each term the pairs of geometries of a contact.
+    pairs: Vec<Vec<GeometryPair>>,
+}
+
+/// Why there is no such objective.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ObjectiveError {
+    /// The model has no such body, joint coordinate or control value.
+    #[error("there is no {what} {index}; there are {count}")]
+    NoSuch {
+        /// What.
+        what: &'static str,
+        /// Its place.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// The two bodies cannot touch.
+    #[error("bodies `{a}` and `{b}` cannot touch in this model")]
+    NoContact {
+        /// The one.
+        a: String,
+        /// The other.
+        b: String,
+    },
+    /// A weight is not usable.
+    #[error("a weight is {0}; it must be at least 0 and finite")]
+    Weight(f64),
+    /// Control values have no value at the end.
+    #[error("a control value has no value at the end, when no step starts; its cost must be a running one")]
+    ControlAtEnd,
+}
+
+impl Objective {
+    /// The sum of costs on motions of a model with so many control values a step.
+    ///
+    /// # Errors
+    /// When a term does not fit the model, or a weight is negative or not finite.
+    pub fn new(model: &Model, controls: usize, terms: Vec<CostTerm>) -> Result<Self, ObjectiveError> {
+        let check = |what, index: usize, count: usize| {
+            if index < count { Ok(()) } else { Err(ObjectiveError::NoSuch { what, index, count }) }
+        };
+        let body = |index: usize| check("body", index, model.bodies.len());
+        let mut pairs = Vec::with_capacity(terms.len());
+        for term in &terms {
+            let mut touching = Vec::new();
+            match term.quantity {
+                Quantity::Control { index } => {
+                    check("control value", index, controls)?;
+                    if term.when == When::End {
+                        return Err(ObjectiveError::ControlAtEnd);
+                    }
+                }
+                Quantity::JointPosition { index } => {
+                    check("joint position", index, model.mechanism.configuration_dimension())?;
+                }
+                Quantity::JointVelocity { index } => {
+                    check("joint velocity", index, model.mechanism.velocity_dimension())?;
+                }
+                Quantity::Position { body: b, relative_to }
+                | Quantity::Orientation { body: b, relative_to, .. } => {
+                    body(b)?;
+                    relative_to.map_or(Ok(()), body)?;
+                }
+                Quantity::Velocity { body: b } | Quantity::AngularVelocity { body: b } => body(b)?,
+                Quantity::ContactForce { pair } | Quantity::ContactTorque { pair } => {
+                    body(pair.a)?;
+                    body(pair.b)?;
+                    let sorted = BodyPair { a: pair.a.min(pair.b), b: pair.a.max(pair.b) };
+                    touching.extend(model.pairs.iter().filter(|p| p.bodies == sorted));
+                    if touching.is_empty() {
+                        let name = |b: usize| model.bodies[b].name.clone();
+                        return Err(ObjectiveError::NoContact { a: name(pair.a), b: name(pair.b) });
+                    }
+                }
+            }
+            if let Some(w) = term.weight.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
+                return Err(ObjectiveError::Weight(*w));
+            }
+            pairs.push(touching);
+        }
+        Ok(Self { terms, pairs })
+    }
+
+    /// The terms.
+    pub fn terms(&self) -> &[CostTerm] {
+        &self.terms
+    }
+
+    /// The part of each term in the cost of a trajectory, in order.
+    pub fn parts(&self, moments: &[Moment]) -> Vec<f64> {
+        let mut parts = vec![0.0; self.terms.len()];
+        for moment in moments {
+            let at_end = moment.dt == 0.0;
+            let mut frames = Frames::default();
+            for (i, part) in parts.iter_mut().enumerate() {
+                let mut residuals = Vec::new();
+                self.add(i, moment, at_end, &mut frames, &mut residuals);
+                *part += residuals.iter().map(|r| 0.5 * r * r).sum::<f64>();
+            }
+        }
+        parts
+    }
+
+    /// Appends the residuals of a term at a moment.
+    fn add<T: Scalar>(
+        &self,
+        index: usize,
+        moment: &Moment<T>,
+        at_end: bool,
+        frames: &mut Frames<T>,
+        out: &mut Vec<T>,
+    ) {
+        let term = &self.terms[index];
+        if at_end != (term.when == When::End) {
+            return;
+        }
+        let scale = if at_end { 1.0 } else { moment.dt.sqrt() };
+        let target = term.target.at(moment.time);
+        let single = |x: T| Vector3::new(x, T::from(target.y), T::from(target.z));
+        let value = match term.quantity {
+            Quantity::Control { index } => single(moment.control[index]),
+            Quantity::JointPosition { index } => single(moment.state.joints.q[index]),
+            Quantity::JointVelocity { index } => single(moment.state.joints.v[index]),
+            Quantity::Position { body, relative_to } => {
+                let frames = frames.at(moment);
+                let position = frames[body].pose.translation;
+                relative_to.map_or(position, |other| {
+                    let other = &frames[other].pose;
+                    other.rotation.transpose() * (position - other.translation)
+                })
+            }
+            Quantity::Orientation { body, relative_to, target } => {
+                let frames = frames.at(moment);
+                let rotation = frames[body].pose.rotation;
+                let rotation =
+                    relative_to.map_or(rotation, |o| frames[o].pose.rotation.transpose() * rotation);
+                rotation_between(&Quaternion::lift(&target), &Quaternion::from_matrix(&rotation))
+            }
+            Quantity::Velocity { body } => frames.at(moment)[body].velocity.translational,
+            Quantity::AngularVelocity { body } => frames.at(moment)[body].velocity.rotational,
+            Quantity::ContactForce { pair } | Quantity::ContactTorque { pair } => {
+                let frames = frames.at(moment);
+                let workspace = &mut PairWorkspace::default();
+                let contact = body_pair_contact(moment.model, frames, &self.pairs[index], workspace);
+                let mut wrench = contact.wrench_on_a;
+                if pair.a > pair.b {
+                    let to_other = frames[pair.a].pose.translation - frames[pair.b].pose.translation;
+                    wrench = -wrench.shifted(&to_other);
+                }
+                match term.quantity {
+                    Quantity::ContactForce { .. } => wrench.translational,
+                    _ => wrench.rotational,
+                }
+            }
+        };
+        let off = value - lift_vector::<T>(&target);
+        for axis in 0..3 {
+            if term.weight[axis] > 0.0 {
+                let counts = match term.deviation {
+                    Deviation::Both => true,
+                    Deviation::Above => off[axis].real() > 0.0,
+                    Deviation::Below => off[axis].real() < 0.0,
+                };
+                out.push(if counts { off[axis] * (scale * term.weight[axis]) } else { T::from(0.0) });
+            }
+        }
+    }
+}
+
+/// The frames of all bodies at a moment, made when they are first needed.
+struct Frames<T>(Option<Vec<BodyFrame<T>>>);
+
+impl<T> Default for Frames<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Scalar> Frames<T> {
+    fn at(&mut self, moment: &Moment<T>) -> &[BodyFrame<T>] {
+        self.0.get_or_insert_with(|| {
+            let mut frames = Vec::new();
+            moment.model.body_frames(moment.state, &mut frames);
+            frames
+        })
+    }
+}
+
+impl TrajectoryResiduals for Objective {
+    fn running<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        let mut frames = Frames::default();
+        (0..self.terms.len()).for_each(|i| self.add(i, moment, false, &mut frames, residuals));
+    }
+
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        let mut frames = Frames::default();
+        (0..self.terms.len()).for_each(|i| self.add(i, moment, true, &mut frames, residuals));
+    }
+}
