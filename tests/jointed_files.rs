@@ -305,30 +305,33 @@ fn the_command_simulates_joints() {
     assert!(plain.contains("shoulder (revolute)") && plain.contains("stone"), "{plain}");
 }
 
-/// A bundled scene, with one passage replaced.
-fn gripper(folder: &Folder, old: &str, new: &str) -> Scene {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grasp_lift/gripper.toml");
-    let scene = std::fs::read_to_string(path).expect("the bundled scene");
-    assert!(scene.contains(old));
-    load(folder, &scene.replacen(old, new, 1))
+/// The text of a bundled scene.
+fn bundled(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grasp_lift").join(name);
+    std::fs::read_to_string(path).expect("the bundled scene")
 }
 
 #[test]
 fn the_gripper_lifts_with_a_good_squeeze_and_not_with_a_weak_one() {
     let folder = Folder::new("gripper");
     let squeeze = "values = [1, 6, 6]";
-    for (values, lifts) in [(squeeze, true), ("values = [1, 0.8, 0.8]", false)] {
-        let scene = gripper(&folder, squeeze, values);
-        let trajectory = run(&scene, 2.0);
-        let last = trajectory.states.last().expect("states");
-        let (ball, lift) = (last.bodies[0], last.joints.q[0]);
-        assert!((lift - 0.1).abs() < 2e-3, "the palm is up: {lift}");
-        let rise = ball.position.z - scene.state.bodies[0].position.z;
-        if lifts {
-            assert!(rise > 0.097 && rise < 0.1, "{rise}");
-            assert!(ball.velocity.translational.norm() < 1e-3 && ball.position.xy().norm() < 1e-4);
-        } else {
-            assert!(rise.abs() < 5e-3, "{rise}");
+    for name in ["gripper.toml", "box.toml"] {
+        for (values, lifts) in [(squeeze, true), ("values = [1, 0.8, 0.8]", false)] {
+            let text_of_scene = bundled(name);
+            assert!(text_of_scene.contains(squeeze));
+            let scene = load(&folder, &text_of_scene.replace(squeeze, values));
+            let trajectory = run(&scene, 2.0);
+            let last = trajectory.states.last().expect("states");
+            let (held, lift) = (last.bodies[0], last.joints.q[0]);
+            assert!((lift - 0.1).abs() < 2e-3, "the palm is up: {lift}");
+            let rise = held.position.z - scene.state.bodies[0].position.z;
+            println!("{name}, {values}: rises by {rise:.4} m");
+            if lifts {
+                assert!(rise > 0.097 && rise < 0.1, "{rise}");
+                assert!(held.velocity.translational.norm() < 1e-3 && held.position.xy().norm() < 1e-4);
+            } else {
+                assert!(rise.abs() < 5e-3, "{rise}");
+            }
         }
     }
 }
@@ -469,9 +472,7 @@ material = \"foam\"
 #[test]
 fn derivatives_of_a_gripper_pass_the_check() {
     let folder = Folder::new("check");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grasp_lift/gripper.toml");
-    let scene = std::fs::read_to_string(path)
-        .expect("the bundled scene")
+    let scene = bundled("gripper.toml")
         // Closed on the ball, turned a little and off its middle: a generic state.
         .replace("lower = 0.0", "lower = 0.0\nposition = 0.0163\nvelocity = 0.01")
         .replace(
