@@ -6,6 +6,7 @@
 mod differences;
 mod report;
 mod scene;
+mod varied;
 
 pub use differences::{CheckSettings, Comparison, Verdict, compare_derivative, compare_groups};
 pub use report::{GradientReport, ReportRow};
