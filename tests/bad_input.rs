@@ -139,6 +139,14 @@ fn every_bad_field_is_named() {
         (format!("{GOOD}\n[contact]\nstiction_velocity = 0"), vec!["contact.stiction_velocity", "positive"]),
         (format!("{GOOD}\n[contact]\nquadrature_order = 9"), vec!["contact.quadrature_order", "found 9"]),
         (format!("{GOOD}\n[contact]\npositive_part_width = -1"), vec!["contact.positive_part_width"]),
+        (format!("{GOOD}\n[contact]\nskirt = -0.001"), vec!["contact.skirt", "-0.001", "at least 0"]),
+        (format!("{GOOD}\n[contact]\nskirt = nan"), vec!["contact.skirt", "NaN", "finite"]),
+        (format!("{GOOD}\n[contact]\nskirt = inf"), vec!["contact.skirt", "inf", "finite"]),
+        (format!("{GOOD}\n[contact]\nskirt = \"thin\""), vec!["contact.skirt", "thin"]),
+        (
+            format!("{GOOD}\n[contact]\nskirt = 0.06"),
+            vec!["contact.skirt", "0.06", "geometry 0 of body `ball`", "thinner than"],
+        ),
         // Form.
         (with("mass = 0.1", "mas = 0.1"), vec![":16:", "bodies[0]", "`mas`", "`mass`"]),
         (with("radius = 0.05", "radios = 0.05"), vec!["`radios`", "`radius`"]),

@@ -8,7 +8,7 @@ mod truth;
 
 use isobar::contact::{
     Collider, ContactSettings, DissipationModel, FrictionRegularization, SurfaceRepresentation, Workspace,
-    contact_jacobian,
+    contact, contact_jacobian,
 };
 use isobar::spatial::{RigidTransform, SpatialVelocity, rotation_exponential};
 use nalgebra::Vector3;
@@ -328,6 +328,84 @@ fn derivatives_of_moving_bodies_agree_with_differences() {
                     );
                     check(&name, &outcomes);
                 }
+            }
+        }
+    }
+}
+
+/// Where bodies with skirts are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Where {
+    BeforeTouch,
+    AtTouch,
+    Deep,
+}
+
+/// The thickness of the skirts, m.
+const SKIRT: f64 = 0.005;
+
+/// The state with B moved away from A to where the bodies, had they no skirts, just touch, and from
+/// there by a part of the skirts; with skirts put on.
+fn with_skirts(mut state: State, place: Where, seed: u64) -> State {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let settings = ContactSettings::default();
+    let mut workspace = Workspace::default();
+    let one_rigid = state.a.geometry.is_rigid() || state.b.geometry.is_rigid();
+    let reach = if one_rigid { SKIRT } else { 2.0 * SKIRT };
+    if place != Where::Deep {
+        let away = if state.a.geometry.is_half_space() {
+            state.x_wa.rotation.column(2).into_owned()
+        } else if state.b.geometry.is_half_space() {
+            -state.x_wb.rotation.column(2)
+        } else {
+            (state.x_wb.translation - state.x_wa.translation).normalize()
+        };
+        let start = state.x_wb.translation;
+        let (mut near, mut far) = (0.0, 0.2);
+        while far - near > 1e-9 {
+            let middle = 0.5 * (near + far);
+            state.x_wb.translation = start + away * middle;
+            let touches = contact(&state.pair(), &settings, &mut workspace).is_some();
+            (near, far) = if touches { (middle, far) } else { (near, middle) };
+        }
+        let part = match place {
+            Where::BeforeTouch => rng.random_range(0.1..0.6),
+            _ => rng.random_range(-0.02..0.02),
+        };
+        state.x_wb.translation = start + away * (far + part * reach);
+    }
+    for c in [&mut state.a, &mut state.b] {
+        *c = c.with_skirt(SKIRT).expect("a thin skirt");
+    }
+    state
+}
+
+#[test]
+fn derivatives_of_bodies_with_skirts_agree_with_differences() {
+    let cases = cases(1);
+    for place in [Where::BeforeTouch, Where::AtTouch, Where::Deep] {
+        for surface in [SurfaceRepresentation::Triangles, SurfaceRepresentation::Polygons] {
+            for dissipation_model in [DissipationModel::HuntCrossley, DissipationModel::StrainRate] {
+                let settings = ContactSettings {
+                    surface,
+                    dissipation_model,
+                    stiction_velocity: 0.05,
+                    ..Default::default()
+                };
+                let outcomes: Vec<Outcome> = (0..200)
+                    .into_par_iter()
+                    .map_init(Workspace::default, |workspace, seed| {
+                        let bare = moving_state(&cases, &settings, seed);
+                        if contact(&bare.pair(), &settings, workspace).is_none() {
+                            return Outcome::Skipped;
+                        }
+                        let state = with_skirts(bare, place, seed);
+                        let touch = contact(&state.pair(), &settings, workspace).is_some();
+                        assert!(touch, "{place:?} {seed}: the skirts do not touch");
+                        compare(&state, &settings, &everything(&state), workspace)
+                    })
+                    .collect();
+                check(&format!("{place:?} {surface:?} {dissipation_model:?}"), &outcomes);
             }
         }
     }

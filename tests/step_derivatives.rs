@@ -179,6 +179,29 @@ proptest! {
 }
 
 #[test]
+fn bodies_with_skirts_have_their_derivatives() {
+    let control = [0.1, -0.2, 0.3, 0.4, 0.5];
+    let weights: Vec<f64> = (0..36).map(|i| (1.7 * f64::from(i)).sin()).collect();
+    for surface in [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles] {
+        let (mut model, state) = heap(ContactSettings { surface, ..Default::default() });
+        for geometry in model.bodies.iter_mut().flat_map(|b| &mut b.geometries) {
+            geometry.collider = geometry.collider.with_skirt(0.004).expect("a thin skirt");
+        }
+        // Deep, and raised off the ground to where most of what touches are skirts.
+        for raised in [0.0, 0.006] {
+            let mut state = state.clone();
+            for body in &mut state.bodies {
+                body.position.z += raised;
+            }
+            for integrator in integrators() {
+                let error = worst_error(integrator, &model, &state, &Pull, &control, &weights);
+                assert!(error < 1e-12, "{integrator:?}, raised by {raised}: {error:e}");
+            }
+        }
+    }
+}
+
+#[test]
 fn bodies_on_joints_have_their_derivatives() {
     let (model, state) =
         step_scenes::gripper(step_scenes::Held::Ball, 0.028, SurfaceRepresentation::Polygons);

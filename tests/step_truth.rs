@@ -89,7 +89,7 @@ fn model(settings: ContactSettings) -> Model {
 }
 
 /// A state in which the ball touches the box from above.
-fn random_state(model: &Model, regime: Regime, rng: &mut ChaCha8Rng) -> State {
+fn random_state(model: &Model, regime: Regime, skirt: f64, rng: &mut ChaCha8Rng) -> State {
     let mut vector = |size: f64| Vector3::from_fn(|_, _| rng.random_range(-1.0..1.0) * size);
     let orientation = |v: Vector3<f64>| Quaternion::from_wxyz(1.0, 0.0, 0.0, 0.0).rotated_by(&v);
     let box_state = BodyState {
@@ -104,6 +104,8 @@ fn random_state(model: &Model, regime: Regime, rng: &mut ChaCha8Rng) -> State {
         Regime::Stick | Regime::Slip => rng.random_range(0.002..0.008),
         Regime::Make | Regime::Break => rng.random_range(2e-4..2e-3),
     };
+    // With skirts from a part of them before touch to as much after.
+    let depth = if skirt > 0.0 { rng.random_range(-1.4..1.0) * skirt } else { depth };
     let top = frame * Vector3::new(place.x, place.y, 0.05 + 0.049 - depth);
     let (sliding, normal) = match regime {
         Regime::Stick => (2e-4, 1e-3),
@@ -135,13 +137,23 @@ fn scale(input: &Input, model: &Model) -> f64 {
 
 #[test]
 fn steps_follow_their_inputs() {
+    check_steps(STATES, 0.0);
+}
+
+#[test]
+fn steps_before_and_at_touch_follow_their_inputs() {
+    check_steps(240, 0.002);
+}
+
+/// Checks this number of states of each contact model, with skirts of this thickness in metres.
+fn check_steps(states: usize, skirt: f64) {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let mut report = BTreeMap::new();
     for contact_model in [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi]
     {
         let tolerance = SolverTolerance { relative: 1e-14, iterations: 200 };
         let integrator = Integrator::VelocityLevel(VelocityLevel { model: contact_model, tolerance });
-        for number in 0..STATES {
+        for number in 0..states {
             let regime = REGIMES[number % 4];
             let settings = ContactSettings {
                 surface: [SurfaceRepresentation::Triangles, SurfaceRepresentation::Polygons][number / 4 % 2],
@@ -152,8 +164,11 @@ fn steps_follow_their_inputs() {
                 },
                 ..Default::default()
             };
-            let model = model(settings);
-            let before = random_state(&model, regime, &mut rng);
+            let mut model = model(settings);
+            for geometry in model.bodies.iter_mut().flat_map(|b| &mut b.geometries) {
+                geometry.collider = geometry.collider.with_skirt(skirt).expect("a thin skirt");
+            }
+            let before = random_state(&model, regime, skirt, &mut rng);
             let mut inputs: Vec<Input> = all_inputs(&model)
                 .into_iter()
                 .filter(|i| !matches!(i, Input::InitialTangent { .. }))
@@ -234,7 +249,7 @@ fn steps_follow_their_inputs() {
     };
     assert_eq!(count("Wrong", &REGIMES), 0);
     let smooth = [Regime::Stick, Regime::Slip];
-    let total = 4 * STATES / 2 * 12;
+    let total = 4 * states / 2 * 12;
     let ok = count("Ok", &smooth);
     assert!(ok > total * 9 / 10, "{ok} of {total} could be compared");
 }

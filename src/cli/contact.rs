@@ -7,7 +7,7 @@ use clap::Args;
 use nalgebra::{Matrix6, Vector3, Vector6};
 use serde::Serialize;
 
-use super::{Error, load_scene};
+use super::{Error, is_zero, load_scene, skirt_line};
 use crate::io::{Purpose, Scene};
 use crate::multibody::{
     BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
@@ -30,6 +30,9 @@ pub(super) struct ContactArguments {
 /// All that is printed.
 #[derive(Debug, Serialize)]
 struct Report {
+    /// Thickness of the skirts, m.
+    #[serde(skip_serializing_if = "is_zero")]
+    skirt: f64,
     pairs: Vec<PairReport>,
 }
 
@@ -176,7 +179,7 @@ fn report(scene: &Scene, derivatives: bool) -> Result<Report, Error> {
         }
         pairs.push(pair);
     }
-    Ok(Report { pairs })
+    Ok(Report { skirt: scene.skirt, pairs })
 }
 
 /// A line of six numbers.
@@ -191,6 +194,9 @@ fn line(out: &mut impl Write, label: &str, values: &[f64]) -> std::io::Result<()
 fn print_text(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     if report.pairs.is_empty() {
         return writeln!(out, "no pair of bodies");
+    }
+    if let Some(line) = skirt_line(report.skirt) {
+        writeln!(out, "{line}")?;
     }
     for pair in &report.pairs {
         writeln!(out, "{} – {}", pair.a, pair.b)?;

@@ -145,6 +145,18 @@ impl Error {
     }
 }
 
+/// Whether a number is 0 and so left out of JSON.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
+}
+
+/// What to say of a scene whose bodies have skirts of this thickness in metres.
+fn skirt_line(thickness: f64) -> Option<String> {
+    let millimetres = (thickness * 1e9).round() / 1e6;
+    (thickness > 0.0).then(|| format!("with a skirt of {millimetres} mm: forces act before bodies touch"))
+}
+
 /// Loads a scene, with its warnings on standard error.
 fn load_scene(path: &Path, purpose: Purpose) -> Result<Scene, Error> {
     let scene = Scene::load(path, purpose)?;

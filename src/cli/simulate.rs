@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use super::step_warnings::step_warnings;
-use super::{Error, load_scene};
+use super::{Error, is_zero, load_scene, skirt_line};
 use crate::io::{Purpose, write_trajectory};
 use crate::multibody::NoForces;
 use crate::rollout::{SimulationError, Trajectory, simulate_into, step_times};
@@ -36,6 +36,9 @@ struct Summary {
     steps: usize,
     time_step: f64,
     until: f64,
+    /// Thickness of the skirts, m.
+    #[serde(skip_serializing_if = "is_zero")]
+    skirt: f64,
     bodies: Vec<BodySummary>,
     joints: Vec<JointSummary>,
 }
@@ -117,6 +120,7 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         steps,
         time_step: settings.time_step,
         until: arguments.until,
+        skirt: scene.skirt,
         bodies: bodies.collect(),
         joints: joints.collect(),
     };
@@ -130,6 +134,9 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
             "{} steps of {} s until t = {} s, written to {}",
             summary.steps, summary.time_step, summary.until, summary.out
         )?;
+        if let Some(line) = skirt_line(summary.skirt) {
+            writeln!(out, "{line}")?;
+        }
         for body in &summary.bodies {
             writeln!(out, "{}", body.name)?;
             for (label, v) in [

@@ -16,7 +16,8 @@ use crate::scalar::Scalar;
 pub struct ContactPolygon<'a, T = f64> {
     /// Vertices in the world, metres, counter-clockwise about the normal.
     pub vertices: &'a [Vector3<T>],
-    /// Undamped pressure at each vertex, Pa; linear in between.
+    /// Pressure of the fields at each vertex, Pa; linear in between. It is the undamped pressure
+    /// that acts, but for skirts, where it may be negative and [`super::onset`] of it acts.
     pub pressures: &'a [T],
     /// Unit normal in the world, out of B, into A.
     pub normal: Vector3<T>,

@@ -2,7 +2,8 @@
 //!
 //! Each face becomes one point contact at its centroid, with the elastic force A p and the
 //! stiffness k = g A, where g is the two fields' gradient in series along the normal
-//! (Masterjohn eq. 23). The surface and its contacts are those of the start of the step; only
+//! (Masterjohn eq. 23). Where bodies have skirts the pressure that acts is [`onset`] of the fields'
+//! and g is multiplied by its slope. The surface and its contacts are those of the start of the step; only
 //! the velocity at its end is unknown. All of it is expressed in F's frame (see
 //! [`super::roles`]), and wrenches act on O about F's origin.
 
@@ -12,6 +13,7 @@ use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
 use super::impulse::{FaceConstants, ImpulseLaw};
 use super::material::PairMaterial;
+use super::onset::onset;
 use super::polygon::Polygon;
 use super::roles::{ContactPair, Roles};
 use super::search::{Equilibrium, for_each_polygon};
@@ -29,6 +31,10 @@ pub(super) const SMALLEST_AREA: f64 = 1e-14;
 /// Faces along whose normal a field grows by less than this, relative to its gradient, are left
 /// out: pushing into the body would not raise the pressure (Masterjohn §IV-A).
 const SMALLEST_GRADIENT: f64 = 1e-12;
+
+/// Faces on which the pressure that acts grows by less than this part of the fields' pressure are
+/// left out: they lie at the outer end of a skirt, and bear the square of it.
+pub(super) const SMALLEST_ONSET: f64 = 1e-12;
 
 /// A polygon of the contact surface with its plane and the fields around it.
 pub(crate) type FoundPolygon = (Polygon, Equilibrium);
@@ -166,7 +172,7 @@ pub(crate) fn point_block<T: Scalar>(inverse_inertia: &Matrix6<T>, x: &Vector3<T
     block(1, 1) - coupled - coupled.transpose() - lever * block(0, 0) * lever
 }
 
-/// The constants of a face's impulse.
+/// The constants of a face's impulse, from the pressure that acts and its gradient.
 #[inline]
 #[allow(clippy::too_many_arguments, reason = "what a face is, and what its pair has in common")]
 pub(crate) fn face_constants<T: Scalar>(
@@ -220,6 +226,7 @@ pub(super) fn contacts_of(
     contacts: &mut PointContacts,
 ) -> Option<DiscretePatch> {
     let law = settings.law(traction.pair());
+    let (width, _) = roles.onset_width();
     let (first_contact, first_polygon) = (contacts.position.len(), contacts.polygons.len());
     let mut aligned = false;
     let mut polygon = SurfacePolygon::empty();
@@ -237,10 +244,11 @@ pub(super) fn contacts_of(
         let fan = Fan::new(&polygon, settings.contact.surface);
         let before = contacts.position.len();
         for_each_point(&polygon, &fan, settings.contact.surface, one_point(), |x, p, a| {
-            if a <= SMALLEST_AREA {
+            let (p, slope) = onset(p, width);
+            if a <= SMALLEST_AREA || slope <= SMALLEST_ONSET {
                 return;
             }
-            let n = &polygon.normal;
+            let (n, gradient) = (&polygon.normal, gradient * slope);
             let (model, v) = (settings.model, &roles.v_fo);
             contacts.position.push(*x);
             contacts.normal.push(*n);
@@ -486,6 +494,7 @@ pub(crate) fn discrete_impulse<T: Scalar>(
     let traction = TractionLaw::new(roles, settings.contact);
     let law = settings.law(traction.pair());
     let surface: SurfaceRepresentation = settings.contact.surface;
+    let (width, _) = roles.onset_width();
     let mut sum = SpatialForce::zero();
     let mut polygon = SurfacePolygon::empty();
     for (found, equilibrium) in polygons {
@@ -495,9 +504,11 @@ pub(crate) fn discrete_impulse<T: Scalar>(
         let fan = Fan::new(&polygon, surface);
         let n = &polygon.normal;
         for_each_point(&polygon, &fan, surface, one_point(), |x, p, a| {
-            if a.real() <= SMALLEST_AREA {
+            let (p, slope) = onset(p, width);
+            if a.real() <= SMALLEST_AREA || slope.real() <= SMALLEST_ONSET {
                 return;
             }
+            let gradient = gradient * slope;
             let model = settings.model;
             let constants = face_constants(model, x, n, p, a, gradient, dissipation, before, inverse_inertia);
             let (v_n, v_t) = split(&(after.translational + after.rotational.cross(x)), n);

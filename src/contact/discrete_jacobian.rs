@@ -12,9 +12,10 @@ use super::discrete::{
     split, usable_gradient,
 };
 use super::impulse::{ContactModel, FaceConstants, ImpulseLaw};
-use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate};
+use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate, differentiated_width};
 use super::lifted::ContactJacobian;
 use super::one_sided::{depth, one_sided_by_geometry};
+use super::onset::onset;
 use super::polygon_derivatives::wrench_at;
 use super::roles::{ContactPair, Roles};
 use super::settings::DissipationModel;
@@ -102,6 +103,7 @@ pub(crate) fn impulse_jacobian(
     let surface = settings.contact.surface;
     let lambda = &patch.inverse_inertia;
     let mut surface_area = 0.0;
+    let width = differentiated_width(roles);
     for (found, equilibrium) in &contacts.polygons[patch.polygons.clone()] {
         let polygon = differentiate(roles, found, equilibrium);
         let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
@@ -118,9 +120,11 @@ pub(crate) fn impulse_jacobian(
         surface_area += fan.area.re;
         let n = real_vector(&polygon.normal);
         for_each_point(&polygon, &fan, surface, one_point(), |point, p, area| {
-            if area.re <= super::discrete::SMALLEST_AREA {
+            let (p, slope) = onset(p, width);
+            if area.re <= super::discrete::SMALLEST_AREA || slope.re <= super::discrete::SMALLEST_ONSET {
                 return;
             }
+            let gradient = gradient * slope;
             let x = real_vector(point);
             let (load, stiffness) = (p * area, gradient * area);
             let constants = face_constants(

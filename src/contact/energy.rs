@@ -3,7 +3,7 @@
 use nalgebra::Vector3;
 
 use super::roles::{ContactPair, Parts, Roles};
-use super::surface::{TetrahedronPlanes, half_space_pressure, moved, tetrahedron_planes};
+use super::surface::{TetrahedronPlanes, depth_in_skirt, half_space_pressure, moved, tetrahedron_planes};
 use crate::field::hierarchy::{Hierarchy, Side, TraversalStack, for_each_pair};
 use crate::field::{LinearFunction, PressureField, RigidSurface};
 use crate::geometry::{ConvexPolyhedron, HalfSpace};
@@ -16,7 +16,11 @@ use crate::spatial::RigidTransform;
 /// Each body's field is integrated over the part of the body that the contact surface cuts off
 /// (Elandt eq. 1); as the pressures are equal on that surface, the sum of the two is
 /// U = ∫ min(p_A, p_B) dV over the overlap, and ∫ p_A dV where B is rigid. With every face
-/// counted and bodies at rest, the contact force is −∂U/∂x and the torque −∂U/∂θ.
+/// counted and bodies at rest, the contact force is −∂U/∂x and the torque −∂U/∂θ. With skirts (see
+/// [`super::Collider::with_skirt`]) it is U = ∫ ψ(min(p_A, p_B)) dV over the overlap of bodies and
+/// skirts with the pressure ψ that acts (see [`super::onset`]). That is exact too, while the force is
+/// a quadrature of ψ over the faces, which is exact only where the pressure of a whole face is
+/// beyond the onset: there the two agree as closely as the faces resolve it.
 ///
 /// The integrals are over volumes and know nothing of the contact surface. They are exact but
 /// for rounding, and cost as many intersections as there are overlapping pairs of elements: this
@@ -39,6 +43,41 @@ fn positive<T: Scalar>(f: &LinearFunction<T>) -> HalfSpace<T> {
 /// `a` − `b`.
 fn difference<T: Scalar>(a: &LinearFunction<T>, b: &LinearFunction<T>) -> LinearFunction<T> {
     LinearFunction { gradient: a.gradient - b.gradient, offset: a.offset - b.offset }
+}
+
+/// ∫ ψ(p) dV with the pressure ψ that acts at an onset of width w (see [`super::onset`]). The
+/// polyhedron is used up.
+///
+/// It is the integral of (p + w)² where p > −w, less that of (p − w)² where p > w, over 4 w.
+fn integrate_onset<T: Scalar>(polyhedron: &mut ConvexPolyhedron<T>, p: &LinearFunction<T>, w: T) -> T {
+    if w.real() == 0.0 {
+        return polyhedron.integrate(&p.gradient, p.offset);
+    }
+    let mut above = |level: T| {
+        let excess = LinearFunction { gradient: p.gradient, offset: p.offset - level };
+        polyhedron.clip(&positive(&excess));
+        polyhedron.integrate_square(&excess.gradient, excess.offset)
+    };
+    (above(-w) - above(w)) / (w * 4.0)
+}
+
+/// ∫ ψ(min(p, q)) dV, as [`integrate_onset`].
+fn integrate_least<T: Scalar>(
+    polyhedron: &mut ConvexPolyhedron<T>,
+    p: &LinearFunction<T>,
+    q: &LinearFunction<T>,
+    w: T,
+) -> T {
+    if w.real() == 0.0 {
+        return integrate_minimum(polyhedron, p, q);
+    }
+    let mut sum = T::from(0.0);
+    for (least, other) in [(p, q), (q, p)] {
+        let mut part = polyhedron.clone();
+        part.clip(&positive(&difference(other, least)));
+        sum += integrate_onset(&mut part, least, w);
+    }
+    sum
 }
 
 /// ∫ min(p, q) dV. The polyhedron is used up.
@@ -99,6 +138,7 @@ fn clip_by_tetrahedron<T: Scalar>(polyhedron: &mut ConvexPolyhedron<T>, planes: 
 
 fn two_fields<T: Scalar>(roles: &Roles<T>, o: &PressureField, f: &PressureField) -> T {
     let mut energy = T::from(0.0);
+    let (width, _) = roles.onset_width();
     let mut overlap = ConvexPolyhedron::default();
     for_each_overlap(&boxes_of_field(o), &boxes_of_field(f), &roles.x_fo.real(), |i, j| {
         let planes = tetrahedron_planes(roles.f, f, j as u32);
@@ -106,7 +146,7 @@ fn two_fields<T: Scalar>(roles: &Roles<T>, o: &PressureField, f: &PressureField)
         clip_by_tetrahedron(&mut overlap, &planes);
         if !overlap.is_empty() {
             let pressure_o = moved(&roles.x_fo, &tetrahedron_planes(roles.o, o, i as u32).pressure);
-            energy += integrate_minimum(&mut overlap, &pressure_o, &planes.pressure);
+            energy += integrate_least(&mut overlap, &pressure_o, &planes.pressure, width);
         }
     });
     energy
@@ -130,6 +170,7 @@ fn cones<'a, T: Scalar>(roles: &'a Roles<T>, o: &'a RigidSurface) -> impl Fn(usi
 
 fn surface_in_field<T: Scalar>(roles: &Roles<T>, o: &RigidSurface, f: &PressureField) -> T {
     let mut energy = T::from(0.0);
+    let (width, _) = roles.onset_width();
     let mut overlap = ConvexPolyhedron::default();
     let cone = cones(roles, o);
     let boxes_of_o = boxes(o.mesh().triangles.len(), |i| cone(i).map(|x| real_vector(&x)));
@@ -137,30 +178,32 @@ fn surface_in_field<T: Scalar>(roles: &Roles<T>, o: &RigidSurface, f: &PressureF
         let planes = tetrahedron_planes(roles.f, f, j as u32);
         overlap.set_tetrahedron(cone(i).map(|x| roles.x_fo * x));
         clip_by_tetrahedron(&mut overlap, &planes);
-        energy += overlap.integrate(&planes.pressure.gradient, planes.pressure.offset);
+        energy += integrate_onset(&mut overlap, &planes.pressure, width);
     });
     energy
 }
 
 fn surface_in_half_space<T: Scalar>(roles: &Roles<T>, o: &RigidSurface) -> T {
     let mut energy = T::from(0.0);
+    let (width, _) = roles.onset_width();
     let mut overlap = ConvexPolyhedron::default();
     let cone = cones(roles, o);
     let pressure = half_space_pressure(roles.f);
+    let reaching = LinearFunction { offset: pressure.offset + roles.f.skirt_pressure(), ..pressure };
     for i in 0..o.mesh().triangles.len() {
         overlap.set_tetrahedron(cone(i).map(|x| roles.x_fo * x));
-        overlap.clip(&positive(&pressure));
-        energy += overlap.integrate(&pressure.gradient, pressure.offset);
+        overlap.clip(&positive(&reaching));
+        energy += integrate_onset(&mut overlap, &pressure, width);
     }
     energy
 }
 
 fn half_space_in_field<T: Scalar>(roles: &Roles<T>, rigid: bool, f: &PressureField) -> T {
     let mut energy = T::from(0.0);
+    let (width, _) = roles.onset_width();
     let mut overlap = ConvexPolyhedron::default();
-    // The depth below O's plane.
-    let depth =
-        moved(&roles.x_fo, &LinearFunction { gradient: lift_vector(&-Vector3::z()), offset: T::from(0.0) });
+    // The depth below O's plane or the top of its skirt.
+    let depth = moved(&roles.x_fo, &depth_in_skirt(roles.o));
     for j in 0..f.mesh().tetrahedra.len() {
         overlap.set_tetrahedron(corners(f, roles.f.vertices.as_deref(), j));
         overlap.clip(&positive(&depth));
@@ -169,10 +212,10 @@ fn half_space_in_field<T: Scalar>(roles: &Roles<T>, rigid: bool, f: &PressureFie
         }
         let pressure = tetrahedron_planes(roles.f, f, j as u32).pressure;
         energy += if rigid {
-            overlap.integrate(&pressure.gradient, pressure.offset)
+            integrate_onset(&mut overlap, &pressure, width)
         } else {
             let own = moved(&roles.x_fo, &half_space_pressure(roles.o));
-            integrate_minimum(&mut overlap, &pressure, &own)
+            integrate_least(&mut overlap, &pressure, &own, width)
         };
     }
     energy

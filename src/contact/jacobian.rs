@@ -10,6 +10,7 @@
 
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
+use super::onset::OnsetSlopes;
 use super::polygon::{FIRST_OF_F, Polygon};
 use super::polygon_derivatives::{
     ByVector, PolygonDerivatives, SurfaceSums, add, add_isotropic, add_outer, add_point, area_by_vertex,
@@ -111,6 +112,8 @@ impl Gradients {
                 of_f = f.tetrahedra()[polygon.f as usize].barycentric.map(|l| l.gradient);
             }
             Parts::HalfSpaceInField { f, .. } => {
+                // The end of a compliant half-space's skirt.
+                of_o[0] = -rotation.column(2);
                 of_f = f.tetrahedra()[polygon.f as usize].barycentric.map(|l| l.gradient);
             }
             Parts::SurfaceInField { o, .. } | Parts::SurfaceInHalfSpace { o } => {
@@ -211,6 +214,14 @@ pub(super) fn turning_plane(equilibrium: &Equilibrium) -> SurfacePolygon<Dual> {
     SurfacePolygon { normal, gradient_o, gradient_f, ..SurfacePolygon::empty() }
 }
 
+/// The width of the pressure's onset with its derivatives by the geometry.
+pub(super) fn differentiated_width(roles: &Roles<f64>) -> Dual {
+    let (width, is_of_o) = roles.onset_width();
+    let mut dual = Dual::from(width);
+    dual.eps[if is_of_o { LOG_MODULUS_O } else { LOG_MODULUS_F }] = width;
+    dual
+}
+
 /// The polygon with its derivatives by the geometry.
 pub(super) fn differentiate(
     roles: &Roles<f64>,
@@ -255,8 +266,9 @@ pub(crate) fn local_jacobian(
 ) -> LocalJacobian {
     let law = TractionLaw::new(roles, settings);
     let rule = fan_rule(settings);
+    let (width, width_is_of_o) = roles.onset_width();
     let mut jacobian = LocalJacobian {
-        integral: Integral::new(),
+        integral: Integral::new(width),
         by_geometry: [[0.0; DIRECTIONS]; 6],
         by_velocity: Matrix6::zeros(),
         by_dissipation: Vector6::zeros(),
@@ -295,10 +307,11 @@ pub(crate) fn local_jacobian(
             SurfaceRepresentation::Polygons => {
                 let (x, p) = (&fan.centroid, fan.pressure);
                 let t = traction(x);
-                let point = add_point((x, p, fan.area), &t, normal, &mut sums, &mut over_surface);
+                let acting = OnsetSlopes::new(p, width);
+                let point = add_point((x, p, fan.area), &acting, &t, normal, &mut sums, &mut over_surface);
                 sums.centroid.add(1.0, &point, spin);
                 for i in 0..n {
-                    let by_vertex = area_by_vertex(&polygon, i) * p;
+                    let by_vertex = area_by_vertex(&polygon, i) * acting.value;
                     add_outer(&mut sums.by_area[i], &point.per_pressure, &by_vertex);
                 }
             }
@@ -313,8 +326,10 @@ pub(crate) fn local_jacobian(
                         let p = fan.pressure * c + polygon.pressure[i] * u + polygon.pressure[next] * w;
                         let area = fan.triangle_area[i] * q.weight;
                         let t = traction(&x);
-                        let point = add_point((&x, p, area), &t, normal, &mut sums, &mut over_surface);
-                        add(&mut per_area, &point.per_pressure, p * q.weight);
+                        let acting = OnsetSlopes::new(p, width);
+                        let point =
+                            add_point((&x, p, area), &acting, &t, normal, &mut sums, &mut over_surface);
+                        add(&mut per_area, &point.per_pressure, acting.value * q.weight);
                         sums.centroid.add(c, &point, spin);
                         sums.points[i].add(u, &point, spin);
                         sums.points[next].add(w, &point, spin);
@@ -334,8 +349,11 @@ pub(crate) fn local_jacobian(
             for k in 0..DIRECTIONS {
                 jacobian.by_geometry[row][k] += sums.by_dissipation[row] * dissipation.eps[k];
             }
-            // The pressure at a fixed point is proportional to F's modulus.
-            jacobian.by_geometry[row][LOG_MODULUS_F] += sums.wrench[row];
+            // The pressure at a fixed point is proportional to F's modulus, the width of its onset
+            // to that of one body.
+            jacobian.by_geometry[row][LOG_MODULUS_F] += sums.by_log_pressure[row];
+            let log_width = if width_is_of_o { LOG_MODULUS_O } else { LOG_MODULUS_F };
+            jacobian.by_geometry[row][log_width] += sums.by_width[row] * width;
         }
         let gradients = Gradients::new(roles, found, equilibrium);
         centroid_by_vertex(&polygon, &fan, &mut sums.centroid_by_vertex);

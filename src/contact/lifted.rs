@@ -75,13 +75,7 @@ fn chained<T: Scalar>(
     p_wa: &Vector3<T>,
 ) -> Option<ContactPatch<T>> {
     let real = &local.integral;
-    let mut sum = Integral {
-        wrench_on_o: SpatialForce::lift(&real.wrench_on_o),
-        area: T::from(real.area),
-        first_moment: real.first_moment.map(T::from),
-        faces: real.faces,
-        max_pressure: real.max_pressure,
-    };
+    let mut sum = Integral::lift(real);
     let [a, b, c, d, e, f] = pose_tangent(&roles.x_fo);
     let geometry = [a, b, c, d, e, f, log_stiffness(roles.o), log_stiffness(roles.f)];
     for (k, &step) in geometry.iter().enumerate() {

@@ -7,6 +7,7 @@
 use nalgebra::Vector3;
 
 use super::jacobian::Gradients;
+use super::onset::OnsetSlopes;
 use super::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon};
 use super::roles::Roles;
 use super::search::{Equilibrium, for_each_polygon};
@@ -37,6 +38,8 @@ pub(crate) struct LocalCotangent {
     pub static_friction: f64,
     /// By the combined dynamic friction coefficient.
     pub dynamic_friction: f64,
+    /// By the width of the pressure's onset; it is among those by the moduli too.
+    width: f64,
     /// Whether the meshes are aligned exactly somewhere on the surface, so that these are the
     /// derivatives of no direction.
     pub aligned: bool,
@@ -83,6 +86,8 @@ struct Pass<'a> {
     law: TractionLaw<f64>,
     settings: &'a ContactSettings,
     rule: &'a [TrianglePoint],
+    /// The width of the pressure's onset, Pa.
+    width: f64,
     /// The number's derivatives by moment and force on O about F's origin, in F.
     by_wrench: SpatialForce,
     sum: LocalCotangent,
@@ -103,7 +108,8 @@ impl Pass<'_> {
         let spin = &self.roles.v_fo.rotational;
         let velocity = self.roles.v_fo.translational + spin.cross(x);
         let t = self.law.derivatives(normal, &velocity, dissipation);
-        let load = pressure * area;
+        let acting = OnsetSlopes::new(pressure, self.width);
+        let load = acting.value * area;
         let (n, v_t) = (normal, &t.v_t);
         let along = |[by_n, by_v_t]: [f64; 2]| n * by_n + v_t * by_v_t;
         let value = along(t.value);
@@ -113,6 +119,7 @@ impl Pass<'_> {
         let by_force = self.by_wrench.translational + by_moment.cross(x);
         let by_load = by_force.dot(&value);
         let by_traction = by_force * load;
+        self.sum.width += by_load * area * acting.by_width;
         let (by_n, by_v_t) = (by_traction.dot(n), by_traction.dot(v_t));
         let [nn, tn, tt, one] = t.by_velocity;
         let by_velocity = n * (nn * by_n + tn * by_v_t) + v_t * (tt * by_v_t) + by_traction * one;
@@ -125,8 +132,8 @@ impl Pass<'_> {
         by.dissipation += by_n * t.by_dissipation[0] + by_v_t * t.by_dissipation[1];
         PointCotangent {
             position: force.cross(by_moment) + by_velocity.cross(spin),
-            pressure: by_load * area,
-            area: by_load * pressure,
+            pressure: by_load * area * acting.by_pressure,
+            area: by_load * acting.value,
         }
     }
 
@@ -325,14 +332,16 @@ pub(crate) fn local_transposed(
     settings: &ContactSettings,
     workspace: &mut Workspace,
 ) -> LocalCotangent {
+    let (width, width_is_of_o) = roles.onset_width();
     let mut pass = Pass {
         roles,
         law: TractionLaw::new(roles, settings),
         settings,
         rule: fan_rule(settings),
+        width,
         by_wrench: *by_wrench,
         sum: LocalCotangent {
-            integral: Integral::new(),
+            integral: Integral::new(width),
             rotation: Vector3::zeros(),
             translation: Vector3::zeros(),
             log_moduli: [0.0; 2],
@@ -341,6 +350,7 @@ pub(crate) fn local_transposed(
             dissipation: 0.0,
             static_friction: 0.0,
             dynamic_friction: 0.0,
+            width: 0.0,
             aligned: false,
         },
     };
@@ -356,5 +366,6 @@ pub(crate) fn local_transposed(
         pass.points(&polygon, &fan, dissipation, &mut by);
         pass.polygon(found, equilibrium, &polygon, &mut by);
     });
+    pass.sum.log_moduli[usize::from(!width_is_of_o)] += pass.sum.width * width;
     pass.sum
 }

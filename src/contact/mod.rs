@@ -15,6 +15,7 @@ mod lifted;
 mod local_transposed;
 mod material;
 mod one_sided;
+mod onset;
 mod polygon;
 mod polygon_derivatives;
 mod rigid_triangle;
@@ -38,6 +39,7 @@ pub use impulse::ContactModel;
 pub(crate) use impulse::hunt_crossley_cost;
 pub use lifted::{ContactJacobian, contact_jacobian, contact_lifted};
 pub use material::{Material, PairMaterial};
+pub use onset::onset;
 pub(crate) use roles::Roles;
 pub use roles::{ContactError, ContactPair, check_pair};
 pub use settings::{

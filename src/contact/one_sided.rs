@@ -28,13 +28,15 @@ const STEP: f64 = 1e-5;
 /// steps must not lead out of it.
 const PART_OF_DEPTH: f64 = 0.1;
 
-/// How deep a contact is, m: the largest ratio of pressure and its gradient in F.
+/// How deep a contact is, m: the largest ratio of pressure, from where it begins in the bodies'
+/// skirts if they have any, and its gradient in F.
 pub(crate) fn depth(roles: &Roles<f64>, settings: &ContactSettings, workspace: &mut Workspace) -> f64 {
     let mut deepest: f64 = 0.0;
+    let (width, _) = roles.onset_width();
     for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |polygon, equilibrium| {
         let gradient = equilibrium.pressure.gradient.norm();
         let vertices = &polygon.position[..polygon.len];
-        let pressure = vertices.iter().map(|x| equilibrium.pressure.at(x)).fold(0.0, f64::max);
+        let pressure = vertices.iter().map(|x| equilibrium.pressure.at(x) + width).fold(0.0, f64::max);
         if gradient > 0.0 {
             deepest = deepest.max(pressure / gradient);
         }

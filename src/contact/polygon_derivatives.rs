@@ -6,6 +6,7 @@
 
 use nalgebra::{Matrix3, Matrix6, Vector3};
 
+use super::onset::OnsetSlopes;
 use super::polygon::MAX_VERTICES;
 use super::surface::{Fan, SurfacePolygon};
 use super::traction::TractionDerivatives;
@@ -67,7 +68,8 @@ pub(super) fn row(by: &ByVector, r: usize) -> Vector3<f64> {
 /// The force at a quadrature point and what it depends on.
 pub(super) struct PointForce {
     x: Vector3<f64>,
-    area: f64,
+    /// What the area times the pressure that acts changes by with the fields' pressure.
+    by_pressure: f64,
     load: f64,
     pub per_pressure: Wrench,
     /// Through the velocity's component along the normal, through that along `slip_velocity`, and
@@ -84,7 +86,7 @@ pub(super) struct PointForce {
 pub(super) struct PointSums {
     /// The forces.
     force: Vector3<f64>,
-    /// The wrenches per pressure, times area.
+    /// The wrenches by the fields' pressure.
     per_pressure: Wrench,
     /// Through the velocity, which changes with the position if the bodies turn: that along the
     /// normal, that along the slip already times the turn, and the isotropic part.
@@ -108,8 +110,8 @@ impl PointSums {
     /// if there is any.
     #[inline(always)]
     pub fn add(&mut self, weight: f64, point: &PointForce, spin: Option<&Vector3<f64>>) {
-        let (area, load) = (weight * point.area, weight * point.load);
-        add(&mut self.per_pressure, &point.per_pressure, area);
+        let (by_pressure, load) = (weight * point.by_pressure, weight * point.load);
+        add(&mut self.per_pressure, &point.per_pressure, by_pressure);
         for k in 0..3 {
             self.force[k] += point.per_pressure[3 + k] * load;
         }
@@ -205,6 +207,9 @@ pub(super) struct PolygonDerivatives {
     pub by_dissipation: Wrench,
     /// The wrench.
     pub wrench: Wrench,
+    /// By the logarithm of the fields' pressure, and by the width of the pressure's onset.
+    pub by_log_pressure: Wrench,
+    pub by_width: Wrench,
 }
 
 impl PolygonDerivatives {
@@ -220,6 +225,8 @@ impl PolygonDerivatives {
             by_normal_lever: Vector3::zeros(),
             by_dissipation: [0.0; 6],
             wrench: [0.0; 6],
+            by_log_pressure: [0.0; 6],
+            by_width: [0.0; 6],
         }
     }
 
@@ -234,6 +241,8 @@ impl PolygonDerivatives {
         self.by_normal_lever = Vector3::zeros();
         self.by_dissipation = [0.0; 6];
         self.wrench = [0.0; 6];
+        self.by_log_pressure = [0.0; 6];
+        self.by_width = [0.0; 6];
     }
 }
 
@@ -279,20 +288,26 @@ impl SurfaceSums {
     }
 }
 
-/// Counts the force at the quadrature point `x` with pressure `p` and area `a`, and its
-/// derivatives but for those by the position, area and pressure.
+/// Counts the force at the quadrature point `x` with the fields' pressure `p`, of which `acting`
+/// acts, and area `a`, and its derivatives but for those by the position, area and pressure.
 #[inline(always)]
 pub(super) fn add_point(
     (x, p, area): (&Vector3<f64>, f64, f64),
+    acting: &OnsetSlopes,
     t: &TractionDerivatives,
     normal: &Vector3<f64>,
     polygon: &mut PolygonDerivatives,
     surface: &mut SurfaceSums,
 ) -> PointForce {
-    let load = p * area;
+    let load = acting.value * area;
+    let by_pressure = acting.by_pressure * area;
     let (along, across) = (wrench_at(x, normal), wrench_at(x, &t.v_t));
     let per_pressure = combine(&along, t.value[0], &across, t.value[1]);
     add(&mut polygon.wrench, &per_pressure, load);
+    add(&mut polygon.by_log_pressure, &per_pressure, p * by_pressure);
+    if acting.by_width != 0.0 {
+        add(&mut polygon.by_width, &per_pressure, acting.by_width * area);
+    }
     let [a, b, c, isotropic] = t.by_velocity;
     // A turn δω changes the velocity along a vector f by (x × f)·δω.
     for k in 0..6 {
@@ -320,7 +335,7 @@ pub(super) fn add_point(
     polygon.by_normal_lever += x * (third * load);
     PointForce {
         x: *x,
-        area,
+        by_pressure,
         load,
         per_pressure,
         by_normal_velocity: combine(&along, a, &across, b),

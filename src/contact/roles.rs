@@ -170,4 +170,12 @@ impl<'a, T: Scalar> Roles<'a, T> {
         let v_fo = (v_wo.shifted(&-p_fo_w) - *v_wf).rotated(&r_fw);
         Some(Self { parts, o, f, a_is_o, x_fo, v_fo, x_wf: *x_wf })
     }
+
+    /// The width of the onset of the pressure, Pa (see [`super::onset`]): how far the pressure of
+    /// that compliant body falls below zero in its skirt whose does least. And whether that body
+    /// is O; where both are equal it is F.
+    pub fn onset_width(&self) -> (T, bool) {
+        let (of_o, of_f) = (self.o.skirt_pressure(), self.f.skirt_pressure());
+        if !self.o.geometry.is_rigid() && of_o.real() < of_f.real() { (of_o, true) } else { (of_f, false) }
+    }
 }

@@ -16,6 +16,10 @@ use crate::spatial::RigidTransform;
 /// Two gradients closer than this, relative to their size, have no plane of equal pressure.
 const PARALLEL_FIELDS: f64 = 1e-12;
 
+/// Two skirts that end at pressures closer than this, relative to their size, end at the same one:
+/// to clip by both would place vertices by rounding.
+const SAME_BOUND: f64 = 1e-9;
+
 /// cos(5π/8): Drake's limit on the angle between a face's normal and the pressure increase.
 const DRAKE_COSINE: f64 = -0.382_683_432_365_089_8;
 
@@ -113,9 +117,11 @@ pub(crate) fn for_each_polygon<T: Scalar>(
         Parts::SurfaceInHalfSpace { o } => {
             let thickness = roles.f.thickness.real();
             let depth = LinearFunction { gradient: -Vector3::z(), offset: 0.0 };
+            // What there is of the half-space begins at the top of its skirt.
+            let reaching = LinearFunction { offset: roles.f.skirt_thickness(), ..depth };
             let side = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
             // The elements' side of the query is O; the plane is seen from there.
-            let plane = seen_from(&x_fo, &depth);
+            let plane = seen_from(&x_fo, &reaching);
             // Any positive number here asks for the triangles that reach below the plane.
             let query = PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
             for_each_at_plane(side, &query, stack, |i| {
@@ -124,7 +130,7 @@ pub(crate) fn for_each_polygon<T: Scalar>(
                 if normal != Vector3::zeros() {
                     polygon.triangle(&seen.corners);
                     (polygon.o, polygon.f) = (i, 0);
-                    let inside = scaled(&depth, 1.0 / thickness);
+                    let inside = scaled(&reaching, 1.0 / thickness);
                     let tolerance = ON_FACE * (o.hierarchy().radius() + x_fo.translation.norm()) / thickness;
                     polygon.clip(&inside, FIRST_OF_F, tolerance, &-normal, Bound::None);
                     let pressure = scaled(&depth, e_f / thickness);
@@ -139,6 +145,11 @@ pub(crate) fn for_each_polygon<T: Scalar>(
             let depth_per_pressure = if rigid { 0.0 } else { 1.0 / stiffness };
             let query = PlaneQuery { normal, offset, depth_per_pressure };
             let side = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            // Where the half-space's skirt ends before F's does.
+            let (of_o, of_f) = (roles.o.skirt_pressure().real(), roles.f.skirt_pressure().real());
+            let top = (!rigid && of_o < of_f * (1.0 - SAME_BOUND))
+                .then(|| LinearFunction { gradient: -normal, offset: offset + roles.o.skirt_thickness() });
+            let reach = offset.abs() + f.hierarchy().radius();
             for_each_at_plane(side, &query, stack, |j| {
                 let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
                 let plane = if rigid {
@@ -154,6 +165,11 @@ pub(crate) fn for_each_polygon<T: Scalar>(
                 };
                 let gradient_o = (!rigid).then(|| -normal * stiffness);
                 section_of_field(f, j, &plane, &mut polygon);
+                if let Some(top) = &top
+                    && polygon.len > 0
+                {
+                    polygon.clip(top, 0, ON_FACE * reach, &normal, Bound::None);
+                }
                 let length = plane.gradient.norm();
                 if length > PARALLEL_FIELDS * (stiffness + pressure.gradient.norm()) || rigid {
                     let equilibrium = Equilibrium { normal: plane.gradient / length, gradient_o, pressure };
@@ -295,7 +311,9 @@ fn same_bound(t_o: &TetrahedronField, e_o: f64, t_f: &TetrahedronField, e_f: f64
         return None;
     }
     let (level_o, level_f) = (e_o * bound_o.level, e_f * bound_f.level);
-    let tighter = if bound_f.lower_bound { level_f > level_o } else { level_f < level_o };
+    // Only the levels of skirts differ by rounding; the others are 0 or whole moduli.
+    let close = if level_f < 0.0 { SAME_BOUND * level_f.abs() } else { 0.0 };
+    let tighter = if bound_f.lower_bound { level_f > level_o + close } else { level_f < level_o - close };
     (!tighter).then_some(bound_f.face)
 }
 

@@ -180,6 +180,11 @@ pub(crate) fn half_space_pressure<T: Scalar>(c: &Collider<T>) -> LinearFunction<
     LinearFunction { gradient: Vector3::new(o, o, -stiffness), offset: o }
 }
 
+/// The depth in metres below the top of a compliant half-space's skirt, in its own frame.
+pub(crate) fn depth_in_skirt<T: Scalar>(c: &Collider<T>) -> LinearFunction<T> {
+    LinearFunction { gradient: lift_vector(&-Vector3::z()), offset: T::from(c.skirt_thickness()) }
+}
+
 /// All planes that bound one polygon, in F's frame.
 struct PolygonPlanes<T> {
     /// The polygon's own plane; its gradient points out of F, into O.
@@ -224,10 +229,12 @@ impl<T: Scalar> PolygonPlanes<T> {
             Parts::SurfaceInHalfSpace { o } => {
                 let (plane, [a, b, c]) = triangle_planes(roles.o, o.mesh(), polygon.o, &roles.x_fo);
                 let pressure_f = half_space_pressure(roles.f);
+                // It bounds polygons where its skirt ends.
+                let lifted = pressure_f.offset + roles.f.skirt_pressure();
                 Self {
                     plane,
                     of_o: [Some(a), Some(b), Some(c), None],
-                    of_f: [Some(pressure_f), None, None, None],
+                    of_f: [Some(LinearFunction { offset: lifted, ..pressure_f }), None, None, None],
                     pressure_o: None,
                     pressure_f,
                 }
@@ -242,9 +249,11 @@ impl<T: Scalar> PolygonPlanes<T> {
                         LinearFunction { gradient, offset: -gradient.dot(&roles.x_fo.translation) }
                     }
                 };
+                // It bounds polygons where its skirt ends.
+                let top = (!rigid).then(|| moved(&roles.x_fo, &depth_in_skirt(roles.o)));
                 Self {
                     plane,
-                    of_o: [None; 4],
+                    of_o: [top, None, None, None],
                     of_f: t_f.barycentric.map(Some),
                     pressure_o,
                     pressure_f: t_f.pressure,

@@ -3,6 +3,7 @@
 
 use nalgebra::Vector3;
 
+use super::onset::onset;
 use super::roles::{ContactPair, Roles};
 use super::search::for_each_polygon;
 use super::settings::{ContactSettings, SurfaceRepresentation};
@@ -21,6 +22,9 @@ pub struct Workspace {
 }
 
 /// The contact surface of two bodies and the wrench over it.
+///
+/// With skirts (see [`super::Collider::with_skirt`]) the surface, and with it area, centroid and
+/// faces, includes the parts between the skirts, also before the bodies touch.
 #[derive(Clone, Copy, Debug)]
 pub struct ContactPatch<T = f64> {
     /// Wrench on A about the origin of A's geometry frame, expressed in the world.
@@ -31,7 +35,7 @@ pub struct ContactPatch<T = f64> {
     pub centroid: Vector3<T>,
     /// Number of faces.
     pub faces: usize,
-    /// Largest undamped pressure on the surface, Pa.
+    /// Largest undamped pressure that acts on the surface, Pa.
     pub max_pressure: f64,
 }
 
@@ -44,7 +48,7 @@ pub struct ContactFace<T = f64> {
     pub centroid: Vector3<T>,
     /// Unit normal in the world, out of B, into A.
     pub normal: Vector3<T>,
-    /// Undamped pressure at the centroid, Pa.
+    /// Undamped pressure that acts at the centroid, Pa.
     pub pressure: T,
     /// A's pressure gradient along the normal, ∇p_A·n̂ in Pa/m; `None` if A is rigid.
     pub gradient_a: Option<T>,
@@ -100,19 +104,34 @@ pub(crate) struct Integral<T> {
     pub first_moment: Vector3<T>,
     /// Number of faces.
     pub faces: usize,
-    /// Largest undamped pressure.
+    /// Largest undamped pressure that acts.
     pub max_pressure: f64,
+    /// The width of its onset, Pa.
+    width: f64,
 }
 
 impl<T: Scalar> Integral<T> {
-    /// Nothing yet.
-    pub fn new() -> Self {
+    /// Nothing yet, with a width of the onset of the pressure in Pa.
+    pub fn new(width: f64) -> Self {
         Self {
             wrench_on_o: SpatialForce::zero(),
             area: T::from(0.0),
             first_moment: Vector3::zeros(),
             faces: 0,
             max_pressure: 0.0,
+            width,
+        }
+    }
+
+    /// Constant sums as scalars `T`.
+    pub fn lift(sum: &Integral<f64>) -> Self {
+        Self {
+            wrench_on_o: SpatialForce::lift(&sum.wrench_on_o),
+            area: T::from(sum.area),
+            first_moment: sum.first_moment.map(T::from),
+            faces: sum.faces,
+            max_pressure: sum.max_pressure,
+            width: sum.width,
         }
     }
 
@@ -124,7 +143,8 @@ impl<T: Scalar> Integral<T> {
         workspace: &mut Workspace,
     ) -> Self {
         let rule = fan_rule(settings);
-        let mut sum = Self::new();
+        let (width, _) = roles.onset_width();
+        let mut sum = Self::new(width.real());
         let mut polygon = SurfacePolygon::empty();
         for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
             polygon.set(roles, found, equilibrium);
@@ -133,7 +153,7 @@ impl<T: Scalar> Integral<T> {
             let dissipation = law.dissipation(&polygon);
             for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
                 let v = roles.v_fo.translational + roles.v_fo.rotational.cross(x);
-                let force = law.per_pressure(&polygon.normal, &v, dissipation) * (p * a);
+                let force = law.per_pressure(&polygon.normal, &v, dissipation) * (onset(p, width).0 * a);
                 sum.wrench_on_o += SpatialForce::new(x.cross(&force), force);
             });
         });
@@ -156,7 +176,7 @@ impl<T: Scalar> Integral<T> {
             SurfaceRepresentation::Polygons => 1,
         };
         for p in &polygon.pressure[..polygon.len] {
-            self.max_pressure = self.max_pressure.max(p.real());
+            self.max_pressure = self.max_pressure.max(onset(p.real(), self.width).0);
         }
     }
 
@@ -217,6 +237,7 @@ pub fn for_each_face<T: Scalar>(
 ) {
     let Some(roles) = Roles::new(pair) else { return };
     let sign = T::from(if roles.a_is_o { 1.0 } else { -1.0 });
+    let (width, _) = roles.onset_width();
     for_each_polygon(&roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
         let polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
@@ -231,7 +252,7 @@ pub fn for_each_face<T: Scalar>(
             area,
             centroid: roles.x_wf * x,
             normal,
-            pressure,
+            pressure: onset(pressure, width).0,
             gradient_a,
             gradient_b,
             elements,

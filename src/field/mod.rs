@@ -7,6 +7,7 @@ mod laplace;
 mod pressure_field;
 mod primitive;
 mod rigid_surface;
+mod skirt;
 mod zero_gradient;
 
 pub use distance::{boundary_distance, distance_extent};
@@ -15,4 +16,5 @@ pub use laplace::{DEFAULT_CORE_THRESHOLD, deep_core, laplace_extent};
 pub use pressure_field::{FieldError, IsobaricFace, LinearFunction, PressureField, TetrahedronField};
 pub use primitive::{primitive_extent, primitive_field};
 pub use rigid_surface::RigidSurface;
+pub use skirt::{Skirt, SkirtError, check_skirt};
 pub use zero_gradient::{SplitMesh, split_zero_gradient_tetrahedra, zero_gradient_tetrahedra};

@@ -3,6 +3,7 @@
 use nalgebra::Vector3;
 
 use super::hierarchy::Hierarchy;
+use super::skirt::Skirt;
 use crate::geometry::VolumeMesh;
 
 /// Why a pressure field could not be made.
@@ -97,6 +98,7 @@ pub struct PressureField {
     tetrahedra: Vec<TetrahedronField>,
     hierarchy: Hierarchy,
     zero_tetrahedra: usize,
+    skirt: Skirt,
 }
 
 /// The barycentric coordinates of a tetrahedron as linear functions, and its volume.
@@ -132,6 +134,23 @@ impl PressureField {
         if let Some(vertex) = extent.iter().position(|e| !(e.is_finite() && *e >= 0.0)) {
             return Err(FieldError::ExtentValue { vertex, value: extent[vertex] });
         }
+        Self::build(mesh, extent, Skirt::default())
+    }
+
+    /// The same field on a mesh that is larger by a factor about the origin, its skirt with it.
+    ///
+    /// # Errors
+    /// When a tetrahedron has no positive volume any more.
+    pub fn enlarged(&self, factor: f64) -> Result<Self, FieldError> {
+        let vertices = self.mesh.vertices.iter().map(|v| v * factor).collect();
+        let mesh = VolumeMesh { vertices, tetrahedra: self.mesh.tetrahedra.clone() };
+        let skirt = Skirt { thickness: self.skirt.thickness * factor, ..self.skirt };
+        Self::build(mesh, self.extent.clone(), skirt)
+    }
+
+    /// A field from finite extents, one for each vertex, that fall below zero in a skirt.
+    pub(super) fn build(mesh: VolumeMesh, extent: Vec<f64>, skirt: Skirt) -> Result<Self, FieldError> {
+        let vertices = mesh.vertices.len();
         let mut tetrahedra = Vec::with_capacity(mesh.tetrahedra.len());
         let mut active = Vec::with_capacity(mesh.tetrahedra.len());
         for (i, t) in mesh.tetrahedra.iter().enumerate() {
@@ -167,7 +186,7 @@ impl PressureField {
         });
         let zero_tetrahedra = mesh.tetrahedra.len() - active.len();
         let hierarchy = hierarchy.with_elements(&active);
-        Ok(Self { mesh, extent, tetrahedra, hierarchy, zero_tetrahedra })
+        Ok(Self { mesh, extent, tetrahedra, hierarchy, zero_tetrahedra, skirt })
     }
 
     /// The mesh.
@@ -175,7 +194,7 @@ impl PressureField {
         &self.mesh
     }
 
-    /// The extent of every vertex.
+    /// The extent of every vertex: negative on the boundary of a skirt, else at least 0.
     pub fn extent(&self) -> &[f64] {
         &self.extent
     }
@@ -193,6 +212,11 @@ impl PressureField {
     /// How many tetrahedra have an extent of 0 throughout, and so take no part in contact.
     pub fn zero_tetrahedra(&self) -> usize {
         self.zero_tetrahedra
+    }
+
+    /// How far the field continues out of its body; see [`Self::with_skirt`].
+    pub fn skirt(&self) -> Skirt {
+        self.skirt
     }
 
     /// Bytes of memory held by the field, its mesh included.

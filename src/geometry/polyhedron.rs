@@ -75,6 +75,20 @@ impl<T: Scalar> ConvexPolyhedron<T> {
         let (volume, moment) = self.volume_and_moment();
         gradient.dot(&moment) + constant * volume
     }
+
+    /// The integral ∫ (g·x + c)² dV of the square of a linear function, exact but for rounding.
+    pub fn integrate_square(&self, gradient: &Vector3<T>, constant: T) -> T {
+        let mut sum = T::zero();
+        for corners in &self.tetrahedra {
+            let [a, b, c, d] = corners;
+            let volume = (b - a).cross(&(c - a)).dot(&(d - a)) / 6.0;
+            let values = corners.map(|x| gradient.dot(&x) + constant);
+            let total = values[0] + values[1] + values[2] + values[3];
+            let squares = values.iter().fold(total * total, |s, &v| s + v * v);
+            sum += volume * squares / 20.0;
+        }
+        sum
+    }
 }
 
 /// Appends tetrahedra that fill the part of a tetrahedron in a half-space.
@@ -196,6 +210,19 @@ mod tests {
             let exact = cube(s) - 3.0 * cube(s - 1.0) + 3.0 * cube(s - 2.0) - cube(s - 3.0);
             assert!((volume - exact).abs() < 1e-15, "{s}: {volume}, not {exact}");
         }
+    }
+
+    #[test]
+    fn square_of_a_linear_function_over_a_box() {
+        let mesh = kuhn_grid([1, 1, 1], 0.0, 1);
+        let below = half_space([0.0, 0.0, 1.0], 0.25);
+        let parts = mesh.tetrahedra.iter().map(|t| {
+            let corners = t.map(|v| mesh.vertices[v as usize]);
+            clipped(&corners, &[below]).integrate_square(&Vector3::new(2.0, 0.0, 4.0), -0.5)
+        });
+        // ∫₀¹ ∫₀^¼ (2 x + 4 z − ½)² dz dx, with the mean 1 and the variances 4/12 and 16/16/12.
+        let exact = 0.25 * (1.0 + 4.0 / 12.0 + 1.0 / 12.0);
+        assert!((parts.sum::<f64>() - exact).abs() < 1e-15);
     }
 
     #[test]

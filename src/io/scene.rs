@@ -45,6 +45,9 @@ pub struct Scene {
     pub fixed: Vec<bool>,
     /// Pairs of bodies that the file leaves out of contact, and those that one joint connects.
     pub excluded: Vec<BodyPair>,
+    /// Thickness of the skirt of every compliant geometry, m, 0 for none: with one, forces act
+    /// before bodies touch (see [`crate::contact::Collider::with_skirt`]).
+    pub skirt: f64,
     /// What is allowed but hardly meant, such as tetrahedra without a pressure gradient: each a
     /// line of text that names the field.
     pub warnings: Vec<String>,
@@ -185,10 +188,23 @@ fn parse_json(path: &Path, text: &str) -> Result<SceneTable, SceneError> {
 
 /// The scene of a file.
 fn build(path: &Path, table: &SceneTable, text: SceneText, purpose: Purpose) -> Result<Scene, SceneError> {
-    let Content { model, state, commands, time_step, tolerance, fixed, excluded, warnings } =
+    let Content { model, state, commands, time_step, tolerance, fixed, excluded, skirt, warnings } =
         content(path, table, purpose).map_err(|problem| text.located(path, &problem))?;
     let warnings =
         warnings.iter().map(|problem| format!("warning: {}", text.located(path, problem))).collect();
     let (path, solver) = (path.to_owned(), table.solver.kind);
-    Ok(Scene { path, model, state, commands, solver, time_step, tolerance, fixed, excluded, warnings, text })
+    Ok(Scene {
+        path,
+        model,
+        state,
+        commands,
+        solver,
+        time_step,
+        tolerance,
+        fixed,
+        excluded,
+        skirt,
+        warnings,
+        text,
+    })
 }

@@ -35,6 +35,7 @@ pub(super) struct Content {
     pub tolerance: SolverTolerance,
     pub fixed: Vec<bool>,
     pub excluded: Vec<BodyPair>,
+    pub skirt: f64,
     pub warnings: Vec<Problem>,
 }
 
@@ -113,6 +114,7 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
         places.push(place);
     }
     exclude_connected(&mechanism, &places, &mut excluded);
+    let skirt = put_on_skirts(&mut bodies, table.contact.skirt, &root.key("contact").key("skirt"))?;
     let made = match purpose {
         Purpose::Contact => {
             state = State::default();
@@ -130,7 +132,7 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
     } else {
         Vec::new()
     };
-    Ok(Content { model, state, commands, time_step, tolerance, fixed, excluded, warnings })
+    Ok(Content { model, state, commands, time_step, tolerance, fixed, excluded, skirt, warnings })
 }
 
 /// A body of the model before the joints are known.
@@ -361,4 +363,19 @@ fn model_problem(error: &ModelError) -> Problem {
         FieldPath::root().key("bodies"),
         format_args!("{error} (contact.excluded_pairs lists such pairs)"),
     )
+}
+
+/// Puts a skirt of this thickness in metres around every compliant geometry. Masses stay as they
+/// are.
+fn put_on_skirts(bodies: &mut [Body], thickness: f64, field: &FieldPath) -> Result<f64, Problem> {
+    number(thickness, Range::AtLeastZero, field)?;
+    for body in bodies {
+        for (i, geometry) in body.geometries.iter_mut().enumerate() {
+            geometry.collider = geometry.collider.with_skirt(thickness).map_err(|error| {
+                let place = format_args!("found {thickness}; geometry {i} of body `{}`: {error}", body.name);
+                Problem::new(field.clone(), place)
+            })?;
+        }
+    }
+    Ok(thickness)
 }

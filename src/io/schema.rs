@@ -150,6 +150,9 @@ pub(super) struct ContactTable {
     pub friction_regularization: Option<FrictionRegularization>,
     pub stiction_velocity: Option<f64>,
     pub quadrature_order: Option<u8>,
+    /// Thickness of the skirt of every compliant geometry, m.
+    #[serde(default)]
+    pub skirt: f64,
     #[serde(default)]
     pub excluded_pairs: Vec<Exactly<String, 2>>,
 }

@@ -9,8 +9,8 @@ use super::mass::{MassError, MassSource};
 use super::model::{Body, BodyGeometry, Model, Motion, unit_parts};
 use super::state::State;
 use crate::contact::ContactGeometry;
-use crate::field::{FieldError, PressureField, RigidSurface};
-use crate::geometry::{SurfaceMesh, VolumeMesh};
+use crate::field::{FieldError, RigidSurface};
+use crate::geometry::SurfaceMesh;
 use crate::scalar::Scalar;
 use crate::spatial::{MassProperties, MassPropertiesError};
 
@@ -146,10 +146,7 @@ fn enlarged<T: Scalar>(original: &BodyGeometry, scale: T) -> Result<BodyGeometry
         ContactGeometry::Compliant(field) => {
             let mesh = field.mesh();
             if factor != 1.0 {
-                let vertices = larger(&mesh.vertices);
-                let mesh = VolumeMesh { vertices, tetrahedra: mesh.tetrahedra.clone() };
-                let field = PressureField::new(mesh, field.extent().to_vec())?;
-                out.collider.geometry = Arc::new(ContactGeometry::Compliant(field));
+                out.collider.geometry = Arc::new(ContactGeometry::Compliant(field.enlarged(factor)?));
             }
             &mesh.vertices
         }

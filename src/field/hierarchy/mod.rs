@@ -210,7 +210,8 @@ impl Hierarchy {
             .collect();
         let mut order: Vec<u32> = (0..count as u32).collect();
         let mut groups = vec![Group::EMPTY];
-        let mut work = vec![(0, 0, count)];
+        // Without elements, as where the extent is 0 throughout, the first group stays empty.
+        let mut work = if count > 0 { vec![(0, 0, count)] } else { Vec::new() };
         let mut points = Vec::new();
         while let Some((group, begin, end)) = work.pop() {
             let bounds = part_for_group(&mut order[begin..end], &centroids);

@@ -21,14 +21,13 @@ impl Intervals {
     /// Narrows each interval to where `a ≥ b p`; `b` must not be a negative zero.
     ///
     /// The root of the line bounds the interval from below if `b` is negative, else from above
-    /// (for a constant line it is infinite, with the sign that is right). As no pressure is
-    /// negative, zero is a lower bound that changes nothing. Where root and interval are both
-    /// undetermined, 0/0, the minimum keeps the interval.
+    /// (for a constant line it is infinite, with the sign that is right). Where root and interval
+    /// are both undetermined, 0/0, the minimum keeps the interval.
     #[inline(always)]
     fn narrow(&mut self, a: f32x4, b: f32x4) {
         let from_below = b.simd_lt(f32x4::ZERO);
         let root = a / b;
-        self.low = (root & from_below).fast_max(self.low);
+        self.low = from_below.bitselect(root, self.low).fast_max(self.low);
         self.high = from_below.bitselect(f32x4::splat(f32::INFINITY), root).fast_min(self.high);
     }
 
@@ -341,9 +340,10 @@ pub fn for_each_at_plane(
     let groups = &side.hierarchy.groups;
     let stack = &mut stack.0;
     stack.clear();
-    // No pressure is negative; for rigid elements this leaves all that is below the plane. (A
-    // finite end, so that no zero is multiplied by infinity.)
-    stack.push(Task { number: 0, group: 0, low: 0.0, high: f32::MAX / 4.0 });
+    // From the depth zero on, for rigid elements, lies all that is below the plane; others begin at
+    // the least pressure in their boxes. (Finite ends, so that no zero is multiplied by infinity.)
+    let low = if rigid { 0.0 } else { f32::MIN / 4.0 };
+    stack.push(Task { number: 0, group: 0, low, high: f32::MAX / 4.0 });
     while let Some(task) = stack.pop() {
         let group = &groups[task.group as usize];
         let mut left = Intervals {

@@ -1,0 +1,309 @@
+//! Skirts: pressure fields that continue below zero outside of their bodies.
+//!
+//! Two bodies with skirts have a surface of equal pressure before they touch, on which a smoothed
+//! contact law can act (see [`crate::contact::onset`]), so that there is a gradient that leads
+//! them towards each other.
+
+use nalgebra::{DMatrix, DVector, Vector3};
+
+use super::pressure_field::{FieldError, PressureField};
+use crate::geometry::{VertexPlace, VolumeMesh, boundary_faces, vertex_places};
+
+/// A vertex continues the field exactly if the extent of no tetrahedron around it misses by more
+/// than this part of the skirt's.
+const EXACT: f64 = 1e-9;
+/// Singular values below this part of the largest are zero: directions in which the extent does
+/// not change.
+const NO_DIRECTION: f64 = 1e-9;
+/// A vertex moves by at most this times the skirt's thickness to continue the field exactly: where
+/// faces meet in a needle it would move far.
+const FARTHEST: f64 = 8.0;
+
+/// How far a field reaches out of its body.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Skirt {
+    /// Its thickness, metres; 0 for none.
+    pub thickness: f64,
+    /// How far the extent falls below that of the boundary, which is 0 as a rule.
+    pub extent: f64,
+}
+
+/// Why a body cannot have a skirt.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum SkirtError {
+    /// The thickness is not a length.
+    #[error("a skirt of {thickness} m; its thickness must be at least 0 and finite")]
+    Thickness {
+        /// The thickness given.
+        thickness: f64,
+    },
+    /// The body has a skirt.
+    #[error("the body has a skirt of {thickness} m; a second one cannot be put around it")]
+    Twice {
+        /// Thickness of the skirt that is there.
+        thickness: f64,
+    },
+    /// The skirt reaches farther outward than the field inward.
+    #[error(
+        "a skirt of {thickness} m; it must be thinner than {allowed:.3e} m, the depth at which the \
+         extent reaches its largest value at the mean slope that it has at the boundary"
+    )]
+    Thick {
+        /// The thickness given.
+        thickness: f64,
+        /// The thickness from which on it is too thick.
+        allowed: f64,
+    },
+    /// The extent is the same everywhere around the boundary.
+    #[error("no skirt can be made: the extent does not grow inward in any tetrahedron at the boundary")]
+    Flat,
+    /// A tetrahedron would be turned over.
+    #[error(
+        "a skirt of {thickness} m turns over tetrahedron {tetrahedron}; it must be thinner than the \
+         hollows and gaps of the body"
+    )]
+    TurnedOver {
+        /// The thickness given.
+        thickness: f64,
+        /// The tetrahedron.
+        tetrahedron: usize,
+    },
+}
+
+/// Checks a thickness.
+///
+/// # Errors
+/// When it is negative or not finite.
+pub fn check_skirt(thickness: f64) -> Result<(), SkirtError> {
+    // Written so that NaN is caught too.
+    let good = thickness >= 0.0 && thickness.is_finite();
+    if good { Ok(()) } else { Err(SkirtError::Thickness { thickness }) }
+}
+
+impl PressureField {
+    /// The same field with a skirt of this thickness in metres, or as it is for 0.
+    ///
+    /// The boundary's vertices move outward and their extent falls by s = thickness × (the mean
+    /// slope of the extent at the boundary, weighted with area), the same s all over the boundary,
+    /// so that the boundary stays an isobar, now of a negative pressure. A vertex moves to where
+    /// the extents of all tetrahedra around it, continued linearly, have fallen by s: then the
+    /// field inside the body does not change at all. There is such a place for the primitive
+    /// shapes ([`super::primitive_field`]) and at flat faces, edges and corners. Where there is
+    /// none (on most other meshes, as the slope differs from tetrahedron to tetrahedron) the
+    /// vertex moves by the thickness along the mean normal of the faces around it, and the field
+    /// in the tetrahedra at the boundary changes a little: the zero of the extent is then near the
+    /// boundary, not on it. The skirt of a hollow body may overlap itself.
+    ///
+    /// # Errors
+    /// When the thickness is negative or not finite, the field has a skirt, its extent does not
+    /// grow inward, or the skirt is too thick for the body.
+    pub fn with_skirt(&self, thickness: f64) -> Result<Self, SkirtError> {
+        check_skirt(thickness)?;
+        if self.skirt().thickness > 0.0 {
+            return Err(SkirtError::Twice { thickness: self.skirt().thickness });
+        }
+        if thickness == 0.0 {
+            return Ok(self.clone());
+        }
+        let slope = self.slope_at_boundary().ok_or(SkirtError::Flat)?;
+        let drop = thickness * slope;
+        let largest = self.extent().iter().copied().fold(0.0, f64::max);
+        if drop >= largest {
+            return Err(SkirtError::Thick { thickness, allowed: largest / slope });
+        }
+        let mesh = self.mesh();
+        let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
+        let gradients = self.gradients_at_vertices();
+        let normals = vertex_normals(mesh);
+        let mut moved = mesh.vertices.clone();
+        let mut extent = self.extent().to_vec();
+        for (i, _) in places.iter().enumerate().filter(|(_, place)| **place == VertexPlace::Boundary) {
+            let exact = continuation(&gradients[i], drop, FARTHEST * thickness);
+            moved[i] += exact.unwrap_or(normals[i] * thickness);
+            extent[i] -= drop;
+        }
+        let mesh = VolumeMesh { vertices: moved, tetrahedra: mesh.tetrahedra.clone() };
+        Self::build(mesh, extent, Skirt { thickness, extent: drop }).map_err(|error| {
+            let tetrahedron =
+                if let FieldError::Volume { tetrahedron, .. } = error { tetrahedron } else { 0 };
+            SkirtError::TurnedOver { thickness, tetrahedron }
+        })
+    }
+
+    /// The mean slope of the extent in the tetrahedra at the boundary, 1/m, weighted with the area
+    /// of their faces there; tetrahedra without a gradient do not count.
+    fn slope_at_boundary(&self) -> Option<f64> {
+        let mesh = self.mesh();
+        let mut owner = std::collections::HashMap::new();
+        for (t, corners) in mesh.tetrahedra.iter().enumerate() {
+            for left_out in 0..4 {
+                let mut face: Vec<u32> = (0..4).filter(|k| *k != left_out).map(|k| corners[k]).collect();
+                face.sort_unstable();
+                owner.insert([face[0], face[1], face[2]], t);
+            }
+        }
+        let (mut sum, mut area) = (0.0, 0.0);
+        for mut face in boundary_faces(&mesh.tetrahedra) {
+            let [a, b, c] = face.map(|k| mesh.vertices[k as usize]);
+            face.sort_unstable();
+            let slope = owner.get(&face).map_or(0.0, |&t| self.tetrahedra()[t].extent.gradient.norm());
+            if slope > 0.0 {
+                let own = (b - a).cross(&(c - a)).norm();
+                sum += own * slope;
+                area += own;
+            }
+        }
+        (area > 0.0).then(|| sum / area)
+    }
+
+    /// For each vertex the gradients of the extent in the tetrahedra around it that have one.
+    fn gradients_at_vertices(&self) -> Vec<Vec<Vector3<f64>>> {
+        let mut gradients = vec![Vec::new(); self.mesh().vertices.len()];
+        for (corners, field) in self.mesh().tetrahedra.iter().zip(self.tetrahedra()) {
+            if field.extent.gradient != Vector3::zeros() {
+                for &k in corners {
+                    gradients[k as usize].push(field.extent.gradient);
+                }
+            }
+        }
+        gradients
+    }
+}
+
+/// The shortest motion along which all these linear functions fall by `drop`, if there is one no
+/// longer than `farthest`.
+fn continuation(gradients: &[Vector3<f64>], drop: f64, farthest: f64) -> Option<Vector3<f64>> {
+    let rows = DMatrix::from_fn(gradients.len(), 3, |i, k| gradients[i][k]);
+    let largest = gradients.iter().map(Vector3::norm).fold(0.0, f64::max);
+    if largest <= 0.0 {
+        return None;
+    }
+    let wanted = DVector::from_element(gradients.len(), -drop);
+    let solved = rows.svd(true, true).solve(&wanted, NO_DIRECTION * largest).ok()?;
+    let motion = Vector3::new(solved[0], solved[1], solved[2]);
+    let missed = gradients.iter().map(|g| (g.dot(&motion) + drop).abs()).fold(0.0, f64::max);
+    (missed <= EXACT * drop && motion.norm() <= farthest).then_some(motion)
+}
+
+/// The mean outward normal, weighted with area, of the boundary's faces around each vertex; zero
+/// where they cancel and at vertices inside.
+fn vertex_normals(mesh: &VolumeMesh) -> Vec<Vector3<f64>> {
+    let mut normals = vec![Vector3::zeros(); mesh.vertices.len()];
+    for face in boundary_faces(&mesh.tetrahedra) {
+        let [a, b, c] = face.map(|k| mesh.vertices[k as usize]);
+        for k in face {
+            normals[k as usize] += (b - a).cross(&(c - a));
+        }
+    }
+    for n in &mut normals {
+        *n = n.try_normalize(0.0).unwrap_or_else(Vector3::zeros);
+    }
+    normals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::{distance_extent, primitive_field};
+    use crate::geometry::Shape;
+    use crate::geometry::kuhn_grid::kuhn_grid;
+
+    fn primitive(shape: &Shape) -> PressureField {
+        let (mesh, extent) = primitive_field(shape, 0.04).unwrap();
+        PressureField::new(mesh, extent).unwrap()
+    }
+
+    #[test]
+    fn the_fields_of_primitives_continue_unchanged() {
+        for shape in [
+            Shape::Sphere { radius: 0.1 },
+            Shape::Ellipsoid { semi_axes: [0.1, 0.08, 0.05] },
+            Shape::Box { size: [0.2, 0.16, 0.12] },
+            Shape::Box { size: [0.1, 0.1, 0.1] },
+            Shape::Cylinder { radius: 0.05, length: 0.2 },
+            Shape::Cylinder { radius: 0.05, length: 0.04 },
+            Shape::Capsule { radius: 0.05, length: 0.1 },
+        ] {
+            let field = primitive(&shape);
+            let skirted = field.with_skirt(0.004).unwrap();
+            let s = skirted.skirt().extent;
+            assert!(s > 0.0 && skirted.skirt().thickness == 0.004);
+            for (old, new) in field.tetrahedra().iter().zip(skirted.tetrahedra()) {
+                let size = old.extent.gradient.norm();
+                let off = (new.extent.gradient - old.extent.gradient).norm() / size;
+                assert!(off < 1e-8, "{shape:?}: {off:e}");
+                assert!((new.extent.offset - old.extent.offset).abs() < 1e-8);
+                assert_eq!(new.isobaric.is_some(), old.isobaric.is_some());
+            }
+            for (old, new) in field.extent().iter().zip(skirted.extent()) {
+                assert_eq!(*new, if *old == 0.0 { -s } else { *old });
+            }
+        }
+    }
+
+    #[test]
+    fn a_box_grows_by_the_thickness_and_a_sphere_nearly() {
+        let grown = |shape: &Shape| {
+            let (a, b) = (primitive(shape), primitive(shape).with_skirt(0.003).unwrap());
+            b.hierarchy().bounding_box().1 - a.hierarchy().bounding_box().1
+        };
+        let off = grown(&Shape::Box { size: [0.2, 0.16, 0.12] }) - Vector3::repeat(0.003);
+        assert!(off.amax() < 1e-12, "{off}");
+        let off = grown(&Shape::Sphere { radius: 0.1 }) - Vector3::repeat(0.003);
+        assert!(off.amax() < 3e-4, "{off}");
+    }
+
+    #[test]
+    fn other_meshes_get_a_constant_extent_around_them() {
+        let mut mesh = kuhn_grid([5, 4, 4], 0.1, 2);
+        mesh.vertices.iter_mut().for_each(|v| *v *= 0.1);
+        let extent = distance_extent(&mesh).unwrap();
+        let field = PressureField::new(mesh, extent).unwrap();
+        let skirted = field.with_skirt(0.01).unwrap();
+        let low = skirted.extent().iter().copied().fold(f64::INFINITY, f64::min);
+        assert_eq!(low, -skirted.skirt().extent);
+        let grown = skirted.hierarchy().bounding_box().1 - field.hierarchy().bounding_box().1;
+        assert!(grown.min() > 0.005 && grown.max() < 0.02, "{grown}");
+        let double = skirted.enlarged(2.0).unwrap();
+        assert_eq!(double.skirt(), Skirt { thickness: 0.02, ..skirted.skirt() });
+        assert_eq!(double.extent(), skirted.extent());
+    }
+
+    #[test]
+    fn skirts_that_cannot_be_are_refused() {
+        let field = primitive(&Shape::Sphere { radius: 0.1 });
+        for thickness in [-1e-3, f64::NAN, f64::INFINITY] {
+            assert!(matches!(field.with_skirt(thickness), Err(SkirtError::Thickness { .. })));
+        }
+        assert!(matches!(field.with_skirt(0.11), Err(SkirtError::Thick { .. })));
+        let skirted = field.with_skirt(0.01).unwrap();
+        assert_eq!(skirted.with_skirt(0.01).unwrap_err(), SkirtError::Twice { thickness: 0.01 });
+        assert_eq!(field.with_skirt(0.0).unwrap().extent(), field.extent());
+        let mesh = kuhn_grid([1, 1, 1], 0.0, 1);
+        let flat = PressureField::new(mesh, vec![0.0; 8]).unwrap();
+        assert_eq!(flat.with_skirt(0.01).unwrap_err(), SkirtError::Flat);
+    }
+
+    #[test]
+    fn a_skirt_thicker_than_a_slit_is_refused() {
+        // Two walls that face each other across a slit one cell wide, joined at the bottom.
+        let mut mesh = kuhn_grid([7, 4, 4], 0.0, 1);
+        let size = mesh.vertices.iter().fold(Vector3::zeros(), |s: Vector3<f64>, v| s.sup(v));
+        let slit = size.x / 7.0;
+        mesh.tetrahedra.retain(|t| {
+            let sum: Vector3<f64> = t.iter().map(|&v| mesh.vertices[v as usize]).sum();
+            !(3.0..4.0).contains(&(sum.x / 4.0 / slit)) || sum.z < size.z
+        });
+        let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
+        assert!(places.contains(&VertexPlace::Interior));
+        let extent = distance_extent(&mesh).unwrap();
+        let split = crate::field::split_zero_gradient_tetrahedra(&mesh, &extent);
+        let field = PressureField::new(split.mesh, split.extent).unwrap();
+        assert!(field.with_skirt(0.1 * slit).is_ok());
+        let refused = field.with_skirt(0.9 * slit);
+        assert!(
+            matches!(refused, Err(SkirtError::TurnedOver { .. } | SkirtError::Thick { .. })),
+            "{refused:?}"
+        );
+    }
+}
