@@ -305,30 +305,33 @@ fn the_command_simulates_joints() {
     assert!(plain.contains("shoulder (revolute)") && plain.contains("stone"), "{plain}");
 }
 
-/// A bundled scene, with one passage replaced.
-fn gripper(folder: &Folder, old: &str, new: &str) -> Scene {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grasp_lift/gripper.toml");
-    let scene = std::fs::read_to_string(path).expect("the bundled scene");
-    assert!(scene.contains(old));
-    load(folder, &scene.replacen(old, new, 1))
+/// The text of a bundled scene.
+fn bundled(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grasp_lift").join(name);
+    std::fs::read_to_string(path).expect("the bundled scene")
 }
 
 #[test]
 fn the_gripper_lifts_with_a_good_squeeze_and_not_with_a_weak_one() {
     let folder = Folder::new("gripper");
     let squeeze = "values = [1, 6, 6]";
-    for (values, lifts) in [(squeeze, true), ("values = [1, 0.8, 0.8]", false)] {
-        let scene = gripper(&folder, squeeze, values);
-        let trajectory = run(&scene, 2.0);
-        let last = trajectory.states.last().expect("states");
-        let (ball, lift) = (last.bodies[0], last.joints.q[0]);
-        assert!((lift - 0.1).abs() < 2e-3, "the palm is up: {lift}");
-        let rise = ball.position.z - scene.state.bodies[0].position.z;
-        if lifts {
-            assert!(rise > 0.097 && rise < 0.1, "{rise}");
-            assert!(ball.velocity.translational.norm() < 1e-3 && ball.position.xy().norm() < 1e-4);
-        } else {
-            assert!(rise.abs() < 5e-3, "{rise}");
+    for name in ["gripper.toml", "box_gripper.toml"] {
+        for (values, lifts) in [(squeeze, true), ("values = [1, 0.8, 0.8]", false)] {
+            let text_of_scene = bundled(name);
+            assert!(text_of_scene.contains(squeeze));
+            let scene = load(&folder, &text_of_scene.replace(squeeze, values));
+            let trajectory = run(&scene, 2.0);
+            let last = trajectory.states.last().expect("states");
+            let (held, lift) = (last.bodies[0], last.joints.q[0]);
+            assert!((lift - 0.1).abs() < 2e-3, "the palm is up: {lift}");
+            let rise = held.position.z - scene.state.bodies[0].position.z;
+            println!("{name}, {values}: rises by {rise:.4} m");
+            if lifts {
+                assert!(rise > 0.097 && rise < 0.1, "{rise}");
+                assert!(held.velocity.translational.norm() < 1e-3 && held.position.xy().norm() < 1e-4);
+            } else {
+                assert!(rise.abs() < 5e-3, "{rise}");
+            }
         }
     }
 }
@@ -469,9 +472,7 @@ material = \"foam\"
 #[test]
 fn derivatives_of_a_gripper_pass_the_check() {
     let folder = Folder::new("check");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grasp_lift/gripper.toml");
-    let scene = std::fs::read_to_string(path)
-        .expect("the bundled scene")
+    let scene = bundled("gripper.toml")
         // Closed on the ball, turned a little and off its middle: a generic state.
         .replace("lower = 0.0", "lower = 0.0\nposition = 0.0163\nvelocity = 0.01")
         .replace(
@@ -687,6 +688,36 @@ fn every_bad_joint_and_actuator_is_named() {
         );
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn json_is_the_same_scene() {
+    let folder = Folder::new("json");
+    let toml = format!("{MATERIALS}{EVERY_JOINT}");
+    let table: toml::Table = toml.parse().expect("TOML");
+    let json = folder.file("scene.json", serde_json::to_string_pretty(&table).expect("JSON"));
+    let (a, b) = (load(&folder, &toml), Scene::load(&json, Purpose::Simulation).expect("valid"));
+    assert_eq!(run(&a, 0.02), run(&b, 0.02), "to the last bit");
+    let text_of_json = std::fs::read_to_string(&json).expect("read");
+    let line = text_of_json.lines().position(|l| l.contains("\"lower\"")).expect("a limit") + 1;
+    let bad = folder.file("bad.json", text_of_json.replace("\"lower\": -1", "\"lower\": 3"));
+    let error = Scene::load(bad, Purpose::Simulation).expect_err("reversed").to_string();
+    assert!(error.contains(&format!("bad.json:{line}: bodies[1].joint.lower: found 3")), "{error}");
+    let double = "{\"robots\": [{\"urdf\": \"a\", \"positions\": {\"x\": 1, \"x\": 2}}]}";
+    let error = Scene::load(folder.file("double.json", double), Purpose::Simulation).expect_err("twice");
+    assert!(error.to_string().contains("`x` is defined twice"), "{error}");
+}
+
+#[test]
+fn a_fit_refuses_joints() {
+    let folder = Folder::new("fit");
+    folder.file("scene.toml", format!("{MATERIALS}{EVERY_JOINT}"));
+    let fit = "scene = \"scene.toml\"\n[[parameters]]\nname = \"materials.foam.friction\"\ninitial = 0.5\n\
+               lower = 0.1\nupper = 1.0\n";
+    let output = isobar(&["fit", text(&folder.file("fit.toml", fit))]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("fit.toml:1: scene: joint `shoulder` can move"), "{stderr}");
 }
 
 #[test]

@@ -15,6 +15,18 @@ fn block<'a>(readme: &'a str, language: &str) -> &'a str {
     &readme[from..from + length]
 }
 
+/// All blocks of a language in the README.
+fn blocks<'a>(mut readme: &'a str, language: &str) -> Vec<&'a str> {
+    let start = format!("```{language}\n");
+    let mut found = Vec::new();
+    while let Some(from) = readme.find(&start) {
+        readme = &readme[from..];
+        found.push(block(readme, language));
+        readme = &readme[start.len()..];
+    }
+    found
+}
+
 /// A file without the comments at its top.
 fn code(file: &str) -> &str {
     file.trim_start_matches(|c| c != '\n').trim_start()
@@ -50,4 +62,32 @@ fn the_scene_of_the_readme_is_valid() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let pairs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(pairs["pairs"][0]["force_on_a"][2].as_f64().unwrap() > 0.0, "{pairs}");
+}
+
+#[test]
+fn the_joints_and_robots_of_the_readme_are_valid() {
+    let readme = read("README.md");
+    let all = blocks(&readme, "toml");
+    let find = |part: &str| *all.iter().find(|b| b.contains(part)).unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let urdf = r#"<robot name="r">
+      <link name="palm"><collision><geometry><sphere radius="0.05"/></geometry></collision></link>
+      <link name="finger">
+        <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+        <collision><geometry><sphere radius="0.05"/></geometry></collision></link>
+      <joint name="elbow" type="continuous"><parent link="palm"/><child link="finger"/></joint>
+    </robot>"#;
+    std::fs::write(folder.join("gripper.urdf"), urdf).unwrap();
+    let file = folder.join("readme_joints.toml");
+    std::fs::write(&file, format!("{}\n{}", find("[bodies.joint]"), find("[[robots]]"))).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_isobar"))
+        .args(["simulate", "--json", "--until", "0.01", "--out"])
+        .args([&folder.join("readme_joints.csv"), &file])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let joints: Vec<&str> =
+        summary["joints"].as_array().unwrap().iter().map(|j| j["name"].as_str().unwrap()).collect();
+    assert_eq!(joints, ["lift", "close", "left elbow"]);
 }

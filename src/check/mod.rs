@@ -8,6 +8,7 @@ mod differences;
 mod gradient;
 mod report;
 mod scene;
+mod varied;
 
 pub use differences::{CheckSettings, Comparison, Verdict, compare_derivative, compare_groups};
 pub use gradient::{CheckedInput, check_gradient};

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::differences::{CheckSettings, Comparison, UNSETTLED, Verdict, compare_groups};
 use super::report::GradientReport;
+use super::varied::{JointPart, Varied, joint_parts, settings_for, step_scale};
 use crate::multibody::{
     AppliedForces, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State, TANGENT_DIMENSION,
     all_inputs, body_pair_contact, seeded,
@@ -36,39 +37,6 @@ const VECTORS: [&str; TANGENT_DIMENSION / 3] = ["orientation", "position", "angu
 
 /// The quantities of one evaluation, each with components of one kind.
 type Quantities<T> = Vec<Vec<T>>;
-
-/// What is varied.
-#[derive(Clone, Copy, PartialEq)]
-enum Varied {
-    /// A number of the model or the initial state.
-    Input(Input),
-    /// A number added to one of the control values of every step; its value is 0.
-    Control(usize),
-}
-
-/// Velocity coordinates of a joint that are all rotations or all translations.
-struct JointPart {
-    joint: usize,
-    v: Range<usize>,
-    is_translation: bool,
-}
-
-/// The coordinates of all joints, rotations and translations apart.
-fn joint_parts(model: &Model) -> Vec<JointPart> {
-    let mut parts: Vec<JointPart> = Vec::new();
-    for (joint, j) in model.mechanism.joints().iter().enumerate() {
-        for v in j.v.clone() {
-            let is_translation = j.kind.is_translation(v - j.v.start);
-            match parts.last_mut() {
-                Some(part) if part.joint == joint && part.is_translation == is_translation => {
-                    part.v.end = v + 1;
-                }
-                _ => parts.push(JointPart { joint, v: v..v + 1, is_translation }),
-            }
-        }
-    }
-    parts
-}
 
 struct SceneCheck<'a, A> {
     model: &'a Model,
@@ -159,7 +127,10 @@ pub fn check_scene(
         .map(|chunk| check.compare_chunk(chunk, settings))
         .collect::<Result<_, SceneCheckError>>()?;
     let mut compared: Vec<Vec<Vec<Comparison>>> = compared.into_iter().flatten().collect();
-    let scales: Vec<f64> = inputs.iter().map(|(input, _, value)| check.step_scale(input, *value)).collect();
+    let scales: Vec<f64> = inputs
+        .iter()
+        .map(|(input, _, value)| step_scale(model, controls, &check.parts, input, *value))
+        .collect();
     settle_negligible(&mut compared, &scales);
     let after = 4 * model.free_bodies().count() + 2 * check.parts.len();
     let wrenches = 2 * check.pairs.len();
@@ -242,56 +213,7 @@ fn settle_unstable(compared: &mut [Vec<Vec<Comparison>>], state: Range<usize>) {
     }
 }
 
-/// Smallest relative step of gravity. It acts through the motion that it causes, and over short
-/// rollouts smaller changes are lost in the rounding of positions.
-const SMALLEST_STEP_OF_GRAVITY: f64 = 1e-6;
-
-/// The settings for the differences by an input.
-fn settings_for(input: &Varied, settings: &CheckSettings) -> CheckSettings {
-    let smallest = match input {
-        Varied::Input(Input::Gravity { .. }) => SMALLEST_STEP_OF_GRAVITY.min(settings.largest_step),
-        _ => settings.smallest_step,
-    };
-    CheckSettings { smallest_step: smallest.max(settings.smallest_step), ..*settings }
-}
-
 impl<A: AppliedForces> SceneCheck<'_, A> {
-    /// The magnitude that steps of an input are relative to.
-    fn step_scale(&self, varied: &Varied, value: f64) -> f64 {
-        let model = self.model;
-        let input = match varied {
-            Varied::Input(input) => input,
-            Varied::Control(i) => {
-                let rows = (0..self.controls.steps()).map(|step| self.controls.row(step)[*i].abs());
-                let largest = rows.fold(0.0, f64::max);
-                return if largest > 0.0 { largest } else { 1.0 };
-            }
-        };
-        match *input {
-            Input::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3 % 4],
-            Input::InitialJoint { index } => {
-                let nv = model.mechanism.velocity_dimension();
-                let is_translation = self
-                    .parts
-                    .iter()
-                    .any(|part| part.is_translation && part.v.contains(&(index % nv.max(1))));
-                let [rotation, translation] = if index < nv { [0.1, 0.01] } else { [1.0, 0.1] };
-                if is_translation { translation } else { rotation }
-            }
-            // No change of a component by less than the smallest principal moment makes the inertia
-            // indefinite.
-            Input::Inertia { body, .. } => {
-                model.body_mass(body).map_or(value.abs(), |m| m.inertia.symmetric_eigenvalues().min())
-            }
-            // A radius of gyration: the centre may be the origin.
-            Input::CenterOfMass { body, .. } => {
-                model.body_mass(body).map_or(value.abs(), |m| (m.inertia.trace() / (2.0 * m.mass)).sqrt())
-            }
-            Input::Gravity { .. } => model.gravity.norm().max(1.0),
-            _ => value.abs(),
-        }
-    }
-
     /// Derivatives of all quantities by each input of a chunk, compared.
     fn compare_chunk(
         &self,
@@ -320,7 +242,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             .zip(claimed)
             .map(|((input, _, value), claimed)| {
                 let f = |x: f64| self.evaluate(&[(*input, x)]);
-                let scale = self.step_scale(input, *value);
+                let scale = step_scale(self.model, self.controls, &self.parts, input, *value);
                 compare_groups(f, *value, scale, &claimed, &magnitudes, &settings_for(input, settings))
             })
             .collect()

@@ -2,6 +2,7 @@
 
 mod actuator_tables;
 mod atomic;
+mod body_names;
 mod body_tables;
 mod checkpoint_file;
 mod field_path;

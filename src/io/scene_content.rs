@@ -1,9 +1,12 @@
 //! From the tables of a scene file to a model and its initial state.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::actuator_tables::actuators;
+use super::body_names::{
+    BodyName, body_names, carriers, exclude_connected, exclude_within_robots, excluded_pairs,
+};
 use super::body_tables::{
     PoseFields, Range, check_mass_fields, contact_settings, free_body, link_mass, material, number, vector,
     velocity,
@@ -95,7 +98,8 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
                 false
             }
             Entry::Jointed(name, geometries) => {
-                let link = mechanism.body_index(&name).unwrap_or_default();
+                // Every jointed body is one of the mechanism.
+                let link = place.unwrap_or_default();
                 let moves = mechanism.bodies()[link].joint.is_some();
                 bodies.push(if moves && purpose == Purpose::Simulation {
                     Body::link(name, link, geometries)
@@ -359,142 +363,6 @@ fn model_problem(error: &ModelError) -> Problem {
         FieldPath::root().key("bodies"),
         format_args!("{error} (contact.excluded_pairs lists such pairs)"),
     )
-}
-
-/// A body by its name.
-struct BodyName {
-    /// Its place in the model.
-    place: usize,
-    /// The table that it comes from.
-    field: FieldPath,
-}
-
-/// The bodies of the scene and the links of its robots by their names.
-fn body_names(bodies: &[BodyTable], robots: &[SceneRobot]) -> Result<BTreeMap<String, BodyName>, Problem> {
-    let root = FieldPath::root();
-    let field = root.key("bodies");
-    if bodies.is_empty() && robots.is_empty() {
-        return Err(Problem::new(field, "found no body; a scene needs at least one in `bodies` or `robots`"));
-    }
-    let mut names: BTreeMap<String, BodyName> = BTreeMap::new();
-    for (place, body) in bodies.iter().enumerate() {
-        let here = field.index(place);
-        check_name(&body.name, &here.key("name"))?;
-        if let Some(first) = names.get(&body.name) {
-            return Err(Problem::new(
-                here.key("name"),
-                format_args!("found `{}`, the name of {} too; names must be unique", body.name, first.field),
-            ));
-        }
-        if body.geometries.is_empty() && body.joint.is_none() {
-            return Err(Problem::new(
-                here.key("geometries"),
-                format_args!("body `{}` has no geometry; it needs at least one", body.name),
-            ));
-        }
-        names.insert(body.name.clone(), BodyName { place, field: here });
-    }
-    let mut place = bodies.len();
-    for (i, robot) in robots.iter().enumerate() {
-        let here = root.key("robots").index(i);
-        for link in &robot.bodies {
-            check_name(&link.name, &here.key("urdf"))?;
-            if let Some(first) = names.get(&link.name) {
-                return Err(Problem::new(
-                    here.key("prefix"),
-                    format_args!(
-                        "the link `{}` has the name of a body of {}; names must be unique: give the robot another prefix",
-                        link.name, first.field
-                    ),
-                ));
-            }
-            names.insert(link.name.clone(), BodyName { place, field: here.clone() });
-            place += 1;
-        }
-    }
-    Ok(names)
-}
-
-/// The places of the fixed bodies that joints name as their parents.
-fn carriers(table: &SceneTable, names: &BTreeMap<String, BodyName>) -> Result<BTreeSet<usize>, Problem> {
-    let mut carriers = BTreeSet::new();
-    for (i, t) in table.bodies.iter().enumerate() {
-        let Some(parent) = t.joint.as_ref().and_then(|j| j.parent.as_ref()) else { continue };
-        let field = FieldPath::root().key("bodies").index(i).key("joint").key("parent");
-        let place = names.get(parent).ok_or_else(|| no_body(parent, names, &field))?.place;
-        match table.bodies.get(place) {
-            Some(body) if body.joint.is_none() && body.fixed => {
-                carriers.insert(place);
-            }
-            Some(body) if body.joint.is_none() => {
-                return Err(Problem::new(
-                    field,
-                    format_args!(
-                        "found `{parent}`, which moves without a joint; give it joint = {{ type = \"free\" }} with its pose as joint.position"
-                    ),
-                ));
-            }
-            _ => {}
-        }
-    }
-    Ok(carriers)
-}
-
-/// A name that no body has.
-fn no_body(name: &str, names: &BTreeMap<String, BodyName>, field: &FieldPath) -> Problem {
-    let known: Vec<&str> = names.keys().map(String::as_str).collect();
-    Problem::new(
-        field.clone(),
-        format_args!("found `{name}`, which is no body; the bodies are {}", known.join(", ")),
-    )
-}
-
-/// The pairs of bodies that the file leaves out of contact.
-fn excluded_pairs(table: &SceneTable, names: &BTreeMap<String, BodyName>) -> Result<Vec<BodyPair>, Problem> {
-    let field = FieldPath::root().key("contact").key("excluded_pairs");
-    let mut pairs = Vec::new();
-    for (i, pair) in table.contact.excluded_pairs.iter().enumerate() {
-        let mut places = [0; 2];
-        for (j, name) in pair.0.iter().enumerate() {
-            places[j] = names.get(name).ok_or_else(|| no_body(name, names, &field.index(i).index(j)))?.place;
-        }
-        places.sort_unstable();
-        let [a, b] = places;
-        if a == b {
-            return Err(Problem::new(
-                field.index(i),
-                format_args!("found `{}` twice; a pair is two different bodies", pair.0[0]),
-            ));
-        }
-        pairs.push(BodyPair { a, b });
-    }
-    Ok(pairs)
-}
-
-/// Leaves the links of a robot that does not touch itself out of contact with each other.
-fn exclude_within_robots(table: &SceneTable, robots: &[SceneRobot], excluded: &mut Vec<BodyPair>) {
-    let mut first = table.bodies.len();
-    for (t, robot) in table.robots.iter().zip(robots) {
-        let links = first..first + robot.bodies.len();
-        if !t.self_contact {
-            excluded.extend(links.clone().flat_map(|a| (a + 1..links.end).map(move |b| BodyPair { a, b })));
-        }
-        first = links.end;
-    }
-}
-
-/// Leaves bodies that one joint connects, or that move as one, out of contact with each other.
-/// `places` are the places of the bodies in the mechanism.
-fn exclude_connected(mechanism: &Mechanism, places: &[Option<usize>], excluded: &mut Vec<BodyPair>) {
-    for b in 0..places.len() {
-        for a in 0..b {
-            if let (Some(link_a), Some(link_b)) = (places[a], places[b])
-                && mechanism.are_connected(link_a, link_b)
-            {
-                excluded.push(BodyPair { a, b });
-            }
-        }
-    }
 }
 
 /// Puts a skirt of this thickness in metres around every compliant geometry. Masses stay as they

@@ -5,7 +5,8 @@ use super::contact_forces::{BodyPairContact, PairWorkspace, body_pair_contact, w
 use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::{BodyPair, GeometryPair, Model};
 use super::state::State;
-use crate::contact::for_each_contact_polygon;
+use crate::contact::{Roles, for_each_contact_polygon, onset};
+use crate::geometry::triangle_rule;
 use crate::scalar::Scalar;
 
 /// Memory that sensors reuse from one reading to the next.
@@ -72,7 +73,8 @@ pub fn pair_contact<T: Scalar>(
     body_pair_contact(model, frames, &pairs, contact)
 }
 
-/// The undamped pressure on the contact surfaces of two bodies.
+/// The undamped pressure that acts on the contact surfaces of two bodies. With skirts (see
+/// [`crate::contact::Collider::with_skirt`]) the surfaces include the parts between the skirts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairPressure<T = f64> {
     /// The largest, Pa. Its derivative is that of the vertex which has it, and jumps where another
@@ -99,21 +101,27 @@ pub fn pair_pressure<T: Scalar>(
     let scratch = &mut contact.of_threads(1)[0];
     let zero = T::from(0.0);
     let (mut largest, mut force, mut area) = (zero, zero, zero);
+    let rule = triangle_rule(model.contact.quadrature_order.clamp(1, 5)).unwrap_or(&[]);
     for pair in pairs_of(model, bodies) {
         with_pair(model, frames, pair, |query| {
+            let Some((width, _)) = Roles::new(query).map(|roles| roles.onset_width()) else { return };
             for_each_contact_polygon(query, &model.contact, scratch, |polygon| {
                 let (vertices, pressures) = (polygon.vertices, polygon.pressures);
                 for &p in pressures {
-                    if p.real() > largest.real() {
-                        largest = p;
+                    let acting = onset(p, width).0;
+                    if acting.real() > largest.real() {
+                        largest = acting;
                     }
                 }
-                // The pressure is linear: its mean over a triangle is that of the vertices.
                 for i in 1..vertices.len().max(1) - 1 {
                     let (u, v) = (vertices[i] - vertices[0], vertices[i + 1] - vertices[0]);
                     let triangle = u.cross(&v).dot(&polygon.normal) * 0.5;
                     area += triangle;
-                    force += triangle * (pressures[0] + pressures[i] + pressures[i + 1]) * (1.0 / 3.0);
+                    for point in rule {
+                        let [a, b, c] = point.barycentric;
+                        let p = pressures[0] * a + pressures[i] * b + pressures[i + 1] * c;
+                        force += onset(p, width).0 * triangle * point.weight;
+                    }
                 }
             });
         });

@@ -1,0 +1,95 @@
+//! What a gradient check varies, and by how much.
+
+use std::ops::Range;
+
+use super::differences::CheckSettings;
+use crate::multibody::{Input, Model};
+use crate::rollout::Controls;
+
+/// What is varied.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Varied {
+    /// A number of the model or the initial state.
+    Input(Input),
+    /// A number added to one of the control values of every step; its value is 0.
+    Control(usize),
+}
+
+/// Velocity coordinates of a joint that are all rotations or all translations.
+pub(super) struct JointPart {
+    /// The joint.
+    pub joint: usize,
+    /// The coordinates.
+    pub v: Range<usize>,
+    /// Whether they are translations.
+    pub is_translation: bool,
+}
+
+/// The coordinates of all joints, rotations and translations apart.
+pub(super) fn joint_parts(model: &Model) -> Vec<JointPart> {
+    let mut parts: Vec<JointPart> = Vec::new();
+    for (joint, j) in model.mechanism.joints().iter().enumerate() {
+        for v in j.v.clone() {
+            let is_translation = j.kind.is_translation(v - j.v.start);
+            match parts.last_mut() {
+                Some(part) if part.joint == joint && part.is_translation == is_translation => {
+                    part.v.end = v + 1;
+                }
+                _ => parts.push(JointPart { joint, v: v..v + 1, is_translation }),
+            }
+        }
+    }
+    parts
+}
+
+/// The magnitude that steps of an input are relative to.
+pub(super) fn step_scale(
+    model: &Model,
+    controls: &Controls,
+    parts: &[JointPart],
+    varied: &Varied,
+    value: f64,
+) -> f64 {
+    let input = match varied {
+        Varied::Input(input) => input,
+        Varied::Control(i) => {
+            let rows = (0..controls.steps()).map(|step| controls.row(step)[*i].abs());
+            let largest = rows.fold(0.0, f64::max);
+            return if largest > 0.0 { largest } else { 1.0 };
+        }
+    };
+    match *input {
+        Input::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3 % 4],
+        Input::InitialJoint { index } => {
+            let nv = model.mechanism.velocity_dimension();
+            let is_translation =
+                parts.iter().any(|part| part.is_translation && part.v.contains(&(index % nv.max(1))));
+            let [rotation, translation] = if index < nv { [0.1, 0.01] } else { [1.0, 0.1] };
+            if is_translation { translation } else { rotation }
+        }
+        // No change of a component by less than the smallest principal moment makes the inertia
+        // indefinite.
+        Input::Inertia { body, .. } => {
+            model.body_mass(body).map_or(value.abs(), |m| m.inertia.symmetric_eigenvalues().min())
+        }
+        // A radius of gyration: the centre may be the origin.
+        Input::CenterOfMass { body, .. } => {
+            model.body_mass(body).map_or(value.abs(), |m| (m.inertia.trace() / (2.0 * m.mass)).sqrt())
+        }
+        Input::Gravity { .. } => model.gravity.norm().max(1.0),
+        _ => value.abs(),
+    }
+}
+
+/// Smallest relative step of gravity. It acts through the motion that it causes, and over short
+/// rollouts smaller changes are lost in the rounding of positions.
+const SMALLEST_STEP_OF_GRAVITY: f64 = 1e-6;
+
+/// The settings for the differences by an input.
+pub(super) fn settings_for(input: &Varied, settings: &CheckSettings) -> CheckSettings {
+    let smallest = match input {
+        Varied::Input(Input::Gravity { .. }) => SMALLEST_STEP_OF_GRAVITY.min(settings.largest_step),
+        _ => settings.smallest_step,
+    };
+    CheckSettings { smallest_step: smallest.max(settings.smallest_step), ..*settings }
+}
