@@ -24,7 +24,8 @@ const SCENE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/pancake/scene
 const REPRESENTATIONS: [SurfaceRepresentation; 2] =
     [SurfaceRepresentation::Triangles, SurfaceRepresentation::Polygons];
 /// Contacts whose faces are counted.
-const CONTACTS: [(&str, &str); 3] = [("pancake", "stove"), ("pancake", "spatula"), ("spatula", "left_finger")];
+const CONTACTS: [(&str, &str); 3] =
+    [("pancake", "stove"), ("pancake", "spatula"), ("spatula", "left_finger")];
 
 /// Gives the arm its commands along the key poses, against its own weight, and its first angles.
 fn command(scene: &mut Scene) -> Result<(), Failure> {

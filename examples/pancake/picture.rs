@@ -8,9 +8,10 @@ use isobar::spatial::RigidTransform;
 use nalgebra::Vector3;
 
 /// Pixels per metre.
-const SCALE: f64 = 420.0;
+const SCALE: f64 = 430.0;
 /// What a panel shows, m: x from and to, z from and to.
-const VIEW: [f64; 4] = [-0.33, 0.74, -0.02, 0.68];
+const VIEW: [f64; 4] = [-0.29, 0.73, -0.02, 0.56];
+/// Height of a panel's title, pixels.
 const TOP: f64 = 26.0;
 
 /// A body drawn as boxes (middle and half of the size, x and z, m) or ellipses.
@@ -20,12 +21,14 @@ const STOVE: [[f64; 4]; 2] = [[0.0, 0.0, 0.13, 0.05], [0.105, 0.06, 0.01, 0.01]]
 const PANCAKE: [f64; 2] = [0.07, 0.01];
 const PAD: [f64; 2] = [0.025, 0.025];
 /// Links whose origins the arm's line passes.
-const ARM: [&str; 8] = ["base", "shoulder", "upper_arm", "forearm", "wrist_1", "wrist_2", "hand", "left_finger"];
+const ARM: [&str; 8] =
+    ["base", "shoulder", "upper_arm", "forearm", "wrist_1", "wrist_2", "hand", "left_finger"];
 
 struct Panel<'a> {
     model: &'a Model,
     poses: Vec<RigidTransform>,
     left: f64,
+    top: f64,
 }
 
 impl Panel<'_> {
@@ -34,7 +37,7 @@ impl Panel<'_> {
     }
 
     fn at(&self, p: Vector3<f64>) -> String {
-        let (x, y) = (self.left + (p.x - VIEW[0]) * SCALE, TOP + (VIEW[3] - p.z) * SCALE);
+        let (x, y) = (self.left + (p.x - VIEW[0]) * SCALE, self.top + (VIEW[3] - p.z) * SCALE);
         format!("{x:.1} {y:.1}")
     }
 
@@ -64,10 +67,11 @@ impl Panel<'_> {
     }
 }
 
-/// Panels at these times, s.
+/// Panels at these times, s, two in a row.
 pub fn svg(model: &Model, trajectory: &Trajectory, times: &[f64]) -> String {
     let size = [(VIEW[1] - VIEW[0]) * SCALE, (VIEW[3] - VIEW[2]) * SCALE];
-    let (width, height) = (times.len() as f64 * (size[0] + 8.0) + 8.0, size[1] + TOP + 8.0);
+    let rows = times.len().div_ceil(2) as f64;
+    let (width, height) = (2.0 * (size[0] + 8.0) + 8.0, rows * (size[1] + TOP) + 8.0);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"sans-serif\" font-size=\"15\">\n<rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"white\"/>\n"
     );
@@ -76,12 +80,14 @@ pub fn svg(model: &Model, trajectory: &Trajectory, times: &[f64]) -> String {
         let state: &State = &trajectory.states[step.min(trajectory.states.len() - 1)];
         let mut frames = Vec::new();
         model.body_frames(state, &mut frames);
-        let left = 8.0 + k as f64 * (size[0] + 8.0);
-        let panel = Panel { model, poses: frames.iter().map(|f| f.pose).collect(), left };
+        let left = 8.0 + (k % 2) as f64 * (size[0] + 8.0);
+        let top = TOP + (k / 2) as f64 * (size[1] + TOP);
+        let panel = Panel { model, poses: frames.iter().map(|f| f.pose).collect(), left, top };
         let _ = writeln!(
             out,
-            "<text x=\"{:.1}\" y=\"18\" text-anchor=\"middle\">{time:.1} s</text>\n<rect x=\"{left:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"none\" stroke=\"#bbb\"/>",
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{time:.1} s</text>\n<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"none\" stroke=\"#bbb\"/>",
             left + 0.5 * size[0],
+            top - 8.0,
             size[0],
             size[1]
         );

@@ -132,7 +132,12 @@ fn main() -> Result<(), Failure> {
     let problem = Problem::new(task, &knots, &ranges)?;
 
     let before = problem.trajectory(&START)?;
-    report("before", problem.cost(&START.to_vec())?, &errors(&tasks, &before), gradient_error(&problem, &START)?);
+    report(
+        "before",
+        problem.cost(&START.to_vec())?,
+        &errors(&tasks, &before),
+        gradient_error(&problem, &START)?,
+    );
 
     let optimizing = problem.separate();
     let settings = TrajectorySettings {

@@ -52,12 +52,7 @@ impl Panel {
 fn pose(task: &Task, state: &State) -> [f64; 4] {
     let body = &state.bodies[task.body];
     let rotation = body.orientation.to_matrix();
-    [
-        body.position.x - task.target[0],
-        body.position.y - task.target[1],
-        rotation[(0, 0)],
-        rotation[(1, 0)],
-    ]
+    [body.position.x - task.target[0], body.position.y - task.target[1], rotation[(0, 0)], rotation[(1, 0)]]
 }
 
 /// A row of panels for each box, a column for each motion.
