@@ -1,11 +1,11 @@
 //! From key poses of the spatula's blade to angles of the arm's joints.
 
 use isobar::multibody::tree::{Workspace, gravity_forces, update_kinematics};
-use isobar::multibody::{Model, State};
+use isobar::multibody::{DrivenCoordinate, Model, State};
 use isobar::spatial::{RigidTransform, rotation_from_rpy};
-use nalgebra::{Matrix3, SMatrix, SVector, Vector3};
+use nalgebra::{SMatrix, SVector, Vector3};
 
-/// Joints of the arm, which are the first ones.
+/// Joints of the arm, which the first actuators drive.
 pub const JOINTS: usize = 6;
 /// Where the fingers hold the handle, in the hand, m.
 const GRIP: Vector3<f64> = Vector3::new(0.12, 0.0, 0.0);
@@ -57,33 +57,38 @@ fn grip(model: &Model, state: &State, hand: usize) -> RigidTransform {
     RigidTransform::new(x.rotation, x.translation + x.rotation * GRIP)
 }
 
-/// How far a pose is from where it is to be: m, and rad times 0.3 m.
-fn deviation(at: &RigidTransform, wanted: &RigidTransform) -> SVector<f64, 6> {
-    let r: Matrix3<f64> = wanted.rotation.transpose() * at.rotation;
-    let turn = Vector3::new(r[(2, 1)] - r[(1, 2)], r[(0, 2)] - r[(2, 0)], r[(1, 0)] - r[(0, 1)]) * 0.15;
+/// How far a pose is from where it is to be: the position, m, and the ends of two axes of 0.15 m.
+fn deviation(at: &RigidTransform, wanted: &RigidTransform) -> SVector<f64, 9> {
     let off = at.translation - wanted.translation;
-    SVector::from_column_slice(&[off.x, off.y, off.z, turn.x, turn.y, turn.z])
+    let turned = (at.rotation - wanted.rotation) * 0.15;
+    SVector::from_fn(|i, _| if i < 3 { off[i] } else { turned[(i % 3, i / 3 - 1)] })
+}
+
+/// The coordinates of the arm's joints.
+fn joints(model: &Model) -> [DrivenCoordinate; JOINTS] {
+    std::array::from_fn(|j| model.actuators[j].coordinates[0])
 }
 
 /// Turns the arm so that the grip has a pose, by damped Newton steps with differences; returns
 /// what is left, m.
 fn reach(model: &Model, state: &mut State, hand: usize, wanted: &RigidTransform) -> f64 {
+    let joints = joints(model);
     const STEP: f64 = 1e-6;
     for _ in 0..100 {
         let off = deviation(&grip(model, state, hand), wanted);
         if off.norm() < 1e-10 {
             break;
         }
-        let mut jacobian = SMatrix::<f64, 6, JOINTS>::zeros();
+        let mut jacobian = SMatrix::<f64, 9, JOINTS>::zeros();
         for j in 0..JOINTS {
             let mut moved = state.clone();
-            moved.joints.q[j] += STEP;
+            moved.joints.q[joints[j].q] += STEP;
             jacobian.set_column(j, &((deviation(&grip(model, &moved, hand), wanted) - off) / STEP));
         }
         let damped = jacobian.transpose() * jacobian + SMatrix::identity() * 1e-7;
         let Some(change) = damped.lu().solve(&(jacobian.transpose() * off)) else { break };
         let shorter = (0.3 / change.amax()).min(1.0);
-        (0..JOINTS).for_each(|j| state.joints.q[j] -= change[j] * shorter);
+        (0..JOINTS).for_each(|j| state.joints.q[joints[j].q] -= change[j] * shorter);
     }
     deviation(&grip(model, state, hand), wanted).norm()
 }
@@ -98,14 +103,16 @@ pub struct Motion {
     pub weights: Vec<[f64; JOINTS]>,
 }
 
-/// Finds the angles along the key poses, one knot every 50 ms, and leaves the arm of `state` at
-/// the first.
+/// Finds the angles along the key poses, one knot every 50 ms, from those of `state` on, and leaves
+/// its arm at the first.
 ///
 /// # Errors
 /// When the arm does not reach a pose.
 pub fn motion(model: &Model, state: &mut State) -> Result<Motion, String> {
     let hand = model.body_index("hand").ok_or("the robot has no link `hand`")?;
-    state.joints.q[..JOINTS].copy_from_slice(&[0.3, 0.2, 0.9, 0.0, -1.1, 0.0]);
+    let joints = joints(model);
+    let of = |joint: &DrivenCoordinate| model.mechanism.joints().iter().position(|j| j.q.start == joint.q);
+    let places: Vec<usize> = joints.iter().filter_map(of).collect();
     let until = KEY_POSES[KEY_POSES.len() - 1].time;
     let count = (until / 0.05).round() as usize;
     let mut moving = state.clone();
@@ -119,12 +126,18 @@ pub fn motion(model: &Model, state: &mut State) -> Result<Motion, String> {
             return Err(format!("the arm does not reach the pose at {time:.2} s: {left:.1e} m are left"));
         }
         let q = &moving.joints.q;
+        for (j, joint) in joints.iter().enumerate() {
+            let limits = &model.mechanism.joints()[places[j]].limits;
+            if q[joint.q] < limits.lower || q[joint.q] > limits.upper {
+                return Err(format!("joint {} of the arm leaves its limits at {time:.2} s", j + 1));
+            }
+        }
         update_kinematics(&model.mechanism, q, &moving.joints.v, &mut workspace);
         gravity_forces(&model.mechanism, &mut workspace, &model.gravity, &mut forces);
         motion.times.push(time);
-        motion.angles.push(std::array::from_fn(|j| q[j]));
-        motion.weights.push(std::array::from_fn(|j| forces[j]));
+        motion.angles.push(std::array::from_fn(|j| q[joints[j].q]));
+        motion.weights.push(std::array::from_fn(|j| forces[joints[j].v]));
     }
-    state.joints.q[..JOINTS].copy_from_slice(&motion.angles[0]);
+    joints.iter().zip(motion.angles[0]).for_each(|(joint, angle)| state.joints.q[joint.q] = angle);
     Ok(motion)
 }

@@ -2,7 +2,8 @@
 //! poses, with triangles and with polygons (after Masterjohn et al. 2021, §V-B).
 //!
 //! `cargo run --release --example pancake -- docs` prints the figures and draws
-//! `docs/pancake.svg`, `docs/pancake_faces.svg` and `docs/pancake_height.svg`.
+//! `docs/pancake.svg`, `docs/pancake_faces.svg` and `docs/pancake_height.svg`. With the scene file
+//! `jaco.toml` as one more argument it takes a Kinova JACO arm.
 
 mod key_poses;
 mod picture;
@@ -20,7 +21,7 @@ use plot::{Curve, Plot};
 
 type Failure = Box<dyn std::error::Error>;
 
-const SCENE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/pancake/scene.toml");
+const SCENES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/pancake");
 const REPRESENTATIONS: [SurfaceRepresentation; 2] =
     [SurfaceRepresentation::Triangles, SurfaceRepresentation::Polygons];
 /// Contacts whose faces are counted.
@@ -114,7 +115,8 @@ fn run(scene: &Scene, surface: SurfaceRepresentation, until: f64) -> Result<Run,
 
 fn main() -> Result<(), Failure> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "docs".into());
-    let mut scene = Scene::load(SCENE, Purpose::Simulation)?;
+    let scene = std::env::args().nth(2).unwrap_or_else(|| "scene.toml".into());
+    let mut scene = Scene::load(format!("{SCENES}/{scene}"), Purpose::Simulation)?;
     command(&mut scene)?;
     let until = KEY_POSES[KEY_POSES.len() - 1].time;
     let pancake = scene.model.body_index("pancake").and_then(|body| scene.model.free_index(body));

@@ -20,9 +20,23 @@ const STAND: [[f64; 4]; 2] = [[-0.055, 0.0, 0.01, 0.05], [0.12, 0.0, 0.01, 0.05]
 const STOVE: [[f64; 4]; 2] = [[0.0, 0.0, 0.13, 0.05], [0.105, 0.06, 0.01, 0.01]];
 const PANCAKE: [f64; 2] = [0.07, 0.01];
 const PAD: [f64; 2] = [0.025, 0.025];
-/// Links whose origins the arm's line passes.
-const ARM: [&str; 8] =
-    ["base", "shoulder", "upper_arm", "forearm", "wrist_1", "wrist_2", "hand", "left_finger"];
+/// Links whose origins the arm's line passes: those of either arm.
+const ARM: [&str; 14] = [
+    "base",
+    "shoulder",
+    "upper_arm",
+    "forearm",
+    "wrist_1",
+    "wrist_2",
+    "j2n6s300_link_1",
+    "j2n6s300_link_2",
+    "j2n6s300_link_3",
+    "j2n6s300_link_4",
+    "j2n6s300_link_5",
+    "j2n6s300_link_6",
+    "hand",
+    "left_finger",
+];
 
 struct Panel<'a> {
     model: &'a Model,
