@@ -71,14 +71,7 @@ impl AppliedForces for PushLaw {
         GAINS
     }
 
-    fn apply<T: Scalar>(
-        &self,
-        _: &Model<T>,
-        state: &State<T>,
-        _: f64,
-        gains: &[T],
-        forces: &mut Forces<T>,
-    ) {
+    fn apply<T: Scalar>(&self, _: &Model<T>, state: &State<T>, _: f64, gains: &[T], forces: &mut Forces<T>) {
         for task in &self.tasks {
             let [ahead, left, turned] = task.error(state);
             let [gap, side] = task.pusher(state, self.reach);

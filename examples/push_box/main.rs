@@ -62,8 +62,8 @@ fn objective(scene: &Scene, tasks: &[Task]) -> Result<Objective, Failure> {
         let target = Quaternion::identity();
         let orientation = Quantity::Orientation { body, relative_to: None, target };
         for (when, factor) in [(When::End, 1.0), (When::Running, 0.05)] {
-            terms.push(term(position.clone(), place, Vector3::new(100.0, 100.0, 0.0) * factor, when));
-            terms.push(term(orientation.clone(), Vector3::zeros(), Vector3::z() * (10.0 * factor), when));
+            terms.push(term(position, place, Vector3::new(100.0, 100.0, 0.0) * factor, when));
+            terms.push(term(orientation, Vector3::zeros(), Vector3::z() * (10.0 * factor), when));
         }
     }
     for index in 0..GAINS {
@@ -132,7 +132,12 @@ fn main() -> Result<(), Failure> {
     let problem = Problem::new(task, &knots, &ranges)?;
 
     let before = problem.trajectory(&START)?;
-    report("before", problem.cost(&START.to_vec())?, &errors(&tasks, &before), gradient_error(&problem, &START)?);
+    report(
+        "before",
+        problem.cost(&START.to_vec())?,
+        &errors(&tasks, &before),
+        gradient_error(&problem, &START)?,
+    );
 
     let optimizing = problem.separate();
     let settings = TrajectorySettings {

@@ -8,9 +8,9 @@ use isobar::rollout::Trajectory;
 use crate::law::Task;
 
 /// Pixels per metre.
-const SCALE: f64 = 700.0;
+const SCALE: f64 = 660.0;
 /// What a panel shows, m around the target: x from, x to, half of y.
-const VIEW: [f64; 3] = [-0.45, 0.15, 0.16];
+const VIEW: [f64; 3] = [-0.42, 0.13, 0.2];
 /// Half the box, and the radius of the pusher, m.
 const HALF: f64 = 0.05;
 const RADIUS: f64 = 0.02;
@@ -52,12 +52,7 @@ impl Panel {
 fn pose(task: &Task, state: &State) -> [f64; 4] {
     let body = &state.bodies[task.body];
     let rotation = body.orientation.to_matrix();
-    [
-        body.position.x - task.target[0],
-        body.position.y - task.target[1],
-        rotation[(0, 0)],
-        rotation[(1, 0)],
-    ]
+    [body.position.x - task.target[0], body.position.y - task.target[1], rotation[(0, 0)], rotation[(1, 0)]]
 }
 
 /// A row of panels for each box, a column for each motion.
