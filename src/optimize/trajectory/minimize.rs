@@ -115,11 +115,14 @@ pub struct TrajectoryCheckpoints<T> {
     pub problem: String,
 }
 
+/// The iterations that were written down.
+type Iterations = Arc<Mutex<Vec<TrajectoryIteration>>>;
+
 /// Writes down every iteration.
 #[derive(Clone, Debug)]
 struct History {
     counter: Arc<EvaluationCounter>,
-    iterations: Arc<Mutex<Vec<TrajectoryIteration>>>,
+    iterations: Iterations,
 }
 
 impl History {
@@ -202,7 +205,7 @@ impl Ended {
         self,
         problem: &TrajectoryProblem<'_, A, R>,
         method: TrajectoryMethod,
-        iterations: &Mutex<Vec<TrajectoryIteration>>,
+        iterations: &Iterations,
     ) -> Result<TrajectoryOptimum, Error> {
         Ok(TrajectoryOptimum {
             method,
@@ -226,7 +229,7 @@ impl<T: CheckpointStore + 'static> Run<T> {
         settings: &TrajectorySettings,
         checkpoints: Option<TrajectoryCheckpoints<T>>,
         progress: Option<ProgressObserver>,
-    ) -> Result<(Self, Arc<Mutex<Vec<TrajectoryIteration>>>), Error> {
+    ) -> Result<(Self, Iterations), Error> {
         let history = History { counter: problem.counter(), iterations: Arc::default() };
         let iterations = Arc::clone(&history.iterations);
         let start = problem.variables(start)?;
