@@ -53,9 +53,9 @@ fn residuals<T: Scalar>(
     let mut out = Vec::new();
     let moment = Moment { step: 0, time: 0.25, dt: if at_end { 0.0 } else { 0.01 }, model, state, control };
     if at_end {
-        objective.terminal(&moment, &mut out)
+        objective.terminal(&moment, &mut out);
     } else {
-        objective.running(&moment, &mut out)
+        objective.running(&moment, &mut out);
     }
     out
 }

@@ -49,7 +49,9 @@ fn force(a: &Collider, b: &Collider, turn: [f64; 3], height: f64, settings: &Con
 /// Two bodies, their turn, the height at which they touch, how far from there they still act on
 /// each other with skirts, and a name: δ (1 + κ) with κ the ratio of the lesser stiffness to the
 /// greater, the stiffness of a body being its modulus times the slope of its extent.
-fn pairs() -> Vec<(&'static str, Collider, Collider, [f64; 3], f64, f64)> {
+type Pair = (&'static str, Collider, Collider, [f64; 3], f64, f64);
+
+fn pairs() -> Vec<Pair> {
     let ball = |modulus| shape(&Shape::Sphere { radius: 0.05 }, 0.012, modulus);
     let block = |modulus| shape(&Shape::Box { size: [0.06, 0.05, 0.04] }, 0.1, modulus);
     let slab = |modulus| shape(&Shape::Box { size: [0.2, 0.16, 0.05] }, 0.1, modulus);
@@ -294,7 +296,7 @@ fn a_rollout_that_does_not_touch_yet_has_a_gradient() {
                 (Input::HydroelasticModulus { material: 0 }, modulus),
             ];
             let (model, state) = seeded(&model, &state, &values).expect("inputs");
-            let settings = SimulationSettings { integrator, time_step: 1e-3, ..Default::default() };
+            let settings = SimulationSettings { integrator, time_step: 1e-3 };
             let run = simulate(&model, &state, &settings, 0.02, &NoForces, |_, _| {}).expect("a run");
             run.states.last().expect("a state").bodies[0].velocity.translational.z
         };
@@ -310,7 +312,7 @@ fn a_rollout_that_does_not_touch_yet_has_a_gradient() {
             type Dual = DualArray<1>;
             let value = Dual::variable(input.value(&model).expect("an input"), 0);
             let (model, state) = seeded(&model, &state, &[(input, value)]).expect("an input");
-            let settings = SimulationSettings { integrator, time_step: 1e-3, ..Default::default() };
+            let settings = SimulationSettings { integrator, time_step: 1e-3 };
             let run = simulate(&model, &state, &settings, 0.02, &NoForces, |_, _| {}).expect("a run");
             let gradient = run.states.last().expect("a state").bodies[0].velocity.translational.z.eps[0];
             let h = [1e-7, 1.0][k];

@@ -31,7 +31,7 @@ enum Method {
 
 const METHODS: [(&str, Method); 5] = [
     ("iLQR", Method::WithGradients(TrajectoryMethod::Ilqr)),
-    ("Levenberg–Marquardt", Method::WithGradients(TrajectoryMethod::LevenbergMarquardt)),
+    ("LM", Method::WithGradients(TrajectoryMethod::LevenbergMarquardt)),
     ("L-BFGS", Method::WithGradients(TrajectoryMethod::Lbfgs)),
     ("Nelder–Mead", Method::NelderMead),
     ("CMA-ES", Method::EvolutionStrategy),
