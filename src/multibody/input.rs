@@ -94,7 +94,7 @@ pub enum Input {
     GeometryScale {
         /// The body.
         body: usize,
-        /// The geometry in [`Body::geometries`].
+        /// The geometry in [`super::Body::geometries`].
         geometry: usize,
     },
 }

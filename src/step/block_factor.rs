@@ -1,7 +1,7 @@
 //! The linear systems of Newton's method on the velocities of all trees.
 //!
 //! The matrix K is made of dense blocks, a row and a column of them for each tree (a free body, a
-//! guided one, an arm): its mass matrix with contact on the diagonal, and the contact between two
+//! pusher, an arm): its mass matrix with contact on the diagonal, and the contact between two
 //! trees off it. The mass matrix dominates, so that blocks can be eliminated in any order and only
 //! the rows within a diagonal block are exchanged.
 

@@ -1,7 +1,7 @@
 //! Small dense matrices in slices, column after column: what a block factorization does with its
 //! blocks.
 //!
-//! A free body has 6 velocities, a guided one 1: blocks of these heights have loops of fixed
+//! A free body has 6 velocities, a body on one joint 1: blocks of these heights have loops of fixed
 //! length, which stay in registers.
 
 use wide::f64x2;
