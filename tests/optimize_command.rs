@@ -485,9 +485,9 @@ fn the_bundled_grasp_lets_the_ball_fall_at_first_and_holds_it_at_last() {
         let end = task.trajectory(x).expect("simulates").states.pop().expect("some");
         end.bodies[0].position.z
     };
-    assert!(height(&task.variables(&file.start).expect("fits")) < 0.04, "it falls");
+    assert!(height(&task.variables(&file.start).expect("fits")) < 0.06, "it falls");
     let result = json(&["optimize", text(&problem), "--json"]);
     assert!(height(&numbers(&result["variables"])) > 0.13, "it is held");
-    let forces = numbers(&result["commands"][1]["values"]);
-    assert!(forces.iter().all(|force| (0.3..=20.0).contains(force)), "{forces:?}");
+    let forces = numbers(&result["commands"][0]["values"]);
+    assert!(forces.iter().all(|force| (0.5..=3.0).contains(force)), "{forces:?}");
 }
