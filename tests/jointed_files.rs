@@ -390,6 +390,37 @@ fn robots_are_loaded_with_pose_prefix_materials_and_positions() {
 }
 
 #[test]
+fn actuators_without_an_effort_have_that_of_the_robots_joints() {
+    let folder = Folder::new("effort");
+    let actuator = |name: &str, joints: &str, rest: &str| {
+        format!("[[actuators]]\nname = \"{name}\"\njoints = [{joints}]\ndrive = \"force\"\n{rest}\n")
+    };
+    let [left, right] = ["\"close left\"", "\"close right\""];
+    let both = format!("{left}, {right}");
+    let slide = "[[bodies]]\nname = \"slide\"\nmass = 1\ninertia = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]\n\
+                 joint = { type = \"prismatic\", axis = [1, 0, 0] }\n";
+    let actuators = [
+        actuator("left", left, ""),
+        actuator("both", &both, ""),
+        actuator("stated", &both, "effort = 20"),
+        actuator("body", "\"slide\"", ""),
+        actuator("mixed", &format!("\"slide\", {left}"), ""),
+    ];
+    let rest = format!("{slide}{}", actuators.concat());
+    let efforts = |urdf: &str| -> Vec<f64> {
+        folder.file("gripper.urdf", urdf);
+        let scene = load(&folder, &format!("{MATERIALS}[[robots]]\nurdf = \"gripper.urdf\"\n{rest}"));
+        scene.model.actuators.iter().map(|a| a.effort).collect()
+    };
+    let none = f64::INFINITY;
+    assert_eq!(efforts(GRIPPER), [10.0, 10.0, 20.0, none, 10.0]);
+    let weak = GRIPPER.replacen("effort=\"10\"", "effort=\"30\"", 1);
+    assert_eq!(efforts(&weak), [30.0, 10.0, 20.0, none, 30.0]);
+    // 0 says nothing.
+    assert_eq!(efforts(&weak.replace("effort=\"10\"", "effort=\"0\"")), [30.0, 30.0, 20.0, none, 30.0]);
+}
+
+#[test]
 fn a_link_whose_mesh_is_there_collides() {
     let folder = Folder::new("mesh");
     let scene = robot_scene(&folder, "packages = [\"ros\"]\nmaterials = { right = \"rigid\" }", BALL);
