@@ -11,7 +11,7 @@ use proptest::test_runner::RngSeed;
 
 use isobar::contact::{ContactModel, ContactSettings, DissipationModel, SurfaceRepresentation};
 use isobar::multibody::{
-    AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, NoForces, State, all_inputs,
+    AppliedForces, DifferentiatedModel, Input, InputError, Model, ModelGradient, NoForces, State, all_inputs,
     relaxation_times, seeded,
 };
 use isobar::scalar::DualArray;
@@ -232,7 +232,59 @@ fn mechanisms_in_contact_have_their_derivatives() {
     }
 }
 
-/// The derivative of a step by state and control, by central differences of fourth order.
+/// The dampings, spring stiffnesses and gains of joints and actuators.
+fn gains(model: &Model) -> Vec<Input> {
+    let is_gain = |input: &Input| {
+        matches!(
+            input,
+            Input::JointDamping { .. }
+                | Input::SpringStiffness { .. }
+                | Input::DriveStiffness { .. }
+                | Input::DriveDamping { .. }
+        )
+    };
+    all_inputs(model).into_iter().filter(is_gain).collect()
+}
+
+#[test]
+fn gains_of_joints_and_actuators_are_inputs() {
+    let (model, state) = jointed_scene::scene(SurfaceRepresentation::Polygons);
+    let found: Vec<(String, f64)> =
+        gains(&model).iter().map(|i| (i.name(&model), i.value(&model).expect("an input"))).collect();
+    let expected = [
+        ("base.damping", 0.05),
+        ("elbow.spring.stiffness", 3.0),
+        ("turn.drive.stiffness", 60.0),
+        ("turn.drive.damping", 2.0),
+        ("bend.drive.damping", 4.0),
+        ("push.drive.stiffness", 500.0),
+        ("push.drive.damping", 5.0),
+    ];
+    assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)));
+    let doubled: Vec<(Input, f64)> =
+        gains(&model).into_iter().zip(&found).map(|(input, (_, value))| (input, 2.0 * value)).collect();
+    let (changed, _) = seeded(&model, &state, &doubled).expect("valid");
+    for (input, value) in &doubled {
+        assert_eq!(input.value(&changed), Ok(*value), "{input:?}");
+    }
+    // A ball joint has no spring, a force no gains, and there are no more joints and actuators.
+    let absent = [
+        Input::SpringStiffness { joint: 2 },
+        Input::JointDamping { joint: 7 },
+        Input::DriveStiffness { actuator: 1 },
+        Input::DriveStiffness { actuator: 2 },
+        Input::DriveDamping { actuator: 2 },
+        Input::DriveDamping { actuator: 4 },
+    ];
+    for input in absent {
+        assert_eq!(input.value(&model), Err(InputError::NoSuchInput(input)));
+        assert_eq!(seeded(&model, &state, &[(input, 1.0)]).err(), Some(InputError::NoSuchInput(input)));
+    }
+    let negative = seeded(&model, &state, &[(Input::JointDamping { joint: 0 }, -1.0)]).expect_err("negative");
+    assert_eq!(negative.to_string(), "base.damping is -1; it must be at least 0 and finite");
+}
+
+/// The derivative of a step by state, control and gains, by central differences of fourth order.
 #[test]
 fn mechanisms_in_contact_agree_with_differences() {
     let tolerance = SolverTolerance { relative: 1e-14, iterations: 200 };
@@ -240,16 +292,17 @@ fn mechanisms_in_contact_agree_with_differences() {
     let (model, start) = jointed_scene::scene(SurfaceRepresentation::Polygons);
     let feedback = &jointed_scene::Feedback;
     let control = [0.02, 0.5, 12.0, 0.01, 0.03, -0.2];
-    let differentiated =
-        DifferentiatedModel::new(&model, &[], feedback.dependence(), control.len()).expect("valid inputs");
+    let inputs = gains(&model);
+    let differentiated = DifferentiatedModel::new(&model, &inputs, feedback.dependence(), control.len())
+        .expect("valid inputs");
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4].into_iter().chain(tight) {
         let (time, dt) = (0.3, 1e-3);
-        let step = |state: &State, control: &[f64]| {
+        let step = |model: &Model, state: &State, control: &[f64]| {
             integrator
-                .step(&model, state, time, dt, feedback, control, &mut StepWorkspace::default())
+                .step(model, state, time, dt, feedback, control, &mut StepWorkspace::default())
                 .expect("step")
         };
-        let after = step(&start, &control);
+        let after = step(&model, &start, &control);
         let at = StepPoint {
             model: &differentiated,
             before: &start,
@@ -261,25 +314,32 @@ fn mechanisms_in_contact_agree_with_differences() {
         };
         let jacobian = integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("step");
         let n = start.tangent_dimension();
-        for column in 0..n + control.len() {
+        for column in 0..n + control.len() + inputs.len() {
+            let input = column.checked_sub(n + control.len()).map(|i| inputs[i]);
+            let value = input.map_or(0.0, |input| input.value(&model).expect("valid"));
             let moved = |h: f64| {
                 let (mut tangent, mut control) = (vec![0.0; n], control);
+                let changed = match input {
+                    Some(input) => seeded(&model, &start, &[(input, value + h)]).expect("valid").0,
+                    None => model.clone(),
+                };
                 if column < n {
                     tangent[column] = h;
-                } else {
+                } else if input.is_none() {
                     control[column - n] += h;
                 }
-                after.difference(&step(&start.moved(&tangent), &control))
+                after.difference(&step(&changed, &start.moved(&tangent), &control))
             };
-            let h = if column < n { 2e-7 } else { 1e-4 };
+            let h = if column < n { 2e-7 } else { 1e-4_f64.max(1e-2 * value) };
             let [a, b, c, d] = [2.0, 1.0, -1.0, -2.0].map(|k| moved(k * h));
-            let exact = if column < n {
-                jacobian.by_state.column(column)
-            } else {
-                jacobian.by_control.column(column - n)
+            let exact = match (column < n, input) {
+                (true, _) => jacobian.by_state.column(column),
+                (false, None) => jacobian.by_control.column(column - n),
+                (false, Some(_)) => jacobian.by_inputs.column(column - n - control.len()),
             };
             // Beyond its largest effort a drive does not follow its command.
-            let size = exact.amax().max(1e-4);
+            let least = if input.is_some() { 1e-6 } else { 1e-4 };
+            let size = exact.amax().max(least);
             for row in 0..n {
                 let difference = (8.0 * (b[row] - c[row]) - (a[row] - d[row])) / (12.0 * h);
                 let error = (difference - exact[row]).abs() / size;

@@ -52,7 +52,7 @@ pub(crate) use joint_dynamics::{
 pub use kinematics::{BodyFrame, JointKinematics};
 pub use mass::{MassError, MassSource};
 pub use model::{Body, BodyGeometry, Model, ModelError, Motion, NamedMaterial};
-pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
+pub use model_gradient::{DIRECTIONS, DifferentiatedModel, GainGradient, ModelGradient, SEEDS, SeededModel};
 pub use pair::{BodyPair, GeometryPair, geometry_pairs};
 pub use seeding::seeded;
 pub use sensor::{

@@ -15,9 +15,9 @@ use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impul
 use crate::multibody::tree::JointState;
 use crate::multibody::{
     AppliedColumn, AppliedForces, AppliedWorkspace, BodyFrame, BodyState, ContactSensitivity, ForceEntry,
-    ForceSensitivity, Forces, JointKinematics, JointSensitivity, ModelGradient, Motion, SEEDS, SeededModel,
-    TANGENT_DIMENSION, add_link_motions, for_each_applied_derivative, for_each_applied_derivative_by_input,
-    lift_frame, set_link_velocities, size_has_derivatives, with_pair,
+    ForceSensitivity, Forces, JointKinematics, JointLaw, JointSensitivity, ModelGradient, Motion, SEEDS,
+    SeededModel, TANGENT_DIMENSION, add_link_motions, for_each_applied_derivative,
+    for_each_applied_derivative_by_input, lift_frame, set_link_velocities, size_has_derivatives, with_pair,
 };
 use crate::scalar::DualArray;
 use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
@@ -231,16 +231,26 @@ impl VelocityLevel {
                 by_joints[n + i] += (0..n).map(|k| mass[(i, k)] * mu[k]).sum::<f64>();
             }
         }
-        for joint in model.mechanism.joints().iter().filter(|j| j.q.len() == 1) {
-            by_joints[joint.v.start] -= joint.spring.stiffness * scaled[joint.v.start];
-        }
         let (q, v) = (&at.before.joints.q, &parts.joint_velocity);
+        for (joint, by) in model.mechanism.joints().iter().zip(&mut by_model.joints) {
+            by.damping -= joint.v.clone().map(|k| v[k] * scaled[k]).sum::<f64>();
+            if joint.q.len() == 1 {
+                let k = joint.v.start;
+                by_joints[k] -= joint.spring.stiffness * scaled[k];
+                by.stiffness -= (q[joint.q.start] + at.dt * v[k] - joint.spring.rest) * scaled[k];
+            }
+        }
         model.for_each_joint_law(at.split_control().0, |place, law| {
             let by = law.slopes(|law, q, v| law.impulse(at.dt, q, v), q[place.q], v[place.v]);
             // A coordinate that is driven has the same place in the tangent space as in v.
             by_joints[place.v] += mu[place.v] * by[0];
             if let Some((command, ratio)) = place.command {
                 by_commands[command] += mu[place.v] * by[2] * ratio;
+                if by_model.of_drives {
+                    let impulse = |law: &JointLaw<_>, q, v| law.impulse(at.dt, q, v);
+                    let by = law.gain_slopes(impulse, q[place.q], v[place.v]);
+                    by_model.drives[command].add(&by, mu[place.v]);
+                }
             }
         });
     }
