@@ -1,14 +1,14 @@
-//! What can be wrong with a scene file.
+//! What can be wrong with a file of a scene, a problem or a fit.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::field_path::FieldPath;
 
-/// Why a scene could not be loaded. Every message names the file, the field or line, what was
-/// found and what is allowed.
+/// Why a scene, a problem or a fit could not be loaded. Every message names the file, the field or
+/// line, what was found and what is allowed.
 #[derive(Debug, thiserror::Error)]
-pub enum SceneError {
+pub enum FileError {
     /// The file cannot be read.
     #[error("{}: cannot be read: {source}", path.display())]
     Read {
@@ -23,7 +23,7 @@ pub enum SceneError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is not a valid scene.
+    /// The file, or what it says, is not valid.
     #[error("{}{}: {field}: {message}", path.display(), At(*line))]
     Invalid {
         /// The file.
@@ -35,6 +35,18 @@ pub enum SceneError {
         /// What was found and what is allowed.
         message: String,
     },
+}
+
+impl FileError {
+    /// A problem with a field of a TOML document.
+    pub(super) fn in_toml(path: &Path, text: &str, problem: Problem) -> Self {
+        Self::at(path, problem.field.line_in_toml(text), problem)
+    }
+
+    /// A problem with a field, at a line where it is known.
+    pub(super) fn at(path: &Path, line: Option<usize>, Problem { field, message }: Problem) -> Self {
+        Self::Invalid { path: path.to_owned(), line, field: field.to_string(), message }
+    }
 }
 
 /// A line number as it follows a file's name.
