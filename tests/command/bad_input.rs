@@ -8,10 +8,7 @@ use std::process::{Command, Output};
 use isobar::io::{Purpose, Scene, read_trajectory};
 
 use crate::folder::Folder;
-
-fn isobar(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_isobar")).args(arguments).output().expect("the command runs")
-}
+use crate::isobar;
 
 const GOOD: &str = r#"
 [materials.foam]

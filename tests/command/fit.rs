@@ -16,6 +16,7 @@ mod make_fit_data;
 use make_fit_data::TRUTH;
 
 use crate::folder::Folder;
+use crate::{isobar, text};
 
 /// The bundled example.
 fn example() -> PathBuf {
@@ -32,14 +33,6 @@ impl Folder {
         }
         folder
     }
-}
-
-fn isobar(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_isobar")).args(arguments).output().expect("the command runs")
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a path in UTF-8")
 }
 
 /// Two of the example's throws and its indentation, from starts off by factors of 3 to 5.

@@ -12,6 +12,7 @@ use nalgebra::Vector3;
 use serde_json::Value;
 
 use crate::folder::Folder;
+use crate::{isobar, text};
 
 const MATERIALS: &str = r#"
 [materials.foam]
@@ -136,14 +137,6 @@ const GRIPPER: &str = r#"<robot name="gripper">
 "#;
 
 const TETRAHEDRON: &str = "v 0 0 0\nv 0.02 0 0\nv 0 0.02 0\nv 0 0 0.02\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
-
-fn isobar(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_isobar")).args(arguments).output().expect("the command runs")
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a name")
-}
 
 fn load(folder: &Folder, scene: &str) -> Scene {
     Scene::load(folder.file("scene.toml", scene), Purpose::Simulation).expect("a valid scene")

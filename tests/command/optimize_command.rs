@@ -7,6 +7,7 @@ use isobar::io::{ProblemFile, read_trajectory};
 use serde_json::Value;
 
 use crate::folder::Folder;
+use crate::{isobar, text};
 
 /// A cart that is pushed along x, with a mast that swings on it under a command of its own, and
 /// walls that it may touch.
@@ -92,14 +93,6 @@ when = "end"
 [optimizer]
 max_iterations = 40
 "#;
-
-fn isobar(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_isobar")).args(arguments).output().expect("the command runs")
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a path in UTF-8")
-}
 
 fn error_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()

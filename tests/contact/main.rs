@@ -15,8 +15,6 @@ mod transposed;
 
 #[path = "../support/common.rs"]
 mod common;
-#[path = "../support/folder.rs"]
-mod folder;
 #[path = "../support/moving_bodies.rs"]
 mod moving_bodies;
 #[path = "../support/truth.rs"]

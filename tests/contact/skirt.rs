@@ -1,8 +1,6 @@
 //! Skirts: the onset of the force before touch, what is left of it in deep contact, its energy and
-//! its gradients, and what the commands say of it.
+//! its gradients.
 
-use std::fs;
-use std::process::Command;
 use std::sync::Arc;
 
 use isobar::contact::{
@@ -22,7 +20,6 @@ use isobar::step::Integrator;
 use nalgebra::{Matrix3, Vector3, Vector6};
 
 use crate::common::{at_rest, compliant, compliant_half_space, elastic, rigid, rigid_half_space};
-use crate::folder::Folder;
 
 /// Thickness of the skirts, m.
 const SKIRT: f64 = 0.002;
@@ -318,66 +315,6 @@ fn a_rollout_that_does_not_touch_yet_has_a_gradient() {
             println!("{integrator:?} {input:?}: {gradient:e} {difference:e}");
             assert!(gradient != 0.0);
             assert!((gradient / difference - 1.0).abs() < 1e-5, "{gradient} {difference}");
-        }
-    }
-}
-
-/// A ball 1.5 mm above a table.
-const SCENE: &str = r#"
-[materials.foam]
-hydroelastic_modulus = 1e5
-friction = 0.5
-[solver]
-kind = "lagged"
-[[bodies]]
-name = "ball"
-translation = [0, 0, 0.0515]
-mass = 0.1
-[[bodies.geometries]]
-shape = { sphere = { radius = 0.05, resolution = 0.02 } }
-material = "foam"
-[[bodies]]
-name = "table"
-fixed = true
-[[bodies.geometries]]
-shape = { half_space = { thickness = 0.1 } }
-material = "foam"
-[contact]
-"#;
-
-fn isobar(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_isobar")).args(arguments).output().expect("it runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
-#[test]
-fn commands_say_that_there_is_a_skirt() {
-    let folder = Folder::new("onset");
-    let path = |name: &str| folder.0.join(name).to_str().expect("text").to_owned();
-    let (with, without) = (path("with.toml"), path("without.toml"));
-    fs::write(&with, format!("{SCENE}skirt = 0.002\n")).expect("a file");
-    fs::write(&without, SCENE).expect("a file");
-    let line = "with a skirt of 2 mm: forces act before bodies touch";
-    let out = path("out.csv");
-    for arguments in [vec!["contact"], vec!["simulate", "--until", "0.005", "--out", &out]] {
-        let run = |scene: &str, json: bool| {
-            let mut all = arguments.clone();
-            all.push(scene);
-            if json {
-                all.push("--json");
-            }
-            isobar(&all)
-        };
-        assert!(run(&with, false).lines().any(|l| l == line), "{}", run(&with, false));
-        assert!(!run(&without, false).contains("skirt"));
-        let report: serde_json::Value = serde_json::from_str(&run(&with, true)).expect("JSON");
-        assert_eq!(report["skirt"], 0.002);
-        assert!(!run(&without, true).contains("skirt"));
-        if arguments[0] == "contact" {
-            let pair = &report["pairs"][0];
-            assert!(pair["force_on_a"][2].as_f64() > Some(0.0), "{pair}");
-            assert!(pair["energy"].as_f64() > Some(0.0) && pair["max_pressure"].as_f64() > Some(0.0));
         }
     }
 }
