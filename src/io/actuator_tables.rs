@@ -2,8 +2,8 @@
 
 use super::body_tables::{Range, number};
 use super::field_path::FieldPath;
+use super::file_error::{Problem, check_name};
 use super::joint_schema::{ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable};
-use super::scene_error::{Problem, check_name};
 use crate::multibody::tree::Mechanism;
 use crate::multibody::{Actuator, ActuatorError, Drive};
 use crate::rollout::{Command, CommandError, ControlKnotsError};

@@ -4,9 +4,9 @@ use nalgebra::Vector3;
 
 use super::body_tables::{PoseFields, Range, number};
 use super::field_path::FieldPath;
+use super::file_error::{Problem, check_name};
 use super::problem_controls::{actuator_index, named};
 use super::problem_schema::{ComponentsTable, ContactTable, CoordinateTable, CostTable, TargetTable};
-use super::scene_error::{Problem, check_name};
 use crate::multibody::Model;
 use crate::multibody::tree::Joint;
 use crate::optimize::objective::{CostTerm, Objective, ObjectiveError, Quantity, Target, TargetError};

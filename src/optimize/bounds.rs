@@ -88,7 +88,9 @@ pub(super) fn projected_gradient_norm(x: &[f64], gradient: &[f64], lower: &[f64]
 
 /// Bounds in a file, with nothing in the place of an infinite one: not every format has infinity.
 #[derive(Serialize, Deserialize)]
-struct SavedBounds(Option<(Vec<Option<f64>>, Vec<Option<f64>>)>);
+struct SavedBounds(Option<(SavedNumbers, SavedNumbers)>);
+
+type SavedNumbers = Vec<Option<f64>>;
 
 impl From<Bounds> for SavedBounds {
     fn from(bounds: Bounds) -> Self {

@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::progress::ProgressObserver;
 
+/// The state that argmin iterates: variables, cost, gradient, Jacobian `J` and residuals `R`.
+pub(super) type SolverState<J, R> = IterState<Vec<f64>, Vec<f64>, J, (), R, f64>;
+
 /// The state that methods of descent iterate: variables, cost and gradient.
-pub type DescentState = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
+pub type DescentState = SolverState<(), ()>;
 
 /// Why a method stopped by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,12 +91,12 @@ pub(super) struct Ended {
 
 /// Runs a solver until it stops, and shows its progress.
 pub(super) fn run<O, S, J, R>(
-    mut executor: Executor<O, S, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>>,
+    mut executor: Executor<O, S, SolverState<J, R>>,
     progress: Option<&ProgressObserver>,
     convergence: impl FnOnce(&S) -> Option<Convergence>,
 ) -> Result<Ended, Error>
 where
-    S: Solver<O, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>>,
+    S: Solver<O, SolverState<J, R>>,
     J: Clone + 'static,
     R: Clone + 'static,
 {
