@@ -1,7 +1,6 @@
 //! Joints, robots and actuators in scene files, and their trajectories.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use isobar::io::{Purpose, Scene, TrajectoryTable, read_trajectory, write_trajectory};
 use isobar::multibody::tree::JointKind;
@@ -201,7 +200,7 @@ fn joints_of_every_type_are_read() {
     // Connected: stand–arm, arm–slider, arm–tip, slider–tip; not stand–slider, arm–loose.
     let touch = |a: &str, b: &str| {
         let [a, b] = [a, b].map(|name| model.body_index(name).expect("a body"));
-        model.pairs.iter().any(|p| p.bodies == BodyPair { a: a.min(b), b: a.max(b) })
+        model.pairs_of(BodyPair::of(a, b)).next().is_some()
     };
     for (a, b) in [("stand", "arm"), ("arm", "slider"), ("arm", "tip"), ("slider", "tip")] {
         assert!(!touch(a, b), "{a} {b}");
@@ -378,6 +377,37 @@ fn robots_are_loaded_with_pose_prefix_materials_and_positions() {
     let warned = |part: &str| scene.warnings.iter().filter(|w| w.contains(part)).count();
     assert_eq!([warned("finger.obj"), warned("beyond its limit 0.005")], [2, 2], "{:?}", scene.warnings);
     run(&scene, 0.02);
+}
+
+#[test]
+fn actuators_without_an_effort_have_that_of_the_robots_joints() {
+    let folder = Folder::new("effort");
+    let actuator = |name: &str, joints: &str, rest: &str| {
+        format!("[[actuators]]\nname = \"{name}\"\njoints = [{joints}]\ndrive = \"force\"\n{rest}\n")
+    };
+    let [left, right] = ["\"close left\"", "\"close right\""];
+    let both = format!("{left}, {right}");
+    let slide = "[[bodies]]\nname = \"slide\"\nmass = 1\ninertia = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]\n\
+                 joint = { type = \"prismatic\", axis = [1, 0, 0] }\n";
+    let actuators = [
+        actuator("left", left, ""),
+        actuator("both", &both, ""),
+        actuator("stated", &both, "effort = 20"),
+        actuator("body", "\"slide\"", ""),
+        actuator("mixed", &format!("\"slide\", {left}"), ""),
+    ];
+    let rest = format!("{slide}{}", actuators.concat());
+    let efforts = |urdf: &str| -> Vec<f64> {
+        folder.file("gripper.urdf", urdf);
+        let scene = load(&folder, &format!("{MATERIALS}[[robots]]\nurdf = \"gripper.urdf\"\n{rest}"));
+        scene.model.actuators.iter().map(|a| a.effort).collect()
+    };
+    let none = f64::INFINITY;
+    assert_eq!(efforts(GRIPPER), [10.0, 10.0, 20.0, none, 10.0]);
+    let weak = GRIPPER.replacen("effort=\"10\"", "effort=\"30\"", 1);
+    assert_eq!(efforts(&weak), [30.0, 10.0, 20.0, none, 30.0]);
+    // 0 says nothing.
+    assert_eq!(efforts(&weak.replace("effort=\"10\"", "effort=\"0\"")), [30.0, 30.0, 20.0, none, 30.0]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::jointed_scene;
 use isobar::contact::SurfaceRepresentation;
-use isobar::multibody::{BodyPair, Model, State};
+use isobar::multibody::{Model, State};
 use isobar::optimize::objective::{
     CostTerm, Deviation, Objective, ObjectiveError, Quantity, Target, TargetError, When,
 };
@@ -35,9 +35,9 @@ fn quantities(model: &Model) -> Vec<Quantity> {
         Quantity::Orientation { body: ball, relative_to: Some(pusher), target },
         Quantity::Velocity { body: hand },
         Quantity::AngularVelocity { body: hand },
-        Quantity::ContactForce { pair: BodyPair { a: ball, b: left } },
-        Quantity::ContactForce { pair: BodyPair { a: left, b: ball } },
-        Quantity::ContactTorque { pair: BodyPair { a: left, b: ball } },
+        Quantity::ContactForce { on: ball, from: left },
+        Quantity::ContactForce { on: left, from: ball },
+        Quantity::ContactTorque { on: left, from: ball },
     ]
 }
 
@@ -98,9 +98,8 @@ fn forces_of_a_pair_are_opposite_and_limits_count_on_one_side() {
     let (model, state) = jointed_scene::scene(SurfaceRepresentation::Polygons);
     let body = |name: &str| model.body_index(name).expect("a body");
     let force = |a, b, deviation, target: f64| {
-        let pair = BodyPair { a: body(a), b: body(b) };
         let cost = CostTerm {
-            quantity: Quantity::ContactForce { pair },
+            quantity: Quantity::ContactForce { on: body(a), from: body(b) },
             target: Target::constant(Vector3::from_element(target)),
             weight: Vector3::from_element(1.0),
             deviation,
@@ -154,8 +153,8 @@ fn terms_that_do_not_fit_are_refused() {
         refused(term(Quantity::Velocity { body: 99 })),
         ObjectiveError::NoSuch { what: "body", .. }
     ));
-    let pair = BodyPair { a: body("upper"), b: body("table") };
-    let message = refused(term(Quantity::ContactForce { pair })).to_string();
+    let apart = Quantity::ContactForce { on: body("upper"), from: body("table") };
+    let message = refused(term(apart)).to_string();
     assert_eq!(message, "bodies `upper` and `table` cannot touch in this model");
     let negative = CostTerm { weight: Vector3::new(1.0, -1.0, 0.0), ..term(Quantity::Velocity { body: 1 }) };
     assert_eq!(refused(negative), ObjectiveError::Weight(-1.0));

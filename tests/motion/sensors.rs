@@ -3,8 +3,8 @@
 use crate::jointed_scene;
 use isobar::contact::SurfaceRepresentation;
 use isobar::multibody::{
-    BodyPair, Model, SensorWorkspace, State, body_frame, joint_position, joint_velocity, pair_contact,
-    pair_pressure,
+    BodyPair, Model, SensorWorkspace, State, body_frame, contact_wrench, joint_position, joint_velocity,
+    pair_contact, pair_pressure,
 };
 use isobar::scalar::{DualArray, Scalar};
 
@@ -20,6 +20,7 @@ fn readings<T: Scalar>(model: &Model<T>, state: &State<T>, bodies: BodyPair) -> 
     let mut workspace = SensorWorkspace::default();
     let frame = body_frame(model, state, bodies.b, &mut workspace);
     let contact = pair_contact(model, state, bodies, &mut workspace);
+    let on_b = contact_wrench(model, state, bodies.b, bodies.a, &mut workspace);
     let pressure = pair_pressure(model, state, bodies, &mut workspace).expect("they touch");
     let elbow = model.mechanism.joint_index("elbow").expect("a joint");
     let wrist = model.mechanism.joint_index("wrist").expect("a joint");
@@ -32,6 +33,8 @@ fn readings<T: Scalar>(model: &Model<T>, state: &State<T>, bodies: BodyPair) -> 
         frame.velocity.translational.as_slice().to_vec(),
         contact.wrench_on_a.rotational.as_slice().to_vec(),
         contact.wrench_on_a.translational.as_slice().to_vec(),
+        on_b.rotational.as_slice().to_vec(),
+        on_b.translational.as_slice().to_vec(),
         vec![contact.area],
         contact.centroid.expect("they touch").as_slice().to_vec(),
         vec![pressure.largest, pressure.mean],
@@ -46,6 +49,16 @@ fn readings_agree_with_each_other() {
         let bodies = ball_and_finger(&model);
         let mut workspace = SensorWorkspace::default();
         let contact = pair_contact(&model, &state, bodies, &mut workspace);
+        // The wrenches on the two bodies about their own origins: seen from one, they are opposite.
+        let on_a = contact_wrench(&model, &state, bodies.a, bodies.b, &mut workspace);
+        let on_b = contact_wrench(&model, &state, bodies.b, bodies.a, &mut workspace);
+        assert_eq!(on_a, contact.wrench_on_a);
+        let [a, b] = [bodies.a, bodies.b].map(|body| body_frame(&model, &state, body, &mut workspace));
+        let about_a = on_b.shifted(&(a.pose.translation - b.pose.translation));
+        let force = on_a.translational.norm();
+        assert!((about_a.translational + on_a.translational).norm() < 1e-14 * force);
+        assert!((about_a.rotational + on_a.rotational).norm() < 1e-14 * force);
+        assert!(on_b.rotational.norm() > 1e-6 * force, "{on_b:?}");
         let pressure = pair_pressure(&model, &state, bodies, &mut workspace).expect("they touch");
         assert!((pressure.area / contact.area - 1.0).abs() < 1e-12);
         assert!((pressure.largest / contact.max_pressure - 1.0).abs() < 1e-12);

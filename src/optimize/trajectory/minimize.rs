@@ -19,9 +19,10 @@ use crate::multibody::AppliedForces;
 use crate::optimize::checkpoint::{CheckpointStore, NoStore, RunCheckpoint};
 use crate::optimize::ilqr::Ilqr;
 use crate::optimize::lbfgsb::Lbfgsb;
-use crate::optimize::levenberg_marquardt::{Convergence, LevenbergMarquardt};
+use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::{RandomizedSmoothing, SmoothingSettings};
+use crate::optimize::solver::{Convergence, Ended, run};
 use crate::rollout::TrajectoryResiduals;
 
 /// The method of a trajectory optimization. All keep the controls within their bounds.
@@ -190,15 +191,6 @@ struct Run<T> {
     progress: Option<ProgressObserver>,
 }
 
-/// What a solver ended with.
-struct Ended {
-    variables: Vec<f64>,
-    cost: f64,
-    iterations: u64,
-    convergence: Option<Convergence>,
-    termination: String,
-}
-
 impl Ended {
     /// The result for a problem, with the iterations that were written down.
     fn optimum<A: AppliedForces, R: TrajectoryResiduals>(
@@ -263,27 +255,7 @@ impl<T: CheckpointStore + 'static> Run<T> {
                 counter,
             });
         }
-        if let Some(progress) = &self.progress {
-            executor = executor.add_observer(progress.clone(), ObserverMode::Always);
-        }
-        let result = executor.run();
-        if let Some(progress) = &self.progress {
-            progress.finish();
-        }
-        let result = result?;
-        let state = &result.state;
-        let convergence = convergence(&result.solver);
-        Ok(Ended {
-            variables: state.param.clone().ok_or_else(|| Error::msg("the solver returned no variables"))?,
-            cost: state.cost,
-            iterations: state.iter,
-            convergence,
-            termination: match (convergence, state.get_termination_reason()) {
-                (Some(convergence), _) => format!("converged ({convergence})"),
-                (None, Some(reason)) => reason.text().to_owned(),
-                (None, None) => String::new(),
-            },
-        })
+        run(executor, self.progress.as_ref(), convergence)
     }
 }
 
