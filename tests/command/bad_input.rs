@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use isobar::io::{Purpose, Scene, read_trajectory};
 

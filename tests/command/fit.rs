@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use isobar::io::FitFile;
 use isobar::optimize::fit::{Fit, FitSettings, Method, fit};

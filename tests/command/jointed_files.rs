@@ -1,7 +1,6 @@
 //! Joints, robots and actuators in scene files, and their trajectories.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use isobar::io::{Purpose, Scene, TrajectoryTable, read_trajectory, write_trajectory};
 use isobar::multibody::tree::JointKind;

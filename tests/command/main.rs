@@ -22,7 +22,7 @@ mod skirt;
 mod folder;
 
 /// Runs the command.
-fn isobar<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
+fn isobar<S: AsRef<OsStr>>(arguments: &[S]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_isobar")).args(arguments).output().expect("the command runs")
 }
 

@@ -71,14 +71,15 @@ impl Default for TrajectorySettings {
 }
 
 /// What one iteration came to.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryIteration {
     /// Its number; 0 is the start.
     pub iteration: u64,
     /// The cost.
     pub cost: f64,
-    /// The largest derivative of the cost by a variable that no bound holds.
-    pub gradient_norm: f64,
+    /// The largest derivative of the cost by a variable that no bound holds, where the solver tells
+    /// it.
+    pub gradient_norm: Option<f64>,
     /// Evaluations so far.
     pub evaluations: Evaluations,
 }
@@ -102,7 +103,7 @@ pub struct TrajectoryOptimum {
     pub converged: bool,
     /// Why the solver stopped.
     pub termination: String,
-    /// The iterations of this run; those before an interruption are not among them.
+    /// The iterations, those before an interruption included.
     pub history: Vec<TrajectoryIteration>,
 }
 
@@ -116,8 +117,8 @@ pub struct TrajectoryCheckpoints<T> {
     pub problem: String,
 }
 
-/// The iterations that were written down.
-type Iterations = Arc<Mutex<Vec<TrajectoryIteration>>>;
+/// The iterations that were written down; shared with the checkpoints.
+pub type Iterations = Arc<Mutex<Vec<TrajectoryIteration>>>;
 
 /// Writes down every iteration.
 #[derive(Clone, Debug)]
@@ -128,7 +129,7 @@ struct History {
 
 impl History {
     fn note(&self, iteration: u64, cost: f64, kv: &KV) {
-        let gradient_norm = kv.get("gradient_norm").and_then(|norm| norm.get_float()).unwrap_or(f64::NAN);
+        let gradient_norm = kv.get("gradient_norm").and_then(|norm| norm.get_float());
         let evaluations = self.counter.read();
         let noted = TrajectoryIteration { iteration, cost, gradient_norm, evaluations };
         self.iterations.lock().unwrap_or_else(PoisonError::into_inner).push(noted);
@@ -253,6 +254,7 @@ impl<T: CheckpointStore + 'static> Run<T> {
                 variables,
                 max_iterations,
                 counter,
+                iterations: Arc::clone(&self.history.iterations),
             });
         }
         run(executor, self.progress.as_ref(), convergence)
