@@ -194,6 +194,25 @@ mod tests {
     }
 
     #[test]
+    fn both_methods_end_on_a_bound_that_holds() {
+        let parameters = Parameters::new(vec![
+            Parameter::new("stiffness", 25.0).bounded(1.0, 1000.0).logarithmic(),
+            Parameter::new("damping", 0.1).bounded(0.0, 0.5),
+        ]);
+        let (spring, parameters) = (measured(), parameters.unwrap());
+        let found = [Method::LevenbergMarquardt, Method::Lbfgs].map(|method| {
+            let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12 };
+            let result = fit(&spring, &parameters, &settings, None).unwrap();
+            assert!(result.converged, "{result:?}");
+            let damping = &result.uncertainty.estimates[1];
+            assert!((damping.value - 0.5).abs() < 1e-15 && damping.value <= 0.5, "{damping:?}");
+            assert!(damping.identifiability.to_string().contains("bound"), "{damping:?}");
+            result.values()[0]
+        });
+        assert!((found[0] / found[1] - 1.0).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
     fn with_the_mass_unknown_nothing_is_reported_as_known() {
         let result = fit(&measured(), &unknowns(true), &FitSettings::default(), None).unwrap();
         assert!(result.converged, "{result:?}");

@@ -1,4 +1,8 @@
 //! L-BFGS within bounds, as a solver for argmin.
+//!
+//! argmin's own L-BFGS knows no bounds, and it stops where the Moré–Thuente search ends on a limit
+//! of its own: such a step may have sᵀy ≤ 0, and with that pair in the memory the next direction
+//! need not descend.
 
 mod quadratic_model;
 
