@@ -6,10 +6,10 @@
 
 use nalgebra::{DMatrix, Vector3};
 
-use super::free_body::{BodyInertia, six, velocity_of};
+use super::free_body::{BODY, BodyInertia, six, velocity_of};
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::LinkInertia;
-use super::problem::BODY;
+
 use super::{VelocityLevel, Workspace, patch_impulse};
 use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
 use crate::multibody::tree::JointState;
