@@ -11,9 +11,11 @@ mod free_body;
 mod gliding;
 mod inertia_sensitivity;
 mod inverse_inertia;
+mod joint_derivative;
 mod joint_part;
 mod newton;
 mod problem;
+mod step_jacobian;
 mod transition_aware;
 
 use std::any::Any;
