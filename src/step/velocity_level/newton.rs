@@ -9,6 +9,9 @@
 //! ([`super::transition_aware`]). Where that does not converge, friction is taken from normal
 //! impulses that are held, which makes the problem convex, and those are corrected from one such
 //! problem to the next.
+//!
+//! Where a factorization takes much longer than a solution, later steps are found with the one of an
+//! earlier iteration, by minimal residuals.
 
 mod line_search;
 mod not_convex;
