@@ -7,12 +7,15 @@
 
 mod dense;
 mod elimination_order;
+mod minimal_residual;
 mod scalars;
+mod wide_product;
 
 use self::dense::{
     divide, divide_right, divide_transposed, factor, subtract_product, subtract_transposed_product, transpose,
 };
 use self::elimination_order::{EliminationOrder, refill};
+pub(crate) use self::minimal_residual::MinimalResidual;
 
 /// What is known of the values of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,14 +46,22 @@ pub(crate) struct BlockFactor {
     /// For each pivot and each pair a < b of those coupled with it, where block (b, a) starts: the
     /// block changes when the pivot is eliminated.
     targets: Vec<usize>,
-    /// For each of the couplings (i, j), where its pair of blocks starts, and whether (i, j) is
-    /// the first of the two.
+    /// For each of the couplings (i, j), where its pair of blocks starts in the factors, and
+    /// whether (i, j) is the first of the two.
     entries: Vec<(usize, bool)>,
-    /// All blocks, each column after column, in the order of elimination: the diagonal block of a
-    /// pivot p, then for each tree q coupled with it that comes later the blocks (q, p) and (p, q).
+    /// The blocks of K, each column after column: the diagonal blocks of the trees, then for each
+    /// of the couplings (i, j) the blocks (i, j) and (j, i).
     values: Vec<f64>,
-    /// The factors, laid out as the values.
+    /// Where the diagonal block of each tree, and where the blocks of each coupling start in the
+    /// values.
+    diagonals: Vec<usize>,
+    pairs: Vec<usize>,
+    /// The factors, each block column after column, in the order of elimination: the diagonal
+    /// block of a pivot p, then for each tree q coupled with it that comes later, by fill if not
+    /// otherwise, the blocks (q, p) and (p, q).
     factors: Vec<f64>,
+    /// Multiplications of a factorization, half of K alone.
+    elimination_work: usize,
     /// Row exchanges within the diagonal blocks.
     exchanges: Vec<usize>,
 }
@@ -62,7 +73,7 @@ struct Pivot {
     size: usize,
     /// Where its velocities start.
     start: usize,
-    /// Where its diagonal block starts in the values, and where its last block ends.
+    /// Where its diagonal block starts in the factors, and where its last block ends.
     values: (usize, usize),
     /// Its blocks below the diagonal, in `blocks`.
     blocks: (usize, usize),
@@ -78,7 +89,7 @@ struct Coupled {
     size: usize,
     /// Where its velocities start.
     start: usize,
-    /// Where block (q, p) starts in the values; block (p, q) follows it.
+    /// Where block (q, p) starts in the factors; block (p, q) follows it.
     values: usize,
 }
 
@@ -109,8 +120,19 @@ impl BlockFactor {
         refill(&mut self.exchanges, sizes.iter().sum(), 0);
     }
 
-    /// Gives each block its place in the values.
+    /// Gives each block its place in the values and in the factors.
     fn lay_out(&mut self) {
+        let mut end = 0;
+        let mut place = |size: usize| {
+            end += size;
+            end - size
+        };
+        self.diagonals.clear();
+        self.diagonals.extend(self.sizes.iter().map(|size| place(size * size)));
+        let pair = |&(i, j): &(usize, usize)| place(2 * self.sizes[i] * self.sizes[j]);
+        self.pairs.clear();
+        self.pairs.extend(self.couplings.iter().map(pair));
+        refill(&mut self.values, end, 0.0);
         self.pivots.clear();
         self.blocks.clear();
         let mut end = 0;
@@ -128,16 +150,18 @@ impl BlockFactor {
             let (start, values) = (self.starts[tree], (first_value, end));
             self.pivots.push(Pivot { tree, size, start, values, blocks, targets: 0 });
         }
-        self.values.resize(end, 0.0);
-        self.factors.resize(end, 0.0);
+        refill(&mut self.factors, end, 0.0);
     }
 
     /// Where the blocks start that change when a pivot is eliminated.
     fn find_targets(&mut self) {
         self.targets.clear();
+        self.elimination_work = 0;
         for place in 0..self.pivots.len() {
             self.pivots[place].targets = self.targets.len();
             let (first, last) = self.pivots[place].blocks;
+            let coupled: usize = self.blocks[first..last].iter().map(|block| block.size).sum();
+            self.elimination_work += self.pivots[place].size * coupled * coupled / 2;
             for a in first..last {
                 // Trees coupled with the pivot are coupled with one another, by fill if not otherwise:
                 // the rest of the pivot's list is found, in the same order, in the list of a.
@@ -172,8 +196,7 @@ impl BlockFactor {
     /// The diagonal block of a tree, column after column, to add into.
     pub(crate) fn diagonal_mut(&mut self, tree: usize) -> &mut [f64] {
         let size = self.sizes[tree];
-        let start = self.pivots[self.order.places[tree]].values.0;
-        &mut self.values[start..start + size * size]
+        &mut self.values[self.diagonals[tree]..][..size * size]
     }
 
     /// The blocks (i, j) and (j, i) of the given one of the couplings (i, j), each column after
@@ -181,27 +204,69 @@ impl BlockFactor {
     pub(crate) fn coupling_mut(&mut self, coupling: usize) -> (&mut [f64], &mut [f64]) {
         let (i, j) = self.couplings[coupling];
         let size = self.sizes[i] * self.sizes[j];
-        let (start, in_order) = self.entries[coupling];
-        let (first, second) = self.values[start..start + 2 * size].split_at_mut(size);
-        if in_order { (first, second) } else { (second, first) }
+        self.values[self.pairs[coupling]..][..2 * size].split_at_mut(size)
     }
 
-    /// Factorizes the matrix that the blocks hold, and leaves in them what is to be cleared. The
-    /// factorization stays until the next one.
+    /// y −= K x for vectors, with the blocks as they are.
+    pub(crate) fn subtract_product(&self, x: &[f64], y: &mut [f64]) {
+        for ((&start, &size), &block) in self.starts.iter().zip(&self.sizes).zip(&self.diagonals) {
+            let block = &self.values[block..][..size * size];
+            subtract_product(&mut y[start..start + size], (block, size, size), &x[start..start + size]);
+        }
+        for (&(i, j), &pair) in self.couplings.iter().zip(&self.pairs) {
+            let ((at_i, n_i), (at_j, n_j)) =
+                ((self.starts[i], self.sizes[i]), (self.starts[j], self.sizes[j]));
+            let (ij, ji) = self.values[pair..][..2 * n_i * n_j].split_at(n_i * n_j);
+            subtract_product(&mut y[at_i..at_i + n_i], (ij, n_i, n_j), &x[at_j..at_j + n_j]);
+            subtract_product(&mut y[at_j..at_j + n_j], (ji, n_j, n_i), &x[at_i..at_i + n_i]);
+        }
+    }
+
+    /// How many times the multiplications of a solution a factorization takes.
+    pub(crate) fn relative_work(&self) -> usize {
+        self.elimination_work / self.factors.len().max(1)
+    }
+
+    /// Factorizes the matrix that the blocks hold. The factorization stays until the next one.
     ///
     /// # Errors
     /// The tree at which a pivot vanishes or is not finite (or, of values said to be positive
     /// definite, is not positive). An infinite block or one that is not a number shows at its
     /// tree or at one coupled with it. There is no factorization then, and nothing to solve with.
     pub(crate) fn factorize(&mut self, kind: Values) -> Result<(), usize> {
-        std::mem::swap(&mut self.values, &mut self.factors);
+        self.fill_factors();
         match kind {
             Values::PositiveDefinite => self.eliminate::<false>(),
             Values::General => self.eliminate::<true>(),
         }
     }
 
+    /// Puts the blocks of K where they are eliminated, and zeros where they fill in.
+    fn fill_factors(&mut self) {
+        self.factors.fill(0.0);
+        for pivot in &self.pivots {
+            let size = pivot.size * pivot.size;
+            let block = &self.values[self.diagonals[pivot.tree]..][..size];
+            self.factors[pivot.values.0..][..size].copy_from_slice(block);
+        }
+        for ((&(i, j), &pair), &(start, in_order)) in
+            self.couplings.iter().zip(&self.pairs).zip(&self.entries)
+        {
+            let size = self.sizes[i] * self.sizes[j];
+            let (ij, ji) = self.values[pair..][..2 * size].split_at(size);
+            let (first, second) = self.factors[start..][..2 * size].split_at_mut(size);
+            let (ij_factor, ji_factor) = if in_order { (first, second) } else { (second, first) };
+            ij_factor.copy_from_slice(ij);
+            ji_factor.copy_from_slice(ji);
+        }
+    }
+
     fn eliminate<const GENERAL: bool>(&mut self) -> Result<(), usize> {
+        let wide = wide_product::wide();
+        let subtract = |c: &mut [f64], a: (&[f64], usize, usize), b: &[f64]| match (wide, a) {
+            (Some(wide), (a, 6, 6)) if c.len() == 36 => wide_product::subtract_product(wide, c, a, b),
+            _ => subtract_product(c, a, b),
+        };
         for pivot in &self.pivots {
             let n = pivot.size;
             let (own, later) = self.factors.split_at_mut(pivot.values.1);
@@ -229,14 +294,14 @@ impl BlockFactor {
             for (at, a) in blocks.iter().enumerate() {
                 let (lower_a, upper_a) = pair(a);
                 let target = self.pivots[a.place].values.0 - pivot.values.1;
-                subtract_product(&mut later[target..][..a.size * a.size], (lower_a, a.size, n), upper_a);
+                subtract(&mut later[target..][..a.size * a.size], (lower_a, a.size, n), upper_a);
                 for (b, &target) in blocks[at + 1..].iter().zip(&mut targets) {
                     let (lower_b, upper_b) = pair(b);
                     let target = &mut later[target - pivot.values.1..][..2 * a.size * b.size];
                     let (lower, upper) = target.split_at_mut(a.size * b.size);
-                    subtract_product(lower, (lower_b, b.size, n), upper_a);
+                    subtract(lower, (lower_b, b.size, n), upper_a);
                     if GENERAL {
-                        subtract_product(upper, (lower_a, a.size, n), upper_b);
+                        subtract(upper, (lower_a, a.size, n), upper_b);
                     }
                 }
             }

@@ -170,6 +170,50 @@ fn many_columns_are_solved_one_by_one() {
     }
 }
 
+/// The system with its diagonal blocks enlarged.
+fn stiffer(system: &System, factor: &mut BlockFactor) {
+    system.fill(factor);
+    for (tree, &size) in system.sizes.iter().enumerate() {
+        factor.diagonal_mut(tree).iter_mut().step_by(size + 1).for_each(|value| *value *= 1.3);
+    }
+}
+
+#[test]
+fn the_factorization_of_a_close_matrix_solves() {
+    for kind in [Values::PositiveDefinite, Values::General] {
+        for seed in 0..20 {
+            let system = System::random(&[6, 1, 6, 7, 6, 6], 0.6, kind, seed);
+            let b = system.random_vector(seed ^ 1);
+            let weight: Vec<f64> = (0..b.len()).map(|i| 0.1 + (i as f64).sin().abs()).collect();
+            let mut exact = BlockFactor::default();
+            system.fill(&mut exact);
+            exact.factorize(kind).unwrap();
+            let expected = solved(&exact, &b);
+            let mut close = BlockFactor::default();
+            stiffer(&system, &mut close);
+            close.factorize(kind).unwrap();
+            close.clear();
+            system.fill(&mut close);
+
+            let mut memory = MinimalResidual::default();
+            let mut x = b.clone();
+            assert!(!memory.solve(&close, &weight, x.as_mut_slice(), 1e-12, 2), "two products are too few");
+            assert_eq!(x, b, "what is not solved is left as it was");
+            for accuracy in [1e-3, 1e-10] {
+                x.copy_from(&b);
+                assert!(memory.solve(&close, &weight, x.as_mut_slice(), accuracy, 32));
+                let mut left = b.clone();
+                close.subtract_product(x.as_slice(), left.as_mut_slice());
+                let length =
+                    |v: &[f64]| v.iter().zip(&weight).map(|(v, w)| (v * w).powi(2)).sum::<f64>().sqrt();
+                let (left, all) = (length(left.as_slice()), length(b.as_slice()));
+                assert!(left <= 1.01 * accuracy * all, "{left:e} of {all:e}");
+            }
+            assert!((&x - &expected).norm() <= 1e-7 * expected.norm());
+        }
+    }
+}
+
 #[test]
 fn nothing_is_allocated_in_the_steady_state() {
     let kinds = [Values::PositiveDefinite, Values::General];
@@ -216,7 +260,7 @@ fn a_chain_and_a_star_keep_to_the_blocks_of_their_couplings() {
     for couplings in [chain, star] {
         let mut factor = BlockFactor::default();
         factor.set_structure(&[6; 40], &couplings);
-        assert_eq!(factor.values.len(), 36 * (40 + 2 * 39));
+        assert_eq!(factor.factors.len(), 36 * (40 + 2 * 39));
     }
 }
 

@@ -9,6 +9,12 @@
 //! ([`super::transition_aware`]). Where that does not converge, friction is taken from normal
 //! impulses that are held, which makes the problem convex, and those are corrected from one such
 //! problem to the next.
+//!
+//! Where a factorization takes much longer than a solution, later steps are found with the one of an
+//! earlier iteration, by minimal residuals.
+
+mod line_search;
+mod not_convex;
 
 use nalgebra::{Matrix6, Vector6};
 
@@ -16,7 +22,7 @@ use super::free_body::six;
 use super::problem::Problem;
 use super::transition_aware::step_limit;
 use crate::multibody::State;
-use crate::step::block_factor::{BlockFactor, Values};
+use crate::step::block_factor::{BlockFactor, MinimalResidual, Values};
 
 /// When the iteration for the velocities ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,28 +49,26 @@ impl Default for SolverTolerance {
 const STAGNATION: f64 = 1e-7;
 /// Changes of the velocities by this part of them are rounding.
 const SAME_VELOCITY: f64 = 1e-11;
-/// A full step is taken where it leaves at most this part of the slope along it.
-const GOOD_SLOPE: f64 = 0.25;
-/// The line search ends at this part of the slope at its start.
-const LINE_SEARCH_SLOPE: f64 = 1e-3;
-/// Most evaluations of a line search.
-const LINE_SEARCH_EVALUATIONS: usize = 60;
-
 /// The matrix of the last iteration takes one more step where that ends the iteration, with this
 /// much in reserve, if the violation of the balance shrinks as it did last.
 const RESERVE: f64 = 100.0;
+/// Where a factorization takes at least as many times the multiplications of a solution, steps
+/// are looked for with the factorization of an earlier iteration,
+const COSTLY: usize = 8;
+/// after an iteration that leaves at most this part of the violation of the balance: the matrix
+/// has not changed much then,
+const CLOSE: f64 = 0.25;
+/// with at most as many products,
+const MOST_PRODUCTS: usize = 12;
+/// to an error that is this part of what Newton's method itself leaves, or the tolerance allows;
+/// within these bounds, in parts of the violation.
+const INEXACT: f64 = 0.1;
+const SMALLEST_INEXACTNESS: f64 = 1e-6;
+const LARGEST_INEXACTNESS: f64 = 1e-2;
 /// Directions of friction become unknowns where an iteration leaves more than this part of the
 /// violation of the balance.
 const SLOW: f64 = 0.5;
 
-/// Iterations of TAMSI's own line search before convex problems take over: it takes fewer than
-/// half as many where it converges at all.
-const TRANSITION_AWARE_ITERATIONS: usize = 40;
-/// Most convex problems in place of TAMSI's, how many of them are not damped, and the iterations
-/// on TAMSI's own problem after each of them.
-const FROZEN_PROBLEMS: usize = 60;
-const UNDAMPED_PROBLEMS: usize = 10;
-const DECREASE_ITERATIONS: usize = 20;
 /// The smallest part of a Newton step that is tried.
 const SMALLEST_PART: f64 = 1e-4;
 
@@ -124,6 +128,8 @@ pub(super) struct Newton {
     /// 1/√A_ii.
     weight: Vec<f64>,
     trial: Vec<f64>,
+    /// Solutions with the factorization of an earlier iteration.
+    iterative: MinimalResidual,
     /// The velocities that TAMSI's iteration starts from.
     start: Vec<f64>,
 }
@@ -203,59 +209,6 @@ impl Newton {
         Ok(())
     }
 
-    /// TAMSI: Newton's method with its own line search, and where that does not converge a
-    /// sequence of convex problems whose friction is taken from the normal impulses of the last
-    /// one; from each of their solutions Newton's method is tried again, with a line search that
-    /// decreases the violation of the balance.
-    fn solve_not_convex(
-        &mut self,
-        problem: &mut Problem,
-        stiction_velocity: f64,
-        tolerance: &SolverTolerance,
-    ) -> Result<(), NewtonError> {
-        let limited = |iterations: usize| SolverTolerance {
-            iterations: tolerance.iterations.min(iterations),
-            ..*tolerance
-        };
-        self.start.clear();
-        self.start.extend_from_slice(&self.velocity);
-        let search = Search::TransitionAware { stiction_velocity };
-        let first = self.iterate(problem, search, &limited(TRANSITION_AWARE_ITERATIONS));
-        if first.is_ok() || tolerance.iterations <= TRANSITION_AWARE_ITERATIONS {
-            return first;
-        }
-        let mut total = self.statistics.iterations;
-        let mut residual = self.statistics.residual;
-        self.velocity.copy_from_slice(&self.start);
-        let mut outcome = first;
-        for round in 0..FROZEN_PROBLEMS {
-            // Alternating between two solutions is damped.
-            problem.freeze(&self.velocity, if round < UNDAMPED_PROBLEMS { 1.0 } else { 0.5 });
-            self.statistics.iterations = 0;
-            outcome = self.iterate(problem, Search::Convex, &SolverTolerance::default());
-            total += self.statistics.iterations;
-            let frozen = problem.take_frozen();
-            if outcome.is_err() {
-                break;
-            }
-            let convex_solution = self.velocity.clone();
-            self.statistics.iterations = 0;
-            outcome = self.iterate(problem, Search::Decrease, &limited(DECREASE_ITERATIONS));
-            total += self.statistics.iterations;
-            if outcome.is_ok() {
-                residual = self.statistics.residual;
-                break;
-            }
-            residual = self.statistics.residual;
-            self.velocity.copy_from_slice(&convex_solution);
-            problem.set_frozen(frozen);
-        }
-        problem.take_frozen();
-        self.statistics.iterations = total;
-        self.statistics.residual = residual;
-        outcome
-    }
-
     /// Newton's method from the velocities in `self.velocity`.
     fn iterate(
         &mut self,
@@ -277,6 +230,8 @@ impl Newton {
         let kind = if search == Search::Convex { Values::PositiveDefinite } else { Values::General };
         let mut residual = self.evaluate(problem);
         let (mut best, mut before) = (f64::INFINITY, None);
+        let costly = self.factor.relative_work() >= COSTLY;
+        let mut shrinks = None;
         loop {
             self.statistics.residual = residual;
             if !residual.is_finite() {
@@ -294,8 +249,13 @@ impl Newton {
                 self.evaluate(problem);
             }
             let suffices = |before: f64| RESERVE * residual * residual <= tolerance.relative * before;
-            let reuse = !done && before.is_some_and(suffices);
-            if !reuse && self.factor.factorize(kind).is_err() {
+            let reuse = !done && !costly && before.is_some_and(suffices);
+            for (s, r) in self.step.iter_mut().zip(&self.residual) {
+                *s = -r;
+            }
+            let close =
+                !done && costly && shrinks.is_some_and(|by| self.solve_iteratively(residual, by, tolerance));
+            if !reuse && !close && self.factor.factorize(kind).is_err() {
                 // A finite matrix that is not convex may be singular, away from the solution.
                 return Err(if search == Search::Convex {
                     NewtonError::NotFinite
@@ -308,11 +268,11 @@ impl Newton {
             }
             best = best.min(residual);
             before = Some(residual);
-            for (s, r) in self.step.iter_mut().zip(&self.residual) {
-                *s = -r;
+            if !close {
+                self.factor.solve(&mut self.step);
             }
-            self.factor.solve(&mut self.step);
             self.statistics.iterations += 1;
+            let before_step = residual;
             residual = match search {
                 Search::Convex => {
                     let after = self.descend(problem, residual);
@@ -331,7 +291,20 @@ impl Newton {
                 }
                 Search::Decrease => self.decrease(problem),
             };
+            // What is left of the violation, where an earlier factorization may serve.
+            shrinks = Some(residual / before_step).filter(|by| *by <= CLOSE);
         }
+    }
+
+    /// Solves for the step with the factorization of an earlier iteration, after an iteration that
+    /// left the part `shrinks` of the violation of the balance; false, with the step as it was, if
+    /// that takes too long.
+    fn solve_iteratively(&mut self, residual: f64, shrinks: f64, tolerance: &SolverTolerance) -> bool {
+        // What is left of Newton's own error is about the square of what was left last.
+        let useful = (INEXACT * shrinks * shrinks).max(SMALLEST_INEXACTNESS);
+        let last = INEXACT * tolerance.relative / residual;
+        let accuracy = useful.max(last).min(LARGEST_INEXACTNESS);
+        self.iterative.solve(&self.factor, &self.weight, &mut self.step, accuracy, MOST_PRODUCTS)
     }
 
     /// Whether the last step was no change of the velocities, by their kinetic energy.
@@ -381,55 +354,5 @@ impl Newton {
         for (v, s) in self.velocity.iter_mut().zip(&self.step) {
             *v += alpha * s;
         }
-    }
-
-    /// Takes the step of a convex model, as far as it decreases the cost.
-    fn descend(&mut self, problem: &mut Problem, before: f64) -> f64 {
-        let slope = dot(&self.residual, &self.step);
-        self.trial.copy_from_slice(&self.velocity);
-        problem.turn_friction(&self.trial, &self.step);
-        self.advance(1.0);
-        let residual = self.evaluate(problem);
-        let slope_after = dot(&self.residual, &self.step);
-        // The cost has its minimum at or beyond the full step, or close to it. Where the balance
-        // is rounding the slopes are too.
-        if slope_after <= 0.0
-            || (slope_after <= -GOOD_SLOPE * slope && residual < before)
-            || before <= STAGNATION
-        {
-            return residual;
-        }
-        let start = std::mem::take(&mut self.trial);
-        let alpha = self.line_search(problem, &start, slope, slope_after);
-        self.velocity.copy_from_slice(&start);
-        self.trial = start;
-        self.advance(alpha);
-        self.evaluate(problem)
-    }
-
-    /// Where between 0 and 1 the slope along the step vanishes: Newton's method, kept inside a
-    /// bracket.
-    fn line_search(&mut self, problem: &Problem, start: &[f64], slope: f64, slope_at_one: f64) -> f64 {
-        problem.inertia_times(&self.step, &mut self.inertia_velocity);
-        let quadratic = dot(&self.step, &self.inertia_velocity);
-        let linear = dot(&self.inertia_velocity, start) - dot(&self.step, &problem.momentum);
-        let (mut low, mut high) = (0.0, 1.0);
-        // Regula falsi to begin with: the slope is far from linear where contacts open.
-        let mut alpha = slope / (slope - slope_at_one);
-        for _ in 0..LINE_SEARCH_EVALUATIONS {
-            let (power, curvature) = problem.along(start, &self.step, alpha);
-            let at = linear + alpha * quadratic - power;
-            if at.abs() <= LINE_SEARCH_SLOPE * slope.abs() || high - low < 1e-12 {
-                break;
-            }
-            if at < 0.0 {
-                low = alpha;
-            } else {
-                high = alpha;
-            }
-            let next = alpha - at / (quadratic + curvature);
-            alpha = if next > low && next < high { next } else { 0.5 * (low + high) };
-        }
-        alpha
     }
 }
