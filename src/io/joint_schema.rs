@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::schema::{Exactly, map_without_duplicates};
+use super::strict::{Exactly, map_without_duplicates};
 use crate::rollout::KnotInterpolation;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -6,7 +6,7 @@ use super::body_tables::{PoseFields, Range, number, quaternion, vector};
 use super::field_path::FieldPath;
 use super::file_error::Problem;
 use super::joint_schema::{Coordinates, JointTable, JointType};
-use super::schema::Exactly;
+use super::strict::Exactly;
 use crate::multibody::tree::{
     JointDescription, JointKind, JointLimits, JointSpring, JointState, Mechanism, MechanismError,
 };

@@ -18,10 +18,12 @@ mod problem_controls;
 mod problem_costs;
 mod problem_file;
 mod problem_schema;
+mod purpose;
 mod robot_tables;
 mod scene;
 mod scene_content;
 mod schema;
+mod strict;
 mod trajectory;
 pub mod urdf;
 
@@ -31,7 +33,8 @@ pub use file_error::FileError;
 pub use fit_file::{FitFile, FitFileError, read_parameter_values};
 pub use joint_state::{JointStateError, JointStateFile};
 pub use problem_file::{OptimizedCommand, OptimizedControl, ProblemFile, ScatteredStarts};
-pub use scene::{Purpose, Scene, SolverKind};
+pub use purpose::Purpose;
+pub use scene::{Scene, SolverKind};
 pub use trajectory::{
     BodyMotion, JointMotion, TrajectoryError, TrajectoryTable, read_trajectory, write_trajectory,
 };

@@ -6,7 +6,7 @@ use nalgebra::Vector3;
 use serde::Deserialize;
 
 use super::joint_schema::{InterpolationTable, KnotsTable};
-use super::schema::Exactly;
+use super::strict::Exactly;
 use crate::optimize::objective::{Deviation, When};
 use crate::optimize::randomized_smoothing::SmoothingSettings;
 use crate::optimize::trajectory::TrajectoryMethod;

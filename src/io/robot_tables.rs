@@ -13,7 +13,7 @@ use super::geometry_tables::{
 use super::joint_schema::{BaseTable, Coordinates, RIGID, RobotTable};
 use super::joint_tables::{InitialCoordinates, configuration, free_configuration, velocity};
 use super::mesh_tables::{Meshes, link_mesh};
-use super::scene::Purpose;
+use super::purpose::Purpose;
 use super::urdf::{CollisionGeometry, CollisionShape, MimicJoints, RobotBase, RobotDescription, UrdfOptions};
 use crate::multibody::BodyGeometry;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::document::{parse_json, parse_toml, read_text};
 use super::field_path::FieldPath;
 use super::file_error::{FileError, Problem};
+use super::purpose::Purpose;
 use super::scene_content::{Content, content};
 use super::schema::SceneTable;
 pub use super::schema::SolverKind;
@@ -12,16 +13,6 @@ use crate::contact::{ContactModel, FrictionRegularization};
 use crate::multibody::{BodyPair, Model, State};
 use crate::rollout::{Command, Controls, SimulationSettings, command_controls};
 use crate::step::{Integrator, SolverTolerance, VelocityLevel};
-
-/// What a scene is loaded for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Contact at the poses and velocities of the file. No body needs a mass: all of them are
-    /// held, also those that joints carry, with their velocities, and the state is empty.
-    Contact,
-    /// Motion: every body that moves freely needs a mass, and every joint something to move.
-    Simulation,
-}
 
 /// A scene file as a model and its initial state.
 #[derive(Clone, Debug)]
