@@ -278,8 +278,7 @@ fn build(
         let values = start_values(t, control, given, &knots, until, &field.index(i))?;
         start.iter_mut().skip(i).step_by(controls.len()).zip(values).for_each(|(at, value)| *at = value);
     }
-    let (settings, starts, smoothing) =
-        optimizer(&table.optimizer, knots.interpolation(), start.len(), &root.key("optimizer"))?;
+    let (settings, starts, smoothing) = optimizer(&table.optimizer, start.len(), &root.key("optimizer"))?;
     let field = root.key("costs");
     if table.costs.is_empty() {
         return Err(Problem::new(field, "found none; at least one is needed"));
@@ -322,12 +321,7 @@ fn build(
 /// Settings of the solver, the starts, the smoothing.
 type Optimizer = (TrajectorySettings, Option<ScatteredStarts>, Option<SmoothingSettings>);
 
-fn optimizer(
-    t: &OptimizerTable,
-    interpolation: KnotInterpolation,
-    variables: usize,
-    table: &FieldPath,
-) -> Result<Optimizer, Problem> {
+fn optimizer(t: &OptimizerTable, variables: usize, table: &FieldPath) -> Result<Optimizer, Problem> {
     let standard = TrajectorySettings::default();
     let cost_tolerance = t.cost_tolerance.unwrap_or(standard.cost_tolerance);
     let settings = TrajectorySettings {
@@ -337,9 +331,6 @@ fn optimizer(
     };
     if settings.max_iterations == 0 {
         return Err(Problem::new(table.key("max_iterations"), "found 0; it must be at least 1"));
-    }
-    if t.kind == TrajectoryMethod::Ilqr && interpolation != KnotInterpolation::ZeroOrderHold {
-        return Err(Problem::new(table.key("kind"), TrajectoryProblemError::NotHeld));
     }
     // The count is limited so that a mistake does not take all memory.
     let count = |found: usize, least: usize, field: FieldPath| {

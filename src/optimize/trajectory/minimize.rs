@@ -28,7 +28,7 @@ use crate::rollout::TrajectoryResiduals;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrajectoryMethod {
-    /// [`Ilqr`]: for controls that are held from knot to knot.
+    /// [`Ilqr`].
     #[default]
     Ilqr,
     /// [`Lbfgsb`].
@@ -309,7 +309,7 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
     let ended = match settings.method {
         TrajectoryMethod::Ilqr => {
             let solver = Ilqr::new().with_cost_tolerance(tolerance)?;
-            run.solve::<_, _, (), ()>(StagedTrajectory::new(problem)?, solver, Ilqr::convergence)
+            run.solve::<_, _, (), ()>(StagedTrajectory::new(problem), solver, Ilqr::convergence)
         }
         TrajectoryMethod::Lbfgs => {
             let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
