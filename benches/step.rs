@@ -7,7 +7,7 @@
 
 mod clock;
 
-#[path = "../tests/step_scenes/mod.rs"]
+#[path = "../tests/support/step_scenes.rs"]
 mod step_scenes;
 
 use std::hint::black_box;

@@ -5,7 +5,7 @@
 
 #[path = "plot/mod.rs"]
 mod plot;
-#[path = "../tests/step_scenes/mod.rs"]
+#[path = "../tests/support/step_scenes.rs"]
 mod step_scenes;
 
 use std::hint::black_box;

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Error;
-use crate::io::{FitFile, FitFileError, read_parameter_values, write_atomically};
+use crate::io::{FileError, FitFile, read_parameter_values, write_atomically};
 use crate::optimize::fit::{Fit, fit};
 use crate::optimize::identification::{IdentificationError, MeasurementError};
 use crate::optimize::progress::ProgressObserver;
@@ -103,7 +103,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
 /// Why a file's values could not be evaluated: bad input if they are out of their range.
 fn rejected(path: &Path, error: IdentificationError) -> Error {
     match error {
-        IdentificationError::Input(source) => Error::FitFile(FitFileError::Invalid {
+        IdentificationError::Input(source) => Error::File(FileError::Invalid {
             path: path.to_owned(),
             line: None,
             field: "parameters".into(),

@@ -14,9 +14,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::io::urdf::UrdfError;
-use crate::io::{
-    FitFileError, JointStateError, ProblemFileError, Purpose, Scene, SceneError, TrajectoryError,
-};
+use crate::io::{FileError, FitFileError, JointStateError, Purpose, Scene, TrajectoryError};
 use crate::multibody::ModelError;
 use crate::rollout::SimulationError;
 
@@ -47,9 +45,9 @@ enum Command {
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The scene file is not good.
+    /// A scene, problem or fit file is not good.
     #[error(transparent)]
-    Scene(#[from] SceneError),
+    File(#[from] FileError),
     /// Contact cannot be computed between the scene's bodies.
     #[error("{path}: bodies: {source}")]
     Model {
@@ -94,9 +92,6 @@ pub enum Error {
     /// A fit file is not good.
     #[error(transparent)]
     FitFile(#[from] FitFileError),
-    /// A problem file is not good.
-    #[error(transparent)]
-    ProblemFile(#[from] ProblemFileError),
     /// A checkpoint cannot be gone on from.
     #[error("{path}: {message}")]
     Checkpoint {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::Error;
 use super::fit::print_json;
 use crate::io::{
-    CheckpointFile, OptimizedCommand, ProblemFile, ProblemFileError, write_atomically, write_trajectory,
+    CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically, write_trajectory,
 };
 use crate::multibody::NoForces;
 use crate::optimize::checkpoint::CheckpointError;
@@ -310,15 +310,10 @@ pub(super) fn saved_variables(path: &Path, digest: &str, count: usize) -> Result
         problem: String,
         variables: Vec<f64>,
     }
-    let text = fs::read_to_string(path)
-        .map_err(|source| ProblemFileError::Read { path: path.to_owned(), source })?;
+    let text =
+        fs::read_to_string(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
     let invalid = |line, message: String| {
-        Error::ProblemFile(ProblemFileError::Invalid {
-            path: path.to_owned(),
-            line,
-            field: "the file".into(),
-            message,
-        })
+        Error::File(FileError::Invalid { path: path.to_owned(), line, field: "the file".into(), message })
     };
     let saved: Saved = serde_json::from_str(&text).map_err(|e| {
         let message = "neither a result nor a checkpoint of `isobar optimize`";

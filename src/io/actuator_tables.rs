@@ -2,8 +2,8 @@
 
 use super::body_tables::{Range, number};
 use super::field_path::FieldPath;
+use super::file_error::{Problem, check_name};
 use super::joint_schema::{ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable};
-use super::scene_error::{Problem, check_name};
 use crate::multibody::tree::Mechanism;
 use crate::multibody::{Actuator, ActuatorError, Drive};
 use crate::rollout::{Command, CommandError, ControlKnotsError};
@@ -60,7 +60,10 @@ fn actuator(t: &ActuatorTable, mechanism: &Mechanism, table: &FieldPath) -> Resu
             ));
         }
     }
-    let effort = t.effort.map_or(Ok(f64::INFINITY), |x| number(x, Range::Positive, &table.key("effort")))?;
+    let effort = match t.effort {
+        Some(effort) => number(effort, Range::Positive, &table.key("effort"))?,
+        None => effort_of_joints(&t.joints, mechanism),
+    };
     let driven: Vec<(&str, usize, f64)> =
         t.joints.iter().map(|j| (j.joint.as_str(), j.coordinate, j.ratio)).collect();
     Actuator::new(t.name.clone(), mechanism, &driven, drive, effort).map_err(|error| {
@@ -73,6 +76,14 @@ fn actuator(t: &ActuatorTable, mechanism: &Mechanism, table: &FieldPath) -> Resu
         };
         Problem::new(field, error)
     })
+}
+
+/// The least effort that a robot's file allows one of these joints; infinite where none does. Joints
+/// whose file says 0 are passed over: it stands for a limit that nobody filled in.
+fn effort_of_joints(driven: &[DrivenJointTable], mechanism: &Mechanism) -> f64 {
+    let joints = driven.iter().filter_map(|d| mechanism.joint_index(&d.joint));
+    let efforts = joints.map(|joint| mechanism.joints()[joint].limits.effort);
+    efforts.filter(|&effort| effort > 0.0).fold(f64::INFINITY, f64::min)
 }
 
 fn command(t: &ActuatorTable, table: &FieldPath) -> Result<Command, Problem> {

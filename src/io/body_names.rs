@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::field_path::FieldPath;
+use super::file_error::{Problem, check_name};
 use super::robot_tables::SceneRobot;
-use super::scene_error::{Problem, check_name};
 use super::schema::{BodyTable, SceneTable};
 use crate::multibody::BodyPair;
 use crate::multibody::tree::Mechanism;

@@ -3,8 +3,8 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::field_path::FieldPath;
+use super::file_error::Problem;
 use super::joint_schema::{JointTable, RobotTable};
-use super::scene_error::Problem;
 use super::schema::{BodyTable, ContactTable, Exactly, GeometryTable, MaterialTable};
 use crate::contact::{ContactSettings, Material};
 use crate::multibody::{Body, BodyGeometry, MassError, MassSource};

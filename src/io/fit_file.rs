@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use nalgebra::Vector3;
 use serde::Deserialize;
 
-use super::field_path::{FieldPath, line_at};
+use super::document::{beside, parse_toml, read_text};
+use super::field_path::FieldPath;
+use super::file_error::{FileError, Problem};
 use super::scene::{Purpose, Scene};
-use super::scene_error::SceneError;
 use super::schema::Exactly;
 use crate::multibody::NoForces;
 use crate::optimize::data::{DataError, Recording, read_indentations, read_recording};
@@ -23,29 +24,9 @@ use crate::optimize::parameters::{Parameter, Parameters};
 /// Why a fit file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FitFileError {
-    /// A file or folder cannot be read.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file is not a valid fit file, or not a valid list of parameters.
-    #[error("{}{}: {field}: {message}", path.display(), line.map_or(String::new(), |l| format!(":{l}")))]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1, where it is known.
-        line: Option<usize>,
-        /// The field, such as `trajectories[0].files`.
-        field: String,
-        /// What was found and what is allowed.
-        message: String,
-    },
-    /// The scene that it names is not good.
+    /// The file, its scene, or a list of parameters is not good.
     #[error(transparent)]
-    Scene(#[from] SceneError),
+    File(#[from] FileError),
     /// A file of measurements is not good.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -128,16 +109,8 @@ impl FitFile {
     /// A file that cannot be read or is not valid, parameters that make no sense.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FitFileError> {
         let path = path.as_ref().to_owned();
-        let text = read(&path)?;
-        let invalid = |field: String, error: &toml::de::Error| FitFileError::Invalid {
-            path: path.clone(),
-            line: error.span().map(|span| line_at(&text, span.start)),
-            field: if field == "." { FieldPath::root().to_string() } else { field },
-            message: error.message().trim().replace('\n', ", "),
-        };
-        let document = toml::Deserializer::parse(&text).map_err(|e| invalid(".".into(), &e))?;
-        let table: FitTable = serde_path_to_error::deserialize(document)
-            .map_err(|e| invalid(e.path().to_string(), e.inner()))?;
+        let text = read_text(&path)?;
+        let table: FitTable = parse_toml(&path, &text)?;
         let field = FieldPath::root().key("parameters");
         let parameters =
             Parameters::new(table.parameters.clone()).map_err(|e| located(&path, &text, &field, e))?;
@@ -209,12 +182,13 @@ impl FitFile {
         })?;
         let files = matching(&folder.join("*.csv"))?;
         if files.is_empty() {
-            return Err(FitFileError::Invalid {
+            return Err(FileError::Invalid {
                 path: folder.to_owned(),
                 line: None,
                 field: "the folder".into(),
                 message: "no file `*.csv`; at least one recording is needed".into(),
-            });
+            }
+            .into());
         }
         let measurements = files
             .iter()
@@ -303,21 +277,7 @@ impl FitFile {
 }
 
 fn located(path: &Path, text: &str, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
-    FitFileError::Invalid {
-        path: path.to_owned(),
-        line: field.line_in_toml(text),
-        field: field.to_string(),
-        message: message.to_string(),
-    }
-}
-
-fn read(path: &Path) -> Result<String, FitFileError> {
-    fs::read_to_string(path).map_err(|source| FitFileError::Read { path: path.to_owned(), source })
-}
-
-/// A file named in another, relative to it.
-fn beside(path: &Path, name: &Path) -> PathBuf {
-    path.parent().unwrap_or(Path::new("")).join(name)
+    FileError::in_toml(path, text, Problem::new(field.clone(), message)).into()
 }
 
 /// The files that a path stands for, in the order of their names: itself, or those that match
@@ -331,7 +291,7 @@ fn matching(path: &Path) -> Result<Vec<PathBuf>, FitFileError> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let failed = |source| FitFileError::Read { path: folder.to_owned(), source };
+    let failed = |source| FileError::Read { path: folder.to_owned(), source };
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let file = entry.map_err(failed)?.path();
@@ -375,17 +335,18 @@ pub fn read_parameter_values(path: &Path) -> Result<BTreeMap<String, f64>, FitFi
         Fit { estimates: Vec<Named> },
         Plain(BTreeMap<String, f64>),
     }
-    let text = read(path)?;
+    let text = read_text(path)?;
     match serde_json::from_str(&text) {
         Ok(Values::Plain(values)) => Ok(values),
         Ok(Values::Fit { estimates }) => Ok(estimates.into_iter().map(|e| (e.name, e.value)).collect()),
-        Err(e) => Err(FitFileError::Invalid {
+        Err(e) => Err(FileError::Invalid {
             path: path.to_owned(),
             line: (e.line() > 0).then_some(e.line()),
             field: "the file".into(),
             message: "not a list of parameters; allowed is {\"NAME\": VALUE, …} or the result of a fit"
                 .into(),
-        }),
+        }
+        .into()),
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::body_tables::{PoseFields, Range, number, vector};
 use super::field_path::FieldPath;
+use super::file_error::Problem;
 use super::mesh_tables::{Meshes, convex_meshes, mesh_file, surface_mesh, volume_mesh};
-use super::scene_error::Problem;
 use super::schema::{GeometryTable, HalfSpaceTable, MaterialTable, ShapeTable};
 use crate::contact::{Collider, ContactGeometry, Material};
 use crate::field::{PressureField, RigidSurface, primitive_field};

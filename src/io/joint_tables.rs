@@ -4,8 +4,8 @@ use nalgebra::Vector3;
 
 use super::body_tables::{PoseFields, Range, number, quaternion, vector};
 use super::field_path::FieldPath;
+use super::file_error::Problem;
 use super::joint_schema::{Coordinates, JointTable, JointType};
-use super::scene_error::Problem;
 use super::schema::Exactly;
 use crate::multibody::tree::{
     JointDescription, JointKind, JointLimits, JointSpring, JointState, Mechanism, MechanismError,

@@ -6,7 +6,7 @@ use nalgebra::Vector3;
 
 use super::body_tables::{Range, number, vector};
 use super::field_path::FieldPath;
-use super::scene_error::Problem;
+use super::file_error::Problem;
 use super::schema::{ConvexTable, Exactly, ExtentTable, MeshTable, SurfaceMeshTable, VolumeMeshTable};
 use crate::field::{
     DEFAULT_CORE_THRESHOLD, ExtentError, deep_core, distance_extent, laplace_extent,

@@ -5,7 +5,9 @@ mod atomic;
 mod body_names;
 mod body_tables;
 mod checkpoint_file;
+mod document;
 mod field_path;
+mod file_error;
 mod fit_file;
 mod geometry_tables;
 mod joint_schema;
@@ -19,18 +21,17 @@ mod problem_schema;
 mod robot_tables;
 mod scene;
 mod scene_content;
-mod scene_error;
 mod schema;
 mod trajectory;
 pub mod urdf;
 
 pub use atomic::write_atomically;
 pub use checkpoint_file::CheckpointFile;
+pub use file_error::FileError;
 pub use fit_file::{FitFile, FitFileError, read_parameter_values};
 pub use joint_state::{JointStateError, JointStateFile};
-pub use problem_file::{OptimizedCommand, OptimizedControl, ProblemFile, ProblemFileError, ScatteredStarts};
+pub use problem_file::{OptimizedCommand, OptimizedControl, ProblemFile, ScatteredStarts};
 pub use scene::{Purpose, Scene, SolverKind};
-pub use scene_error::SceneError;
 pub use trajectory::{
     BodyMotion, JointMotion, TrajectoryError, TrajectoryTable, read_trajectory, write_trajectory,
 };

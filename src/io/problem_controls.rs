@@ -3,9 +3,9 @@
 use super::actuator_tables::knots_command;
 use super::body_tables::{Range, number};
 use super::field_path::FieldPath;
+use super::file_error::Problem;
 use super::problem_file::{MOST_NUMBERS, OptimizedControl};
 use super::problem_schema::{ControlTable, ProblemKnotsTable, StartTable};
-use super::scene_error::Problem;
 use crate::multibody::Model;
 use crate::optimize::trajectory::ControlRange;
 use crate::rollout::{Command, ControlKnots, ControlKnotsError, KnotInterpolation};

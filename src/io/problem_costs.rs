@@ -4,11 +4,11 @@ use nalgebra::Vector3;
 
 use super::body_tables::{PoseFields, Range, number};
 use super::field_path::FieldPath;
+use super::file_error::{Problem, check_name};
 use super::problem_controls::{actuator_index, named};
 use super::problem_schema::{ComponentsTable, ContactTable, CoordinateTable, CostTable, TargetTable};
-use super::scene_error::{Problem, check_name};
+use crate::multibody::Model;
 use crate::multibody::tree::Joint;
-use crate::multibody::{BodyPair, Model};
 use crate::optimize::objective::{CostTerm, Objective, ObjectiveError, Quantity, Target, TargetError};
 
 /// The name and the term of one table.
@@ -86,8 +86,8 @@ fn quantity(
     let other =
         |name: &Option<String>, key| name.as_deref().map(|name| body(name, key, "relative_to")).transpose();
     let pair = |contact: &ContactTable, key| {
-        let pair = BodyPair { a: body(&contact.on, key, "on")?, b: body(&contact.from, key, "from")? };
-        Ok((format!("{} from {}", contact.on, contact.from), pair))
+        let (on, from) = (body(&contact.on, key, "on")?, body(&contact.from, key, "from")?);
+        Ok((format!("{} from {}", contact.on, contact.from), on, from))
     };
     let mut found = Vec::new();
     if let Some(name) = &t.control {
@@ -125,12 +125,12 @@ fn quantity(
         found.push(("angular_velocity", of.body.clone(), Quantity::AngularVelocity { body }));
     }
     if let Some(contact) = &t.contact_force {
-        let (of, pair) = pair(contact, "contact_force")?;
-        found.push(("contact_force", of, Quantity::ContactForce { pair }));
+        let (of, on, from) = pair(contact, "contact_force")?;
+        found.push(("contact_force", of, Quantity::ContactForce { on, from }));
     }
     if let Some(contact) = &t.contact_torque {
-        let (of, pair) = pair(contact, "contact_torque")?;
-        found.push(("contact_torque", of, Quantity::ContactTorque { pair }));
+        let (of, on, from) = pair(contact, "contact_torque")?;
+        found.push(("contact_torque", of, Quantity::ContactTorque { on, from }));
     }
     match found.len() {
         1 => Ok(found.swap_remove(0)),

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::body_tables::{Range, number};
-use super::field_path::{FieldPath, line_at};
+use super::document::{beside, parse_toml, read_text};
+use super::field_path::FieldPath;
+use super::file_error::{FileError, Problem};
 use super::problem_controls::{knots, optimized_controls, start_values};
 use super::problem_costs::cost_term;
 use super::problem_schema::{OptimizerTable, ProblemTable, StartsTable};
 use super::scene::{Purpose, Scene};
-use super::scene_error::{At, Problem, SceneError};
 use crate::multibody::NoForces;
 use crate::optimize::multi_start::scattered_starts;
 use crate::optimize::objective::Objective;
@@ -22,34 +23,6 @@ use crate::optimize::trajectory::{
     TrajectoryTask,
 };
 use crate::rollout::{ControlKnots, KnotInterpolation, SimulationError, SimulationSettings, step_times};
-
-/// Why a problem file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ProblemFileError {
-    /// A file cannot be read.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file is not a valid problem.
-    #[error("{}{}: {field}: {message}", path.display(), At(*line))]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1, where it is known.
-        line: Option<usize>,
-        /// The field, such as `costs[0].position.body`.
-        field: String,
-        /// What was found and what is allowed.
-        message: String,
-    },
-    /// The scene that it names is not good.
-    #[error(transparent)]
-    Scene(#[from] SceneError),
-}
 
 /// An actuator whose command is optimized.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,30 +106,13 @@ impl ProblemFile {
     /// # Errors
     /// A file that cannot be read or is not valid; the message names the file, the field and line,
     /// what was found and what is allowed.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, ProblemFileError> {
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let text = fs::read_to_string(path)
-            .map_err(|source| ProblemFileError::Read { path: path.to_owned(), source })?;
-        let invalid = |field: String, error: &toml::de::Error| ProblemFileError::Invalid {
-            path: path.to_owned(),
-            line: error.span().map(|span| line_at(&text, span.start)),
-            field: if field == "." { FieldPath::root().to_string() } else { field },
-            message: error.message().trim().replace('\n', ", "),
-        };
-        let document = toml::Deserializer::parse(&text).map_err(|e| invalid(".".into(), &e))?;
-        let table: ProblemTable = serde_path_to_error::deserialize(document)
-            .map_err(|e| invalid(e.path().to_string(), e.inner()))?;
-        let beside = path.parent().unwrap_or(Path::new("")).join(&table.scene);
-        let scene = Scene::load(beside, Purpose::Simulation)?;
+        let text = read_text(path)?;
+        let table: ProblemTable = parse_toml(path, &text)?;
+        let scene = Scene::load(beside(path, &table.scene), Purpose::Simulation)?;
         let simulation = scene.simulation_settings()?;
-        build(path, &table, scene, simulation).map_err(|Problem { field, message }| {
-            ProblemFileError::Invalid {
-                path: path.to_owned(),
-                line: field.line_in_toml(&text),
-                field: field.to_string(),
-                message,
-            }
-        })
+        build(path, &table, scene, simulation).map_err(|problem| FileError::in_toml(path, &text, problem))
     }
 
     /// Whether a file is a problem rather than a scene: TOML with a field `scene` and no field

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::body_tables::{PoseFields, Range, number};
 use super::field_path::FieldPath;
+use super::file_error::Problem;
 use super::geometry_tables::{
     ContactShape, GeometryContext, body_geometry, check_compliant, find_material, primitive,
     zero_gradient_warning,
@@ -13,7 +14,6 @@ use super::joint_schema::{BaseTable, Coordinates, RIGID, RobotTable};
 use super::joint_tables::{InitialCoordinates, configuration, free_configuration, velocity};
 use super::mesh_tables::{Meshes, link_mesh};
 use super::scene::Purpose;
-use super::scene_error::Problem;
 use super::urdf::{CollisionGeometry, CollisionShape, MimicJoints, RobotBase, RobotDescription, UrdfOptions};
 use crate::multibody::BodyGeometry;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};

@@ -1,11 +1,11 @@
 //! Scene files: bodies, joints, materials and settings, ready to query or to simulate.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::field_path::{FieldPath, line_at};
+use super::document::{parse_json, parse_toml, read_text};
+use super::field_path::FieldPath;
+use super::file_error::{FileError, Problem};
 use super::scene_content::{Content, content};
-use super::scene_error::{Problem, SceneError};
 use super::schema::SceneTable;
 pub use super::schema::SolverKind;
 use crate::contact::{ContactModel, FrictionRegularization};
@@ -63,13 +63,8 @@ struct SceneText {
 
 impl SceneText {
     /// A problem with its file and line.
-    fn located(&self, path: &Path, problem: &Problem) -> SceneError {
-        SceneError::Invalid {
-            path: path.to_owned(),
-            line: self.line(&problem.field),
-            field: problem.field.to_string(),
-            message: problem.message.clone(),
-        }
+    fn located(&self, path: &Path, problem: Problem) -> FileError {
+        FileError::at(path, self.line(&problem.field), problem)
     }
 
     /// The line of a field, from 1.
@@ -84,15 +79,14 @@ impl Scene {
     /// # Errors
     /// When a file cannot be read or is not valid; the message names the file, the field or
     /// line, what was found and what is allowed.
-    pub fn load(path: impl AsRef<Path>, purpose: Purpose) -> Result<Self, SceneError> {
+    pub fn load(path: impl AsRef<Path>, purpose: Purpose) -> Result<Self, FileError> {
         let path = path.as_ref();
         let is_toml = match path.extension().and_then(|e| e.to_str()) {
             Some(e) if e.eq_ignore_ascii_case("toml") => true,
             Some(e) if e.eq_ignore_ascii_case("json") => false,
-            _ => return Err(SceneError::Extension { path: path.to_owned() }),
+            _ => return Err(FileError::Extension { path: path.to_owned() }),
         };
-        let text =
-            fs::read_to_string(path).map_err(|source| SceneError::Read { path: path.to_owned(), source })?;
+        let text = read_text(path)?;
         let table = if is_toml { parse_toml(path, &text)? } else { parse_json(path, &text)? };
         build(path, &table, SceneText { text, is_toml }, purpose)
     }
@@ -107,7 +101,7 @@ impl Scene {
     ///
     /// # Errors
     /// When the file asks for a solver that this version does not have.
-    pub fn simulation_settings(&self) -> Result<SimulationSettings, SceneError> {
+    pub fn simulation_settings(&self) -> Result<SimulationSettings, FileError> {
         let integrator = match self.solver {
             SolverKind::SemiImplicitEuler => Integrator::SemiImplicitEuler,
             SolverKind::Rk4 => Integrator::RungeKutta4,
@@ -121,14 +115,14 @@ impl Scene {
                     "found {name}, which is not available yet; use \"semi-implicit-euler\", \"rk4\", \"sap\", \"lagged\", \"similar\" or \"tamsi\""
                 );
                 let problem = Problem::new(FieldPath::root().key("solver").key("kind"), message);
-                return Err(self.text.located(&self.path, &problem));
+                return Err(self.text.located(&self.path, problem));
             }
         };
         Ok(SimulationSettings { integrator, time_step: self.time_step })
     }
 
     /// A velocity-level method, whose models have friction and a positive part of their own.
-    fn velocity_level(&self, model: ContactModel) -> Result<Integrator, SceneError> {
+    fn velocity_level(&self, model: ContactModel) -> Result<Integrator, FileError> {
         let contact = &self.model.contact;
         let field = FieldPath::root().key("contact");
         let only_explicit = "which the solvers \"semi-implicit-euler\" and \"rk4\" have alone";
@@ -136,62 +130,24 @@ impl Scene {
             let found = serde_json::to_value(contact.friction_regularization).unwrap_or_default();
             let message = format!("found {found}, {only_explicit}; remove it or set it to \"smooth\"");
             let problem = Problem::new(field.key("friction_regularization"), message);
-            return Err(self.text.located(&self.path, &problem));
+            return Err(self.text.located(&self.path, problem));
         }
         if contact.positive_part_width != 0.0 {
             let found = contact.positive_part_width;
             let message = format!("found {found}, {only_explicit}; remove it or set it to 0");
             let problem = Problem::new(field.key("positive_part_width"), message);
-            return Err(self.text.located(&self.path, &problem));
+            return Err(self.text.located(&self.path, problem));
         }
         Ok(Integrator::VelocityLevel(VelocityLevel { model, tolerance: self.tolerance }))
     }
 }
 
-/// The name of the field that a parser stopped at.
-fn field_name(path: &serde_path_to_error::Path) -> String {
-    let name = path.to_string();
-    if name == "." { FieldPath::root().to_string() } else { name }
-}
-
-fn parse_toml(path: &Path, text: &str) -> Result<SceneTable, SceneError> {
-    let invalid = |field: String, error: &toml::de::Error| SceneError::Invalid {
-        path: path.to_owned(),
-        line: error.span().map(|span| line_at(text, span.start)),
-        field,
-        message: error.message().trim().replace('\n', ", "),
-    };
-    let document =
-        toml::Deserializer::parse(text).map_err(|error| invalid(FieldPath::root().to_string(), &error))?;
-    serde_path_to_error::deserialize(document)
-        .map_err(|error| invalid(field_name(error.path()), error.inner()))
-}
-
-fn parse_json(path: &Path, text: &str) -> Result<SceneTable, SceneError> {
-    let invalid = |field: String, error: &serde_json::Error| {
-        // The line goes to the front of the message.
-        let message = error.to_string();
-        let end = message.rfind(" at line ").unwrap_or(message.len());
-        SceneError::Invalid {
-            path: path.to_owned(),
-            line: (error.line() > 0).then_some(error.line()),
-            field,
-            message: message[..end].to_owned(),
-        }
-    };
-    let mut document = serde_json::Deserializer::from_str(text);
-    let table = serde_path_to_error::deserialize(&mut document)
-        .map_err(|error| invalid(field_name(error.path()), error.inner()))?;
-    document.end().map_err(|error| invalid(FieldPath::root().to_string(), &error))?;
-    Ok(table)
-}
-
 /// The scene of a file.
-fn build(path: &Path, table: &SceneTable, text: SceneText, purpose: Purpose) -> Result<Scene, SceneError> {
+fn build(path: &Path, table: &SceneTable, text: SceneText, purpose: Purpose) -> Result<Scene, FileError> {
     let Content { model, state, commands, time_step, tolerance, fixed, excluded, skirt, warnings } =
-        content(path, table, purpose).map_err(|problem| text.located(path, &problem))?;
+        content(path, table, purpose).map_err(|problem| text.located(path, problem))?;
     let warnings =
-        warnings.iter().map(|problem| format!("warning: {}", text.located(path, problem))).collect();
+        warnings.into_iter().map(|problem| format!("warning: {}", text.located(path, problem))).collect();
     let (path, solver) = (path.to_owned(), table.solver.kind);
     Ok(Scene {
         path,

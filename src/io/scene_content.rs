@@ -12,11 +12,11 @@ use super::body_tables::{
     velocity,
 };
 use super::field_path::FieldPath;
+use super::file_error::{Problem, check_name};
 use super::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use super::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
 use super::robot_tables::{SceneRobot, UNIT_MASS, robot};
 use super::scene::{Purpose, SolverKind};
-use super::scene_error::{Problem, check_name};
 use super::schema::{BodyTable, SceneTable, SolverTable};
 use crate::multibody::tree::{
     BodyDescription, JointDescription, JointKind, Mechanism, Workspace, update_kinematics,

@@ -2,6 +2,7 @@
 //! stops at the ends of a joint's range.
 
 use super::model::Model;
+use super::model_gradient::GainGradient;
 use super::tree::{JointKind, Mechanism};
 use crate::contact::hunt_crossley_cost;
 use crate::scalar::{DualArray, Scalar};
@@ -284,6 +285,28 @@ impl JointLaw<f64> {
             }
         };
         function(&lifted, DualArray::variable(q, 0), DualArray::variable(v, 1)).eps
+    }
+
+    /// The derivatives of a function of the law, such as [`JointLaw::force`], by the gains of its
+    /// drive (0 for those that it does not have, and for stops).
+    pub fn gain_slopes(
+        &self,
+        function: impl FnOnce(&JointLaw<DualArray<2>>, DualArray<2>, DualArray<2>) -> DualArray<2>,
+        q: f64,
+        v: f64,
+    ) -> GainGradient {
+        let Self::Drive { drive, effort, command } = *self else { return GainGradient::default() };
+        let (stiff, damped) = (|x| DualArray::variable(x, 0), |x| DualArray::variable(x, 1));
+        let drive = match drive {
+            Drive::Force => Drive::Force,
+            Drive::Velocity { damping } => Drive::Velocity { damping: damped(damping) },
+            Drive::Position { stiffness, damping } => {
+                Drive::Position { stiffness: stiff(stiffness), damping: damped(damping) }
+            }
+        };
+        let lifted = JointLaw::Drive { drive, effort, command: DualArray::constant(command) };
+        let [stiffness, damping] = function(&lifted, DualArray::constant(q), DualArray::constant(v)).eps;
+        GainGradient { stiffness, damping }
     }
 
     /// The cost whose negative derivative by the velocity is [`JointLaw::impulse`], J; for a drive

@@ -6,7 +6,8 @@
 use nalgebra::Vector3;
 
 use super::kinematics::BodyFrame;
-use super::model::{BodyPair, GeometryPair, Model};
+use super::model::Model;
+use super::pair::{BodyPair, GeometryPair};
 use crate::contact::ContactGeometry;
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;

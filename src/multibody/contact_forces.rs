@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use super::contact_sensitivity::{ContactSensitivity, shift_back};
 use super::forces::ForceWorkspace;
 use super::kinematics::BodyFrame;
-use super::model::{BodyGeometry, GeometryPair, Model};
+use super::model::{BodyGeometry, Model};
+use super::pair::GeometryPair;
 use super::state::State;
 use crate::contact::{
     Collider, ContactPair, ContactPatch, Workspace, contact_energy, contact_jacobian, contact_lifted,
@@ -196,6 +197,29 @@ pub fn body_pair_contact<T: Scalar>(
         // With one patch its own centroid, to the last bit.
         let mean = if sum.centroid.is_none() { patch.centroid } else { moment * sum.area.recip() };
         sum.centroid = Some(mean);
+    }
+    sum
+}
+
+/// The wrench that contact exerts on a body about its origin, in W, summed over `pairs` of
+/// geometries one of which is always its own, with the bodies at `frames`.
+pub fn contact_wrench_on<T: Scalar>(
+    model: &Model<T>,
+    frames: &[BodyFrame<T>],
+    body: usize,
+    pairs: &[GeometryPair],
+    workspace: &mut PairWorkspace,
+) -> SpatialForce<T> {
+    let scratch = &mut workspace.of_threads(1)[0];
+    let mut sum = SpatialForce::zero();
+    for pair in pairs {
+        let Some(on_a) = pair_wrench(model, frames, pair, scratch) else { continue };
+        if pair.bodies.a == body {
+            sum += on_a;
+        } else {
+            let to_b = frames[body].pose.translation - frames[pair.bodies.a].pose.translation;
+            sum += -on_a.shifted(&to_b);
+        }
     }
     sum
 }

@@ -5,8 +5,9 @@ use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
 use super::contact_forces::collider;
 use super::kinematics::BodyFrame;
-use super::model::{BodyGeometry, GeometryPair, Model};
+use super::model::{BodyGeometry, Model};
 use super::model_gradient::ModelGradient;
+use super::pair::GeometryPair;
 use super::state::TANGENT_DIMENSION;
 use crate::contact::{ContactJacobian, Material, combination_derivatives};
 use crate::spatial::{SpatialForce, cross_matrix, from_quarters};

@@ -9,8 +9,9 @@ use super::contact_transposed::{PairCotangent, pair_cotangent};
 use super::forces::{AppliedForces, Forces, add_drives_and_applied};
 use super::joint_dynamics::add_link_motions;
 use super::kinematics::{BodyFrame, JointKinematics};
-use super::model::{GeometryPair, Model};
+use super::model::Model;
 use super::model_gradient::{ModelGradient, SEEDS, SeededModel};
+use super::pair::GeometryPair;
 use super::state::{State, TANGENT_DIMENSION};
 use super::tree::JointState;
 use crate::contact::Workspace;
@@ -78,7 +79,8 @@ impl ForceSensitivity {
         add_link_motions(model, &mut self.joints, q, v, &self.by_motion, by_joints);
         self.add_by_sizes(at, &by_force.bodies, &mut by_model.direct);
         let (by_commands, by_user) = by_control.split_at_mut(commands.len());
-        add_drives_transposed(model, commands, &at.state.joints, &by_force.joints, by_joints, by_commands);
+        let joints = &at.state.joints;
+        add_drives_transposed(model, commands, joints, &by_force.joints, by_joints, by_commands, by_model);
         self.add_applied_transposed(at, applied, by_force, by_state, by_user, by_model);
         add_drives_and_applied(model, at.state, at.time, applied, commands, at.control, &mut self.forces);
         &self.forces
@@ -151,7 +153,8 @@ impl ForceSensitivity {
 }
 
 /// Adds the derivatives of a number through the forces of actuators and stops, given those by the
-/// forces along the joints: by configuration and velocity to `by_joints`, and by the commands.
+/// forces along the joints: by configuration and velocity to `by_joints`, by the commands, and by
+/// the gains.
 fn add_drives_transposed(
     model: &Model,
     commands: &[f64],
@@ -159,6 +162,7 @@ fn add_drives_transposed(
     by_force: &[f64],
     by_joints: &mut [f64],
     by_commands: &mut [f64],
+    by_model: &mut ModelGradient,
 ) {
     let nv = joints.v.len();
     model.for_each_joint_law(commands, |at, law| {
@@ -168,6 +172,10 @@ fn add_drives_transposed(
         by_joints[nv + at.v] += by_force[at.v] * by[1];
         if let Some((command, ratio)) = at.command {
             by_commands[command] += by_force[at.v] * by[2] * ratio;
+            if by_model.of_drives {
+                let by = law.gain_slopes(|law, q, v| law.force(q, v), joints.q[at.q], joints.v[at.v]);
+                by_model.drives[command].add(&by, by_force[at.v]);
+            }
         }
     });
 }

@@ -1,5 +1,6 @@
 //! The numbers that a simulation can be differentiated with respect to.
 
+use super::actuator::Drive;
 use super::mass::{MassError, MassSource};
 use super::model::{BodyGeometry, Model, Motion};
 use super::state::TANGENT_DIMENSION;
@@ -86,6 +87,28 @@ pub enum Input {
         /// The component, 0 to 2.
         axis: usize,
     },
+    /// The viscous damping of each velocity coordinate of a joint, N m s/rad or N s/m.
+    JointDamping {
+        /// The joint in [`Mechanism::joints`](super::tree::Mechanism::joints).
+        joint: usize,
+    },
+    /// The stiffness of the spring of a joint with one coordinate, N m/rad or N/m; 0 where it has
+    /// none.
+    SpringStiffness {
+        /// The joint in [`Mechanism::joints`](super::tree::Mechanism::joints).
+        joint: usize,
+    },
+    /// The gain on the position of an actuator that is a position servo, N m/rad or N/m.
+    DriveStiffness {
+        /// The actuator in [`Model::actuators`].
+        actuator: usize,
+    },
+    /// The gain on the velocity of an actuator that is a position or velocity servo, N m s/rad or
+    /// N s/m.
+    DriveDamping {
+        /// The actuator in [`Model::actuators`].
+        actuator: usize,
+    },
     /// A factor on the size of a geometry about the origin of its own frame (on the thickness
     /// of a half-space); its value is 1. Extents stay as they are at the vertices. Mass, centre
     /// of mass and inertia follow where they come from the geometry: with a density mass grows
@@ -139,6 +162,8 @@ impl Input {
     pub fn name(&self, model: &Model) -> String {
         let body = |i: usize| model.bodies.get(i).map_or("?", |b| b.name.as_str());
         let material = |i: usize| model.materials.get(i).map_or("?", |m| m.name.as_str());
+        let joint = |i: usize| model.mechanism.joints().get(i).map_or("?", |j| j.name.as_str());
+        let actuator = |i: usize| model.actuators.get(i).map_or("?", |a| a.name.as_str());
         match *self {
             Self::InitialTangent { body: b, index } => {
                 format!("{}.{}", body(b), TANGENT_NAMES.get(index).unwrap_or(&"?"))
@@ -153,6 +178,10 @@ impl Input {
             Self::Inertia { body: b, row, column } => format!("{}.inertia[{row}][{column}]", body(b)),
             Self::CenterOfMass { body: b, axis } => format!("{}.center_of_mass[{axis}]", body(b)),
             Self::Gravity { axis } => format!("gravity[{axis}]"),
+            Self::JointDamping { joint: j } => format!("{}.damping", joint(j)),
+            Self::SpringStiffness { joint: j } => format!("{}.spring.stiffness", joint(j)),
+            Self::DriveStiffness { actuator: a } => format!("{}.drive.stiffness", actuator(a)),
+            Self::DriveDamping { actuator: a } => format!("{}.drive.damping", actuator(a)),
             Self::GeometryScale { body: b, geometry } => {
                 format!("{}.geometries[{geometry}].scale", body(b))
             }
@@ -186,6 +215,21 @@ impl Input {
                 center.get(axis).copied().ok_or_else(missing)
             }
             Self::Gravity { axis } => model.gravity.get(axis).copied().ok_or_else(missing),
+            Self::JointDamping { joint } => {
+                model.mechanism.joints().get(joint).map(|j| j.damping).ok_or_else(missing)
+            }
+            Self::SpringStiffness { joint } => {
+                let joint = model.mechanism.joints().get(joint).filter(|j| j.q.len() == 1);
+                joint.map(|j| j.spring.stiffness).ok_or_else(missing)
+            }
+            Self::DriveStiffness { actuator } => match model.actuators.get(actuator).map(|a| a.drive) {
+                Some(Drive::Position { stiffness, .. }) => Ok(stiffness),
+                _ => Err(missing()),
+            },
+            Self::DriveDamping { actuator } => match model.actuators.get(actuator).map(|a| a.drive) {
+                Some(Drive::Position { damping, .. } | Drive::Velocity { damping }) => Ok(damping),
+                _ => Err(missing()),
+            },
             Self::GeometryScale { body, geometry } => {
                 let geometries = model.bodies.get(body).map(|b| &b.geometries);
                 geometries.and_then(|g| g.get(geometry)).map(|_| 1.0).ok_or_else(missing)
@@ -230,7 +274,11 @@ impl Input {
             Self::Dissipation { .. }
             | Self::RelaxationTime { .. }
             | Self::StaticFriction { .. }
-            | Self::DynamicFriction { .. } => (value >= 0.0, "at least 0 and finite"),
+            | Self::DynamicFriction { .. }
+            | Self::JointDamping { .. }
+            | Self::SpringStiffness { .. }
+            | Self::DriveStiffness { .. }
+            | Self::DriveDamping { .. } => (value >= 0.0, "at least 0 and finite"),
         };
         if good && value.is_finite() {
             Ok(())
@@ -274,8 +322,8 @@ pub fn relaxation_times(model: &Model) -> Vec<Input> {
 /// Every input of a model that can matter: the initial tangent of every free body and of the
 /// joints, the mass of every free body and link, its centre of mass and inertia where they were
 /// given, the parameters of every material that a
-/// geometry uses, the size of every geometry but those that have none (rigid half-spaces), and
-/// gravity.
+/// geometry uses, the size of every geometry but those that have none (rigid half-spaces),
+/// gravity, and the dampings, spring stiffnesses and gains of joints and actuators that are not 0.
 ///
 /// Relaxation times are not among them, since they matter with one contact model only: see
 /// [`relaxation_times`].
@@ -312,5 +360,10 @@ pub fn all_inputs(model: &Model) -> Vec<Input> {
     if model.moving_count() > 0 {
         inputs.extend((0..3).map(|axis| Input::Gravity { axis }));
     }
+    let of_joints = (0..model.mechanism.joints().len())
+        .flat_map(|joint| [Input::JointDamping { joint }, Input::SpringStiffness { joint }]);
+    let of_drives = (0..model.actuators.len())
+        .flat_map(|actuator| [Input::DriveStiffness { actuator }, Input::DriveDamping { actuator }]);
+    inputs.extend(of_joints.chain(of_drives).filter(|i| i.value(model).is_ok_and(|value| value > 0.0)));
     inputs
 }

@@ -92,7 +92,8 @@ impl JointSensitivity {
     }
 
     /// Adds the derivatives of a number through the joints' acceleration under constant forces: by
-    /// configuration and velocity to `by_joints`, by gravity and masses to `by_model`.
+    /// configuration and velocity to `by_joints`, by gravity, masses, dampings and springs to
+    /// `by_model`.
     /// `by_joint_forces` are those of [`Self::force_cotangent`], at the same state.
     pub fn add_acceleration_transposed(
         &mut self,
@@ -110,7 +111,7 @@ impl JointSensitivity {
         let vdot = joint_acceleration(model, joints, forces, &mut self.kinematics);
         self.evaluate(model, joints, &vdot, &forces.bodies);
         self.subtract_transposed(model, by_joint_forces, by_joints, by_model);
-        subtract_passive_transposed(model, by_joint_forces, by_joints);
+        add_passive_transposed(model, joints, by_joint_forces, by_joints, by_model);
     }
 
     /// Evaluates how τ of inverse dynamics depends on everything, at a state, an acceleration, and
@@ -166,16 +167,24 @@ impl JointSensitivity {
     }
 }
 
-/// Adds the derivatives of `left`ᵀ τ, with τ of the joints' damping and springs, by configuration
-/// and velocity.
-fn subtract_passive_transposed(model: &Model, left: &[f64], by_joints: &mut [f64]) {
-    for joint in model.mechanism.joints() {
+/// Adds the derivatives of `left`ᵀ τ, with τ of the joints' damping and springs: by configuration
+/// and velocity to `by_joints`, and by these themselves.
+fn add_passive_transposed(
+    model: &Model,
+    joints: &JointState,
+    left: &[f64],
+    by_joints: &mut [f64],
+    by_model: &mut ModelGradient,
+) {
+    for (joint, by) in model.mechanism.joints().iter().zip(&mut by_model.joints) {
         for k in joint.v.clone() {
             by_joints[left.len() + k] -= joint.damping * left[k];
+            by.damping -= joints.v[k] * left[k];
         }
         if joint.q.len() == 1 {
             let k = joint.v.start;
             by_joints[k] -= joint.spring.stiffness * left[k];
+            by.stiffness -= (joints.q[joint.q.start] - joint.spring.rest) * left[k];
         }
     }
 }

@@ -19,6 +19,7 @@ mod kinematics;
 mod mass;
 mod model;
 mod model_gradient;
+mod pair;
 mod seeding;
 mod sensor;
 mod state;
@@ -35,7 +36,7 @@ pub(crate) use broad_phase::BroadPhase;
 pub(crate) use contact_forces::with_pair;
 pub use contact_forces::{
     BodyPairContact, BodyPairJacobian, PairWorkspace, add_contact_forces, body_pair_contact,
-    body_pair_energy, body_pair_jacobian,
+    body_pair_energy, body_pair_jacobian, contact_wrench_on,
 };
 pub use contact_sensitivity::{ContactSensitivity, WrenchByState};
 pub use dynamics::{BodyAcceleration, BodyCotangent, body_acceleration, body_acceleration_transposed};
@@ -50,13 +51,13 @@ pub(crate) use joint_dynamics::{
 };
 pub use kinematics::{BodyFrame, JointKinematics};
 pub use mass::{MassError, MassSource};
-pub use model::{
-    Body, BodyGeometry, BodyPair, GeometryPair, Model, ModelError, Motion, NamedMaterial, geometry_pairs,
-};
-pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
+pub use model::{Body, BodyGeometry, Model, ModelError, Motion, NamedMaterial};
+pub use model_gradient::{DIRECTIONS, DifferentiatedModel, GainGradient, ModelGradient, SEEDS, SeededModel};
+pub use pair::{BodyPair, GeometryPair, geometry_pairs};
 pub use seeding::seeded;
 pub use sensor::{
-    PairPressure, SensorWorkspace, body_frame, joint_position, joint_velocity, pair_contact, pair_pressure,
+    PairPressure, SensorWorkspace, body_frame, contact_wrench, joint_position, joint_velocity, pair_contact,
+    pair_pressure,
 };
 pub use state::{BodyState, State, TANGENT_DIMENSION};
 pub(crate) use state::{for_each_tangent_chunk, rotation_between};

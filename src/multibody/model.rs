@@ -5,9 +5,10 @@ use nalgebra::Vector3;
 use super::actuator::Actuator;
 use super::kinematics::JointKinematics;
 use super::mass::{MassError, MassSource};
+use super::pair::{BodyPair, GeometryPair, geometry_pairs};
 use super::state::State;
 use super::tree::{JointState, Mechanism, kinetic_energy, momentum as mechanism_momentum, potential_energy};
-use crate::contact::{Collider, ContactError, ContactSettings, Material, check_pair};
+use crate::contact::{Collider, ContactError, ContactSettings, Material};
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::{MassProperties, RigidTransform, SpatialVelocity};
 
@@ -212,26 +213,6 @@ pub(super) fn unit_parts<T: Scalar>(
     geometries.iter().filter_map(|g| g.unit_mass.as_ref().map(|m| m.seen_from(&g.x_bg)))
 }
 
-/// Two bodies, by their place in [`Model::bodies`]; `a < b`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct BodyPair {
-    /// The one.
-    pub a: usize,
-    /// The other.
-    pub b: usize,
-}
-
-/// Two geometries that can touch, each by body and place in [`Body::geometries`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct GeometryPair {
-    /// The two bodies.
-    pub bodies: BodyPair,
-    /// Geometry of body A.
-    pub geometry_a: usize,
-    /// Geometry of body B.
-    pub geometry_b: usize,
-}
-
 /// What moves and what can touch: immutable, and shared by every state.
 #[derive(Clone, Debug)]
 pub struct Model<T = f64> {
@@ -312,29 +293,6 @@ fn are_connected(mechanism: &Mechanism, a: &Body, b: &Body) -> bool {
         (Motion::Link { link: a }, Motion::Link { link: b }) => mechanism.are_connected(*a, *b),
         _ => false,
     }
-}
-
-/// The pairs of geometries of two bodies.
-///
-/// # Errors
-/// When two of them are rigid, or two are half-spaces.
-pub fn geometry_pairs<T: Scalar>(
-    bodies: &[Body<T>],
-    pair: BodyPair,
-) -> Result<Vec<GeometryPair>, ModelError> {
-    let (a, b) = (&bodies[pair.a], &bodies[pair.b]);
-    let mut pairs = Vec::with_capacity(a.geometries.len() * b.geometries.len());
-    for (geometry_a, ga) in a.geometries.iter().enumerate() {
-        for (geometry_b, gb) in b.geometries.iter().enumerate() {
-            check_pair(&ga.collider.geometry, &gb.collider.geometry).map_err(|source| ModelError::Pair {
-                a: a.name.clone(),
-                b: b.name.clone(),
-                source,
-            })?;
-            pairs.push(GeometryPair { bodies: pair, geometry_a, geometry_b });
-        }
-    }
-    Ok(pairs)
 }
 
 impl<T: Scalar> Model<T> {

@@ -19,6 +19,23 @@ pub const DIRECTIONS: usize = TANGENT_DIMENSION;
 /// Inputs that one evaluation in dual numbers carries.
 pub const SEEDS: usize = 4;
 
+/// The derivatives of one number by a stiffness and a damping.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GainGradient {
+    /// By the stiffness.
+    pub stiffness: f64,
+    /// By the damping.
+    pub damping: f64,
+}
+
+impl GainGradient {
+    /// Adds the derivatives through a number of which these are `by`, given that by the number.
+    pub(crate) fn add(&mut self, by: &Self, factor: f64) {
+        self.stiffness += by.stiffness * factor;
+        self.damping += by.damping * factor;
+    }
+}
+
 /// The derivatives of one number, such as a loss, by the numbers of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelGradient {
@@ -29,8 +46,14 @@ pub struct ModelGradient {
     pub masses: Vec<MassProperties>,
     /// By the acceleration of gravity in W.
     pub gravity: Vector3<f64>,
+    /// By the spring and the damping of each joint of the mechanism.
+    pub joints: Vec<GainGradient>,
+    /// By the gains of each of [`Model::actuators`], 0 for those that it does not have.
+    pub drives: Vec<GainGradient>,
     /// Whether the masses of links are among the inputs: those by them take extra work.
     pub(crate) of_links: bool,
+    /// Whether gains of actuators are among the inputs: those by them take extra work.
+    pub(crate) of_drives: bool,
     /// By each of [`DifferentiatedModel::inputs`], what does not pass through the numbers above:
     /// through the shapes of geometries, and through forces of the user that depend on the model.
     pub direct: Vec<f64>,
@@ -50,6 +73,12 @@ impl ModelGradient {
             materials: vec![material; model.model.materials.len()],
             masses: vec![MassProperties::zero(); model.model.moving_count()],
             gravity: Vector3::zeros(),
+            joints: vec![GainGradient::default(); model.model.mechanism.joints().len()],
+            drives: vec![GainGradient::default(); model.model.actuators.len()],
+            of_drives: model
+                .inputs
+                .iter()
+                .any(|input| matches!(input, Input::DriveStiffness { .. } | Input::DriveDamping { .. })),
             of_links: model
                 .inputs
                 .iter()
@@ -193,6 +222,10 @@ impl<'m> DifferentiatedModel<'m> {
             }),
             Input::CenterOfMass { body, axis } => mass(body).map_or(0.0, |by| by.center_of_mass[axis]),
             Input::Gravity { axis } => by_model.gravity[axis],
+            Input::JointDamping { joint } => by_model.joints[joint].damping,
+            Input::SpringStiffness { joint } => by_model.joints[joint].stiffness,
+            Input::DriveStiffness { actuator } => by_model.drives[actuator].stiffness,
+            Input::DriveDamping { actuator } => by_model.drives[actuator].damping,
             Input::GeometryScale { .. } => 0.0,
         }
     }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix3, Vector3};
 
+use super::actuator::Drive;
 use super::input::{Input, InputError};
 use super::mass::{MassError, MassSource};
 use super::model::{Body, BodyGeometry, Model, Motion, unit_parts};
 use super::state::State;
+use super::tree::Joint;
 use crate::contact::ContactGeometry;
 use crate::field::{FieldError, RigidSurface};
 use crate::geometry::SurfaceMesh;
@@ -80,6 +82,19 @@ pub fn seeded<T: Scalar>(
                 remass[body] = true;
             }
             Input::Gravity { axis } => out.gravity[axis] = value,
+            Input::JointDamping { joint } => change_joint(&mut out, joint, |j| j.damping = value),
+            Input::SpringStiffness { joint } => {
+                change_joint(&mut out, joint, |j| j.spring.stiffness = value);
+            }
+            Input::DriveStiffness { actuator } => {
+                if let Drive::Position { stiffness, .. } = &mut out.actuators[actuator].drive {
+                    *stiffness = value;
+                }
+            }
+            Input::DriveDamping { actuator } => match &mut out.actuators[actuator].drive {
+                Drive::Position { damping, .. } | Drive::Velocity { damping } => *damping = value,
+                Drive::Force => {}
+            },
             Input::GeometryScale { body, geometry } => {
                 let original = &model.bodies[body].geometries[geometry];
                 out.bodies[body].geometries[geometry] = enlarged(original, value)
@@ -122,6 +137,15 @@ fn set_link_mass<T: Scalar>(model: &mut Model<T>, body: usize, change: impl FnOn
     let Some(mut mass) = model.mechanism.bodies()[link].mass else { return };
     change(&mut mass);
     model.mechanism = std::mem::take(&mut model.mechanism).with_body_mass(link, mass);
+}
+
+/// Changes the damping or the spring of a joint.
+fn change_joint<T: Scalar>(model: &mut Model<T>, joint: usize, change: impl FnOnce(&mut Joint<T>)) {
+    let mut changed = model.mechanism.joints()[joint].clone();
+    change(&mut changed);
+    let Joint { damping, rotor_inertia, spring, .. } = changed;
+    let mechanism = std::mem::take(&mut model.mechanism);
+    model.mechanism = mechanism.with_joint_parameters(joint, damping, rotor_inertia, spring);
 }
 
 /// Checks that an inertia can be divided by: that it is positive definite.

@@ -1,13 +1,17 @@
 //! What can be measured at a state: joints, bodies, and the contact of a pair of bodies. All of it
 //! carries derivatives, so that costs and feedback laws can be made from it.
 
-use super::contact_forces::{BodyPairContact, PairWorkspace, body_pair_contact, with_pair};
+use super::contact_forces::{
+    BodyPairContact, PairWorkspace, body_pair_contact, contact_wrench_on, with_pair,
+};
 use super::kinematics::{BodyFrame, JointKinematics};
-use super::model::{BodyPair, GeometryPair, Model};
+use super::model::Model;
+use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
 use crate::contact::{Roles, for_each_contact_polygon, onset};
 use crate::geometry::triangle_rule;
 use crate::scalar::Scalar;
+use crate::spatial::SpatialForce;
 
 /// Memory that sensors reuse from one reading to the next.
 #[derive(Debug)]
@@ -69,8 +73,23 @@ pub fn pair_contact<T: Scalar>(
 ) -> BodyPairContact<T> {
     let SensorWorkspace { frames, joints, contact } = workspace;
     model.update_frames(state, frames, joints);
-    let pairs: Vec<GeometryPair> = pairs_of(model, bodies).copied().collect();
+    let pairs: Vec<GeometryPair> = model.pairs_of(bodies).copied().collect();
     body_pair_contact(model, frames, &pairs, contact)
+}
+
+/// The contact wrench on body `on` from body `from`, about the origin of the former and in W; of
+/// the same state as that of [`pair_contact`].
+pub fn contact_wrench<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    on: usize,
+    from: usize,
+    workspace: &mut SensorWorkspace<T>,
+) -> SpatialForce<T> {
+    let SensorWorkspace { frames, joints, contact } = workspace;
+    model.update_frames(state, frames, joints);
+    let pairs: Vec<GeometryPair> = model.pairs_of(BodyPair::of(on, from)).copied().collect();
+    contact_wrench_on(model, frames, on, &pairs, contact)
 }
 
 /// The undamped pressure that acts on the contact surfaces of two bodies. With skirts (see
@@ -102,7 +121,7 @@ pub fn pair_pressure<T: Scalar>(
     let zero = T::from(0.0);
     let (mut largest, mut force, mut area) = (zero, zero, zero);
     let rule = triangle_rule(model.contact.quadrature_order.clamp(1, 5)).unwrap_or(&[]);
-    for pair in pairs_of(model, bodies) {
+    for pair in model.pairs_of(bodies) {
         with_pair(model, frames, pair, |query| {
             let Some((width, _)) = Roles::new(query).map(|roles| roles.onset_width()) else { return };
             for_each_contact_polygon(query, &model.contact, scratch, |polygon| {
@@ -127,9 +146,4 @@ pub fn pair_pressure<T: Scalar>(
         });
     }
     (area.real() > 0.0).then(|| PairPressure { largest, mean: force * area.recip(), area })
-}
-
-/// The pairs of geometries of two bodies that can touch.
-fn pairs_of<T: Scalar>(model: &Model<T>, bodies: BodyPair) -> impl Iterator<Item = &GeometryPair> {
-    model.pairs.iter().filter(move |pair| pair.bodies == bodies)
 }

@@ -5,14 +5,14 @@
 //! iteration it was in, and it goes on to the same bits: what is not saved (gradients, Jacobians,
 //! motions) is evaluated again from the saved variables.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use argmin::core::checkpointing::{Checkpoint, CheckpointingFrequency};
 use argmin::core::{Error, IterState, State};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::trajectory::{EvaluationCounter, Evaluations};
+use super::trajectory::{EvaluationCounter, Evaluations, Iterations, TrajectoryIteration};
 
 /// Where checkpoints are kept: a file, or memory.
 pub trait CheckpointStore {
@@ -80,7 +80,7 @@ pub enum CheckpointError {
 }
 
 /// The format of checkpoints; a change of meaning changes it.
-const FORMAT: &str = "isobar optimization 1";
+const FORMAT: &str = "isobar optimization 2";
 
 /// What a checkpoint belongs to.
 #[derive(Deserialize)]
@@ -103,6 +103,7 @@ struct Saved<S> {
     best_cost: f64,
     best_iteration: u64,
     evaluations: Evaluations,
+    history: Vec<TrajectoryIteration>,
     solver: S,
 }
 
@@ -121,6 +122,8 @@ pub struct RunCheckpoint<T> {
     pub max_iterations: u64,
     /// Counts evaluations; those before an interruption are added.
     pub counter: Arc<EvaluationCounter>,
+    /// What the iterations came to; when a run goes on, first those before the interruption.
+    pub iterations: Iterations,
 }
 
 impl<T: CheckpointStore> RunCheckpoint<T> {
@@ -165,6 +168,7 @@ where
             best_cost: state.best_cost,
             best_iteration: state.last_best_iter,
             evaluations: self.counter.read(),
+            history: self.iterations.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             solver: solver.clone(),
         };
         self.store.save(&serde_json::to_string(&saved)?)
@@ -173,6 +177,7 @@ where
     fn load(&self) -> Result<Option<(S, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>)>, Error> {
         let Some(saved) = self.saved::<S>()? else { return Ok(None) };
         self.counter.add(&saved.evaluations);
+        *self.iterations.lock().unwrap_or_else(PoisonError::into_inner) = saved.history;
         let mut state = IterState::<Vec<f64>, Vec<f64>, J, (), R, f64>::new();
         state.param = Some(saved.variables);
         (state.cost, state.prev_cost) = (saved.cost, saved.cost);

@@ -1,24 +1,24 @@
 //! A fit from start to finish: solver, progress, standard errors.
 
-use argmin::core::observers::ObserverMode;
-use argmin::core::{Error, Executor, State};
+use argmin::core::{Error, Executor};
 use serde::{Deserialize, Serialize};
 
-use super::lbfgs::{LbfgsSettings, minimize_lbfgs};
+use super::lbfgsb::Lbfgsb;
 use super::least_squares::{LeastSquares, Residuals, residuals_and_jacobian};
 use super::levenberg_marquardt::LevenbergMarquardt;
-use super::parameters::{Parameters, Variables};
+use super::parameters::Parameters;
 use super::progress::ProgressObserver;
+use super::solver::run;
 use super::uncertainty::{Uncertainty, uncertainty};
 
-/// The method of a fit.
+/// The method of a fit. Both keep the parameters within their bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// [`LevenbergMarquardt`] on scaled variables within their bounds.
+    /// [`LevenbergMarquardt`].
     #[default]
     LevenbergMarquardt,
-    /// argmin's L-BFGS on unconstrained variables.
+    /// [`Lbfgsb`].
     Lbfgs,
 }
 
@@ -31,7 +31,8 @@ pub struct FitSettings {
     pub method: Method,
     /// Most iterations.
     pub max_iterations: u64,
-    /// It ends when an iteration promises to lower the cost by less than this part of it.
+    /// It ends when an iteration lowers, or promises to lower, the cost by less than this part of
+    /// it.
     /// Measured data rarely deserve less than the default of 10⁻¹⁰ (which leaves an error of
     /// about 10⁻⁵ standard errors).
     pub cost_tolerance: f64,
@@ -84,90 +85,34 @@ pub fn fit<R: Residuals>(
 ) -> Result<Fit, Error> {
     let start = parameters.initial();
     let before = half_square(&model.residuals(&start)?);
-    let solved = match settings.method {
-        Method::LevenbergMarquardt => levenberg_marquardt(model, parameters, settings, &progress),
-        Method::Lbfgs => lbfgs(model, parameters, settings, &progress),
-    };
-    if let Some(progress) = &progress {
-        progress.finish();
-    }
-    let Solved { values, iterations, converged, termination } = solved?;
+    let x = parameters.variables(&start)?;
+    let (lower, upper) = parameters.bounds();
+    let (tolerance, limit) = (settings.cost_tolerance, settings.max_iterations);
+    let (problem, progress) = (LeastSquares::new(model, parameters), progress.as_ref());
+    let ended = match settings.method {
+        Method::LevenbergMarquardt => {
+            let solver =
+                LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+            let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
+            run(executor, progress, LevenbergMarquardt::convergence)
+        }
+        Method::Lbfgs => {
+            let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+            let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
+            run(executor, progress, Lbfgsb::convergence)
+        }
+    }?;
+    let values: Vec<f64> = parameters.values(&ended.variables)?.into_iter().map(|(value, _)| value).collect();
     let (residuals, jacobian) = residuals_and_jacobian(model, &values)?;
     Ok(Fit {
         method: settings.method,
-        converged,
-        termination,
-        iterations,
+        converged: ended.convergence.is_some(),
+        termination: ended.termination,
+        iterations: ended.iterations,
         cost_before: before,
         cost_after: half_square(&residuals),
         residuals: residuals.len(),
         uncertainty: uncertainty(parameters.as_slice(), &values, &residuals, &jacobian),
-    })
-}
-
-struct Solved {
-    values: Vec<f64>,
-    iterations: u64,
-    converged: bool,
-    termination: String,
-}
-
-fn physical(parameters: &Parameters, kind: Variables, x: &[f64]) -> Result<Vec<f64>, Error> {
-    Ok(parameters.values(kind, x)?.into_iter().map(|(value, _)| value).collect())
-}
-
-fn levenberg_marquardt<R: Residuals>(
-    model: &R,
-    parameters: &Parameters,
-    settings: &FitSettings,
-    progress: &Option<ProgressObserver>,
-) -> Result<Solved, Error> {
-    let kind = Variables::Scaled;
-    let (lower, upper) = parameters.bounds();
-    let solver =
-        LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(settings.cost_tolerance)?;
-    let start = parameters.variables(kind, &parameters.initial())?;
-    let mut executor = Executor::new(LeastSquares::new(model, parameters, kind), solver)
-        .configure(|state| state.param(start).max_iters(settings.max_iterations));
-    if let Some(progress) = progress {
-        executor = executor.add_observer(progress.clone(), ObserverMode::Always);
-    }
-    let result = executor.run()?;
-    let x = result.state.get_param().ok_or_else(|| Error::msg("the solver returned no parameters"))?;
-    let termination = match (result.solver.convergence(), result.state.get_termination_reason()) {
-        (Some(convergence), _) => format!("converged ({convergence})"),
-        (None, Some(reason)) => reason.text().to_string(),
-        (None, None) => String::new(),
-    };
-    Ok(Solved {
-        values: physical(parameters, kind, x)?,
-        iterations: result.state.get_iter(),
-        converged: result.solver.convergence().is_some(),
-        termination,
-    })
-}
-
-fn lbfgs<R: Residuals>(
-    model: &R,
-    parameters: &Parameters,
-    settings: &FitSettings,
-    progress: &Option<ProgressObserver>,
-) -> Result<Solved, Error> {
-    let kind = Variables::Unconstrained;
-    let start = parameters.variables(kind, &parameters.initial())?;
-    let problem = LeastSquares::new(model, parameters, kind);
-    let limits = LbfgsSettings {
-        max_iterations: settings.max_iterations,
-        cost_tolerance: settings.cost_tolerance,
-        ..Default::default()
-    };
-    let end = minimize_lbfgs(&problem, start, &limits, progress.clone())?;
-    let termination = if end.converged { "converged (cost)" } else { "Maximum number of iterations reached" };
-    Ok(Solved {
-        values: physical(parameters, kind, &end.x)?,
-        iterations: end.iterations,
-        converged: end.converged,
-        termination: termination.into(),
     })
 }
 
@@ -246,6 +191,25 @@ mod tests {
             results.push(result.values());
         }
         assert!((results[0][0] / results[1][0] - 1.0).abs() < 1e-5, "{results:?}");
+    }
+
+    #[test]
+    fn both_methods_end_on_a_bound_that_holds() {
+        let parameters = Parameters::new(vec![
+            Parameter::new("stiffness", 25.0).bounded(1.0, 1000.0).logarithmic(),
+            Parameter::new("damping", 0.1).bounded(0.0, 0.5),
+        ]);
+        let (spring, parameters) = (measured(), parameters.unwrap());
+        let found = [Method::LevenbergMarquardt, Method::Lbfgs].map(|method| {
+            let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12 };
+            let result = fit(&spring, &parameters, &settings, None).unwrap();
+            assert!(result.converged, "{result:?}");
+            let damping = &result.uncertainty.estimates[1];
+            assert!((damping.value - 0.5).abs() < 1e-15 && damping.value <= 0.5, "{damping:?}");
+            assert!(damping.identifiability.to_string().contains("bound"), "{damping:?}");
+            result.values()[0]
+        });
+        assert!((found[0] / found[1] - 1.0).abs() < 1e-6, "{found:?}");
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! L-BFGS within bounds, as a solver for argmin.
+//!
+//! argmin's own L-BFGS knows no bounds, and it stops where the Moré–Thuente search ends on a limit
+//! of its own: such a step may have sᵀy ≤ 0, and with that pair in the memory the next direction
+//! need not descend.
 
 mod quadratic_model;
 
 use std::collections::VecDeque;
 
-use argmin::core::{
-    CostFunction, Error, Gradient, KV, Problem, Solver, TerminationReason, TerminationStatus,
-};
+use argmin::core::{CostFunction, Error, Gradient, KV, Problem, Solver, TerminationStatus};
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Bounds, check_bounds, check_tolerance, projected_gradient_norm};
-use super::lbfgs::DescentState;
-use super::levenberg_marquardt::Convergence;
+use super::bounds::Bounds;
+use super::solver::{Convergence, DescentState, Tolerances, check_setting};
 use quadratic_model::QuadraticModel;
 
 /// # L-BFGS within bounds (L-BFGS-B)
@@ -44,11 +45,9 @@ use quadratic_model::QuadraticModel;
 /// Mathematical Programming 141, 135–163, Algorithm 2.6 (the search).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lbfgsb {
-    #[serde(with = "super::bounds::saved_bounds")]
     bounds: Bounds,
     memory: usize,
-    gradient_tolerance: f64,
-    cost_tolerance: f64,
+    tolerances: Tolerances,
     longest_first_move: f64,
     pairs: VecDeque<Pair>,
     convergence: Option<Convergence>,
@@ -81,10 +80,9 @@ impl Lbfgsb {
     /// tolerances of 10⁻¹⁰ (cost, relative) and 0 (gradient).
     pub fn new() -> Self {
         Self {
-            bounds: None,
+            bounds: Bounds::default(),
             memory: 30,
-            gradient_tolerance: 0.0,
-            cost_tolerance: 1e-10,
+            tolerances: Tolerances { gradient: 0.0, cost: 1e-10 },
             longest_first_move: 1.0,
             pairs: VecDeque::new(),
             convergence: None,
@@ -96,8 +94,7 @@ impl Lbfgsb {
     /// # Errors
     /// Lengths differ, or a lower bound is above its upper one or not a number.
     pub fn with_bounds(mut self, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self, Error> {
-        check_bounds(&lower, &upper)?;
-        self.bounds = Some((lower, upper));
+        self.bounds = Bounds::new(lower, upper)?;
         Ok(self)
     }
 
@@ -118,7 +115,7 @@ impl Lbfgsb {
     /// # Errors
     /// It must be positive and finite.
     pub fn with_longest_first_move(mut self, length: f64) -> Result<Self, Error> {
-        self.longest_first_move = check_tolerance("longest first move", length, f64::MIN_POSITIVE)?;
+        self.longest_first_move = check_setting("longest first move", length, f64::MIN_POSITIVE)?;
         Ok(self)
     }
 
@@ -128,7 +125,7 @@ impl Lbfgsb {
     /// # Errors
     /// It must be finite and not negative.
     pub fn with_gradient_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
-        self.gradient_tolerance = check_tolerance("gradient tolerance", tolerance, 0.0)?;
+        self.tolerances = self.tolerances.with_gradient(tolerance)?;
         Ok(self)
     }
 
@@ -138,7 +135,7 @@ impl Lbfgsb {
     /// # Errors
     /// It must be finite and not negative.
     pub fn with_cost_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
-        self.cost_tolerance = check_tolerance("cost tolerance", tolerance, 0.0)?;
+        self.tolerances = self.tolerances.with_cost(tolerance)?;
         Ok(self)
     }
 
@@ -147,28 +144,18 @@ impl Lbfgsb {
         self.convergence
     }
 
-    fn all_bounds(&self, variables: usize) -> (Vec<f64>, Vec<f64>) {
-        let none = || (vec![f64::NEG_INFINITY; variables], vec![f64::INFINITY; variables]);
-        self.bounds.clone().unwrap_or_else(none)
-    }
-
-    fn gradient_norm(&self, x: &[f64], gradient: &[f64]) -> f64 {
-        let (lower, upper) = self.all_bounds(x.len());
-        projected_gradient_norm(x, gradient, &lower, &upper)
-    }
-
     /// A point along a direction that reduces the cost, with its cost and gradient.
     fn search<O>(&self, problem: &mut Problem<O>, at: &Point, direction: &[f64]) -> Option<Point>
     where
         O: CostFunction<Param = Vec<f64>, Output = f64> + Gradient<Param = Vec<f64>, Gradient = Vec<f64>>,
     {
-        let (lower, upper) = self.all_bounds(at.x.len());
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let slope = dot(&at.gradient, direction);
         // As far as the bounds, which are not before the end of the direction.
         let mut longest = f64::INFINITY;
         for (i, &d) in direction.iter().enumerate() {
-            let room = if d > 0.0 { upper[i] - at.x[i] } else { lower[i] - at.x[i] };
+            let (lower, upper) = self.bounds.of(i);
+            let room = if d > 0.0 { upper - at.x[i] } else { lower - at.x[i] };
             if d != 0.0 {
                 longest = longest.min((room / d).max(1.0));
             }
@@ -178,7 +165,7 @@ impl Lbfgsb {
         let (mut step, mut too_short, mut too_long) = (first.min(1.0), 0.0, f64::INFINITY);
         let mut best: Option<Point> = None;
         for _ in 0..LARGEST_TRIAL {
-            let moved = |i: usize| (at.x[i] + step * direction[i]).max(lower[i]).min(upper[i]);
+            let moved = |i: usize| self.bounds.moved_inside(i, at.x[i] + step * direction[i]);
             let x: Vec<f64> = (0..at.x.len()).map(moved).collect();
             if x == at.x || best.as_ref().is_some_and(|best| best.x == x) {
                 break;
@@ -253,23 +240,13 @@ where
         let start = state.take_param().ok_or_else(|| {
             Error::msg("`Lbfgsb` requires an initial parameter vector: set it with `Executor::configure`")
         })?;
-        if let Some((lower, _)) = &self.bounds
-            && lower.len() != start.len()
-        {
-            return Err(Error::msg(format!(
-                "bounds for {} variables, but there are {}",
-                lower.len(),
-                start.len()
-            )));
-        }
         (self.convergence, self.pairs) = (None, VecDeque::new());
-        let (lower, upper) = self.all_bounds(start.len());
-        let x: Vec<f64> = (0..start.len()).map(|i| start[i].max(lower[i]).min(upper[i])).collect();
+        let x = self.bounds.start(&start)?;
         let (cost, gradient) = (problem.cost(&x)?, problem.gradient(&x)?);
         if !cost.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
             return Err(Error::msg("cost or gradient at the start is not finite"));
         }
-        let kv = argmin::kv!("gradient_norm" => self.gradient_norm(&x, &gradient););
+        let kv = argmin::kv!("gradient_norm" => self.bounds.projected_gradient_norm(&x, &gradient););
         Ok((state.param(x).cost(cost).gradient(gradient), Some(kv)))
     }
 
@@ -287,7 +264,7 @@ where
         let start = Point { x, cost: state.get_cost(), gradient };
         let mut at = start;
         let before = at.cost;
-        let (lower, upper) = self.all_bounds(at.x.len());
+        let (lower, upper) = self.bounds.all(at.x.len());
         loop {
             let pairs = self.pairs.iter().map(|pair| (&pair.s[..], &pair.y[..]));
             let direction = QuadraticModel::new(at.x.len(), pairs)
@@ -297,7 +274,7 @@ where
             if let Some(found) = found {
                 self.remember(&at, &found);
                 at = found;
-                if before - at.cost > self.cost_tolerance * before.abs() {
+                if before - at.cost > self.tolerances.cost * before.abs() {
                     break;
                 }
             }
@@ -307,8 +284,8 @@ where
             }
             self.pairs.clear();
         }
-        let norm = self.gradient_norm(&at.x, &at.gradient);
-        if norm <= self.gradient_tolerance {
+        let norm = self.bounds.projected_gradient_norm(&at.x, &at.gradient);
+        if norm <= self.tolerances.gradient {
             self.convergence = Some(Convergence::Gradient);
         }
         let kv = argmin::kv!("gradient_norm" => norm;);
@@ -316,10 +293,7 @@ where
     }
 
     fn terminate(&mut self, _: &DescentState) -> TerminationStatus {
-        match self.convergence {
-            Some(_) => TerminationStatus::Terminated(TerminationReason::SolverConverged),
-            None => TerminationStatus::NotTerminated,
-        }
+        Convergence::status(self.convergence)
     }
 }
 

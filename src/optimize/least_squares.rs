@@ -3,7 +3,7 @@
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::{DMatrix, DVector};
 
-use super::parameters::{Parameters, Variables};
+use super::parameters::Parameters;
 use crate::scalar::{DualArray, Scalar};
 
 /// Residuals as a function of physical parameters, written once for every scalar.
@@ -57,17 +57,17 @@ pub fn residuals_and_jacobian<R: Residuals>(
     Ok((values, jacobian))
 }
 
-/// The problem min ½‖r(p(x))‖², where x are the optimizer's variables.
+/// The problem min ½‖r(p(x))‖², where x are the optimizer's variables (see
+/// [`Parameters::variables`]).
 ///
 /// Implements argmin's [`Operator`] and [`Jacobian`] (for
 /// [`LevenbergMarquardt`](super::levenberg_marquardt::LevenbergMarquardt)) and its
-/// [`CostFunction`] and [`Gradient`] (for L-BFGS and other descent methods). Copies share the
-/// model.
+/// [`CostFunction`] and [`Gradient`] (for [`Lbfgsb`](super::lbfgsb::Lbfgsb) and other methods of
+/// descent). Copies share the model.
 #[derive(Debug)]
 pub struct LeastSquares<'a, R> {
     model: &'a R,
     parameters: &'a Parameters,
-    variables: Variables,
 }
 
 impl<R> Clone for LeastSquares<'_, R> {
@@ -79,13 +79,13 @@ impl<R> Clone for LeastSquares<'_, R> {
 impl<R> Copy for LeastSquares<'_, R> {}
 
 impl<'a, R: Residuals> LeastSquares<'a, R> {
-    /// The problem of fitting `parameters` of `model`, seen through the given variables.
-    pub fn new(model: &'a R, parameters: &'a Parameters, variables: Variables) -> Self {
-        Self { model, parameters, variables }
+    /// The problem of fitting `parameters` of `model`.
+    pub fn new(model: &'a R, parameters: &'a Parameters) -> Self {
+        Self { model, parameters }
     }
 
     fn physical(&self, x: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        Ok(self.parameters.values(self.variables, x)?.into_iter().unzip())
+        Ok(self.parameters.values(x)?.into_iter().unzip())
     }
 
     /// Residuals, and their derivative with respect to the variables (m × n).
@@ -170,27 +170,25 @@ mod tests {
             p("f", 0.9).bounded(f64::NEG_INFINITY, 4.0),
         ])
         .unwrap();
-        for variables in [Variables::Scaled, Variables::Unconstrained] {
-            let problem = LeastSquares::new(&Generic, &parameters, variables);
-            let x = parameters.variables(variables, &parameters.initial()).unwrap();
-            let jacobian = problem.jacobian(&x).unwrap();
-            let gradient = problem.gradient(&x).unwrap();
-            let h = 1e-5;
-            for i in 0..x.len() {
-                let moved = |s: f64| {
-                    let mut y = x.clone();
-                    y[i] += s;
-                    y
-                };
-                let (plus, minus) = (moved(h), moved(-h));
-                let (rp, rm) = (problem.apply(&plus).unwrap(), problem.apply(&minus).unwrap());
-                for k in 0..8 {
-                    let difference = (rp[k] - rm[k]) / (2.0 * h);
-                    assert!((difference - jacobian[(k, i)]).abs() < 1e-8, "{k} {i}");
-                }
-                let difference = (problem.cost(&plus).unwrap() - problem.cost(&minus).unwrap()) / (2.0 * h);
-                assert!((difference - gradient[i]).abs() < 1e-7 * (1.0 + gradient[i].abs()));
+        let problem = LeastSquares::new(&Generic, &parameters);
+        let x = parameters.variables(&parameters.initial()).unwrap();
+        let jacobian = problem.jacobian(&x).unwrap();
+        let gradient = problem.gradient(&x).unwrap();
+        let h = 1e-5;
+        for i in 0..x.len() {
+            let moved = |s: f64| {
+                let mut y = x.clone();
+                y[i] += s;
+                y
+            };
+            let (plus, minus) = (moved(h), moved(-h));
+            let (rp, rm) = (problem.apply(&plus).unwrap(), problem.apply(&minus).unwrap());
+            for k in 0..8 {
+                let difference = (rp[k] - rm[k]) / (2.0 * h);
+                assert!((difference - jacobian[(k, i)]).abs() < 1e-8, "{k} {i}");
             }
+            let difference = (problem.cost(&plus).unwrap() - problem.cost(&minus).unwrap()) / (2.0 * h);
+            assert!((difference - gradient[i]).abs() < 1e-7 * (1.0 + gradient[i].abs()));
         }
     }
 }

@@ -8,33 +8,12 @@ use argmin::core::{
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Bounds, check_bounds, check_tolerance, projected_gradient_norm};
+use super::bounds::Bounds;
+use super::solver::{Convergence, Tolerances, check_setting};
 
 /// The state that argmin iterates: variables, gradient Jᵀr, Jacobian J, residuals r, and the cost
 /// ½‖r‖².
 pub type LeastSquaresState = IterState<Vec<f64>, Vec<f64>, DMatrix<f64>, (), Vec<f64>, f64>;
-
-/// Why the method stopped by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Convergence {
-    /// The residuals are at right angles to every free column of the Jacobian, or are zero.
-    Gradient,
-    /// The model promises a reduction of the cost below the tolerance.
-    Cost,
-    /// The step is below the tolerance relative to the variables.
-    Step,
-}
-
-impl std::fmt::Display for Convergence {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Gradient => "gradient",
-            Self::Cost => "cost",
-            Self::Step => "step",
-        })
-    }
-}
 
 /// # Levenberg–Marquardt method
 ///
@@ -72,11 +51,9 @@ impl std::fmt::Display for Convergence {
 /// Appl. Math. 172, 375–397 (projection on bounds).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LevenbergMarquardt {
-    #[serde(with = "super::bounds::saved_bounds")]
     bounds: Bounds,
     initial_damping: f64,
-    gradient_tolerance: f64,
-    cost_tolerance: f64,
+    tolerances: Tolerances,
     step_tolerance: f64,
     damping: f64,
     growth: f64,
@@ -107,10 +84,9 @@ impl LevenbergMarquardt {
     /// 10⁻¹² (step), the initial damping is 10⁻³.
     pub fn new() -> Self {
         Self {
-            bounds: None,
+            bounds: Bounds::default(),
             initial_damping: 1e-3,
-            gradient_tolerance: 1e-12,
-            cost_tolerance: 1e-18,
+            tolerances: Tolerances { gradient: 1e-12, cost: 1e-18 },
             step_tolerance: 1e-12,
             damping: 0.0,
             growth: 2.0,
@@ -124,8 +100,7 @@ impl LevenbergMarquardt {
     /// # Errors
     /// Lengths differ, or a lower bound is above its upper one or not a number.
     pub fn with_bounds(mut self, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self, Error> {
-        check_bounds(&lower, &upper)?;
-        self.bounds = Some((lower, upper));
+        self.bounds = Bounds::new(lower, upper)?;
         Ok(self)
     }
 
@@ -135,7 +110,7 @@ impl LevenbergMarquardt {
     /// # Errors
     /// It must be positive and finite.
     pub fn with_initial_damping(mut self, damping: f64) -> Result<Self, Error> {
-        self.initial_damping = check_tolerance("initial damping", damping, f64::MIN_POSITIVE)?;
+        self.initial_damping = check_setting("initial damping", damping, f64::MIN_POSITIVE)?;
         Ok(self)
     }
 
@@ -145,7 +120,7 @@ impl LevenbergMarquardt {
     /// # Errors
     /// It must be finite and not negative.
     pub fn with_gradient_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
-        self.gradient_tolerance = check_tolerance("gradient tolerance", tolerance, 0.0)?;
+        self.tolerances = self.tolerances.with_gradient(tolerance)?;
         Ok(self)
     }
 
@@ -155,7 +130,7 @@ impl LevenbergMarquardt {
     /// # Errors
     /// It must be finite and not negative.
     pub fn with_cost_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
-        self.cost_tolerance = check_tolerance("cost tolerance", tolerance, 0.0)?;
+        self.tolerances = self.tolerances.with_cost(tolerance)?;
         Ok(self)
     }
 
@@ -164,28 +139,13 @@ impl LevenbergMarquardt {
     /// # Errors
     /// It must be finite and not negative.
     pub fn with_step_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
-        self.step_tolerance = check_tolerance("step tolerance", tolerance, 0.0)?;
+        self.step_tolerance = check_setting("step tolerance", tolerance, 0.0)?;
         Ok(self)
     }
 
     /// Why the method stopped by itself; `None` while it runs or where something else ended it.
     pub fn convergence(&self) -> Option<Convergence> {
         self.convergence
-    }
-
-    fn bound(&self, i: usize) -> (f64, f64) {
-        self.bounds.as_ref().map_or((f64::NEG_INFINITY, f64::INFINITY), |(l, u)| (l[i], u[i]))
-    }
-
-    fn projected_gradient_norm(&self, x: &[f64], gradient: &[f64]) -> f64 {
-        let (lower, upper): (Vec<f64>, Vec<f64>) = (0..x.len()).map(|i| self.bound(i)).unzip();
-        projected_gradient_norm(x, gradient, &lower, &upper)
-    }
-
-    /// Whether variable i may move downhill: not where it sits on a bound and would leave.
-    fn may_move(&self, i: usize, x: f64, gradient: f64) -> bool {
-        let (lower, upper) = self.bound(i);
-        !(x <= lower && gradient >= 0.0 || x >= upper && gradient <= 0.0)
     }
 
     fn update_scale(&mut self, jacobian: &DMatrix<f64>) {
@@ -206,7 +166,7 @@ impl LevenbergMarquardt {
         let mut largest: f64 = 0.0;
         for i in 0..x.len() {
             let norm = jacobian.column(i).norm() * residual_norm;
-            if norm > 0.0 && self.may_move(i, x[i], gradient[i]) {
+            if norm > 0.0 && !self.bounds.holds(i, x[i], gradient[i]) {
                 largest = largest.max(gradient[i].abs() / norm);
             }
         }
@@ -265,22 +225,10 @@ where
         problem: &mut Problem<O>,
         mut state: LeastSquaresState,
     ) -> Result<(LeastSquaresState, Option<KV>), Error> {
-        let mut x = state.take_param().ok_or_else(|| {
+        let start = state.take_param().ok_or_else(|| {
             Error::msg("`LevenbergMarquardt` requires an initial parameter vector: set it with `Executor::configure`")
         })?;
-        if let Some((lower, _)) = &self.bounds
-            && lower.len() != x.len()
-        {
-            return Err(Error::msg(format!(
-                "bounds for {} variables, but there are {}",
-                lower.len(),
-                x.len()
-            )));
-        }
-        for (i, x) in x.iter_mut().enumerate() {
-            let (lower, upper) = self.bound(i);
-            *x = x.clamp(lower, upper);
-        }
+        let x = self.bounds.start(&start)?;
         let (residuals, jacobian) = evaluate(problem, &x)?;
         (self.damping, self.growth, self.convergence) = (self.initial_damping, 2.0, None);
         self.scale.clear();
@@ -288,7 +236,7 @@ where
         let gradient = jacobian.tr_mul(&DVector::from_column_slice(&residuals));
         let cost = half_square(&residuals);
         let gradient = gradient.as_slice().to_vec();
-        let kv = argmin::kv!("gradient_norm" => self.projected_gradient_norm(&x, &gradient););
+        let kv = argmin::kv!("gradient_norm" => self.bounds.projected_gradient_norm(&x, &gradient););
         let state = state.param(x).residuals(residuals).jacobian(jacobian).cost(cost);
         Ok((state.gradient(gradient), Some(kv)))
     }
@@ -322,18 +270,13 @@ where
             let r_p = &r * &p;
             let predicted = -q.dot(&r_p) - 0.5 * r_p.norm_squared();
             let step_norm = norm(&mut p.iter().zip(&self.scale).map(|(p, d)| p * d));
-            let trial: Vec<f64> = (0..x.len())
-                .map(|i| {
-                    let (lower, upper) = self.bound(i);
-                    (x[i] + p[i]).clamp(lower, upper)
-                })
-                .collect();
+            let trial: Vec<f64> = (0..x.len()).map(|i| self.bounds.moved_inside(i, x[i] + p[i])).collect();
             // A step that is short because of the damping alone says nothing.
             if step_norm <= self.step_tolerance * x_norm && self.damping <= 1.0 {
                 self.convergence = Some(Convergence::Step);
             }
             // A small reduction is the model's own only where it is hardly damped.
-            let small = predicted <= self.cost_tolerance * cost;
+            let small = predicted <= self.tolerances.cost * cost;
             if small && self.damping <= NEGLIGIBLE_DAMPING && self.convergence.is_none() {
                 self.convergence = Some(Convergence::Cost);
             }
@@ -396,7 +339,7 @@ where
             None => (x, residuals, jacobian, gradient),
         };
         let cost = half_square(&residuals);
-        let norm = self.projected_gradient_norm(&x, &gradient);
+        let norm = self.bounds.projected_gradient_norm(&x, &gradient);
         let kv = argmin::kv!("gradient_norm" => norm; "damping" => self.damping;);
         let state = state.param(x).residuals(residuals).jacobian(jacobian).gradient(gradient).cost(cost);
         Ok((state, Some(kv)))
@@ -406,15 +349,12 @@ where
         if let (Some(x), Some(g), Some(j)) = (state.get_param(), state.get_gradient(), state.get_jacobian()) {
             let residual_norm = (2.0 * state.cost).sqrt();
             if self.convergence.is_none()
-                && self.gradient_cosine(x, g, j, residual_norm) <= self.gradient_tolerance
+                && self.gradient_cosine(x, g, j, residual_norm) <= self.tolerances.gradient
             {
                 self.convergence = Some(Convergence::Gradient);
             }
         }
-        match self.convergence {
-            Some(_) => TerminationStatus::Terminated(TerminationReason::SolverConverged),
-            None => TerminationStatus::NotTerminated,
-        }
+        Convergence::status(self.convergence)
     }
 }
 

@@ -3,7 +3,7 @@
 use nalgebra::Vector3;
 
 use crate::multibody::{
-    BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, body_pair_contact, rotation_between,
+    BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, contact_wrench_on, rotation_between,
 };
 use crate::rollout::{Moment, TrajectoryResiduals};
 use crate::scalar::{Scalar, lift_vector};
@@ -54,16 +54,20 @@ pub enum Quantity {
         /// The body.
         body: usize,
     },
-    /// The contact force of one body on another in W, N, at the state and by the law of
-    /// accelerations (see [`body_pair_contact`]).
+    /// The contact force on one body from another in W, N, at the state and by the law of
+    /// accelerations (see [`contact_wrench_on`]).
     ContactForce {
-        /// The pair: the force on its first body.
-        pair: BodyPair,
+        /// The body that it acts on.
+        on: usize,
+        /// The body that exerts it.
+        from: usize,
     },
-    /// The moment of that contact about the origin of the first body, N m.
+    /// The moment of that contact about the origin of the body that it acts on, in W, N m.
     ContactTorque {
-        /// The pair.
-        pair: BodyPair,
+        /// The body that it acts on.
+        on: usize,
+        /// The body that exerts it.
+        from: usize,
     },
 }
 
@@ -236,14 +240,13 @@ impl Objective {
                     relative_to.map_or(Ok(()), body)?;
                 }
                 Quantity::Velocity { body: b } | Quantity::AngularVelocity { body: b } => body(b)?,
-                Quantity::ContactForce { pair } | Quantity::ContactTorque { pair } => {
-                    body(pair.a)?;
-                    body(pair.b)?;
-                    let sorted = BodyPair { a: pair.a.min(pair.b), b: pair.a.max(pair.b) };
-                    touching.extend(model.pairs.iter().filter(|p| p.bodies == sorted));
+                Quantity::ContactForce { on, from } | Quantity::ContactTorque { on, from } => {
+                    body(on)?;
+                    body(from)?;
+                    touching.extend(model.pairs_of(BodyPair::of(on, from)));
                     if touching.is_empty() {
                         let name = |b: usize| model.bodies[b].name.clone();
-                        return Err(ObjectiveError::NoContact { a: name(pair.a), b: name(pair.b) });
+                        return Err(ObjectiveError::NoContact { a: name(on), b: name(from) });
                     }
                 }
             }
@@ -312,15 +315,10 @@ impl Objective {
             }
             Quantity::Velocity { body } => frames.at(moment)[body].velocity.translational,
             Quantity::AngularVelocity { body } => frames.at(moment)[body].velocity.rotational,
-            Quantity::ContactForce { pair } | Quantity::ContactTorque { pair } => {
+            Quantity::ContactForce { on, .. } | Quantity::ContactTorque { on, .. } => {
                 let frames = frames.at(moment);
                 let workspace = &mut PairWorkspace::default();
-                let contact = body_pair_contact(moment.model, frames, &self.pairs[index], workspace);
-                let mut wrench = contact.wrench_on_a;
-                if pair.a > pair.b {
-                    let to_other = frames[pair.a].pose.translation - frames[pair.b].pose.translation;
-                    wrench = -wrench.shifted(&to_other);
-                }
+                let wrench = contact_wrench_on(moment.model, frames, on, &self.pairs[index], workspace);
                 match term.quantity {
                     Quantity::ContactForce { .. } => wrench.translational,
                     _ => wrench.rotational,

@@ -1,13 +1,7 @@
 //! Named parameters with bounds and logarithmic scales, and the variables that optimizers see.
 //!
-//! An optimizer works on dimensionless variables of order one; the model takes physical values.
-//! Between them stand two maps, chosen by [`Variables`]:
-//!
-//! - **scaled**: u = p / s, or u = ln p on a logarithmic scale. Bounds stay bounds, for solvers
-//!   that keep to them by projection.
-//! - **unconstrained**: u as a smooth function of a variable y that may take any real value (the
-//!   transformations of MINUIT: F. James, *MINUIT Function Minimization and Error Analysis*,
-//!   CERN Program Library D506, §1.3.1), for solvers that know no bounds.
+//! An optimizer works on dimensionless variables of order one, u = p / s, or u = ln p on a
+//! logarithmic scale; the model takes physical values p. Bounds stay bounds.
 
 use serde::{Deserialize, Serialize};
 
@@ -199,58 +193,6 @@ impl Parameter {
     fn scaled_bounds(&self) -> (f64, f64) {
         (self.to_scaled(self.lower), self.to_scaled(self.upper))
     }
-
-    /// u(y) and du/dy.
-    fn scaled_from_unconstrained(&self, y: f64) -> (f64, f64) {
-        let (lower, upper) = self.scaled_bounds();
-        match (lower.is_finite(), upper.is_finite()) {
-            (true, true) => {
-                let half = 0.5 * (upper - lower);
-                (lower + half * (1.0 + y.sin()), half * y.cos())
-            }
-            (true, false) => {
-                let root = y.hypot(1.0);
-                (lower - 1.0 + root, y / root)
-            }
-            (false, true) => {
-                let root = y.hypot(1.0);
-                (upper + 1.0 - root, -y / root)
-            }
-            (false, false) => (y, 1.0),
-        }
-    }
-
-    fn unconstrained(&self, u: f64) -> f64 {
-        let (lower, upper) = self.scaled_bounds();
-        match (lower.is_finite(), upper.is_finite()) {
-            (true, true) => {
-                let t = 2.0 * (u - lower) / (upper - lower) - 1.0;
-                t.clamp(-1.0 + BOUND_CLEARANCE, 1.0 - BOUND_CLEARANCE).asin()
-            }
-            (true, false) => {
-                let root = 1.0 + (u - lower).max(BOUND_CLEARANCE);
-                (root * root - 1.0).sqrt()
-            }
-            (false, true) => {
-                let root = 1.0 + (upper - u).max(BOUND_CLEARANCE);
-                (root * root - 1.0).sqrt()
-            }
-            (false, false) => u,
-        }
-    }
-}
-
-/// How far inside its bounds (scaled) an unconstrained variable starts at least: on a bound the
-/// map's derivative vanishes, and a solver could not leave.
-const BOUND_CLEARANCE: f64 = 1e-3;
-
-/// Which variables an optimizer works on; see the module's documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Variables {
-    /// u = p / s or ln p, to be kept within [`Parameters::bounds`].
-    Scaled,
-    /// Any real number; every value maps to one within the bounds.
-    Unconstrained,
 }
 
 /// The unknowns of a fit, checked: names differ, bounds and starts make sense.
@@ -299,13 +241,9 @@ impl Parameters {
     ///
     /// # Errors
     /// A wrong number of values.
-    pub fn variables(&self, kind: Variables, values: &[f64]) -> Result<Vec<f64>, ParameterError> {
+    pub fn variables(&self, values: &[f64]) -> Result<Vec<f64>, ParameterError> {
         self.check_count(values.len())?;
-        let scaled = self.list.iter().zip(values).map(|(p, &v)| (p, p.to_scaled(v.clamp(p.lower, p.upper))));
-        Ok(match kind {
-            Variables::Scaled => scaled.map(|(_, u)| u).collect(),
-            Variables::Unconstrained => scaled.map(|(p, u)| p.unconstrained(u)).collect(),
-        })
+        Ok(self.list.iter().zip(values).map(|(p, v)| p.to_scaled(v.clamp(p.lower, p.upper))).collect())
     }
 
     /// Physical values at the optimizer's variables, and the derivative of each with respect to
@@ -313,24 +251,16 @@ impl Parameters {
     ///
     /// # Errors
     /// A wrong number of variables.
-    pub fn values(&self, kind: Variables, variables: &[f64]) -> Result<Vec<(f64, f64)>, ParameterError> {
+    pub fn values(&self, variables: &[f64]) -> Result<Vec<(f64, f64)>, ParameterError> {
         self.check_count(variables.len())?;
-        Ok(self
-            .list
-            .iter()
-            .zip(variables)
-            .map(|(p, &x)| {
-                let (u, du) = match kind {
-                    Variables::Scaled => (x, 1.0),
-                    Variables::Unconstrained => p.scaled_from_unconstrained(x),
-                };
-                let value = p.physical(u);
-                (value, p.scaled_factor(value) * du)
-            })
-            .collect())
+        let physical = |(p, &u): (&Parameter, &f64)| {
+            let value = p.physical(u);
+            (value, p.scaled_factor(value))
+        };
+        Ok(self.list.iter().zip(variables).map(physical).collect())
     }
 
-    /// Lower and upper bounds of the scaled variables.
+    /// Lower and upper bounds of the optimizer's variables.
     pub fn bounds(&self) -> (Vec<f64>, Vec<f64>) {
         self.list.iter().map(Parameter::scaled_bounds).unzip()
     }
@@ -364,41 +294,26 @@ mod tests {
         fn factors_are_derivatives_and_values_stay_within_bounds(y in -3.0..3.0f64, i in 0usize..7) {
             let all = kinds_of_bounds();
             let set = Parameters::new(vec![all[i].clone()]).unwrap();
-            for kind in [Variables::Scaled, Variables::Unconstrained] {
-                let (lower, upper) = set.bounds();
-                let mut x = y + if all[i].log { 11.0 } else { 0.0 };
-                if kind == Variables::Scaled {
-                    // Away from the bounds by more than the step.
-                    x = x.clamp(lower[0] + 0.01, upper[0] - 0.01);
-                }
-                let (value, factor) = set.values(kind, &[x]).unwrap()[0];
-                prop_assert!(value >= all[i].lower && value <= all[i].upper);
-                let h = 1e-5;
-                let plus = set.values(kind, &[x + h]).unwrap()[0].0;
-                let minus = set.values(kind, &[x - h]).unwrap()[0].0;
-                let difference = (plus - minus) / (2.0 * h);
-                prop_assert!((difference - factor).abs() <= 1e-8 * (factor.abs() + value.abs()));
-            }
+            let (lower, upper) = set.bounds();
+            // Away from the bounds by more than the step.
+            let x = (y + if all[i].log { 11.0 } else { 0.0 }).clamp(lower[0] + 0.01, upper[0] - 0.01);
+            let (value, factor) = set.values(&[x]).unwrap()[0];
+            prop_assert!(value >= all[i].lower && value <= all[i].upper);
+            let h = 1e-5;
+            let plus = set.values(&[x + h]).unwrap()[0].0;
+            let minus = set.values(&[x - h]).unwrap()[0].0;
+            let difference = (plus - minus) / (2.0 * h);
+            prop_assert!((difference - factor).abs() <= 1e-8 * (factor.abs() + value.abs()));
         }
     }
 
     #[test]
     fn values_and_variables_are_inverse() {
         let set = Parameters::new(kinds_of_bounds()).unwrap();
-        for kind in [Variables::Scaled, Variables::Unconstrained] {
-            let x = set.variables(kind, &set.initial()).unwrap();
-            for (got, wanted) in set.values(kind, &x).unwrap().iter().zip(set.initial()) {
-                assert_relative_eq!(got.0, wanted, epsilon = 1e-12, max_relative = 1e-12);
-            }
+        let x = set.variables(&set.initial()).unwrap();
+        for (got, wanted) in set.values(&x).unwrap().iter().zip(set.initial()) {
+            assert_relative_eq!(got.0, wanted, epsilon = 1e-12, max_relative = 1e-12);
         }
-    }
-
-    #[test]
-    fn a_start_on_a_bound_can_leave_it() {
-        let set = Parameters::new(vec![Parameter::new("a", 0.0).bounded(0.0, 1.0)]).unwrap();
-        let y = set.variables(Variables::Unconstrained, &[0.0]).unwrap();
-        let (value, factor) = set.values(Variables::Unconstrained, &y).unwrap()[0];
-        assert!(value < 2e-3 && factor > 1e-3);
     }
 
     #[test]
@@ -415,6 +330,6 @@ mod tests {
         assert_eq!(Parameters::new(vec![]), Err(ParameterError::None));
         let set = Parameters::new(vec![Parameter::new("a", 1.0)]).unwrap();
         let wrong = ParameterError::WrongCount { found: 2, expected: 1 };
-        assert_eq!(set.values(Variables::Scaled, &[1.0, 2.0]), Err(wrong));
+        assert_eq!(set.values(&[1.0, 2.0]), Err(wrong));
     }
 }

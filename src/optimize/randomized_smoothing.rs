@@ -10,8 +10,8 @@ use argmin::core::{CostFunction, Error, Gradient};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::bounds::check_tolerance;
 use super::gaussian::gaussian;
+use super::solver::check_setting;
 use super::trajectory::TrajectoryProblem;
 use crate::multibody::AppliedForces;
 use crate::rollout::TrajectoryResiduals;
@@ -110,7 +110,7 @@ impl<'a, P: SharedCost> RandomizedSmoothing<'a, P> {
         pairs: usize,
         seed: u64,
     ) -> Result<Self, Error> {
-        let deviation = check_tolerance("smoothing deviation", deviation, f64::MIN_POSITIVE)?;
+        let deviation = check_setting("smoothing deviation", deviation, f64::MIN_POSITIVE)?;
         if pairs < 2 {
             return Err(Error::msg(format!("smoothing needs at least 2 pairs of samples, found {pairs}")));
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::io::scene_error::At;
+use crate::io::file_error::At;
 use crate::multibody::tree::MechanismError;
 
 /// Why a URDF file could not be read. Every message names the file and the element.

@@ -15,7 +15,8 @@ pub struct BodyDescription {
 /// The range of a joint's position, and how much its drive can do.
 ///
 /// Simulations enforce the range, by compliant stops; speed and effort are what the maker of the
-/// drive states, and an actuator's own limit is set with the actuator.
+/// drive states. The limit that is enforced is the actuator's own; in a scene file it is, unless
+/// given there, the effort of the joints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JointLimits {
     /// Least position, rad or m; −∞ without a limit.

@@ -4,7 +4,7 @@ use nalgebra::Vector3;
 
 use super::{IdentificationError, MeasurementError, body_index, positive, root_mean_square};
 use crate::multibody::{
-    BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State, body_pair_contact, geometry_pairs,
+    BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State, contact_wrench_on, geometry_pairs,
 };
 use crate::optimize::data::Indentation;
 use crate::scalar::Scalar;
@@ -63,7 +63,7 @@ impl IndentationTest {
         // A model has no pairs of fixed bodies, since their contact moves nothing.
         for other in 0..model.bodies.len() {
             if other != index && !model.bodies[index].is_free() && !model.bodies[other].is_free() {
-                let bodies = BodyPair { a: index.min(other), b: index.max(other) };
+                let bodies = BodyPair::of(index, other);
                 pairs.extend(geometry_pairs(&model.bodies, bodies)?);
             }
         }
@@ -86,13 +86,8 @@ impl IndentationTest {
         let mut forces = Vec::with_capacity(self.table.len());
         for row in &self.table {
             frames[self.body].pose.translation = origin + direction * T::from(row.depth);
-            let mut along = T::from(0.0);
-            for pair in &self.pairs {
-                let contact = body_pair_contact(model, &frames, &[*pair], &mut workspace);
-                let on_a = contact.wrench_on_a.translational.dot(&direction);
-                along += if pair.bodies.a == self.body { on_a } else { -on_a };
-            }
-            forces.push(-along);
+            let wrench = contact_wrench_on(model, &frames, self.body, &self.pairs, &mut workspace);
+            forces.push(-wrench.translational.dot(&direction));
         }
         forces
     }

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 pub use stages::{Expansion, Policy, StageExpansion, StagedProblem};
 
-use super::bounds::{check_tolerance, projected_gradient_norm};
-use super::lbfgs::DescentState;
-use super::levenberg_marquardt::Convergence;
+use super::bounds::projected_gradient_norm;
+use super::solver::{Convergence, DescentState, Tolerances, check_setting};
 use backward_pass::{backward_pass, gradient};
 
 /// # Iterative linear-quadratic regulator within bounds (iLQR, box-DDP)
@@ -49,8 +48,7 @@ use backward_pass::{backward_pass, gradient};
 /// University of Denmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ilqr {
-    gradient_tolerance: f64,
-    cost_tolerance: f64,
+    tolerances: Tolerances,
     regularization: f64,
     growth: f64,
     scales: Vec<f64>,
@@ -83,8 +81,7 @@ impl Ilqr {
     /// (gradient).
     pub fn new() -> Self {
         Self {
-            gradient_tolerance: 0.0,
-            cost_tolerance: 1e-10,
+            tolerances: Tolerances { gradient: 0.0, cost: 1e-10 },
             regularization: 0.0,
             growth: 2.0,
             scales: Vec::new(),
@@ -98,7 +95,7 @@ impl Ilqr {
     /// # Errors
     /// It must be finite and not negative.
     pub fn with_initial_regularization(mut self, regularization: f64) -> Result<Self, Error> {
-        self.regularization = check_tolerance("initial regularization", regularization, 0.0)?;
+        self.regularization = check_setting("initial regularization", regularization, 0.0)?;
         Ok(self)
     }
 
@@ -108,7 +105,7 @@ impl Ilqr {
     /// # Errors
     /// It must be finite and not negative.
     pub fn with_gradient_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
-        self.gradient_tolerance = check_tolerance("gradient tolerance", tolerance, 0.0)?;
+        self.tolerances = self.tolerances.with_gradient(tolerance)?;
         Ok(self)
     }
 
@@ -118,7 +115,7 @@ impl Ilqr {
     /// # Errors
     /// It must be finite and not negative.
     pub fn with_cost_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
-        self.cost_tolerance = check_tolerance("cost tolerance", tolerance, 0.0)?;
+        self.tolerances = self.tolerances.with_cost(tolerance)?;
         Ok(self)
     }
 
@@ -206,7 +203,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
         let bounds = (&lower[..], &upper[..]);
         // Only a step that is not held back tells whether there is anything left to gain.
         let free = backward_pass(&expansion, &x, bounds, 0.0, &mut self.scales);
-        if free.is_some_and(|pass| pass.predicted_reduction() <= self.cost_tolerance * cost.abs()) {
+        if free.is_some_and(|pass| pass.predicted_reduction() <= self.tolerances.cost * cost.abs()) {
             self.convergence = Some(Convergence::Cost);
         }
         let mut last_error = None;
@@ -259,7 +256,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
         let gradient = gradient(&expansion);
         self.expansion = Some(expansion);
         let norm = projected_gradient_norm(&x, &gradient, &lower, &upper);
-        if norm <= self.gradient_tolerance && self.convergence.is_none() {
+        if norm <= self.tolerances.gradient && self.convergence.is_none() {
             self.convergence = Some(Convergence::Gradient);
         }
         let kv = argmin::kv!("gradient_norm" => norm; "regularization" => self.regularization;);
@@ -267,10 +264,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
     }
 
     fn terminate(&mut self, _: &DescentState) -> TerminationStatus {
-        match self.convergence {
-            Some(_) => TerminationStatus::Terminated(TerminationReason::SolverConverged),
-            None => TerminationStatus::NotTerminated,
-        }
+        Convergence::status(self.convergence)
     }
 }
 

@@ -2,18 +2,23 @@ use super::*;
 use argmin::core::{Executor, State};
 use proptest::prelude::*;
 
-/// Rosenbrock's function in n dimensions, without a value where the first variable exceeds a
-/// limit.
-struct Rosenbrock(f64);
+/// Rosenbrock's function in n dimensions, multiplied by a scale, without a value where the first
+/// variable exceeds a limit.
+#[derive(Clone, Copy)]
+struct Rosenbrock {
+    scale: f64,
+    limit: f64,
+}
 
 impl CostFunction for Rosenbrock {
     type Param = Vec<f64>;
     type Output = f64;
     fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
-        if x[0] > self.0 {
+        if x[0] > self.limit {
             return Err(Error::msg("outside"));
         }
-        Ok(x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum())
+        let terms = x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2));
+        Ok(self.scale * terms.sum::<f64>())
     }
 }
 
@@ -24,8 +29,8 @@ impl Gradient for Rosenbrock {
         let mut g = vec![0.0; x.len()];
         for i in 0..x.len() - 1 {
             let d = x[i + 1] - x[i] * x[i];
-            g[i] += -400.0 * x[i] * d - 2.0 * (1.0 - x[i]);
-            g[i + 1] += 200.0 * d;
+            g[i] += self.scale * (-400.0 * x[i] * d - 2.0 * (1.0 - x[i]));
+            g[i + 1] += self.scale * 200.0 * d;
         }
         Ok(g)
     }
@@ -35,7 +40,14 @@ fn minimize(start: Vec<f64>, lower: f64, upper: f64, limit: f64) -> (Lbfgsb, Des
     let n = start.len();
     let solver = Lbfgsb::new().with_cost_tolerance(1e-14).unwrap();
     let solver = solver.with_bounds(vec![lower; n], vec![upper; n]).unwrap();
-    let executor = Executor::new(Rosenbrock(limit), solver);
+    run(Rosenbrock { scale: 1.0, limit }, solver, start)
+}
+
+fn run<O>(problem: O, solver: Lbfgsb, start: Vec<f64>) -> (Lbfgsb, DescentState)
+where
+    O: CostFunction<Param = Vec<f64>, Output = f64> + Gradient<Param = Vec<f64>, Gradient = Vec<f64>>,
+{
+    let executor = Executor::new(problem, solver);
     let end = executor.configure(|state| state.param(start).max_iters(3000)).run().expect("runs");
     (end.solver, end.state)
 }
@@ -52,7 +64,8 @@ proptest! {
         prop_assert!(solver.convergence().is_some(), "{state:?}");
         let x = state.get_param().expect("there");
         prop_assert!(x.iter().all(|&x| x >= lower && x <= upper));
-        prop_assert!(solver.gradient_norm(x, state.get_gradient().expect("there")) < 2e-4, "{state:?}");
+        let gradient = state.get_gradient().expect("there");
+        prop_assert!(solver.bounds.projected_gradient_norm(x, gradient) < 2e-4, "{state:?}");
     }
 }
 
@@ -60,9 +73,73 @@ proptest! {
 fn points_without_a_value_are_stepped_back_from() {
     let (_, state) = minimize(vec![-1.0, 2.0, 0.0], f64::NEG_INFINITY, f64::INFINITY, 1.05);
     assert!(state.get_best_cost() < 1e-10);
-    let problem = || Executor::new(Rosenbrock(0.0), Lbfgsb::new());
-    let failed = problem().configure(|state| state.param(vec![1.0, 1.0])).run().err().expect("fails");
+    let problem = Rosenbrock { scale: 1.0, limit: 0.0 };
+    let executor = Executor::new(problem, Lbfgsb::new()).configure(|state| state.param(vec![1.0, 1.0]));
+    let failed = executor.run().err().expect("fails");
     assert!(failed.to_string().contains("outside"));
+}
+
+#[test]
+fn the_scale_of_the_cost_does_not_matter() {
+    for scale in [1e-8, 1.0, 1e8] {
+        for k in 0..40 {
+            let start: Vec<f64> = (0..4).map(|i| 3.0 * ((7 * k + 3 * i) as f64).sin()).collect();
+            let solver = Lbfgsb::new().with_cost_tolerance(1e-14).unwrap();
+            let problem = Rosenbrock { scale, limit: f64::INFINITY };
+            let (solver, state) = run(problem, solver, start.clone());
+            assert!(solver.convergence().is_some(), "{start:?} {state:?}");
+            // A stationary point (in four dimensions there is a second minimum).
+            let x = state.get_param().unwrap();
+            let gradient = Rosenbrock { scale: 1.0, ..problem }.gradient(x).unwrap();
+            assert!(gradient.iter().all(|g| g.abs() < 1e-6), "{scale} {start:?} {x:?} {gradient:?}");
+        }
+    }
+}
+
+/// x − ln x, with no value for x ≤ 0, or not a number there.
+struct Barrier {
+    fails: bool,
+}
+
+impl CostFunction for Barrier {
+    type Param = Vec<f64>;
+    type Output = f64;
+    fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
+        if x[0] <= 0.0 && self.fails { Err(Error::msg("outside")) } else { Ok(x[0] - x[0].ln()) }
+    }
+}
+
+impl Gradient for Barrier {
+    type Param = Vec<f64>;
+    type Gradient = Vec<f64>;
+    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        Ok(vec![1.0 - 1.0 / x[0]])
+    }
+}
+
+#[test]
+fn a_barrier_is_stepped_back_from() {
+    for fails in [true, false] {
+        let solver = Lbfgsb::new().with_longest_first_move(100.0).unwrap();
+        let solver = solver.with_cost_tolerance(1e-14).unwrap();
+        let (solver, state) = run(Barrier { fails }, solver, vec![30.0]);
+        let x = state.get_param().unwrap()[0];
+        assert!((x - 1.0).abs() < 1e-6 && solver.convergence().is_some(), "{state:?}");
+        let outside = Executor::new(Barrier { fails }, Lbfgsb::new());
+        let outside = outside.configure(|state| state.param(vec![-1.0])).run().err().expect("fails");
+        let message = if fails { "outside" } else { "cost or gradient at the start is not finite" };
+        assert!(outside.to_string().contains(message), "{outside}");
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_refused() {
+    let refused = |solver: Result<Lbfgsb, Error>| solver.unwrap_err().to_string();
+    assert!(refused(Lbfgsb::new().with_memory(0)).contains("the memory is 0"));
+    assert!(refused(Lbfgsb::new().with_longest_first_move(0.0)).contains("longest first move is 0"));
+    assert!(refused(Lbfgsb::new().with_gradient_tolerance(f64::NAN)).contains("gradient tolerance is NaN"));
+    assert!(refused(Lbfgsb::new().with_cost_tolerance(-1.0)).contains("cost tolerance is -1"));
+    assert!(refused(Lbfgsb::new().with_bounds(vec![1.0], vec![0.0])).contains("variable 0"));
 }
 
 #[test]

@@ -21,7 +21,7 @@ impl LevenbergMarquardt {
         let n = x.len();
         let mut p = DVector::zeros(n);
         let mut free: Vec<usize> =
-            (0..n).filter(|&i| self.scale[i] > 0.0 && self.may_move(i, x[i], gradient[i])).collect();
+            (0..n).filter(|&i| self.scale[i] > 0.0 && !self.bounds.holds(i, x[i], gradient[i])).collect();
         if let Some(minimum) = self.active_set(x, r, q) {
             (0..n).for_each(|i| p[i] = minimum.x[i]);
             free = minimum.free;
@@ -51,7 +51,7 @@ impl LevenbergMarquardt {
             free.retain(|&i| {
                 let wanted = x[i] + solution[k];
                 k += 1;
-                let (lower, upper) = self.bound(i);
+                let (lower, upper) = self.bounds.of(i);
                 p[i] = wanted.clamp(lower, upper) - x[i];
                 wanted >= lower && wanted <= upper
             });
@@ -64,7 +64,9 @@ impl LevenbergMarquardt {
     /// The minimum of the damped model within the bounds by the normal equations, where there are
     /// bounds: as accurate as it takes to tell which are active.
     fn active_set(&self, x: &[f64], r: &DMatrix<f64>, q: &DVector<f64>) -> Option<BoxMinimum> {
-        self.bounds.as_ref()?;
+        if self.bounds.is_none() {
+            return None;
+        }
         let n = x.len();
         // In variables scaled by D; those that no residual depends on stay.
         let scale = |i: usize| if self.scale[i] > 0.0 { self.scale[i] } else { 1.0 };
@@ -72,8 +74,8 @@ impl LevenbergMarquardt {
             |i: usize, bound: f64| if self.scale[i] > 0.0 { (bound - x[i]) * scale(i) } else { 0.0 };
         let scaled = DMatrix::from_fn(r.nrows(), n, |k, i| r[(k, i)] / scale(i));
         let hessian = scaled.tr_mul(&scaled) + DMatrix::identity(n, n) * self.damping;
-        let lower = DVector::from_fn(n, |i, _| distance(i, self.bound(i).0));
-        let upper = DVector::from_fn(n, |i, _| distance(i, self.bound(i).1));
+        let lower = DVector::from_fn(n, |i, _| distance(i, self.bounds.of(i).0));
+        let upper = DVector::from_fn(n, |i, _| distance(i, self.bounds.of(i).1));
         let mut minimum = minimize_in_box(&hessian, &scaled.tr_mul(q), &lower, &upper, &DVector::zeros(n))?;
         for i in 0..n {
             // Exactly on the bound, not by way of the scale.
@@ -82,14 +84,14 @@ impl LevenbergMarquardt {
                     if p == 0.0 {
                         0.0
                     } else {
-                        self.bound(i).0 - x[i]
+                        self.bounds.of(i).0 - x[i]
                     }
                 }
                 p if p == upper[i] => {
                     if p == 0.0 {
                         0.0
                     } else {
-                        self.bound(i).1 - x[i]
+                        self.bounds.of(i).1 - x[i]
                     }
                 }
                 p => p / scale(i),

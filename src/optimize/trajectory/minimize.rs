@@ -19,9 +19,10 @@ use crate::multibody::AppliedForces;
 use crate::optimize::checkpoint::{CheckpointStore, NoStore, RunCheckpoint};
 use crate::optimize::ilqr::Ilqr;
 use crate::optimize::lbfgsb::Lbfgsb;
-use crate::optimize::levenberg_marquardt::{Convergence, LevenbergMarquardt};
+use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::{RandomizedSmoothing, SmoothingSettings};
+use crate::optimize::solver::{Convergence, Ended, run};
 use crate::rollout::TrajectoryResiduals;
 
 /// The method of a trajectory optimization. All keep the controls within their bounds.
@@ -70,14 +71,15 @@ impl Default for TrajectorySettings {
 }
 
 /// What one iteration came to.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryIteration {
     /// Its number; 0 is the start.
     pub iteration: u64,
     /// The cost.
     pub cost: f64,
-    /// The largest derivative of the cost by a variable that no bound holds.
-    pub gradient_norm: f64,
+    /// The largest derivative of the cost by a variable that no bound holds, where the solver tells
+    /// it.
+    pub gradient_norm: Option<f64>,
     /// Evaluations so far.
     pub evaluations: Evaluations,
 }
@@ -101,7 +103,7 @@ pub struct TrajectoryOptimum {
     pub converged: bool,
     /// Why the solver stopped.
     pub termination: String,
-    /// The iterations of this run; those before an interruption are not among them.
+    /// The iterations, those before an interruption included.
     pub history: Vec<TrajectoryIteration>,
 }
 
@@ -115,8 +117,8 @@ pub struct TrajectoryCheckpoints<T> {
     pub problem: String,
 }
 
-/// The iterations that were written down.
-type Iterations = Arc<Mutex<Vec<TrajectoryIteration>>>;
+/// The iterations that were written down; shared with the checkpoints.
+pub type Iterations = Arc<Mutex<Vec<TrajectoryIteration>>>;
 
 /// Writes down every iteration.
 #[derive(Clone, Debug)]
@@ -127,7 +129,7 @@ struct History {
 
 impl History {
     fn note(&self, iteration: u64, cost: f64, kv: &KV) {
-        let gradient_norm = kv.get("gradient_norm").and_then(|norm| norm.get_float()).unwrap_or(f64::NAN);
+        let gradient_norm = kv.get("gradient_norm").and_then(|norm| norm.get_float());
         let evaluations = self.counter.read();
         let noted = TrajectoryIteration { iteration, cost, gradient_norm, evaluations };
         self.iterations.lock().unwrap_or_else(PoisonError::into_inner).push(noted);
@@ -188,15 +190,6 @@ struct Run<T> {
     history: History,
     checkpoints: Option<TrajectoryCheckpoints<T>>,
     progress: Option<ProgressObserver>,
-}
-
-/// What a solver ended with.
-struct Ended {
-    variables: Vec<f64>,
-    cost: f64,
-    iterations: u64,
-    convergence: Option<Convergence>,
-    termination: String,
 }
 
 impl Ended {
@@ -261,29 +254,10 @@ impl<T: CheckpointStore + 'static> Run<T> {
                 variables,
                 max_iterations,
                 counter,
+                iterations: Arc::clone(&self.history.iterations),
             });
         }
-        if let Some(progress) = &self.progress {
-            executor = executor.add_observer(progress.clone(), ObserverMode::Always);
-        }
-        let result = executor.run();
-        if let Some(progress) = &self.progress {
-            progress.finish();
-        }
-        let result = result?;
-        let state = &result.state;
-        let convergence = convergence(&result.solver);
-        Ok(Ended {
-            variables: state.param.clone().ok_or_else(|| Error::msg("the solver returned no variables"))?,
-            cost: state.cost,
-            iterations: state.iter,
-            convergence,
-            termination: match (convergence, state.get_termination_reason()) {
-                (Some(convergence), _) => format!("converged ({convergence})"),
-                (None, Some(reason)) => reason.text().to_owned(),
-                (None, None) => String::new(),
-            },
-        })
+        run(executor, self.progress.as_ref(), convergence)
     }
 }
 

@@ -11,8 +11,8 @@ mod staged;
 pub use control_range::{ControlRange, TrajectoryProblemError};
 pub use evaluations::{EvaluationCounter, Evaluations};
 pub use minimize::{
-    TrajectoryCheckpoints, TrajectoryIteration, TrajectoryMethod, TrajectoryOptimum, TrajectorySettings,
-    optimize_smoothed_trajectory, optimize_trajectory, optimize_trajectory_from,
+    Iterations, TrajectoryCheckpoints, TrajectoryIteration, TrajectoryMethod, TrajectoryOptimum,
+    TrajectorySettings, optimize_smoothed_trajectory, optimize_trajectory, optimize_trajectory_from,
 };
 pub use problem::{TrajectoryProblem, TrajectoryTask};
 pub use staged::StagedTrajectory;

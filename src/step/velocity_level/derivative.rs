@@ -4,26 +4,26 @@
 //! dv = K⁻¹ ∂φ with K = −∂φ/∂v, which Newton's method factorizes. The contacts are found again at
 //! the state before the step; the velocities are known.
 
-use nalgebra::{DMatrix, Vector3};
+use nalgebra::Vector3;
 
-use super::free_body::{BodyInertia, six, velocity_of};
+use super::free_body::{BODY, BodyInertia, six, velocity_of};
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::LinkInertia;
-use super::problem::BODY;
+use super::joint_derivative::JointDerivatives;
+
 use super::{VelocityLevel, Workspace, patch_impulse};
 use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
-    AppliedColumn, AppliedForces, AppliedWorkspace, BodyFrame, BodyState, ContactSensitivity, ForceEntry,
-    ForceSensitivity, Forces, JointKinematics, JointSensitivity, ModelGradient, Motion, SEEDS, SeededModel,
-    TANGENT_DIMENSION, add_link_motions, for_each_applied_derivative, for_each_applied_derivative_by_input,
-    lift_frame, set_link_velocities, size_has_derivatives, with_pair,
+    AppliedForces, BodyFrame, BodyState, ContactSensitivity, ForceSensitivity, Forces, JointKinematics,
+    Motion, SEEDS, SeededModel, TANGENT_DIMENSION, add_link_motions, lift_frame, set_link_velocities,
+    size_has_derivatives, with_pair,
 };
 use crate::scalar::DualArray;
 use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
 use crate::step::block_factor::Values;
-use crate::step::joint_moves::{move_jacobians, move_transposed};
-use crate::step::{StepCotangent, StepDerivativeError, StepError, StepJacobian, StepPoint};
+use crate::step::joint_moves::move_transposed;
+use crate::step::{StepCotangent, StepError, StepPoint};
 
 /// Directions of one body's part of the balance: rotation, velocity, mass, centre of mass,
 /// inertia, gravity.
@@ -47,27 +47,25 @@ struct PatchSensitivity {
 /// The memory of derivatives.
 #[derive(Debug, Default)]
 pub(crate) struct DerivativeMemory {
-    workspace: Workspace,
-    parts: BalanceDerivatives,
+    pub(super) workspace: Workspace,
+    pub(super) parts: BalanceDerivatives,
     by_velocity: Vec<f64>,
 }
 
 /// The derivatives of φ by all but the velocities after the step.
 #[derive(Debug, Default)]
-struct BalanceDerivatives {
+pub(super) struct BalanceDerivatives {
     after: Vec<BodyFrame>,
     patches: Vec<PatchSensitivity>,
     /// Each body's part of φ without contact and applied forces.
-    bodies: Vec<[BodyDual; BODY]>,
-    /// The balance of the joints, and their velocities after the step.
-    joints: JointSensitivity,
-    joint_velocity: Vec<f64>,
+    pub(super) bodies: Vec<[BodyDual; BODY]>,
+    joints: JointDerivatives,
     applied: ForceSensitivity,
     by_force: Forces,
     /// Derivatives by the motions of the moving bodies, with the velocities after the step and
     /// with those before it.
     by_motion: [Vec<f64>; 2],
-    kinematics: JointKinematics,
+    pub(super) kinematics: JointKinematics,
 }
 
 /// `value` with derivatives along three directions from `first`.
@@ -78,7 +76,11 @@ fn seeded<const N: usize>(value: &Vector3<f64>, first: usize) -> Vector3<DualArr
 impl VelocityLevel {
     /// Finds the contacts at the state before the step again, and factorizes K at the velocities
     /// after it.
-    fn find_again<A>(&self, at: &StepPoint<'_, A>, workspace: &mut Workspace) -> Result<(), StepError> {
+    pub(super) fn find_again<A>(
+        &self,
+        at: &StepPoint<'_, A>,
+        workspace: &mut Workspace,
+    ) -> Result<(), StepError> {
         let model = at.model.model();
         workspace.problem.contacts.keep_polygons = true;
         // The applied forces do not change K.
@@ -94,7 +96,7 @@ impl VelocityLevel {
 
     /// Differentiates φ by all but the velocities after the step, which the workspace holds with
     /// the contacts.
-    fn differentiate<A: AppliedForces>(
+    pub(super) fn differentiate<A: AppliedForces>(
         &self,
         at: &StepPoint<'_, A>,
         workspace: &Workspace,
@@ -102,14 +104,14 @@ impl VelocityLevel {
     ) {
         let model = at.model.model();
         let Workspace { problem, newton, frames, moving, .. } = workspace;
-        let BalanceDerivatives { after, patches, bodies, joint_velocity, kinematics, .. } = parts;
+        let BalanceDerivatives { after, patches, bodies, joints, by_force, kinematics, .. } = parts;
         after.clear();
         after.extend_from_slice(frames);
         bodies.clear();
         let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
-        joint_velocity.clear();
-        joint_velocity.extend_from_slice(&at.after.joints.v);
-        set_link_velocities(model, kinematics, &at.before.joints.q, joint_velocity, after);
+        joints.velocity.clear();
+        joints.velocity.extend_from_slice(&at.after.joints.v);
+        set_link_velocities(model, kinematics, &at.before.joints.q, &joints.velocity, after);
         for (((index, _, mass), before), state) in states {
             after[index].velocity = state.velocity;
             let zero = Vector3::zeros();
@@ -176,78 +178,13 @@ impl VelocityLevel {
             });
             patches.push(PatchSensitivity { terms, inertia });
         }
-        self.differentiate_joints(at, moving, parts);
-    }
-
-    /// The part of [`Self::differentiate`] of the joints.
-    fn differentiate_joints<A: AppliedForces>(
-        &self,
-        at: &StepPoint<'_, A>,
-        moving: &[Option<usize>],
-        parts: &mut BalanceDerivatives,
-    ) {
-        let model = at.model.model();
-        let BalanceDerivatives { patches, joints, joint_velocity, by_force: forces, .. } = parts;
-        if joint_velocity.is_empty() {
-            return;
-        }
-        // The forces on links keep their directions when these move: the user's, and contact's.
-        forces.reset(model);
-        at.applied.apply(model, at.before, at.time, at.split_control().1, forces);
-        for term in patches.iter().filter_map(|patch| patch.terms.first()) {
-            let sides = [(term.pair.bodies.a, term.wrench_on_a), (term.pair.bodies.b, term.wrench_on_b())];
-            for (body, impulse) in sides {
-                if let Some(place) = moving[body] {
-                    let (m, f) = (impulse.rotational / at.dt, impulse.translational / at.dt);
-                    forces.bodies[place] += SpatialForce::new(m, f);
-                }
-            }
-        }
-        let change = joint_velocity.iter().zip(&at.before.joints.v);
-        let vdot: Vec<f64> = change.map(|(v, before)| (v - before) / at.dt).collect();
-        joints.evaluate(model, &at.before.joints, &vdot, &forces.bodies);
-    }
-
-    /// Adds the derivatives of μᵀφ through the joints' own balance; contact and the user's forces
-    /// aside.
-    fn add_joints<A>(
-        &self,
-        at: &StepPoint<'_, A>,
-        parts: &mut BalanceDerivatives,
-        mu: &[f64],
-        by_joints: &mut [f64],
-        by_commands: &mut [f64],
-        by_model: &mut ModelGradient,
-    ) {
-        let (model, n) = (at.model.model(), mu.len());
-        if mu.iter().all(|m| *m == 0.0) {
-            return;
-        }
-        // φ = −δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ)
-        let scaled: Vec<f64> = mu.iter().map(|m| m * at.dt).collect();
-        parts.joints.subtract_transposed(model, &scaled, by_joints, by_model);
-        if let Some(mass) = parts.joints.mass_matrix() {
-            for i in 0..n {
-                by_joints[n + i] += (0..n).map(|k| mass[(i, k)] * mu[k]).sum::<f64>();
-            }
-        }
-        for joint in model.mechanism.joints().iter().filter(|j| j.q.len() == 1) {
-            by_joints[joint.v.start] -= joint.spring.stiffness * scaled[joint.v.start];
-        }
-        let (q, v) = (&at.before.joints.q, &parts.joint_velocity);
-        model.for_each_joint_law(at.split_control().0, |place, law| {
-            let by = law.slopes(|law, q, v| law.impulse(at.dt, q, v), q[place.q], v[place.v]);
-            // A coordinate that is driven has the same place in the tangent space as in v.
-            by_joints[place.v] += mu[place.v] * by[0];
-            if let Some((command, ratio)) = place.command {
-                by_commands[command] += mu[place.v] * by[2] * ratio;
-            }
-        });
+        let terms = patches.iter().filter_map(|patch| patch.terms.first());
+        joints.evaluate(at, moving, terms, by_force);
     }
 
     /// Adds the derivatives of μᵀφ by the state before the step and by the model; those through
     /// the user's forces aside.
-    fn add_balance<A: AppliedForces>(
+    pub(super) fn add_balance<A: AppliedForces>(
         &self,
         at: &StepPoint<'_, A>,
         workspace: &Workspace,
@@ -258,7 +195,7 @@ impl VelocityLevel {
         let model = at.model.model();
         let (of_bodies, of_joints) = mu.split_at(BODY * at.before.bodies.len());
         let (state_of_bodies, state_of_joints) = out.state.split_at_mut(at.before.body_tangent_dimension());
-        self.add_joints(at, parts, of_joints, state_of_joints, out.control, out.model);
+        parts.joints.add(at, of_joints, state_of_joints, out.control, out.model);
         let BalanceDerivatives { after, patches, bodies, joints, by_force, by_motion, kinematics, .. } =
             parts;
         by_force.bodies.clear();
@@ -287,7 +224,7 @@ impl VelocityLevel {
         by_force.joints.clear();
         by_force.joints.extend_from_slice(of_joints);
         if !of_joints.is_empty() {
-            joints.spread(model, &at.before.joints, of_joints, &mut by_force.bodies);
+            joints.sensitivity.spread(model, &at.before.joints, of_joints, &mut by_force.bodies);
         }
         let on_bodies = &by_force.bodies[..];
         for buffer in by_motion.iter_mut() {
@@ -433,134 +370,5 @@ impl VelocityLevel {
         self.add_balance(at, workspace, parts, mu, out);
         self.add_applied(at, parts, out);
         Ok(())
-    }
-
-    /// The derivative of a step as matrices.
-    pub(in crate::step) fn jacobian<A: AppliedForces>(
-        &self,
-        at: &StepPoint<'_, A>,
-        memory: &mut DerivativeMemory,
-    ) -> Result<StepJacobian, StepDerivativeError> {
-        let DerivativeMemory { workspace, parts, .. } = memory;
-        self.find_again(at, workspace)?;
-        Ok(self.jacobian_at(at, workspace, parts))
-    }
-
-    /// The derivative, as matrices, of the step that the workspace has just taken and kept.
-    pub(in crate::step) fn jacobian_of_last<A: AppliedForces>(
-        &self,
-        at: &StepPoint<'_, A>,
-        workspace: &Workspace,
-        memory: &mut DerivativeMemory,
-    ) -> StepJacobian {
-        self.jacobian_at(at, workspace, &mut memory.parts)
-    }
-
-    /// The derivative as matrices, with the contacts and the factorization in the workspace.
-    fn jacobian_at<A: AppliedForces>(
-        &self,
-        at: &StepPoint<'_, A>,
-        workspace: &Workspace,
-        parts: &mut BalanceDerivatives,
-    ) -> StepJacobian {
-        self.differentiate(at, workspace, parts);
-        let model = at.model.model();
-        let nv = at.before.joints.v.len();
-        let (n, rows) = (parts.bodies.len() * BODY + nv, at.before.tangent_dimension());
-        let (controls, inputs) = (at.control.len(), at.model.inputs().len());
-        // ∂φ, row by row, then dv = K⁻¹ ∂φ.
-        let mut by = DMatrix::zeros(n, rows + controls + inputs);
-        let mut mu = vec![0.0; n];
-        let (mut state, mut control) = (vec![0.0; rows], vec![0.0; controls]);
-        let nowhere = vec![0.0; rows];
-        for row in 0..n {
-            mu[row] = 1.0;
-            state.fill(0.0);
-            control.fill(0.0);
-            let mut by_model = ModelGradient::zero(at.model);
-            let mut out = StepCotangent { state: &mut state, control: &mut control, model: &mut by_model };
-            self.add_balance(at, workspace, parts, &mu, &mut out);
-            mu[row] = 0.0;
-            let by_inputs = at.model.by_inputs(&nowhere, &by_model);
-            // The user's forces follow.
-            for (column, &value) in state.iter().chain(&control).enumerate() {
-                by[(row, column)] = value;
-            }
-            for (column, value) in by_inputs.into_iter().enumerate() {
-                by[(row, rows + controls + column)] = value;
-            }
-        }
-        let mut scratch = AppliedWorkspace::default();
-        let point = at.forces_at(at.before, at.time);
-        let commands = at.split_control().0.len();
-        let free = BODY * parts.bodies.len();
-        let links: Vec<usize> = model.links().map(|(_, link)| link).collect();
-        let joint_workspace =
-            parts.kinematics.update(&model.mechanism, &at.before.joints.q, &at.before.joints.v);
-        let mut put = |column: usize, force: ForceEntry| match force {
-            ForceEntry::Joint(k, f) => by[(free + k, column)] += f * at.dt,
-            ForceEntry::Body(body, f) if BODY * body < free => {
-                for (i, f) in six(&f.rotational, &f.translational).into_iter().enumerate() {
-                    by[(body * BODY + i, column)] += f * at.dt;
-                }
-            }
-            ForceEntry::Body(body, f) => {
-                let link = links[body - free / BODY];
-                let columns = joint_workspace.jacobian_columns(&model.mechanism, link, &Vector3::zeros());
-                for (k, s) in columns {
-                    by[(free + k, column)] += s.dot(&f) * at.dt;
-                }
-            }
-        };
-        for_each_applied_derivative(at.applied, &point, &mut scratch, |by_what, force| {
-            let column = match by_what {
-                AppliedColumn::State(k) => k,
-                AppliedColumn::Control(k) => rows + commands + k,
-            };
-            put(column, force);
-        });
-        for_each_applied_derivative_by_input(at.applied, &point, &mut scratch, |column, force| {
-            put(rows + controls + column, force);
-        });
-        workspace.newton.factor.solve_many(by.as_mut_slice());
-        let mut all = DMatrix::zeros(rows, rows + controls + inputs);
-        let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
-        for (tree, ((_, before), after)) in states.enumerate() {
-            let first = tree * TANGENT_DIMENSION;
-            let turn = rotation_exponential_jacobian(&(after.velocity.rotational * at.dt)) * at.dt;
-            for column in 0..by.ncols() {
-                let own: [f64; BODY] = std::array::from_fn(|i| by[(tree * BODY + i, column)]);
-                let v = velocity_of(&own);
-                let turned = turn * v.rotational;
-                for i in 0..3 {
-                    all[(first + i, column)] = turned[i];
-                    all[(first + 3 + i, column)] = v.translational[i] * at.dt;
-                    all[(first + 6 + i, column)] = v.rotational[i];
-                    all[(first + 9 + i, column)] = v.translational[i];
-                }
-            }
-            let rotation = after.orientation.to_matrix() * before.orientation.to_matrix().transpose();
-            for i in 0..3 {
-                for k in 0..3 {
-                    all[(first + i, first + k)] += rotation[(i, k)];
-                }
-                all[(first + 3 + i, first + 3 + i)] += 1.0;
-            }
-        }
-        if nv > 0 {
-            let moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
-            let [by_move, by_before] = move_jacobians(&at.before.joints, &moves);
-            let (first, own) = (at.before.body_tangent_dimension(), by.rows(free, nv));
-            all.rows_mut(first, nv).copy_from(&(by_move * own * at.dt));
-            all.rows_mut(first + nv, nv).copy_from(&own);
-            let mut kept = all.view_mut((first, first), (nv, nv));
-            kept += by_before;
-        }
-        let columns = |from: usize, count: usize| all.columns(from, count).into_owned();
-        StepJacobian {
-            by_state: columns(0, rows),
-            by_control: columns(rows, controls),
-            by_inputs: columns(rows + controls, inputs),
-        }
     }
 }

@@ -1,11 +1,13 @@
 //! The balance of momentum of one body over a step, about its origin and in W.
 
-use nalgebra::{Matrix3, Matrix6, Vector3};
+use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
-use super::problem::BODY;
 use crate::multibody::{BodyState, MassProperties};
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity, cross_matrix};
+
+/// Velocities of a free body.
+pub(super) const BODY: usize = 6;
 
 /// The mass of a body with its axes turned into W's.
 #[derive(Clone, Copy, Debug)]
@@ -79,4 +81,26 @@ pub(super) fn six<T: Scalar>(rotational: &Vector3<T>, translational: &Vector3<T>
 /// The spatial velocity that six velocities are.
 pub(super) fn velocity_of<T: Scalar>(v: &[T]) -> SpatialVelocity<T> {
     SpatialVelocity::new(Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]))
+}
+
+/// The velocities of a free body.
+#[inline]
+pub(super) fn tree_velocity(velocity: &[f64], tree: usize) -> Vector6<f64> {
+    Vector6::from_column_slice(&velocity[BODY * tree..BODY * (tree + 1)])
+}
+
+/// Adds to the velocities (or momenta) of a free body.
+#[inline]
+pub(super) fn add_to_tree(all: &mut [f64], tree: usize, by: &Vector6<f64>) {
+    for (a, b) in all[BODY * tree..BODY * (tree + 1)].iter_mut().zip(by.iter()) {
+        *a += b;
+    }
+}
+
+/// Adds a 6×6 block to one that is stored column after column.
+#[inline]
+pub(super) fn add_block(into: &mut [f64], block: &Matrix6<f64>) {
+    for (a, b) in into.iter_mut().zip(block.as_slice()) {
+        *a += b;
+    }
 }

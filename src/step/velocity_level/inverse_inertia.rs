@@ -1,14 +1,14 @@
 //! The inverse inertia Λ that the relative motion of two bodies feels, from which SAP takes the
 //! regularization of friction.
 
-use nalgebra::{DMatrix, Matrix3, Matrix6, Vector3};
+use nalgebra::{DMatrix, Matrix3, Matrix6, Vector3, Vector6};
 
 use super::free_body::six;
 use crate::contact::Roles;
 use crate::multibody::tree::{
     JointState, Mechanism, Workspace as JointWorkspace, factorize, solve, step_matrix, update_kinematics,
 };
-use crate::multibody::{BodyState, GeometryPair, MassProperties, Model, Motion, State};
+use crate::multibody::{BodyState, GainGradient, GeometryPair, MassProperties, Model, Motion, State};
 use crate::scalar::{DualArray, Scalar};
 use crate::spatial::{
     MASS_NUMBERS, RigidTransform, SpatialForce, SpatialVelocity, cross_matrix, rotation_exponential,
@@ -101,6 +101,8 @@ pub(super) struct LinkInertia {
     by_frame: [Matrix6<f64>; 6],
     /// A⁻¹ Jᵀ, column by column.
     solved: [Vec<f64>; 6],
+    /// The length δt of the step.
+    time_step: f64,
 }
 
 /// Directions that are evaluated at a time.
@@ -150,7 +152,7 @@ impl LinkInertia {
         }
         let by_frame = std::array::from_fn(|i| derivatives[n + i]);
         derivatives.truncate(n);
-        Some(Self { by_q: derivatives, by_frame, solved: solved? })
+        Some(Self { by_q: derivatives, by_frame, solved: solved?, time_step: dt })
     }
 
     /// Adds the derivatives of a number by the configuration, given those by Λ; returns those by
@@ -161,6 +163,21 @@ impl LinkInertia {
         }
         let f = self.by_frame.map(|by| by.dot(by_lambda));
         SpatialForce::new(Vector3::new(f[0], f[1], f[2]), Vector3::new(f[3], f[4], f[5]))
+    }
+
+    /// Adds the derivatives of a number by dampings and spring stiffnesses, given those by Λ: with
+    /// A = M + δt D + δt² K, dΛ = −(A⁻¹ Jᵀ)ᵀ (δt dD + δt² dK) A⁻¹ Jᵀ.
+    pub fn add_passive(&self, mechanism: &Mechanism, by_lambda: &Matrix6<f64>, by: &mut [GainGradient]) {
+        let by_diagonal = |k: usize| {
+            let row = Vector6::from_fn(|i, _| self.solved[i][k]);
+            -row.dot(&(by_lambda * row))
+        };
+        for (joint, by) in mechanism.joints().iter().zip(by) {
+            by.damping += joint.v.clone().map(by_diagonal).sum::<f64>() * self.time_step;
+            if joint.q.len() == 1 {
+                by.stiffness += by_diagonal(joint.v.start) * self.time_step * self.time_step;
+            }
+        }
     }
 
     /// Calls `visit` with the derivatives of a number by the masses of the mechanism's bodies,

@@ -5,13 +5,17 @@
 //! elastic, dissipative and friction forces follow the velocity at its end. So the step is stable
 //! for stiff contact and friction at lengths of milliseconds.
 
+mod coupled_patch;
 mod derivative;
 mod free_body;
 mod gliding;
 mod inertia_sensitivity;
 mod inverse_inertia;
+mod joint_derivative;
+mod joint_part;
 mod newton;
 mod problem;
+mod step_jacobian;
 mod transition_aware;
 
 use std::any::Any;
@@ -22,10 +26,11 @@ pub(super) use derivative::DerivativeMemory;
 pub use gliding::Gliding;
 pub use newton::{SolverStatistics, SolverTolerance};
 
-use self::free_body::{BodyInertia, six, velocity_of};
+use self::coupled_patch::CoupledPatch;
+use self::free_body::{BODY, BodyInertia, six, velocity_of};
 use self::inverse_inertia::{PairInertia, pair_inverse_inertia};
 use self::newton::{Newton, NewtonError};
-use self::problem::{BODY, CoupledPatch, Problem};
+use self::problem::Problem;
 use super::StepError;
 use crate::contact::{
     ContactModel, DiscreteSettings, PointContacts, Roles, discrete_impulse, impulse_jacobian, impulse_lifted,

@@ -1,0 +1,84 @@
+//! What can be wrong with a file of a scene, a problem or a fit.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::field_path::FieldPath;
+
+/// Why a scene, a problem or a fit could not be loaded. Every message names the file, the field or
+/// line, what was found and what is allowed.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The file cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The name does not tell the format.
+    #[error("{}: a scene file must end in .toml or .json", path.display())]
+    Extension {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file, or what it says, is not valid.
+    #[error("{}{}: {field}: {message}", path.display(), At(*line))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1, where it is known.
+        line: Option<usize>,
+        /// The field, such as `bodies[0].mass`.
+        field: String,
+        /// What was found and what is allowed.
+        message: String,
+    },
+}
+
+impl FileError {
+    /// A problem with a field of a TOML document.
+    pub(super) fn in_toml(path: &Path, text: &str, problem: Problem) -> Self {
+        Self::at(path, problem.field.line_in_toml(text), problem)
+    }
+
+    /// A problem with a field, at a line where it is known.
+    pub(super) fn at(path: &Path, line: Option<usize>, Problem { field, message }: Problem) -> Self {
+        Self::Invalid { path: path.to_owned(), line, field: field.to_string(), message }
+    }
+}
+
+/// A line number as it follows a file's name.
+pub(super) struct At(pub Option<usize>);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+/// What is wrong with a field, before the file and the line are known.
+#[derive(Debug, PartialEq)]
+pub(super) struct Problem {
+    /// The field.
+    pub field: FieldPath,
+    /// What was found and what is allowed.
+    pub message: String,
+}
+
+impl Problem {
+    /// A problem with a field.
+    pub fn new(field: FieldPath, message: impl fmt::Display) -> Self {
+        Self { field, message: message.to_string() }
+    }
+}
+
+/// Checks a name.
+pub(super) fn check_name(name: &str, field: &FieldPath) -> Result<(), Problem> {
+    if !name.trim().is_empty() && !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let message = format!("found {name:?}; a name must not be empty or hold control characters");
+    Err(Problem::new(field.clone(), message))
+}

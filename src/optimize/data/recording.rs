@@ -1,0 +1,216 @@
+//! Recorded trajectories of bodies.
+
+use std::io::Read;
+use std::path::Path;
+
+use nalgebra::Vector3;
+
+use super::table::{DataError, Table, open};
+use crate::spatial::Quaternion;
+
+/// A body's pose and velocity at one time of a recording.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RecordedState {
+    /// Time, s.
+    pub time: f64,
+    /// Position of the body's origin in W, m.
+    pub position: Vector3<f64>,
+    /// Orientation of the body in W.
+    pub orientation: Quaternion,
+    /// Velocity of the body's origin in W, m/s.
+    pub linear_velocity: Vector3<f64>,
+    /// Angular velocity of the body in W, rad/s.
+    pub angular_velocity: Vector3<f64>,
+}
+
+/// The recorded motion of one body; times increase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// Where it came from, for messages.
+    pub name: String,
+    /// The states, two at least.
+    pub states: Vec<RecordedState>,
+}
+
+impl Recording {
+    /// The recording with velocities at their own times, where those recorded at a time t are
+    /// those of t − `delay` in s: interpolated between recorded times; after the last one the
+    /// last velocity is kept.
+    ///
+    /// Velocities that were made from positions by backward differences are half an interval
+    /// late. A simulation that starts from them is wrong by that much acceleration, which in an
+    /// impact is large.
+    pub fn with_velocities_delayed_by(mut self, delay: f64) -> Self {
+        let recorded: Vec<(f64, Vector3<f64>, Vector3<f64>)> =
+            self.states.iter().map(|s| (s.time - delay, s.linear_velocity, s.angular_velocity)).collect();
+        for state in &mut self.states {
+            let after = recorded.partition_point(|(time, ..)| *time <= state.time);
+            // Before the first and after the last the nearest velocity is kept.
+            let (before, after) = (after.saturating_sub(1), after.min(recorded.len() - 1));
+            let ((t0, v0, w0), (t1, v1, w1)) = (recorded[before], recorded[after]);
+            let part = if t1 > t0 { (state.time - t0) / (t1 - t0) } else { 0.0 };
+            state.linear_velocity = v0 + (v1 - v0) * part;
+            state.angular_velocity = w0 + (w1 - w0) * part;
+        }
+        self
+    }
+}
+
+/// How far from 1 the length of a recorded quaternion may be; it is normalized.
+const QUATERNION_TOLERANCE: f64 = 1e-2;
+
+/// Reads a recorded trajectory of one body.
+///
+/// Columns: `t_s` (increasing), `px_m py_m pz_m`, `qw qx qy qz` (unit quaternion, body to world),
+/// `vx_m_s vy_m_s vz_m_s`, and the angular velocity as `wx_rad_s wy_rad_s wz_rad_s` (world
+/// frame) or `wx_body_rad_s wy_body_rad_s wz_body_rad_s` (body frame). `path` appears in
+/// messages.
+///
+/// # Errors
+/// See [`DataError`].
+pub fn parse_recording(input: impl Read, path: &str) -> Result<Recording, DataError> {
+    const POSITION: [&str; 3] = ["px_m", "py_m", "pz_m"];
+    const ORIENTATION: [&str; 4] = ["qw", "qx", "qy", "qz"];
+    const VELOCITY: [&str; 3] = ["vx_m_s", "vy_m_s", "vz_m_s"];
+    const ANGULAR_IN_WORLD: [&str; 3] = ["wx_rad_s", "wy_rad_s", "wz_rad_s"];
+    const ANGULAR_IN_BODY: [&str; 3] = ["wx_body_rad_s", "wy_body_rad_s", "wz_body_rad_s"];
+    let mut wanted = vec!["t_s"];
+    wanted.extend([POSITION, VELOCITY, ANGULAR_IN_WORLD, ANGULAR_IN_BODY].concat());
+    wanted.extend(ORIENTATION);
+
+    let table = Table::read(input, path, &wanted)?;
+    let time = table.require("t_s")?;
+    let (p, q, v) =
+        (table.require_all(POSITION)?, table.require_all(ORIENTATION)?, table.require_all(VELOCITY)?);
+    let in_body = table.all_or_none(ANGULAR_IN_BODY)?;
+    let in_world = table.all_or_none(ANGULAR_IN_WORLD)?;
+    let (w, is_in_body) = match (in_world, in_body) {
+        (Some(w), None) => (w, false),
+        (None, Some(w)) => (w, true),
+        (None, None) => return Err(table.missing("wx_rad_s` or `wx_body_rad_s")),
+        (Some(_), Some(_)) => {
+            return Err(DataError::Malformed {
+                path: path.into(),
+                message: "both `wx_rad_s` and `wx_body_rad_s` are given; one of them is allowed".into(),
+            });
+        }
+    };
+    table.at_least(2)?;
+    let mut states: Vec<RecordedState> = Vec::with_capacity(table.rows.len());
+    for (line, row) in &table.rows {
+        let vector = |i: [usize; 3]| Vector3::new(row[i[0]], row[i[1]], row[i[2]]);
+        let length = q.iter().map(|&i| row[i] * row[i]).sum::<f64>().sqrt();
+        if (length - 1.0).abs() > QUATERNION_TOLERANCE {
+            let found = format!("a quaternion of length {length}");
+            return Err(table.field(*line, "qw", found, "of length 1 within 1 %"));
+        }
+        let orientation = Quaternion::from_wxyz(row[q[0]], row[q[1]], row[q[2]], row[q[3]]);
+        let recorded = vector(w);
+        let angular_velocity = if is_in_body { orientation.to_matrix() * recorded } else { recorded };
+        let state = RecordedState {
+            time: row[time],
+            position: vector(p),
+            orientation,
+            linear_velocity: vector(v),
+            angular_velocity,
+        };
+        if let Some(last) = states.last()
+            && state.time <= last.time
+        {
+            let found = format!("{} after {}", state.time, last.time);
+            return Err(table.field(*line, "t_s", found, "increasing from line to line"));
+        }
+        states.push(state);
+    }
+    Ok(Recording { name: path.into(), states })
+}
+
+/// Reads a file with a recorded trajectory; see [`parse_recording`].
+///
+/// # Errors
+/// See [`DataError`].
+pub fn read_recording(path: &Path) -> Result<Recording, DataError> {
+    parse_recording(open(path)?, &path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    const HEADER: &str =
+        "t_s,px_m,py_m,pz_m,qw,qx,qy,qz,vx_m_s,vy_m_s,vz_m_s,wx_body_rad_s,wy_body_rad_s,wz_body_rad_s\n";
+
+    fn recording(rows: &str) -> Result<Recording, DataError> {
+        parse_recording(format!("# made up\n{HEADER}{rows}").as_bytes(), "toss.csv")
+    }
+
+    fn refused(rows: &str) -> String {
+        recording(rows).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn angular_velocities_are_turned_into_the_world_frame() {
+        // A quarter turn about z: the body's x axis is the world's y axis.
+        let h = 0.5f64.sqrt();
+        let rows = format!("0,1,2,3,{h},0,0,{h},4,5,6,7,8,9\n0.01,1,2,3,{h},0,0,{h},4,5,6,7,8,9\n");
+        let in_body = recording(&rows).unwrap();
+        assert_relative_eq!(
+            in_body.states[0].angular_velocity,
+            Vector3::new(-8.0, 7.0, 9.0),
+            epsilon = 1e-14
+        );
+        assert_relative_eq!(in_body.states[1].position, Vector3::new(1.0, 2.0, 3.0));
+        let header = HEADER.replace("_body", "");
+        let in_world = parse_recording(format!("{header}{rows}").as_bytes(), "toss.csv").unwrap();
+        assert_relative_eq!(in_world.states[0].angular_velocity, Vector3::new(7.0, 8.0, 9.0));
+    }
+
+    #[test]
+    fn late_velocities_are_moved_to_their_own_times() {
+        let row = |t: f64| {
+            // Velocities linear in the time that they belong to, 0.05 s before.
+            let own = t - 0.05;
+            format!("{t},0,0,0,1,0,0,0,{},2,3,{},5,6\n", 10.0 * own, -own)
+        };
+        let late = recording(&[0.0, 0.1, 0.2, 0.4].map(row).concat()).unwrap();
+        let moved = late.clone().with_velocities_delayed_by(0.05);
+        for (state, expected) in moved.states.iter().zip([0.0, 0.1, 0.2]) {
+            assert_relative_eq!(
+                state.linear_velocity,
+                Vector3::new(10.0 * expected, 2.0, 3.0),
+                epsilon = 1e-12
+            );
+            assert_relative_eq!(state.angular_velocity.x, -expected, epsilon = 1e-12);
+        }
+        assert_eq!(moved.states[3].linear_velocity, late.states[3].linear_velocity);
+        assert_eq!(late.clone().with_velocities_delayed_by(0.0), late);
+    }
+
+    #[test]
+    fn bad_recordings_are_refused_with_file_line_and_column() {
+        let good = "0.0,1,2,3,1,0,0,0,4,5,6,7,8,9\n";
+        assert_eq!(refused(&format!("{good}0.1,1,2\n")), "toss.csv, line 4: 3 fields, the header has 14");
+        assert_eq!(
+            refused(&format!("{good}{}", good.replace("0.0,", "0.0,x"))),
+            "toss.csv, line 4, column `px_m`: `x1`, it must be a finite number"
+        );
+        assert!(refused(&format!("{good}{}", good.replace("3,1", "NaN,1"))).contains("column `pz_m`: `NaN`"));
+        assert!(refused(&format!("{good}{good}")).contains("`t_s`: 0 after 0, it must be increasing"));
+        assert!(refused(good).contains("1 rows"));
+        let long = good.replace("3,1,", "3,2,");
+        assert!(refused(&format!("{long}{long}")).contains("length 2"));
+        let parse = |text: String| parse_recording(text.as_bytes(), "toss.csv").unwrap_err().to_string();
+        assert!(
+            parse(HEADER.replace("qy", "q_y"))
+                .starts_with("toss.csv: no column `qy`; the columns found are `t_s`")
+        );
+        assert!(parse(HEADER.replace("wy_body", "ww_body")).contains("no column `wy_body_rad_s`"));
+        assert!(parse(HEADER.replace("_body", "_base")).contains("no column `wx_rad_s` or `wx_body_rad_s`"));
+        assert!(parse(HEADER.replace("py_m", "px_m")).contains("`px_m` appears twice"));
+        let both = HEADER.replace('\n', ",wx_rad_s,wy_rad_s,wz_rad_s\n");
+        assert!(parse(both).contains("one of them is allowed"));
+        let missing = read_recording(Path::new("no/such/file.csv")).unwrap_err().to_string();
+        assert!(missing.starts_with("no/such/file.csv: cannot be read"));
+    }
+}

@@ -1,0 +1,187 @@
+//! Tables of numbers in CSV files.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Why a file of measured data cannot be used. Every message begins with the file's name.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// The file cannot be read.
+    #[error("{path}: cannot be read: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The text is not CSV.
+    #[error("{path}: not a CSV file: {message}")]
+    Malformed {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A column that is needed is not there.
+    #[error("{path}: no column `{column}`; the columns found are {found}")]
+    MissingColumn {
+        /// The file.
+        path: String,
+        /// The column (or columns of which one is needed).
+        column: String,
+        /// The header.
+        found: String,
+    },
+    /// Two columns have the same name.
+    #[error("{path}: column `{column}` appears twice")]
+    DuplicateColumn {
+        /// The file.
+        path: String,
+        /// The column.
+        column: String,
+    },
+    /// A line has too many or too few fields.
+    #[error("{path}, line {line}: {found} fields, the header has {expected}")]
+    FieldCount {
+        /// The file.
+        path: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// How many fields it has.
+        found: usize,
+        /// How many the header has.
+        expected: usize,
+    },
+    /// A field that is not what it must be.
+    #[error("{path}, line {line}, column `{column}`: {found}, it must be {allowed}")]
+    Field {
+        /// The file.
+        path: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// The column.
+        column: String,
+        /// What was found.
+        found: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// There are not enough rows.
+    #[error("{path}: {found} rows of data, at least {least} are needed")]
+    TooFewRows {
+        /// The file.
+        path: String,
+        /// How many there are.
+        found: usize,
+        /// How many are needed.
+        least: usize,
+    },
+}
+
+/// Columns of numbers, and the line of the file that each row came from.
+pub(super) struct Table {
+    path: String,
+    header: Vec<String>,
+    pub(super) rows: Vec<(u64, Vec<f64>)>,
+}
+
+impl Table {
+    /// Reads the named columns that are there; all fields of those must be finite numbers.
+    pub(super) fn read(input: impl Read, path: &str, wanted: &[&str]) -> Result<Self, DataError> {
+        let malformed = |e: csv::Error| DataError::Malformed { path: path.into(), message: e.to_string() };
+        let mut reader = csv::ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .trim(csv::Trim::All)
+            .flexible(true)
+            .from_reader(input);
+        let header: Vec<String> = reader
+            .headers()
+            .map_err(malformed)?
+            .iter()
+            .map(|s| s.trim_start_matches('\u{feff}').into())
+            .collect();
+        if let Some((_, column)) = header.iter().enumerate().find(|(i, c)| header[..*i].contains(c)) {
+            return Err(DataError::DuplicateColumn { path: path.into(), column: column.clone() });
+        }
+        let used: Vec<bool> = header.iter().map(|c| wanted.contains(&c.as_str())).collect();
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(malformed)?;
+            let line = record.position().map_or(0, |p| p.line());
+            if record.len() != header.len() {
+                let (found, expected) = (record.len(), header.len());
+                return Err(DataError::FieldCount { path: path.into(), line, found, expected });
+            }
+            let mut row = Vec::with_capacity(header.len());
+            for ((field, column), used) in record.iter().zip(&header).zip(&used) {
+                let value =
+                    if *used { field.parse::<f64>().ok().filter(|v| v.is_finite()) } else { Some(0.0) };
+                row.push(value.ok_or_else(|| DataError::Field {
+                    path: path.into(),
+                    line,
+                    column: column.clone(),
+                    found: format!("`{field}`"),
+                    allowed: "a finite number",
+                })?);
+            }
+            rows.push((line, row));
+        }
+        Ok(Self { path: path.into(), header, rows })
+    }
+
+    /// The place of a column in a row.
+    pub(super) fn find(&self, column: &str) -> Option<usize> {
+        self.header.iter().position(|c| c == column)
+    }
+
+    /// The place of a column that must be there.
+    pub(super) fn require(&self, column: &str) -> Result<usize, DataError> {
+        self.find(column).ok_or_else(|| self.missing(column))
+    }
+
+    /// The error that a column is missing.
+    pub(super) fn missing(&self, column: &str) -> DataError {
+        let found = self.header.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ");
+        DataError::MissingColumn { path: self.path.clone(), column: column.into(), found }
+    }
+
+    /// All the columns, or none of them; an error if only some are there.
+    pub(super) fn all_or_none<const N: usize>(
+        &self,
+        columns: [&str; N],
+    ) -> Result<Option<[usize; N]>, DataError> {
+        if columns.iter().all(|c| self.find(c).is_none()) {
+            return Ok(None);
+        }
+        self.require_all(columns).map(Some)
+    }
+
+    /// All the columns, which must be there.
+    pub(super) fn require_all<const N: usize>(&self, columns: [&str; N]) -> Result<[usize; N], DataError> {
+        let mut places = [0; N];
+        for (place, column) in places.iter_mut().zip(columns) {
+            *place = self.require(column)?;
+        }
+        Ok(places)
+    }
+
+    /// The error that a field is not what is allowed.
+    pub(super) fn field(&self, line: u64, column: &str, found: String, allowed: &'static str) -> DataError {
+        DataError::Field { path: self.path.clone(), line, column: column.into(), found, allowed }
+    }
+
+    /// An error where there are fewer rows.
+    pub(super) fn at_least(&self, least: usize) -> Result<(), DataError> {
+        let found = self.rows.len();
+        if found < least {
+            return Err(DataError::TooFewRows { path: self.path.clone(), found, least });
+        }
+        Ok(())
+    }
+}
+
+/// Opens a file.
+pub(super) fn open(path: &Path) -> Result<File, DataError> {
+    File::open(path).map_err(|source| DataError::Read { path: path.display().to_string(), source })
+}

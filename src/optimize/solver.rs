@@ -1,0 +1,124 @@
+//! What the solvers have in common: their tolerances, why they stop, and what a run ends with.
+
+use argmin::core::observers::ObserverMode;
+use argmin::core::{Error, Executor, IterState, Solver, State, TerminationReason, TerminationStatus};
+use serde::{Deserialize, Serialize};
+
+use super::progress::ProgressObserver;
+
+/// The state that argmin iterates: variables, cost, gradient, Jacobian `J` and residuals `R`.
+pub(super) type SolverState<J, R> = IterState<Vec<f64>, Vec<f64>, J, (), R, f64>;
+
+/// The state that methods of descent iterate: variables, cost and gradient.
+pub type DescentState = SolverState<(), ()>;
+
+/// Why a method stopped by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Convergence {
+    /// The gradient vanishes, but for what pushes against bounds; of least squares: the residuals
+    /// are at right angles to every free column of the Jacobian, or are zero.
+    Gradient,
+    /// The cost falls, or can be expected to fall, by less than the tolerance.
+    Cost,
+    /// The step is below the tolerance relative to the variables.
+    Step,
+}
+
+impl Convergence {
+    /// What argmin is told of a solver that may have stopped by itself.
+    pub(super) fn status(convergence: Option<Self>) -> TerminationStatus {
+        match convergence {
+            Some(_) => TerminationStatus::Terminated(TerminationReason::SolverConverged),
+            None => TerminationStatus::NotTerminated,
+        }
+    }
+}
+
+impl std::fmt::Display for Convergence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Gradient => "gradient",
+            Self::Cost => "cost",
+            Self::Step => "step",
+        })
+    }
+}
+
+/// Refuses a setting that is not finite or below the least value allowed.
+pub(super) fn check_setting(what: &str, value: f64, least: f64) -> Result<f64, Error> {
+    if value.is_finite() && value >= least {
+        Ok(value)
+    } else {
+        Err(Error::msg(format!("{what} is {value}, it must be finite and at least {least}")))
+    }
+}
+
+/// The tolerances that every solver has; what they are compared with is the solver's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Tolerances {
+    /// Of the gradient.
+    pub(super) gradient: f64,
+    /// Of the reduction of the cost, relative to the cost.
+    pub(super) cost: f64,
+}
+
+impl Tolerances {
+    /// The same with another one of the gradient, which must be finite and not negative.
+    pub(super) fn with_gradient(self, tolerance: f64) -> Result<Self, Error> {
+        Ok(Self { gradient: check_setting("gradient tolerance", tolerance, 0.0)?, ..self })
+    }
+
+    /// The same with another one of the cost, which must be finite and not negative.
+    pub(super) fn with_cost(self, tolerance: f64) -> Result<Self, Error> {
+        Ok(Self { cost: check_setting("cost tolerance", tolerance, 0.0)?, ..self })
+    }
+}
+
+/// What a run of a solver ended with.
+pub(super) struct Ended {
+    /// The last variables.
+    pub(super) variables: Vec<f64>,
+    /// Their cost.
+    pub(super) cost: f64,
+    /// Iterations made.
+    pub(super) iterations: u64,
+    /// Why the solver stopped by itself, where it did.
+    pub(super) convergence: Option<Convergence>,
+    /// Why the run stopped, in words.
+    pub(super) termination: String,
+}
+
+/// Runs a solver until it stops, and shows its progress.
+pub(super) fn run<O, S, J, R>(
+    mut executor: Executor<O, S, SolverState<J, R>>,
+    progress: Option<&ProgressObserver>,
+    convergence: impl FnOnce(&S) -> Option<Convergence>,
+) -> Result<Ended, Error>
+where
+    S: Solver<O, SolverState<J, R>>,
+    J: Clone + 'static,
+    R: Clone + 'static,
+{
+    if let Some(progress) = progress {
+        executor = executor.add_observer(progress.clone(), ObserverMode::Always);
+    }
+    let result = executor.run();
+    if let Some(progress) = progress {
+        progress.finish();
+    }
+    let result = result?;
+    let state = &result.state;
+    let convergence = convergence(&result.solver);
+    Ok(Ended {
+        variables: state.param.clone().ok_or_else(|| Error::msg("the solver returned no variables"))?,
+        cost: state.cost,
+        iterations: state.iter,
+        convergence,
+        termination: match (convergence, state.get_termination_reason()) {
+            (Some(convergence), _) => format!("converged ({convergence})"),
+            (None, Some(reason)) => reason.text().to_owned(),
+            (None, None) => String::new(),
+        },
+    })
+}

@@ -1,0 +1,191 @@
+//! How the contacts of a pair follow the velocities of bodies and joints, and push back on them.
+
+use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
+
+use super::free_body::{BODY, add_block, add_to_tree, six, tree_velocity};
+use super::joint_part::{JointPart, JointPlace};
+use crate::contact::DiscretePatch;
+use crate::multibody::tree::Workspace as JointWorkspace;
+use crate::multibody::{BodyFrame, GeometryPair, Model, Motion};
+use crate::spatial::{SpatialVelocity, cross_matrix, from_quarters};
+use crate::step::block_factor::BlockFactor;
+
+/// One side of a patch, O or F, on a free body.
+#[derive(Clone, Copy, Debug)]
+struct PatchSide {
+    /// The body's tree.
+    tree: usize,
+    /// From the body's velocities to the velocity of its material at F's origin, in F.
+    map: Matrix6<f64>,
+}
+
+/// What one velocity adds to the velocity of O relative to F at F's origin, in F, per unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    place: JointPlace,
+    velocity: Vector6<f64>,
+}
+
+/// A patch between two bodies, and how it follows their velocities.
+#[derive(Clone, Debug)]
+pub(super) struct CoupledPatch {
+    /// Its pair in [`Model::pairs`].
+    pub pair: usize,
+    pub contacts: DiscretePatch,
+    /// Between free and fixed bodies, the free ones.
+    o: Option<PatchSide>,
+    f: Option<PatchSide>,
+    /// Where a link takes part, all velocities that move either side, in the list of all columns.
+    columns: std::ops::Range<usize>,
+    /// What fixed bodies that move (belts) add to the velocity of O relative to F.
+    fixed: Vector6<f64>,
+    /// The two trees that it connects, the first one first.
+    pub trees: Option<(usize, usize)>,
+    /// The place of the two trees in the list of couplings.
+    pub coupling: Option<usize>,
+}
+
+/// What the bodies of a patch are known by.
+#[derive(Clone, Copy)]
+pub(super) struct Bodies<'a> {
+    pub model: &'a Model,
+    pub frames: &'a [BodyFrame],
+    /// For each body its place among the moving ones.
+    pub moving: &'a [Option<usize>],
+    pub joints: &'a JointWorkspace,
+    pub joint_part: &'a JointPart,
+}
+
+/// The velocity of a frame's material at F's origin and in F, as a map of the body's velocity:
+/// its origin is `offset` away from F's.
+fn map_to_patch(rotation_wf: &Matrix3<f64>, offset: &Vector3<f64>) -> Matrix6<f64> {
+    let r = rotation_wf.transpose();
+    from_quarters(r, Matrix3::zeros(), r * -cross_matrix(offset), r)
+}
+
+/// A spatial velocity as six numbers.
+fn column_of(v: &SpatialVelocity) -> Vector6<f64> {
+    six(&v.rotational, &v.translational).into()
+}
+
+impl CoupledPatch {
+    /// The patch of the pair with this place in [`Model::pairs`]; its columns are added to `all`.
+    pub fn new(pair: usize, contacts: DiscretePatch, bodies: &Bodies, all: &mut Vec<Column>) -> Self {
+        let Bodies { model, frames, moving, joints, joint_part } = *bodies;
+        let GeometryPair { bodies, .. } = model.pairs[pair];
+        let sides = if contacts.a_is_o { [bodies.a, bodies.b] } else { [bodies.b, bodies.a] };
+        let x_wf = contacts.x_wf;
+        let with_links = sides.iter().any(|&b| matches!(model.bodies[b].motion, Motion::Link { .. }));
+        let first = all.len();
+        let (mut on_free, mut fixed) = ([None, None], Vector6::zeros());
+        for (k, &body) in sides.iter().enumerate() {
+            let sign = if k == 0 { 1.0 } else { -1.0 };
+            let offset = x_wf.translation - frames[body].pose.translation;
+            match (&model.bodies[body].motion, moving[body]) {
+                (Motion::Link { link }, _) => {
+                    let turn = x_wf.rotation.transpose();
+                    for (velocity, at_origin) in joints.jacobian_columns(&model.mechanism, *link, &offset) {
+                        let place = joint_part.place(velocity);
+                        let velocity = column_of(&at_origin.rotated(&turn)) * sign;
+                        let mut present = all[first..].iter_mut();
+                        match present.find(|c| c.place.coordinate == place.coordinate) {
+                            Some(column) => column.velocity += velocity,
+                            None => all.push(Column { place, velocity }),
+                        }
+                    }
+                }
+                (Motion::Free { .. }, Some(tree)) => {
+                    let map = map_to_patch(&x_wf.rotation, &offset);
+                    if with_links {
+                        all.extend((0..BODY).map(|local| Column {
+                            place: JointPlace { coordinate: BODY * tree + local, tree, local },
+                            velocity: map.column(local) * sign,
+                        }));
+                    } else {
+                        on_free[k] = Some(PatchSide { tree, map });
+                    }
+                }
+                _ => {
+                    let v: &SpatialVelocity = &frames[body].velocity;
+                    if *v != SpatialVelocity::zero() {
+                        fixed += map_to_patch(&x_wf.rotation, &offset) * column_of(v) * sign;
+                    }
+                }
+            }
+        }
+        let columns = first..all.len();
+        let trees = || {
+            let of_columns = all[columns.clone()].iter().map(|c| c.place.tree);
+            on_free.iter().flatten().map(|s| s.tree).chain(of_columns)
+        };
+        let trees = match (trees().min(), trees().max()) {
+            (Some(low), Some(high)) => (low < high).then_some((low, high)),
+            _ => None,
+        };
+        let [o, f] = on_free;
+        Self { pair, contacts, o, f, columns, fixed, trees, coupling: None }
+    }
+
+    /// The velocity of O relative to F at F's origin, in F. (The fixed bodies' part is left out
+    /// for changes of velocity.)
+    #[inline]
+    pub fn relative(&self, all: &[Column], velocity: &[f64], with_fixed: bool) -> Vector6<f64> {
+        let mut v = if with_fixed { self.fixed } else { Vector6::zeros() };
+        if let Some(o) = &self.o {
+            v += o.map * tree_velocity(velocity, o.tree);
+        }
+        if let Some(f) = &self.f {
+            v -= f.map * tree_velocity(velocity, f.tree);
+        }
+        for column in &all[self.columns.clone()] {
+            v += column.velocity * velocity[column.place.coordinate];
+        }
+        v
+    }
+
+    /// Adds the patch's impulse `w`, and its negative derivative to K; `sizes` are the numbers of
+    /// velocities of the trees.
+    #[inline]
+    pub fn add(
+        &self,
+        (all, sizes): (&[Column], &[usize]),
+        w: &Vector6<f64>,
+        hessian: &Matrix6<f64>,
+        impulse: &mut [f64],
+        factor: &mut BlockFactor,
+    ) {
+        if let Some(o) = &self.o {
+            add_to_tree(impulse, o.tree, &o.map.tr_mul(w));
+            add_block(factor.diagonal_mut(o.tree), &(o.map.tr_mul(hessian) * o.map));
+        }
+        if let Some(f) = &self.f {
+            add_to_tree(impulse, f.tree, &-f.map.tr_mul(w));
+            add_block(factor.diagonal_mut(f.tree), &(f.map.tr_mul(hessian) * f.map));
+        }
+        if let (Some(o), Some(f), Some(coupling)) = (&self.o, &self.f, self.coupling) {
+            let of = -(o.map.tr_mul(hessian) * f.map);
+            let fo = -(f.map.tr_mul(hessian) * o.map);
+            let (first, second) = factor.coupling_mut(coupling);
+            let (of_block, fo_block) = if o.tree < f.tree { (first, second) } else { (second, first) };
+            add_block(of_block, &of);
+            add_block(fo_block, &fo);
+        }
+        let columns = &all[self.columns.clone()];
+        for right in columns {
+            impulse[right.place.coordinate] += right.velocity.dot(w);
+            let follows = hessian * right.velocity;
+            for left in columns {
+                let value = left.velocity.dot(&follows);
+                let (left, right) = (&left.place, &right.place);
+                let place = right.local * sizes[left.tree] + left.local;
+                if left.tree == right.tree {
+                    factor.diagonal_mut(left.tree)[place] += value;
+                } else if let Some(coupling) = self.coupling {
+                    let (first, second) = factor.coupling_mut(coupling);
+                    let block = if left.tree < right.tree { first } else { second };
+                    block[place] += value;
+                }
+            }
+        }
+    }
+}

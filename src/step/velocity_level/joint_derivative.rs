@@ -1,0 +1,93 @@
+//! The derivatives of the joints' part of the balance of momentum.
+
+use crate::multibody::{
+    AppliedForces, ContactSensitivity, Forces, JointLaw, JointSensitivity, ModelGradient,
+};
+use crate::spatial::SpatialForce;
+use crate::step::StepPoint;
+
+/// The balance of the joints and its derivatives by all but the velocities after the step.
+#[derive(Debug, Default)]
+pub(super) struct JointDerivatives {
+    pub sensitivity: JointSensitivity,
+    /// The joints' velocities after the step.
+    pub velocity: Vec<f64>,
+}
+
+impl JointDerivatives {
+    /// Evaluates the balance at the velocities after the step, which are set, with the impulses of
+    /// contact: one of `patches` for each. `forces` is scratch.
+    pub fn evaluate<'a, A: AppliedForces>(
+        &mut self,
+        at: &StepPoint<'_, A>,
+        moving: &[Option<usize>],
+        patches: impl Iterator<Item = &'a ContactSensitivity>,
+        forces: &mut Forces,
+    ) {
+        let model = at.model.model();
+        if self.velocity.is_empty() {
+            return;
+        }
+        // The forces on links keep their directions when these move: the user's, and contact's.
+        forces.reset(model);
+        at.applied.apply(model, at.before, at.time, at.split_control().1, forces);
+        for term in patches {
+            let sides = [(term.pair.bodies.a, term.wrench_on_a), (term.pair.bodies.b, term.wrench_on_b())];
+            for (body, impulse) in sides {
+                if let Some(place) = moving[body] {
+                    let (m, f) = (impulse.rotational / at.dt, impulse.translational / at.dt);
+                    forces.bodies[place] += SpatialForce::new(m, f);
+                }
+            }
+        }
+        let change = self.velocity.iter().zip(&at.before.joints.v);
+        let vdot: Vec<f64> = change.map(|(v, before)| (v - before) / at.dt).collect();
+        self.sensitivity.evaluate(model, &at.before.joints, &vdot, &forces.bodies);
+    }
+
+    /// Adds the derivatives of μᵀφ through the joints' own balance; contact and the user's forces
+    /// aside.
+    pub fn add<A>(
+        &mut self,
+        at: &StepPoint<'_, A>,
+        mu: &[f64],
+        by_joints: &mut [f64],
+        by_commands: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
+        let (model, n) = (at.model.model(), mu.len());
+        if mu.iter().all(|m| *m == 0.0) {
+            return;
+        }
+        // φ = −δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ)
+        let scaled: Vec<f64> = mu.iter().map(|m| m * at.dt).collect();
+        self.sensitivity.subtract_transposed(model, &scaled, by_joints, by_model);
+        if let Some(mass) = self.sensitivity.mass_matrix() {
+            for i in 0..n {
+                by_joints[n + i] += (0..n).map(|k| mass[(i, k)] * mu[k]).sum::<f64>();
+            }
+        }
+        let (q, v) = (&at.before.joints.q, &self.velocity);
+        for (joint, by) in model.mechanism.joints().iter().zip(&mut by_model.joints) {
+            by.damping -= joint.v.clone().map(|k| v[k] * scaled[k]).sum::<f64>();
+            if joint.q.len() == 1 {
+                let k = joint.v.start;
+                by_joints[k] -= joint.spring.stiffness * scaled[k];
+                by.stiffness -= (q[joint.q.start] + at.dt * v[k] - joint.spring.rest) * scaled[k];
+            }
+        }
+        model.for_each_joint_law(at.split_control().0, |place, law| {
+            let by = law.slopes(|law, q, v| law.impulse(at.dt, q, v), q[place.q], v[place.v]);
+            // A coordinate that is driven has the same place in the tangent space as in v.
+            by_joints[place.v] += mu[place.v] * by[0];
+            if let Some((command, ratio)) = place.command {
+                by_commands[command] += mu[place.v] * by[2] * ratio;
+                if by_model.of_drives {
+                    let impulse = |law: &JointLaw<_>, q, v| law.impulse(at.dt, q, v);
+                    let by = law.gain_slopes(impulse, q[place.q], v[place.v]);
+                    by_model.drives[command].add(&by, mu[place.v]);
+                }
+            }
+        });
+    }
+}

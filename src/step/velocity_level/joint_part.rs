@@ -1,0 +1,178 @@
+//! The part of the joints in the balance of momentum: their block of the mass matrix, their
+//! momentum without contact, and the impulses of actuators and stops.
+
+use std::ops::Range;
+
+use nalgebra::DMatrix;
+
+use crate::multibody::tree::{
+    BodyForce, StepInput, Workspace as JointWorkspace, factorize, free_impulse, step_matrix,
+};
+use crate::multibody::{Forces, JointLaw, Model, State, link_forces};
+use crate::step::block_factor::BlockFactor;
+
+/// A force along one joint coordinate.
+#[derive(Clone, Copy, Debug)]
+struct JointTerm {
+    place: JointPlace,
+    /// Position at the start of the step.
+    position: f64,
+    law: JointLaw,
+}
+
+/// Where a velocity of the joints is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct JointPlace {
+    /// Its place among all velocities.
+    pub coordinate: usize,
+    /// Its tree, and its place there.
+    pub tree: usize,
+    pub local: usize,
+}
+
+/// The joints in the balance of momentum of a step.
+#[derive(Debug, Default)]
+pub(super) struct JointPart {
+    /// The part of A of the joints, and its factors.
+    inertia: DMatrix<f64>,
+    pub factors: DMatrix<f64>,
+    /// For each velocity of the joints where it is.
+    places: Vec<JointPlace>,
+    /// The velocities of each tree, in order.
+    trees: Vec<Range<usize>>,
+    terms: Vec<JointTerm>,
+    /// The first velocity, and the first tree.
+    first: usize,
+    first_tree: usize,
+    dt: f64,
+    link_forces: Vec<BodyForce>,
+}
+
+impl JointPart {
+    /// Sets up the part of the joints, whose velocities follow those in `momentum` and whose trees
+    /// those in `sizes`: both are continued.
+    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
+    pub fn assemble(
+        &mut self,
+        model: &Model,
+        state: &State,
+        joints: &mut JointWorkspace,
+        forces: &Forces,
+        commands: &[f64],
+        dt: f64,
+        sizes: &mut Vec<usize>,
+        momentum: &mut Vec<f64>,
+    ) {
+        let mechanism = &model.mechanism;
+        let n = mechanism.velocity_dimension();
+        (self.first, self.first_tree, self.dt) = (momentum.len(), sizes.len(), dt);
+        self.places.clear();
+        self.trees.clear();
+        self.terms.clear();
+        if n == 0 {
+            return;
+        }
+        for tree in mechanism.trees() {
+            let first = self.first + self.places.len();
+            let place = |local| JointPlace { coordinate: first + local, tree: sizes.len(), local };
+            self.places.extend((0..tree.v.len()).map(place));
+            self.trees.push(first..first + tree.v.len());
+            sizes.push(tree.v.len());
+        }
+        if self.inertia.nrows() != n {
+            self.inertia = DMatrix::zeros(n, n);
+            self.factors = DMatrix::zeros(n, n);
+        }
+        step_matrix(mechanism, joints, dt, &mut self.inertia);
+        self.factors.copy_from(&self.inertia);
+        factorize(mechanism, &mut self.factors);
+        link_forces(model, &forces.bodies, &mut self.link_forces);
+        let (q, v) = (&state.joints.q, &state.joints.v);
+        let (tau, applied) = (&forces.joints, &self.link_forces);
+        let input = StepInput { q, v, tau, gravity: model.gravity, applied };
+        momentum.resize(self.first + n, 0.0);
+        let momentum = &mut momentum[self.first..];
+        free_impulse(mechanism, joints, &input, dt, momentum);
+        for (i, p) in momentum.iter_mut().enumerate() {
+            *p += v.iter().enumerate().map(|(k, v)| self.inertia[(i, k)] * v).sum::<f64>();
+        }
+        let Self { terms, places, .. } = self;
+        model.for_each_joint_law(commands, |at, law| {
+            terms.push(JointTerm { place: places[at.v], position: q[at.q], law });
+        });
+    }
+
+    /// Where a velocity of the mechanism is.
+    pub fn place(&self, velocity: usize) -> JointPlace {
+        self.places[velocity]
+    }
+
+    /// The diagonal of A.
+    pub fn inertia_diagonal(&self) -> impl Iterator<Item = f64> + '_ {
+        (0..self.places.len()).map(|i| self.inertia[(i, i)])
+    }
+
+    /// For each velocity its place and what A v has there.
+    fn inertia_times(&self, v: &[f64]) -> impl Iterator<Item = (usize, f64)> {
+        self.trees.iter().flat_map(move |range| {
+            range.clone().map(move |i| {
+                let row = range.clone().map(|k| self.inertia[(i - self.first, k - self.first)] * v[k]);
+                (i, row.sum())
+            })
+        })
+    }
+
+    /// Adds A v.
+    pub fn add_inertia_times(&self, v: &[f64], out: &mut [f64]) {
+        for (i, row) in self.inertia_times(v) {
+            out[i] += row;
+        }
+    }
+
+    /// Adds the impulses of actuators and stops, and their part of K.
+    pub fn evaluate(&self, v: &[f64], impulse: &mut [f64], factor: &mut BlockFactor) {
+        for (tree, range) in self.trees.iter().enumerate() {
+            let block = factor.diagonal_mut(self.first_tree + tree);
+            let values = range.clone().flat_map(|k| range.clone().map(move |i| (i, k)));
+            for (b, (i, k)) in block.iter_mut().zip(values) {
+                *b += self.inertia[(i - self.first, k - self.first)];
+            }
+        }
+        for term in &self.terms {
+            let JointPlace { coordinate, tree, local } = term.place;
+            impulse[coordinate] += term.law.impulse(self.dt, term.position, v[coordinate]);
+            let size = self.trees[tree - self.first_tree].len();
+            factor.diagonal_mut(tree)[local * (size + 1)] -= term.slope(self.dt, v[coordinate]);
+        }
+    }
+
+    /// The power along `dv` of the impulses of actuators and stops at v + α dv, and its negative
+    /// derivative by α.
+    pub fn along(&self, v: &[f64], dv: &[f64], alpha: f64) -> (f64, f64) {
+        let mut sum = (0.0, 0.0);
+        for term in &self.terms {
+            let change = dv[term.place.coordinate];
+            let at = v[term.place.coordinate] + alpha * change;
+            sum.0 += term.law.impulse(self.dt, term.position, at) * change;
+            sum.1 -= term.slope(self.dt, at) * change * change;
+        }
+        sum
+    }
+
+    /// The part of the joints in the cost of a convex model's step, ½ vᵀ A v − vᵀ p + Σ ℓ, J.
+    pub fn cost(&self, v: &[f64], momentum: &[f64]) -> f64 {
+        let kinetic = self.inertia_times(v).map(|(i, row)| v[i] * (0.5 * row - momentum[i]));
+        let terms = self.terms.iter().map(|term| {
+            let at = v[term.place.coordinate];
+            term.law.cost(self.dt, term.position, at)
+        });
+        kinetic.chain(terms).sum()
+    }
+}
+
+impl JointTerm {
+    /// The derivative of the impulse by the velocity at the end of the step.
+    fn slope(&self, dt: f64, v: f64) -> f64 {
+        self.law.slopes(|law, q, v| law.impulse(dt, q, v), self.position, v)[1]
+    }
+}

@@ -1,0 +1,145 @@
+//! The derivative of a velocity-level step as matrices.
+
+use nalgebra::{DMatrix, Vector3};
+
+use super::derivative::{BalanceDerivatives, DerivativeMemory};
+use super::free_body::{BODY, six, velocity_of};
+use super::{VelocityLevel, Workspace};
+use crate::multibody::{
+    AppliedColumn, AppliedForces, AppliedWorkspace, ForceEntry, ModelGradient, TANGENT_DIMENSION,
+    for_each_applied_derivative, for_each_applied_derivative_by_input,
+};
+use crate::spatial::rotation_exponential_jacobian;
+use crate::step::joint_moves::move_jacobians;
+use crate::step::{StepCotangent, StepDerivativeError, StepJacobian, StepPoint};
+
+impl VelocityLevel {
+    /// The derivative of a step as matrices.
+    pub(in crate::step) fn jacobian<A: AppliedForces>(
+        &self,
+        at: &StepPoint<'_, A>,
+        memory: &mut DerivativeMemory,
+    ) -> Result<StepJacobian, StepDerivativeError> {
+        let DerivativeMemory { workspace, parts, .. } = memory;
+        self.find_again(at, workspace)?;
+        Ok(self.jacobian_at(at, workspace, parts))
+    }
+
+    /// The derivative, as matrices, of the step that the workspace has just taken and kept.
+    pub(in crate::step) fn jacobian_of_last<A: AppliedForces>(
+        &self,
+        at: &StepPoint<'_, A>,
+        workspace: &Workspace,
+        memory: &mut DerivativeMemory,
+    ) -> StepJacobian {
+        self.jacobian_at(at, workspace, &mut memory.parts)
+    }
+
+    /// The derivative as matrices, with the contacts and the factorization in the workspace.
+    fn jacobian_at<A: AppliedForces>(
+        &self,
+        at: &StepPoint<'_, A>,
+        workspace: &Workspace,
+        parts: &mut BalanceDerivatives,
+    ) -> StepJacobian {
+        self.differentiate(at, workspace, parts);
+        let model = at.model.model();
+        let nv = at.before.joints.v.len();
+        let (n, rows) = (parts.bodies.len() * BODY + nv, at.before.tangent_dimension());
+        let (controls, inputs) = (at.control.len(), at.model.inputs().len());
+        // ∂φ, row by row, then dv = K⁻¹ ∂φ.
+        let mut by = DMatrix::zeros(n, rows + controls + inputs);
+        let mut mu = vec![0.0; n];
+        let (mut state, mut control) = (vec![0.0; rows], vec![0.0; controls]);
+        let nowhere = vec![0.0; rows];
+        for row in 0..n {
+            mu[row] = 1.0;
+            state.fill(0.0);
+            control.fill(0.0);
+            let mut by_model = ModelGradient::zero(at.model);
+            let mut out = StepCotangent { state: &mut state, control: &mut control, model: &mut by_model };
+            self.add_balance(at, workspace, parts, &mu, &mut out);
+            mu[row] = 0.0;
+            let by_inputs = at.model.by_inputs(&nowhere, &by_model);
+            // The user's forces follow.
+            for (column, &value) in state.iter().chain(&control).enumerate() {
+                by[(row, column)] = value;
+            }
+            for (column, value) in by_inputs.into_iter().enumerate() {
+                by[(row, rows + controls + column)] = value;
+            }
+        }
+        let mut scratch = AppliedWorkspace::default();
+        let point = at.forces_at(at.before, at.time);
+        let commands = at.split_control().0.len();
+        let free = BODY * parts.bodies.len();
+        let links: Vec<usize> = model.links().map(|(_, link)| link).collect();
+        let joint_workspace =
+            parts.kinematics.update(&model.mechanism, &at.before.joints.q, &at.before.joints.v);
+        let mut put = |column: usize, force: ForceEntry| match force {
+            ForceEntry::Joint(k, f) => by[(free + k, column)] += f * at.dt,
+            ForceEntry::Body(body, f) if BODY * body < free => {
+                for (i, f) in six(&f.rotational, &f.translational).into_iter().enumerate() {
+                    by[(body * BODY + i, column)] += f * at.dt;
+                }
+            }
+            ForceEntry::Body(body, f) => {
+                let link = links[body - free / BODY];
+                let columns = joint_workspace.jacobian_columns(&model.mechanism, link, &Vector3::zeros());
+                for (k, s) in columns {
+                    by[(free + k, column)] += s.dot(&f) * at.dt;
+                }
+            }
+        };
+        for_each_applied_derivative(at.applied, &point, &mut scratch, |by_what, force| {
+            let column = match by_what {
+                AppliedColumn::State(k) => k,
+                AppliedColumn::Control(k) => rows + commands + k,
+            };
+            put(column, force);
+        });
+        for_each_applied_derivative_by_input(at.applied, &point, &mut scratch, |column, force| {
+            put(rows + controls + column, force);
+        });
+        workspace.newton.factor.solve_many(by.as_mut_slice());
+        let mut all = DMatrix::zeros(rows, rows + controls + inputs);
+        let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
+        for (tree, ((_, before), after)) in states.enumerate() {
+            let first = tree * TANGENT_DIMENSION;
+            let turn = rotation_exponential_jacobian(&(after.velocity.rotational * at.dt)) * at.dt;
+            for column in 0..by.ncols() {
+                let own: [f64; BODY] = std::array::from_fn(|i| by[(tree * BODY + i, column)]);
+                let v = velocity_of(&own);
+                let turned = turn * v.rotational;
+                for i in 0..3 {
+                    all[(first + i, column)] = turned[i];
+                    all[(first + 3 + i, column)] = v.translational[i] * at.dt;
+                    all[(first + 6 + i, column)] = v.rotational[i];
+                    all[(first + 9 + i, column)] = v.translational[i];
+                }
+            }
+            let rotation = after.orientation.to_matrix() * before.orientation.to_matrix().transpose();
+            for i in 0..3 {
+                for k in 0..3 {
+                    all[(first + i, first + k)] += rotation[(i, k)];
+                }
+                all[(first + 3 + i, first + 3 + i)] += 1.0;
+            }
+        }
+        if nv > 0 {
+            let moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
+            let [by_move, by_before] = move_jacobians(&at.before.joints, &moves);
+            let (first, own) = (at.before.body_tangent_dimension(), by.rows(free, nv));
+            all.rows_mut(first, nv).copy_from(&(by_move * own * at.dt));
+            all.rows_mut(first + nv, nv).copy_from(&own);
+            let mut kept = all.view_mut((first, first), (nv, nv));
+            kept += by_before;
+        }
+        let columns = |from: usize, count: usize| all.columns(from, count).into_owned();
+        StepJacobian {
+            by_state: columns(0, rows),
+            by_control: columns(rows, controls),
+            by_inputs: columns(rows + controls, inputs),
+        }
+    }
+}

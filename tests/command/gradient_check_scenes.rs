@@ -1,0 +1,182 @@
+//! `isobar gradient-check` on scenes as users write them: no smooth derivative is wrong, and a
+//! kink is called a kink.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::folder::Folder;
+
+const MATERIALS: &str = r#"
+[materials.foam]
+hydroelastic_modulus = 1e5
+dissipation = 1.0
+friction = 0.5
+[materials.rubber]
+hydroelastic_modulus = 4e5
+dissipation = 0.3
+friction = 0.8
+"#;
+
+const BALL_ON_BOX: &str = r#"
+[[bodies]]
+name = "ball"
+translation = [0.013, 0.007, 0.093]
+linear_velocity = [0.1, 0.05, -0.2]
+angular_velocity = [0.3, 1, 0.2]
+mass = 0.2
+[[bodies.geometries]]
+shape = { sphere = { radius = 0.05, resolution = 0.03 } }
+material = "foam"
+[[bodies]]
+name = "box"
+fixed = true
+[[bodies.geometries]]
+shape = { box = { size = [0.3, 0.3, 0.1] } }
+material = "rubber"
+"#;
+
+const FLAT_CUBE: &str = r#"
+[[bodies]]
+name = "cube"
+translation = [0, 0, HEIGHT]
+density = 300
+[[bodies.geometries]]
+shape = { box = { size = [0.1, 0.1, 0.1] } }
+material = "foam"
+[[bodies]]
+name = "floor"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = {} }
+rigid = true
+"#;
+
+const SLIDING_BOX: &str = r#"
+[solver]
+kind = "rk4"
+time_step = 5e-4
+[[bodies]]
+name = "box"
+translation = [0.01, 0.02, 0.0483]
+rpy = [0.01, 0.02, 0.3]
+linear_velocity = [0.5, 0.1, 0]
+mass = 0.3
+[[bodies.geometries]]
+shape = { box = { size = [0.1, 0.12, 0.1] } }
+rigid = true
+[[bodies]]
+name = "floor"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = { thickness = 0.1 } }
+material = "foam"
+"#;
+
+const SEVERAL: &str = r#"
+[contact]
+surface = "polygons"
+[[bodies]]
+name = "dumbbell"
+translation = [0, 0.01, 0.043]
+rpy = [0.02, 0.05, 0.1]
+linear_velocity = [0.1, 0.3, -0.1]
+angular_velocity = [0.4, -0.3, 0.5]
+density = 500
+[[bodies.geometries]]
+shape = { sphere = { radius = 0.05, resolution = 0.03 } }
+translation = [0.08, 0, 0]
+material = "foam"
+[[bodies.geometries]]
+shape = { capsule = { radius = 0.05, length = 0.05, resolution = 0.03 } }
+translation = [-0.08, 0, 0]
+rpy = [0, 1.2, 0]
+material = "rubber"
+[[bodies]]
+name = "slab"
+translation = [0, 0, -0.05]
+mass = 3
+[[bodies.geometries]]
+shape = { box = { size = [0.4, 0.3, 0.1] } }
+material = "rubber"
+[[bodies]]
+name = "floor"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = { thickness = 0.1 } }
+translation = [0, 0, -0.099]
+material = "foam"
+"#;
+
+const EGG: &str = r#"
+[contact]
+dissipation_model = "strain_rate"
+positive_part_width = 0.1
+[[bodies]]
+name = "egg"
+translation = [0, 0, 0.027]
+rpy = [0.2, 0.1, 0]
+linear_velocity = [0.2, 0, -0.1]
+density = 800
+[[bodies.geometries]]
+shape = { ellipsoid = { semi_axes = [0.05, 0.04, 0.03], resolution = 0.02 } }
+material = "foam"
+[[bodies]]
+name = "floor"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = {} }
+rigid = true
+"#;
+
+#[test]
+fn scenes_pass() {
+    let folder = Folder::new("gradient-check");
+    fs::create_dir_all(&folder.0).expect("a folder for the test");
+    let short_steps =
+        |height: &str| format!("[solver]\ntime_step = 1e-5\n{FLAT_CUBE}").replace("HEIGHT", height);
+    let implicit = |kind: &str, text: &str| format!("[solver]\nkind = \"{kind}\"\n{text}");
+    // Each: the scene, how many derivatives agree at least, and how many are noisy at most.
+    for (name, text, least_ok, most_noisy) in [
+        ("ball on box", BALL_ON_BOX.to_owned(), 180, 30),
+        ("cube flat on a floor", short_steps("0.049"), 80, 0),
+        // Friction in the explicit steps of 1 ms is unstable: what comes after 20 of them cannot
+        // be told by differences.
+        ("cube flat on a floor, long steps", FLAT_CUBE.replace("HEIGHT", "0.049"), 60, 80),
+        ("cube that just touches", short_steps("0.05"), 40, 20),
+        ("sliding box", SLIDING_BOX.to_owned(), 140, 10),
+        ("several geometries", SEVERAL.to_owned(), 560, 30),
+        ("egg", EGG.to_owned(), 130, 10),
+        ("ball on box, sap", implicit("sap", BALL_ON_BOX), 180, 30),
+        ("ball on box, lagged", implicit("lagged", BALL_ON_BOX), 180, 30),
+        ("ball on box, similar", implicit("similar", BALL_ON_BOX), 180, 30),
+        ("ball on box, tamsi", implicit("tamsi", BALL_ON_BOX), 180, 30),
+        ("cube flat on a floor, lagged", implicit("lagged", &FLAT_CUBE.replace("HEIGHT", "0.049")), 60, 50),
+        ("several geometries, lagged", implicit("lagged", SEVERAL), 560, 30),
+    ] {
+        let path = folder.0.join("scene.toml");
+        fs::write(&path, format!("{MATERIALS}{text}")).expect("a file for the test");
+        let run = Command::new(env!("CARGO_BIN_EXE_isobar"))
+            .args(["gradient-check", "--json"])
+            .arg(&path)
+            .output()
+            .expect("the command runs");
+        let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+        let report: Value =
+            serde_json::from_slice(&run.stdout).unwrap_or_else(|e| panic!("{name}: {e}: {stderr}"));
+        let rows = report["rows"].as_array().expect("rows");
+        let worst: Vec<usize> = ["ok", "zero", "kink", "noisy", "wrong"]
+            .map(|verdict| {
+                let found = |row: &&Value| row.to_string().contains(&format!("\"verdict\":\"{verdict}\""));
+                rows.iter().filter(found).count()
+            })
+            .to_vec();
+        println!("{name}: {} derivatives, ok/zero/kink/noisy/wrong {worst:?}", rows.len());
+        assert_eq!(run.status.code(), Some(0), "{name}: {worst:?} {stderr}");
+        assert_eq!(worst.iter().sum::<usize>(), rows.len());
+        let (ok, kinks, noisy) = (worst[0], worst[2], worst[3]);
+        assert!(ok >= least_ok && noisy <= most_noisy, "{name}: {worst:?}");
+        assert!(name != "cube that just touches" || kinks > 0, "{name}: {worst:?}");
+    }
+}

@@ -1,0 +1,31 @@
+//! Files and the command: scenes, robots, problems, output, and what is refused.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Output};
+
+mod bad_input;
+mod bouncing_ball;
+mod contact;
+mod fit;
+mod gradient_check_scenes;
+mod jointed_files;
+mod mesh_scenes;
+mod optimize_command;
+mod random_scenes;
+mod readme;
+mod robots;
+mod scenes;
+mod skirt;
+
+#[path = "../support/folder.rs"]
+mod folder;
+
+/// Runs the command.
+fn isobar<S: AsRef<OsStr>>(arguments: &[S]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_isobar")).args(arguments).output().expect("the command runs")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}

@@ -1,0 +1,486 @@
+//! `isobar optimize` and the check of its cost's gradient, from problem files.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use isobar::io::{ProblemFile, read_trajectory};
+use serde_json::Value;
+
+use crate::folder::Folder;
+use crate::{isobar, text};
+
+/// A cart that is pushed along x, with a mast that swings on it under a command of its own, and
+/// walls that it may touch.
+const SCENE: &str = r#"gravity = [0, 0, 0]
+[materials.foam]
+hydroelastic_modulus = 1e4
+dissipation = 1.0
+friction = 0.5
+[contact]
+excluded_pairs = [["cart", "far"]]
+[solver]
+kind = "lagged"
+time_step = 0.01
+[[bodies]]
+name = "wall"
+fixed = true
+translation = [1.5, 0, 0]
+[[bodies.geometries]]
+shape = { box = { size = [0.2, 1, 1] } }
+material = "foam"
+[[bodies]]
+name = "far"
+fixed = true
+translation = [0, 0, 9]
+[[bodies.geometries]]
+shape = { box = { size = [0.2, 0.2, 0.2] } }
+material = "foam"
+[[bodies]]
+name = "cart"
+mass = 2.0
+[bodies.joint]
+name = "slide"
+type = "prismatic"
+axis = [1, 0, 0]
+damping = 0.5
+[[bodies.geometries]]
+shape = { box = { size = [0.2, 0.2, 0.2] } }
+material = "foam"
+[[bodies]]
+name = "mast"
+mass = 0.3
+inertia = [[1e-3, 0, 0], [0, 1e-3, 0], [0, 0, 1e-3]]
+center_of_mass = [0, 0, 0.2]
+[bodies.joint]
+name = "hinge"
+type = "revolute"
+parent = "cart"
+axis = [0, 1, 0]
+[[actuators]]
+name = "push"
+joints = ["slide"]
+drive = "force"
+command = 1.0
+[[actuators]]
+name = "swing"
+joints = ["hinge"]
+drive = { position = { stiffness = 4, damping = 0.4 } }
+command = { times = [0, 0.25, 0.5], values = [0, 0.4, -0.2], interpolation = "linear" }
+"#;
+
+/// The cart is to be at 0.5 m, at rest, after one second.
+const PROBLEM: &str = r#"scene = "scene.toml"
+until = 1.0
+[knots]
+count = 5
+[[controls]]
+actuator = "push"
+lower = -6
+upper = 6
+[[costs]]
+name = "effort"
+control = "push"
+weight = 0.01
+[[costs]]
+position = { body = "cart" }
+target = [0.5, 0, 0]
+weight = [10, 0, 0]
+when = "end"
+[[costs]]
+joint_velocity = { joint = "slide" }
+weight = 2
+when = "end"
+[optimizer]
+max_iterations = 40
+"#;
+
+fn error_of(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The result that a command printed.
+fn json(arguments: &[&str]) -> Value {
+    let output = isobar(arguments);
+    assert!(output.status.success(), "{}", error_of(&output));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|x| x.as_f64().expect("a number")).collect()
+}
+
+/// A folder with the scene and a problem.
+fn folder(name: &str, problem: &str) -> (Folder, String) {
+    let folder = Folder::new(name);
+    folder.file("scene.toml", SCENE);
+    let path = text(&folder.file("problem.toml", problem)).to_owned();
+    (folder, path)
+}
+
+#[test]
+fn the_commands_that_are_found_do_what_is_asked_and_the_others_stay() {
+    let (folder, problem) = folder("optimize", PROBLEM);
+    let out = folder.0.join("out");
+    let result = json(&["optimize", &problem, "--out", text(&out), "--json"]);
+    assert_eq!(result["converged"], true);
+    assert_eq!(result["method"], "ilqr");
+    let cost = result["cost"].as_f64().expect("a cost");
+    assert!(cost < 0.02 * result["cost_at_start"].as_f64().expect("a cost"), "{result}");
+    let parts = result["costs"].as_array().expect("costs");
+    let names: Vec<&str> = parts.iter().map(|part| part["name"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["effort", "position of cart", "joint velocity of slide"]);
+    let sum: f64 = parts.iter().map(|part| part["end"].as_f64().expect("a part")).sum();
+    assert!((sum / cost - 1.0).abs() < 1e-9, "{sum} {cost}");
+    let command = &result["commands"][0];
+    assert_eq!((&command["actuator"], &command["interpolation"]), (&"push".into(), &"hold".into()));
+    assert!(numbers(&command["values"]).iter().all(|force| force.abs() <= 6.0));
+
+    // The command is one that a scene takes, and the scene then moves in the same way.
+    let written = std::fs::read_to_string(out.join("commands.toml")).expect("written");
+    let line = written.lines().find(|line| line.starts_with("command")).expect("a command");
+    let other = folder.file("other.toml", SCENE.replace("command = 1.0", line));
+    let simulated = folder.0.join("simulated.csv");
+    json(&["simulate", text(&other), "--until", "1", "--out", text(&simulated), "--json"]);
+    let (found, simulated) = (read_trajectory(out.join("trajectory.csv")), read_trajectory(simulated));
+    let (found, simulated) = (found.expect("read"), simulated.expect("read"));
+    assert_eq!(found, simulated);
+    let [slide, hinge] = [&found.joints[0], &found.joints[1]];
+    assert!((slide.q.last().expect("some")[0] - 0.5).abs() < 0.02, "{:?}", slide.q.last());
+    assert!(slide.v.last().expect("some")[0].abs() < 0.05);
+    assert!(hinge.q.iter().any(|q| q[0] > 0.1), "the mast swings as the scene says");
+
+    // What people read says the same.
+    let printed = String::from_utf8(isobar(&["optimize", &problem]).stdout).expect("text");
+    for word in ["ilqr: converged", "rollouts", "effort", "position of cart", "total", "push"] {
+        assert!(printed.contains(word), "{word}: {printed}");
+    }
+    assert!(!printed.contains("written"), "nothing was asked to be written");
+}
+
+#[test]
+fn every_method_and_several_starts_find_it() {
+    let ilqr = json(&["optimize", &folder("ilqr", PROBLEM).1, "--json"])["cost"].as_f64().expect("a cost");
+    for optimizer in [
+        "kind = \"lbfgs\"\nmax_iterations = 200",
+        "kind = \"levenberg_marquardt\"\nmax_iterations = 200",
+        "kind = \"lbfgs\"\nmax_iterations = 200\nstarts = { count = 3, spread = 0.3, seed = 7 }",
+    ] {
+        let (_folder, problem) = folder("methods", &PROBLEM.replace("max_iterations = 40", optimizer));
+        let result = json(&["optimize", &problem, "--json"]);
+        let cost = result["cost"].as_f64().expect("a cost");
+        assert!((cost / ilqr - 1.0).abs() < 1e-4, "{optimizer}: {cost} {ilqr}");
+        let starts = result["starts"].as_array().map_or(0, Vec::len);
+        assert_eq!(starts, if optimizer.contains("starts") { 3 } else { 0 });
+    }
+    let smooth = "kind = \"lbfgs\"\nsmoothing = { deviation = 0.05, pairs = 4, seed = 3 }";
+    let (_folder, problem) = folder("smooth", &PROBLEM.replace("max_iterations = 40", smooth));
+    let result = json(&["optimize", &problem, "--json"]);
+    // The mean over perturbations has its minimum nearby.
+    let cost = result["cost"].as_f64().expect("a cost");
+    assert!(cost >= ilqr * (1.0 - 1e-6) && cost < 1.5 * ilqr, "{cost} {ilqr}");
+    assert!(result["evaluations"]["rollouts"].as_u64().expect("a number") > 16);
+}
+
+#[test]
+fn a_run_goes_on_from_its_checkpoint_and_a_changed_problem_does_not() {
+    let lbfgs = PROBLEM.replace("max_iterations = 40", "kind = \"lbfgs\"\nmax_iterations = 60");
+    let (folder, problem) = folder("resume", &lbfgs);
+    let whole = json(&["optimize", &problem, "--json"]);
+    let out = folder.0.join("out");
+    let run = |more: &[&str]| {
+        let mut arguments = vec!["optimize", &problem, "--out", text(&out), "--json"];
+        arguments.extend(more);
+        json(&arguments)
+    };
+    let first = run(&["--max-iterations", "3"]);
+    assert_eq!(first["iterations"], 3);
+    assert!(first["cost"].as_f64() > whole["cost"].as_f64());
+    let resumed = run(&["--resume"]);
+    assert_eq!(resumed["values"], whole["values"]);
+    assert_eq!(resumed["iterations"], whole["iterations"]);
+    assert_eq!(resumed["history"][0]["iteration"], 4, "it does not begin again");
+    // Without being asked to go on it begins again.
+    assert_eq!(run(&["--max-iterations", "2"])["history"][0]["iteration"], 0);
+    // Only its own problem may go on.
+    folder.file("problem.toml", lbfgs.replace("weight = 2", "weight = 3"));
+    let output = isobar(&["optimize", &problem, "--out", text(&out), "--resume"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error_of(&output).contains("remove it to start anew"), "{}", error_of(&output));
+    // The scene is part of the problem.
+    folder.file("problem.toml", &lbfgs);
+    folder.file("scene.toml", SCENE.replace("mass = 2.0", "mass = 2.1"));
+    let output = isobar(&["optimize", &problem, "--out", text(&out), "--resume"]);
+    assert_eq!(output.status.code(), Some(2), "{}", error_of(&output));
+}
+
+#[test]
+fn a_killed_run_loses_at_most_one_iteration() {
+    let slow = PROBLEM
+        .replace("count = 5", "count = 40")
+        .replace("max_iterations = 40", "kind = \"lbfgs\"\nmax_iterations = 100000\ncost_tolerance = 0");
+    let (folder, problem) = folder("killed", &slow);
+    let out = folder.0.join("out");
+    let checkpoint = out.join("checkpoint.json");
+    let iteration = || {
+        let text = std::fs::read_to_string(&checkpoint).ok()?;
+        let saved: Value = serde_json::from_str(&text).expect("never half-written");
+        saved["iteration"].as_u64()
+    };
+    let mut child = Command::new(env!("CARGO_BIN_EXE_isobar"))
+        .args(["optimize", &problem, "--out", text(&out)])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the command runs");
+    let begun = std::time::Instant::now();
+    while iteration().is_none_or(|iteration| iteration < 3) && child.try_wait().expect("known").is_none() {
+        assert!(begun.elapsed().as_secs() < 60, "no checkpoint");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    let before = iteration().expect("a checkpoint");
+    let most = (before + 2).to_string();
+    let arguments =
+        ["optimize", &problem, "--out", text(&out), "--resume", "--json", "--max-iterations", &most];
+    let resumed = json(&arguments);
+    assert_eq!(resumed["iterations"], before + 2);
+    let history = resumed["history"].as_array().expect("iterations");
+    let numbers: Vec<u64> = history.iter().map(|h| h["iteration"].as_u64().expect("a number")).collect();
+    assert_eq!(numbers, (0..=before + 2).collect::<Vec<_>>(), "none is lost, none is there twice");
+}
+
+#[test]
+fn the_gradient_of_the_cost_is_right_at_the_start_in_the_middle_and_at_the_end() {
+    let (folder, problem) = folder("check", PROBLEM);
+    let [middle, end] = ["middle", "end"].map(|name| folder.0.join(name));
+    json(&["optimize", &problem, "--json", "--max-iterations", "1", "--out", text(&middle)]);
+    json(&["optimize", &problem, "--json", "--out", text(&end)]);
+    let (checkpoint, result) = (middle.join("checkpoint.json"), end.join("result.json"));
+    let arguments = ["gradient-check", &problem, "--json", "--at", text(&checkpoint), "--at", text(&result)];
+    let report = json(&arguments);
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 3 * 5);
+    let ok = rows.iter().filter(|row| row["verdict"] == "ok").count();
+    // At the end the derivatives vanish, and differences are little but rounding.
+    assert!(ok >= 10, "{report}");
+    assert!(rows.iter().all(|row| row["verdict"] != "wrong"), "{report}");
+    assert_eq!(rows[0]["input"], "push at 0.000000 s");
+    // Results of other problems, and scenes, are refused.
+    folder.file("problem.toml", PROBLEM.replace("weight = 2", "weight = 3"));
+    let output = isobar(&["gradient-check", &problem, "--at", text(&result)]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error_of(&output).contains("must be of this problem"), "{}", error_of(&output));
+    let scene = folder.0.join("scene.toml");
+    let output = isobar(&["gradient-check", text(&scene), "--at", text(&result)]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error_of(&output).contains("--at"), "{}", error_of(&output));
+}
+
+#[test]
+fn a_start_that_cannot_be_simulated_is_told_with_its_time_and_body() {
+    let (folder, problem) = folder("unstable", PROBLEM);
+    let stiff = SCENE.replace("kind = \"lagged\"", "kind = \"semi-implicit-euler\"");
+    folder.file("scene.toml", stiff.replace("stiffness = 4,", "stiffness = 1e9,"));
+    let out = folder.0.join("out");
+    let output = isobar(&["optimize", &problem, "--out", text(&out)]);
+    let message = error_of(&output);
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains("problem.toml") && message.contains("t = "), "{message}");
+    assert!(!out.exists(), "nothing is written");
+}
+
+#[test]
+fn every_quantity_start_and_target_is_read() {
+    let costs = r#"
+[[costs]]
+joint_position = { joint = "hinge", coordinate = 0 }
+weight = 1
+deviation = "above"
+[[costs]]
+position = { body = "mast", relative_to = "cart" }
+target = { times = [0, 1], values = [0, [0, 0, 0.1]] }
+weight = 2
+[[costs]]
+orientation = { body = "mast", rpy = [0, 0.3, 0] }
+weight = [1, 2, 3]
+deviation = "below"
+[[costs]]
+velocity = { body = "cart" }
+weight = 1
+[[costs]]
+angular_velocity = { body = "mast" }
+weight = 1
+[[costs]]
+contact_force = { on = "cart", from = "wall" }
+weight = 1
+[[costs]]
+contact_torque = { on = "wall", from = "cart" }
+weight = 1
+[[controls]]
+actuator = "swing"
+start = [0, 1, 2, 3, 4]
+[optimizer]"#;
+    let cubic = PROBLEM
+        .replace("count = 5", "times = [0, 0.25, 0.5, 0.75, 1]\ninterpolation = \"cubic\"")
+        .replace(
+            "upper = 6\n",
+            "upper = 6\nstart = { times = [0, 1], values = [0, 8], interpolation = \"linear\" }\n",
+        )
+        .replace("[optimizer]", costs)
+        .replace("max_iterations = 40", "kind = \"lbfgs\"");
+    let (_folder, problem) = folder("quantities", &cubic);
+    let file = ProblemFile::load(&problem).expect("valid");
+    assert_eq!(file.objective.terms().len(), 10);
+    assert_eq!(file.cost_names[4], "position of mast");
+    assert_eq!(file.cost_names[9], "contact torque of wall from cart");
+    // The last is moved to its bound.
+    assert_eq!(file.start, [0.0, 0.0, 2.0, 1.0, 4.0, 2.0, 6.0, 3.0, 6.0, 4.0]);
+    // Held knots take the command of the scene in the middle of each hold.
+    let held = PROBLEM.replace("actuator = \"push\"", "actuator = \"swing\"");
+    let (_folder, problem) = self::folder("held", &held);
+    let start = ProblemFile::load(&problem).expect("valid").start;
+    let expected = [0.16, 0.28, -0.2, -0.2, -0.2];
+    assert!(start.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{start:?}");
+}
+
+#[test]
+fn bad_problems_are_refused_with_file_line_and_field() {
+    let add = |more: &str| PROBLEM.replace("[optimizer]", &format!("{more}\n[optimizer]"));
+    let cases: Vec<(String, &str)> = vec![
+        (PROBLEM.replace("until = 1.0", "until = 1.0\nend = 2"), "problem.toml:3: end: unknown field"),
+        (PROBLEM.replace("until = 1.0", "until = -1"), "problem.toml:2: until: found -1"),
+        (PROBLEM.replace("scene.toml", "none.toml"), "none.toml: cannot be read"),
+        (PROBLEM.replace("count = 5", ""), "knots: exactly one of `count` and `times`"),
+        (PROBLEM.replace("count = 5", "count = 0"), "problem.toml:4: knots.count: no knots"),
+        (PROBLEM.replace("count = 5", "times = [0, 0.5, 0.5]"), "knots.times[2]: knot 2 is at 0.5 s"),
+        (PROBLEM.replace("count = 5", "times = [0, 2]"), "knots: knot 1, at 2 s, acts on no step"),
+        (
+            PROBLEM.replace("\"push\"\nlower", "\"pull\"\nlower"),
+            "problem.toml:6: controls[0].actuator: found `pull`",
+        ),
+        (PROBLEM.replace("lower = -6", "lower = 7"), "controls[0].lower: found 7, above `upper`, which is 6"),
+        (PROBLEM.replace("lower = -6", "lower = nan"), "controls[0].lower: found NaN"),
+        (PROBLEM.replace("lower = -6", "scale = 0"), "controls[0].scale: found 0"),
+        (
+            PROBLEM.replace("lower = -6", "start = [1, 2]"),
+            "controls[0].start: found 2 values; there are 5 knots",
+        ),
+        (
+            PROBLEM.replace("lower = -6", "start = \"here\""),
+            "controls[0].start: must be a number, one number for each",
+        ),
+        (
+            PROBLEM.replace("lower = -6", "start = { times = [1, 0], values = [1, 2] }"),
+            "controls[0].start.times[1]: knot 1",
+        ),
+        (add("[[controls]]\nactuator = \"push\""), "controls[1].actuator: found `push` twice"),
+        (add("[[costs]]\nweight = 1"), "costs[3]: no quantity; exactly one is needed"),
+        (
+            add("[[costs]]\nweight = 1\ncontrol = \"push\"\nvelocity = { body = \"cart\" }"),
+            "costs[3]: found control, velocity; exactly one",
+        ),
+        (
+            PROBLEM.replace("body = \"cart\"", "body = \"boat\""),
+            "costs[1].position.body: found `boat`, no body of the scene; there are: wall, far, cart, mast",
+        ),
+        (
+            add("[[costs]]\nweight = 1\nposition = { body = \"cart\", relative_to = \"x\" }"),
+            "costs[3].position.relative_to: found `x`",
+        ),
+        (PROBLEM.replace("joint = \"slide\"", "joint = \"x\""), "costs[2].joint_velocity.joint: found `x`"),
+        (
+            PROBLEM.replace("joint = \"slide\"", "joint = \"slide\", coordinate = 1"),
+            "costs[2].joint_velocity.coordinate: found 1; joint `slide` has 1",
+        ),
+        (
+            add("[[costs]]\nweight = 1\ncontact_force = { on = \"cart\", from = \"far\" }"),
+            "costs[3].contact_force: bodies `cart` and `far` cannot touch",
+        ),
+        (
+            add(
+                "[[costs]]\nweight = 1\norientation = { body = \"mast\", rpy = [0, 0, 0], quaternion_wxyz = [1, 0, 0, 0] }",
+            ),
+            "costs[3].orientation: found more than one of",
+        ),
+        (PROBLEM.replace("weight = 0.01", "weight = -1"), "costs[0].weight: a weight is -1"),
+        (PROBLEM.replace("weight = 0.01", "weight = [1, 2, 3]"), "costs[0].weight: found three numbers"),
+        (
+            PROBLEM.replace("weight = 0.01", "weight = [1, 2]"),
+            "costs[0].weight: must be a number or [x, y, z]",
+        ),
+        (
+            PROBLEM.replace("weight = 0.01", "weight = 1\nwhen = \"end\""),
+            "costs[0].when: a control value has no value",
+        ),
+        (
+            PROBLEM.replace("weight = 0.01", "weight = 1\nwhen = \"now\""),
+            "costs[0].when: unknown variant `now`",
+        ),
+        (PROBLEM.replace("weight = 0.01", ""), "costs[0]: missing field `weight`"),
+        (
+            PROBLEM.replace("target = [0.5, 0, 0]", "target = { times = [0, 0], values = [1, 2] }"),
+            "costs[1].target.times[1]: time 1 is 0 s",
+        ),
+        (
+            PROBLEM.replace("target = [0.5, 0, 0]", "target = { times = [0, 1], values = [1] }"),
+            "costs[1].target.values: there are 2 times and 1 values",
+        ),
+        (
+            PROBLEM.replace("max_iterations = 40", "kind = \"newton\""),
+            "optimizer.kind: unknown variant `newton`",
+        ),
+        (PROBLEM.replace("max_iterations = 40", "max_iterations = 0"), "optimizer.max_iterations: found 0"),
+        (PROBLEM.replace("max_iterations = 40", "cost_tolerance = -1"), "optimizer.cost_tolerance: found -1"),
+        (
+            PROBLEM.replace("count = 5", "count = 5\ninterpolation = \"linear\""),
+            "optimizer.kind: the iterative linear-quadratic regulator needs controls that are held",
+        ),
+        (
+            PROBLEM.replace("max_iterations = 40", "smoothing = { deviation = 1, pairs = 4 }"),
+            "optimizer.smoothing: a smoothed cost needs the method `lbfgs`",
+        ),
+        (
+            PROBLEM
+                .replace("max_iterations = 40", "kind = \"lbfgs\"\nsmoothing = { deviation = 1, pairs = 1 }"),
+            "optimizer.smoothing.pairs: found 1; it must be between 2 and",
+        ),
+        (
+            PROBLEM.replace("max_iterations = 40", "starts = { count = 0, spread = 1 }"),
+            "optimizer.starts.count: found 0",
+        ),
+        (
+            PROBLEM.replace("max_iterations = 40", "starts = { count = 2, spread = 0 }"),
+            "optimizer.starts.spread: found 0",
+        ),
+    ];
+    for (problem, expected) in cases {
+        assert_ne!(problem, PROBLEM, "the case `{expected}` changes something");
+        let (_folder, path) = folder("bad", &problem);
+        let message = ProblemFile::load(&path).expect_err(expected).to_string();
+        assert!(message.contains(expected), "expected {expected}\nfound    {message}");
+    }
+    // The command says so in one line, with its exit code.
+    let (_folder, path) = folder("bad", &PROBLEM.replace("lower = -6", "lower = 7"));
+    let output = isobar(&["optimize", &path]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(error_of(&output).lines().count(), 1, "{}", error_of(&output));
+    let output = isobar(&["optimize", &path, "--resume"]);
+    assert_eq!(output.status.code(), Some(2), "--resume needs --out");
+}
+
+#[test]
+fn the_bundled_grasp_lets_the_ball_fall_at_first_and_holds_it_at_last() {
+    let problem = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grasp_lift/problem.toml");
+    let file = ProblemFile::load(&problem).expect("valid");
+    let task = file.problem().expect("valid");
+    let height = |x: &[f64]| {
+        let end = task.trajectory(x).expect("simulates").states.pop().expect("some");
+        end.bodies[0].position.z
+    };
+    assert!(height(&task.variables(&file.start).expect("fits")) < 0.06, "it falls");
+    let result = json(&["optimize", text(&problem), "--json"]);
+    assert!(height(&numbers(&result["variables"])) > 0.13, "it is held");
+    let forces = numbers(&result["commands"][0]["values"]);
+    assert!(forces.iter().all(|force| (0.5..=3.0).contains(force)), "{forces:?}");
+}

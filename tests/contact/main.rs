@@ -1,0 +1,21 @@
+//! Contact: patches, wrenches and their derivatives against analytic cases, invariants, Drake and exact
+//! geometry.
+
+mod aligned_states;
+mod analytic;
+mod continuity;
+mod drake_cases;
+mod dual_types;
+mod energy;
+mod gradient_truth;
+mod random_states;
+mod resources;
+mod skirt;
+mod transposed;
+
+#[path = "../support/common.rs"]
+mod common;
+#[path = "../support/moving_bodies.rs"]
+mod moving_bodies;
+#[path = "../support/truth.rs"]
+mod truth;

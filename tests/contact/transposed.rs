@@ -1,0 +1,221 @@
+//! The transposed derivative of a contact is the transpose of its Jacobian, for every kind of pair
+//! and model of dissipation; and a transposed step allocates nothing in the steady state.
+
+use std::sync::Arc;
+
+use crate::moving_bodies::{Pull, heap};
+use nalgebra::{Vector3, Vector6};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+use isobar::contact::{
+    Collider, ContactGeometry, ContactPair, ContactSettings, DissipationModel, Material,
+    SurfaceRepresentation, Workspace, combination_derivatives, contact_jacobian, contact_transposed,
+};
+use isobar::field::{PressureField, RigidSurface, primitive_field};
+use isobar::geometry::Shape;
+use isobar::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, all_inputs};
+use isobar::spatial::{RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
+use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepPoint, StepWorkspace};
+
+fn material(hydroelastic_modulus: f64, dissipation: f64, friction: f64) -> Material {
+    Material {
+        hydroelastic_modulus,
+        dissipation,
+        relaxation_time: 0.0,
+        static_friction: 1.3 * friction,
+        dynamic_friction: friction,
+    }
+}
+
+fn compliant(shape: Shape, material: Material) -> Collider {
+    let (mesh, extent) = primitive_field(&shape, 0.04).unwrap();
+    Collider::new(
+        Arc::new(ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap())),
+        material,
+        1.0,
+    )
+}
+
+/// Pairs of every kind, with the distance along z at which they overlap.
+fn pairs() -> Vec<(Collider, Collider, f64)> {
+    let (soft, hard) = (material(1e5, 0.7, 0.4), material(3e5, 0.2, 0.8));
+    let ball = Shape::Sphere { radius: 0.1 };
+    let slab = Shape::Box { size: [0.2, 0.16, 0.12] };
+    let rigid = |shape: Shape| {
+        let surface = RigidSurface::new(shape.surface_mesh(0.05).unwrap());
+        Collider::new(Arc::new(ContactGeometry::Rigid(surface)), hard, 1.0)
+    };
+    let plane = |geometry| Collider::new(Arc::new(geometry), hard, 0.1);
+    vec![
+        (compliant(ball, soft), compliant(slab, hard), 0.13),
+        (compliant(ball, hard), compliant(slab, soft), 0.13),
+        (compliant(ball, soft), rigid(slab), 0.13),
+        (rigid(ball), compliant(slab, soft), 0.13),
+        (compliant(ball, soft), plane(ContactGeometry::CompliantHalfSpace), 0.08),
+        (compliant(ball, soft), plane(ContactGeometry::RigidHalfSpace), 0.08),
+        (rigid(slab), plane(ContactGeometry::CompliantHalfSpace), 0.05),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, rng_seed: RngSeed::Fixed(1), ..Default::default() })]
+
+    #[test]
+    fn transposed_is_the_transpose_of_the_jacobian(
+        turn in prop::array::uniform3(-3.0..3.0f64),
+        shift in prop::array::uniform3(-0.01..0.01f64),
+        velocity in prop::array::uniform6(-0.5..0.5f64),
+        by in prop::array::uniform6(-1.0..1.0f64),
+        polygons in any::<bool>(),
+        strain_rate in any::<bool>(),
+        swapped in any::<bool>(),
+    ) {
+        let settings = ContactSettings {
+            surface: if polygons { SurfaceRepresentation::Polygons } else { SurfaceRepresentation::Triangles },
+            dissipation_model: if strain_rate { DissipationModel::StrainRate } else { DissipationModel::HuntCrossley },
+            positive_part_width: 0.5,
+            ..Default::default()
+        };
+        agree(&pairs(), 0.0, (turn, shift, velocity, by), &settings, swapped)?;
+    }
+
+    #[test]
+    fn before_touch_too(
+        turn in prop::array::uniform3(-3.0..3.0f64),
+        shift in prop::array::uniform3(-0.01..0.01f64),
+        velocity in prop::array::uniform6(-0.5..0.5f64),
+        by in prop::array::uniform6(-1.0..1.0f64),
+        apart in -0.01..0.035f64,
+        polygons in any::<bool>(),
+        strain_rate in any::<bool>(),
+        swapped in any::<bool>(),
+    ) {
+        let settings = ContactSettings {
+            surface: if polygons { SurfaceRepresentation::Polygons } else { SurfaceRepresentation::Triangles },
+            dissipation_model: if strain_rate { DissipationModel::StrainRate } else { DissipationModel::HuntCrossley },
+            ..Default::default()
+        };
+        let skirted = |c: &Collider| c.with_skirt(0.008).expect("a thin skirt");
+        let pairs: Vec<_> = pairs().iter().map(|(a, b, distance)| (skirted(a), skirted(b), *distance)).collect();
+        agree(&pairs, apart, (turn, shift, velocity, by), &settings, swapped)?;
+    }
+}
+
+/// The turn and shift of A, the velocities, and the derivatives by the wrench.
+type Numbers = ([f64; 3], [f64; 3], [f64; 6], [f64; 6]);
+
+/// Compares the derivatives of all pairs, `apart` farther from each other than given.
+fn agree(
+    pairs: &[(Collider, Collider, f64)],
+    apart: f64,
+    (turn, shift, velocity, by): Numbers,
+    settings: &ContactSettings,
+    swapped: bool,
+) -> Result<(), TestCaseError> {
+    let mut workspace = Workspace::default();
+    for (i, (a, b, distance)) in pairs.iter().enumerate() {
+        let x_wa = RigidTransform::new(
+            rotation_from_rpy(0.2 * turn[0], 0.2 * turn[1], turn[2]),
+            Vector3::from(shift) + Vector3::new(0.3, -0.2, distance + apart),
+        );
+        let x_wb = RigidTransform::from_translation(Vector3::new(0.3, -0.2, 0.0));
+        let v = |i: usize| Vector3::new(velocity[i], velocity[i + 1], velocity[i + 2]);
+        let v_wa = SpatialVelocity::new(v(0), v(3));
+        let v_wb = SpatialVelocity::new(v(3) * -0.5, v(1) * 0.7);
+        let pair = if swapped {
+            ContactPair { a: b, x_wa: x_wb, v_wa: v_wb, b: a, x_wb: x_wa, v_wb: v_wa }
+        } else {
+            ContactPair { a, x_wa, v_wa, b, x_wb, v_wb }
+        };
+        let by_wrench =
+            SpatialForce::new(Vector3::new(by[0], by[1], by[2]), Vector3::new(by[3], by[4], by[5]));
+        let w = Vector6::from(by);
+        let Some((patch, jacobian)) = contact_jacobian(&pair, settings, &mut workspace) else {
+            prop_assert!(apart > 0.0, "pair {i} does not touch");
+            prop_assert!(contact_transposed(&pair, &by_wrench, settings, &mut workspace).is_none());
+            continue;
+        };
+        let found = contact_transposed(&pair, &by_wrench, settings, &mut workspace).expect("they touch");
+        let size = patch.wrench_on_a.translational.norm();
+        let error = found.wrench_on_a - patch.wrench_on_a;
+        let errors = [error.translational.norm(), error.rotational.norm()];
+        prop_assert!(errors.iter().all(|e| *e <= 1e-13 * size), "pair {i}: {errors:?} of {size:e}");
+        for (name, matrix, got) in [
+            ("pose of A", jacobian.by_pose_a, found.pose_a),
+            ("pose of B", jacobian.by_pose_b, found.pose_b),
+            ("velocity of A", jacobian.by_velocity_a, found.velocity_a),
+            ("velocity of B", jacobian.by_velocity_b, found.velocity_b),
+        ] {
+            // Where dissipation cancels the pressure everywhere, nothing is left of both.
+            let (error, size) = ((matrix.tr_mul(&w) - got).norm(), matrix.norm());
+            prop_assert!(error <= 1e-12 * size, "pair {i}, {name}: {error:e} of {size:e}");
+        }
+        let combination = combination_derivatives(pair.a, pair.b, settings);
+        // What the fall from static to dynamic friction leaves at high slip may be too small to square.
+        let underflow = 1e-150;
+        let moduli = [jacobian.by_modulus_a, jacobian.by_modulus_b];
+        for (body, material) in [found.material_a, found.material_b].into_iter().enumerate() {
+            let own = &combination[body];
+            for (vector, got) in [
+                (moduli[body], material.hydroelastic_modulus),
+                (jacobian.by_dissipation * own.dissipation, material.dissipation),
+                (jacobian.by_static_friction * own.static_friction, material.static_friction),
+                (jacobian.by_dynamic_friction * own.dynamic_friction, material.dynamic_friction),
+            ] {
+                let error = (vector.dot(&w) - got).abs();
+                prop_assert!(
+                    error <= 1e-12 * vector.norm() + underflow,
+                    "pair {i}, body {body}: {error:e} of {:e}",
+                    vector.norm()
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn aligned_meshes_have_the_derivatives_of_the_jacobian() {
+    let slab = |m| compliant(Shape::Box { size: [0.2, 0.16, 0.12] }, m);
+    let (a, b) = (slab(material(1e5, 0.7, 0.4)), slab(material(3e5, 0.2, 0.8)));
+    let x_wa = RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.11));
+    let pair = ContactPair::at_rest(&a, x_wa, &b, RigidTransform::identity());
+    let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
+    let by_wrench = SpatialForce::new(Vector3::new(0.3, -0.2, 0.1), Vector3::new(0.5, 0.7, -0.4));
+    let w = Vector6::new(0.3, -0.2, 0.1, 0.5, 0.7, -0.4);
+    let (_, jacobian) = contact_jacobian(&pair, &settings, &mut workspace).expect("they touch");
+    let found = contact_transposed(&pair, &by_wrench, &settings, &mut workspace).expect("they touch");
+    assert_eq!(found.pose_a, jacobian.by_pose_a.tr_mul(&w));
+    assert_eq!(found.material_b.hydroelastic_modulus, jacobian.by_modulus_b.dot(&w));
+}
+
+#[test]
+fn transposed_steps_allocate_nothing_in_the_steady_state() {
+    let (model, before) = heap(ContactSettings::default());
+    let control = [0.1, -0.2, 0.3, 0.4, 0.5];
+    let inputs = all_inputs(&model);
+    let differentiated =
+        DifferentiatedModel::new(&model, &inputs, Pull.dependence(), control.len()).expect("valid inputs");
+    for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {
+        let (time, dt) = (0.0, 1e-4);
+        let after = integrator
+            .step(&model, &before, time, dt, &Pull, &control, &mut StepWorkspace::default())
+            .expect("explicit");
+        let (before, applied, control) = (&before, &Pull, &control[..]);
+        let at = StepPoint { model: &differentiated, before, after: &after, time, dt, applied, control };
+        let mut workspace = DerivativeWorkspace::default();
+        let mut by_state = vec![0.3; before.tangent_dimension()];
+        let mut by_control = vec![0.0; control.len()];
+        let mut by_model = ModelGradient::zero(&differentiated);
+        let mut step = || {
+            let mut out =
+                StepCotangent { state: &mut by_state, control: &mut by_control, model: &mut by_model };
+            integrator.transposed(&at, &mut workspace, &mut out).expect("explicit");
+        };
+        step();
+        let steady = allocation_counter::measure(step);
+        assert_eq!(steady.count_total, 0, "{integrator:?}");
+        assert!(by_model.masses[0].mass != 0.0);
+    }
+}

@@ -1,0 +1,540 @@
+//! Gradients over rollouts: the adjoint against forward sensitivities and differences, with every
+//! way to keep checkpoints, in batches, and at the same cost for any number of parameters.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::moving_bodies::{CONTROLS, Pull, heap};
+use nalgebra::Vector3;
+use rayon::prelude::*;
+
+use isobar::check::{CheckSettings, compare_derivative};
+use isobar::contact::{ContactModel, ContactSettings};
+use isobar::multibody::{
+    AppliedForces, ForceDependence, Forces, Input, Model, NoForces, State, StateDependence, all_inputs,
+    seeded,
+};
+use isobar::rollout::{
+    Batch, BatchMember, Checkpoints, Controls, GaussNewton, GradientError, Loss, LossFunctions, LossGradient,
+    Moment, MomentGradient, Rollout, SimulationError, SimulationSettings, Trajectory, TrajectoryResiduals,
+    loss_gradient, loss_gradient_forward, simulate_into,
+};
+use isobar::scalar::Scalar;
+use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
+
+const INTEGRATORS: [Integrator; 2] = [Integrator::SemiImplicitEuler, Integrator::RungeKutta4];
+
+/// Effort, the path of one body and the turning of another on the way; where a third one ends.
+#[derive(Clone, Copy, Debug)]
+struct Task;
+
+impl Loss for Task {
+    fn running<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        let effort = moment.control.iter().fold(T::from(0.0), |sum, &u| sum + u * u * 0.3);
+        let off = moment.state.bodies[0].position - Vector3::new(0.1, 0.0, 0.05).map(T::from);
+        let w = moment.state.bodies[1].velocity.rotational;
+        let later = 1.0 + moment.time;
+        (effort + off.dot(&off) * later + w.dot(&w) * 1e-3) * moment.dt
+    }
+
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        let body = moment.state.bodies[2];
+        let aim = body.orientation.to_matrix() * Vector3::new(0.3, 0.5, -0.2).map(T::from) + body.position;
+        aim.dot(&aim) + moment.state.bodies[1].position.x * (moment.step as f64 * 1e-3)
+    }
+}
+
+/// Control values that vary from step to step.
+fn controls(steps: usize) -> Controls {
+    let value = |i: usize| 0.3 * (0.37 * i as f64).sin() + 0.1;
+    Controls::from_values(CONTROLS, (0..steps * CONTROLS).map(value).collect()).expect("whole rows")
+}
+
+/// Steps short enough for the friction of light bodies.
+const TIME_STEP: f64 = 1e-4;
+
+fn settings(integrator: Integrator) -> SimulationSettings {
+    SimulationSettings { integrator, time_step: TIME_STEP }
+}
+
+fn gentle() -> ContactSettings {
+    ContactSettings { stiction_velocity: 0.02, ..Default::default() }
+}
+
+fn scene() -> (Model, State) {
+    heap(gentle())
+}
+
+fn rollout<'a>(
+    model: &'a Model,
+    initial: &'a State,
+    controls: &'a Controls,
+    integrator: Integrator,
+    steps: usize,
+) -> Rollout<'a, Pull> {
+    let until = steps as f64 * TIME_STEP;
+    Rollout { model, initial, settings: settings(integrator), until, applied: &Pull, controls }
+}
+
+/// The largest difference of two lists of numbers, relative to the largest magnitude.
+fn relative_difference(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let size = a.iter().chain(b).fold(0.0_f64, |m, x| m.max(x.abs()));
+    let difference = a.iter().zip(b).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
+    if size == 0.0 { 0.0 } else { difference / size }
+}
+
+/// A velocity-level step whose rounding does not show in differences.
+fn exact(model: ContactModel) -> Integrator {
+    let tolerance = SolverTolerance { relative: 1e-15, iterations: 200 };
+    Integrator::VelocityLevel(VelocityLevel { model, tolerance })
+}
+
+/// Central differences of the loss by an input, extrapolated to no step (Richardson).
+fn difference_by_input(r: &Rollout<'_, Pull>, input: Input, scale: f64) -> f64 {
+    let value = input.value(r.model).expect("exists");
+    let loss = |x: f64| {
+        let (model, initial) = seeded(r.model, r.initial, &[(input, x)]).expect("valid");
+        value_of(&Rollout { model: &model, initial: &initial, ..*r })
+    };
+    let central = |h: f64| (loss(value + h) - loss(value - h)) / (2.0 * h);
+    let h = 1e-4 * scale;
+    (4.0 * central(0.5 * h) - central(h)) / 3.0
+}
+
+/// The difference over steps of several sizes that changes least from one to the next: friction
+/// of velocity-level steps bends where slip begins, which some contact passes on the way.
+fn settled_difference(r: &Rollout<'_, Pull>, input: Input, scale: f64, claimed: f64) -> f64 {
+    let value = input.value(r.model).expect("exists");
+    let loss = |x: f64| {
+        let (model, initial) = seeded(r.model, r.initial, &[(input, x)]).expect("valid");
+        Ok::<_, Infallible>(vec![value_of(&Rollout { model: &model, initial: &initial, ..*r })])
+    };
+    let settings = CheckSettings { largest_step: 1e-3, smallest_step: 1e-7, steps: 9, tolerance: 1e-5 };
+    let Ok(compared) = compare_derivative(loss, value, scale, &[claimed], &settings);
+    compared[0].difference
+}
+
+/// The loss of a rollout, without any derivative.
+fn value_of(r: &Rollout<'_, Pull>) -> f64 {
+    let trajectory = r.simulate().expect("simulates");
+    let steps = trajectory.times.len() - 1;
+    let mut sum = 0.0;
+    for step in 0..steps {
+        let (state, control) = (&trajectory.states[step], r.controls.row(step));
+        sum += Task.running(&Moment {
+            step,
+            time: trajectory.times[step],
+            dt: TIME_STEP,
+            model: r.model,
+            state,
+            control,
+        });
+    }
+    let state = &trajectory.states[steps];
+    sum + Task.terminal(&Moment { step: steps, time: r.until, dt: 0.0, model: r.model, state, control: &[] })
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |m: f64, x| m.max(x.abs()))
+}
+
+#[test]
+fn adjoint_equals_forward_and_differences_over_500_steps() {
+    let (model, initial) = scene();
+    let steps = 500;
+    let controls = controls(steps);
+    let inputs = all_inputs(&model);
+    let models = [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
+    for integrator in INTEGRATORS.into_iter().chain(models.map(exact)) {
+        let r = rollout(&model, &initial, &controls, integrator, steps);
+        let adjoint = loss_gradient(&r, &Task, &inputs, Checkpoints::All).expect("simulates");
+        let forward = loss_gradient_forward(&r, &Task, &inputs).expect("simulates");
+        assert!((adjoint.value - forward.value).abs() < 1e-13 * adjoint.value.abs());
+        // Nothing is zero for want of contact or controls.
+        assert!(adjoint.by_controls.values().iter().all(|x| *x != 0.0));
+        let zeros: Vec<_> = inputs
+            .iter()
+            .zip(&adjoint.by_inputs)
+            .filter(|(_, d)| **d == 0.0)
+            .map(|(i, _)| i.name(&model))
+            .collect();
+        // Velocity-level steps use neither static friction nor, with SAP, dissipation.
+        let explicit = INTEGRATORS.contains(&integrator);
+        assert!(if explicit { zeros.is_empty() } else { zeros.len() <= 4 }, "{zeros:?}");
+        // Each input against its own magnitude: they are of many units.
+        for ((input, a), f) in inputs.iter().zip(&adjoint.by_inputs).zip(&forward.by_inputs) {
+            let error = (a - f).abs() / a.abs().max(f.abs()).max(f64::MIN_POSITIVE);
+            assert!(error < 1e-9, "{integrator:?} {}: {a:e} {f:e}", input.name(&model));
+        }
+        for (a, f) in [
+            (&adjoint.by_initial[..], &forward.by_initial[..]),
+            (adjoint.by_controls.values(), forward.by_controls.values()),
+        ] {
+            let error = relative_difference(a, f);
+            assert!(error < 1e-9, "{integrator:?}: {error:e}");
+        }
+        // Differences: every input (of the costlier methods some), and some control values.
+        let every = match integrator {
+            Integrator::SemiImplicitEuler => 1,
+            Integrator::RungeKutta4 => 7,
+            Integrator::VelocityLevel(_) => 11,
+        };
+        let some: Vec<_> = inputs.iter().zip(&adjoint.by_inputs).step_by(every).collect();
+        let errors = some.par_iter().map(|(input, gradient)| {
+            let scale = match input {
+                Input::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3],
+                Input::Inertia { .. } => 1e-4,
+                Input::CenterOfMass { .. } => 0.01,
+                Input::Gravity { .. } => 1.0,
+                _ => input.value(&model).expect("exists"),
+            };
+            let difference = if explicit {
+                difference_by_input(&r, **input, scale)
+            } else {
+                settled_difference(&r, **input, scale, **gradient)
+            };
+            let size = gradient.abs().max(1e-9 * adjoint.value.abs() / scale);
+            let error = (**gradient - difference).abs() / size;
+            (error, format!("{}: {gradient:e} {difference:e}", input.name(&model)))
+        });
+        let worst = errors.max_by(|a, b| a.0.total_cmp(&b.0)).expect("some inputs");
+        println!("{integrator:?}: worst against differences {worst:?}");
+        assert!(worst.0 < 1e-5, "{integrator:?} {worst:?}");
+        let sizes = largest(adjoint.by_controls.values());
+        for index in [0, 3, 4, 617, 1204, 2301, 2494] {
+            let loss = |h: f64| {
+                let mut moved = controls.clone();
+                moved.values_mut()[index] += h;
+                value_of(&Rollout { controls: &moved, ..r })
+            };
+            let h = 1e-2;
+            let difference = (loss(h) - loss(-h)) / (2.0 * h);
+            let error = (adjoint.by_controls.values()[index] - difference).abs() / sizes;
+            assert!(error < 1e-5, "{integrator:?} control {index}: {error:e}");
+        }
+    }
+}
+
+#[test]
+fn whatever_is_kept_the_gradient_has_the_same_bits() {
+    let (model, initial) = scene();
+    let inputs = all_inputs(&model);
+    // A Runge-Kutta step between two states that are kept keeps the rates that lead to its stages.
+    let numbers = [0, 3 * initial.tangent_dimension()];
+    let cases = INTEGRATORS.into_iter().zip(numbers).flat_map(|case| [0, 1, 2, 7, 40, 41].map(|n| (case, n)));
+    let mut each = 0;
+    for ((integrator, numbers), steps) in cases {
+        let controls = controls(steps);
+        let r = rollout(&model, &initial, &controls, integrator, steps);
+        let gradient = |checkpoints| loss_gradient(&r, &Task, &inputs, checkpoints).expect("simulates");
+        let all = gradient(Checkpoints::All);
+        assert_eq!(all.memory.states, steps + 1);
+        assert_eq!(all.memory.steps_taken, steps);
+        if steps == 0 {
+            each = all.memory.bytes;
+            assert!(each > 0);
+        }
+        assert_eq!(all.memory.bytes, (steps + 1) * each + steps * numbers * size_of::<f64>());
+        for checkpoints in [
+            Checkpoints::SquareRoot,
+            Checkpoints::Every(0),
+            Checkpoints::Every(1),
+            Checkpoints::Every(6),
+            Checkpoints::Every(100),
+            Checkpoints::Binomial(0),
+            Checkpoints::Binomial(1),
+            Checkpoints::Binomial(3),
+            Checkpoints::Binomial(50),
+        ] {
+            let other = gradient(checkpoints);
+            let memory = other.memory;
+            let what = format!("{integrator:?}, {steps} steps, {checkpoints:?}, {memory:?}");
+            assert_eq!(LossGradient { memory: all.memory, ..other }, all, "{what}");
+            if steps == 40 {
+                let besides = memory.bytes - memory.states * each;
+                match checkpoints {
+                    // 5 checkpoints behind the first, 7 steps each, and what is between two.
+                    Checkpoints::SquareRoot => {
+                        assert!(memory.states <= 2 * 7 + 1, "{what}");
+                        assert!(memory.steps_taken < 80, "{what}");
+                        assert!(besides <= 7 * numbers * size_of::<f64>(), "{what}");
+                    }
+                    Checkpoints::Binomial(spare) => {
+                        assert!(memory.states <= spare + 3, "{what}");
+                        // 35 steps are within reach of three checkpoints and three repetitions.
+                        assert!(spare != 3 || memory.steps_taken <= 4 * 40, "{what}");
+                        assert_eq!(besides, 0, "{what}");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn functions_with_a_gradient_by_hand_are_a_loss() {
+    struct Height;
+    impl Loss for Height {
+        fn running<T: Scalar>(&self, moment: &Moment<T>) -> T {
+            moment.control[1] * moment.control[1]
+        }
+        fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+            moment.state.bodies[1].position.z * moment.state.bodies[0].velocity.translational.x
+        }
+    }
+    let by_hand = LossFunctions {
+        running: |moment: &Moment, by: &mut MomentGradient| {
+            by.control[1] += 2.0 * moment.control[1];
+            moment.control[1] * moment.control[1]
+        },
+        terminal: |moment: &Moment, by: &mut MomentGradient| {
+            let (z, v) = (moment.state.bodies[1].position.z, moment.state.bodies[0].velocity.translational.x);
+            by.state[12 + 5] += v;
+            by.state[9] += z;
+            z * v
+        },
+    };
+    let (model, initial) = scene();
+    let controls = controls(20);
+    let r = rollout(&model, &initial, &controls, Integrator::RungeKutta4, 20);
+    let duals = loss_gradient(&r, &Height, &[], Checkpoints::All).expect("simulates");
+    let hand = loss_gradient(&r, &by_hand, &[], Checkpoints::All).expect("simulates");
+    assert_eq!(duals.value, hand.value);
+    assert!(relative_difference(&duals.by_initial, &hand.by_initial) < 1e-14);
+    assert!(relative_difference(duals.by_controls.values(), hand.by_controls.values()) < 1e-14);
+}
+
+/// Where the block is, every tenth step, and all velocities at the end.
+struct Observations;
+
+impl TrajectoryResiduals for Observations {
+    fn running<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        residuals.push(moment.control[0] * 0.1);
+        if moment.step.is_multiple_of(10) {
+            residuals.extend(moment.state.bodies[1].position.iter().map(|&x| x * 3.0 - 0.2));
+        }
+    }
+
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        for body in &moment.state.bodies {
+            residuals.extend(body.velocity.translational.iter().copied());
+            residuals.push(body.orientation.to_matrix()[(0, 2)]);
+        }
+    }
+}
+
+/// Half of the sum of squares of [`Observations`], as a loss.
+struct SquaredObservations;
+
+impl Loss for SquaredObservations {
+    fn running<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        let mut r = Vec::new();
+        Observations.running(moment, &mut r);
+        r.iter().fold(T::from(0.0), |sum, &r| sum + r * r * 0.5)
+    }
+
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        let mut r = Vec::new();
+        Observations.terminal(moment, &mut r);
+        r.iter().fold(T::from(0.0), |sum, &r| sum + r * r * 0.5)
+    }
+}
+
+#[test]
+fn gauss_newton_products_agree_with_each_other_and_with_differences() {
+    let (model, initial) = scene();
+    let steps = 60;
+    let controls = controls(steps);
+    let inputs = [
+        Input::InitialTangent { body: 0, index: 10 },
+        Input::HydroelasticModulus { material: 0 },
+        Input::Mass { body: 1 },
+        Input::GeometryScale { body: 0, geometry: 0 },
+    ];
+    // Directions relative to the magnitude of each input.
+    let scales = [0.1, 4e4, 0.3, 1.0];
+    for integrator in INTEGRATORS {
+        let r = rollout(&model, &initial, &controls, integrator, steps);
+        let operator = GaussNewton::new(r, &Observations, &inputs).expect("simulates");
+        let (rows, columns) = (operator.residuals().len(), operator.columns());
+        assert_eq!((rows, columns), (60 + 18 + 12, 4 + 300));
+        let v: Vec<f64> =
+            (0..columns).map(|i| (1.3 * i as f64).sin() * scales.get(i).copied().unwrap_or(1.0)).collect();
+        let w: Vec<f64> = (0..rows).map(|i| (0.7 * i as f64).cos()).collect();
+        let (jv, jtw) = (operator.times(&v).expect("runs"), operator.transposed_times(&w).expect("runs"));
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let (left, right) = (dot(&w, &jv), dot(&jtw, &v));
+        assert!((left - right).abs() < 1e-11 * left.abs(), "{left:e} {right:e}");
+        let product = operator.hessian_times(&v).expect("runs");
+        assert!((dot(&v, &product) - dot(&jv, &jv)).abs() < 1e-11 * dot(&jv, &jv));
+        // The gradient is that of half the sum of squares.
+        let loss = loss_gradient(&r, &SquaredObservations, &inputs, Checkpoints::SquareRoot).expect("runs");
+        let gradient = operator.gradient().expect("runs");
+        assert!((operator.value() - loss.value).abs() < 1e-13 * loss.value);
+        for (a, b) in gradient.iter().zip(loss.by_inputs.iter().chain(loss.by_controls.values())) {
+            assert!((a - b).abs() < 1e-12 * largest(&gradient).max(a.abs()), "{a:e} {b:e}");
+        }
+        // J v against differences along v.
+        let moved = |h: f64| {
+            let values: Vec<(Input, f64)> = inputs
+                .iter()
+                .zip(&v)
+                .map(|(&input, v)| (input, input.value(&model).expect("exists") + h * v))
+                .collect();
+            let (model, initial) = seeded(&model, &initial, &values).expect("valid");
+            let mut controls = controls.clone();
+            controls.values_mut().iter_mut().zip(&v[4..]).for_each(|(u, v)| *u += h * v);
+            let r = Rollout { model: &model, initial: &initial, controls: &controls, ..r };
+            GaussNewton::new(r, &Observations, &[]).expect("simulates").residuals().to_vec()
+        };
+        let h = 1e-6;
+        let difference: Vec<f64> =
+            moved(h).iter().zip(moved(-h)).map(|(plus, minus)| (plus - minus) / (2.0 * h)).collect();
+        assert!(relative_difference(&jv, &difference) < 1e-6);
+    }
+}
+
+#[test]
+fn batches_have_the_same_bits_for_any_number_of_threads_and_keep_errors_apart() {
+    let (model, initial) = scene();
+    let steps = 12;
+    let members: Vec<BatchMember> = (0..9)
+        .map(|i| {
+            let mut start = initial.clone();
+            start.bodies[0].velocity.translational.x += 0.01 * f64::from(i);
+            let mut own = controls(steps);
+            own.values_mut()[0] += f64::from(i);
+            let inputs = match i % 3 {
+                0 => vec![],
+                1 => vec![(Input::HydroelasticModulus { material: 0 }, 4e4 + 1e3 * f64::from(i))],
+                _ => vec![(Input::Mass { body: 1 }, 0.2), (Input::Gravity { axis: 2 }, -9.0)],
+            };
+            BatchMember { initial: start, inputs, controls: own }
+        })
+        .collect();
+    let mut with_failures = members.clone();
+    with_failures[2].inputs[0].1 = -1.0;
+    with_failures[4].initial.bodies[1].velocity.translational.x = 1e200;
+    with_failures[6].controls = controls(3);
+    let batch = |members: &[BatchMember], threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let settings = settings(Integrator::SemiImplicitEuler);
+        let until = steps as f64 * TIME_STEP;
+        let batch = Batch { model: &model, settings, until, applied: &Pull, members };
+        let inputs = [Input::Mass { body: 0 }, Input::StaticFriction { material: 1 }];
+        pool.install(|| (batch.simulate(), batch.loss_gradients(|_| Task, &inputs, Checkpoints::SquareRoot)))
+    };
+    let one = batch(&members, 1);
+    assert_eq!(one, batch(&members, 4));
+    let values: Vec<f64> = one.1.iter().map(|g| g.as_ref().expect("simulates").value).collect();
+    assert!(values.windows(2).all(|pair| pair[0] != pair[1]), "{values:?}");
+    let failing = batch(&with_failures, 3);
+    for i in 0..members.len() {
+        match i {
+            2 => assert!(matches!(failing.1[i], Err(GradientError::Input(_)))),
+            4 => assert!(matches!(
+                failing.1[i],
+                Err(GradientError::Simulation(SimulationError::NotFinite { .. }))
+            )),
+            6 => assert!(matches!(
+                failing.1[i],
+                Err(GradientError::Simulation(SimulationError::ControlSteps { found: 3, expected: 12 }))
+            )),
+            _ => assert_eq!((&failing.0[i], &failing.1[i]), (&one.0[i], &one.1[i])),
+        }
+    }
+}
+
+/// Thrust on the first body that counts how often it is evaluated.
+#[derive(Debug, Default)]
+struct Counted {
+    evaluations: AtomicUsize,
+}
+
+impl AppliedForces for Counted {
+    fn control_dimension(&self) -> usize {
+        10
+    }
+
+    fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, time: f64, control: &[T], forces: &mut Forces<T>) {
+        self.evaluations.fetch_add(1, Ordering::Relaxed);
+        for (i, &u) in control.iter().enumerate() {
+            forces.bodies[0].translational.x += u * (time * i as f64).cos() * 0.01;
+        }
+    }
+
+    fn dependence(&self) -> ForceDependence {
+        ForceDependence { state: StateDependence::None, model: false }
+    }
+}
+
+#[test]
+fn the_gradient_takes_as_many_evaluations_for_any_number_of_parameters() {
+    let (model, initial) = scene();
+    let steps = 1000;
+    let counted = |parameters: usize, inputs: &[Input]| {
+        // Each parameter sets a share of the control values.
+        let value = |i: usize| ((i * parameters / (steps * 10)) as f64 * 0.1).sin();
+        let controls = Controls::from_values(10, (0..steps * 10).map(value).collect()).expect("rows");
+        let applied = Counted::default();
+        let (settings, until) = (settings(Integrator::SemiImplicitEuler), steps as f64 * TIME_STEP);
+        let r = Rollout {
+            model: &model,
+            initial: &initial,
+            settings,
+            until,
+            applied: &applied,
+            controls: &controls,
+        };
+        let gradient = loss_gradient(&r, &Task, inputs, Checkpoints::All).expect("simulates");
+        let mut by_parameters = vec![0.0; parameters];
+        for (i, by) in gradient.by_controls.values().iter().enumerate() {
+            by_parameters[i * parameters / (steps * 10)] += by;
+        }
+        assert!(by_parameters.iter().all(|by| by.is_finite()) && by_parameters[0] != 0.0);
+        applied.evaluations.into_inner()
+    };
+    // Forward, in f64 on the way back, and in dual numbers for ten control values at once.
+    let expected = 3 * steps;
+    assert_eq!(counted(1, &[]), expected);
+    assert_eq!(counted(100, &[]), expected);
+    assert_eq!(counted(10_000, &all_inputs(&model)), expected);
+}
+
+#[test]
+fn a_failed_step_leaves_the_trajectory_before_it() {
+    let (model, mut initial) = scene();
+    initial.bodies[1].velocity.rotational.x = 1e160;
+    let settings = SimulationSettings { time_step: 1.0, ..Default::default() };
+    let mut trajectory = Trajectory::starting_at(&initial);
+    let mut seen = 0;
+    let outcome =
+        simulate_into(&mut trajectory, &model, &settings, 10.0, &NoForces, &Controls::none(), |_, _| {
+            seen += 1;
+        });
+    let Err(error @ SimulationError::NotFinite { steps, .. }) = outcome else { panic!("{outcome:?}") };
+    assert!(error.is_failed_step());
+    assert_eq!((trajectory.states.len(), trajectory.times.len(), seen), (steps, steps, steps));
+    assert!(trajectory.states.iter().all(|s| s.is_finite()));
+}
+
+#[test]
+fn controls_that_do_not_fit_are_refused() {
+    let (model, initial) = scene();
+    let fitting = controls(4);
+    let r = rollout(&model, &initial, &fitting, Integrator::SemiImplicitEuler, 4);
+    assert!(r.simulate().is_ok());
+    let narrow = Controls::zeros(4, 2);
+    let short = Controls::zeros(3, CONTROLS);
+    assert_eq!(
+        Rollout { controls: &narrow, ..r }.simulate(),
+        Err(SimulationError::ControlDimension { found: 2, expected: CONTROLS })
+    );
+    assert_eq!(
+        Rollout { controls: &short, ..r }.simulate(),
+        Err(SimulationError::ControlSteps { found: 3, expected: 4 })
+    );
+    assert_eq!(Controls::from_values(3, vec![1.0; 7]), None);
+}

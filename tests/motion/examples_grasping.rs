@@ -1,0 +1,69 @@
+//! The examples in which something turns in a grip, shortened.
+
+#[path = "../../examples/pencil/pencil.rs"]
+#[allow(dead_code, reason = "the example draws more of it")]
+mod pencil;
+#[path = "../../examples/spatula/spatula.rs"]
+#[allow(dead_code, reason = "the example draws more of it")]
+mod spatula;
+
+use std::path::Path;
+
+use pencil::{KNOTS, Task, UNTIL, pitch};
+use spatula::{Inertia, load, run, square_wave, use_bubble_mesh};
+
+#[test]
+fn a_pencil_turns_by_the_commanded_angle_and_no_more() {
+    let task = Task::load().unwrap();
+    let commanded = 25f64.to_radians();
+    let turns = task.fit(commanded, 0.42).unwrap();
+    let last = &turns[turns.len() - 1];
+    assert!((last.pitch - commanded).abs() < 1e-4 && turns.len() <= 8, "{} turns", turns.len());
+
+    let states = &last.trajectory.states;
+    let at =
+        |time: f64| pitch(&states[(time / UNTIL * (states.len() - 1) as f64).round() as usize].bodies[0]);
+    assert!(at(KNOTS[0]).to_degrees().abs() < 0.05, "held at first");
+    assert!((at(UNTIL) - at(KNOTS[3])).to_degrees().abs() < 0.05, "held again");
+
+    let end = |force: f64| pitch(&task.motion(force).unwrap().states.last().unwrap().bodies[0]);
+    let difference = (end(last.force + 1e-6) - end(last.force - 1e-6)) / 2e-6;
+    assert!((last.by_force / difference - 1.0).abs() < 1e-4, "{} {difference}", last.by_force);
+}
+
+#[test]
+fn points_do_not_hold_a_pencil() {
+    let task = Task::load().unwrap().with_points().unwrap();
+    let motion = task.motion(pencil::HOLD).unwrap();
+    let largest = motion.states.iter().map(|s| pitch(&s.bodies[0])).fold(0.0, f64::max);
+    assert!(largest.to_degrees() > 90.0, "{largest}");
+}
+
+#[test]
+fn a_spatula_is_held_in_the_high_phase_and_turns_in_the_low_one() {
+    let wave = square_wave(7.0).unwrap();
+    assert_eq!([0.1, 4.4, 4.6, 5.9, 6.1].map(|t| wave.at(t)), [16.0, 16.0, 1.0, 1.0, 16.0]);
+
+    let ellipsoids = load().unwrap();
+    let mut bubbles = load().unwrap();
+    let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/models/wsg_50/bubble.vtk"));
+    let mut scenes = vec![ellipsoids];
+    if file.exists() {
+        assert_eq!(use_bubble_mesh(&mut bubbles, file).unwrap(), 212);
+        scenes.push(bubbles);
+    } else {
+        println!("skipped: the bubble's mesh is not there");
+    }
+    for scene in &scenes {
+        for (inertia, turn) in [(Inertia::Published, 0.5..6.0), (Inertia::OfItsMass, 60.0..120.0)] {
+            let run = run(&inertia.applied_to(scene).unwrap(), 7.0).unwrap();
+            let drift = (run.at(4.5).pitch - run.at(0.5).pitch).to_degrees();
+            assert!(drift.abs() < 0.2, "{inertia:?}: drift {drift}");
+            let low = (run.at(6.0).pitch - run.at(4.5).pitch).to_degrees();
+            assert!(turn.contains(&low), "{inertia:?}: turns {low}");
+            let held = run.at(4.4);
+            assert!((held.force / 16.0 - 1.0).abs() < 0.01 && held.faces > 100, "{held:?}");
+            assert!(run.at(7.0).drop.abs() < 0.02, "{:?}", run.at(7.0));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Mechanisms, steps, rollouts, and the optimization of trajectories.
+
+mod adjoint;
+mod drake_steps;
+mod examples_grasping;
+mod mechanism;
+mod mechanism_allocation;
+mod multibody_contact;
+mod nonlinear_regression;
+mod objective;
+mod sensors;
+mod step_coin;
+mod step_derivatives;
+mod step_random;
+mod step_stability;
+mod step_truth;
+mod trajectory_optimization;
+
+#[path = "../support/jointed_scene.rs"]
+mod jointed_scene;
+#[path = "../support/mechanisms.rs"]
+mod mechanisms;
+#[path = "../support/moving_bodies.rs"]
+mod moving_bodies;
+#[path = "../support/step_scenes.rs"]
+mod step_scenes;

@@ -1,0 +1,42 @@
+//! Once its memory is made, the dynamics of a mechanism allocate nothing.
+
+use crate::mechanisms::{forces, mechanism, random, state};
+use isobar::multibody::tree::{
+    ForwardDerivatives, InverseDerivatives, Workspace, factorize, forward_dynamics,
+    forward_dynamics_derivatives, gravity_forces, inverse_dynamics, inverse_dynamics_derivatives,
+    mass_matrix, passive_forces, solve, update_kinematics,
+};
+use nalgebra::{DMatrix, Matrix6xX, Vector3};
+
+#[test]
+fn dynamics_allocate_nothing() {
+    let rng = &mut random(3);
+    let m = mechanism(rng, 8, None);
+    let n = m.velocity_dimension();
+    let states: Vec<_> = (0..4).map(|_| state(rng, &m)).collect();
+    let applied = forces(rng, &m);
+    let gravity = Vector3::new(0.0, 0.0, -9.81);
+    let mut w = Workspace::new(&m);
+    let (mut tau, mut vdot, mut matrix) = (vec![0.0; n], vec![0.0; n], DMatrix::zeros(n, n));
+    let (mut inverse, mut forward) = (InverseDerivatives::new(&m), ForwardDerivatives::new(&m));
+    let mut jacobian = Matrix6xX::zeros(n);
+    let mut moved = states[0].q.clone();
+    let count = allocation_counter::measure(|| {
+        for s in &states {
+            update_kinematics(&m, &s.q, &s.v, &mut w);
+            inverse_dynamics(&m, &mut w, &s.v, &gravity, &applied, &mut tau);
+            gravity_forces(&m, &mut w, &gravity, &mut tau);
+            passive_forces(&m, &s.q, &s.v, &mut tau);
+            forward_dynamics(&m, &mut w, &tau, &gravity, &applied, &mut vdot);
+            mass_matrix(&m, &mut w, &mut matrix);
+            factorize(&m, &mut matrix);
+            solve(&m, &matrix, &mut tau);
+            inverse_dynamics_derivatives(&m, &mut w, &vdot, &gravity, &applied, &mut tau, &mut inverse);
+            forward_dynamics_derivatives(&m, &mut w, &tau, &gravity, &applied, &mut forward);
+            w.jacobian(&m, 7, &gravity, &mut jacobian);
+            m.move_configuration(&s.q, &s.v, &mut moved);
+            m.configuration_difference(&s.q, &moved, &mut vdot);
+        }
+    });
+    assert_eq!(count.count_total, 0);
+}

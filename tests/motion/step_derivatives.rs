@@ -1,0 +1,380 @@
+//! The transposed derivative of a step is the transpose of its derivative.
+
+use crate::jointed_scene;
+use crate::moving_bodies::{CONTROLS, Pull, Thrust, heap};
+use crate::step_scenes;
+use nalgebra::DMatrix;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+use isobar::contact::{ContactModel, ContactSettings, DissipationModel, SurfaceRepresentation};
+use isobar::multibody::{
+    AppliedForces, DifferentiatedModel, Input, InputError, Model, ModelGradient, NoForces, State, all_inputs,
+    relaxation_times, seeded,
+};
+use isobar::scalar::DualArray;
+use isobar::step::{
+    DerivativeWorkspace, Integrator, SolverTolerance, StepCotangent, StepJacobian, StepPoint, StepWorkspace,
+    VelocityLevel,
+};
+
+const MODELS: [ContactModel; 4] =
+    [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
+
+fn integrators() -> impl Iterator<Item = Integrator> {
+    let explicit = [Integrator::SemiImplicitEuler, Integrator::RungeKutta4];
+    explicit.into_iter().chain(MODELS.map(Integrator::velocity_level))
+}
+
+/// The derivative of a step taken in dual numbers, one direction at a time.
+fn jacobian_by_duals<A: AppliedForces>(integrator: Integrator, at: &StepPoint<'_, A>) -> StepJacobian {
+    type Dual = DualArray<1>;
+    let column = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
+        let mut workspace = StepWorkspace::default();
+        let after =
+            integrator.step(model, state, at.time, at.dt, at.applied, control, &mut workspace).expect("step");
+        State::lift(at.after).difference(&after).iter().map(|x| x.eps[0]).collect::<Vec<f64>>()
+    };
+    let unit = |values: &[f64], k: usize| -> Vec<Dual> {
+        let one = |(i, &x): (usize, &f64)| if i == k { Dual::variable(x, 0) } else { Dual::from(x) };
+        values.iter().enumerate().map(one).collect()
+    };
+    let (model, state) = (Model::lift(at.model.model()), State::<Dual>::lift(at.before));
+    let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
+    let zeros = vec![0.0; at.before.tangent_dimension()];
+    let matrix = |columns: Vec<Vec<f64>>| {
+        DMatrix::from_fn(zeros.len(), columns.len(), |row, column| columns[column][row])
+    };
+    let by_input = |input: &Input| {
+        if matches!(input, Input::InitialTangent { .. } | Input::InitialJoint { .. }) {
+            return zeros.clone();
+        }
+        let value = Dual::variable(input.value(at.model.model()).expect("valid"), 0);
+        let (model, state) = seeded(at.model.model(), at.before, &[(*input, value)]).expect("valid");
+        column(&model, &state, &control)
+    };
+    StepJacobian {
+        by_state: matrix(
+            (0..zeros.len()).map(|k| column(&model, &state.moved(&unit(&zeros, k)), &control)).collect(),
+        ),
+        by_control: matrix(
+            (0..control.len()).map(|k| column(&model, &state, &unit(at.control, k))).collect(),
+        ),
+        by_inputs: matrix(at.model.inputs().iter().map(by_input).collect()),
+    }
+}
+
+fn inputs_of(model: &Model) -> Vec<Input> {
+    let mut inputs = all_inputs(model);
+    inputs.extend(relaxation_times(model));
+    inputs
+}
+
+/// Whether the derivative by an input may be zero by cancellation of numbers of the order of one:
+/// where a joint does not let a body turn, that by its inertia is.
+fn cancels(input: Option<&Input>) -> bool {
+    matches!(input, Some(Input::Inertia { .. } | Input::CenterOfMass { .. }))
+}
+
+/// The largest difference between wᵀ·J and the transposed derivative of w, relative to the sum of
+/// the magnitudes that each number is summed from.
+fn worst_error<A: AppliedForces>(
+    integrator: Integrator,
+    model: &Model,
+    state: &State,
+    applied: &A,
+    control: &[f64],
+    weights: &[f64],
+) -> f64 {
+    let inputs = inputs_of(model);
+    let differentiated =
+        DifferentiatedModel::new(model, &inputs, applied.dependence(), control.len()).expect("valid inputs");
+    let (time, dt) = (0.3, 1e-3);
+    let after = integrator
+        .step(model, state, time, dt, applied, control, &mut StepWorkspace::default())
+        .expect("step");
+    let at = StepPoint { model: &differentiated, before: state, after: &after, time, dt, applied, control };
+    let jacobian = integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("step");
+    let (together, found) = (&mut StepWorkspace::default(), &mut DerivativeWorkspace::default());
+    let (end, at_once) = integrator
+        .step_and_jacobian(&differentiated, state, time, dt, applied, control, together, found)
+        .expect("step");
+    assert_eq!(end, after);
+    for (a, b) in [(&at_once.by_state, &jacobian.by_state), (&at_once.by_inputs, &jacobian.by_inputs)] {
+        assert!((a - b).amax() <= 1e-12 * b.amax(), "{integrator:?}");
+    }
+    let dual = jacobian_by_duals(integrator, &at);
+    for (a, b) in [
+        (&jacobian.by_state, &dual.by_state),
+        (&jacobian.by_control, &dual.by_control),
+        (&jacobian.by_inputs, &dual.by_inputs),
+    ] {
+        for (k, (x, y)) in a.column_iter().zip(b.column_iter()).enumerate() {
+            let least = if b.ncols() != inputs.len() || !cancels(inputs.get(k)) { 1e-9 } else { 1e-4 };
+            let error = (x - y).amax() / y.amax().max(least);
+            assert!(error < 1e-9, "{integrator:?}: {error:e}");
+        }
+    }
+    let mut by_state = weights.to_vec();
+    let mut by_control = vec![0.0; control.len()];
+    let mut by_model = ModelGradient::zero(&differentiated);
+    let mut out = StepCotangent { state: &mut by_state, control: &mut by_control, model: &mut by_model };
+    integrator.transposed(&at, &mut DerivativeWorkspace::default(), &mut out).expect("step");
+    // The initial state is not the step's: by the inputs that move it there is nothing to find.
+    let nothing = vec![0.0; by_state.len()];
+    let by_inputs = differentiated.by_inputs(&nothing, &by_model);
+    let mut worst: f64 = 0.0;
+    for (matrix, found) in [
+        (&jacobian.by_state, &by_state),
+        (&jacobian.by_control, &by_control),
+        (&jacobian.by_inputs, &by_inputs),
+    ] {
+        assert_eq!(matrix.ncols(), found.len());
+        for (k, (column, found)) in matrix.column_iter().zip(found).enumerate() {
+            let products = || column.iter().zip(weights).map(|(j, w)| j * w);
+            let (expected, size) = (products().sum::<f64>(), products().map(f64::abs).sum::<f64>());
+            let of_inputs = matrix.ncols() == inputs.len();
+            let least = if of_inputs && cancels(inputs.get(k)) { 1e-2 } else { 1e-12 };
+            worst = worst.max((found - expected).abs() / size.max(least));
+        }
+    }
+    worst
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, rng_seed: RngSeed::Fixed(1), ..Default::default() })]
+
+    #[test]
+    fn transposed_is_the_transpose(
+        tangent in prop::collection::vec(-1.0..1.0f64, 36),
+        weights in prop::collection::vec(-1.0..1.0f64, 36),
+        control in prop::collection::vec(-1.0..1.0f64, CONTROLS),
+        polygons in any::<bool>(),
+        strain_rate in any::<bool>(),
+    ) {
+        let settings = ContactSettings {
+            surface: if polygons { SurfaceRepresentation::Polygons } else { SurfaceRepresentation::Triangles },
+            dissipation_model: if strain_rate { DissipationModel::StrainRate } else { DissipationModel::HuntCrossley },
+            ..Default::default()
+        };
+        let (model, state) = heap(settings);
+        let scales = [0.1, 0.004, 1.0, 0.2];
+        let moves: Vec<f64> = tangent.iter().enumerate().map(|(i, t)| t * scales[i / 3 % 4]).collect();
+        let state = state.moved(&moves);
+        for integrator in integrators() {
+            let pulled = worst_error(integrator, &model, &state, &Pull, &control, &weights);
+            prop_assert!(pulled < 1e-12, "{integrator:?}, pulled: {pulled:e}");
+            if matches!(integrator, Integrator::VelocityLevel(_)) {
+                // The user's forces enter all of these in the same way.
+                continue;
+            }
+            let thrust = worst_error(integrator, &model, &state, &Thrust, &control[..3], &weights);
+            prop_assert!(thrust < 1e-12, "{integrator:?}, thrust: {thrust:e}");
+            let free = worst_error(integrator, &model, &state, &NoForces, &[], &weights);
+            prop_assert!(free < 1e-12, "{integrator:?}, free: {free:e}");
+        }
+    }
+}
+
+#[test]
+fn bodies_with_skirts_have_their_derivatives() {
+    let control = [0.1, -0.2, 0.3, 0.4, 0.5];
+    let weights: Vec<f64> = (0..36).map(|i| (1.7 * f64::from(i)).sin()).collect();
+    for surface in [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles] {
+        let (mut model, state) = heap(ContactSettings { surface, ..Default::default() });
+        for geometry in model.bodies.iter_mut().flat_map(|b| &mut b.geometries) {
+            geometry.collider = geometry.collider.with_skirt(0.004).expect("a thin skirt");
+        }
+        // Deep, and raised off the ground to where most of what touches are skirts.
+        for raised in [0.0, 0.006] {
+            let mut state = state.clone();
+            for body in &mut state.bodies {
+                body.position.z += raised;
+            }
+            for integrator in integrators() {
+                let error = worst_error(integrator, &model, &state, &Pull, &control, &weights);
+                assert!(error < 1e-12, "{integrator:?}, raised by {raised}: {error:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bodies_on_joints_have_their_derivatives() {
+    let (model, state) =
+        step_scenes::gripper(step_scenes::Held::Ball, 0.028, SurfaceRepresentation::Polygons);
+    let squeeze = step_scenes::Squeeze(15.0);
+    let integrator = Integrator::velocity_level(ContactModel::Lagged);
+    let state = step_scenes::settled(&model, state, integrator, 1e-3, 20, &squeeze);
+    let weights: Vec<f64> = (0..16).map(|i| (1.7 * f64::from(i)).sin()).collect();
+    for integrator in integrators() {
+        let error = worst_error(integrator, &model, &state, &squeeze, &[], &weights);
+        // The fingers are stiff: forces that cancel round.
+        assert!(error < 1e-10, "{integrator:?}: {error:e}");
+    }
+}
+
+#[test]
+fn mechanisms_in_contact_have_their_derivatives() {
+    for surface in [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles] {
+        let (model, start) = jointed_scene::scene(surface);
+        let control = [0.02, 0.5, 12.0, 0.01, 0.03, -0.2];
+        let weights: Vec<f64> =
+            (0..start.tangent_dimension()).map(|i| (1.7 * i as f64 + 0.3).sin()).collect();
+        for integrator in integrators() {
+            let error = worst_error(integrator, &model, &start, &jointed_scene::Feedback, &control, &weights);
+            assert!(error < 1e-11, "{integrator:?}: {error:e}");
+            let passive = worst_error(integrator, &model, &start, &NoForces, &control[..4], &weights);
+            assert!(passive < 1e-11, "{integrator:?}: {passive:e}");
+        }
+    }
+}
+
+/// The dampings, spring stiffnesses and gains of joints and actuators.
+fn gains(model: &Model) -> Vec<Input> {
+    let is_gain = |input: &Input| {
+        matches!(
+            input,
+            Input::JointDamping { .. }
+                | Input::SpringStiffness { .. }
+                | Input::DriveStiffness { .. }
+                | Input::DriveDamping { .. }
+        )
+    };
+    all_inputs(model).into_iter().filter(is_gain).collect()
+}
+
+#[test]
+fn gains_of_joints_and_actuators_are_inputs() {
+    let (model, state) = jointed_scene::scene(SurfaceRepresentation::Polygons);
+    let found: Vec<(String, f64)> =
+        gains(&model).iter().map(|i| (i.name(&model), i.value(&model).expect("an input"))).collect();
+    let expected = [
+        ("base.damping", 0.05),
+        ("elbow.spring.stiffness", 3.0),
+        ("turn.drive.stiffness", 60.0),
+        ("turn.drive.damping", 2.0),
+        ("bend.drive.damping", 4.0),
+        ("push.drive.stiffness", 500.0),
+        ("push.drive.damping", 5.0),
+    ];
+    assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)));
+    let doubled: Vec<(Input, f64)> =
+        gains(&model).into_iter().zip(&found).map(|(input, (_, value))| (input, 2.0 * value)).collect();
+    let (changed, _) = seeded(&model, &state, &doubled).expect("valid");
+    for (input, value) in &doubled {
+        assert_eq!(input.value(&changed), Ok(*value), "{input:?}");
+    }
+    // A ball joint has no spring, a force no gains, and there are no more joints and actuators.
+    let absent = [
+        Input::SpringStiffness { joint: 2 },
+        Input::JointDamping { joint: 7 },
+        Input::DriveStiffness { actuator: 1 },
+        Input::DriveStiffness { actuator: 2 },
+        Input::DriveDamping { actuator: 2 },
+        Input::DriveDamping { actuator: 4 },
+    ];
+    for input in absent {
+        assert_eq!(input.value(&model), Err(InputError::NoSuchInput(input)));
+        assert_eq!(seeded(&model, &state, &[(input, 1.0)]).err(), Some(InputError::NoSuchInput(input)));
+    }
+    let negative = seeded(&model, &state, &[(Input::JointDamping { joint: 0 }, -1.0)]).expect_err("negative");
+    assert_eq!(negative.to_string(), "base.damping is -1; it must be at least 0 and finite");
+}
+
+/// The derivative of a step by state, control and gains, by central differences of fourth order.
+#[test]
+fn mechanisms_in_contact_agree_with_differences() {
+    let tolerance = SolverTolerance { relative: 1e-14, iterations: 200 };
+    let tight = MODELS.map(|model| Integrator::VelocityLevel(VelocityLevel { model, tolerance }));
+    let (model, start) = jointed_scene::scene(SurfaceRepresentation::Polygons);
+    let feedback = &jointed_scene::Feedback;
+    let control = [0.02, 0.5, 12.0, 0.01, 0.03, -0.2];
+    let inputs = gains(&model);
+    let differentiated = DifferentiatedModel::new(&model, &inputs, feedback.dependence(), control.len())
+        .expect("valid inputs");
+    for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4].into_iter().chain(tight) {
+        let (time, dt) = (0.3, 1e-3);
+        let step = |model: &Model, state: &State, control: &[f64]| {
+            integrator
+                .step(model, state, time, dt, feedback, control, &mut StepWorkspace::default())
+                .expect("step")
+        };
+        let after = step(&model, &start, &control);
+        let at = StepPoint {
+            model: &differentiated,
+            before: &start,
+            after: &after,
+            time,
+            dt,
+            applied: feedback,
+            control: &control,
+        };
+        let jacobian = integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("step");
+        let n = start.tangent_dimension();
+        for column in 0..n + control.len() + inputs.len() {
+            let input = column.checked_sub(n + control.len()).map(|i| inputs[i]);
+            let value = input.map_or(0.0, |input| input.value(&model).expect("valid"));
+            let moved = |h: f64| {
+                let (mut tangent, mut control) = (vec![0.0; n], control);
+                let changed = match input {
+                    Some(input) => seeded(&model, &start, &[(input, value + h)]).expect("valid").0,
+                    None => model.clone(),
+                };
+                if column < n {
+                    tangent[column] = h;
+                } else if input.is_none() {
+                    control[column - n] += h;
+                }
+                after.difference(&step(&changed, &start.moved(&tangent), &control))
+            };
+            let h = match (column < n, input) {
+                (true, _) => 2e-7,
+                (false, None) => 1e-4,
+                (false, Some(_)) => 1e-3,
+            };
+            let [a, b, c, d] = [2.0, 1.0, -1.0, -2.0].map(|k| moved(k * h));
+            let exact = match (column < n, input) {
+                (true, _) => jacobian.by_state.column(column),
+                (false, None) => jacobian.by_control.column(column - n),
+                (false, Some(_)) => jacobian.by_inputs.column(column - n - control.len()),
+            };
+            // Beyond its largest effort a drive does not follow its command.
+            let size = exact.amax().max(1e-4);
+            for row in 0..n {
+                let difference = (8.0 * (b[row] - c[row]) - (a[row] - d[row])) / (12.0 * h);
+                let error = (difference - exact[row]).abs() / size;
+                assert!(
+                    error < 1e-6,
+                    "{integrator:?}, column {column}, row {row}: {difference} {}",
+                    exact[row]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn touching_flush_and_at_rest_all_derivatives_are_finite() {
+    for (name, surface) in
+        [("triangles", SurfaceRepresentation::Triangles), ("polygons", SurfaceRepresentation::Polygons)]
+    {
+        // A stack whose boxes lie flat on each other, in mesh planes, without slip.
+        for depth in [0.0, 1e-9, 1e-4] {
+            let (model, state) = step_scenes::flat_stack(depth, surface);
+            for integrator in integrators() {
+                let error = |matrix: &DMatrix<f64>| matrix.iter().filter(|x| !x.is_finite()).count();
+                let inputs = inputs_of(&model);
+                let differentiated = DifferentiatedModel::new(&model, &inputs, NoForces.dependence(), 0)
+                    .expect("valid inputs");
+                let (memory, found) = (&mut StepWorkspace::default(), &mut DerivativeWorkspace::default());
+                let (after, jacobian) = integrator
+                    .step_and_jacobian(&differentiated, &state, 0.0, 1e-3, &NoForces, &[], memory, found)
+                    .expect("a step");
+                assert!(after.is_finite());
+                let bad = error(&jacobian.by_state) + error(&jacobian.by_inputs);
+                assert_eq!(bad, 0, "{integrator:?}, {name}, depth {depth}");
+            }
+        }
+    }
+}
