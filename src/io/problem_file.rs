@@ -65,7 +65,8 @@ pub struct ScatteredStarts {
 ///   number or `[x, y, z]`, the target also `{ times, values }`; optional `name`, `deviation`
 ///   (`both`, `above`, `below`), `when` (`running`, `end`);
 /// - optionally `[optimizer]`: `kind` (`ilqr`, `lbfgs`, `levenberg_marquardt`), `max_iterations`,
-///   `cost_tolerance`; `starts = { count, spread, seed }`; `smoothing = { deviation, pairs, seed }`
+///   `cost_tolerance`, `initial_damping` (not of `lbfgs`; see
+///   [`TrajectorySettings`]); `starts = { count, spread, seed }`; `smoothing = { deviation, pairs, seed }`
 ///   (see [`SmoothingSettings`]).
 ///
 /// The scene is found relative to the problem file.
@@ -284,7 +285,16 @@ fn optimizer(t: &OptimizerTable, variables: usize, table: &FieldPath) -> Result<
         method: t.kind,
         max_iterations: t.max_iterations.unwrap_or(standard.max_iterations),
         cost_tolerance: number(cost_tolerance, Range::AtLeastZero, &table.key("cost_tolerance"))?,
+        initial_damping: t.initial_damping,
     };
+    if let Some(damping) = t.initial_damping {
+        let field = table.key("initial_damping");
+        if t.kind == TrajectoryMethod::Lbfgs {
+            let message = "the method `lbfgs` has no damping: it belongs to `ilqr` and `levenberg_marquardt`";
+            return Err(Problem::new(field, message));
+        }
+        number(damping, Range::Positive, &field)?;
+    }
     if settings.max_iterations == 0 {
         return Err(Problem::new(table.key("max_iterations"), "found 0; it must be at least 1"));
     }
