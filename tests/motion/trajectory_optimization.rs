@@ -90,13 +90,18 @@ impl TrajectoryResiduals for Arrive {
 }
 
 fn craft() -> (Model, State) {
+    craft_under(9.81)
+}
+
+/// The craft under a gravity in m/s².
+fn craft_under(gravity: f64) -> (Model, State) {
     let mass = MassProperties {
         mass: 0.5,
         center_of_mass: Vector3::zeros(),
         inertia: Matrix3::from_diagonal(&Vector3::new(4e-3, 5e-3, 8e-3)),
     };
     let body = Body::free("craft", MassSource::Given(mass), vec![]).expect("valid mass");
-    let gravity = Vector3::new(0.0, 0.0, -9.81);
+    let gravity = Vector3::new(0.0, 0.0, -gravity);
     let model = Model::new(vec![body], vec![], gravity, ContactSettings::default(), &[]).expect("valid");
     let state = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
     (model, state)
@@ -375,7 +380,7 @@ fn every_method_finds_the_same_bounded_optimum() {
 
 #[test]
 fn one_iteration_of_ilqr_solves_a_linear_quadratic_problem_with_any_knots() {
-    let (model, initial) = craft();
+    let (model, initial) = craft_under(0.0);
     let settings = SimulationSettings { integrator: Integrator::SemiImplicitEuler, time_step: 0.02 };
     let task = TrajectoryTask {
         model: &model,
@@ -411,7 +416,7 @@ fn one_iteration_of_ilqr_solves_a_linear_quadratic_problem_with_any_knots() {
             .map(|method| with(range, method, 200).1);
         assert!(ilqr.values.iter().all(|u| u.abs() <= 0.2));
         assert!(ilqr.values.iter().any(|u| u.abs() == 0.2), "{kind:?}: {:?}", ilqr.values);
-        assert!(ilqr.cost > 1.0001 * least);
+        assert!(ilqr.cost > 1.001 * least, "{kind:?}: {} {least}", ilqr.cost);
         assert!((ilqr.cost / other.cost - 1.0).abs() < 1e-8, "{kind:?}: {} {}", ilqr.cost, other.cost);
     }
 }
