@@ -198,7 +198,12 @@ fn a_run_goes_on_from_its_checkpoint_and_a_changed_problem_does_not() {
     let resumed = run(&["--resume"]);
     assert_eq!(resumed["values"], whole["values"]);
     assert_eq!(resumed["iterations"], whole["iterations"]);
-    assert_eq!(resumed["history"][0]["iteration"], 4, "it does not begin again");
+    // The record is that of the whole run, evaluations aside: some are made again.
+    let record = |result: &Value| -> Vec<(Value, Value)> {
+        let history = result["history"].as_array().expect("iterations");
+        history.iter().map(|h| (h["iteration"].clone(), h["cost"].clone())).collect()
+    };
+    assert_eq!(record(&resumed), record(&whole));
     // Without being asked to go on it begins again.
     assert_eq!(run(&["--max-iterations", "2"])["history"][0]["iteration"], 0);
     // Only its own problem may go on.
