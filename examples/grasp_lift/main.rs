@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grasp_lift");
     let out = PathBuf::from(".");
     if std::env::args().any(|a| a == "compare") {
-        return compare::compare(&folder.join("squeeze_and_lift.toml"), &out);
+        return compare::compare(&folder.join("problem.toml"), &out);
     }
     for (object, file) in [("ball", "problem.toml"), ("box", "box_problem.toml")] {
         optimize(object, &folder.join(file), &out)?;

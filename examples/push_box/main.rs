@@ -144,6 +144,7 @@ fn main() -> Result<(), Failure> {
         method: TrajectoryMethod::LevenbergMarquardt,
         max_iterations: 40,
         cost_tolerance: 1e-3,
+        initial_damping: None,
     };
     let clock = Instant::now();
     let none = None::<TrajectoryCheckpoints<NoStore>>;

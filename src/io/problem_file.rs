@@ -66,7 +66,8 @@ pub struct ScatteredStarts {
 ///   number or `[x, y, z]`, the target also `{ times, values }`; optional `name`, `deviation`
 ///   (`both`, `above`, `below`), `when` (`running`, `end`);
 /// - optionally `[optimizer]`: `kind` (`ilqr`, `lbfgs`, `levenberg_marquardt`), `max_iterations`,
-///   `cost_tolerance`; `starts = { count, spread, seed }`; `smoothing = { deviation, pairs, seed }`
+///   `cost_tolerance`, `initial_damping` (not of `lbfgs`; see
+///   [`TrajectorySettings`]); `starts = { count, spread, seed }`; `smoothing = { deviation, pairs, seed }`
 ///   (see [`SmoothingSettings`]).
 ///
 /// The scene is found relative to the problem file.
@@ -235,8 +236,7 @@ fn build(
         let values = start_values(t, control, given, &knots, until, &field.index(i))?;
         start.iter_mut().skip(i).step_by(controls.len()).zip(values).for_each(|(at, value)| *at = value);
     }
-    let (settings, starts, smoothing) =
-        optimizer(&table.optimizer, knots.interpolation(), start.len(), &root.key("optimizer"))?;
+    let (settings, starts, smoothing) = optimizer(&table.optimizer, start.len(), &root.key("optimizer"))?;
     let field = root.key("costs");
     if table.costs.is_empty() {
         return Err(Problem::new(field, "found none; at least one is needed"));
@@ -279,24 +279,25 @@ fn build(
 /// Settings of the solver, the starts, the smoothing.
 type Optimizer = (TrajectorySettings, Option<ScatteredStarts>, Option<SmoothingSettings>);
 
-fn optimizer(
-    t: &OptimizerTable,
-    interpolation: KnotInterpolation,
-    variables: usize,
-    table: &FieldPath,
-) -> Result<Optimizer, Problem> {
+fn optimizer(t: &OptimizerTable, variables: usize, table: &FieldPath) -> Result<Optimizer, Problem> {
     let standard = TrajectorySettings::default();
     let cost_tolerance = t.cost_tolerance.unwrap_or(standard.cost_tolerance);
     let settings = TrajectorySettings {
         method: t.kind,
         max_iterations: t.max_iterations.unwrap_or(standard.max_iterations),
         cost_tolerance: number(cost_tolerance, Range::AtLeastZero, &table.key("cost_tolerance"))?,
+        initial_damping: t.initial_damping,
     };
+    if let Some(damping) = t.initial_damping {
+        let field = table.key("initial_damping");
+        if t.kind == TrajectoryMethod::Lbfgs {
+            let message = "the method `lbfgs` has no damping: it belongs to `ilqr` and `levenberg_marquardt`";
+            return Err(Problem::new(field, message));
+        }
+        number(damping, Range::Positive, &field)?;
+    }
     if settings.max_iterations == 0 {
         return Err(Problem::new(table.key("max_iterations"), "found 0; it must be at least 1"));
-    }
-    if t.kind == TrajectoryMethod::Ilqr && interpolation != KnotInterpolation::ZeroOrderHold {
-        return Err(Problem::new(table.key("kind"), TrajectoryProblemError::NotHeld));
     }
     // The count is limited so that a mistake does not take all memory.
     let count = |found: usize, least: usize, field: FieldPath| {

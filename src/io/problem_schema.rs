@@ -169,6 +169,7 @@ pub(super) struct OptimizerTable {
     pub kind: TrajectoryMethod,
     pub max_iterations: Option<u64>,
     pub cost_tolerance: Option<f64>,
+    pub initial_damping: Option<f64>,
     pub starts: Option<StartsTable>,
     pub smoothing: Option<SmoothingSettings>,
 }

@@ -216,6 +216,11 @@ impl KnotWeights {
         let first = self.first;
         self.weights.into_iter().enumerate().filter(|(_, w)| *w != 0.0).map(move |(k, w)| (first + k, w))
     }
+
+    /// The last knot of these.
+    fn last(&self) -> usize {
+        self.iter().last().map_or(self.first, |(knot, _)| knot)
+    }
 }
 
 /// The linear map from values at knots to the controls of every step. The values are ordered knot
@@ -257,17 +262,30 @@ impl KnotMap {
         self.rows[step].iter()
     }
 
-    /// The steps during which each knot is held; `None` where knots are joined otherwise.
-    pub fn holds(&self) -> Option<Vec<Range<usize>>> {
-        if self.interpolation != KnotInterpolation::ZeroOrderHold {
-            return None;
+    /// The steps of each knot's stage: those that depend on this knot and on none after it. Stages
+    /// follow each other in time. Those of the first knots are empty where knots are not held: the
+    /// first step depends on one or two more.
+    pub fn stages(&self) -> Vec<Range<usize>> {
+        let until = |knot: usize| self.rows.partition_point(|row| row.last() < knot);
+        (0..self.knots).map(|knot| until(knot)..until(knot + 1)).collect()
+    }
+
+    /// How many knots before that of its stage a step may depend on: 0 for held knots, 1 for linear
+    /// and 3 for cubic ones.
+    pub fn reach(&self) -> usize {
+        self.rows.iter().map(|row| row.last() - row.first).max().unwrap_or(0)
+    }
+
+    /// Puts the controls of a step in a row.
+    ///
+    /// # Panics
+    /// When there is no such step, or a knot that it depends on has no values.
+    pub fn put_row(&self, step: usize, values: &[f64], row: &mut [f64]) {
+        row.fill(0.0);
+        for (knot, weight) in self.weights(step) {
+            let at_knot = &values[knot * self.dimension..][..self.dimension];
+            row.iter_mut().zip(at_knot).for_each(|(u, v)| *u += weight * v);
         }
-        let mut holds = vec![0..0; self.knots];
-        for (step, row) in self.rows.iter().enumerate() {
-            let hold = &mut holds[row.first];
-            *hold = if hold.start == hold.end { step..step + 1 } else { hold.start..step + 1 };
-        }
-        Some(holds)
     }
 
     /// The controls of every step.
@@ -278,10 +296,7 @@ impl KnotMap {
         assert_eq!(values.len(), self.variables(), "one value for each knot and control");
         let mut controls = Controls::zeros(self.rows.len(), self.dimension);
         for step in 0..self.rows.len() {
-            for (knot, weight) in self.weights(step) {
-                let at_knot = &values[knot * self.dimension..][..self.dimension];
-                controls.row_mut(step).iter_mut().zip(at_knot).for_each(|(u, v)| *u += weight * v);
-            }
+            self.put_row(step, values, controls.row_mut(step));
         }
         controls
     }
@@ -360,9 +375,16 @@ mod tests {
                 assert!((controls.row(step)[0] - (3.0 - 2.0 * middle(step))).abs() < 1e-14);
             }
         }
+        for (kind, stages, reach) in [
+            (KnotInterpolation::Linear, vec![0..0, 0..25, 25..50, 50..75, 75..100], 1),
+            (KnotInterpolation::Cubic, vec![0..0, 0..0, 0..25, 25..50, 50..100], 3),
+        ] {
+            let map = ControlKnots::uniform(kind, 5, 1.0).unwrap().map(1, &steps).unwrap();
+            assert_eq!((map.stages(), map.reach()), (stages, reach));
+        }
         let held = ControlKnots::new(KnotInterpolation::ZeroOrderHold, vec![0.0, 0.3, 0.35]).unwrap();
         let map = held.map(1, &steps).unwrap();
-        assert_eq!(map.holds().unwrap(), [0..30, 30..35, 35..100]);
+        assert_eq!((map.stages(), map.reach()), (vec![0..30, 30..35, 35..100], 0));
         let controls = map.controls(&[1.0, 2.0, 3.0]);
         assert_eq!([29, 30, 34, 35].map(|i| controls.row(i)[0]), [1.0, 2.0, 2.0, 3.0]);
         // The cubic is twice continuously differentiable across knots.

@@ -198,7 +198,12 @@ fn a_run_goes_on_from_its_checkpoint_and_a_changed_problem_does_not() {
     let resumed = run(&["--resume"]);
     assert_eq!(resumed["values"], whole["values"]);
     assert_eq!(resumed["iterations"], whole["iterations"]);
-    assert_eq!(resumed["history"][0]["iteration"], 4, "it does not begin again");
+    // The record is that of the whole run, evaluations aside: some are made again.
+    let record = |result: &Value| -> Vec<(Value, Value)> {
+        let history = result["history"].as_array().expect("iterations");
+        history.iter().map(|h| (h["iteration"].clone(), h["cost"].clone())).collect()
+    };
+    assert_eq!(record(&resumed), record(&whole));
     // Without being asked to go on it begins again.
     assert_eq!(run(&["--max-iterations", "2"])["history"][0]["iteration"], 0);
     // Only its own problem may go on.
@@ -433,10 +438,6 @@ fn bad_problems_are_refused_with_file_line_and_field() {
         (PROBLEM.replace("max_iterations = 40", "max_iterations = 0"), "optimizer.max_iterations: found 0"),
         (PROBLEM.replace("max_iterations = 40", "cost_tolerance = -1"), "optimizer.cost_tolerance: found -1"),
         (
-            PROBLEM.replace("count = 5", "count = 5\ninterpolation = \"linear\""),
-            "optimizer.kind: the iterative linear-quadratic regulator needs controls that are held",
-        ),
-        (
             PROBLEM.replace("max_iterations = 40", "smoothing = { deviation = 1, pairs = 4 }"),
             "optimizer.smoothing: a smoothed cost needs the method `lbfgs`",
         ),
@@ -444,6 +445,11 @@ fn bad_problems_are_refused_with_file_line_and_field() {
             PROBLEM
                 .replace("max_iterations = 40", "kind = \"lbfgs\"\nsmoothing = { deviation = 1, pairs = 1 }"),
             "optimizer.smoothing.pairs: found 1; it must be between 2 and",
+        ),
+        (PROBLEM.replace("max_iterations = 40", "initial_damping = 0"), "optimizer.initial_damping: found 0"),
+        (
+            PROBLEM.replace("max_iterations = 40", "kind = \"lbfgs\"\ninitial_damping = 0.1"),
+            "optimizer.initial_damping: the method `lbfgs` has no damping",
         ),
         (
             PROBLEM.replace("max_iterations = 40", "starts = { count = 0, spread = 1 }"),
@@ -481,6 +487,9 @@ fn the_bundled_grasp_lets_the_ball_fall_at_first_and_holds_it_at_last() {
     assert!(height(&task.variables(&file.start).expect("fits")) < 0.06, "it falls");
     let result = json(&["optimize", text(&problem), "--json"]);
     assert!(height(&numbers(&result["variables"])) > 0.13, "it is held");
-    let forces = numbers(&result["commands"][0]["values"]);
+    let commands = result["commands"].as_array().expect("commands");
+    let squeeze = commands.iter().find(|command| command["actuator"] == "squeeze").expect("a command");
+    assert_eq!(squeeze["interpolation"], "linear");
+    let forces = numbers(&squeeze["values"]);
     assert!(forces.iter().all(|force| (0.5..=3.0).contains(force)), "{forces:?}");
 }

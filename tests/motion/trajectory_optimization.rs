@@ -25,8 +25,7 @@ use isobar::optimize::multi_start::{lowest, scattered_starts};
 use isobar::optimize::randomized_smoothing::RandomizedSmoothing;
 use isobar::optimize::trajectory::{
     ControlRange, StagedTrajectory, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum,
-    TrajectoryProblem, TrajectoryProblemError, TrajectorySettings, TrajectoryTask, optimize_trajectory,
-    optimize_trajectory_from,
+    TrajectoryProblem, TrajectorySettings, TrajectoryTask, optimize_trajectory, optimize_trajectory_from,
 };
 use isobar::rollout::{ControlKnots, KnotInterpolation, Moment, SimulationSettings, TrajectoryResiduals};
 use isobar::scalar::Scalar;
@@ -35,6 +34,9 @@ use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 
 const METHODS: [TrajectoryMethod; 3] =
     [TrajectoryMethod::Ilqr, TrajectoryMethod::Lbfgs, TrajectoryMethod::LevenbergMarquardt];
+
+const KINDS: [KnotInterpolation; 3] =
+    [KnotInterpolation::ZeroOrderHold, KnotInterpolation::Linear, KnotInterpolation::Cubic];
 
 /// Two thrusters along the body's z axis, at ±x, and one along y: the body must tilt to move in x.
 struct Thrusters;
@@ -88,13 +90,18 @@ impl TrajectoryResiduals for Arrive {
 }
 
 fn craft() -> (Model, State) {
+    craft_under(9.81)
+}
+
+/// The craft under a gravity in m/s².
+fn craft_under(gravity: f64) -> (Model, State) {
     let mass = MassProperties {
         mass: 0.5,
         center_of_mass: Vector3::zeros(),
         inertia: Matrix3::from_diagonal(&Vector3::new(4e-3, 5e-3, 8e-3)),
     };
     let body = Body::free("craft", MassSource::Given(mass), vec![]).expect("valid mass");
-    let gravity = Vector3::new(0.0, 0.0, -9.81);
+    let gravity = Vector3::new(0.0, 0.0, -gravity);
     let model = Model::new(vec![body], vec![], gravity, ContactSettings::default(), &[]).expect("valid");
     let state = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
     (model, state)
@@ -200,7 +207,7 @@ impl TrajectoryResiduals for Carry {
 }
 
 fn settings(method: TrajectoryMethod) -> TrajectorySettings {
-    TrajectorySettings { method, max_iterations: 500, cost_tolerance: 1e-11 }
+    TrajectorySettings { method, max_iterations: 500, cost_tolerance: 1e-11, initial_damping: None }
 }
 
 fn optimize<A: AppliedForces, R: TrajectoryResiduals>(
@@ -218,7 +225,7 @@ fn check_derivatives<A: AppliedForces, R: TrajectoryResiduals>(
     start: &[f64],
     tolerance: f64,
 ) {
-    for kind in [KnotInterpolation::ZeroOrderHold, KnotInterpolation::Linear, KnotInterpolation::Cubic] {
+    for kind in KINDS {
         let m = start.len();
         let knots = ControlKnots::uniform(kind, 6, task.until).expect("valid");
         let ranges: Vec<ControlRange> = (0..m).map(|i| ControlRange::unbounded(0.5 + i as f64)).collect();
@@ -247,13 +254,8 @@ fn check_derivatives<A: AppliedForces, R: TrajectoryResiduals>(
             let error = (difference - jacobian.column(column)).amax() / sizes;
             assert!(error < tolerance, "{kind:?} column {column}: {error:e}");
         }
-        if kind != KnotInterpolation::ZeroOrderHold {
-            let refused = StagedTrajectory::new(&problem).map(|_| ()).expect_err("not held");
-            assert_eq!(refused, TrajectoryProblemError::NotHeld);
-            continue;
-        }
         // The expansion of stages has the same gradient, and the Gauss–Newton Hessian JᵀJ.
-        let staged = StagedTrajectory::new(&problem).expect("held");
+        let staged = StagedTrajectory::new(&problem);
         let expansion = staged.expand(&x).expect("simulates");
         let mut costate = expansion.end_gradient.clone();
         let n = costate.len();
@@ -374,6 +376,49 @@ fn every_method_finds_the_same_bounded_optimum() {
     let (ilqr, lbfgs) = (rollouts(&optima[0]), rollouts(&optima[1]));
     println!("rollouts to within a thousandth: iLQR {ilqr}, L-BFGS {lbfgs}");
     assert!(5 * ilqr <= lbfgs, "{ilqr} {lbfgs}");
+}
+
+#[test]
+fn one_iteration_of_ilqr_solves_a_linear_quadratic_problem_with_any_knots() {
+    let (model, initial) = craft_under(0.0);
+    let settings = SimulationSettings { integrator: Integrator::SemiImplicitEuler, time_step: 0.02 };
+    let task = TrajectoryTask {
+        model: &model,
+        initial: &initial,
+        settings,
+        until: 1.0,
+        applied: &Push,
+        residuals: &Place,
+    };
+    let start: Vec<f64> = (0..12).map(|i| 0.5 * (1.3 * i as f64).sin()).collect();
+    for kind in KINDS {
+        let knots = ControlKnots::uniform(kind, 6, 1.0).expect("valid");
+        let with = |range, method, max_iterations| {
+            let problem = TrajectoryProblem::new(task, &knots, &[range; 2]).expect("fits");
+            let settings = TrajectorySettings { max_iterations, ..self::settings(method) };
+            let none = None::<TrajectoryCheckpoints<NoStore>>;
+            let optimum = optimize_trajectory(&problem, &start, &settings, none, None).expect("runs");
+            (problem, optimum)
+        };
+        let (problem, optimum) = with(ControlRange::unbounded(2.0), TrajectoryMethod::Ilqr, 1);
+        let x = problem.variables(&start).expect("one each");
+        let jacobian = problem.jacobian(&x).expect("simulates");
+        let residuals = DVector::from_vec(problem.apply(&x).expect("simulates"));
+        let change = jacobian.clone().svd(true, true).solve(&residuals, 1e-12).expect("solves");
+        let least = 0.5 * (residuals - &jacobian * &change).norm_squared();
+        assert!((optimum.cost / least - 1.0).abs() < 1e-9, "{kind:?}: {} {least}", optimum.cost);
+        for (i, found) in optimum.variables.iter().enumerate() {
+            assert!((found - (x[i] - change[i])).abs() < 1e-7, "{kind:?} {i}: {found}");
+        }
+        // Within bounds that matter it agrees with another method.
+        let range = ControlRange::new(-0.2, 0.2);
+        let [ilqr, other] = [TrajectoryMethod::Ilqr, TrajectoryMethod::LevenbergMarquardt]
+            .map(|method| with(range, method, 200).1);
+        assert!(ilqr.values.iter().all(|u| u.abs() <= 0.2));
+        assert!(ilqr.values.iter().any(|u| u.abs() == 0.2), "{kind:?}: {:?}", ilqr.values);
+        assert!(ilqr.cost > 1.001 * least, "{kind:?}: {} {least}", ilqr.cost);
+        assert!((ilqr.cost / other.cost - 1.0).abs() < 1e-8, "{kind:?}: {} {}", ilqr.cost, other.cost);
+    }
 }
 
 #[test]
@@ -571,9 +616,4 @@ fn what_does_not_fit_is_refused() {
     let late = ControlKnots::new(KnotInterpolation::Linear, vec![0.0, 5.0, 6.0]).expect("increasing");
     let unused = TrajectoryProblem::new(task, &late, &[fine; 3]).map(|_| ()).expect_err("unused");
     assert!(unused.to_string().contains("acts on no step"), "{unused}");
-    let problem = TrajectoryProblem::new(task, &knots, &[fine; 3]).expect("fits");
-    let none = None::<TrajectoryCheckpoints<NoStore>>;
-    let method = settings(TrajectoryMethod::Ilqr);
-    let linear = optimize_trajectory(&problem, &[0.0; 9], &method, none, None).expect_err("not held");
-    assert!(linear.to_string().contains("zero-order hold"), "{linear}");
 }

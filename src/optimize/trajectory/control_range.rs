@@ -88,12 +88,6 @@ pub enum TrajectoryProblemError {
         /// Its scale.
         found: f64,
     },
-    /// A solver that needs held controls.
-    #[error(
-        "the iterative linear-quadratic regulator needs controls that are held from knot to knot \
-         (zero-order hold): others act on more than one stage"
-    )]
-    NotHeld,
     /// A method that does not take a smoothed cost.
     #[error("a smoothed cost needs the method `lbfgs`, found `{method}`: the others take residuals")]
     Smoothed {

@@ -29,7 +29,7 @@ use crate::rollout::TrajectoryResiduals;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrajectoryMethod {
-    /// [`Ilqr`]: for controls that are held from knot to knot.
+    /// [`Ilqr`].
     #[default]
     Ilqr,
     /// [`Lbfgsb`].
@@ -61,12 +61,21 @@ pub struct TrajectorySettings {
     /// It ends when an iteration lowers, or promises to lower, the cost by less than this part of
     /// it.
     pub cost_tolerance: f64,
+    /// How much the first steps of iLQR and Levenberg–Marquardt are held back, relative to the
+    /// Hessian's diagonal; positive. A larger one is more cautious, which spares rollouts where the
+    /// start is far from any solution. `None` is the method's own: 0 and 10⁻³. L-BFGS takes none.
+    pub initial_damping: Option<f64>,
 }
 
 impl Default for TrajectorySettings {
     /// iLQR, at most 200 iterations, a cost tolerance of 10⁻⁸.
     fn default() -> Self {
-        Self { method: TrajectoryMethod::default(), max_iterations: 200, cost_tolerance: 1e-8 }
+        Self {
+            method: TrajectoryMethod::default(),
+            max_iterations: 200,
+            cost_tolerance: 1e-8,
+            initial_damping: None,
+        }
     }
 }
 
@@ -282,16 +291,22 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
     let (lower, upper, tolerance) = (lower.to_vec(), upper.to_vec(), settings.cost_tolerance);
     let ended = match settings.method {
         TrajectoryMethod::Ilqr => {
-            let solver = Ilqr::new().with_cost_tolerance(tolerance)?;
-            run.solve::<_, _, (), ()>(StagedTrajectory::new(problem)?, solver, Ilqr::convergence)
+            let mut solver = Ilqr::new().with_cost_tolerance(tolerance)?;
+            if let Some(damping) = settings.initial_damping {
+                solver = solver.with_initial_regularization(damping)?;
+            }
+            run.solve::<_, _, (), ()>(StagedTrajectory::new(problem), solver, Ilqr::convergence)
         }
         TrajectoryMethod::Lbfgs => {
             let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
             run.solve::<_, _, (), ()>(Borrowed(problem), solver, Lbfgsb::convergence)
         }
         TrajectoryMethod::LevenbergMarquardt => {
-            let solver =
+            let mut solver =
                 LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+            if let Some(damping) = settings.initial_damping {
+                solver = solver.with_initial_damping(damping)?;
+            }
             run.solve::<_, _, DMatrix<f64>, Vec<f64>>(
                 Borrowed(problem),
                 solver,

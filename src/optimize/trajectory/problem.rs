@@ -231,10 +231,13 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         self.optimized.iter().zip(values).for_each(|(&index, value)| row[index] = *value);
     }
 
-    /// The row of a step with these optimized control values.
+    /// The row of a step under these values at knots; those that it does not depend on may be
+    /// missing.
     pub(super) fn put_row(&self, step: usize, values: &[f64], row: &mut [f64]) {
+        let mut optimized = vec![0.0; self.optimized.len()];
+        self.map.put_row(step, values, &mut optimized);
         row.copy_from_slice(self.others.row(step));
-        self.put(values, row);
+        self.put(&optimized, row);
     }
 
     /// What the motion is evaluated at under these variables: the start of every step, and the end.

@@ -1,37 +1,85 @@
-//! A trajectory problem as stages, one for each knot that is held.
+//! A trajectory problem as stages, one for each knot.
 
 use std::ops::Range;
 
 use argmin::core::{CostFunction, Error};
 use nalgebra::{DMatrix, DVector};
 
-use super::control_range::TrajectoryProblemError;
 use super::problem::TrajectoryProblem;
 use crate::multibody::AppliedForces;
 use crate::optimize::ilqr::{Expansion, Policy, StageExpansion, StagedProblem};
-use crate::rollout::{StepLinearization, TrajectoryResiduals, simulate_with_feedback};
+use crate::rollout::{TrajectoryLinearization, TrajectoryResiduals, simulate_with_feedback};
 
-/// A [`TrajectoryProblem`] whose controls are held from knot to knot, for
-/// [`Ilqr`](crate::optimize::ilqr::Ilqr). A stage is the steps during which one knot is held; its
-/// feedback acts on the state at its start, in the state's tangent space. Hessians are those of
-/// Gauss–Newton.
+/// A [`TrajectoryProblem`] for [`Ilqr`](crate::optimize::ilqr::Ilqr). A stage is the steps that
+/// depend on its knot and none after it. The values at earlier knots that these steps depend on too
+/// (one for linear knots, three for cubic ones) are part of the state between stages, after the
+/// tangent of the motion's state; so any knots make a problem whose stages follow one another. The
+/// feedback acts on that state at the start of the stage. Hessians are those of Gauss–Newton.
 ///
-/// One iteration costs a linearization of all steps and, for each trial of the line search, one
-/// rollout.
+/// One iteration costs a linearization of all steps and a rollout for each trial.
 #[derive(Debug)]
 pub struct StagedTrajectory<'p, 'a, A, R> {
     problem: &'p TrajectoryProblem<'a, A, R>,
-    holds: Vec<Range<usize>>,
+    stages: Vec<Range<usize>>,
+    /// Knots before that of a stage whose values are part of its state.
+    reach: usize,
 }
 
 impl<'p, 'a, A: AppliedForces, R: TrajectoryResiduals> StagedTrajectory<'p, 'a, A, R> {
     /// The stages of a problem.
-    ///
-    /// # Errors
-    /// When the controls are not held from knot to knot.
-    pub fn new(problem: &'p TrajectoryProblem<'a, A, R>) -> Result<Self, TrajectoryProblemError> {
-        let holds = problem.map().holds().ok_or(TrajectoryProblemError::NotHeld)?;
-        Ok(Self { problem, holds })
+    pub fn new(problem: &'p TrajectoryProblem<'a, A, R>) -> Self {
+        Self { problem, stages: problem.map().stages(), reach: problem.map().reach() }
+    }
+
+    /// The expansion of a stage by the state before it, then its variables.
+    fn stage_expansion(
+        &self,
+        stage: usize,
+        linear: &TrajectoryLinearization,
+        scales: &DVector<f64>,
+    ) -> StageExpansion {
+        let m = scales.len();
+        let motion = linear.end.by_state.ncols();
+        let n = motion + self.reach * m;
+        // Where the variables of a knot are: those of the one before this stage's come first.
+        let columns = |knot: usize| if knot == stage { n } else { motion + (stage - knot - 1) * m };
+        let add = |to: &mut DMatrix<f64>, by_control: &DMatrix<f64>, step: usize| {
+            for (knot, weight) in self.problem.map().weights(step) {
+                let mut to = to.columns_mut(columns(knot), m);
+                for (i, scale) in scales.iter().enumerate() {
+                    to.column_mut(i).axpy(weight * scale, &by_control.column(i), 1.0);
+                }
+            }
+        };
+        // The present state of the motion.
+        let mut state = DMatrix::identity(motion, n + m);
+        let (mut gradient, mut hessian) = (DVector::zeros(n + m), DMatrix::zeros(n + m, n + m));
+        for number in self.stages[stage].clone() {
+            let step = &linear.steps[number];
+            let residuals = &step.residuals;
+            if !residuals.values.is_empty() {
+                let mut by_both = &residuals.by_state * &state;
+                add(&mut by_both, &residuals.by_control, number);
+                gradient.gemv_tr(1.0, &by_both, &residuals.values, 1.0);
+                hessian.gemm_tr(1.0, &by_both, &by_both, 1.0);
+            }
+            state = &step.by_state * state;
+            add(&mut state, &step.by_control, number);
+        }
+        let mut after = DMatrix::zeros(n, n + m);
+        after.rows_mut(0, motion).copy_from(&state);
+        if self.reach > 0 {
+            // For the next stage this knot is the one before, and the others are one further back.
+            after.view_mut((motion, n), (m, m)).fill_with_identity();
+            let kept = (self.reach - 1) * m;
+            after.view_mut((motion + m, motion), (kept, kept)).fill_with_identity();
+        }
+        StageExpansion {
+            by_state: after.columns(0, n).into_owned(),
+            by_control: after.columns(n, m).into_owned(),
+            gradient,
+            hessian,
+        }
     }
 }
 
@@ -56,11 +104,18 @@ impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajector
     fn expand(&self, x: &[f64]) -> Result<Expansion, Error> {
         let linear = self.problem.linearized(&*self.problem.motion(x)?)?;
         let scales = DVector::from_iterator(self.stage_dimension(), self.problem.scales());
-        let stages = self.holds.iter().map(|hold| stage_expansion(&linear.steps[hold.clone()], &scales));
+        let motion = linear.end.by_state.ncols();
+        let n = motion + self.reach * scales.len();
+        let mut end_gradient = DVector::zeros(n);
+        end_gradient.rows_mut(0, motion).copy_from(&linear.end.by_state.tr_mul(&linear.end.values));
+        let mut end_hessian = DMatrix::zeros(n, n);
+        let of_motion = linear.end.by_state.tr_mul(&linear.end.by_state);
+        end_hessian.view_mut((0, 0), (motion, motion)).copy_from(&of_motion);
+        let stages = 0..self.stages.len();
         Ok(Expansion {
-            stages: stages.collect(),
-            end_gradient: linear.end.by_state.tr_mul(&linear.end.values),
-            end_hessian: linear.end.by_state.tr_mul(&linear.end.by_state),
+            stages: stages.map(|stage| self.stage_expansion(stage, &linear, &scales)).collect(),
+            end_gradient,
+            end_hessian,
         })
     }
 
@@ -71,8 +126,8 @@ impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajector
         let m = self.stage_dimension();
         let (lower, upper) = problem.bounds();
         let mut x = nominal.to_vec();
-        // The values of the present stage, and the stage after it.
-        let (mut values, mut next_stage) = (Vec::new(), 0);
+        // The values at knots so far, and the stage after the present one.
+        let (mut values, mut next_stage) = (Vec::with_capacity(x.len()), 0);
         problem.counter().count_rollout();
         let simulated = simulate_with_feedback(
             task.model,
@@ -81,13 +136,21 @@ impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajector
             task.until,
             task.applied,
             |number, state, row| {
-                if next_stage < self.holds.len() && number >= self.holds[next_stage].start {
+                while next_stage < self.stages.len() && number >= self.stages[next_stage].start {
+                    let mut difference = motion.trajectory.states[number].difference(state);
+                    for back in 1..=self.reach {
+                        let change = |i: usize| {
+                            let at = (next_stage.checked_sub(back)?) * m + i;
+                            Some(x[at] - nominal[at])
+                        };
+                        // There is no knot before the first.
+                        difference.extend((0..m).map(|i| change(i).unwrap_or(0.0)));
+                    }
                     let range = next_stage * m..(next_stage + 1) * m;
-                    let difference = motion.trajectory.states[number].difference(state);
                     let bounds = (&lower[range.clone()], &upper[range.clone()]);
                     let changed = policy.variables(next_stage, &nominal[range.clone()], &difference, bounds);
-                    x[range.clone()].copy_from_slice(&changed);
-                    values = problem.values_of_knot(&changed).collect();
+                    values.extend(problem.values_of_knot(&changed));
+                    x[range].copy_from_slice(&changed);
                     next_stage += 1;
                 }
                 problem.put_row(number, &values, row);
@@ -97,40 +160,4 @@ impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajector
         let motion = problem.remember(problem.with_residuals(x, controls, trajectory)?);
         Ok((motion.x.clone(), motion.cost()))
     }
-}
-
-/// The expansion of consecutive steps under the same controls, by the state before them and the
-/// controls over their scales.
-fn stage_expansion(steps: &[StepLinearization], scales: &DVector<f64>) -> StageExpansion {
-    let m = scales.len();
-    let n = steps.first().map_or(0, |step| step.by_state.nrows());
-    // The present state by that at the start of the stage, then by the controls.
-    let mut state = DMatrix::identity(n, n + m);
-    let mut expansion = StageExpansion {
-        by_state: DMatrix::zeros(n, n),
-        by_control: DMatrix::zeros(n, m),
-        gradient: DVector::zeros(n + m),
-        hessian: DMatrix::zeros(n + m, n + m),
-    };
-    let scaled = |by_control: &DMatrix<f64>| {
-        let mut by_control = by_control.clone();
-        by_control.column_iter_mut().zip(scales.iter()).for_each(|(mut column, s)| column *= *s);
-        by_control
-    };
-    for step in steps {
-        let residuals = &step.residuals;
-        if !residuals.values.is_empty() {
-            let mut by_both = &residuals.by_state * &state;
-            let mut by_control = by_both.columns_mut(n, m);
-            by_control += scaled(&residuals.by_control);
-            expansion.gradient.gemv_tr(1.0, &by_both, &residuals.values, 1.0);
-            expansion.hessian.gemm_tr(1.0, &by_both, &by_both, 1.0);
-        }
-        state = &step.by_state * state;
-        let mut by_control = state.columns_mut(n, m);
-        by_control += scaled(&step.by_control);
-    }
-    expansion.by_state.copy_from(&state.columns(0, n));
-    expansion.by_control.copy_from(&state.columns(n, m));
-    expansion
 }
