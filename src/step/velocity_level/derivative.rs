@@ -8,7 +8,7 @@ use nalgebra::Vector3;
 
 use super::free_body::{BODY, BodyInertia, six, velocity_of};
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
-use super::inverse_inertia::LinkInertia;
+use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
 use super::joint_derivative::JointDerivatives;
 
 use super::{VelocityLevel, Workspace, patch_impulse};
@@ -131,6 +131,7 @@ impl VelocityLevel {
         }
 
         let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt: at.dt };
+        let mut directions = None;
         patches.clear();
         for (patch, impulse) in problem.patches.iter().zip(&newton.by_patch) {
             let pair = &model.pairs[patch.pair];
@@ -170,7 +171,11 @@ impl VelocityLevel {
                         let (mass, tree) = (model.bodies[b].mass()?, moving[b]?);
                         Some(InertiaPart::new(tree, mass, &at.before.bodies[tree], &x_wf))
                     }),
-                    links: LinkInertia::new(model, pair, &at.before.joints, &x_wf, at.dt),
+                    links: has_link(model, pair).then(|| {
+                        let (mechanism, joints) = (&model.mechanism, &at.before.joints);
+                        let new = || JointDirections::new(mechanism, joints, at.dt);
+                        LinkInertia::new(model, pair, directions.get_or_insert_with(new), &x_wf)
+                    }),
                     x_wf,
                     tree_f: moving[bodies[f]],
                     offset_f: x_wf.translation - frames[bodies[f]].pose.translation,

@@ -10,9 +10,7 @@ use crate::multibody::tree::{
 };
 use crate::multibody::{BodyState, GainGradient, GeometryPair, MassProperties, Model, Motion, State};
 use crate::scalar::{DualArray, Scalar};
-use crate::spatial::{
-    MASS_NUMBERS, RigidTransform, SpatialForce, SpatialVelocity, cross_matrix, rotation_exponential,
-};
+use crate::spatial::{MASS_NUMBERS, RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
 
 /// What Λ is computed from.
 pub(super) struct PairInertia<'a, T> {
@@ -106,53 +104,75 @@ pub(super) struct LinkInertia {
 }
 
 /// Directions that are evaluated at a time.
-const CHUNK: usize = 8;
+const CHUNK: usize = 4;
+
+/// Kinematics of the joints, and the factors of their part of A, with the derivatives along a
+/// chunk of the directions of the configuration.
+type Directions = (JointWorkspace<DualArray<CHUNK>>, DMatrix<DualArray<CHUNK>>);
+
+/// The joints at a state with the derivatives by their configuration: the same for all patches of
+/// a step.
+pub(super) struct JointDirections {
+    mechanism: Mechanism<DualArray<CHUNK>>,
+    /// At least one.
+    chunks: Vec<Directions>,
+    /// The length δt of the step.
+    time_step: f64,
+}
+
+impl JointDirections {
+    /// Those of a state of the joints, for a step of `dt` seconds.
+    pub fn new(mechanism: &Mechanism, joints: &JointState, dt: f64) -> Self {
+        type Dual = DualArray<CHUNK>;
+        let n = mechanism.velocity_dimension();
+        let mechanism = Mechanism::<Dual>::lift(mechanism);
+        let state = JointState::<Dual>::lift(joints);
+        let still = vec![Dual::from(0.0); n];
+        let chunk = |first: usize| {
+            let mut direction = still.clone();
+            for (k, direction) in direction.iter_mut().skip(first).take(CHUNK).enumerate() {
+                *direction = Dual::variable(0.0, k);
+            }
+            let mut workspace = JointWorkspace::new(&mechanism);
+            let mut factors = DMatrix::from_element(n, n, Dual::from(0.0));
+            update_kinematics(&mechanism, &state.moved(&direction, &still).q, &still, &mut workspace);
+            step_matrix(&mechanism, &mut workspace, dt, &mut factors);
+            factorize(&mechanism, &mut factors);
+            (workspace, factors)
+        };
+        let chunks = (0..n.max(1)).step_by(CHUNK).map(chunk).collect();
+        Self { mechanism, chunks, time_step: dt }
+    }
+}
+
+/// Whether a link takes part in a pair.
+pub(super) fn has_link(model: &Model, pair: &GeometryPair) -> bool {
+    pair_links(model, pair) != [None, None]
+}
 
 impl LinkInertia {
-    /// The dependence at a state of the joints, for a step of `dt` seconds; `None` where no link
-    /// takes part.
+    /// The dependence for a pair in which a link takes part.
     pub fn new(
         model: &Model,
         pair: &GeometryPair,
-        joints: &JointState,
+        directions: &JointDirections,
         x_wf: &RigidTransform,
-        dt: f64,
-    ) -> Option<Self> {
-        type Dual = DualArray<CHUNK>;
-        let links = pair_links(model, pair);
-        if links == [None, None] {
-            return None;
+    ) -> Self {
+        let (links, n) = (pair_links(model, pair), model.mechanism.velocity_dimension());
+        let frame = RigidTransform::lift(x_wf);
+        let mut by_q = Vec::with_capacity(n);
+        let mut values = None;
+        for (workspace, factors) in &directions.chunks {
+            let mechanism = &directions.mechanism;
+            let rows = relative_jacobian(mechanism, workspace, &links, &frame);
+            let (solved, lambda) = through_inverse(mechanism, factors, &rows);
+            by_q.extend((0..CHUNK.min(n - by_q.len())).map(|k| lambda.map(|x| x.eps[k])));
+            values.get_or_insert_with(|| {
+                (solved.map(|x| x.iter().map(|x| x.re).collect()), lambda.map(|x| x.re))
+            });
         }
-        let n = model.mechanism.velocity_dimension();
-        let mechanism = Mechanism::<Dual>::lift(&model.mechanism);
-        let state = JointState::<Dual>::lift(joints);
-        let mut workspace = JointWorkspace::new(&mechanism);
-        let mut factors = DMatrix::from_element(n, n, Dual::from(0.0));
-        let still = vec![Dual::from(0.0); n];
-        let mut derivatives = Vec::with_capacity(n + 6);
-        let mut solved = None;
-        for first in (0..n + 6).step_by(CHUNK) {
-            let mut direction: Vec<Dual> = vec![Dual::from(0.0); n + 6];
-            let last = (n + 6).min(first + CHUNK);
-            (first..last).for_each(|k| direction[k] = Dual::variable(0.0, k - first));
-            let moved = state.moved(&direction[..n], &still);
-            let three = |i: usize| Vector3::new(direction[n + i], direction[n + i + 1], direction[n + i + 2]);
-            let frame = RigidTransform::<Dual>::lift(x_wf);
-            let frame = RigidTransform::new(
-                rotation_exponential(&three(0)) * frame.rotation,
-                frame.translation + three(3),
-            );
-            update_kinematics(&mechanism, &moved.q, &still, &mut workspace);
-            step_matrix(&mechanism, &mut workspace, dt, &mut factors);
-            factorize(&mechanism, &mut factors);
-            let rows = relative_jacobian(&mechanism, &workspace, &links, &frame);
-            let (inverse, lambda) = through_inverse(&mechanism, &factors, &rows);
-            derivatives.extend((0..last - first).map(|k| lambda.map(|x| x.eps[k])));
-            solved.get_or_insert_with(|| inverse.map(|x| x.iter().map(|x| x.re).collect()));
-        }
-        let by_frame = std::array::from_fn(|i| derivatives[n + i]);
-        derivatives.truncate(n);
-        Some(Self { by_q: derivatives, by_frame, solved: solved?, time_step: dt })
+        let (solved, lambda) = values.unwrap_or_else(|| (Default::default(), Matrix6::zeros()));
+        Self { by_q, by_frame: by_frame(&lambda, x_wf), solved, time_step: directions.time_step }
     }
 
     /// Adds the derivatives of a number by the configuration, given those by Λ; returns those by
@@ -216,6 +236,23 @@ impl LinkInertia {
             visit(link, &by);
         }
     }
+}
+
+/// The derivatives of Λ by a turn of F about its origin and by a move of it, both in W, under
+/// which a velocity (ω; v) in F changes by (−φ×ω; −φ×v) and by (0; ω×p).
+fn by_frame(lambda: &Matrix6<f64>, x_wf: &RigidTransform) -> [Matrix6<f64>; 6] {
+    std::array::from_fn(|i| {
+        let along = -cross_matrix(&x_wf.rotation.row(i % 3).transpose());
+        let mut change = Matrix6::zeros();
+        if i < 3 {
+            change.fixed_view_mut::<3, 3>(0, 0).copy_from(&along);
+            change.fixed_view_mut::<3, 3>(3, 3).copy_from(&along);
+        } else {
+            change.fixed_view_mut::<3, 3>(3, 0).copy_from(&along);
+        }
+        let half = change * lambda;
+        half + half.transpose()
+    })
 }
 
 /// The inverse inertia Λ of a body in the frame F, about its origin: from an impulse there to the
