@@ -32,7 +32,8 @@ pub use checkpoint_file::CheckpointFile;
 pub use file_error::FileError;
 pub use fit_file::{FitFile, FitFileError, read_parameter_values};
 pub use joint_state::{JointStateError, JointStateFile};
-pub use problem_file::{OptimizedCommand, OptimizedControl, ProblemFile, ScatteredStarts};
+pub use problem_controls::OptimizedControl;
+pub use problem_file::{OptimizedCommand, ProblemFile, ScatteredStarts};
 pub use purpose::Purpose;
 pub use scene::{Scene, SolverKind};
 pub use trajectory::{

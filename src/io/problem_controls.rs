@@ -4,11 +4,24 @@ use super::actuator_tables::knots_command;
 use super::body_tables::{Range, number};
 use super::field_path::FieldPath;
 use super::file_error::Problem;
-use super::problem_file::{MOST_NUMBERS, OptimizedControl};
 use super::problem_schema::{ControlTable, ProblemKnotsTable, StartTable};
 use crate::multibody::Model;
 use crate::optimize::trajectory::ControlRange;
 use crate::rollout::{Command, ControlKnots, ControlKnotsError, KnotInterpolation};
+
+/// An actuator whose command is optimized.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OptimizedControl {
+    /// The actuator's place in the model.
+    pub actuator: usize,
+    /// Its name.
+    pub name: String,
+    /// What its command may be.
+    pub range: ControlRange,
+}
+
+/// The most numbers that all knots, samples or starts may have together: more are a mistake.
+pub(super) const MOST_NUMBERS: usize = 1_000_000;
 
 /// The knots of the commands.
 pub(super) fn knots(t: &ProblemKnotsTable, until: f64, table: &FieldPath) -> Result<ControlKnots, Problem> {

@@ -10,7 +10,7 @@ use super::body_tables::{Range, number};
 use super::document::{beside, parse_toml, read_text};
 use super::field_path::FieldPath;
 use super::file_error::{FileError, Problem};
-use super::problem_controls::{knots, optimized_controls, start_values};
+use super::problem_controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
 use super::problem_costs::cost_term;
 use super::problem_schema::{OptimizerTable, ProblemTable, StartsTable};
 use super::purpose::Purpose;
@@ -24,17 +24,6 @@ use crate::optimize::trajectory::{
     TrajectoryTask,
 };
 use crate::rollout::{ControlKnots, KnotInterpolation, SimulationError, SimulationSettings, step_times};
-
-/// An actuator whose command is optimized.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OptimizedControl {
-    /// The actuator's place in the model.
-    pub actuator: usize,
-    /// Its name.
-    pub name: String,
-    /// What its command may be.
-    pub range: ControlRange,
-}
 
 /// Starts beside the one of the file, normally distributed around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,9 +87,6 @@ pub struct ProblemFile {
     /// How the cost is smoothed, if it is.
     pub smoothing: Option<SmoothingSettings>,
 }
-
-/// The most numbers that all knots, samples or starts may have together: more are a mistake.
-pub(super) const MOST_NUMBERS: usize = 1_000_000;
 
 impl ProblemFile {
     /// Reads a problem file and its scene.
