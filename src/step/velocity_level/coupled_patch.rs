@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
-use super::free_body::{BODY, add_block, add_to_tree, six, tree_velocity};
+use super::free_body::{BODY, add_block, add_to_tree, six, velocity_of};
 use super::joint_part::{JointPart, JointPlace};
 use crate::contact::DiscretePatch;
 use crate::multibody::tree::Workspace as JointWorkspace;
@@ -15,8 +15,28 @@ use crate::step::block_factor::BlockFactor;
 struct PatchSide {
     /// The body's tree.
     tree: usize,
-    /// From the body's velocities to the velocity of its material at F's origin, in F.
-    map: Matrix6<f64>,
+    /// From the body's origin to F's, in W.
+    offset: Vector3<f64>,
+}
+
+impl PatchSide {
+    /// The velocity of the body's material at F's origin, in W.
+    #[inline]
+    fn velocity(&self, velocity: &[f64]) -> SpatialVelocity<f64> {
+        velocity_of(&velocity[BODY * self.tree..BODY * (self.tree + 1)]).shifted(&self.offset)
+    }
+}
+
+/// A symmetric or other matrix for spatial velocities, by its quarters.
+type Quarters = [Matrix3<f64>; 4];
+
+/// T_iᵀ G T_j with the map T = (1 0; −\[c\]× 1) of a body's velocity to a point of it at c from its
+/// origin.
+#[inline]
+fn about_origins(g: &Quarters, c_i: &Vector3<f64>, c_j: &Vector3<f64>) -> Matrix6<f64> {
+    let (c_i, c_j) = (cross_matrix(c_i), cross_matrix(c_j));
+    let lower = g[2] - g[3] * c_j;
+    from_quarters(g[0] - g[1] * c_j + c_i * lower, g[1] + c_i * g[3], lower, g[3])
 }
 
 /// What one velocity adds to the velocity of O relative to F at F's origin, in F, per unit.
@@ -95,14 +115,14 @@ impl CoupledPatch {
                     }
                 }
                 (Motion::Free { .. }, Some(tree)) => {
-                    let map = map_to_patch(&x_wf.rotation, &offset);
                     if with_links {
+                        let map = map_to_patch(&x_wf.rotation, &offset);
                         all.extend((0..BODY).map(|local| Column {
                             place: JointPlace { coordinate: BODY * tree + local, tree, local },
                             velocity: map.column(local) * sign,
                         }));
                     } else {
-                        on_free[k] = Some(PatchSide { tree, map });
+                        on_free[k] = Some(PatchSide { tree, offset });
                     }
                 }
                 _ => {
@@ -130,12 +150,16 @@ impl CoupledPatch {
     /// for changes of velocity.)
     #[inline]
     pub fn relative(&self, all: &[Column], velocity: &[f64], with_fixed: bool) -> Vector6<f64> {
-        let mut v = if with_fixed { self.fixed } else { Vector6::zeros() };
+        let mut relative = SpatialVelocity::zero();
         if let Some(o) = &self.o {
-            v += o.map * tree_velocity(velocity, o.tree);
+            relative += o.velocity(velocity);
         }
         if let Some(f) = &self.f {
-            v -= f.map * tree_velocity(velocity, f.tree);
+            relative = relative - f.velocity(velocity);
+        }
+        let mut v = column_of(&relative.rotated(&self.contacts.x_wf.rotation.transpose()));
+        if with_fixed {
+            v += self.fixed;
         }
         for column in &all[self.columns.clone()] {
             v += column.velocity * velocity[column.place.coordinate];
@@ -143,36 +167,48 @@ impl CoupledPatch {
         v
     }
 
-    /// Adds the patch's impulse `w`, and its negative derivative to K; `sizes` are the numbers of
+    /// Adds the patch's impulse `w`.
+    #[inline]
+    pub fn add_impulse(&self, all: &[Column], w: &Vector6<f64>, impulse: &mut [f64]) {
+        let part = |k: usize| self.contacts.x_wf.rotation * Vector3::new(w[k], w[k + 1], w[k + 2]);
+        let (torque, force) = (part(0), part(3));
+        for (side, sign) in [(&self.o, 1.0), (&self.f, -1.0)] {
+            if let Some(side) = side {
+                let torque = torque + side.offset.cross(&force);
+                add_to_tree(impulse, side.tree, &(Vector6::from(six(&torque, &force)) * sign));
+            }
+        }
+        for column in &all[self.columns.clone()] {
+            impulse[column.place.coordinate] += column.velocity.dot(w);
+        }
+    }
+
+    /// Adds the negative derivative of the patch's impulse to K; `sizes` are the numbers of
     /// velocities of the trees.
     #[inline]
-    pub fn add(
+    pub fn add_matrix(
         &self,
         (all, sizes): (&[Column], &[usize]),
-        w: &Vector6<f64>,
         hessian: &Matrix6<f64>,
-        impulse: &mut [f64],
         factor: &mut BlockFactor,
     ) {
-        if let Some(o) = &self.o {
-            add_to_tree(impulse, o.tree, &o.map.tr_mul(w));
-            add_block(factor.diagonal_mut(o.tree), &(o.map.tr_mul(hessian) * o.map));
-        }
-        if let Some(f) = &self.f {
-            add_to_tree(impulse, f.tree, &-f.map.tr_mul(w));
-            add_block(factor.diagonal_mut(f.tree), &(f.map.tr_mul(hessian) * f.map));
-        }
-        if let (Some(o), Some(f), Some(coupling)) = (&self.o, &self.f, self.coupling) {
-            let of = -(o.map.tr_mul(hessian) * f.map);
-            let fo = -(f.map.tr_mul(hessian) * o.map);
-            let (first, second) = factor.coupling_mut(coupling);
-            let (of_block, fo_block) = if o.tree < f.tree { (first, second) } else { (second, first) };
-            add_block(of_block, &of);
-            add_block(fo_block, &fo);
+        if self.o.is_some() || self.f.is_some() {
+            let r = self.contacts.x_wf.rotation;
+            let quarter = |i: usize, k: usize| r * hessian.fixed_view::<3, 3>(i, k) * r.transpose();
+            let turned = [quarter(0, 0), quarter(0, 3), quarter(3, 0), quarter(3, 3)];
+            for side in [&self.o, &self.f].into_iter().flatten() {
+                let own = about_origins(&turned, &side.offset, &side.offset);
+                add_block(factor.diagonal_mut(side.tree), &own);
+            }
+            if let (Some(o), Some(f), Some(coupling)) = (&self.o, &self.f, self.coupling) {
+                let (first, second) = factor.coupling_mut(coupling);
+                let (of, fo) = if o.tree < f.tree { (first, second) } else { (second, first) };
+                add_block(of, &-about_origins(&turned, &o.offset, &f.offset));
+                add_block(fo, &-about_origins(&turned, &f.offset, &o.offset));
+            }
         }
         let columns = &all[self.columns.clone()];
         for right in columns {
-            impulse[right.place.coordinate] += right.velocity.dot(w);
             let follows = hessian * right.velocity;
             for left in columns {
                 let value = left.velocity.dot(&follows);

@@ -129,8 +129,16 @@ impl JointPart {
         }
     }
 
-    /// Adds the impulses of actuators and stops, and their part of K.
-    pub fn evaluate(&self, v: &[f64], impulse: &mut [f64], factor: &mut BlockFactor) {
+    /// Adds the impulses of actuators and stops.
+    pub fn add_impulse(&self, v: &[f64], impulse: &mut [f64]) {
+        for term in &self.terms {
+            let at = term.place.coordinate;
+            impulse[at] += term.law.impulse(self.dt, term.position, v[at]);
+        }
+    }
+
+    /// Adds the part of the joints to K: that of A, and the negative derivatives of the impulses.
+    pub fn add_matrix(&self, v: &[f64], factor: &mut BlockFactor) {
         for (tree, range) in self.trees.iter().enumerate() {
             let block = factor.diagonal_mut(self.first_tree + tree);
             let values = range.clone().flat_map(|k| range.clone().map(move |i| (i, k)));
@@ -140,7 +148,6 @@ impl JointPart {
         }
         for term in &self.terms {
             let JointPlace { coordinate, tree, local } = term.place;
-            impulse[coordinate] += term.law.impulse(self.dt, term.position, v[coordinate]);
             let size = self.trees[tree - self.first_tree].len();
             factor.diagonal_mut(tree)[local * (size + 1)] -= term.slope(self.dt, v[coordinate]);
         }

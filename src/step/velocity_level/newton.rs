@@ -175,9 +175,9 @@ impl Newton {
         };
     }
 
-    /// Balance and matrix at the present velocities; the balance relative to its terms.
+    /// The balance at the present velocities, relative to its terms.
     fn evaluate(&mut self, problem: &Problem) -> f64 {
-        problem.evaluate(&self.velocity, &mut self.impulse, &mut self.factor, &mut self.by_patch);
+        problem.evaluate(&self.velocity, &mut self.impulse, &mut self.by_patch);
         problem.inertia_times(&self.velocity, &mut self.inertia_velocity);
         for i in 0..self.residual.len() {
             self.residual[i] = self.inertia_velocity[i] - problem.momentum[i] - self.impulse[i];
@@ -228,9 +228,13 @@ impl Newton {
         tolerance: &SolverTolerance,
     ) -> Result<(), NewtonError> {
         let kind = if search == Search::Convex { Values::PositiveDefinite } else { Values::General };
+        let costly = self.factor.relative_work() >= COSTLY;
+        if costly && problem.has_stiction_corner() {
+            // Among so many contacts one passes by its corner at the first step, nearly always.
+            problem.hold_friction();
+        }
         let mut residual = self.evaluate(problem);
         let (mut best, mut before) = (f64::INFINITY, None);
-        let costly = self.factor.relative_work() >= COSTLY;
         let mut shrinks = None;
         loop {
             self.statistics.residual = residual;
@@ -250,6 +254,9 @@ impl Newton {
             }
             let suffices = |before: f64| RESERVE * residual * residual <= tolerance.relative * before;
             let reuse = !done && !costly && before.is_some_and(suffices);
+            if !reuse {
+                self.set_matrix(problem);
+            }
             for (s, r) in self.step.iter_mut().zip(&self.residual) {
                 *s = -r;
             }
@@ -332,7 +339,13 @@ impl Newton {
     pub fn factorize_at(&mut self, problem: &Problem, kind: Values) -> Result<(), ()> {
         self.prepare(problem);
         self.evaluate(problem);
+        self.set_matrix(problem);
         self.factor.factorize(kind).map_err(|_| ())
+    }
+
+    /// K at the velocities of the last evaluation.
+    fn set_matrix(&mut self, problem: &Problem) {
+        problem.set_matrix(&self.velocity, &self.by_patch, &mut self.factor);
     }
 
     /// The trees with the largest residuals (or residuals that are not finite), the worst first.

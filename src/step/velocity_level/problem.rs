@@ -138,27 +138,29 @@ impl Problem {
         self.joints.add_inertia_times(v, out);
     }
 
-    /// The impulses Jᵀγ(v), written into `impulse`; the matrix K = A − ∂(Jᵀγ)/∂v, written into the
-    /// blocks of `factor`; and the impulse of each patch with its negative derivative, written
-    /// into `by_patch`.
-    pub fn evaluate(
-        &self,
-        v: &[f64],
-        impulse: &mut [f64],
-        factor: &mut BlockFactor,
-        by_patch: &mut Vec<(Vector6<f64>, Matrix6<f64>)>,
-    ) {
+    /// The impulses Jᵀγ(v), written into `impulse`; and the impulse of each patch with its
+    /// negative derivative, written into `by_patch`.
+    pub fn evaluate(&self, v: &[f64], impulse: &mut [f64], by_patch: &mut Vec<(Vector6<f64>, Matrix6<f64>)>) {
         impulse.fill(0.0);
         by_patch.clear();
+        self.joints.add_impulse(v, impulse);
+        for patch in &self.patches {
+            let (w, hessian) = patch.contacts.impulse(&self.contacts, &self.relative(patch, v, true));
+            patch.add_impulse(&self.columns, &w, impulse);
+            by_patch.push((w, hessian));
+        }
+    }
+
+    /// The matrix K = A − ∂(Jᵀγ)/∂v at the velocities `v` at which the patches have been
+    /// evaluated, written into the blocks of `factor`.
+    pub fn set_matrix(&self, v: &[f64], by_patch: &[(Vector6<f64>, Matrix6<f64>)], factor: &mut BlockFactor) {
         factor.clear();
         for (tree, inertia) in self.inertia.iter().enumerate() {
             add_block(factor.diagonal_mut(tree), inertia);
         }
-        self.joints.evaluate(v, impulse, factor);
-        for patch in &self.patches {
-            let (w, hessian) = patch.contacts.impulse(&self.contacts, &self.relative(patch, v, true));
-            by_patch.push((w, hessian));
-            patch.add((&self.columns, &self.sizes), &w, &hessian, impulse, factor);
+        self.joints.add_matrix(v, factor);
+        for (patch, (_, hessian)) in self.patches.iter().zip(by_patch) {
+            patch.add_matrix((&self.columns, &self.sizes), hessian, factor);
         }
     }
 
@@ -206,6 +208,12 @@ impl Problem {
     /// Holds normal impulses, one for each contact.
     pub fn set_frozen(&mut self, frozen: Vec<f64>) {
         self.contacts.frozen_normal = frozen;
+    }
+
+    /// Whether friction has a corner where contacts begin to slip that is much sharper than the
+    /// stiction velocity: SAP's.
+    pub fn has_stiction_corner(&self) -> bool {
+        self.patches.iter().any(|patch| patch.contacts.law.model == ContactModel::Sap)
     }
 
     /// Holds the directions of friction that K is made with, of no length to begin with: friction
