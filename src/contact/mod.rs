@@ -20,6 +20,7 @@ mod one_sided;
 mod onset;
 mod polygon;
 mod polygon_derivatives;
+mod remembered;
 mod rigid_triangle;
 mod roles;
 mod search;
