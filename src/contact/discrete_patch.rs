@@ -54,6 +54,28 @@ impl<L: Lanes> Points<L> {
     }
 }
 
+/// slip 1 + a nᵀ + z tᵀ + t zᵀ, for a along n: xx, xy, xz, yy, yz, zz.
+#[inline(always)]
+fn contact_matrix<L: Lanes>(
+    slip: L,
+    a: LaneVector<L>,
+    n: LaneVector<L>,
+    t: LaneVector<L>,
+    z: LaneVector<L>,
+) -> [L; 6] {
+    let (a, n, t, z) = (a.0, n.0, t.0, z.0);
+    let (x, y) = (t[0] * z[0], t[1] * z[1]);
+    let zz = t[2] * z[2];
+    [
+        slip + a[0] * n[0] + (x + x),
+        a[0] * n[1] + (t[0] * z[1] + t[1] * z[0]),
+        a[0] * n[2] + (t[0] * z[2] + t[2] * z[0]),
+        slip + a[1] * n[1] + (y + y),
+        a[1] * n[2] + (t[1] * z[2] + t[2] * z[1]),
+        slip + a[2] * n[2] + (zz + zz),
+    ]
+}
+
 /// [`DiscretePatch::impulse`].
 struct Impulse<'a>(&'a DiscretePatch, &'a PointContacts, &'a Vector6<f64>);
 
@@ -68,7 +90,7 @@ impl InLanes for Impulse<'_> {
         // −∂γ/∂v of a contact is S 1 + α n̂ n̂ᵀ + β n̂ v_tᵀ + β' v_t n̂ᵀ + δ v_t v_tᵀ, with β = β' but
         // for TAMSI. G = S 1 + α n̂ n̂ᵀ + z v_tᵀ + v_t zᵀ is its symmetric part.
         let (mut sum, mut twisted) = (PointSum::zero(one), TwistedSum::zero(one));
-        let (zero, half, two) = (one.all(0.0), one.all(0.5), one.all(2.0));
+        let (zero, half) = (one.all(0.0), one.all(0.5));
         let convex = patch.law.model.is_convex();
         for group in Group::all_of(patch.contacts.clone()) {
             let points = Points::new(one, contacts, &group);
@@ -92,12 +114,8 @@ impl InLanes for Impulse<'_> {
                 along = along + held * slopes.per_scale;
                 z = z - w.times(held);
             }
-            let z = (z + t.times(along)).0;
-            let a = n.times(zero - slopes.normal_by[0] - slopes.slip).0;
-            let (n, t) = (n.0, t.0);
-            let diagonal = |i: usize| slopes.slip + a[i] * n[i] + two * (t[i] * z[i]);
-            let beside = |i: usize, k: usize| a[i] * n[k] + (t[i] * z[k] + t[k] * z[i]);
-            sum.add(x, [diagonal(0), beside(0, 1), beside(0, 2), diagonal(1), beside(1, 2), diagonal(2)]);
+            let alpha = zero - slopes.normal_by[0] - slopes.slip;
+            sum.add(x, contact_matrix(slopes.slip, n.times(alpha), n, t, z + t.times(along)));
         }
         let mut hessian = sum.matrix();
         if !convex {

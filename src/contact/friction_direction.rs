@@ -38,7 +38,8 @@ impl InLanes for TurnFriction<'_> {
             let w = (v_t + change - w.times(turn)).times(scale.where_else(linear, per_scale));
             let square = w.dot(w);
             let shorten = number.where_else(square.at_most(number), square.root().reciprocal());
-            let [x, y, z] = w.times(shorten).0.map(Lanes::numbers);
+            let [x, y, z] = w.times(shorten).0;
+            let (x, y, z) = (x.numbers(), y.numbers(), z.numbers());
             for k in 0..group.count {
                 directions[group.places[k]] = Vector3::new(x[k], y[k], z[k]);
             }

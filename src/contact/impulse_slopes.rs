@@ -86,8 +86,7 @@ fn hunt_crossley_slope<L: Lanes>(dt: f64, face: &FaceConstants<L>, v: L) -> (L, 
     let damping = v.all(1.0) - face.dissipation * v;
     let (parted, pulled) = (elastic.at_most(zero), damping.at_most(zero));
     let slope = zero - dt * (face.stiffness * dt * damping + face.dissipation * elastic);
-    let bears = |x: L| x.unless(parted).unless(pulled);
-    (bears(elastic * damping * dt), bears(slope))
+    ((elastic * damping * dt).unless(parted).unless(pulled), slope.unless(parted).unless(pulled))
 }
 
 impl ImpulseLaw<f64> {
@@ -221,13 +220,18 @@ impl ImpulseLaw<f64> {
         let per = mu * per_scale;
         let slip = per * normal;
         let slip_by_square = per * by_square - half * slip * (per_scale * per_scale);
-        let choose = |sticking: L, sliding: L| sticking.where_else(sticks, sliding.unless(parted));
         ImpulseSlopes {
-            normal: choose(y_n, normal),
-            normal_by: [choose(zero - face.per_normal, slope), choose(zero, by_square)],
-            slip: choose(face.per_tangential, slip),
-            slip_by: [choose(zero, per * slope), choose(zero, slip_by_square)],
-            per_scale: choose(zero, per_scale),
+            normal: y_n.where_else(sticks, normal.unless(parted)),
+            normal_by: [
+                (zero - face.per_normal).where_else(sticks, slope.unless(parted)),
+                zero.where_else(sticks, by_square.unless(parted)),
+            ],
+            slip: face.per_tangential.where_else(sticks, slip.unless(parted)),
+            slip_by: [
+                zero.where_else(sticks, (per * slope).unless(parted)),
+                zero.where_else(sticks, slip_by_square.unless(parted)),
+            ],
+            per_scale: zero.where_else(sticks, per_scale.unless(parted)),
         }
     }
 }

@@ -28,10 +28,12 @@ impl<L: Lanes> PointSum<L> {
     #[inline(always)]
     pub fn add(&mut self, x: LaneVector<L>, g: [L; 6]) {
         let [xx, xy, xz, yy, yz, zz] = g;
-        let columns = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]].map(|g| x.cross(LaneVector(g)).0);
+        // No closures here: a function of its own would not have the registers of the caller.
+        let a = x.cross(LaneVector([xx, xy, xz])).0;
+        let b = x.cross(LaneVector([xy, yy, yz])).0;
+        let c = x.cross(LaneVector([xz, yz, zz])).0;
         // The rows of [x]× G times [x]×ᵀ are x × rows.
         let [x, y, z] = x.0;
-        let [a, b, c] = columns;
         let angular = [
             y * c[0] - z * b[0],
             z * a[0] - x * c[0],
@@ -44,8 +46,10 @@ impl<L: Lanes> PointSum<L> {
             self.linear[k] = self.linear[k] + g[k];
             self.angular[k] = self.angular[k] + angular[k];
         }
-        for k in 0..9 {
-            self.coupling[k] = self.coupling[k] + columns[k / 3][k % 3];
+        for k in 0..3 {
+            self.coupling[k] = self.coupling[k] + a[k];
+            self.coupling[3 + k] = self.coupling[3 + k] + b[k];
+            self.coupling[6 + k] = self.coupling[6 + k] + c[k];
         }
     }
 
