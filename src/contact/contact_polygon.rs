@@ -35,7 +35,7 @@ pub fn for_each_contact_polygon<T: Scalar>(
     mut visit: impl FnMut(&ContactPolygon<T>),
 ) {
     let Some(roles) = Roles::new(pair) else { return };
-    for_each_polygon(&roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
+    for_each_polygon(&roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
         let mut polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
         let len = polygon.len;
         for vertex in &mut polygon.position[..len] {

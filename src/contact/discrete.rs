@@ -12,6 +12,7 @@ use std::ops::Range;
 use nalgebra::{Matrix3, Matrix6, Vector3};
 
 use super::impulse::{FaceConstants, ImpulseLaw};
+use super::impulse_slopes::Regularization;
 use super::material::PairMaterial;
 use super::onset::onset;
 use super::polygon::Polygon;
@@ -48,6 +49,8 @@ pub(crate) struct PointContacts {
     pub normal: Vec<Vector3<f64>>,
     /// What the impulse depends on.
     pub constants: Vec<FaceConstants<f64>>,
+    /// What SAP's impulse depends on; empty for other models.
+    pub regularization: Vec<Regularization>,
     /// The polygons that the contacts come from.
     pub polygons: Vec<FoundPolygon>,
     /// Whether the polygons are kept: derivatives take them.
@@ -66,6 +69,7 @@ impl PointContacts {
         self.position.clear();
         self.normal.clear();
         self.constants.clear();
+        self.regularization.clear();
         self.polygons.clear();
         self.frozen_normal.clear();
         self.friction_direction.clear();
@@ -218,7 +222,7 @@ pub(super) fn contacts_of(
     let mut polygon = SurfacePolygon::empty();
     let mut lambda = Matrix6::zeros();
     let mut inverse_inertia = Some(inverse_inertia);
-    for_each_polygon(roles, settings.contact.face_filter, &mut workspace.stack, |found, equilibrium| {
+    for_each_polygon(roles, settings.contact.face_filter, &mut workspace.search, |found, equilibrium| {
         polygon.set_real(found, equilibrium);
         let Some(gradient) = usable_gradient(&polygon, equilibrium) else { return };
         if settings.model == ContactModel::Sap
@@ -238,7 +242,11 @@ pub(super) fn contacts_of(
             let (model, v) = (settings.model, &roles.v_fo);
             contacts.position.push(*x);
             contacts.normal.push(*n);
-            contacts.constants.push(face_constants(model, x, n, p, a, gradient, dissipation, v, &lambda));
+            let constants = face_constants(model, x, n, p, a, gradient, dissipation, v, &lambda);
+            if model == ContactModel::Sap {
+                contacts.regularization.push(law.regularization(&constants));
+            }
+            contacts.constants.push(constants);
         });
         if contacts.position.len() > before {
             if contacts.keep_polygons {

@@ -1,10 +1,13 @@
 //! The impulse of a patch's point contacts as the velocity asks for it: its sum with its
 //! derivative, its power along a change of the velocity, its cost, and what its contacts do.
 
-use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
+use nalgebra::{Matrix6, Vector3, Vector6};
 
+use super::ContactModel;
 use super::discrete::{DiscretePatch, PointContacts, split};
-use crate::spatial::cross_matrix;
+use super::impulse_slopes::{Group, ImpulseSlopes};
+use super::lanes::{InLanes, LaneVector, Lanes, in_lanes};
+use super::point_sum::{PointSum, TwistedSum};
 
 /// How far a model lifts sliding bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,11 +23,150 @@ pub(crate) struct Glide {
     pub across_gap: f64,
 }
 
-impl DiscretePatch {
-    /// The normal impulse that a contact's friction is taken from, if it is held.
+/// The relative motion at the origin, in F: its rotational and its translational part.
+#[inline(always)]
+pub(super) fn parts(v: &Vector6<f64>) -> (Vector3<f64>, Vector3<f64>) {
+    (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]))
+}
+
+/// Four contacts of a patch.
+pub(super) struct Points<L> {
+    position: LaneVector<L>,
+    normal: LaneVector<L>,
+}
+
+impl<L: Lanes> Points<L> {
     #[inline(always)]
-    fn frozen(contacts: &PointContacts, i: usize) -> Option<f64> {
-        contacts.frozen_normal.get(i).copied()
+    pub fn new(one: L, contacts: &PointContacts, group: &Group) -> Self {
+        Self {
+            position: LaneVector::of(one, &contacts.position, group.places),
+            normal: LaneVector::of(one, &contacts.normal, group.places),
+        }
+    }
+
+    /// Their velocity by a relative motion: the part normal to the faces, and the tangential one.
+    #[inline(always)]
+    pub fn velocity(&self, one: L, v: &Vector6<f64>) -> (L, LaneVector<L>) {
+        let (angular, linear) = parts(v);
+        let v = LaneVector::all(one, &linear) + LaneVector::all(one, &angular).cross(self.position);
+        let v_n = v.dot(self.normal);
+        (v_n, v - self.normal.times(v_n))
+    }
+}
+
+/// slip 1 + a nᵀ + z tᵀ + t zᵀ, for a along n: xx, xy, xz, yy, yz, zz.
+#[inline(always)]
+fn contact_matrix<L: Lanes>(
+    slip: L,
+    a: LaneVector<L>,
+    n: LaneVector<L>,
+    t: LaneVector<L>,
+    z: LaneVector<L>,
+) -> [L; 6] {
+    let (a, n, t, z) = (a.0, n.0, t.0, z.0);
+    let (x, y) = (t[0] * z[0], t[1] * z[1]);
+    let zz = t[2] * z[2];
+    [
+        slip + a[0] * n[0] + (x + x),
+        a[0] * n[1] + (t[0] * z[1] + t[1] * z[0]),
+        a[0] * n[2] + (t[0] * z[2] + t[2] * z[0]),
+        slip + a[1] * n[1] + (y + y),
+        a[1] * n[2] + (t[1] * z[2] + t[2] * z[1]),
+        slip + a[2] * n[2] + (zz + zz),
+    ]
+}
+
+/// [`DiscretePatch::impulse`].
+struct Impulse<'a>(&'a DiscretePatch, &'a PointContacts, &'a Vector6<f64>);
+
+impl InLanes for Impulse<'_> {
+    type Output = (Vector6<f64>, Matrix6<f64>);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, one: L) -> Self::Output {
+        let Self(patch, contacts, v) = self;
+        let mut force = LaneVector::all(one, &Vector3::zeros());
+        let mut torque = force;
+        // −∂γ/∂v of a contact is S 1 + α n̂ n̂ᵀ + β n̂ v_tᵀ + β' v_t n̂ᵀ + δ v_t v_tᵀ, with β = β' but
+        // for TAMSI. G = S 1 + α n̂ n̂ᵀ + z v_tᵀ + v_t zᵀ is its symmetric part.
+        let (mut sum, mut twisted) = (PointSum::zero(one), TwistedSum::zero(one));
+        let (zero, half) = (one.all(0.0), one.all(0.5));
+        let convex = patch.law.model.is_convex();
+        for group in Group::all_of(patch.contacts.clone()) {
+            let points = Points::new(one, contacts, &group);
+            let (x, n) = (points.position, points.normal);
+            let (v_n, t) = points.velocity(one, v);
+            let slopes = patch.slopes(contacts, &group, v_n, t.dot(t));
+            let gamma = n.times(slopes.normal) - t.times(slopes.slip);
+            force = force + gamma;
+            torque = torque + x.cross(gamma);
+            let mut beta = slopes.slip_by[0];
+            if !convex {
+                // v_t n̂ᵀ − n̂ v_tᵀ = [n̂ × v_t]×.
+                let twist = half * slopes.slip_by[0] + slopes.normal_by[1];
+                twisted.add(x, n.cross(t).times(twist));
+                beta = beta - twist;
+            }
+            let (mut z, mut along) = (n.times(beta), slopes.slip_by[1]);
+            if !contacts.friction_direction.is_empty() {
+                let w = LaneVector::of(one, &contacts.friction_direction, group.places);
+                let held = half * slopes.slip * slopes.per_scale;
+                along = along + held * slopes.per_scale;
+                z = z - w.times(held);
+            }
+            let alpha = zero - slopes.normal_by[0] - slopes.slip;
+            sum.add(x, contact_matrix(slopes.slip, n.times(alpha), n, t, z + t.times(along)));
+        }
+        let mut hessian = sum.matrix();
+        if !convex {
+            twisted.add_to(&mut hessian);
+        }
+        let (torque, force) = (torque.sum(), force.sum());
+        (Vector6::new(torque.x, torque.y, torque.z, force.x, force.y, force.z), hessian)
+    }
+}
+
+/// [`DiscretePatch::along`].
+struct Along<'a>(&'a DiscretePatch, &'a PointContacts, &'a Vector6<f64>, &'a Vector6<f64>);
+
+impl InLanes for Along<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, one: L) -> Self::Output {
+        let Self(patch, contacts, v, dv) = self;
+        let (mut power, mut curvature) = (one.all(0.0), one.all(0.0));
+        for group in Group::all_of(patch.contacts.clone()) {
+            let points = Points::new(one, contacts, &group);
+            let ((v_n, v_t), (d_n, d_t)) = (points.velocity(one, v), points.velocity(one, dv));
+            let slopes = patch.slopes(contacts, &group, v_n, v_t.dot(v_t));
+            let turning = v_t.dot(d_t);
+            power = power + (slopes.normal * d_n - slopes.slip * turning);
+            let by_square = turning + turning;
+            let d_normal = slopes.normal_by[0] * d_n + slopes.normal_by[1] * by_square;
+            let d_slip = slopes.slip_by[0] * d_n + slopes.slip_by[1] * by_square;
+            curvature = curvature - (d_normal * d_n - d_slip * turning - slopes.slip * d_t.dot(d_t));
+        }
+        (power.sum(), curvature.sum())
+    }
+}
+
+impl DiscretePatch {
+    /// The impulses of contacts with their derivatives; those of TAMSI with the normal impulses
+    /// that its friction is taken from, if they are held.
+    #[inline(always)]
+    pub(super) fn slopes<L: Lanes>(
+        &self,
+        contacts: &PointContacts,
+        group: &Group,
+        v_n: L,
+        s: L,
+    ) -> ImpulseSlopes<L> {
+        if self.law.model == ContactModel::Sap {
+            self.law.sap_slopes(&contacts.regularization, group, v_n, s)
+        } else {
+            self.law.slopes(&contacts.constants, &contacts.frozen_normal, group, v_n, s)
+        }
     }
 
     /// The impulse on O about F's origin, and its negative derivative by the velocity: both rows
@@ -34,82 +176,13 @@ impl DiscretePatch {
     /// Where directions of friction are held the derivative of friction is that of S ρ w instead,
     /// made symmetric: S (1 − ½ (w uᵀ + u wᵀ)) with u = v_t/ρ, see [`Self::turn_friction`].
     pub fn impulse(&self, contacts: &PointContacts, v: &Vector6<f64>) -> (Vector6<f64>, Matrix6<f64>) {
-        let (angular, linear) = (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]));
-        let (mut torque, mut force) = (Vector3::zeros(), Vector3::zeros());
-        // −∂γ/∂v of a contact is S 1 + n̂ aᵀ + v_t bᵀ with a and b in the plane of n̂ and v_t. As
-        // functions of the relative motion n̂ and v_t become p = (x × n̂, n̂) and q alike; the sums
-        // of S, S x and S x xᵀ make up the first part.
-        let (mut slip, mut slip_x, mut slip_xx) = (0.0, Vector3::zeros(), Matrix3::zeros());
-        let mut hessian = Matrix6::zeros();
-        for i in self.contacts.clone() {
-            let (x, n) = (&contacts.position[i], &contacts.normal[i]);
-            let (v_n, v_t) = split(&(linear + angular.cross(x)), n);
-            let frozen = Self::frozen(contacts, i);
-            let slopes = self.law.slopes(&contacts.constants[i], v_n, v_t.norm_squared(), frozen);
-            if slopes.normal == 0.0 && slopes.slip == 0.0 {
-                continue;
-            }
-            let gamma = n * slopes.normal - v_t * slopes.slip;
-            force += gamma;
-            torque += x.cross(&gamma);
-            let scaled = x * slopes.slip;
-            slip += slopes.slip;
-            slip_x += scaled;
-            slip_xx += scaled * x.transpose();
-            let wrench = |d: &Vector3<f64>| {
-                let m = x.cross(d);
-                Vector6::new(m.x, m.y, m.z, d.x, d.y, d.z)
-            };
-            let (p, q) = (wrench(n), wrench(&v_t));
-            let a = p * (-slopes.normal_by[0] - slopes.slip) - q * (2.0 * slopes.normal_by[1]);
-            let b = p * slopes.slip_by[0] + q * (2.0 * slopes.slip_by[1]);
-            if let Some(w) = contacts.friction_direction.get(i)
-                && let Some(rho) = self.law.slip_scale(&contacts.constants[i], v_n, v_t.norm_squared())
-            {
-                let turned = wrench(&(v_t - w * rho)) * (0.5 * slopes.slip / (rho * rho));
-                hessian += turned * q.transpose() + q * turned.transpose();
-            }
-            for k in 0..6 {
-                for i in 0..6 {
-                    hessian[(i, k)] += p[i] * a[k] + q[i] * b[k];
-                }
-            }
-        }
-        // Lᵀ L with the velocity L = (−[x]× 1) of a point.
-        let lever = cross_matrix(&slip_x);
-        let square = slip_xx.trace();
-        for k in 0..3 {
-            for i in 0..3 {
-                hessian[(i, k)] -= slip_xx[(i, k)];
-                hessian[(i, 3 + k)] += lever[(i, k)];
-                hessian[(3 + i, k)] -= lever[(i, k)];
-            }
-            hessian[(k, k)] += square;
-            hessian[(3 + k, 3 + k)] += slip;
-        }
-        (Vector6::new(torque.x, torque.y, torque.z, force.x, force.y, force.z), hessian)
+        in_lanes(Impulse(self, contacts, v))
     }
 
     /// The power of the impulse along a change `dv` of the velocity from `v`, dvᵀ w(v), and its
     /// negative derivative along `dv`.
     pub fn along(&self, contacts: &PointContacts, v: &Vector6<f64>, dv: &Vector6<f64>) -> (f64, f64) {
-        let part = |v: &Vector6<f64>, k: usize| Vector3::new(v[k], v[k + 1], v[k + 2]);
-        let (angular, linear) = (part(v, 0), part(v, 3));
-        let (d_angular, d_linear) = (part(dv, 0), part(dv, 3));
-        let (mut power, mut curvature) = (0.0, 0.0);
-        for i in self.contacts.clone() {
-            let (x, n) = (&contacts.position[i], &contacts.normal[i]);
-            let (v_n, v_t) = split(&(linear + angular.cross(x)), n);
-            let (d_n, d_t) = split(&(d_linear + d_angular.cross(x)), n);
-            let frozen = Self::frozen(contacts, i);
-            let slopes = self.law.slopes(&contacts.constants[i], v_n, v_t.norm_squared(), frozen);
-            let turning = v_t.dot(&d_t);
-            power += slopes.normal * d_n - slopes.slip * turning;
-            let d_normal = slopes.normal_by[0] * d_n + slopes.normal_by[1] * 2.0 * turning;
-            let d_slip = slopes.slip_by[0] * d_n + slopes.slip_by[1] * 2.0 * turning;
-            curvature -= d_normal * d_n - d_slip * turning - slopes.slip * d_t.norm_squared();
-        }
-        (power, curvature)
+        in_lanes(Along(self, contacts, v, dv))
     }
 
     /// Calls `visit` with every contact's number in [`PointContacts`] and its normal impulse at
@@ -182,5 +255,81 @@ impl DiscretePatch {
             let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
             Some(sum + self.law.cost(&contacts.constants[i], v_n, v_t.norm_squared())?)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::friction_direction::tests::patch;
+    use super::super::lanes::Narrow;
+    use super::*;
+    use approx::assert_relative_eq;
+
+    const MODELS: [ContactModel; 4] =
+        [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
+
+    /// The patch with its contacts a second time, elsewhere.
+    fn six(model: ContactModel) -> (DiscretePatch, PointContacts, Vector6<f64>) {
+        let (mut patch, mut contacts, v) = patch(model);
+        for i in 0..3 {
+            contacts.position.push(contacts.position[i] * -0.7);
+            contacts.normal.push(contacts.normal[i]);
+            contacts.constants.push(contacts.constants[i]);
+            contacts.regularization.push(contacts.regularization[i]);
+        }
+        patch.contacts = 0..6;
+        (patch, contacts, v)
+    }
+
+    #[test]
+    fn matrix_is_the_derivative_of_the_impulse() {
+        for model in MODELS {
+            let (patch, contacts, v) = six(model);
+            let (impulse, matrix) = patch.impulse(&contacts, &v);
+            assert!(impulse.norm() > 0.0);
+            let h = 1e-7;
+            for k in 0..6 {
+                let mut by = Vector6::zeros();
+                by[k] = h;
+                let (plus, minus) = (v + by, v - by);
+                let change = patch.impulse(&contacts, &minus).0 - patch.impulse(&contacts, &plus).0;
+                let tolerance = 1e-6 * matrix.norm();
+                assert_relative_eq!(change / (2.0 * h), matrix.column(k).into_owned(), epsilon = tolerance);
+            }
+        }
+    }
+
+    #[test]
+    fn power_is_that_of_the_impulse() {
+        for model in MODELS {
+            let (patch, contacts, v) = six(model);
+            let dv = Vector6::new(0.2, -0.1, 0.3, 0.05, -0.02, 0.04);
+            let (impulse, matrix) = patch.impulse(&contacts, &v);
+            let (power, curvature) = patch.along(&contacts, &v, &dv);
+            assert_relative_eq!(power, impulse.dot(&dv), max_relative = 1e-12);
+            assert_relative_eq!(curvature, dv.dot(&(matrix * dv)), max_relative = 1e-12);
+        }
+    }
+
+    #[test]
+    fn groups_and_registers_change_nothing() {
+        for model in MODELS {
+            let (mut patch, contacts, v) = six(model);
+            let (impulse, matrix) = patch.impulse(&contacts, &v);
+            let narrow = Impulse(&patch, &contacts, &v).run(Narrow::ANY);
+            let bits = |w: &Vector6<f64>, m: &Matrix6<f64>| -> Vec<u64> {
+                w.iter().chain(m).map(|x| x.to_bits()).collect()
+            };
+            assert_eq!(bits(&impulse, &matrix), bits(&narrow.0, &narrow.1));
+            let (mut one_by_one, mut matrices) = (Vector6::zeros(), Matrix6::zeros());
+            for i in 0..6 {
+                patch.contacts = i..i + 1;
+                let (w, m) = patch.impulse(&contacts, &v);
+                one_by_one += w;
+                matrices += m;
+            }
+            assert_relative_eq!(impulse, one_by_one, epsilon = 1e-14 * impulse.norm());
+            assert_relative_eq!(matrix, matrices, epsilon = 1e-14 * matrix.norm());
+        }
     }
 }

@@ -3,7 +3,49 @@
 
 use nalgebra::{Vector3, Vector6};
 
-use super::discrete::{DiscretePatch, PointContacts, split};
+use super::discrete::{DiscretePatch, PointContacts};
+use super::discrete_patch::Points;
+use super::impulse_slopes::Group;
+use super::lanes::{InLanes, LaneVector, Lanes, in_lanes};
+
+/// [`DiscretePatch::turn_friction`].
+struct TurnFriction<'a> {
+    patch: &'a DiscretePatch,
+    contacts: &'a PointContacts,
+    v: &'a Vector6<f64>,
+    dv: &'a Vector6<f64>,
+    directions: &'a mut [Vector3<f64>],
+}
+
+impl InLanes for TurnFriction<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, one: L) {
+        let Self { patch, contacts, v, dv, directions } = self;
+        let (zero, number) = (one.all(0.0), one.all(1.0));
+        for group in Group::all_of(patch.contacts.clone()) {
+            let points = Points::new(one, contacts, &group);
+            let ((v_n, v_t), (_, change)) = (points.velocity(one, v), points.velocity(one, dv));
+            let slopes = patch.slopes(contacts, &group, v_n, v_t.dot(v_t));
+            let per_scale = slopes.per_scale;
+            // Where friction is linear in the slip velocity.
+            let linear = per_scale.at_most(zero);
+            let limit = one.all(patch.law.friction) * slopes.normal;
+            let scale = (slopes.slip * limit.reciprocal()).unless(limit.at_most(zero));
+            let w = LaneVector::of(one, directions, group.places);
+            let turn = (v_t.dot(change) * per_scale).unless(linear);
+            let w = (v_t + change - w.times(turn)).times(scale.where_else(linear, per_scale));
+            let square = w.dot(w);
+            let shorten = number.where_else(square.at_most(number), square.root().reciprocal());
+            let [x, y, z] = w.times(shorten).0;
+            let (x, y, z) = (x.numbers(), y.numbers(), z.numbers());
+            for k in 0..group.count {
+                directions[group.places[k]] = Vector3::new(x[k], y[k], z[k]);
+            }
+        }
+    }
+}
 
 impl DiscretePatch {
     /// Turns the directions of friction w as far as the change `dv` of the velocity from `v` asks
@@ -21,37 +63,23 @@ impl DiscretePatch {
         dv: &Vector6<f64>,
         directions: &mut [Vector3<f64>],
     ) {
-        let part = |v: &Vector6<f64>, k: usize| Vector3::new(v[k], v[k + 1], v[k + 2]);
-        for i in self.contacts.clone() {
-            let (x, n, constants) = (&contacts.position[i], &contacts.normal[i], &contacts.constants[i]);
-            let at = |v: &Vector6<f64>| split(&(part(v, 3) + part(v, 0).cross(x)), n);
-            let ((v_n, v_t), (_, change)) = (at(v), at(dv));
-            let (s, w) = (v_t.norm_squared(), &mut directions[i]);
-            if let Some(rho) = self.law.slip_scale(constants, v_n, s) {
-                *w = (v_t + change - *w * (v_t.dot(&change) / rho)) / rho;
-            } else {
-                let impulse = self.law.impulse(constants, v_n, s);
-                let sticks = impulse.normal > 0.0 && self.law.friction > 0.0;
-                let scale = if sticks { impulse.slip / (self.law.friction * impulse.normal) } else { 0.0 };
-                *w = (v_t + change) * scale;
-            }
-            *w /= w.norm().max(1.0);
-        }
+        in_lanes(TurnFriction { patch: self, contacts, v, dv, directions });
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::contact::ContactModel;
+    use crate::contact::discrete::split;
     use crate::contact::impulse::{FaceConstants, ImpulseLaw};
     use crate::spatial::RigidTransform;
     use approx::assert_relative_eq;
     use nalgebra::Matrix6;
 
     /// A patch of three contacts, and a velocity at which they slide or (SAP's first) stick.
-    fn patch(model: ContactModel) -> (DiscretePatch, PointContacts, Vector6<f64>) {
-        let contacts = PointContacts {
+    pub fn patch(model: ContactModel) -> (DiscretePatch, PointContacts, Vector6<f64>) {
+        let mut contacts = PointContacts {
             position: vec![
                 Vector3::new(0.0, 0.0, 0.01),
                 Vector3::new(0.1, -0.05, 0.0),
@@ -63,6 +91,8 @@ mod tests {
         };
         let law =
             ImpulseLaw { model, dt: 1e-3, stiction_velocity: 1e-2, friction: 0.5, relaxation_time: 2e-3 };
+        let regularize = |face| law.regularization(face);
+        contacts.regularization = contacts.constants.iter().map(regularize).collect();
         let patch = DiscretePatch {
             law,
             contacts: 0..3,

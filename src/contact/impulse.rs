@@ -100,7 +100,7 @@ fn lagged<T: Scalar>(dt: f64, face: &FaceConstants<T>) -> T {
 /// SAP's regularization of a face: R_n, R_t in (m/s)/(N s) and the velocity v̂_n in m/s
 /// (arXiv 2110.10107, §V).
 #[inline(always)]
-fn sap_regularization<T: Scalar>(law: &ImpulseLaw<T>, face: &FaceConstants<T>) -> [T; 3] {
+pub(super) fn sap_regularization<T: Scalar>(law: &ImpulseLaw<T>, face: &FaceConstants<T>) -> [T; 3] {
     let inverse_inertia = face.history;
     let period = law.relaxation_time + law.dt;
     let soft = (face.stiffness * period * law.dt).recip();
@@ -164,126 +164,7 @@ impl<T: Scalar> ImpulseLaw<T> {
     }
 }
 
-/// An impulse with its derivatives by the normal velocity v_n and the squared slip velocity s.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ImpulseSlopes {
-    /// γ_n.
-    pub normal: f64,
-    /// ∂γ_n/∂v_n and ∂γ_n/∂s.
-    pub normal_by: [f64; 2],
-    /// S.
-    pub slip: f64,
-    /// ∂S/∂v_n and ∂S/∂s.
-    pub slip_by: [f64; 2],
-}
-
-/// [`hunt_crossley`] and its derivative.
-#[inline(always)]
-fn hunt_crossley_slope(dt: f64, face: &FaceConstants<f64>, v: f64) -> (f64, f64) {
-    let elastic = face.load - face.stiffness * v * dt;
-    let damping = 1.0 - face.dissipation * v;
-    if elastic <= 0.0 || damping <= 0.0 {
-        return (0.0, 0.0);
-    }
-    (elastic * damping * dt, -dt * (face.stiffness * dt * damping + face.dissipation * elastic))
-}
-
 impl ImpulseLaw<f64> {
-    /// TAMSI's friction per slip velocity and normal impulse over μ, and its derivative by s.
-    #[inline(always)]
-    fn tamsi_slip(&self, s: f64) -> (f64, f64) {
-        let v_s = self.stiction_velocity;
-        if s >= v_s * v_s {
-            let inverse = 1.0 / s.sqrt();
-            (inverse, -0.5 * inverse / s)
-        } else if s > 0.0 {
-            let speed = s.sqrt();
-            ((2.0 - speed / v_s) / v_s, -0.5 / (speed * v_s * v_s))
-        } else {
-            (2.0 / v_s, 0.0)
-        }
-    }
-
-    /// [`Self::impulse`] with its derivatives by the velocity, in closed form: this is where a
-    /// step spends its time.
-    ///
-    /// With `frozen` TAMSI's friction is that of this normal impulse, in N s, which makes the
-    /// model convex; the others do not look at it.
-    #[inline(always)]
-    pub fn slopes(&self, face: &FaceConstants<f64>, v_n: f64, s: f64, frozen: Option<f64>) -> ImpulseSlopes {
-        let (mu, v_s) = (self.friction, self.stiction_velocity);
-        match self.model {
-            ContactModel::Lagged => {
-                let (normal, slope) = hunt_crossley_slope(self.dt, face, v_n);
-                let square = s + v_s * v_s;
-                let slip = mu * lagged(self.dt, face) / square.sqrt();
-                ImpulseSlopes { normal, normal_by: [slope, 0.0], slip, slip_by: [0.0, -0.5 * slip / square] }
-            }
-            ContactModel::Similar => {
-                let soft = (s + v_s * v_s).sqrt();
-                let (normal, slope) = hunt_crossley_slope(self.dt, face, v_n - mu * (soft - v_s));
-                let ratio = mu / soft;
-                let (slip, by_square) = (ratio * normal, -0.5 * ratio * slope);
-                let slip_by_square = ratio * by_square - 0.5 * slip / (soft * soft);
-                let slip_by = [ratio * slope, slip_by_square];
-                ImpulseSlopes { normal, normal_by: [slope, by_square], slip, slip_by }
-            }
-            ContactModel::Tamsi => {
-                let (normal, slope) = hunt_crossley_slope(self.dt, face, v_n);
-                let (per, per_by_square) = self.tamsi_slip(s);
-                let (load, load_slope) = frozen.map_or((normal, slope), |load| (load, 0.0));
-                ImpulseSlopes {
-                    normal,
-                    normal_by: [slope, 0.0],
-                    slip: mu * load * per,
-                    slip_by: [mu * load_slope * per, mu * load * per_by_square],
-                }
-            }
-            ContactModel::Sap => self.sap_slopes(face, v_n, s),
-        }
-    }
-
-    #[inline(always)]
-    fn sap_slopes(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> ImpulseSlopes {
-        let mu = self.friction;
-        let [r_n, r_t, target] = sap_regularization(self, face);
-        let y_n = (target - v_n) / r_n;
-        let speed = s.sqrt();
-        if speed <= mu * y_n * r_t {
-            let normal_by = [-1.0 / r_n, 0.0];
-            return ImpulseSlopes { normal: y_n, normal_by, slip: 1.0 / r_t, slip_by: [0.0; 2] };
-        }
-        let ratio = mu / r_n;
-        if y_n <= -ratio * speed {
-            return ImpulseSlopes::default();
-        }
-        // Here the speed is positive.
-        let scale = 1.0 / (1.0 + mu * mu * r_t / r_n);
-        let normal = (y_n + ratio * speed) * scale;
-        let normal_by = [-scale / r_n, 0.5 * ratio * scale / speed];
-        let slip = mu * normal / speed;
-        let slip_by = [mu * normal_by[0] / speed, mu * normal_by[1] / speed - 0.5 * slip / s];
-        ImpulseSlopes { normal, normal_by, slip, slip_by }
-    }
-
-    /// The ρ in m/s of friction S = μ γ_n/ρ of a convex model: ‖v_t‖ or its regularized norm, where
-    /// the direction of friction turns with the slip velocity. `None` where friction is linear in
-    /// it (SAP's stiction), where a face bears nothing, and for TAMSI.
-    pub fn slip_scale(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> Option<f64> {
-        match self.model {
-            ContactModel::Lagged | ContactModel::Similar => {
-                Some((s + self.stiction_velocity * self.stiction_velocity).sqrt())
-            }
-            ContactModel::Tamsi => None,
-            ContactModel::Sap => {
-                let [r_n, r_t, target] = sap_regularization(self, face);
-                let (y_n, speed) = ((target - v_n) / r_n, s.sqrt());
-                let slips = speed > self.friction * y_n * r_t && y_n > -self.friction / r_n * speed;
-                slips.then_some(speed)
-            }
-        }
-    }
-
     /// The time over which the model's normal impulse follows the slip velocity, s: in steady
     /// sliding it opens a gap of this times μ‖v_t‖. `None` for the models that do not.
     pub fn gap_time(&self) -> Option<f64> {
@@ -343,103 +224,30 @@ pub(crate) fn hunt_crossley_cost(dt: f64, load: f64, stiffness: f64, dissipation
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::scalar::DualArray;
     use approx::assert_relative_eq;
 
-    const MODELS: [ContactModel; 4] =
+    pub const MODELS: [ContactModel; 4] =
         [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
 
-    fn law(model: ContactModel) -> ImpulseLaw<f64> {
+    pub fn law(model: ContactModel) -> ImpulseLaw<f64> {
         ImpulseLaw { model, dt: 1e-3, stiction_velocity: 1e-2, friction: 0.5, relaxation_time: 2e-3 }
     }
 
-    fn face(history: f64) -> FaceConstants<f64> {
+    pub fn face(history: f64) -> FaceConstants<f64> {
         FaceConstants { load: 0.3, stiffness: 4e3, dissipation: 1.5, history }
     }
 
     /// History of a face: an inverse inertia for SAP, a velocity for the others.
-    fn history(model: ContactModel) -> f64 {
+    pub fn history(model: ContactModel) -> f64 {
         if model == ContactModel::Sap { 30.0 } else { -0.02 }
     }
 
     /// Velocities in stick, slip, separation, and near-separation.
-    const STATES: [(f64, f64); 6] =
+    pub const STATES: [(f64, f64); 6] =
         [(-0.04, 3e-3), (-0.05, 0.2), (0.03, 0.02), (0.06, 0.4), (0.2, 0.05), (-0.3, 1e-5)];
-
-    #[test]
-    fn slopes_are_those_of_dual_numbers() {
-        type D = DualArray<2>;
-        for model in MODELS {
-            let (law, face) = (law(model), face(history(model)));
-            let dual_law = ImpulseLaw {
-                model,
-                dt: law.dt,
-                stiction_velocity: law.stiction_velocity,
-                friction: D::from(law.friction),
-                relaxation_time: D::from(law.relaxation_time),
-            };
-            let dual_face = FaceConstants {
-                load: D::from(face.load),
-                stiffness: D::from(face.stiffness),
-                dissipation: D::from(face.dissipation),
-                history: D::from(face.history),
-            };
-            for (v_n, v_t) in STATES {
-                let s = v_t * v_t;
-                let exact = law.slopes(&face, v_n, s, None);
-                let dual = dual_law.impulse(&dual_face, D::variable(v_n, 0), D::variable(s, 1));
-                for (got, by, expected) in
-                    [(exact.normal, exact.normal_by, dual.normal), (exact.slip, exact.slip_by, dual.slip)]
-                {
-                    assert_relative_eq!(got, expected.re, max_relative = 1e-12);
-                    for k in 0..2 {
-                        assert_relative_eq!(by[k], expected.eps[k], max_relative = 1e-12, epsilon = 1e-300);
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn frozen_friction_takes_the_load_that_is_given() {
-        let (law, face) = (law(ContactModel::Tamsi), face(0.0));
-        for (v_n, v_t) in STATES {
-            let s = v_t * v_t;
-            let (free, frozen) = (law.slopes(&face, v_n, s, None), law.slopes(&face, v_n, s, Some(2.0)));
-            assert_eq!(free.normal, frozen.normal);
-            assert_relative_eq!(frozen.slip * free.normal, free.slip * 2.0, max_relative = 1e-14);
-            assert_eq!(frozen.slip_by[0], 0.0);
-            let same = law.slopes(&face, v_n, s, Some(free.normal));
-            assert_eq!((same.slip, same.slip_by[1]), (free.slip, free.slip_by[1]));
-        }
-    }
-
-    #[test]
-    fn slopes_agree_with_differences() {
-        for model in MODELS {
-            let (law, face) = (law(model), face(history(model)));
-            for (v_n, v_t) in STATES {
-                let s = v_t * v_t;
-                let exact = law.slopes(&face, v_n, s, None);
-                let at = |dn: f64, ds: f64| law.impulse(&face, v_n + dn, s + ds);
-                let (h, hs) = (1e-7, 1e-3 * s);
-                for (k, plus, minus, width) in
-                    [(0, at(h, 0.0), at(-h, 0.0), 2.0 * h), (1, at(0.0, hs), at(0.0, -hs), 2.0 * hs)]
-                {
-                    let normal = (plus.normal - minus.normal) / width;
-                    let slip = (plus.slip - minus.slip) / width;
-                    // What a difference cannot resolve, relative to the impulse over the step.
-                    let size = exact.normal.abs().max(exact.slip.abs()) / width;
-                    let tolerance = 1e-6 * size;
-                    assert_relative_eq!(exact.normal_by[k], normal, max_relative = 1e-5, epsilon = tolerance);
-                    let tolerance = 1e-12 * size;
-                    assert_relative_eq!(exact.slip_by[k], slip, max_relative = 1e-5, epsilon = tolerance);
-                }
-            }
-        }
-    }
 
     #[test]
     fn impulse_is_the_negative_gradient_of_the_cost() {

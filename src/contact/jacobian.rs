@@ -283,7 +283,7 @@ pub(crate) fn local_jacobian(
     let spin = (v_fo.rotational != Vector3::zeros()).then_some(&v_fo.rotational);
     let mut polygon = SurfacePolygon::empty();
     let (mut sums, mut over_surface) = (PolygonDerivatives::new(width), SurfaceSums::new());
-    for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
+    for_each_polygon(roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
         polygon.set_real(found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
         jacobian.aligned |= found.aligned;

@@ -356,7 +356,7 @@ pub(crate) fn local_transposed(
     };
     let mut polygon = SurfacePolygon::empty();
     let mut by = PolygonCotangent::zero();
-    for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
+    for_each_polygon(roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
         pass.sum.aligned |= found.aligned;
         polygon.set_real(found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);

@@ -33,7 +33,7 @@ const PART_OF_DEPTH: f64 = 0.1;
 pub(crate) fn depth(roles: &Roles<f64>, settings: &ContactSettings, workspace: &mut Workspace) -> f64 {
     let mut deepest: f64 = 0.0;
     let (width, _) = roles.onset_width();
-    for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |polygon, equilibrium| {
+    for_each_polygon(roles, settings.face_filter, &mut workspace.search, |polygon, equilibrium| {
         let gradient = equilibrium.pressure.gradient.norm();
         let vertices = &polygon.position[..polygon.len];
         let pressure = vertices.iter().map(|x| equilibrium.pressure.at(x) + width).fold(0.0, f64::max);

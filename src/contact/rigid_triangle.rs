@@ -16,9 +16,9 @@ pub(super) fn seen_from_inside([a, b, c]: [u32; 3]) -> [u32; 3] {
 }
 
 /// A rigid triangle of O as F sees it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct SeenTriangle {
-    /// Its number, `u32::MAX` for none.
+    /// Its number.
     pub number: u32,
     /// Its vertices, counter-clockwise about the contact normal.
     pub corners: [Vector3<f64>; 3],
@@ -29,20 +29,14 @@ pub(super) struct SeenTriangle {
 }
 
 impl SeenTriangle {
-    /// No triangle.
-    pub const NONE: Self = {
-        let zero = Vector3::new(0.0, 0.0, 0.0);
-        let nowhere = LinearFunction { gradient: zero, offset: 0.0 };
-        Self { number: u32::MAX, corners: [zero; 3], plane: nowhere, edges: [nowhere; 3] }
-    };
-
     /// Triangle `i` of a mesh.
     pub fn new(mesh: &SurfaceMesh, i: u32, x_fo: &RigidTransform<f64>) -> Self {
         let v = seen_from_inside(mesh.triangles[i as usize]).map(|k| *x_fo * mesh.vertices[k as usize]);
         let inward = (v[1] - v[0]).cross(&(v[2] - v[0]));
         let length = inward.norm();
         if length <= 0.0 {
-            return Self { number: i, corners: v, ..Self::NONE };
+            let nowhere = LinearFunction { gradient: Vector3::zeros(), offset: 0.0 };
+            return Self { number: i, corners: v, plane: nowhere, edges: [nowhere; 3] };
         }
         let through =
             |gradient: Vector3<f64>, x: &Vector3<f64>| LinearFunction { gradient, offset: -gradient.dot(x) };

@@ -5,6 +5,7 @@ use nalgebra::Vector3;
 
 use super::clip::{Clipped, Clipper, Corners, ON_FACE, on_face, snapped};
 use super::polygon::{Bound, FIRST_OF_F, Polygon, Section};
+use super::remembered::Remembered;
 use super::rigid_triangle::{SeenTriangle, triangle_in_field};
 use super::roles::{Parts, Roles};
 use super::settings::FaceFilter;
@@ -47,6 +48,14 @@ impl Equilibrium {
     }
 }
 
+/// Reusable memory of searches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SearchMemory {
+    stack: TraversalStack,
+    tetrahedra: Remembered<SeenTetrahedron>,
+    triangles: Remembered<SeenTriangle>,
+}
+
 /// A linear function times a number.
 #[inline(always)]
 fn scaled(f: &LinearFunction, by: f64) -> LinearFunction {
@@ -67,9 +76,10 @@ fn seen_from(x_fo: &RigidTransform<f64>, f: &LinearFunction) -> LinearFunction {
 pub(crate) fn for_each_polygon<T: Scalar>(
     roles: &Roles<T>,
     filter: FaceFilter,
-    stack: &mut TraversalStack,
+    memory: &mut SearchMemory,
     mut visit: impl FnMut(&Polygon, &Equilibrium),
 ) {
+    let SearchMemory { stack, tetrahedra, triangles } = memory;
     let x_fo = roles.x_fo.real();
     let e_o = roles.o.material.hydroelastic_modulus.real();
     let e_f = roles.f.material.hydroelastic_modulus.real();
@@ -85,12 +95,9 @@ pub(crate) fn for_each_polygon<T: Scalar>(
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
             let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);
             let mut clipper = Clipper::new();
-            let mut remembered = [SeenTetrahedron::NONE; REMEMBERED];
+            tetrahedra.clear();
             for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
-                let seen = &mut remembered[i as usize % REMEMBERED];
-                if seen.number != i {
-                    *seen = SeenTetrahedron::new(o, e_o, i, &x_fo);
-                }
+                let seen = tetrahedra.get(i, || SeenTetrahedron::new(o, e_o, i, &x_fo));
                 if let Some(equilibrium) = two_tetrahedra(seen, o, f, j, &sizes, &mut clipper, &mut polygon) {
                     emit(&polygon, &equilibrium);
                 }
@@ -100,12 +107,9 @@ pub(crate) fn for_each_polygon<T: Scalar>(
             let side_o = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
             let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
-            let mut remembered = [SeenTriangle::NONE; REMEMBERED];
+            triangles.clear();
             for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
-                let seen = &mut remembered[i as usize % REMEMBERED];
-                if seen.number != i {
-                    *seen = SeenTriangle::new(o.mesh(), i, &x_fo);
-                }
+                let seen = triangles.get(i, || SeenTriangle::new(o.mesh(), i, &x_fo));
                 triangle_in_field(seen, f, j, reach, &mut polygon);
                 if polygon.len > 0 {
                     let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
@@ -190,9 +194,9 @@ fn section_of_field(f: &PressureField, j: u32, plane: &LinearFunction, polygon: 
 }
 
 /// A tetrahedron of O as F sees it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct SeenTetrahedron {
-    /// Its number, `u32::MAX` for none.
+    /// Its number.
     number: u32,
     /// Its vertices in F's frame.
     corners: Corners,
@@ -203,17 +207,11 @@ struct SeenTetrahedron {
 }
 
 impl SeenTetrahedron {
-    const NONE: Self = Self {
-        number: u32::MAX,
-        corners: Corners { position: [[0.0; 4]; 3] },
-        pressure: [0.0; 4],
-        gradient: Vector3::new(0.0, 0.0, 0.0),
-    };
-
     #[inline]
     fn new(o: &PressureField, e_o: f64, i: u32, x_fo: &RigidTransform<f64>) -> Self {
         let gradient = x_fo.rotation * (o.tetrahedra()[i as usize].extent.gradient * e_o);
-        let mut seen = Self { number: i, gradient, ..Self::NONE };
+        let corners = Corners { position: [[0.0; 4]; 3] };
+        let mut seen = Self { number: i, corners, pressure: [0.0; 4], gradient };
         for (corner, k) in o.mesh().tetrahedra[i as usize].into_iter().enumerate() {
             let x = *x_fo * o.mesh().vertices[k as usize];
             for axis in 0..3 {
@@ -224,9 +222,6 @@ impl SeenTetrahedron {
         seen
     }
 }
-
-/// How many tetrahedra of O are remembered as F sees them. The search keeps to few at a time.
-const REMEMBERED: usize = 128;
 
 /// Both moduli in Pa and, for what rounding can do, how far the tetrahedra of O and of F reach
 /// from F's origin, metres.
@@ -385,7 +380,7 @@ mod tests {
         let pair = ContactPair { a, x_wa, v_wa, b, x_wb, v_wb };
         let roles = Roles::new(&pair).unwrap();
         let mut set = BTreeSet::new();
-        for_each_polygon(&roles, FaceFilter::None, &mut TraversalStack::default(), |p, _| {
+        for_each_polygon(&roles, FaceFilter::None, &mut SearchMemory::default(), |p, _| {
             assert!(set.insert((p.o, p.f)), "each pair of elements once");
         });
         // The same by trying all pairs of elements.

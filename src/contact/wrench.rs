@@ -5,11 +5,10 @@ use nalgebra::Vector3;
 
 use super::onset::onset;
 use super::roles::{ContactPair, Roles};
-use super::search::for_each_polygon;
+use super::search::{SearchMemory, for_each_polygon};
 use super::settings::{ContactSettings, SurfaceRepresentation};
 use super::surface::{Fan, SurfacePolygon};
 use super::traction::TractionLaw;
-use crate::field::hierarchy::TraversalStack;
 use crate::geometry::{TrianglePoint, triangle_rule};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -18,7 +17,7 @@ use crate::spatial::SpatialForce;
 /// nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
-    pub(crate) stack: TraversalStack,
+    pub(super) search: SearchMemory,
 }
 
 /// The contact surface of two bodies and the wrench over it.
@@ -146,7 +145,7 @@ impl<T: Scalar> Integral<T> {
         let (width, _) = roles.onset_width();
         let mut sum = Self::new(width.real());
         let mut polygon = SurfacePolygon::empty();
-        for_each_polygon(roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
+        for_each_polygon(roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
             polygon.set(roles, found, equilibrium);
             let fan = Fan::new(&polygon, settings.surface);
             sum.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
@@ -238,7 +237,7 @@ pub fn for_each_face<T: Scalar>(
     let Some(roles) = Roles::new(pair) else { return };
     let sign = T::from(if roles.a_is_o { 1.0 } else { -1.0 });
     let (width, _) = roles.onset_width();
-    for_each_polygon(&roles, settings.face_filter, &mut workspace.stack, |found, equilibrium| {
+    for_each_polygon(&roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
         let polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
         let (gradient_a, gradient_b) = if roles.a_is_o {

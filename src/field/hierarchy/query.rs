@@ -257,7 +257,12 @@ pub fn for_each_pair(
     let (of_o, of_f) = (unit / o.modulus, unit / f.modulus);
     let rotation = &x_fo.rotation;
     let translation = rotation * o.hierarchy.middle + x_fo.translation - f.hierarchy.middle;
-    let margin = MARGIN * (o.hierarchy.span + f.hierarchy.span);
+    let reach = o.hierarchy.span + f.hierarchy.span;
+    let margin = MARGIN * reach;
+    // Balls around the bodies, which tell more than boxes where they are round.
+    if translation.norm() > reach + margin {
+        return;
+    }
     let to_f = Passage::new(rotation, &translation, margin, of_o, of_f);
     let back = rotation.transpose();
     let to_o = Passage::new(&back, &-(back * translation), margin, of_f, of_o);
