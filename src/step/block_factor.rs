@@ -11,11 +11,10 @@ mod minimal_residual;
 mod scalars;
 mod wide_product;
 
-use self::dense::{
-    divide, divide_right, divide_transposed, factor, subtract_product, subtract_transposed_product, transpose,
-};
+use self::dense::{divide, divide_transposed, factor, subtract_transposed_product, transpose};
 use self::elimination_order::{EliminationOrder, refill};
 pub(crate) use self::minimal_residual::MinimalResidual;
+use self::wide_product::{OfProducts, Products};
 
 /// What is known of the values of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,16 +208,25 @@ impl BlockFactor {
 
     /// y −= K x for vectors, with the blocks as they are.
     pub(crate) fn subtract_product(&self, x: &[f64], y: &mut [f64]) {
+        wide_product::compute(SubtractProduct(self, x, y));
+    }
+
+    #[inline(always)]
+    fn subtract_product_with(&self, x: &[f64], y: &mut [f64], products: impl Products) {
         for ((&start, &size), &block) in self.starts.iter().zip(&self.sizes).zip(&self.diagonals) {
             let block = &self.values[block..][..size * size];
-            subtract_product(&mut y[start..start + size], (block, size, size), &x[start..start + size]);
+            products.subtract_product(
+                &mut y[start..start + size],
+                (block, size, size),
+                &x[start..start + size],
+            );
         }
         for (&(i, j), &pair) in self.couplings.iter().zip(&self.pairs) {
             let ((at_i, n_i), (at_j, n_j)) =
                 ((self.starts[i], self.sizes[i]), (self.starts[j], self.sizes[j]));
             let (ij, ji) = self.values[pair..][..2 * n_i * n_j].split_at(n_i * n_j);
-            subtract_product(&mut y[at_i..at_i + n_i], (ij, n_i, n_j), &x[at_j..at_j + n_j]);
-            subtract_product(&mut y[at_j..at_j + n_j], (ji, n_j, n_i), &x[at_i..at_i + n_i]);
+            products.subtract_product(&mut y[at_i..at_i + n_i], (ij, n_i, n_j), &x[at_j..at_j + n_j]);
+            products.subtract_product(&mut y[at_j..at_j + n_j], (ji, n_j, n_i), &x[at_i..at_i + n_i]);
         }
     }
 
@@ -236,8 +244,8 @@ impl BlockFactor {
     pub(crate) fn factorize(&mut self, kind: Values) -> Result<(), usize> {
         self.fill_factors();
         match kind {
-            Values::PositiveDefinite => self.eliminate::<false>(),
-            Values::General => self.eliminate::<true>(),
+            Values::PositiveDefinite => wide_product::compute(Eliminate::<false>(self)),
+            Values::General => wide_product::compute(Eliminate::<true>(self)),
         }
     }
 
@@ -261,12 +269,8 @@ impl BlockFactor {
         }
     }
 
-    fn eliminate<const GENERAL: bool>(&mut self) -> Result<(), usize> {
-        let wide = wide_product::wide();
-        let subtract = |c: &mut [f64], a: (&[f64], usize, usize), b: &[f64]| match (wide, a) {
-            (Some(wide), (a, 6, 6)) if c.len() == 36 => wide_product::subtract_product(wide, c, a, b),
-            _ => subtract_product(c, a, b),
-        };
+    #[inline(always)]
+    fn eliminate<const GENERAL: bool>(&mut self, products: impl Products) -> Result<(), usize> {
         for pivot in &self.pivots {
             let n = pivot.size;
             let (own, later) = self.factors.split_at_mut(pivot.values.1);
@@ -284,24 +288,25 @@ impl BlockFactor {
                     // So far only the lower blocks are those of the partly eliminated matrix.
                     transpose(lower, block.size, n, upper);
                 }
-                divide_right(lower, block.size, diagonal, exchanges);
+                products.divide_right(lower, block.size, diagonal, exchanges);
             }
             let panel = &*panel;
-            let pair = |block: &Coupled| {
-                panel[block.values - first_value..][..2 * n * block.size].split_at(n * block.size)
-            };
             let mut targets = self.targets[pivot.targets..].iter();
             for (at, a) in blocks.iter().enumerate() {
-                let (lower_a, upper_a) = pair(a);
+                let (lower_a, upper_a) = two_blocks(panel, a.values - first_value, n * a.size);
                 let target = self.pivots[a.place].values.0 - pivot.values.1;
-                subtract(&mut later[target..][..a.size * a.size], (lower_a, a.size, n), upper_a);
+                products.subtract_product(
+                    &mut later[target..][..a.size * a.size],
+                    (lower_a, a.size, n),
+                    upper_a,
+                );
                 for (b, &target) in blocks[at + 1..].iter().zip(&mut targets) {
-                    let (lower_b, upper_b) = pair(b);
+                    let (lower_b, upper_b) = two_blocks(panel, b.values - first_value, n * b.size);
                     let target = &mut later[target - pivot.values.1..][..2 * a.size * b.size];
                     let (lower, upper) = target.split_at_mut(a.size * b.size);
-                    subtract(lower, (lower_b, b.size, n), upper_a);
+                    products.subtract_product(lower, (lower_b, b.size, n), upper_a);
                     if GENERAL {
-                        subtract(upper, (lower_a, a.size, n), upper_b);
+                        products.subtract_product(upper, (lower_a, a.size, n), upper_b);
                     }
                 }
             }
@@ -311,18 +316,23 @@ impl BlockFactor {
 
     /// x ← K⁻¹ x for a vector: the velocities of the trees one after the other.
     pub(crate) fn solve(&self, x: &mut [f64]) {
+        wide_product::compute(Solve(self, x));
+    }
+
+    #[inline(always)]
+    fn solve_with(&self, x: &mut [f64], products: impl Products) {
         for pivot in &self.pivots {
             for block in self.coupled(pivot) {
                 let (lower, _) = self.pair(pivot, block);
                 let (from, to) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
-                subtract_product(to, (lower, block.size, pivot.size), from);
+                products.subtract_product(to, (lower, block.size, pivot.size), from);
             }
         }
         for pivot in self.pivots.iter().rev() {
             for block in self.coupled(pivot) {
                 let (_, upper) = self.pair(pivot, block);
                 let (to, from) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
-                subtract_product(to, (upper, pivot.size, block.size), from);
+                products.subtract_product(to, (upper, pivot.size, block.size), from);
             }
             let (diagonal, exchanges) = self.diagonal(pivot);
             divide(&mut x[pivot.start..pivot.start + pivot.size], diagonal, exchanges);
@@ -368,9 +378,50 @@ impl BlockFactor {
 
     /// The blocks (q, p) and (p, q) of a tree coupled with a pivot.
     fn pair(&self, pivot: &Pivot, block: &Coupled) -> (&[f64], &[f64]) {
-        let size = pivot.size * block.size;
-        self.factors[block.values..block.values + 2 * size].split_at(size)
+        two_blocks(&self.factors, block.values, pivot.size * block.size)
     }
+}
+
+/// [`BlockFactor::eliminate`].
+struct Eliminate<'a, const GENERAL: bool>(&'a mut BlockFactor);
+
+impl<const GENERAL: bool> OfProducts for Eliminate<'_, GENERAL> {
+    type Output = Result<(), usize>;
+
+    #[inline(always)]
+    fn compute(self, products: impl Products) -> Self::Output {
+        self.0.eliminate::<GENERAL>(products)
+    }
+}
+
+/// [`BlockFactor::solve`].
+struct Solve<'a>(&'a BlockFactor, &'a mut [f64]);
+
+impl OfProducts for Solve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self, products: impl Products) {
+        self.0.solve_with(self.1, products);
+    }
+}
+
+/// [`BlockFactor::subtract_product`].
+struct SubtractProduct<'a>(&'a BlockFactor, &'a [f64], &'a mut [f64]);
+
+impl OfProducts for SubtractProduct<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self, products: impl Products) {
+        self.0.subtract_product_with(self.1, self.2, products);
+    }
+}
+
+/// The two blocks of this size that start at `at`.
+#[inline(always)]
+fn two_blocks(values: &[f64], at: usize, size: usize) -> (&[f64], &[f64]) {
+    values[at..at + 2 * size].split_at(size)
 }
 
 /// Two parts, given by start and length, that have nothing in common.

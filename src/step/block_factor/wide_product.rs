@@ -1,103 +1,239 @@
-//! Products of 6×6 matrices, four numbers at a time where the processor has registers for that.
+//! Products of the blocks of free bodies, four numbers at a time where the processor has registers
+//! for that.
 //!
 //! Every number is the same sum in the same order on any processor, and products are rounded
 //! before they are subtracted: the same bits.
+
+use super::dense;
+
+/// Products of blocks, one number or four at a time.
+pub(super) trait Products: Copy {
+    /// Matrix `c` −= `a` `b`, where `a` is `rows`×`inner` and `b` has as many columns as `c`.
+    fn subtract_product(self, c: &mut [f64], a: (&[f64], usize, usize), b: &[f64]);
+    /// `x` ← `x` d⁻¹ for the `rows`×n matrix `x`, with d as left by [`dense::factor`].
+    fn divide_right(self, x: &mut [f64], rows: usize, d: &[f64], exchanges: &[usize]);
+}
+
+/// A computation made of products of blocks.
+pub(super) trait OfProducts {
+    type Output;
+    fn compute(self, products: impl Products) -> Self::Output;
+}
+
+/// No special registers.
+#[derive(Clone, Copy, Debug)]
+struct Narrow;
+
+impl Products for Narrow {
+    #[inline(always)]
+    fn subtract_product(self, c: &mut [f64], a: (&[f64], usize, usize), b: &[f64]) {
+        dense::subtract_product(c, a, b);
+    }
+
+    #[inline(always)]
+    fn divide_right(self, x: &mut [f64], rows: usize, d: &[f64], exchanges: &[usize]) {
+        dense::divide_right(x, rows, d, exchanges);
+    }
+}
+
+/// Computes in registers of four, where the processor has them.
+#[inline]
+pub(super) fn compute<C: OfProducts>(computation: C) -> C::Output {
+    in_registers(computation).unwrap_or_else(|computation| computation.compute(Narrow))
+}
+
+#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+fn in_registers<C: OfProducts>(computation: C) -> Result<C::Output, C> {
+    Err(computation)
+}
+
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use x86::in_registers;
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod x86 {
     use pulp::x86::V3;
     use pulp::{NullaryFnOnce, Simd, f64x4};
 
+    use super::{OfProducts, Products, dense};
+
     /// Registers of four numbers.
-    type Wide = V3;
+    #[derive(Clone, Copy, Debug)]
+    struct Wide(V3);
 
-    /// Them, where the processor has them.
-    pub(in super::super) fn wide() -> Option<Wide> {
-        V3::try_new()
-    }
+    /// Rows 0 to 3 and 2 to 5 of a column.
+    type Column = [f64x4; 2];
 
-    /// `c` −= `a` `b`, all of them 6×6 and column after column.
     #[inline(always)]
-    pub(in super::super) fn subtract_product(simd: Wide, c: &mut [f64], a: &[f64], b: &[f64]) {
-        simd.vectorize(Product { simd, c, a, b });
+    fn four(x: &[f64]) -> f64x4 {
+        f64x4(x[0], x[1], x[2], x[3])
     }
 
-    struct Product<'a> {
-        simd: V3,
-        c: &'a mut [f64],
-        a: &'a [f64],
-        b: &'a [f64],
+    #[inline(always)]
+    fn column(x: &[f64]) -> Column {
+        [four(&x[..4]), four(&x[2..6])]
     }
 
-    impl NullaryFnOnce for Product<'_> {
-        type Output = ();
+    #[inline(always)]
+    fn store([upper, lower]: Column, x: &mut [f64]) {
+        x[..6].copy_from_slice(&[upper.0, upper.1, upper.2, upper.3, lower.2, lower.3]);
+    }
 
+    impl Wide {
+        /// x − a b for a number b.
         #[inline(always)]
-        fn call(self) {
-            let Self { simd, c, a, b } = self;
-            let four = |x: &[f64]| f64x4(x[0], x[1], x[2], x[3]);
+        fn minus_multiple(self, x: Column, a: Column, b: f64) -> Column {
+            let (simd, b) = (self.0, self.0.splat_f64s(b));
+            [simd.sub_f64s(x[0], simd.mul_f64s(a[0], b)), simd.sub_f64s(x[1], simd.mul_f64s(a[1], b))]
+        }
+
+        /// `c` −= `a` `b` for 6×6 matrices.
+        #[inline(always)]
+        fn of_matrices(self, c: &mut [f64], a: &[f64], b: &[f64]) {
+            let simd = self.0;
             let (c, a, b) = (&mut c[..36], &a[..36], &b[..36]);
             // Two columns of c in three registers.
-            let mut sum: [f64x4; 9] = std::array::from_fn(|i| four(&c[4 * i..4 * i + 4]));
+            let mut sum: [f64x4; 9] = [simd.splat_f64s(0.0); 9];
+            for i in 0..9 {
+                sum[i] = four(&c[4 * i..4 * i + 4]);
+            }
             for k in 0..6 {
                 let column = &a[6 * k..6 * k + 6];
-                let (upper, lower) = (four(&column[..4]), four(&column[2..]));
-                let both = f64x4(column[4], column[5], column[0], column[1]);
+                let a = [
+                    four(&column[..4]),
+                    f64x4(column[4], column[5], column[0], column[1]),
+                    four(&column[2..]),
+                ];
                 for pair in 0..3 {
                     let (left, right) = (b[12 * pair + k], b[12 * pair + 6 + k]);
                     let factors =
                         [simd.splat_f64s(left), f64x4(left, left, right, right), simd.splat_f64s(right)];
-                    for (i, a) in [upper, both, lower].into_iter().enumerate() {
+                    for i in 0..3 {
                         let sum = &mut sum[3 * pair + i];
-                        *sum = simd.sub_f64s(*sum, simd.mul_f64s(a, factors[i]));
+                        *sum = simd.sub_f64s(*sum, simd.mul_f64s(a[i], factors[i]));
                     }
                 }
             }
-            for (c, sum) in c.chunks_exact_mut(4).zip(sum) {
-                c.copy_from_slice(&[sum.0, sum.1, sum.2, sum.3]);
+            for i in 0..9 {
+                let sum = sum[i];
+                c[4 * i..4 * i + 4].copy_from_slice(&[sum.0, sum.1, sum.2, sum.3]);
             }
+        }
+
+        /// `c` −= `a` `b` for a 6×6 matrix `a` and vectors.
+        #[inline(always)]
+        fn of_vector(self, c: &mut [f64], a: &[f64], b: &[f64]) {
+            let (c, a, b) = (&mut c[..6], &a[..36], &b[..6]);
+            let mut sum = column(c);
+            for k in 0..6 {
+                sum = self.minus_multiple(sum, column(&a[6 * k..6 * k + 6]), b[k]);
+            }
+            store(sum, c);
+        }
+
+        /// [`dense::divide_right`] for 6×6 matrices without exchanges.
+        #[inline(always)]
+        fn divide_matrix(self, x: &mut [f64], d: &[f64]) {
+            let simd = self.0;
+            let (x, d) = (&mut x[..36], &d[..36]);
+            let mut columns: [Column; 6] = [[simd.splat_f64s(0.0); 2]; 6];
+            for c in 0..6 {
+                let mut sum = column(&x[6 * c..6 * c + 6]);
+                for k in 0..c {
+                    sum = self.minus_multiple(sum, columns[k], d[6 * c + k]);
+                }
+                let scale = simd.splat_f64s(d[7 * c]);
+                columns[c] = [simd.mul_f64s(sum[0], scale), simd.mul_f64s(sum[1], scale)];
+            }
+            for c in (0..6).rev() {
+                let mut sum = columns[c];
+                for k in c + 1..6 {
+                    sum = self.minus_multiple(sum, columns[k], d[6 * c + k]);
+                }
+                columns[c] = sum;
+                store(sum, &mut x[6 * c..6 * c + 6]);
+            }
+        }
+    }
+
+    impl Products for Wide {
+        #[inline(always)]
+        fn subtract_product(self, c: &mut [f64], (a, rows, inner): (&[f64], usize, usize), b: &[f64]) {
+            match (rows, inner, c.len()) {
+                (6, 6, 36) => self.of_matrices(c, a, b),
+                (6, 6, 6) => self.of_vector(c, a, b),
+                _ => dense::subtract_product(c, (a, rows, inner), b),
+            }
+        }
+
+        #[inline(always)]
+        fn divide_right(self, x: &mut [f64], rows: usize, d: &[f64], exchanges: &[usize]) {
+            match exchanges {
+                [0, 1, 2, 3, 4, 5] if rows == 6 => self.divide_matrix(x, d),
+                _ => dense::divide_right(x, rows, d, exchanges),
+            }
+        }
+    }
+
+    struct InRegisters<C>(V3, C);
+
+    impl<C: OfProducts> NullaryFnOnce for InRegisters<C> {
+        type Output = C::Output;
+
+        #[inline(always)]
+        fn call(self) -> C::Output {
+            self.1.compute(Wide(self.0))
+        }
+    }
+
+    #[inline]
+    pub(super) fn in_registers<C: OfProducts>(computation: C) -> Result<C::Output, C> {
+        match V3::try_new() {
+            Some(simd) => Ok(simd.vectorize(InRegisters(simd, computation))),
+            None => Err(computation),
         }
     }
 }
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-pub(super) use x86::{subtract_product, wide};
-
-/// Registers of four numbers: none.
-#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-#[derive(Clone, Copy)]
-pub(super) enum Wide {}
-
-#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-pub(super) fn wide() -> Option<Wide> {
-    None
-}
-
-#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-pub(super) fn subtract_product(wide: Wide, _: &mut [f64], _: &[f64], _: &[f64]) {
-    match wide {}
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::dense;
     use super::*;
+
+    fn numbers<const N: usize>(seed: f64) -> [f64; N] {
+        std::array::from_fn(|i| (seed * (i as f64 + 0.3)).sin())
+    }
+
+    /// The products of one matrix, one after the other.
+    struct All<'a>(&'a mut Vec<u64>, f64);
+
+    impl OfProducts for All<'_> {
+        type Output = ();
+
+        fn compute(self, products: impl Products) {
+            let Self(bits, seed) = self;
+            let (a, b): ([f64; 36], [f64; 36]) = (numbers(0.7 * seed), numbers(1.3 * seed));
+            let (mut c, mut x): ([f64; 36], [f64; 6]) = (numbers(2.1 * seed), numbers(0.4 * seed));
+            products.subtract_product(&mut c, (&a, 6, 6), &b);
+            products.subtract_product(&mut x, (&a, 6, 6), &b[..6]);
+            let mut d = b;
+            (0..6).for_each(|i| d[7 * i] += 3.0);
+            let mut exchanges = [0; 6];
+            assert!(dense::factor::<false>(&mut d, &mut exchanges));
+            products.divide_right(&mut c, 6, &d, &exchanges);
+            bits.extend(c.iter().chain(&x).map(|x| x.to_bits()));
+        }
+    }
 
     #[test]
     fn wide_registers_give_the_same_bits() {
-        let Some(wide) = wide() else {
-            println!("skipped: the processor has no registers of four numbers");
-            return;
-        };
-        let matrix = |seed: f64| -> [f64; 36] { std::array::from_fn(|i| (seed * (i as f64 + 0.3)).sin()) };
         for seed in 1..50 {
-            let seed = f64::from(seed);
-            let (a, b) = (matrix(0.7 * seed), matrix(1.3 * seed));
-            let mut c = matrix(2.1 * seed);
-            let mut narrow = c;
-            subtract_product(wide, &mut c, &a, &b);
-            dense::subtract_product(&mut narrow, (&a, 6, 6), &b);
-            assert_eq!(c.map(f64::to_bits), narrow.map(f64::to_bits));
+            let (mut wide, mut narrow) = (Vec::new(), Vec::new());
+            if in_registers(All(&mut wide, f64::from(seed))).is_err() {
+                println!("skipped: the processor has no registers of four numbers");
+                return;
+            }
+            All(&mut narrow, f64::from(seed)).compute(Narrow);
+            assert_eq!(wide, narrow);
         }
     }
 }
