@@ -3,8 +3,16 @@
 use nalgebra::Vector3;
 
 use super::hierarchy::Hierarchy;
-use super::skirt::Skirt;
 use crate::geometry::VolumeMesh;
+
+/// How far a field reaches out of its body.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Skirt {
+    /// Its thickness, metres; 0 for none.
+    pub thickness: f64,
+    /// How far the extent falls below that of the boundary, which is 0 as a rule.
+    pub extent: f64,
+}
 
 /// Why a pressure field could not be made.
 #[derive(Debug, thiserror::Error, PartialEq)]

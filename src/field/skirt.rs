@@ -6,7 +6,7 @@
 
 use nalgebra::{DMatrix, DVector, Vector3};
 
-use super::pressure_field::{FieldError, PressureField};
+use super::pressure_field::{FieldError, PressureField, Skirt};
 use crate::geometry::{VertexPlace, VolumeMesh, boundary_faces, vertex_places};
 
 /// A vertex continues the field exactly if the extent of no tetrahedron around it misses by more
@@ -18,15 +18,6 @@ const NO_DIRECTION: f64 = 1e-9;
 /// A vertex moves by at most this times the skirt's thickness to continue the field exactly: where
 /// faces meet in a needle it would move far.
 const FARTHEST: f64 = 8.0;
-
-/// How far a field reaches out of its body.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Skirt {
-    /// Its thickness, metres; 0 for none.
-    pub thickness: f64,
-    /// How far the extent falls below that of the boundary, which is 0 as a rule.
-    pub extent: f64,
-}
 
 /// Why a body cannot have a skirt.
 #[derive(Debug, thiserror::Error, PartialEq)]

@@ -8,8 +8,9 @@
 use nalgebra::Vector3;
 use robust::{Coord3D, orient3d};
 
+use super::error::MeshError;
 use super::mesh::{SurfaceMesh, drop_unused_vertices};
-use super::validate::{MeshError, validate_surface};
+use super::validate::validate_surface;
 
 /// Points that stick out by less than this fraction of the size of the set are left out.
 const TOLERANCE: f64 = 1e-12;

@@ -2,8 +2,8 @@
 
 use nalgebra::{Matrix3, Vector3};
 
+use super::error::MeshError;
 use super::mesh::{SurfaceMesh, VolumeMesh};
-use super::validate::MeshError;
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::MassProperties;
 

@@ -6,6 +6,7 @@ mod cuboid;
 mod cylinder;
 mod dissection;
 mod ellipsoid;
+mod error;
 mod hull;
 #[cfg(test)]
 pub(crate) mod kuhn_grid;
@@ -25,6 +26,7 @@ mod write;
 pub(crate) use boundary::TETRAHEDRON_FACES;
 pub use boundary::{VertexPlace, boundary_faces, boundary_surface, vertex_places};
 pub(crate) use dissection::dissection_order;
+pub use error::MeshError;
 pub use hull::convex_hull;
 pub use mass_properties::{surface_mass_properties, surface_volume, volume_mass_properties};
 pub use mesh::{Scalable, SurfaceMesh, VolumeMesh, scaled, tetrahedron_volume};
@@ -35,5 +37,5 @@ pub use shape::{LARGEST_ASPECT_RATIO, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE, S
 pub use sphere::{icosphere_level, icosphere_surface, icosphere_volume};
 pub use surface_distance::{SurfaceDistance, closest_point_on_triangle};
 pub use tetrahedralize::tetrahedralize;
-pub use validate::{MeshError, validate_surface, validate_volume};
+pub use validate::{validate_surface, validate_volume};
 pub use write::{write_surface_mesh, write_volume_mesh};

@@ -6,9 +6,10 @@
 
 use nalgebra::{Matrix4, Vector3, Vector4};
 
+use super::error::MeshError;
 use super::mass_properties::surface_mass_properties;
 use super::mesh::{SurfaceMesh, VolumeMesh};
-use super::validate::{MeshError, orientation, validate_surface};
+use super::validate::{orientation, validate_surface};
 
 /// Pivots of the search for the kernel before it is given up; it takes a few dozen.
 const PIVOTS_AT_MOST: usize = 1000;

@@ -9,8 +9,9 @@ mod vtk;
 use std::path::{Path, PathBuf};
 
 use super::boundary::boundary_surface;
+use super::error::MeshError;
 use super::mesh::{SurfaceMesh, VolumeMesh, drop_unused_vertices};
-use super::validate::{MeshError, check_indices, orientation, validate_surface, validate_volume};
+use super::validate::{check_indices, orientation, validate_surface, validate_volume};
 
 /// Why a mesh could not be read from a file.
 #[derive(Debug, thiserror::Error)]
