@@ -1,8 +1,6 @@
 //! Forces along single joint coordinates: the drives that actuators turn commands into, and the
 //! stops at the ends of a joint's range.
 
-use super::model::Model;
-use super::model_gradient::GainGradient;
 use super::tree::{JointKind, Mechanism};
 use crate::contact::hunt_crossley_cost;
 use crate::scalar::{DualArray, Scalar};
@@ -24,6 +22,23 @@ pub enum Drive<T = f64> {
         /// Gain on the velocity, N m s/rad or N s/m.
         damping: T,
     },
+}
+
+/// The derivatives of one number by a stiffness and a damping.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GainGradient {
+    /// By the stiffness.
+    pub stiffness: f64,
+    /// By the damping.
+    pub damping: f64,
+}
+
+impl GainGradient {
+    /// Adds the derivatives through a number of which these are `by`, given that by the number.
+    pub(crate) fn add(&mut self, by: &Self, factor: f64) {
+        self.stiffness += by.stiffness * factor;
+        self.damping += by.damping * factor;
+    }
 }
 
 /// A joint coordinate that an actuator drives.
@@ -334,35 +349,6 @@ impl JointLaw<f64> {
                 let sign = if upper { 1.0 } else { -1.0 };
                 let load = stiffness * (q - end) * sign;
                 hunt_crossley_cost(dt, load, stiffness, dissipation, -sign * v)
-            }
-        }
-    }
-}
-
-impl<T: Scalar> Model<T> {
-    /// Number of commands: the first of the control values, those of the user's forces follow.
-    pub fn command_dimension(&self) -> usize {
-        self.actuators.len()
-    }
-
-    /// Calls `visit` with every force along a single coordinate: those of the actuators under
-    /// their commands, then the stops.
-    pub(crate) fn for_each_joint_law(&self, commands: &[T], mut visit: impl FnMut(JointPlace, JointLaw<T>)) {
-        for (i, actuator) in self.actuators.iter().enumerate() {
-            for at in &actuator.coordinates {
-                let command = commands[i] * at.ratio;
-                let law = JointLaw::Drive { drive: actuator.drive, effort: actuator.effort, command };
-                visit(JointPlace { v: at.v, q: at.q, command: Some((i, at.ratio)) }, law);
-            }
-        }
-        for joint in self.mechanism.joints() {
-            let limits = &joint.limits;
-            for (end, upper) in [(limits.lower, false), (limits.upper, true)] {
-                if end.is_finite() {
-                    let place = JointPlace { v: joint.v.start, q: joint.q.start, command: None };
-                    let (stiffness, dissipation) = (limits.stiffness, limits.dissipation);
-                    visit(place, JointLaw::Stop { end, upper, stiffness, dissipation });
-                }
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use nalgebra::Vector3;
 
-use super::forces::{AppliedForces, Forces, StateDependence};
+use super::applied_forces::{AppliedForces, Forces};
+use super::force_dependence::StateDependence;
 use super::model_gradient::{DIRECTIONS, DifferentiatedModel, SEEDS, SeededModel};
 use super::state::{BodyState, State, TANGENT_DIMENSION, for_each_tangent_chunk};
 use crate::scalar::DualArray;

@@ -1,18 +1,13 @@
 //! Contact between the bodies of a model: from contact patches to forces on bodies.
 
-use std::borrow::Cow;
-
 use nalgebra::{Matrix6, Vector3, Vector6};
-use rayon::prelude::*;
 
 use super::contact_sensitivity::{ContactSensitivity, shift_back};
-use super::forces::ForceWorkspace;
 use super::kinematics::BodyFrame;
-use super::model::{BodyGeometry, Model};
-use super::pair::GeometryPair;
-use super::state::State;
+use super::model::Model;
+use super::pair::{GeometryPair, collider};
 use crate::contact::{
-    Collider, ContactPair, ContactPatch, Workspace, contact_energy, contact_jacobian, contact_lifted,
+    ContactPair, ContactPatch, Workspace, contact_energy, contact_jacobian, contact_lifted,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -34,21 +29,6 @@ impl PairWorkspace {
         }
         &mut self.threads[..count]
     }
-}
-
-/// The collider of a geometry that touches `other`. A rigid geometry without a material of its
-/// own takes the friction of the other: equal coefficients combine to themselves.
-pub(super) fn collider<'a, T: Scalar>(
-    own: &'a BodyGeometry<T>,
-    other: &BodyGeometry<T>,
-) -> Cow<'a, Collider<T>> {
-    if own.material.is_some() {
-        return Cow::Borrowed(&own.collider);
-    }
-    let mut adopted = own.collider.clone();
-    adopted.material.static_friction = other.collider.material.static_friction;
-    adopted.material.dynamic_friction = other.collider.material.dynamic_friction;
-    Cow::Owned(adopted)
 }
 
 /// Calls `query` with two geometries and their frames in W.
@@ -103,53 +83,6 @@ fn patch<T: Scalar>(
     workspace: &mut Workspace,
 ) -> Option<ContactPatch<T>> {
     with_pair(model, frames, pair, |query| contact_lifted(query, &model.contact, workspace))
-}
-
-/// Adds to `forces`, one for each moving body (see [`Model::moving_index`]), about its origin and
-/// in W, what contact exerts.
-///
-/// Pairs are evaluated by several threads where there are many, and summed in the order of
-/// [`Model::pairs`]: the result has the same bits whatever the number of threads.
-pub fn add_contact_forces<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    workspace: &mut ForceWorkspace<T>,
-    forces: &mut [SpatialForce<T>],
-) {
-    let ForceWorkspace { frames, broad_phase, wrenches, contact, moving, joints, .. } = workspace;
-    model.update_frames(state, frames, joints);
-    model.moving_indices(moving);
-    wrenches.clear();
-    let candidates = broad_phase.candidates(model, frames);
-    wrenches.resize(candidates.len(), None);
-    let frames = &frames[..];
-    let wrench = |pair: &GeometryPair, scratch: &mut Workspace| pair_wrench(model, frames, pair, scratch);
-    let (threads, share) = shares(candidates.len());
-    let scratch = contact.of_threads(threads);
-    if threads == 1 {
-        for (&pair, out) in candidates.iter().zip(wrenches.iter_mut()) {
-            *out = wrench(&model.pairs[pair], &mut scratch[0]);
-        }
-    } else {
-        let shares = candidates.par_chunks(share).zip(wrenches.par_chunks_mut(share));
-        shares.zip(scratch.par_iter_mut()).for_each(|((pairs, out), scratch)| {
-            for (&pair, out) in pairs.iter().zip(out) {
-                *out = wrench(&model.pairs[pair], scratch);
-            }
-        });
-    }
-    for (&pair, wrench) in candidates.iter().zip(&*wrenches) {
-        let pair = &model.pairs[pair];
-        let Some(on_a) = wrench else { continue };
-        let (a, b) = (pair.bodies.a, pair.bodies.b);
-        if let Some(i) = moving[a] {
-            forces[i] += *on_a;
-        }
-        if let Some(i) = moving[b] {
-            let to_b = frames[b].pose.translation - frames[a].pose.translation;
-            forces[i] += -on_a.shifted(&to_b);
-        }
-    }
 }
 
 /// The contact between two bodies, summed over their geometries.

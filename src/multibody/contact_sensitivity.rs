@@ -3,11 +3,11 @@
 
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
-use super::contact_forces::collider;
+use super::body::BodyGeometry;
 use super::kinematics::BodyFrame;
-use super::model::{BodyGeometry, Model};
+use super::model::Model;
 use super::model_gradient::ModelGradient;
-use super::pair::GeometryPair;
+use super::pair::{GeometryPair, collider};
 use super::state::TANGENT_DIMENSION;
 use crate::contact::{ContactJacobian, Material, combination_derivatives};
 use crate::spatial::{SpatialForce, cross_matrix, from_quarters};

@@ -1,8 +1,9 @@
 //! The numbers that a simulation can be differentiated with respect to.
 
 use super::actuator::Drive;
+use super::body::{BodyGeometry, Motion};
 use super::mass::{MassError, MassSource};
-use super::model::{BodyGeometry, Model, Motion};
+use super::model::Model;
 use super::state::TANGENT_DIMENSION;
 use crate::contact::ContactGeometry;
 use crate::field::FieldError;

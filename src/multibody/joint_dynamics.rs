@@ -2,10 +2,10 @@
 
 use nalgebra::{DMatrix, Vector3};
 
-use super::forces::Forces;
+use super::applied_forces::Forces;
 use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::Model;
-use super::model_gradient::ModelGradient;
+use super::model_gradient::{ModelGradient, add_mass};
 use super::state::TANGENT_DIMENSION;
 use super::tree::{
     BodyForce, InverseSensitivity, JointState, Mechanism, MotionCotangent, factorize, forward_dynamics,
@@ -195,13 +195,6 @@ pub(crate) fn add_link_mass(model: &Model, by_model: &mut ModelGradient, link: u
     if let Some(place) = model.links().position(|(_, l)| l == link) {
         add_mass(&mut by_model.masses[first + place], by);
     }
-}
-
-/// Adds derivatives by mass properties.
-pub(super) fn add_mass(to: &mut MassProperties, by: &MassProperties) {
-    to.mass += by.mass;
-    to.center_of_mass += by.center_of_mass;
-    to.inertia += by.inertia;
 }
 
 /// Adds to `by_joints` (configuration, then velocity) the derivatives of a number by the joints,

@@ -1,6 +1,7 @@
 //! Where the bodies and their geometries are, and how fast they move.
 
-use super::model::{BodyGeometry, Model, Motion};
+use super::body::{BodyGeometry, Motion};
+use super::model::Model;
 use super::state::State;
 use super::tree::{Mechanism, Workspace, update_kinematics};
 use crate::scalar::Scalar;

@@ -5,12 +5,16 @@
 //! scalar, and [`seeded`] makes either carry derivatives with respect to a list of [`Input`]s.
 
 mod actuator;
+mod applied_forces;
 mod applied_sensitivity;
+mod body;
 mod broad_phase;
 mod contact_forces;
 mod contact_sensitivity;
 mod contact_transposed;
 mod dynamics;
+mod energy;
+mod force_dependence;
 mod force_sensitivity;
 mod forces;
 mod input;
@@ -27,33 +31,34 @@ pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub(crate) use actuator::JointLaw;
-pub use actuator::{Actuator, ActuatorError, Drive, DrivenCoordinate};
+pub use actuator::{Actuator, ActuatorError, Drive, DrivenCoordinate, GainGradient};
+pub use applied_forces::{AppliedForces, Forces, NoForces};
 pub(crate) use applied_sensitivity::{
     AppliedColumn, ForceEntry, for_each_applied_derivative, for_each_applied_derivative_by_input,
 };
 pub use applied_sensitivity::{AppliedWorkspace, ForcePoint};
+pub use body::{Body, BodyGeometry, Motion};
 pub(crate) use broad_phase::BroadPhase;
 pub(crate) use contact_forces::with_pair;
 pub use contact_forces::{
-    BodyPairContact, BodyPairJacobian, PairWorkspace, add_contact_forces, body_pair_contact,
-    body_pair_energy, body_pair_jacobian, contact_wrench_on,
+    BodyPairContact, BodyPairJacobian, PairWorkspace, body_pair_contact, body_pair_energy,
+    body_pair_jacobian, contact_wrench_on,
 };
 pub use contact_sensitivity::{ContactSensitivity, WrenchByState};
 pub use dynamics::{BodyAcceleration, BodyCotangent, body_acceleration, body_acceleration_transposed};
+pub use force_dependence::{ForceDependence, StateDependence};
 pub use force_sensitivity::ForceSensitivity;
 pub(crate) use force_sensitivity::{lift_frame, size_has_derivatives};
-pub use forces::{
-    AppliedForces, ForceDependence, ForceWorkspace, Forces, NoForces, StateDependence, total_forces,
-};
+pub use forces::{ForceWorkspace, add_contact_forces, total_forces};
 pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, relaxation_times};
 pub(crate) use joint_dynamics::{
     JointSensitivity, add_link_mass, add_link_motions, joint_acceleration, link_forces, set_link_velocities,
 };
 pub use kinematics::{BodyFrame, JointKinematics};
 pub use mass::{MassError, MassSource};
-pub use model::{Body, BodyGeometry, Model, ModelError, Motion, NamedMaterial};
-pub use model_gradient::{DIRECTIONS, DifferentiatedModel, GainGradient, ModelGradient, SEEDS, SeededModel};
-pub use pair::{BodyPair, GeometryPair, geometry_pairs};
+pub use model::{Model, ModelError, NamedMaterial, geometry_pairs};
+pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
+pub use pair::{BodyPair, GeometryPair};
 pub use seeding::seeded;
 pub use sensor::{
     PairPressure, SensorWorkspace, body_frame, contact_wrench, joint_position, joint_velocity, pair_contact,

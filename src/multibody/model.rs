@@ -2,15 +2,15 @@
 
 use nalgebra::Vector3;
 
-use super::actuator::Actuator;
-use super::kinematics::JointKinematics;
-use super::mass::{MassError, MassSource};
-use super::pair::{BodyPair, GeometryPair, geometry_pairs};
+use super::actuator::{Actuator, JointLaw, JointPlace};
+use super::body::{Body, Motion};
+use super::mass::MassError;
+use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
-use super::tree::{JointState, Mechanism, kinetic_energy, momentum as mechanism_momentum, potential_energy};
-use crate::contact::{Collider, ContactError, ContactSettings, Material};
+use super::tree::{JointState, Mechanism};
+use crate::contact::{ContactError, ContactSettings, Material, check_pair};
 use crate::scalar::{Scalar, lift_vector, real_vector};
-use crate::spatial::{MassProperties, RigidTransform, SpatialVelocity};
+use crate::spatial::MassProperties;
 
 /// Why a model could not be made.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -50,167 +50,6 @@ pub struct NamedMaterial<T = f64> {
     pub name: String,
     /// Its parameters.
     pub material: Material<T>,
-}
-
-/// A geometry fixed to a body.
-#[derive(Clone, Debug)]
-pub struct BodyGeometry<T = f64> {
-    /// Pose of the geometry's frame G in the body's frame B.
-    pub x_bg: RigidTransform<T>,
-    /// Geometry and material.
-    pub collider: Collider<T>,
-    /// Place of the material in [`Model::materials`]. `None` only for a rigid geometry without
-    /// one: it takes the friction of whatever it touches.
-    pub material: Option<usize>,
-    /// Mass properties of the geometry filled with unit density, in its own frame. `None` for
-    /// half-spaces.
-    pub unit_mass: Option<MassProperties<T>>,
-}
-
-impl<T: Scalar> BodyGeometry<T> {
-    /// A constant geometry as scalars `T`.
-    pub fn lift(g: &BodyGeometry<f64>) -> Self {
-        Self {
-            x_bg: RigidTransform::lift(&g.x_bg),
-            collider: Collider::lift(&g.collider),
-            material: g.material,
-            unit_mass: g.unit_mass.as_ref().map(MassProperties::lift),
-        }
-    }
-
-    /// The geometry without its derivatives.
-    pub fn real(&self) -> BodyGeometry {
-        BodyGeometry {
-            x_bg: self.x_bg.real(),
-            collider: self.collider.real(),
-            material: self.material,
-            unit_mass: self.unit_mass.as_ref().map(MassProperties::real),
-        }
-    }
-}
-
-/// How a body moves.
-#[derive(Clone, Debug)]
-pub enum Motion<T = f64> {
-    /// Its pose does not change. Its velocity, zero unless the body stands for a moving surface
-    /// such as a belt, enters dissipation and friction only.
-    Fixed {
-        /// Pose of the body in W.
-        x_wb: RigidTransform<T>,
-        /// Velocity of the body in W.
-        v_wb: SpatialVelocity<T>,
-    },
-    /// It moves freely under forces.
-    Free {
-        /// What its mass properties are made from.
-        source: MassSource<T>,
-        /// Its mass properties.
-        mass: MassProperties<T>,
-    },
-    /// Joints carry it: it is a body of [`Model::mechanism`], which has its mass.
-    Link {
-        /// Its place in [`Mechanism::bodies`].
-        link: usize,
-    },
-}
-
-/// A rigid body (rigid in its motion; its geometries may be compliant in contact).
-#[derive(Clone, Debug)]
-pub struct Body<T = f64> {
-    /// Its name, unique in the model.
-    pub name: String,
-    /// How it moves.
-    pub motion: Motion<T>,
-    /// Its geometries.
-    pub geometries: Vec<BodyGeometry<T>>,
-}
-
-impl<T: Scalar> Body<T> {
-    /// A body that does not move.
-    pub fn fixed(
-        name: impl Into<String>,
-        x_wb: RigidTransform<T>,
-        v_wb: SpatialVelocity<T>,
-        geometries: Vec<BodyGeometry<T>>,
-    ) -> Self {
-        Self { name: name.into(), motion: Motion::Fixed { x_wb, v_wb }, geometries }
-    }
-
-    /// A free body.
-    ///
-    /// # Errors
-    /// When its mass properties are not those of any distribution of mass.
-    pub fn free(
-        name: impl Into<String>,
-        source: MassSource<T>,
-        geometries: Vec<BodyGeometry<T>>,
-    ) -> Result<Self, MassError> {
-        let mass = source.resolve(unit_parts(&geometries))?;
-        mass.real().validate()?;
-        Ok(Self { name: name.into(), motion: Motion::Free { source, mass }, geometries })
-    }
-
-    /// A body that joints carry: that at `link` in the bodies of the model's mechanism.
-    pub fn link(name: impl Into<String>, link: usize, geometries: Vec<BodyGeometry<T>>) -> Self {
-        Self { name: name.into(), motion: Motion::Link { link }, geometries }
-    }
-
-    /// A constant body as scalars `T`.
-    pub fn lift(b: &Body<f64>) -> Self {
-        let motion = match &b.motion {
-            Motion::Fixed { x_wb, v_wb } => {
-                Motion::Fixed { x_wb: RigidTransform::lift(x_wb), v_wb: SpatialVelocity::lift(v_wb) }
-            }
-            Motion::Free { source, mass } => {
-                Motion::Free { source: MassSource::lift(source), mass: MassProperties::lift(mass) }
-            }
-            Motion::Link { link } => Motion::Link { link: *link },
-        };
-        Self {
-            name: b.name.clone(),
-            motion,
-            geometries: b.geometries.iter().map(BodyGeometry::lift).collect(),
-        }
-    }
-
-    /// The body without its derivatives.
-    pub fn real(&self) -> Body {
-        let motion = match &self.motion {
-            Motion::Fixed { x_wb, v_wb } => Motion::Fixed { x_wb: x_wb.real(), v_wb: v_wb.real() },
-            Motion::Free { source, mass } => Motion::Free { source: source.real(), mass: mass.real() },
-            Motion::Link { link } => Motion::Link { link: *link },
-        };
-        Body {
-            name: self.name.clone(),
-            motion,
-            geometries: self.geometries.iter().map(BodyGeometry::real).collect(),
-        }
-    }
-
-    /// Whether the body moves freely, without joints.
-    pub fn is_free(&self) -> bool {
-        matches!(self.motion, Motion::Free { .. })
-    }
-
-    /// Whether forces move the body, freely or on joints.
-    pub fn is_moving(&self) -> bool {
-        !matches!(self.motion, Motion::Fixed { .. })
-    }
-
-    /// The mass properties of a free body.
-    pub fn mass(&self) -> Option<&MassProperties<T>> {
-        match &self.motion {
-            Motion::Fixed { .. } | Motion::Link { .. } => None,
-            Motion::Free { mass, .. } => Some(mass),
-        }
-    }
-}
-
-/// The geometries filled with unit density, seen from the body's frame.
-pub(super) fn unit_parts<T: Scalar>(
-    geometries: &[BodyGeometry<T>],
-) -> impl Iterator<Item = MassProperties<T>> + Clone {
-    geometries.iter().filter_map(|g| g.unit_mass.as_ref().map(|m| m.seen_from(&g.x_bg)))
 }
 
 /// What moves and what can touch: immutable, and shared by every state.
@@ -285,6 +124,29 @@ impl Model<f64> {
         pairs.sort_unstable();
         Ok(Self { bodies, mechanism, actuators: Vec::new(), materials, gravity, contact, pairs })
     }
+}
+
+/// The pairs of geometries of two bodies.
+///
+/// # Errors
+/// When two of them are rigid, or two are half-spaces.
+pub fn geometry_pairs<T: Scalar>(
+    bodies: &[Body<T>],
+    pair: BodyPair,
+) -> Result<Vec<GeometryPair>, ModelError> {
+    let (a, b) = (&bodies[pair.a], &bodies[pair.b]);
+    let mut pairs = Vec::with_capacity(a.geometries.len() * b.geometries.len());
+    for (geometry_a, ga) in a.geometries.iter().enumerate() {
+        for (geometry_b, gb) in b.geometries.iter().enumerate() {
+            check_pair(&ga.collider.geometry, &gb.collider.geometry).map_err(|source| ModelError::Pair {
+                a: a.name.clone(),
+                b: b.name.clone(),
+                source,
+            })?;
+            pairs.push(GeometryPair { bodies: pair, geometry_a, geometry_b });
+        }
+    }
+    Ok(pairs)
 }
 
 /// Whether two links move as one, or a single joint lies between them.
@@ -414,37 +276,35 @@ impl<T: Scalar> Model<T> {
         Some(&self.mechanism.bodies()[joint.child].name)
     }
 
-    /// Kinetic energy of a state plus potential energy of gravity (zero at W's origin) and of the
-    /// joints' springs, J.
-    pub fn mechanical_energy(&self, state: &State<T>) -> T {
-        let mut energy = T::from(0.0);
-        for ((_, _, m), s) in self.free_bodies().zip(&state.bodies) {
-            let r = s.orientation.to_matrix();
-            let c = r * m.center_of_mass;
-            let v = s.velocity.shifted(&c).translational;
-            let w = r.transpose() * s.velocity.rotational;
-            energy += (v.dot(&v) * m.mass + w.dot(&(m.inertia * w))) * 0.5;
-            energy -= self.gravity.dot(&(s.position + c)) * m.mass;
-        }
-        let mut joints = JointKinematics::default();
-        let JointState { q, v, .. } = &state.joints;
-        let workspace = joints.update(&self.mechanism, q, v);
-        energy += kinetic_energy(&self.mechanism, workspace, v);
-        energy + potential_energy(&self.mechanism, workspace, q, &self.gravity)
+    /// The pairs of geometries of two bodies that can touch in this model.
+    pub fn pairs_of(&self, bodies: BodyPair) -> impl Iterator<Item = &GeometryPair> {
+        self.pairs.iter().filter(move |pair| pair.bodies == bodies)
     }
 
-    /// Angular momentum of a state about W's origin, in W, kg m²/s.
-    pub fn angular_momentum(&self, state: &State<T>) -> Vector3<T> {
-        let mut momentum = Vector3::from_element(T::from(0.0));
-        for ((_, _, m), s) in self.free_bodies().zip(&state.bodies) {
-            let r = s.orientation.to_matrix();
-            let c = r * m.center_of_mass;
-            let v = s.velocity.shifted(&c).translational;
-            momentum += r * (m.inertia * (r.transpose() * s.velocity.rotational));
-            momentum += (s.position + c).cross(&v) * m.mass;
+    /// Number of commands: the first of the control values, those of the user's forces follow.
+    pub fn command_dimension(&self) -> usize {
+        self.actuators.len()
+    }
+
+    /// Calls `visit` with every force along a single coordinate: those of the actuators under
+    /// their commands, then the stops.
+    pub(crate) fn for_each_joint_law(&self, commands: &[T], mut visit: impl FnMut(JointPlace, JointLaw<T>)) {
+        for (i, actuator) in self.actuators.iter().enumerate() {
+            for at in &actuator.coordinates {
+                let command = commands[i] * at.ratio;
+                let law = JointLaw::Drive { drive: actuator.drive, effort: actuator.effort, command };
+                visit(JointPlace { v: at.v, q: at.q, command: Some((i, at.ratio)) }, law);
+            }
         }
-        let mut joints = JointKinematics::default();
-        let workspace = joints.update(&self.mechanism, &state.joints.q, &state.joints.v);
-        momentum + mechanism_momentum(&self.mechanism, workspace).rotational
+        for joint in self.mechanism.joints() {
+            let limits = &joint.limits;
+            for (end, upper) in [(limits.lower, false), (limits.upper, true)] {
+                if end.is_finite() {
+                    let place = JointPlace { v: joint.v.start, q: joint.q.start, command: None };
+                    let (stiffness, dissipation) = (limits.stiffness, limits.dissipation);
+                    visit(place, JointLaw::Stop { end, upper, stiffness, dissipation });
+                }
+            }
+        }
     }
 }

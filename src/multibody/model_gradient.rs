@@ -2,12 +2,13 @@
 
 use nalgebra::Vector3;
 
+use super::actuator::GainGradient;
+use super::body::Motion;
 use super::dynamics::BodyCotangent;
-use super::forces::ForceDependence;
+use super::force_dependence::ForceDependence;
 use super::input::{Input, InputError};
-use super::joint_dynamics::add_mass;
 use super::mass::MassSource;
-use super::model::{Model, Motion};
+use super::model::Model;
 use super::seeding::seeded;
 use super::state::{State, TANGENT_DIMENSION};
 use crate::contact::Material;
@@ -18,23 +19,6 @@ use crate::spatial::MassProperties;
 pub const DIRECTIONS: usize = TANGENT_DIMENSION;
 /// Inputs that one evaluation in dual numbers carries.
 pub const SEEDS: usize = 4;
-
-/// The derivatives of one number by a stiffness and a damping.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct GainGradient {
-    /// By the stiffness.
-    pub stiffness: f64,
-    /// By the damping.
-    pub damping: f64,
-}
-
-impl GainGradient {
-    /// Adds the derivatives through a number of which these are `by`, given that by the number.
-    pub(crate) fn add(&mut self, by: &Self, factor: f64) {
-        self.stiffness += by.stiffness * factor;
-        self.damping += by.damping * factor;
-    }
-}
 
 /// The derivatives of one number, such as a loss, by the numbers of a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +70,13 @@ impl ModelGradient {
             direct: vec![0.0; model.inputs.len()],
         }
     }
+}
+
+/// Adds derivatives by mass properties.
+pub(super) fn add_mass(to: &mut MassProperties, by: &MassProperties) {
+    to.mass += by.mass;
+    to.center_of_mass += by.center_of_mass;
+    to.inertia += by.inertia;
 }
 
 impl ModelGradient {

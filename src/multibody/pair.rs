@@ -1,10 +1,12 @@
 //! Bodies and geometries that can touch, two by two.
 
-use super::model::{Body, Model, ModelError};
-use crate::contact::check_pair;
+use std::borrow::Cow;
+
+use super::body::BodyGeometry;
+use crate::contact::Collider;
 use crate::scalar::Scalar;
 
-/// Two bodies, by their place in [`Model::bodies`]; `a < b`.
+/// Two bodies, by their place in [`Model::bodies`](super::Model::bodies); `a < b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BodyPair {
     /// The one.
@@ -20,7 +22,7 @@ impl BodyPair {
     }
 }
 
-/// Two geometries that can touch, each by body and place in [`Body::geometries`].
+/// Two geometries that can touch, each by body and place in [`Body::geometries`](super::Body::geometries).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GeometryPair {
     /// The two bodies.
@@ -31,32 +33,17 @@ pub struct GeometryPair {
     pub geometry_b: usize,
 }
 
-/// The pairs of geometries of two bodies.
-///
-/// # Errors
-/// When two of them are rigid, or two are half-spaces.
-pub fn geometry_pairs<T: Scalar>(
-    bodies: &[Body<T>],
-    pair: BodyPair,
-) -> Result<Vec<GeometryPair>, ModelError> {
-    let (a, b) = (&bodies[pair.a], &bodies[pair.b]);
-    let mut pairs = Vec::with_capacity(a.geometries.len() * b.geometries.len());
-    for (geometry_a, ga) in a.geometries.iter().enumerate() {
-        for (geometry_b, gb) in b.geometries.iter().enumerate() {
-            check_pair(&ga.collider.geometry, &gb.collider.geometry).map_err(|source| ModelError::Pair {
-                a: a.name.clone(),
-                b: b.name.clone(),
-                source,
-            })?;
-            pairs.push(GeometryPair { bodies: pair, geometry_a, geometry_b });
-        }
+/// The collider of a geometry that touches `other`. A rigid geometry without a material of its
+/// own takes the friction of the other: equal coefficients combine to themselves.
+pub(super) fn collider<'a, T: Scalar>(
+    own: &'a BodyGeometry<T>,
+    other: &BodyGeometry<T>,
+) -> Cow<'a, Collider<T>> {
+    if own.material.is_some() {
+        return Cow::Borrowed(&own.collider);
     }
-    Ok(pairs)
-}
-
-impl<T: Scalar> Model<T> {
-    /// The pairs of geometries of two bodies that can touch in this model.
-    pub fn pairs_of(&self, bodies: BodyPair) -> impl Iterator<Item = &GeometryPair> {
-        self.pairs.iter().filter(move |pair| pair.bodies == bodies)
-    }
+    let mut adopted = own.collider.clone();
+    adopted.material.static_friction = other.collider.material.static_friction;
+    adopted.material.dynamic_friction = other.collider.material.dynamic_friction;
+    Cow::Owned(adopted)
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use nalgebra::{Matrix3, Vector3};
 
 use super::actuator::Drive;
+use super::body::{Body, BodyGeometry, Motion, unit_parts};
 use super::input::{Input, InputError};
 use super::mass::{MassError, MassSource};
-use super::model::{Body, BodyGeometry, Model, Motion, unit_parts};
+use super::model::Model;
 use super::state::State;
 use super::tree::Joint;
 use crate::contact::ContactGeometry;
