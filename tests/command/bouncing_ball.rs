@@ -2,12 +2,12 @@
 //! pressure field. What an integrator loses of it is bounded and falls with its order.
 
 use std::fs;
-use std::process::Command;
 
 use isobar::io::{Purpose, Scene, read_trajectory};
 use isobar::multibody::{BodyPair, State, body_pair_energy, geometry_pairs};
 
 use crate::folder::Folder;
+use crate::{isobar, text};
 
 const HEIGHT: f64 = 0.02;
 const RADIUS: f64 = 0.05;
@@ -47,11 +47,7 @@ fn energy_errors(folder: &Folder, kind: &str, time_step: f64) -> ([f64; 2], usiz
     let file = folder.0.join("ball.toml");
     fs::write(&file, scene(kind, time_step)).expect("a file for the test");
     let out = folder.0.join("ball.csv");
-    let run = Command::new(env!("CARGO_BIN_EXE_isobar"))
-        .args(["simulate", "--until", "1", "--out"])
-        .args([&out, &file])
-        .output()
-        .expect("the command runs");
+    let run = isobar(&["simulate", "--until", "1", "--out", text(&out), text(&file)]);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let table = read_trajectory(&out).expect("a trajectory");
     let model = Scene::load(&file, Purpose::Simulation).expect("valid").model;

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use isobar::io::{Purpose, Scene};
 use isobar::multibody::{
@@ -13,6 +12,7 @@ use nalgebra::{Matrix3, Matrix6, Rotation3, Vector3, Vector6};
 use serde_json::{Value, json};
 
 use crate::folder::Folder;
+use crate::{isobar, text};
 
 impl Folder {
     /// Writes a scene, as TOML or as JSON.
@@ -27,12 +27,7 @@ impl Folder {
 
 /// The pairs that the command prints.
 fn pairs(scene: &Path, arguments: &[&str]) -> Vec<Value> {
-    let output = Command::new(env!("CARGO_BIN_EXE_isobar"))
-        .args(["contact", "--json"])
-        .args(arguments)
-        .arg(scene)
-        .output()
-        .expect("the command runs");
+    let output = isobar(&[&["contact", "--json", text(scene)], arguments].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let report = report.as_object_mut().expect("an object");

@@ -2,11 +2,11 @@
 //! kink is called a kink.
 
 use std::fs;
-use std::process::Command;
 
 use serde_json::Value;
 
 use crate::folder::Folder;
+use crate::{isobar, text};
 
 const MATERIALS: &str = r#"
 [materials.foam]
@@ -138,7 +138,7 @@ fn scenes_pass() {
         |height: &str| format!("[solver]\ntime_step = 1e-5\n{FLAT_CUBE}").replace("HEIGHT", height);
     let implicit = |kind: &str, text: &str| format!("[solver]\nkind = \"{kind}\"\n{text}");
     // Each: the scene, how many derivatives agree at least, and how many are noisy at most.
-    for (name, text, least_ok, most_noisy) in [
+    for (name, scene, least_ok, most_noisy) in [
         ("ball on box", BALL_ON_BOX.to_owned(), 180, 30),
         ("cube flat on a floor", short_steps("0.049"), 80, 0),
         // Friction in the explicit steps of 1 ms is unstable: what comes after 20 of them cannot
@@ -156,12 +156,8 @@ fn scenes_pass() {
         ("several geometries, lagged", implicit("lagged", SEVERAL), 560, 30),
     ] {
         let path = folder.0.join("scene.toml");
-        fs::write(&path, format!("{MATERIALS}{text}")).expect("a file for the test");
-        let run = Command::new(env!("CARGO_BIN_EXE_isobar"))
-            .args(["gradient-check", "--json"])
-            .arg(&path)
-            .output()
-            .expect("the command runs");
+        fs::write(&path, format!("{MATERIALS}{scene}")).expect("a file for the test");
+        let run = isobar(&["gradient-check", "--json", text(&path)]);
         let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
         let report: Value =
             serde_json::from_slice(&run.stdout).unwrap_or_else(|e| panic!("{name}: {e}: {stderr}"));

@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use isobar::contact::ContactGeometry;
 use isobar::field::PressureField;
@@ -15,6 +14,7 @@ use isobar::multibody::{
 use nalgebra::Vector3;
 
 use crate::folder::Folder;
+use crate::{isobar, text};
 
 /// A body of the shape on a compliant slab, or of the shape on a rigid one.
 fn scene_in(folder: &Folder, shape: &str, rigid: bool, height: f64) -> PathBuf {
@@ -156,7 +156,7 @@ fn the_hull_of_a_file_is_that_of_its_points() {
 
 /// The message of a scene that is refused, by the command: one line and exit code 2.
 fn refusal(scene: &Path) -> String {
-    let run = Command::new(env!("CARGO_BIN_EXE_isobar")).arg("contact").arg(scene).output().expect("runs");
+    let run = isobar(&["contact", text(scene)]);
     let message = String::from_utf8_lossy(&run.stderr).trim_end().to_owned();
     assert_eq!(run.status.code(), Some(2), "{message}");
     assert_eq!(message.lines().count(), 1, "{message}");
@@ -272,11 +272,7 @@ fn tetrahedra_without_gradient_are_reported_and_split() {
     let scene = Scene::load(&path, Purpose::Contact).expect("valid");
     assert_eq!(field(&scene).extent(), extent);
     assert_eq!(scene.warnings.len(), 1);
-    let run = Command::new(env!("CARGO_BIN_EXE_isobar"))
-        .args(["contact", "--json", "--derivatives"])
-        .arg(&path)
-        .output()
-        .expect("runs");
+    let run = isobar(&["contact", "--json", "--derivatives", text(&path)]);
     let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
     let report: serde_json::Value = serde_json::from_slice(&run.stdout).expect("JSON alone");
     assert!(run.status.success() && report["pairs"][0]["faces"].as_u64().expect("a number") > 0);

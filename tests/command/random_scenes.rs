@@ -2,9 +2,6 @@
 //! and both integrators; and scene texts with random mistakes in them. Nothing panics, nothing
 //! that is returned is NaN, and what is refused is refused in one line.
 
-use std::path::Path;
-use std::process::{Command, Output};
-
 use isobar::io::{Purpose, Scene};
 use isobar::multibody::{
     BodyPair, NoForces, PairWorkspace, body_pair_contact, body_pair_energy, body_pair_jacobian,
@@ -19,6 +16,8 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 use crate::folder::Folder;
+use crate::scenes::TOML;
+use crate::{isobar, text};
 
 type Random = ChaCha8Rng;
 
@@ -128,10 +127,6 @@ fn scene(random: &mut Random) -> Value {
     })
 }
 
-fn isobar(arguments: &[&str], files: &[&Path]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_isobar")).args(arguments).args(files).output().expect("runs")
-}
-
 /// Whether a report has a null other than the centroid of bodies apart, where a number that is
 /// not finite would have been.
 fn has_null(value: &Value) -> bool {
@@ -203,54 +198,28 @@ fn bodies_that_only_touch_give_numbers() {
     gives_numbers(3_891_484_529_073_354_751).unwrap();
 }
 
-const TOML: &str = r#"
-gravity = [0.1, 0, -9.81]
-[materials.foam]
-hydroelastic_modulus = 1e5
-dissipation = 1.0
-friction = 0.5
-[materials.steel]
-static_friction = 0.4
-dynamic_friction = 0.3
-[solver]
-kind = "rk4"
-time_step = 2e-3
-[contact]
-surface = "polygons"
-face_filter = "drake"
-stiction_velocity = 1e-2
-excluded_pairs = [["peg", "table"]]
-[[bodies]]
-name = "ball"
-translation = [0, 0, 0.045]
-rpy = [0.1, 0.2, 0.3]
-linear_velocity = [0.5, 0, 0]
-angular_velocity = [0, 3, 1]
-density = 200
-[[bodies.geometries]]
-shape = { sphere = { radius = 0.05, resolution = 0.03 } }
-translation = [0.01, 0, 0]
-material = "foam"
-[[bodies.geometries]]
+/// A second geometry of the ball.
+const TETRAHEDRA: &str = r#"[[bodies.geometries]]
 shape = { volume_mesh = { vertices = [[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1], [0.02, 0.02, 0.02]], tetrahedra = [[0, 1, 2, 4], [0, 3, 1, 4], [1, 3, 2, 4], [0, 2, 3, 4]], extent = [0, 0, 0, 0, 1] } }
 material = "foam"
-[[bodies]]
-name = "table"
-fixed = true
-[[bodies.geometries]]
-shape = { half_space = { thickness = 0.1 } }
-material = "foam"
-[[bodies]]
-name = "peg"
-translation = [0.02, 0.03, 0.08]
-quaternion_wxyz = [0.5, 0.5, 0.5, 0.5]
-mass = 0.3
-inertia = [[1e-3, 0, 0], [0, 2e-3, 0], [0, 0, 2e-3]]
-[[bodies.geometries]]
-shape = { surface_mesh = { vertices = [[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]], triangles = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]] } }
-rigid = true
-material = "steel"
 "#;
+
+/// The shape of the peg.
+const TRIANGLES: &str = "surface_mesh = { vertices = [[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]], \
+                         triangles = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]] }";
+
+/// The scene of the other tests with meshes in it too, in which all bodies touch.
+fn scene_with_meshes() -> String {
+    let replacements = [
+        ("[[bodies]]\nname = \"table\"", &*format!("{TETRAHEDRA}[[bodies]]\nname = \"table\"")),
+        ("translation = [1, 0, 2]", "translation = [0.02, 0.03, 0.08]"),
+        ("box = { size = [0.1, 0.2, 0.3] }", TRIANGLES),
+    ];
+    replacements.iter().fold(TOML.to_owned(), |text, (old, new)| {
+        assert!(text.contains(old), "the scene has no `{old}`");
+        text.replace(old, new)
+    })
+}
 
 /// Places of the numbers in a text.
 fn number_spans(text: &str) -> Vec<(usize, usize)> {
@@ -342,28 +311,28 @@ proptest! {
     fn mistakes_in_scenes_are_one_message(seed in any::<u64>()) {
         let mut random = Random::seed_from_u64(seed);
         let folder = Folder::new(&format!("mutated-{seed}"));
-        let mut text = mutate(TOML, &mut random);
-        if random.random_bool(0.3) && text.len() > 400 {
-            text = mutate(&text, &mut random);
+        let mut scene = mutate(&scene_with_meshes(), &mut random);
+        if random.random_bool(0.3) && scene.len() > 400 {
+            scene = mutate(&scene, &mut random);
         }
-        let path = folder.file("scene.toml", &text);
+        let path = folder.file("scene.toml", &scene);
         let out = folder.0.join("out.csv");
         let runs = [
-            isobar(&["contact", "--json", "--derivatives"], &[&path]),
-            isobar(&["simulate", "--until", "0.004", "--json", "--out"], &[&out, &path]),
+            isobar(&["contact", "--json", "--derivatives", text(&path)]),
+            isobar(&["simulate", "--until", "0.004", "--json", "--out", text(&out), text(&path)]),
         ];
         for run in &runs {
             let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
             let code = run.status.code();
-            prop_assert!(!stderr.contains("panicked"), "{stderr}\n{text}");
+            prop_assert!(!stderr.contains("panicked"), "{stderr}\n{scene}");
             if code == Some(0) {
                 let report: Value = serde_json::from_slice(&run.stdout).expect("JSON");
-                prop_assert!(!has_null(&report), "{report:#}\n{text}");
+                prop_assert!(!has_null(&report), "{report:#}\n{scene}");
             } else {
-                prop_assert!(code == Some(2) || code == Some(3), "{code:?}: {stderr}\n{text}");
+                prop_assert!(code == Some(2) || code == Some(3), "{code:?}: {stderr}\n{scene}");
                 let messages: Vec<&str> =
                     stderr.lines().filter(|l| !l.starts_with("isobar: warning: ")).collect();
-                prop_assert_eq!(messages.len(), 1, "{}\n{}", stderr, text);
+                prop_assert_eq!(messages.len(), 1, "{}\n{}", stderr, scene);
                 prop_assert!(messages[0].contains("scene.toml"), "{stderr}");
                 prop_assert!(run.stdout.is_empty());
             }

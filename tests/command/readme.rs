@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::{isobar, text};
+
 fn read(file: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
 }
@@ -57,8 +59,7 @@ fn the_quick_start_prints_what_the_readme_says() {
 fn the_scene_of_the_readme_is_valid() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme_scene.toml");
     std::fs::write(&file, block(&read("README.md"), "toml")).unwrap();
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_isobar")).args(["contact", "--json"]).arg(&file).output().unwrap();
+    let output = isobar(&["contact", "--json", text(&file)]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let pairs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(pairs["pairs"][0]["force_on_a"][2].as_f64().unwrap() > 0.0, "{pairs}");
@@ -80,11 +81,8 @@ fn the_joints_and_robots_of_the_readme_are_valid() {
     std::fs::write(folder.join("gripper.urdf"), urdf).unwrap();
     let file = folder.join("readme_joints.toml");
     std::fs::write(&file, format!("{}\n{}", find("[bodies.joint]"), find("[[robots]]"))).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_isobar"))
-        .args(["simulate", "--json", "--until", "0.01", "--out"])
-        .args([&folder.join("readme_joints.csv"), &file])
-        .output()
-        .unwrap();
+    let out = folder.join("readme_joints.csv");
+    let output = isobar(&["simulate", "--json", "--until", "0.01", "--out", text(&out), text(&file)]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let joints: Vec<&str> =

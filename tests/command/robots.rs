@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use isobar::geometry::Shape;
 use isobar::io::urdf::{CollisionGeometry, MimicJoints, Robot, RobotBase, UrdfError, UrdfOptions};
@@ -16,10 +16,10 @@ use nalgebra::{DMatrix, Vector3};
 use serde_json::{Value, json};
 
 use crate::folder::Folder;
+use crate::isobar;
 
 fn model(arguments: &[&str]) -> Output {
-    let command = Command::new(env!("CARGO_BIN_EXE_isobar")).arg("model").args(arguments).output();
-    command.expect("the command runs")
+    isobar(&[&["model"], arguments].concat())
 }
 
 /// The folder of models, or a message that it is not there.

@@ -1,7 +1,6 @@
 //! Scene files, trajectory files and the command.
 
 use std::fs;
-use std::process::Command;
 
 use isobar::io::{Purpose, Scene, read_trajectory, write_trajectory};
 use isobar::multibody::{Motion, NoForces, State};
@@ -9,8 +8,10 @@ use isobar::rollout::{Trajectory, simulate};
 use isobar::spatial::Quaternion;
 
 use crate::folder::Folder;
+use crate::{isobar, text};
 
-const TOML: &str = r#"
+/// A ball on a table, and a peg of steel far away.
+pub const TOML: &str = r#"
 gravity = [0.1, 0, -9.81]
 [materials.foam]
 hydroelastic_modulus = 1e5
@@ -167,7 +168,7 @@ fn trajectories_come_back_bit_by_bit() {
 #[test]
 fn the_command_simulates_a_projectile() {
     let folder = Folder::new("projectile");
-    let text = r#"
+    let stone = r#"
 [solver]
 kind = "rk4"
 time_step = 0.01
@@ -181,13 +182,9 @@ density = 2000
 shape = { box = { size = [0.1, 0.1, 0.2] } }
 rigid = true
 "#;
-    let scene = folder.file("stone.toml", text);
+    let scene = folder.file("stone.toml", stone);
     let out = folder.0.join("stone.csv");
-    let output = Command::new(env!("CARGO_BIN_EXE_isobar"))
-        .args(["simulate", "--until", "0.815", "--json", "--out"])
-        .args([&out, &scene])
-        .output()
-        .expect("runs");
+    let output = isobar(&["simulate", "--until", "0.815", "--json", "--out", text(&out), text(&scene)]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
     assert_eq!(summary["steps"], 82);
@@ -205,19 +202,13 @@ rigid = true
 #[test]
 fn the_command_prints_contact() {
     let folder = Folder::new("contact");
-    let run = |text: &str, arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_isobar"))
-            .arg("contact")
-            .arg(folder.file("scene.toml", text))
-            .args(arguments)
-            .output()
-            .expect("runs");
+    let scene = folder.file("scene.toml", TOML.replace("kind = \"rk4\"", "kind = \"lagged\""));
+    let run = |arguments: &[&str]| {
+        let output = isobar(&[&["contact", text(&scene)], arguments].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("text")
     };
-    let text = TOML.replace("kind = \"rk4\"", "kind = \"lagged\"");
-    let report: serde_json::Value =
-        serde_json::from_str(&run(&text, &["--json", "--derivatives"])).expect("JSON");
+    let report: serde_json::Value = serde_json::from_str(&run(&["--json", "--derivatives"])).expect("JSON");
     let pairs = report["pairs"].as_array().expect("a list");
     let names: Vec<_> = pairs.iter().map(|p| (p["a"].as_str(), p["b"].as_str())).collect();
     assert_eq!(names, [(Some("ball"), Some("table")), (Some("ball"), Some("peg"))]);
@@ -247,6 +238,6 @@ fn the_command_prints_contact() {
     assert_eq!(pairs[1]["area"], 0.0);
     assert_eq!(pairs[1]["centroid"], serde_json::Value::Null);
     assert_eq!(pairs[1]["wrench_by_pose_a"][5][5], 0.0);
-    let plain = run(&text, &[]);
+    let plain = run(&[]);
     assert!(plain.contains("ball – table") && plain.contains("largest pressure"), "{plain}");
 }

@@ -13,16 +13,30 @@ use isobar::spatial::{MassProperties, Quaternion, RigidTransform, SpatialForce, 
 use nalgebra::{DMatrix, DVector, Matrix6xX, Vector3};
 use num_dual::Dual64;
 use proptest::prelude::*;
+use rand_chacha::ChaCha8Rng;
 
 const GRAVITY: Vector3<f64> = Vector3::new(0.3, -0.4, -9.7);
+
+/// The largest magnitude of numbers, and at least 1.
+fn scale_of(numbers: &[f64]) -> f64 {
+    numbers.iter().fold(1.0, |s, x| s.max(x.abs()))
+}
 
 /// Numbers agree to a tolerance relative to the largest of them, and at least 1.
 fn assert_close(got: &[f64], expected: &[f64], tolerance: f64, what: &str) {
     assert_eq!(got.len(), expected.len());
-    let scale = expected.iter().fold(1.0f64, |s, x| s.max(x.abs()));
+    let scale = scale_of(expected);
     for (i, (g, e)) in got.iter().zip(expected).enumerate() {
         assert!((g - e).abs() <= tolerance * scale, "{what}: {i}: {g} {e}, scale {scale}");
     }
+}
+
+/// A random mechanism of `count` bodies and a state of it, and the random numbers to go on with.
+fn random_case(seed: u64, count: usize) -> (ChaCha8Rng, Mechanism, JointState) {
+    let mut rng = random(seed);
+    let mechanism = mechanism(&mut rng, count, None);
+    let state = state(&mut rng, &mechanism);
+    (rng, mechanism, state)
 }
 
 fn at(mechanism: &Mechanism, state: &JointState) -> Workspace {
@@ -58,23 +72,33 @@ fn forward(mechanism: &Mechanism, state: &JointState, tau: &[f64], applied: &[Bo
     vdot
 }
 
+/// The state with a derivative along a direction of the configuration's tangent space and one of
+/// the velocity.
+fn along(
+    mechanism: &Mechanism,
+    state: &JointState,
+    by_q: &[f64],
+    by_v: &[f64],
+) -> (Mechanism<Dual64>, JointState<Dual64>, Workspace<Dual64>) {
+    let dual = Mechanism::<Dual64>::lift(mechanism);
+    let start = JointState::<Dual64>::lift(state);
+    let delta: Vec<Dual64> = by_q.iter().map(|d| Dual64::new(0.0, *d)).collect();
+    let mut q = start.q.clone();
+    dual.move_configuration(&start.q, &delta, &mut q);
+    let v = state.v.iter().zip(by_v).map(|(v, d)| Dual64::new(*v, *d)).collect();
+    let moved = dual.state(q, v);
+    let mut workspace = Workspace::new(&dual);
+    update_kinematics(&dual, &moved.q, &moved.v, &mut workspace);
+    (dual, moved, workspace)
+}
+
 /// The state a moment after: derivatives of what is computed from it are rates in time.
 fn moving(
     mechanism: &Mechanism,
     state: &JointState,
     vdot: &[f64],
 ) -> (Mechanism<Dual64>, JointState<Dual64>, Workspace<Dual64>) {
-    let dual = Mechanism::<Dual64>::lift(mechanism);
-    let start = JointState::<Dual64>::lift(state);
-    let in_time = |rate: &f64| Dual64::new(0.0, *rate);
-    let delta: Vec<Dual64> = state.v.iter().map(in_time).collect();
-    let mut q = start.q.clone();
-    dual.move_configuration(&start.q, &delta, &mut q);
-    let v = start.v.iter().zip(vdot).map(|(v, a)| *v + in_time(a)).collect();
-    let moving = dual.state(q, v);
-    let mut workspace = Workspace::new(&dual);
-    update_kinematics(&dual, &moving.q, &moving.v, &mut workspace);
-    (dual, moving, workspace)
+    along(mechanism, state, &state.v, vdot)
 }
 
 fn rates(v: &Vector3<Dual64>) -> Vector3<f64> {
@@ -117,9 +141,7 @@ fn newton_and_euler(mechanism: &Mechanism, s: &JointState, vdot: &[f64], applied
 proptest! {
     #[test]
     fn half_v_m_v_is_the_kinetic_energy(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let s = state(rng, &m);
+        let (_, m, s) = random_case(seed, count);
         let mut workspace = at(&m, &s);
         let v = DVector::from_column_slice(&s.v);
         let quadratic = 0.5 * v.dot(&(matrix(&m, &mut workspace) * &v));
@@ -141,35 +163,29 @@ proptest! {
 
     #[test]
     fn inverse_dynamics_is_newtons_and_eulers_law_for_each_body(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let s = state(rng, &m);
-        let vdot = numbers(rng, s.v.len());
-        let applied = forces(rng, &m);
+        let (mut rng, m, s) = random_case(seed, count);
+        let vdot = numbers(&mut rng, s.v.len());
+        let applied = forces(&mut rng, &m);
         let got = inverse(&m, &s, &vdot, &GRAVITY, &applied);
         assert_close(&got, &newton_and_euler(&m, &s, &vdot, &applied), 1e-11, "tau");
     }
 
     #[test]
     fn forward_and_inverse_dynamics_invert_each_other(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let s = state(rng, &m);
-        let vdot = numbers(rng, s.v.len());
-        let applied = forces(rng, &m);
+        let (mut rng, m, s) = random_case(seed, count);
+        let vdot = numbers(&mut rng, s.v.len());
+        let applied = forces(&mut rng, &m);
         let tau = inverse(&m, &s, &vdot, &GRAVITY, &applied);
         assert_close(&forward(&m, &s, &tau, &applied), &vdot, 1e-10, "vdot");
-        let tau = numbers(rng, s.v.len());
+        let tau = numbers(&mut rng, s.v.len());
         let vdot = forward(&m, &s, &tau, &applied);
-        let size = vdot.iter().fold(1.0f64, |s, x| s.max(x.abs()));
+        let size = scale_of(&vdot);
         assert_close(&inverse(&m, &s, &vdot, &GRAVITY, &applied), &tau, 1e-10 * size, "tau");
     }
 
     #[test]
     fn columns_of_the_mass_matrix_are_inverse_dynamics(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let mut s = state(rng, &m);
+        let (_, m, mut s) = random_case(seed, count);
         s.v.fill(0.0);
         let matrix = matrix(&m, &mut at(&m, &s));
         for k in 0..s.v.len() {
@@ -182,14 +198,12 @@ proptest! {
 
     #[test]
     fn factors_solve_the_mass_matrix(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let s = state(rng, &m);
+        let (mut rng, m, s) = random_case(seed, count);
         let mut matrix = matrix(&m, &mut at(&m, &s));
         for k in 0..s.v.len() {
             matrix[(k, k)] += 0.1;
         }
-        let x = DVector::from_vec(numbers(rng, s.v.len()));
+        let x = DVector::from_vec(numbers(&mut rng, s.v.len()));
         let mut got = &matrix * &x;
         factorize(&m, &mut matrix);
         solve(&m, &matrix, got.as_mut_slice());
@@ -198,12 +212,10 @@ proptest! {
 
     #[test]
     fn a_step_balances_momentum(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let s = state(rng, &m);
+        let (mut rng, m, s) = random_case(seed, count);
         let n = s.v.len();
-        let tau = numbers(rng, n);
-        let applied = forces(rng, &m);
+        let tau = numbers(&mut rng, n);
+        let applied = forces(&mut rng, &m);
         let dt = 0.01;
         let mut workspace = at(&m, &s);
         let mut factors = DMatrix::zeros(n, n);
@@ -220,17 +232,15 @@ proptest! {
         let mut q = s.q.clone();
         m.move_configuration(&s.q, &way, &mut q);
         passive_forces(&m, &q, &end, &mut expected);
-        let size = vdot.iter().fold(1.0f64, |s, x| s.max(x.abs()));
+        let size = scale_of(&vdot);
         assert_close(&got, &expected, 1e-11 * size, "balance");
     }
 
     #[test]
     fn energy_changes_by_the_power_of_the_forces(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let s = state(rng, &m);
-        let drive = numbers(rng, s.v.len());
-        let applied = forces(rng, &m);
+        let (mut rng, m, s) = random_case(seed, count);
+        let drive = numbers(&mut rng, s.v.len());
+        let applied = forces(&mut rng, &m);
         let mut tau = drive.clone();
         passive_forces(&m, &s.q, &s.v, &mut tau);
         let vdot = forward(&m, &s, &tau, &applied);
@@ -243,7 +253,7 @@ proptest! {
         }
         let workspace = at(&m, &s);
         power += applied.iter().map(|f| workspace.body_velocity(&m, f.body).dot(&f.force)).sum::<f64>();
-        let size = vdot.iter().fold(1.0f64, |s, x| s.max(x.abs()));
+        let size = scale_of(&vdot);
         assert_close(&[energy.eps], &[power], 1e-11 * size, "power");
     }
 
@@ -258,7 +268,7 @@ proptest! {
         let weightless = |applied: &[BodyForce]| {
             let mut vdot = vec![0.0; tau.len()];
             forward_dynamics(&m, &mut at(&m, &s), &tau, &Vector3::zeros(), applied, &mut vdot);
-            let size = vdot.iter().fold(1.0f64, |s, x| s.max(x.abs()));
+            let size = scale_of(&vdot);
             let (dual, _, workspace) = moving(&m, &s, &vdot);
             let rate = momentum(&dual, &workspace);
             (rates(&rate.rotational), rates(&rate.translational), size)
@@ -279,13 +289,11 @@ proptest! {
 
     #[test]
     fn jacobian_times_velocity_is_the_velocity_of_a_point(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let s = state(rng, &m);
+        let (mut rng, m, s) = random_case(seed, count);
         let workspace = at(&m, &s);
         let (dual, _, moving) = moving(&m, &s, &vec![0.0; s.v.len()]);
         for body in 0..count {
-            let offset = vector(rng);
+            let offset = vector(&mut rng);
             let mut jacobian = Matrix6xX::zeros(s.v.len());
             workspace.jacobian(&m, body, &offset, &mut jacobian);
             let got = jacobian * DVector::from_column_slice(&s.v);
@@ -306,9 +314,7 @@ proptest! {
 
     #[test]
     fn gravity_forces_are_inverse_dynamics_at_rest(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let mut s = state(rng, &m);
+        let (_, m, mut s) = random_case(seed, count);
         let mut got = vec![0.0; s.v.len()];
         gravity_forces(&m, &mut at(&m, &s), &GRAVITY, &mut got);
         s.v.fill(0.0);
@@ -318,10 +324,8 @@ proptest! {
 
     #[test]
     fn configurations_move_and_differ(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let s = state(rng, &m);
-        let delta = numbers(rng, s.v.len());
+        let (mut rng, m, s) = random_case(seed, count);
+        let delta = numbers(&mut rng, s.v.len());
         let (mut moved, mut back) = (s.q.clone(), delta.clone());
         m.move_configuration(&s.q, &delta, &mut moved);
         m.configuration_difference(&s.q, &moved, &mut back);
@@ -376,12 +380,10 @@ proptest! {
 
     #[test]
     fn derivatives_of_inverse_dynamics_agree_with_dual_numbers(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let s = state(rng, &m);
+        let (mut rng, m, s) = random_case(seed, count);
         let n = s.v.len();
-        let vdot = numbers(rng, n);
-        let applied = forces(rng, &m);
+        let vdot = numbers(&mut rng, n);
+        let applied = forces(&mut rng, &m);
         let mut derivatives = InverseDerivatives::new(&m);
         // Once with forces and once without on the same memory: nothing may be left over.
         for applied in [&applied[..], &[]] {
@@ -403,16 +405,14 @@ proptest! {
 
     #[test]
     fn derivatives_of_forward_dynamics_agree_with_dual_numbers(seed: u64, count in 1..9usize) {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, count, None);
-        let s = state(rng, &m);
+        let (mut rng, m, s) = random_case(seed, count);
         let n = s.v.len();
-        let tau = numbers(rng, n);
-        let applied = forces(rng, &m);
+        let tau = numbers(&mut rng, n);
+        let applied = forces(&mut rng, &m);
         let mut d = ForwardDerivatives::new(&m);
         forward_dynamics_derivatives(&m, &mut at(&m, &s), &tau, &GRAVITY, &applied, &mut d);
         let vdot = forward(&m, &s, &tau, &applied);
-        let size = vdot.iter().fold(1.0f64, |s, x| s.max(x.abs()));
+        let size = scale_of(&vdot);
         assert_close(&d.vdot, &vdot, 1e-10, "vdot");
         for j in 0..n {
             let (by_q, by_v) = dual_columns(&m, &s, j, |dual, workspace| {
@@ -440,41 +440,36 @@ fn dual_columns(
     mechanism: &Mechanism,
     state: &JointState,
     j: usize,
-    mut function: impl FnMut(&Mechanism<Dual64>, &mut Workspace<Dual64>) -> Vec<Dual64>,
+    function: impl Fn(&Mechanism<Dual64>, &mut Workspace<Dual64>) -> Vec<Dual64>,
 ) -> (Vec<f64>, Vec<f64>) {
-    let dual = Mechanism::<Dual64>::lift(mechanism);
-    let start = JointState::<Dual64>::lift(state);
-    let mut workspace = Workspace::new(&dual);
-    let mut delta = vec![Dual64::from(0.0); state.v.len()];
-    delta[j].eps = 1.0;
-    let mut q = start.q.clone();
-    dual.move_configuration(&start.q, &delta, &mut q);
-    update_kinematics(&dual, &q, &start.v, &mut workspace);
-    let by_q = function(&dual, &mut workspace).iter().map(|x| x.eps).collect();
-    let mut v = start.v.clone();
-    v[j].eps = 1.0;
-    update_kinematics(&dual, &start.q, &v, &mut workspace);
-    let by_v = function(&dual, &mut workspace).iter().map(|x| x.eps).collect();
-    (by_q, by_v)
+    let zeros = vec![0.0; state.v.len()];
+    let mut unit = zeros.clone();
+    unit[j] = 1.0;
+    let slope = |by_q: &[f64], by_v: &[f64]| {
+        let (dual, _, mut workspace) = along(mechanism, state, by_q, by_v);
+        function(&dual, &mut workspace).iter().map(|x| x.eps).collect()
+    };
+    (slope(&unit, &zeros), slope(&zeros, &unit))
 }
 
-/// Central differences of the acceleration by configuration, velocity, force, mass and spring.
+/// The derivative of a function at zero by central differences.
+fn central_difference(h: f64, function: impl Fn(f64) -> Vec<f64>) -> Vec<f64> {
+    function(h).iter().zip(function(-h)).map(|(plus, minus)| (plus - minus) / (2.0 * h)).collect()
+}
+
+/// Central differences of the acceleration by configuration, velocity, force and mass.
 #[test]
 fn derivatives_of_forward_dynamics_agree_with_central_differences() {
     for seed in 0..6 {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, 6, None);
-        let s = state(rng, &m);
+        let (mut rng, m, s) = random_case(seed, 6);
         let n = s.v.len();
-        let tau = numbers(rng, n);
-        let applied = forces(rng, &m);
+        let tau = numbers(&mut rng, n);
+        let applied = forces(&mut rng, &m);
         let mut d = ForwardDerivatives::new(&m);
         forward_dynamics_derivatives(&m, &mut at(&m, &s), &tau, &GRAVITY, &applied, &mut d);
-        let h = 1e-5;
         let check = |got: &[f64], of: &dyn Fn(f64) -> Vec<f64>, what: &str| {
-            let (plus, minus) = (of(h), of(-h));
-            let slope: Vec<f64> = plus.iter().zip(&minus).map(|(p, m)| (p - m) / (2.0 * h)).collect();
-            let size = got.iter().fold(1.0f64, |s, x| s.max(x.abs()));
+            let slope = central_difference(1e-5, of);
+            let size = scale_of(got);
             assert_close(got, &slope, 1e-6 * size, what);
         };
         for j in 0..n {
@@ -555,16 +550,18 @@ fn derivatives_hold_at_an_aligned_state_at_rest() {
         let slope = |i: usize| vdot.iter().map(|x| x.eps[i]).collect::<Vec<_>>();
         assert_close(&slope(0), d.vdot_by_q.column(j).as_slice(), 1e-11, "by q");
         assert_close(&slope(1), d.vdot_by_v.column(j).as_slice(), 1e-11, "by v");
-        let h = 1e-5;
-        let along = |h: f64| {
+        let moved = |h: f64| {
             let (mut delta, mut q) = (vec![0.0; n], s.q.clone());
             delta[j] = h;
             m.move_configuration(&s.q, &delta, &mut q);
             forward(&m, &m.state(q, s.v.clone()), &tau.iter().map(|x| x.re).collect::<Vec<_>>(), &[])
         };
-        let difference: Vec<f64> =
-            along(h).iter().zip(along(-h)).map(|(plus, minus)| (plus - minus) / (2.0 * h)).collect();
-        assert_close(&difference, d.vdot_by_q.column(j).as_slice(), 1e-7, "by q, differences");
+        assert_close(
+            &central_difference(1e-5, moved),
+            d.vdot_by_q.column(j).as_slice(),
+            1e-7,
+            "by q, differences",
+        );
     }
 }
 
@@ -600,9 +597,7 @@ fn fixed_joints_make_one_body() {
 #[test]
 fn coordinates_follow_the_tree() {
     for seed in 0..20 {
-        let rng = &mut random(seed);
-        let m = mechanism(rng, 9, None);
-        let s = state(rng, &m);
+        let (_, m, s) = random_case(seed, 9);
         let matrix = matrix(&m, &mut at(&m, &s));
         let trees: usize = m.trees().iter().map(|t| t.v.len()).sum();
         assert_eq!(trees, m.velocity_dimension());

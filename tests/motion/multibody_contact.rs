@@ -1,88 +1,35 @@
 //! Contact between bodies of a model, and derivatives through bodies, steps and rollouts.
 
-use std::sync::Arc;
-
 use nalgebra::Vector3;
 
-use isobar::contact::{Collider, ContactGeometry, ContactSettings, Material};
-use isobar::field::{PressureField, primitive_field};
-use isobar::geometry::{Shape, volume_mass_properties};
+use isobar::contact::ContactSettings;
+use isobar::geometry::Shape;
 use isobar::multibody::{
-    Body, BodyFrame, BodyGeometry, BodyPair, BodyState, ForceWorkspace, Input, MassProperties, MassSource,
-    Model, NamedMaterial, NoForces, PairWorkspace, State, add_contact_forces, all_inputs, body_pair_contact,
+    Body, BodyFrame, BodyPair, BodyState, ForceWorkspace, Input, MassProperties, MassSource, Model,
+    NamedMaterial, NoForces, PairWorkspace, State, add_contact_forces, all_inputs, body_pair_contact,
     body_pair_jacobian, geometry_pairs, seeded,
 };
 use isobar::rollout::{SimulationSettings, simulate, trajectory_gradient};
-use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
+use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use isobar::step::Integrator;
 
+use crate::moving_bodies::{self, compliant, dumbbell, half_space};
+
+/// Stiffer than those of the heap, and with the same friction at rest as in motion: with the heap's
+/// static friction would have no influence here that differences can tell.
 fn materials() -> Vec<NamedMaterial> {
-    let material = |name: &str, hydroelastic_modulus, dissipation, friction| NamedMaterial {
-        name: name.to_owned(),
-        material: Material {
-            hydroelastic_modulus,
-            dissipation,
-            relaxation_time: 0.0,
-            static_friction: friction,
-            dynamic_friction: friction,
-        },
-    };
-    vec![material("foam", 2e5, 0.7, 0.4), material("rubber", 5e5, 0.3, 0.8)]
+    moving_bodies::materials([2e5, 5e5], 1.0)
 }
 
-fn compliant(shape: &Shape, resolution: f64, x_bg: RigidTransform, material: usize) -> BodyGeometry {
-    let (mesh, extent) = primitive_field(shape, resolution).expect("valid shape");
-    let unit_mass = Some(volume_mass_properties(&mesh).expect("a volume"));
-    let field = PressureField::new(mesh, extent).expect("valid field");
-    let geometry = Arc::new(ContactGeometry::Compliant(field));
-    BodyGeometry {
-        x_bg,
-        collider: Collider::new(geometry, materials()[material].material, 0.0),
-        material: Some(material),
-        unit_mass,
-    }
-}
-
-fn half_space(material: Option<usize>) -> BodyGeometry {
-    let no_friction = Material {
-        hydroelastic_modulus: 0.0,
-        dissipation: 0.0,
-        relaxation_time: 0.0,
-        static_friction: 0.0,
-        dynamic_friction: 0.0,
-    };
-    let (geometry, parameters) = match material {
-        Some(i) => (ContactGeometry::CompliantHalfSpace, materials()[i].material),
-        None => (ContactGeometry::RigidHalfSpace, no_friction),
-    };
-    BodyGeometry {
-        x_bg: RigidTransform::identity(),
-        collider: Collider::new(Arc::new(geometry), parameters, 0.08),
-        material,
-        unit_mass: None,
-    }
-}
-
-/// A body of two shapes, off its origin and turned, moving over a fixed half-space.
-fn dumbbell(ground: Option<usize>) -> (Model, State) {
-    let pose = |rpy: [f64; 3], p: [f64; 3]| {
-        RigidTransform::new(rotation_from_rpy(rpy[0], rpy[1], rpy[2]), Vector3::from(p))
-    };
-    let parts = vec![
-        compliant(&Shape::Sphere { radius: 0.05 }, 0.04, pose([0.3, 0.1, -0.4], [0.06, 0.01, -0.02]), 0),
-        compliant(
-            &Shape::Box { size: [0.08, 0.06, 0.09] },
-            0.1,
-            pose([-0.2, 0.5, 0.1], [-0.05, 0.0, 0.01]),
-            1,
-        ),
-    ];
-    let free = Body::free("dumbbell", MassSource::Density(300.0), parts).expect("a volume");
-    let ground =
-        Body::fixed("ground", RigidTransform::identity(), SpatialVelocity::zero(), vec![half_space(ground)]);
+/// The dumbbell moving over a fixed half-space, compliant or rigid.
+fn dumbbell_over(ground: Option<usize>) -> (Model, State) {
+    let materials = materials();
+    let ground = vec![half_space(&materials, ground)];
+    let ground = Body::fixed("ground", RigidTransform::identity(), SpatialVelocity::zero(), ground);
     let gravity = Vector3::new(0.0, 0.3, -9.81);
-    let model = Model::new(vec![free, ground], materials(), gravity, ContactSettings::default(), &[])
-        .expect("compliant");
+    let model =
+        Model::new(vec![dumbbell(&materials), ground], materials, gravity, ContactSettings::default(), &[])
+            .expect("compliant");
     let state = State::of_bodies(vec![BodyState {
         orientation: Quaternion::from_wxyz(0.9, 0.05, -0.08, 0.3),
         position: Vector3::new(0.2, -0.1, 0.048),
@@ -104,7 +51,7 @@ fn sizes(w: &SpatialForce) -> [f64; 6] {
 
 #[test]
 fn both_bodies_feel_the_same_contact_about_one_point() {
-    let (model, state) = dumbbell(Some(1));
+    let (model, state) = dumbbell_over(Some(1));
     // The ground set free: then it is the other half of the pair.
     let mut bodies = model.bodies.clone();
     let mass = MassProperties {
@@ -117,7 +64,8 @@ fn both_bodies_feel_the_same_contact_about_one_point() {
         position: Vector3::new(0.03, -0.02, 0.001),
         velocity: SpatialVelocity::zero(),
     };
-    bodies[1] = Body::free("ground", MassSource::Given(mass), vec![half_space(Some(1))]).expect("valid");
+    let ground = half_space(&model.materials, Some(1));
+    bodies[1] = Body::free("ground", MassSource::Given(mass), vec![ground]).expect("valid");
     let model =
         Model::new(bodies, materials(), model.gravity, ContactSettings::default(), &[]).expect("compliant");
     let state = State::of_bodies(vec![state.bodies[0], ground_state]);
@@ -132,7 +80,7 @@ fn both_bodies_feel_the_same_contact_about_one_point() {
 
 #[test]
 fn a_rigid_geometry_without_material_takes_the_other_friction() {
-    let (model, state) = dumbbell(None);
+    let (model, state) = dumbbell_over(None);
     let mut explicit = model.clone();
     let geometry = &mut explicit.bodies[1].geometries[0];
     let mut frames: Vec<BodyFrame> = Vec::new();
@@ -157,7 +105,7 @@ fn a_rigid_geometry_without_material_takes_the_other_friction() {
 #[test]
 fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
     for ground in [Some(1), None] {
-        let (model, state) = dumbbell(ground);
+        let (model, state) = dumbbell_over(ground);
         let pairs = geometry_pairs(&model.bodies, BodyPair { a: 0, b: 1 }).expect("compliant");
         let mut workspace = PairWorkspace::default();
         let mut frames: Vec<BodyFrame> = Vec::new();
@@ -217,7 +165,7 @@ fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
 /// A rollout's derivative by every input of the model against central differences.
 #[test]
 fn trajectory_gradient_agrees_with_central_differences() {
-    let (model, state) = dumbbell(Some(1));
+    let (model, state) = dumbbell_over(Some(1));
     let inputs = all_inputs(&model);
     assert_eq!(inputs.len(), 12 + 2 * 4 + 1 + 3 + 3);
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {
@@ -259,7 +207,7 @@ fn trajectory_gradient_agrees_with_central_differences() {
 
 #[test]
 fn seeding_at_the_present_values_changes_nothing() {
-    let (model, state) = dumbbell(Some(1));
+    let (model, state) = dumbbell_over(Some(1));
     let values: Vec<(Input, f64)> =
         all_inputs(&model).into_iter().map(|i| (i, i.value(&model).expect("exists"))).collect();
     let settings = SimulationSettings::default();
@@ -284,7 +232,8 @@ fn seeding_at_the_present_values_changes_nothing() {
 
 #[test]
 fn the_sum_over_many_pairs_has_the_same_bits_whatever_the_threads() {
-    let sphere = || compliant(&Shape::Sphere { radius: 0.05 }, 0.06, RigidTransform::identity(), 0);
+    let sphere =
+        || compliant(&Shape::Sphere { radius: 0.05 }, 0.06, RigidTransform::identity(), &materials(), 0);
     let mut bodies = Vec::new();
     let mut state = State::of_bodies(Vec::new());
     for i in 0..9 {

@@ -16,84 +16,115 @@ use isobar::multibody::{
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
 
-pub fn materials() -> Vec<NamedMaterial> {
+/// Foam and rubber of these moduli, and the ratio of their static to their dynamic friction.
+pub fn materials(moduli: [f64; 2], static_over_dynamic: f64) -> Vec<NamedMaterial> {
     let material = |name: &str, hydroelastic_modulus, dissipation, friction| NamedMaterial {
         name: name.to_owned(),
         material: Material {
             hydroelastic_modulus,
             dissipation,
             relaxation_time: 0.01,
-            static_friction: 1.2 * friction,
+            static_friction: static_over_dynamic * friction,
             dynamic_friction: friction,
         },
     };
-    vec![material("foam", 4e4, 0.7, 0.4), material("rubber", 8e4, 0.3, 0.8)]
+    vec![material("foam", moduli[0], 0.7, 0.4), material("rubber", moduli[1], 0.3, 0.8)]
 }
 
 fn pose(rpy: [f64; 3], p: [f64; 3]) -> RigidTransform {
     RigidTransform::new(rotation_from_rpy(rpy[0], rpy[1], rpy[2]), Vector3::from(p))
 }
 
-pub fn compliant(shape: &Shape, resolution: f64, x_bg: RigidTransform, material: usize) -> BodyGeometry {
+pub fn compliant(
+    shape: &Shape,
+    resolution: f64,
+    x_bg: RigidTransform,
+    materials: &[NamedMaterial],
+    material: usize,
+) -> BodyGeometry {
     let (mesh, extent) = primitive_field(shape, resolution).expect("valid shape");
     let unit_mass = Some(volume_mass_properties(&mesh).expect("a volume"));
     let field = PressureField::new(mesh, extent).expect("valid field");
     let geometry = Arc::new(ContactGeometry::Compliant(field));
-    let collider = Collider::new(geometry, materials()[material].material, 0.0);
+    let collider = Collider::new(geometry, materials[material].material, 0.0);
     BodyGeometry { x_bg, collider, material: Some(material), unit_mass }
 }
 
-fn half_space() -> BodyGeometry {
-    let geometry = Arc::new(ContactGeometry::CompliantHalfSpace);
-    let collider = Collider::new(geometry, materials()[1].material, 0.08);
-    BodyGeometry { x_bg: RigidTransform::identity(), collider, material: Some(1), unit_mass: None }
+/// What the material of a rigid geometry without one is set to.
+const NO_MATERIAL: Material = Material {
+    hydroelastic_modulus: 0.0,
+    dissipation: 0.0,
+    relaxation_time: 0.0,
+    static_friction: 0.0,
+    dynamic_friction: 0.0,
+};
+
+/// A compliant half-space of a material, or a rigid one without.
+pub fn half_space(materials: &[NamedMaterial], material: Option<usize>) -> BodyGeometry {
+    let (geometry, parameters) = match material {
+        Some(i) => (ContactGeometry::CompliantHalfSpace, materials[i].material),
+        None => (ContactGeometry::RigidHalfSpace, NO_MATERIAL),
+    };
+    let collider = Collider::new(Arc::new(geometry), parameters, 0.08);
+    BodyGeometry { x_bg: RigidTransform::identity(), collider, material, unit_mass: None }
 }
 
 fn rigid_without_material(shape: &Shape, x_bg: RigidTransform) -> BodyGeometry {
-    let none = Material {
-        hydroelastic_modulus: 0.0,
-        dissipation: 0.0,
-        relaxation_time: 0.0,
-        static_friction: 0.0,
-        dynamic_friction: 0.0,
-    };
     let surface = RigidSurface::new(shape.surface_mesh(0.03).expect("valid shape"));
-    let collider = Collider::new(Arc::new(ContactGeometry::Rigid(surface)), none, 0.0);
+    let collider = Collider::new(Arc::new(ContactGeometry::Rigid(surface)), NO_MATERIAL, 0.0);
     BodyGeometry { x_bg, collider, material: None, unit_mass: None }
 }
 
-/// A dumbbell of two materials, off its origin, on a compliant ground that moves like a belt; a
-/// box with a given mass leaning on the dumbbell; and a rigid ball without a material that lies
-/// on the dumbbell.
-pub fn heap(settings: ContactSettings) -> (Model, State) {
+/// A body of two shapes and materials, turned and off its origin.
+pub fn dumbbell(materials: &[NamedMaterial]) -> Body {
     let parts = vec![
-        compliant(&Shape::Sphere { radius: 0.05 }, 0.04, pose([0.3, 0.1, -0.4], [0.06, 0.01, -0.02]), 0),
+        compliant(
+            &Shape::Sphere { radius: 0.05 },
+            0.04,
+            pose([0.3, 0.1, -0.4], [0.06, 0.01, -0.02]),
+            materials,
+            0,
+        ),
         compliant(
             &Shape::Box { size: [0.08, 0.06, 0.09] },
             0.1,
             pose([-0.2, 0.5, 0.1], [-0.05, 0.0, 0.01]),
+            materials,
             1,
         ),
     ];
-    let dumbbell = Body::free("dumbbell", MassSource::Density(300.0), parts).expect("a volume");
+    Body::free("dumbbell", MassSource::Density(300.0), parts).expect("a volume")
+}
+
+/// A dumbbell on a compliant ground that moves like a belt; a box with a given mass leaning on the
+/// dumbbell; and a rigid ball without a material that lies on the dumbbell.
+pub fn heap(settings: ContactSettings) -> (Model, State) {
+    let materials = materials([4e4, 8e4], 1.2);
     let given = MassProperties {
         mass: 0.3,
         center_of_mass: Vector3::new(0.01, -0.02, 0.015),
         inertia: Matrix3::new(4e-4, 3e-5, -2e-5, 3e-5, 5e-4, 1e-5, -2e-5, 1e-5, 6e-4),
     };
-    let side =
-        compliant(&Shape::Box { size: [0.08, 0.07, 0.1] }, 0.1, pose([0.1, -0.1, 0.3], [0.0, 0.01, 0.0]), 0);
+    let side = compliant(
+        &Shape::Box { size: [0.08, 0.07, 0.1] },
+        0.1,
+        pose([0.1, -0.1, 0.3], [0.0, 0.01, 0.0]),
+        &materials,
+        0,
+    );
     let block = Body::free("block", MassSource::Given(given), vec![side]).expect("valid mass");
     let ball_mass =
         MassProperties { mass: 0.1, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() * 3e-5 };
     let ball = rigid_without_material(&Shape::Sphere { radius: 0.03 }, pose([0.0; 3], [0.0, 0.005, 0.0]));
     let ball = Body::free("ball", MassSource::Given(ball_mass), vec![ball]).expect("valid mass");
     let belt = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.1, -0.05, 0.0));
-    let ground = Body::fixed("ground", RigidTransform::identity(), belt, vec![half_space()]);
+    let ground =
+        Body::fixed("ground", RigidTransform::identity(), belt, vec![half_space(&materials, Some(1))]);
     let gravity = Vector3::new(0.0, 0.3, -9.81);
     let apart = [isobar::multibody::BodyPair { a: 2, b: 3 }];
-    let model = Model::new(vec![dumbbell, block, ball, ground], materials(), gravity, settings, &apart)
-        .expect("compliant");
+    let model =
+        Model::new(vec![dumbbell(&materials), block, ball, ground], materials, gravity, settings, &apart)
+            .expect("compliant");
     let body = |q: [f64; 4], p: [f64; 3], w: [f64; 3], v: [f64; 3]| BodyState {
         orientation: Quaternion::from_wxyz(q[0], q[1], q[2], q[3]),
         position: Vector3::from(p),
@@ -146,7 +177,8 @@ impl AppliedForces for Pull {
     }
 }
 
-/// [`Pull`] without the spring between bodies, which says so.
+/// The same thrust, fixed to each body, and drag of its turning: each body's force depends on its own
+/// state alone, and says so.
 #[derive(Clone, Copy, Debug)]
 pub struct Thrust;
 
