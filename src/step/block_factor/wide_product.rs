@@ -216,7 +216,7 @@ mod tests {
             products.subtract_product(&mut c, (&a, 6, 6), &b);
             products.subtract_product(&mut x, (&a, 6, 6), &b[..6]);
             let mut d = b;
-            (0..6).for_each(|i| d[7 * i] += 3.0);
+            (0..6).for_each(|i| d[7 * i] += 10.0);
             let mut exchanges = [0; 6];
             assert!(dense::factor::<false>(&mut d, &mut exchanges));
             products.divide_right(&mut c, 6, &d, &exchanges);
