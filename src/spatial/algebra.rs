@@ -21,10 +21,14 @@ pub(crate) fn from_quarters(
     lower_right: Matrix3<f64>,
 ) -> Matrix6<f64> {
     let mut m = Matrix6::zeros();
-    m.fixed_view_mut::<3, 3>(0, 0).copy_from(&upper_left);
-    m.fixed_view_mut::<3, 3>(0, 3).copy_from(&upper_right);
-    m.fixed_view_mut::<3, 3>(3, 0).copy_from(&lower_left);
-    m.fixed_view_mut::<3, 3>(3, 3).copy_from(&lower_right);
+    for k in 0..3 {
+        for i in 0..3 {
+            m[(i, k)] = upper_left[(i, k)];
+            m[(i, 3 + k)] = upper_right[(i, k)];
+            m[(3 + i, k)] = lower_left[(i, k)];
+            m[(3 + i, 3 + k)] = lower_right[(i, k)];
+        }
+    }
     m
 }
 

@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
-use super::free_body::{BODY, add_block, add_to_tree, six, velocity_of};
+use super::free_body::{BODY, add_to_tree, six, velocity_of};
 use super::joint_part::{JointPart, JointPlace};
 use crate::contact::DiscretePatch;
 use crate::multibody::tree::Workspace as JointWorkspace;
@@ -27,16 +27,30 @@ impl PatchSide {
     }
 }
 
-/// A symmetric or other matrix for spatial velocities, by its quarters.
+/// A matrix for spatial velocities by its quarters, the rotational rows first.
 type Quarters = [Matrix3<f64>; 4];
 
 /// T_iᵀ G T_j with the map T = (1 0; −\[c\]× 1) of a body's velocity to a point of it at c from its
 /// origin.
 #[inline]
-fn about_origins(g: &Quarters, c_i: &Vector3<f64>, c_j: &Vector3<f64>) -> Matrix6<f64> {
+fn about_origins(g: &Quarters, c_i: &Vector3<f64>, c_j: &Vector3<f64>) -> Quarters {
     let (c_i, c_j) = (cross_matrix(c_i), cross_matrix(c_j));
     let lower = g[2] - g[3] * c_j;
-    from_quarters(g[0] - g[1] * c_j + c_i * lower, g[1] + c_i * g[3], lower, g[3])
+    [g[0] - g[1] * c_j + c_i * lower, g[1] + c_i * g[3], lower, g[3]]
+}
+
+/// Adds a multiple of a matrix to a 6×6 block that is stored column after column.
+#[inline]
+fn add_multiple(into: &mut [f64], by: f64, q: &Quarters) {
+    let into = &mut into[..BODY * BODY];
+    for k in 0..3 {
+        for i in 0..3 {
+            into[BODY * k + i] += by * q[0][(i, k)];
+            into[BODY * (3 + k) + i] += by * q[1][(i, k)];
+            into[BODY * k + 3 + i] += by * q[2][(i, k)];
+            into[BODY * (3 + k) + 3 + i] += by * q[3][(i, k)];
+        }
+    }
 }
 
 /// What one velocity adds to the velocity of O relative to F at F's origin, in F, per unit.
@@ -198,13 +212,13 @@ impl CoupledPatch {
             let turned = [quarter(0, 0), quarter(0, 3), quarter(3, 0), quarter(3, 3)];
             for side in [&self.o, &self.f].into_iter().flatten() {
                 let own = about_origins(&turned, &side.offset, &side.offset);
-                add_block(factor.diagonal_mut(side.tree), &own);
+                add_multiple(factor.diagonal_mut(side.tree), 1.0, &own);
             }
             if let (Some(o), Some(f), Some(coupling)) = (&self.o, &self.f, self.coupling) {
                 let (first, second) = factor.coupling_mut(coupling);
                 let (of, fo) = if o.tree < f.tree { (first, second) } else { (second, first) };
-                add_block(of, &-about_origins(&turned, &o.offset, &f.offset));
-                add_block(fo, &-about_origins(&turned, &f.offset, &o.offset));
+                add_multiple(of, -1.0, &about_origins(&turned, &o.offset, &f.offset));
+                add_multiple(fo, -1.0, &about_origins(&turned, &f.offset, &o.offset));
             }
         }
         let columns = &all[self.columns.clone()];

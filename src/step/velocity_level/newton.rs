@@ -55,8 +55,8 @@ const RESERVE: f64 = 100.0;
 /// Where a factorization takes at least as many times the multiplications of a solution, steps
 /// are looked for with the factorization of an earlier iteration,
 const COSTLY: usize = 8;
-/// after an iteration that leaves at most this part of the violation of the balance: the matrix
-/// has not changed much then,
+/// after an iteration that leaves at most this part of the violation of the balance, or whose step
+/// slip velocities have cut: the matrix has not changed much then,
 const CLOSE: f64 = 0.25;
 /// with at most as many products,
 const MOST_PRODUCTS: usize = 12;
@@ -280,6 +280,7 @@ impl Newton {
             }
             self.statistics.iterations += 1;
             let before_step = residual;
+            let mut cut = false;
             residual = match search {
                 Search::Convex => {
                     let after = self.descend(problem, residual);
@@ -293,13 +294,14 @@ impl Newton {
                 }
                 Search::TransitionAware { stiction_velocity } => {
                     let limit = step_limit(problem, &self.velocity, &self.step, stiction_velocity);
+                    cut = limit < 1.0;
                     self.advance(limit);
                     self.evaluate(problem)
                 }
                 Search::Decrease => self.decrease(problem),
             };
             // What is left of the violation, where an earlier factorization may serve.
-            shrinks = Some(residual / before_step).filter(|by| *by <= CLOSE);
+            shrinks = Some(residual / before_step).filter(|by| cut || *by <= CLOSE);
         }
     }
 
