@@ -45,9 +45,6 @@ pub(crate) struct BlockFactor {
     /// For each pivot and each pair a < b of those coupled with it, where block (b, a) starts: the
     /// block changes when the pivot is eliminated.
     targets: Vec<usize>,
-    /// For each of the couplings (i, j), where its pair of blocks starts in the factors, and
-    /// whether (i, j) is the first of the two.
-    entries: Vec<(usize, bool)>,
     /// The blocks of K, each column after column: the diagonal blocks of the trees, then for each
     /// of the couplings (i, j) the blocks (i, j) and (j, i).
     values: Vec<f64>,
@@ -90,6 +87,17 @@ struct Coupled {
     start: usize,
     /// Where block (q, p) starts in the factors; block (p, q) follows it.
     values: usize,
+    /// Where the blocks of K are in the values; `None` where K has none.
+    source: Option<Source>,
+}
+
+/// The blocks of two coupled trees p and q in the values of K.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    /// Where the first of the two blocks starts.
+    start: usize,
+    /// Whether that is (q, p).
+    in_order: bool,
 }
 
 impl BlockFactor {
@@ -115,7 +123,7 @@ impl BlockFactor {
         self.order.compute(sizes.len(), couplings);
         self.lay_out();
         self.find_targets();
-        self.find_entries();
+        self.find_sources();
         refill(&mut self.exchanges, sizes.iter().sum(), 0);
     }
 
@@ -142,7 +150,7 @@ impl BlockFactor {
             for &place in self.order.later(place) {
                 let other = self.order.order[place];
                 let (start, other_size) = (self.starts[other], self.sizes[other]);
-                self.blocks.push(Coupled { place, size: other_size, start, values: end });
+                self.blocks.push(Coupled { place, size: other_size, start, values: end, source: None });
                 end += 2 * size * other_size;
             }
             let blocks = (first_block, self.blocks.len());
@@ -175,15 +183,14 @@ impl BlockFactor {
         }
     }
 
-    /// Where the blocks of the couplings are.
-    fn find_entries(&mut self) {
-        self.entries.clear();
-        for &(i, j) in &self.couplings {
+    /// Where the factors' blocks come from.
+    fn find_sources(&mut self) {
+        for (&(i, j), &start) in self.couplings.iter().zip(&self.pairs) {
             let (place_i, place_j) = (self.order.places[i], self.order.places[j]);
             let (first, last) = self.pivots[place_i.min(place_j)].blocks;
             let later = place_i.max(place_j);
             let at = first + self.blocks[first..last].partition_point(|block| block.place < later);
-            self.entries.push((self.blocks[at].values, place_i > place_j));
+            self.blocks[at].source = Some(Source { start, in_order: place_i > place_j });
         }
     }
 
@@ -251,21 +258,25 @@ impl BlockFactor {
 
     /// Puts the blocks of K where they are eliminated, and zeros where they fill in.
     fn fill_factors(&mut self) {
-        self.factors.fill(0.0);
         for pivot in &self.pivots {
             let size = pivot.size * pivot.size;
             let block = &self.values[self.diagonals[pivot.tree]..][..size];
             self.factors[pivot.values.0..][..size].copy_from_slice(block);
-        }
-        for ((&(i, j), &pair), &(start, in_order)) in
-            self.couplings.iter().zip(&self.pairs).zip(&self.entries)
-        {
-            let size = self.sizes[i] * self.sizes[j];
-            let (ij, ji) = self.values[pair..][..2 * size].split_at(size);
-            let (first, second) = self.factors[start..][..2 * size].split_at_mut(size);
-            let (ij_factor, ji_factor) = if in_order { (first, second) } else { (second, first) };
-            ij_factor.copy_from_slice(ij);
-            ji_factor.copy_from_slice(ji);
+            for block in &self.blocks[pivot.blocks.0..pivot.blocks.1] {
+                let size = pivot.size * block.size;
+                let pair = &mut self.factors[block.values..][..2 * size];
+                let Some(source) = block.source else {
+                    pair.fill(0.0);
+                    continue;
+                };
+                let values = &self.values[source.start..][..2 * size];
+                if source.in_order {
+                    pair.copy_from_slice(values);
+                } else {
+                    pair[..size].copy_from_slice(&values[size..]);
+                    pair[size..].copy_from_slice(&values[..size]);
+                }
+            }
         }
     }
 
@@ -301,11 +312,13 @@ impl BlockFactor {
                     upper_a,
                 );
                 for (b, &target) in blocks[at + 1..].iter().zip(&mut targets) {
-                    let (lower_b, upper_b) = two_blocks(panel, b.values - first_value, n * b.size);
-                    let target = &mut later[target - pivot.values.1..][..2 * a.size * b.size];
-                    let (lower, upper) = target.split_at_mut(a.size * b.size);
-                    products.subtract_product(lower, (lower_b, b.size, n), upper_a);
+                    let (first, target) = (b.values - first_value, target - pivot.values.1);
+                    let (coupled, size) = (n * b.size, a.size * b.size);
+                    let lower_b = &panel[first..][..coupled];
+                    products.subtract_product(&mut later[target..][..size], (lower_b, b.size, n), upper_a);
                     if GENERAL {
+                        let upper_b = &panel[first + coupled..][..coupled];
+                        let upper = &mut later[target + size..][..size];
                         products.subtract_product(upper, (lower_a, a.size, n), upper_b);
                     }
                 }
