@@ -13,13 +13,14 @@ use super::discrete::{
 };
 use super::impulse::{ContactModel, FaceConstants, ImpulseLaw};
 use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate, differentiated_width};
+use super::lanes::with_registers;
 use super::lifted::ContactJacobian;
 use super::one_sided::{depth, one_sided_by_geometry};
 use super::onset::onset;
 use super::polygon_derivatives::wrench_at;
 use super::roles::{ContactPair, Roles};
 use super::settings::DissipationModel;
-use super::surface::Fan;
+use super::surface::{Fan, SurfacePolygon};
 use super::traction::TractionLaw;
 use super::wrench::{Workspace, for_each_point};
 use crate::scalar::{DualArray, real_vector};
@@ -55,6 +56,7 @@ pub(crate) struct LocalImpulseJacobian {
 
 /// The derivatives of w = ‖L Λ Lᵀ‖/3 (see [`super::discrete::point_inverse_inertia`]) by the
 /// position and by Λ.
+#[inline(always)]
 fn inverse_inertia_slopes(lambda: &Matrix6<f64>, x: &Vector3<f64>, w: f64) -> (Vector3<f64>, Matrix6<f64>) {
     let block = point_block(lambda, x);
     let lever = cross_matrix(x);
@@ -83,6 +85,21 @@ pub(crate) fn impulse_jacobian(
     before: &SpatialVelocity,
     after: &SpatialVelocity,
 ) -> LocalImpulseJacobian {
+    with_registers(
+        #[inline(always)]
+        || impulse_jacobian_in_registers(roles, settings, patch, contacts, before, after),
+    )
+}
+
+#[inline(always)]
+fn impulse_jacobian_in_registers(
+    roles: &Roles<f64>,
+    settings: &DiscreteSettings,
+    patch: &DiscretePatch,
+    contacts: &PointContacts,
+    before: &SpatialVelocity,
+    after: &SpatialVelocity,
+) -> LocalImpulseJacobian {
     let traction = TractionLaw::new(roles, settings.contact);
     let constant = |x: f64| Argument::from(x);
     let law = ImpulseLaw {
@@ -104,8 +121,9 @@ pub(crate) fn impulse_jacobian(
     let lambda = &patch.inverse_inertia;
     let mut surface_area = 0.0;
     let width = differentiated_width(roles);
+    let mut polygon = SurfacePolygon::empty();
     for (found, equilibrium) in &contacts.polygons[patch.polygons.clone()] {
-        let polygon = differentiate(roles, found, equilibrium);
+        differentiate(roles, found, equilibrium, &mut polygon);
         let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
         let dissipation = match settings.contact.dissipation_model {
             DissipationModel::HuntCrossley => Dual::from(traction.pair().dissipation),
@@ -246,7 +264,7 @@ impl FaceMotion<'_> {
     /// Adds the derivatives of the impulse and its torque along all directions of the geometry,
     /// which the face's position, its normal, load, stiffness and dissipation follow. Written out
     /// in components, so that all directions are computed at once.
-    #[inline]
+    #[inline(always)]
     fn add_directions(
         &self,
         point: &Vector3<Dual>,

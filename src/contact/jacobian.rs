@@ -196,9 +196,9 @@ fn vertex_motion(
     VertexMotion { by_motion, by_modulus }
 }
 
-/// A polygon without vertices, but with the derivatives of its normal and of the pressure
-/// gradients along it.
-pub(super) fn turning_plane(equilibrium: &Equilibrium) -> SurfacePolygon<Dual> {
+/// Gives a polygon the normal and the pressure gradients along it, with their derivatives.
+#[inline(always)]
+pub(super) fn set_turning_plane(polygon: &mut SurfacePolygon<Dual>, equilibrium: &Equilibrium) {
     let gradient_f = of_f(&equilibrium.pressure.gradient);
     let (normal, gradient_o) = match &equilibrium.gradient_o {
         Some(gradient) => {
@@ -210,8 +210,8 @@ pub(super) fn turning_plane(equilibrium: &Equilibrium) -> SurfacePolygon<Dual> {
         }
         None => (turning(&equilibrium.normal, false), None),
     };
-    let gradient_f = -gradient_f.dot(&normal);
-    SurfacePolygon { normal, gradient_o, gradient_f, ..SurfacePolygon::empty() }
+    polygon.gradient_f = -gradient_f.dot(&normal);
+    (polygon.normal, polygon.gradient_o) = (normal, gradient_o);
 }
 
 /// The width of the pressure's onset with its derivatives by the geometry.
@@ -222,14 +222,16 @@ pub(super) fn differentiated_width(roles: &Roles<f64>) -> Dual {
     dual
 }
 
-/// The polygon with its derivatives by the geometry.
+/// The polygon with its derivatives by the geometry, written into `surface`.
+#[inline(always)]
 pub(super) fn differentiate(
     roles: &Roles<f64>,
     polygon: &Polygon,
     equilibrium: &Equilibrium,
-) -> SurfacePolygon<Dual> {
+    surface: &mut SurfacePolygon<Dual>,
+) {
     let gradients = Gradients::new(roles, polygon, equilibrium);
-    let mut surface = turning_plane(equilibrium);
+    set_turning_plane(surface, equilibrium);
     surface.len = polygon.len;
     let gradient = &equilibrium.pressure.gradient;
     for i in 0..polygon.len {
@@ -255,7 +257,6 @@ pub(super) fn differentiate(
         pressure.eps[LOG_MODULUS_F] += p;
         surface.pressure[i] = pressure;
     }
-    surface
 }
 
 /// The sums over the contact surface and their local derivatives.
@@ -281,7 +282,7 @@ pub(crate) fn local_jacobian(
     let mut moment_by_geometry = [[0.0; DIRECTIONS]; 3];
     let v_fo = &roles.v_fo;
     let spin = (v_fo.rotational != Vector3::zeros()).then_some(&v_fo.rotational);
-    let mut polygon = SurfacePolygon::empty();
+    let (mut polygon, mut turning) = (SurfacePolygon::empty(), SurfacePolygon::empty());
     let (mut sums, mut over_surface) = (PolygonDerivatives::new(width), SurfaceSums::new());
     for_each_polygon(roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
         polygon.set_real(found, equilibrium);
@@ -291,10 +292,10 @@ pub(crate) fn local_jacobian(
         // κ and its derivatives: by the geometry, and by what it is proportional to.
         let (dissipation, series) = match settings.dissipation_model {
             DissipationModel::HuntCrossley => (Dual::from(law.dissipation(&polygon)), 1.0),
-            DissipationModel::StrainRate => (
-                turning_plane(equilibrium).gradient_in_series() * law.strain_rate(),
-                polygon.gradient_in_series(),
-            ),
+            DissipationModel::StrainRate => {
+                set_turning_plane(&mut turning, equilibrium);
+                (turning.gradient_in_series() * law.strain_rate(), polygon.gradient_in_series())
+            }
         };
         let n = polygon.len;
         let normal = &polygon.normal;

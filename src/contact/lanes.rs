@@ -175,6 +175,17 @@ mod x86 {
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use x86::in_registers;
 
+/// Computes with instructions for registers of four, where the processor has them: the same
+/// operations, as many at once as the compiler finds.
+#[inline(always)]
+pub(super) fn with_registers<R>(compute: impl FnOnce() -> R) -> R {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        return pulp::Simd::vectorize(simd, compute);
+    }
+    compute()
+}
+
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
 fn in_registers<T: InLanes>(task: T) -> Result<T::Output, T> {
     Err(task)

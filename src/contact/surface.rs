@@ -399,7 +399,7 @@ impl Fan<f64> {
 
 impl<T: Scalar> Fan<T> {
     /// Divides a polygon, into triangles if it is to be.
-    #[inline]
+    #[inline(always)]
     pub fn new(polygon: &SurfacePolygon<T>, surface: SurfaceRepresentation) -> Self {
         let n = polygon.len;
         let zero = T::from(0.0);
