@@ -145,7 +145,7 @@ pub(crate) fn usable_gradient<T: Scalar>(
 
 /// The inverse inertia w that a contact at `x` feels, 1/kg: ‖L Λ Lᵀ‖/3 with the velocity
 /// L = (−\[x\]× 1) of the point by the relative motion (arXiv 2110.10107, eq. 36).
-#[inline]
+#[inline(always)]
 pub(crate) fn point_inverse_inertia<T: Scalar>(inverse_inertia: &Matrix6<T>, x: &Vector3<T>) -> T {
     let w = point_block(inverse_inertia, x);
     // Positive definite, so that the root is never of zero.
@@ -153,7 +153,7 @@ pub(crate) fn point_inverse_inertia<T: Scalar>(inverse_inertia: &Matrix6<T>, x: 
 }
 
 /// L Λ Lᵀ.
-#[inline]
+#[inline(always)]
 pub(crate) fn point_block<T: Scalar>(inverse_inertia: &Matrix6<T>, x: &Vector3<T>) -> Matrix3<T> {
     let lever = cross_matrix(x);
     let block =
@@ -163,7 +163,7 @@ pub(crate) fn point_block<T: Scalar>(inverse_inertia: &Matrix6<T>, x: &Vector3<T
 }
 
 /// The constants of a face's impulse, from the pressure that acts and its gradient.
-#[inline]
+#[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "what a face is, and what its pair has in common")]
 pub(crate) fn face_constants<T: Scalar>(
     model: ContactModel,

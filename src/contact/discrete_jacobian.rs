@@ -66,12 +66,8 @@ fn inverse_inertia_slopes(lambda: &Matrix6<f64>, x: &Vector3<f64>, w: f64) -> (V
     let scale = 1.0 / (9.0 * w);
     let by_x =
         Vector3::new(b[(2, 1)] - b[(1, 2)], b[(0, 2)] - b[(2, 0)], b[(1, 0)] - b[(0, 1)]) * (2.0 * scale);
-    let mut by_lambda = Matrix6::zeros();
-    let turned = lever * block;
-    by_lambda.fixed_view_mut::<3, 3>(0, 0).copy_from(&(-turned * lever * scale));
-    by_lambda.fixed_view_mut::<3, 3>(0, 3).copy_from(&(turned * scale));
-    by_lambda.fixed_view_mut::<3, 3>(3, 0).copy_from(&(turned.transpose() * scale));
-    by_lambda.fixed_view_mut::<3, 3>(3, 3).copy_from(&(block * scale));
+    let turned = lever * (block * scale);
+    let by_lambda = from_quarters(-turned * lever, turned, turned.transpose(), block * scale);
     (by_x, by_lambda)
 }
 
@@ -196,7 +192,10 @@ fn impulse_jacobian_in_registers(
                     let (by_x, by_lambda) = inverse_inertia_slopes(lambda, &x, constants.history);
                     let by_history = by_argument(HISTORY);
                     for (row, out) in jacobian.by_inverse_inertia.iter_mut().enumerate() {
-                        *out += by_lambda * by_history[row];
+                        let by_row = by_history[row];
+                        for (out, by) in out.as_mut_slice().iter_mut().zip(by_lambda.as_slice()) {
+                            *out += by * by_row;
+                        }
                     }
                     history_by_x = by_x;
                 }

@@ -397,6 +397,12 @@ impl Fan<f64> {
     }
 }
 
+/// (a × b)·c.
+#[inline(always)]
+fn triple_product<T: Scalar>(a: &Vector3<T>, b: &Vector3<T>, c: &Vector3<T>) -> T {
+    (a.y * b.z - a.z * b.y) * c.x + (a.z * b.x - a.x * b.z) * c.y + (a.x * b.y - a.y * b.x) * c.z
+}
+
 impl<T: Scalar> Fan<T> {
     /// Divides a polygon, into triangles if it is to be.
     #[inline(always)]
@@ -409,7 +415,7 @@ impl<T: Scalar> Fan<T> {
         let mut from = polygon.position[1] - origin;
         for i in 2..n {
             let to = polygon.position[i] - origin;
-            let a = from.cross(&to).dot(&polygon.normal);
+            let a = triple_product(&from, &to, &polygon.normal);
             double_area += a;
             moment += (from + to) * a;
             weighted += (polygon.pressure[i - 1] + polygon.pressure[i]) * a;
@@ -434,7 +440,7 @@ impl<T: Scalar> Fan<T> {
         for i in 0..n {
             let next = if i + 1 == n { 0 } else { i + 1 };
             let (a, b) = (polygon.position[i] - centroid, polygon.position[next] - centroid);
-            fan.triangle_area[i] = a.cross(&b).dot(&polygon.normal) * 0.5;
+            fan.triangle_area[i] = triple_product(&a, &b, &polygon.normal) * 0.5;
         }
         fan
     }

@@ -14,6 +14,7 @@ use crate::scalar::Scalar;
 
 /// A matrix between spatial vectors from its four quarters, of which the first two are those of
 /// the rotational rows.
+#[inline(always)]
 pub(crate) fn from_quarters(
     upper_left: Matrix3<f64>,
     upper_right: Matrix3<f64>,

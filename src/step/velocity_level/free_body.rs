@@ -23,8 +23,23 @@ impl<T: Scalar> BodyInertia<T> {
     pub fn new(mass: &MassProperties<T>, state: &BodyState<T>) -> Self {
         let rotation = state.orientation.to_matrix();
         let offset = rotation * mass.center_of_mass;
-        let lever = cross_matrix(&offset);
-        let inertia = rotation * mass.inertia * rotation.transpose() - lever * lever * mass.mass;
+        let moment = offset * mass.mass;
+        let square = moment.dot(&offset);
+        let turned = rotation * mass.inertia;
+        // R I Rᵀ − m [c]×², both of which are symmetric.
+        let mut inertia = Matrix3::from_element(T::from(0.0));
+        for i in 0..3 {
+            for k in 0..=i {
+                let mut sum = -moment[i] * offset[k];
+                for j in 0..3 {
+                    sum += turned[(i, j)] * rotation[(k, j)];
+                }
+                if i == k {
+                    sum += square;
+                }
+                (inertia[(i, k)], inertia[(k, i)]) = (sum, sum);
+            }
+        }
         Self { mass: mass.mass, offset, inertia }
     }
 
