@@ -133,89 +133,97 @@ fn impulse_jacobian_in_registers(
         let fan = Fan::new(&polygon, surface);
         surface_area += fan.area.re;
         let n = real_vector(&polygon.normal);
-        for_each_point(&polygon, &fan, surface, one_point(), |point, p, area| {
-            let (p, slope) = onset(p, width);
-            if area.re <= super::discrete::SMALLEST_AREA || slope.re <= super::discrete::SMALLEST_ONSET {
-                return;
-            }
-            let gradient = gradient * slope;
-            let x = real_vector(point);
-            let (load, stiffness) = (p * area, gradient * area);
-            let constants = face_constants(
-                settings.model,
-                &x,
-                &n,
-                p.re,
-                area.re,
-                gradient.re,
-                dissipation.re,
-                before,
-                lambda,
-            );
-            let v = after.translational + after.rotational.cross(&x);
-            let (v_n, v_t) = split(&v, &n);
-            let arguments = FaceConstants {
-                load: Argument::variable(constants.load, 2),
-                stiffness: Argument::variable(constants.stiffness, 3),
-                dissipation: Argument::variable(constants.dissipation, DISSIPATION),
-                history: match settings.model {
-                    ContactModel::Lagged | ContactModel::Sap => {
-                        Argument::variable(constants.history, HISTORY)
-                    }
-                    ContactModel::Similar | ContactModel::Tamsi => constant(constants.history),
-                },
-            };
-            let impulse = law.impulse(
-                &arguments,
-                Argument::variable(v_n, 0),
-                Argument::variable(v_t.norm_squared(), 1),
-            );
-            let (normal, slip) = (impulse.normal, impulse.slip);
-            if normal.re == 0.0 && slip.re == 0.0 {
-                return;
-            }
-            let by_argument =
-                |k: usize| Vector6::from(wrench_at(&x, &(n * normal.eps[k] - v_t * slip.eps[k])));
-            jacobian.by_friction += by_argument(FRICTION);
-            jacobian.by_relaxation_time += by_argument(RELAXATION_TIME);
-            jacobian.by_dissipation += by_argument(DISSIPATION) * per_parameter;
-            let mut history_by_x = Vector3::zeros();
-            let mut history_by_n = Vector3::zeros();
-            match settings.model {
-                ContactModel::Lagged => {
-                    let by_history = by_argument(HISTORY);
-                    jacobian.by_velocity_before += by_history * Vector6::from(wrench_at(&x, &n)).transpose();
-                    history_by_x = -before.rotational.cross(&n);
-                    history_by_n = before.translational + before.rotational.cross(&x);
+        for_each_point(
+            &polygon,
+            &fan,
+            surface,
+            one_point(),
+            #[inline(always)]
+            |point, p, area| {
+                let (p, slope) = onset(p, width);
+                if area.re <= super::discrete::SMALLEST_AREA || slope.re <= super::discrete::SMALLEST_ONSET {
+                    return;
                 }
-                ContactModel::Sap => {
-                    let (by_x, by_lambda) = inverse_inertia_slopes(lambda, &x, constants.history);
-                    let by_history = by_argument(HISTORY);
-                    for (row, out) in jacobian.by_inverse_inertia.iter_mut().enumerate() {
-                        let by_row = by_history[row];
-                        for (out, by) in out.as_mut_slice().iter_mut().zip(by_lambda.as_slice()) {
-                            *out += by * by_row;
+                let gradient = gradient * slope;
+                let x = real_vector(point);
+                let (load, stiffness) = (p * area, gradient * area);
+                let constants = face_constants(
+                    settings.model,
+                    &x,
+                    &n,
+                    p.re,
+                    area.re,
+                    gradient.re,
+                    dissipation.re,
+                    before,
+                    lambda,
+                );
+                let v = after.translational + after.rotational.cross(&x);
+                let (v_n, v_t) = split(&v, &n);
+                let arguments = FaceConstants {
+                    load: Argument::variable(constants.load, 2),
+                    stiffness: Argument::variable(constants.stiffness, 3),
+                    dissipation: Argument::variable(constants.dissipation, DISSIPATION),
+                    history: match settings.model {
+                        ContactModel::Lagged | ContactModel::Sap => {
+                            Argument::variable(constants.history, HISTORY)
                         }
-                    }
-                    history_by_x = by_x;
+                        ContactModel::Similar | ContactModel::Tamsi => constant(constants.history),
+                    },
+                };
+                let impulse = law.impulse(
+                    &arguments,
+                    Argument::variable(v_n, 0),
+                    Argument::variable(v_t.norm_squared(), 1),
+                );
+                let (normal, slip) = (impulse.normal, impulse.slip);
+                if normal.re == 0.0 && slip.re == 0.0 {
+                    return;
                 }
-                ContactModel::Similar | ContactModel::Tamsi => {}
-            }
-            let face = FaceMotion {
-                x: &x,
-                n: &n,
-                v: &v,
-                v_n,
-                v_t: &v_t,
-                spin: &after.rotational,
-                normal: &normal,
-                slip: &slip,
-                history_by_x: &history_by_x,
-                history_by_n: &history_by_n,
-            };
-            let arguments = [&load.eps, &stiffness.eps, &dissipation.eps];
-            face.add_directions(point, &polygon.normal, arguments, &mut jacobian.by_geometry);
-        });
+                let by_argument =
+                    |k: usize| Vector6::from(wrench_at(&x, &(n * normal.eps[k] - v_t * slip.eps[k])));
+                jacobian.by_friction += by_argument(FRICTION);
+                jacobian.by_relaxation_time += by_argument(RELAXATION_TIME);
+                jacobian.by_dissipation += by_argument(DISSIPATION) * per_parameter;
+                let mut history_by_x = Vector3::zeros();
+                let mut history_by_n = Vector3::zeros();
+                match settings.model {
+                    ContactModel::Lagged => {
+                        let by_history = by_argument(HISTORY);
+                        jacobian.by_velocity_before +=
+                            by_history * Vector6::from(wrench_at(&x, &n)).transpose();
+                        history_by_x = -before.rotational.cross(&n);
+                        history_by_n = before.translational + before.rotational.cross(&x);
+                    }
+                    ContactModel::Sap => {
+                        let (by_x, by_lambda) = inverse_inertia_slopes(lambda, &x, constants.history);
+                        let by_history = by_argument(HISTORY);
+                        for (row, out) in jacobian.by_inverse_inertia.iter_mut().enumerate() {
+                            let by_row = by_history[row];
+                            for (out, by) in out.as_mut_slice().iter_mut().zip(by_lambda.as_slice()) {
+                                *out += by * by_row;
+                            }
+                        }
+                        history_by_x = by_x;
+                    }
+                    ContactModel::Similar | ContactModel::Tamsi => {}
+                }
+                let face = FaceMotion {
+                    x: &x,
+                    n: &n,
+                    v: &v,
+                    v_n,
+                    v_t: &v_t,
+                    spin: &after.rotational,
+                    normal: &normal,
+                    slip: &slip,
+                    history_by_x: &history_by_x,
+                    history_by_n: &history_by_n,
+                };
+                let arguments = [&load.eps, &stiffness.eps, &dissipation.eps];
+                face.add_directions(point, &polygon.normal, arguments, &mut jacobian.by_geometry);
+            },
+        );
     }
     if patch.aligned {
         // The inverse inertia stays as it is in F's frame.

@@ -54,6 +54,7 @@ fn adjugate(rows: &[Vector3<f64>; 3]) -> Option<([Vector3<f64>; 3], f64)> {
 ///
 /// Where the three planes do not meet in one point (the vertex of a polygon without width) the
 /// component along their common direction is undetermined and set to zero.
+#[inline(always)]
 pub(crate) fn solve_planes(rows: &[Vector3<f64>; 3]) -> Matrix3<f64> {
     match adjugate(rows) {
         Some((columns, determinant)) => Matrix3::from_columns(&columns) / determinant,

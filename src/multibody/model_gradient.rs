@@ -30,12 +30,15 @@ pub struct ModelGradient {
     pub masses: Vec<MassProperties>,
     /// By the acceleration of gravity in W.
     pub gravity: Vector3<f64>,
-    /// By the spring and the damping of each joint of the mechanism.
+    /// By the spring and the damping of each joint of the mechanism; what passes through SAP's
+    /// regularization is there only if they are among the inputs.
     pub joints: Vec<GainGradient>,
     /// By the gains of each of [`Model::actuators`], 0 for those that it does not have.
     pub drives: Vec<GainGradient>,
     /// Whether the masses of links are among the inputs: those by them take extra work.
     pub(crate) of_links: bool,
+    /// Whether springs or dampings of joints are among the inputs.
+    pub(crate) of_springs: bool,
     /// Whether gains of actuators are among the inputs: those by them take extra work.
     pub(crate) of_drives: bool,
     /// By each of [`DifferentiatedModel::inputs`], what does not pass through the numbers above:
@@ -59,6 +62,10 @@ impl ModelGradient {
             gravity: Vector3::zeros(),
             joints: vec![GainGradient::default(); model.model.mechanism.joints().len()],
             drives: vec![GainGradient::default(); model.model.actuators.len()],
+            of_springs: model
+                .inputs
+                .iter()
+                .any(|input| matches!(input, Input::JointDamping { .. } | Input::SpringStiffness { .. })),
             of_drives: model
                 .inputs
                 .iter()

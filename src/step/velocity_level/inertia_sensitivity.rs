@@ -152,7 +152,9 @@ impl InertiaSensitivity {
         }
         if let Some(links) = &self.links {
             let by_frame = links.add_transposed(&by_lambda, by_q);
-            links.add_passive(&model.mechanism, &by_lambda, &mut by_model.joints);
+            if by_model.of_springs {
+                links.add_passive(&model.mechanism, &by_lambda, &mut by_model.joints);
+            }
             self.add_frame(&by_frame, by_motion);
             if by_model.of_links {
                 links.for_each_mass(&model.mechanism, joints, &by_lambda, scratch, |link, by| {

@@ -10,7 +10,9 @@ use crate::multibody::tree::{
 };
 use crate::multibody::{BodyState, GainGradient, GeometryPair, MassProperties, Model, Motion, State};
 use crate::scalar::{DualArray, Scalar};
-use crate::spatial::{MASS_NUMBERS, RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
+use crate::spatial::{
+    MASS_NUMBERS, RigidTransform, SpatialForce, SpatialVelocity, cross_matrix, from_quarters,
+};
 
 /// What Λ is computed from.
 pub(super) struct PairInertia<'a, T> {
@@ -241,16 +243,17 @@ impl LinkInertia {
 /// The derivatives of Λ by a turn of F about its origin and by a move of it, both in W, under
 /// which a velocity (ω; v) in F changes by (−φ×ω; −φ×v) and by (0; ω×p).
 fn by_frame(lambda: &Matrix6<f64>, x_wf: &RigidTransform) -> [Matrix6<f64>; 6] {
+    let quarter = |i: usize, k: usize| Matrix3::from_fn(|row, column| lambda[(i + row, k + column)]);
+    let upper = [quarter(0, 0), quarter(0, 3)];
+    let lower = [quarter(3, 0), quarter(3, 3)];
+    let zero = Matrix3::zeros();
     std::array::from_fn(|i| {
         let along = -cross_matrix(&x_wf.rotation.row(i % 3).transpose());
-        let mut change = Matrix6::zeros();
-        if i < 3 {
-            change.fixed_view_mut::<3, 3>(0, 0).copy_from(&along);
-            change.fixed_view_mut::<3, 3>(3, 3).copy_from(&along);
+        let half = if i < 3 {
+            from_quarters(along * upper[0], along * upper[1], along * lower[0], along * lower[1])
         } else {
-            change.fixed_view_mut::<3, 3>(3, 0).copy_from(&along);
-        }
-        let half = change * lambda;
+            from_quarters(zero, zero, along * upper[0], along * upper[1])
+        };
         half + half.transpose()
     })
 }
