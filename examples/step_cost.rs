@@ -12,8 +12,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use isobar::contact::{ContactModel, SurfaceRepresentation};
-use isobar::multibody::{AppliedForces, ForceWorkspace, Model, NoForces, State, add_contact_forces};
-use isobar::spatial::SpatialForce;
+use isobar::multibody::{AppliedForces, ForceWorkspace, Forces, Model, NoForces, State, add_contact_forces};
 use isobar::step::{Integrator, StepWorkspace};
 use plot::{Curve, Plot};
 use step_scenes::*;
@@ -60,8 +59,8 @@ fn cost(
     let (mut iterations, mut faces) = (0, 0);
     for _ in 0..steps {
         let start = thread_time();
-        let mut forces = vec![SpatialForce::zero(); state.bodies.len()];
-        add_contact_forces(&model, &state, &mut contact, &mut forces);
+        let mut forces = Forces::zero(&model);
+        add_contact_forces(&model, &state, &mut contact, &mut forces.bodies);
         black_box(&forces);
         let between = thread_time();
         state = integrator.step(&model, &state, 0.0, DT, applied, &[], &mut workspace).expect("a step");
@@ -133,6 +132,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         logarithmic: [true; 2],
         curves,
     };
+    std::fs::create_dir_all(&folder)?;
     std::fs::write(format!("{folder}/step_cost.svg"), plot.svg())?;
 
     println!("\npolygons and triangles: faces, iterations, solver µs");
