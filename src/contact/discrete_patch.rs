@@ -193,7 +193,7 @@ impl DiscretePatch {
         v: &Vector6<f64>,
         mut visit: impl FnMut(usize, f64),
     ) {
-        let (angular, linear) = (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]));
+        let (angular, linear) = parts(v);
         for i in self.contacts.clone() {
             let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
             visit(i, self.law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal);
@@ -209,13 +209,12 @@ impl DiscretePatch {
         dv: &Vector6<f64>,
         visit: &mut impl FnMut(&Vector3<f64>, &Vector3<f64>),
     ) {
-        let part = |v: &Vector6<f64>, k: usize| Vector3::new(v[k], v[k + 1], v[k + 2]);
+        let ((angular, linear), (d_angular, d_linear)) = (parts(v), parts(dv));
         for i in self.contacts.clone() {
             let (x, n) = (&contacts.position[i], &contacts.normal[i]);
-            let at = |v: &Vector6<f64>| split(&(part(v, 3) + part(v, 0).cross(x)), n);
-            let (v_n, v_t) = at(v);
+            let (v_n, v_t) = split(&(linear + angular.cross(x)), n);
             if self.law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal > 0.0 {
-                visit(&v_t, &at(dv).1);
+                visit(&v_t, &split(&(d_linear + d_angular.cross(x)), n).1);
             }
         }
     }
@@ -224,7 +223,7 @@ impl DiscretePatch {
     /// and where no contact bears load.
     pub fn glide(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Option<Glide> {
         let time = self.law.gap_time()?;
-        let (angular, linear) = (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]));
+        let (angular, linear) = parts(v);
         let (mut impulse, mut across, mut slip, mut stiffness) = (0.0, 0.0, 0.0, 0.0);
         for i in self.contacts.clone() {
             let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
@@ -250,7 +249,7 @@ impl DiscretePatch {
 
     /// The cost of the patch's impulses, J; `None` for TAMSI.
     pub fn cost(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Option<f64> {
-        let (angular, linear) = (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]));
+        let (angular, linear) = parts(v);
         self.contacts.clone().try_fold(0.0, |sum, i| {
             let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
             Some(sum + self.law.cost(&contacts.constants[i], v_n, v_t.norm_squared())?)
