@@ -13,12 +13,10 @@ mod scalars;
 mod solution;
 mod wide_product;
 
+use self::dense::{FREE_BODY, subtract_product};
 use self::elimination_order::{EliminationOrder, refill};
 pub(crate) use self::minimal_residual::MinimalResidual;
 use self::wide_product::{OfProducts, Products};
-
-/// Velocities of a free body.
-const FREE_BODY: usize = 6;
 
 /// What is known of the values of a matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +45,7 @@ pub(crate) struct BlockFactor {
     /// In the order of elimination.
     pivots: Vec<Pivot>,
     blocks: Vec<Coupled>,
-    /// For each pivot and each pair a < b of those coupled with it, where block (b, a) starts: the
+    /// For each pivot and each pair a ≤ b of those coupled with it, where block (b, a) starts: the
     /// block changes when the pivot is eliminated.
     targets: Vec<usize>,
     /// The blocks of K, each column after column: the diagonal blocks of the trees, then for each
@@ -190,7 +188,9 @@ impl BlockFactor {
             for a in first..last {
                 // Trees coupled with the pivot are coupled with one another, by fill if not otherwise:
                 // the rest of the pivot's list is found, in the same order, in the list of a.
-                let mut at = self.pivots[self.blocks[a].place].blocks.0;
+                let pivot = &self.pivots[self.blocks[a].place];
+                self.targets.push(pivot.values.0);
+                let mut at = pivot.blocks.0;
                 for b in a + 1..last {
                     while self.blocks[at].place != self.blocks[b].place {
                         at += 1;
@@ -239,19 +239,16 @@ impl BlockFactor {
     #[inline(always)]
     fn subtract_product_with(&self, x: &[f64], y: &mut [f64], products: impl Products) {
         for ((&start, &size), &block) in self.starts.iter().zip(&self.sizes).zip(&self.diagonals) {
+            let own = start..start + size;
             let block = &self.values[block..][..size * size];
-            products.subtract_product(
-                &mut y[start..start + size],
-                (block, size, size),
-                &x[start..start + size],
-            );
+            subtract_block_product(&mut y[own.clone()], block, &x[own], products);
         }
         for (&(i, j), &pair) in self.couplings.iter().zip(&self.pairs) {
-            let ((at_i, n_i), (at_j, n_j)) =
-                ((self.starts[i], self.sizes[i]), (self.starts[j], self.sizes[j]));
-            let (ij, ji) = self.values[pair..][..2 * n_i * n_j].split_at(n_i * n_j);
-            products.subtract_product(&mut y[at_i..at_i + n_i], (ij, n_i, n_j), &x[at_j..at_j + n_j]);
-            products.subtract_product(&mut y[at_j..at_j + n_j], (ji, n_j, n_i), &x[at_i..at_i + n_i]);
+            let (size_i, size_j) = (self.sizes[i], self.sizes[j]);
+            let (ij, ji) = self.values[pair..][..2 * size_i * size_j].split_at(size_i * size_j);
+            let (i, j) = (self.starts[i]..self.starts[i] + size_i, self.starts[j]..self.starts[j] + size_j);
+            subtract_block_product(&mut y[i.clone()], ij, &x[j.clone()], products);
+            subtract_block_product(&mut y[j], ji, &x[i], products);
         }
     }
 
@@ -278,6 +275,16 @@ impl BlockFactor {
     /// The block (p, q) of U.
     fn upper(&self, pivot: &Pivot, block: &Coupled) -> &[f64] {
         &self.upper[block.values..][..pivot.size * block.size]
+    }
+}
+
+/// y −= b x for a block b and the velocities of two trees. (A closure of the function that calls it
+/// would not have its registers.)
+#[inline(always)]
+fn subtract_block_product(y: &mut [f64], block: &[f64], x: &[f64], products: impl Products) {
+    match (y.as_mut_array(), block.as_array(), x.as_array()) {
+        (Some(y), Some(block), Some(x)) => products.subtract_product_with_vector(y, block, x),
+        _ => subtract_product(y, (block, y.len(), x.len()), x),
     }
 }
 

@@ -6,11 +6,17 @@
 
 use wide::f64x2;
 
+/// Velocities of a free body, and numbers in a block of two free bodies.
+pub(super) const FREE_BODY: usize = 6;
+pub(super) const BLOCK: usize = FREE_BODY * FREE_BODY;
+/// The velocities of a free body, and a block of two free bodies.
+pub(super) type Vector = [f64; FREE_BODY];
+pub(super) type Block = [f64; BLOCK];
+
 /// Matrix `c` −= `a` `b`, where `a` is `rows`×`inner` and `b` has as many columns as `c`.
 #[inline]
 pub(super) fn subtract_product(c: &mut [f64], (a, rows, inner): (&[f64], usize, usize), b: &[f64]) {
     match (rows, inner) {
-        (6, 6) if c.len() == 36 => product_of_free_bodies::<false>(c, a, b),
         (6, 6) => product_of_fixed::<6, 6>(c, a, b),
         (1, 6) => product_of_fixed::<1, 6>(c, a, b),
         (6, 1) => product_of_fixed::<6, 1>(c, a, b),
@@ -26,16 +32,13 @@ pub(super) fn subtract_product(c: &mut [f64], (a, rows, inner): (&[f64], usize, 
     }
 }
 
-/// Matrix `c` −= `a` `b`ᵀ, where `a` is `rows`×`inner` and `b` is `columns`×`inner`.
+/// Matrix `c` −= `a` `b`ᵀ, where `a` has `rows` rows and `b` has `columns`.
 #[inline]
 pub(super) fn subtract_product_with_transpose(
     c: &mut [f64],
-    (a, rows, inner): (&[f64], usize, usize),
+    (a, rows): (&[f64], usize),
     (b, columns): (&[f64], usize),
 ) {
-    if (rows, inner, columns) == (6, 6, 6) {
-        return product_of_free_bodies::<true>(c, a, b);
-    }
     if rows > 0 && columns > 0 {
         for (column, c) in c.chunks_exact_mut(rows).enumerate() {
             for (a, b) in a.chunks_exact(rows).zip(b.chunks_exact(columns)) {
@@ -45,13 +48,13 @@ pub(super) fn subtract_product_with_transpose(
     }
 }
 
-/// The product for two free bodies.
+/// `c` −= `a` `b`, or `a` `b`ᵀ, for the blocks of free bodies.
 #[inline(always)]
-fn product_of_free_bodies<const TRANSPOSE: bool>(c: &mut [f64], a: &[f64], b: &[f64]) {
-    let a = &a.as_chunks::<2>().0[..18];
+pub(super) fn product_of_free_bodies<const TRANSPOSE: bool>(c: &mut Block, a: &Block, b: &Block) {
+    let a = a.as_chunks().0;
     let (first, second) = c.split_at_mut(18);
-    three_columns_of_product::<TRANSPOSE>(first, a, &b[..36], 0);
-    three_columns_of_product::<TRANSPOSE>(second, a, &b[..36], 3);
+    three_columns_of_product::<TRANSPOSE>(first, a, b, 0);
+    three_columns_of_product::<TRANSPOSE>(second, a, b, 3);
 }
 
 /// Where the entry in this row and column of b, or of the matrix of which b is the transpose, is.
@@ -63,8 +66,8 @@ pub(super) fn entry<const TRANSPOSE: bool>(row: usize, column: usize) -> usize {
 /// Three columns at once, and two rows in a register: as much as fits into the 16 registers that
 /// every x86-64 has.
 #[inline(always)]
-fn three_columns_of_product<const TRANSPOSE: bool>(c: &mut [f64], a: &[[f64; 2]], b: &[f64], first: usize) {
-    let (a, b) = (&a[..18], &b[..36]);
+fn three_columns_of_product<const TRANSPOSE: bool>(c: &mut [f64], a: &[[f64; 2]], b: &Block, first: usize) {
+    let a = &a[..18];
     let c = &mut c.as_chunks_mut::<2>().0[..9];
     let mut sum: [f64x2; 9] = std::array::from_fn(|i| f64x2::new(c[i]));
     for k in 0..6 {
@@ -126,12 +129,11 @@ fn subtract_multiple(c: &mut [f64], a: &[f64], b: f64) {
 
 /// The products of the entries of 6×6 matrices with those of vectors, summed: what is left to do for
 /// a sum of transposed products is to sum each column.
-pub(super) type ColumnSum = [f64; 36];
+pub(super) type ColumnSum = Block;
 
 /// Adds the products of `a`ᵀ with a vector `b`.
 #[inline(always)]
-pub(super) fn add_to_columns(sum: &mut ColumnSum, a: &[f64], b: &[f64]) {
-    let (a, b) = (&a[..36], &b[..6]);
+pub(super) fn add_to_columns(sum: &mut ColumnSum, a: &Block, b: &Vector) {
     for k in 0..6 {
         for i in 0..6 {
             sum[6 * k + i] += a[6 * k + i] * b[i];
@@ -141,7 +143,7 @@ pub(super) fn add_to_columns(sum: &mut ColumnSum, a: &[f64], b: &[f64]) {
 
 /// Vector `c` −= what has been added.
 #[inline(always)]
-pub(super) fn subtract_columns(c: &mut [f64], sum: &ColumnSum) {
+pub(super) fn subtract_columns(c: &mut Vector, sum: &ColumnSum) {
     for (c, s) in c.iter_mut().zip(sum.as_chunks::<6>().0) {
         *c -= ((s[0] + s[1]) + (s[2] + s[3])) + (s[4] + s[5]);
     }

@@ -1,8 +1,8 @@
 //! The elimination of one tree after the other.
 
-use super::dense::factor;
+use super::dense::{BLOCK, Block, divide_right, factor, subtract_product, subtract_product_with_transpose};
 use super::wide_product::{self, OfProducts, Products};
-use super::{BlockFactor, FREE_BODY, Pivot, Values};
+use super::{BlockFactor, Coupled, Values};
 
 impl BlockFactor {
     /// Factorizes the matrix that the blocks hold. The factorization stays until the next one.
@@ -54,87 +54,128 @@ impl BlockFactor {
 
     #[inline(always)]
     fn eliminate<const GENERAL: bool>(&mut self, products: impl Products) -> Result<(), usize> {
-        for place in 0..self.pivots.len() {
-            let pivot = self.pivots[place];
-            let done = if pivot.free {
-                self.eliminate_pivot::<GENERAL, true>(&pivot, products)
-            } else {
-                self.eliminate_pivot::<GENERAL, false>(&pivot, products)
-            };
-            if !done {
+        for pivot in &self.pivots {
+            let (n, (first, end)) = (pivot.size, pivot.values);
+            let (own, later) = self.factors.split_at_mut(end);
+            let (diagonal, lower) = own[first..].split_at_mut(n * n);
+            let exchanges = &mut self.exchanges[pivot.start..pivot.start + n];
+            if !factor::<GENERAL>(diagonal, exchanges) {
                 return Err(pivot.tree);
+            }
+            let no_upper: &mut [f64] = &mut [];
+            let (upper, later_upper) = if GENERAL {
+                let (own, later) = self.upper.split_at_mut(end);
+                (&own[first + n * n..], later)
+            } else {
+                self.panel.clear();
+                self.panel.extend_from_slice(lower);
+                (&self.panel[..], no_upper)
+            };
+            let targets = &self.targets[pivot.targets..];
+            let panel = Panel { diagonal, exchanges, lower, upper, later, later_upper, end, targets };
+            if pivot.free {
+                panel.eliminate_free_body::<GENERAL>(products);
+            } else {
+                panel.eliminate::<GENERAL>(&self.blocks[pivot.blocks.0..pivot.blocks.1]);
             }
         }
         Ok(())
     }
+}
 
-    /// Eliminates a pivot; false if its diagonal block has no factorization. `FREE` says that only
-    /// free bodies are coupled: all sizes are then known.
-    #[inline(always)]
-    fn eliminate_pivot<const GENERAL: bool, const FREE: bool>(
-        &mut self,
-        pivot: &Pivot,
-        products: impl Products,
-    ) -> bool {
-        let size = |size: usize| if FREE { FREE_BODY } else { size };
-        let (n, (first, end)) = (size(pivot.size), pivot.values);
-        let (own, later) = self.factors.split_at_mut(end);
-        let (diagonal, lower) = own[first..].split_at_mut(n * n);
-        let exchanges = &mut self.exchanges[pivot.start..pivot.start + n];
-        if !factor::<GENERAL>(diagonal, exchanges) {
-            return false;
-        }
-        let first = first + n * n;
-        let no_upper: &mut [f64] = &mut [];
-        let (upper, later_upper) = if GENERAL {
-            let (own, later) = self.upper.split_at_mut(end);
-            (&own[first..], later)
-        } else {
-            self.panel.clear();
-            self.panel.extend_from_slice(lower);
-            (&self.panel[..], no_upper)
-        };
-        let blocks = &self.blocks[pivot.blocks.0..pivot.blocks.1];
+/// A pivot p to be eliminated, whose diagonal block has been factored, and what is left of the
+/// matrix.
+struct Panel<'a> {
+    diagonal: &'a [f64],
+    exchanges: &'a [usize],
+    /// The blocks (q, p).
+    lower: &'a mut [f64],
+    /// The blocks (p, q); for symmetric values a copy of the blocks (q, p).
+    upper: &'a [f64],
+    /// The factors behind those of the pivot, and the blocks of U there.
+    later: &'a mut [f64],
+    later_upper: &'a mut [f64],
+    /// Where they start among all.
+    end: usize,
+    /// See [`BlockFactor::targets`].
+    targets: &'a [usize],
+}
+
+impl Panel<'_> {
+    /// Eliminates it from the trees coupled with it.
+    fn eliminate<const GENERAL: bool>(self, blocks: &[Coupled]) {
+        let Self { diagonal, exchanges, lower, upper, later, later_upper, end, targets } = self;
+        let n = exchanges.len();
+        let Some(first) = blocks.first().map(|block| block.values) else { return };
+        let place = |block: &Coupled| block.values - first..block.values - first + n * block.size;
         for block in blocks {
-            let rows = size(block.size);
-            products.divide_right(&mut lower[block.values - first..][..n * rows], rows, diagonal, exchanges);
+            divide_right(&mut lower[place(block)], block.size, diagonal, exchanges);
         }
-        let lower = &*lower;
-        let mut targets = self.targets[pivot.targets..].iter();
+        let mut targets = targets.iter();
         for (at, a) in blocks.iter().enumerate() {
-            let size_a = size(a.size);
-            let of_a = a.values - first..a.values - first + n * size_a;
-            let (lower_a, upper_a) = (&lower[of_a.clone()], (&upper[of_a], size_a));
-            let target = &mut later[self.pivots[a.place].values.0 - end..][..size_a * size_a];
-            subtract::<GENERAL>(products, target, (lower_a, size_a, n), upper_a);
-            for (b, &target) in blocks[at + 1..].iter().zip(&mut targets) {
-                let (size_b, place) = (size(b.size), b.values - first);
-                let target = target - end..target - end + size_a * size_b;
-                let of_b = place..place + n * size_b;
-                let lower_b = (&lower[of_b.clone()], size_b, n);
-                subtract::<GENERAL>(products, &mut later[target.clone()], lower_b, upper_a);
+            let (lower_a, upper_a) = (&lower[place(a)], &upper[place(a)]);
+            for (b, &target) in blocks[at..].iter().zip(&mut targets) {
+                let lower_b = &lower[place(b)];
+                let target = target - end..target - end + a.size * b.size;
                 if GENERAL {
-                    products.subtract_product(&mut later_upper[target], (lower_a, size_a, n), &upper[of_b]);
+                    subtract_product(&mut later[target.clone()], (lower_b, b.size, n), upper_a);
+                } else {
+                    subtract_product_with_transpose(
+                        &mut later[target.clone()],
+                        (lower_b, b.size),
+                        (upper_a, a.size),
+                    );
+                }
+                if GENERAL && !std::ptr::eq(a, b) {
+                    subtract_product(&mut later_upper[target], (lower_a, a.size, n), &upper[place(b)]);
                 }
             }
         }
-        true
+    }
+
+    /// The same where all are free bodies.
+    #[inline(always)]
+    fn eliminate_free_body<const GENERAL: bool>(self, products: impl Products) {
+        let Self { diagonal, exchanges, lower, upper, later, later_upper, end, mut targets } = self;
+        let (lower, upper) = (lower.as_chunks_mut::<BLOCK>().0, upper.as_chunks::<BLOCK>().0);
+        for block in &mut *lower {
+            products.divide_right(block, diagonal, exchanges);
+        }
+        for (at, upper_a) in upper.iter().enumerate() {
+            let (lower, to) = (&lower[at..], &targets[..upper.len() - at]);
+            targets = &targets[to.len()..];
+            let ((two_lower, one_lower), (two_to, one_to)) = (lower.as_chunks::<2>(), to.as_chunks::<2>());
+            for ([lower_b, lower_c], [to_b, to_c]) in two_lower.iter().zip(two_to) {
+                let (head, tail) = later.split_at_mut(to_c - end);
+                let target = [block_at(head, to_b - end), block_at(tail, 0)];
+                if GENERAL {
+                    products.subtract_two_products::<false>(target, [lower_b, lower_c], upper_a);
+                } else {
+                    products.subtract_two_products::<true>(target, [lower_b, lower_c], upper_a);
+                }
+            }
+            if let ([lower_b], [to_b]) = (one_lower, one_to) {
+                let target = block_at(later, to_b - end);
+                if GENERAL {
+                    products.subtract_product::<false>(target, lower_b, upper_a);
+                } else {
+                    products.subtract_product::<true>(target, lower_b, upper_a);
+                }
+            }
+            if GENERAL {
+                for (upper_b, to_b) in upper[at + 1..].iter().zip(&to[1..]) {
+                    let target = block_at(later_upper, to_b - end);
+                    products.subtract_product::<false>(target, &lower[0], upper_b);
+                }
+            }
+        }
     }
 }
 
-/// Target −= lower upper, where of symmetric values the transpose of the upper matrix is given.
+/// The block of two free bodies that starts at `at`.
 #[inline(always)]
-fn subtract<const GENERAL: bool>(
-    products: impl Products,
-    target: &mut [f64],
-    lower: (&[f64], usize, usize),
-    upper: (&[f64], usize),
-) {
-    if GENERAL {
-        products.subtract_product(target, lower, upper.0);
-    } else {
-        products.subtract_product_with_transpose(target, lower, upper);
-    }
+fn block_at(values: &mut [f64], at: usize) -> &mut Block {
+    values[at..].first_chunk_mut().expect("blocks lie inside the factors")
 }
 
 /// [`BlockFactor::eliminate`].

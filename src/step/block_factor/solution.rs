@@ -1,8 +1,10 @@
 //! Solutions with the factorization, one vector at a time.
 
-use super::dense::{divide, divide_transposed, subtract_product, subtract_transposed_product};
+use super::dense::{
+    BLOCK, Block, Vector, divide, divide_transposed, subtract_product, subtract_transposed_product,
+};
 use super::wide_product::{self, OfProducts, Products};
-use super::{BlockFactor, FREE_BODY, Pivot, Values};
+use super::{BlockFactor, Pivot, Values};
 
 impl BlockFactor {
     /// x ← K⁻¹ x for a vector: the velocities of the trees one after the other.
@@ -54,12 +56,9 @@ impl BlockFactor {
     /// The same where all are free bodies.
     #[inline(always)]
     fn pass_on_from_free_body(&self, pivot: &Pivot, x: &mut [f64], products: impl Products) {
-        let mut from = [0.0; FREE_BODY];
-        from.copy_from_slice(&x[pivot.start..pivot.start + FREE_BODY]);
-        for block in self.coupled(pivot) {
-            let lower = &self.factors[block.values..block.values + FREE_BODY * FREE_BODY];
-            let to = &mut x[block.start..block.start + FREE_BODY];
-            products.subtract_product(to, (lower, FREE_BODY, FREE_BODY), &from);
+        let from = *vector_at(x, pivot.start);
+        for (block, lower) in self.coupled(pivot).iter().zip(blocks_of(&self.factors, pivot)) {
+            products.subtract_product_with_vector(vector_at(x, block.start), lower, &from);
         }
     }
 
@@ -82,28 +81,22 @@ impl BlockFactor {
     /// The same where all are free bodies.
     #[inline(always)]
     fn collect_at_free_body(&self, pivot: &Pivot, x: &mut [f64], products: impl Products) {
-        let own = pivot.start..pivot.start + FREE_BODY;
+        let mut to = *vector_at(x, pivot.start);
         match self.kind {
             Values::General => {
-                let mut to = [0.0; FREE_BODY];
-                to.copy_from_slice(&x[own.clone()]);
-                for block in self.coupled(pivot) {
-                    let upper = &self.upper[block.values..block.values + FREE_BODY * FREE_BODY];
-                    let from = &x[block.start..block.start + FREE_BODY];
-                    products.subtract_product(&mut to, (upper, FREE_BODY, FREE_BODY), from);
+                for (block, upper) in self.coupled(pivot).iter().zip(blocks_of(&self.upper, pivot)) {
+                    products.subtract_product_with_vector(&mut to, upper, vector_at(x, block.start));
                 }
-                x[own].copy_from_slice(&to);
             }
             Values::PositiveDefinite => {
                 let mut sum = products.no_sum();
-                for block in self.coupled(pivot) {
-                    let lower = &self.factors[block.values..block.values + FREE_BODY * FREE_BODY];
-                    let from = &x[block.start..block.start + FREE_BODY];
-                    sum = products.add_transposed_product(sum, lower, from);
+                for (block, lower) in self.coupled(pivot).iter().zip(blocks_of(&self.factors, pivot)) {
+                    sum = products.add_transposed_product(sum, lower, vector_at(x, block.start));
                 }
-                products.subtract_sum(&mut x[own], sum);
+                products.subtract_sum(&mut to, sum);
             }
         }
+        *vector_at(x, pivot.start) = to;
     }
 
     /// x ← K⁻ᵀ x for a vector, as [`solve`](Self::solve).
@@ -138,6 +131,18 @@ impl OfProducts for Solve<'_> {
     fn compute(self, products: impl Products) {
         self.0.solve_with(self.1, products);
     }
+}
+
+/// The blocks of a pivot, L's or U's, where all are free bodies.
+#[inline(always)]
+fn blocks_of<'a>(factors: &'a [f64], pivot: &Pivot) -> &'a [Block] {
+    factors[pivot.values.0 + BLOCK..pivot.values.1].as_chunks().0
+}
+
+/// The velocities of a free body that start at `at`.
+#[inline(always)]
+fn vector_at(x: &mut [f64], at: usize) -> &mut Vector {
+    x[at..].first_chunk_mut().expect("velocities of a free body")
 }
 
 /// Two parts, given by start and length, that have nothing in common.

@@ -4,24 +4,27 @@
 //! Every number is the same sum in the same order on any processor, and products are rounded
 //! before they are subtracted: the same bits.
 
-use super::dense::{self, ColumnSum};
+use super::dense::{self, Block, ColumnSum, FREE_BODY, Vector};
 
-/// Products of blocks, one number or four at a time.
+/// Products of blocks, one number or four at a time. `TRANSPOSE` says that the transpose of the right
+/// one is given.
 pub(super) trait Products: Copy {
-    /// Matrix `c` −= `a` `b`, where `a` is `rows`×`inner` and `b` has as many columns as `c`.
-    fn subtract_product(self, c: &mut [f64], a: (&[f64], usize, usize), b: &[f64]);
-    /// Matrix `c` −= `a` `b`ᵀ, where `a` is `rows`×`inner` and `b` is `columns`×`inner`.
-    fn subtract_product_with_transpose(self, c: &mut [f64], a: (&[f64], usize, usize), b: (&[f64], usize));
-    /// `x` ← `x` d⁻¹ for the `rows`×n matrix `x`, with d as left by [`dense::factor`].
-    fn divide_right(self, x: &mut [f64], rows: usize, d: &[f64], exchanges: &[usize]);
-    /// A sum of transposed products of free bodies.
+    /// `c` −= `a` `b`.
+    fn subtract_product<const TRANSPOSE: bool>(self, c: &mut Block, a: &Block, b: &Block);
+    /// The same for two left blocks.
+    fn subtract_two_products<const TRANSPOSE: bool>(self, c: [&mut Block; 2], a: [&Block; 2], b: &Block);
+    /// `c` −= `a` `b` for vectors.
+    fn subtract_product_with_vector(self, c: &mut Vector, a: &Block, b: &Vector);
+    /// `x` ← `x` d⁻¹ with d as left by [`dense::factor`].
+    fn divide_right(self, x: &mut Block, d: &[f64], exchanges: &[usize]);
+    /// A sum of transposed products.
     type Sum: Copy;
     /// No products.
     fn no_sum(self) -> Self::Sum;
-    /// The sum with `a`ᵀ `b`, for a 6×6 matrix and a vector.
-    fn add_transposed_product(self, sum: Self::Sum, a: &[f64], b: &[f64]) -> Self::Sum;
-    /// Vector `c` −= the sum.
-    fn subtract_sum(self, c: &mut [f64], sum: Self::Sum);
+    /// The sum with `a`ᵀ `b`, for a vector.
+    fn add_transposed_product(self, sum: Self::Sum, a: &Block, b: &Vector) -> Self::Sum;
+    /// `c` −= the sum.
+    fn subtract_sum(self, c: &mut Vector, sum: Self::Sum);
 }
 
 /// A computation made of products of blocks.
@@ -36,18 +39,25 @@ struct Narrow;
 
 impl Products for Narrow {
     #[inline(always)]
-    fn subtract_product(self, c: &mut [f64], a: (&[f64], usize, usize), b: &[f64]) {
-        dense::subtract_product(c, a, b);
+    fn subtract_product<const TRANSPOSE: bool>(self, c: &mut Block, a: &Block, b: &Block) {
+        dense::product_of_free_bodies::<TRANSPOSE>(c, a, b);
     }
 
     #[inline(always)]
-    fn subtract_product_with_transpose(self, c: &mut [f64], a: (&[f64], usize, usize), b: (&[f64], usize)) {
-        dense::subtract_product_with_transpose(c, a, b);
+    fn subtract_two_products<const TRANSPOSE: bool>(self, c: [&mut Block; 2], a: [&Block; 2], b: &Block) {
+        for (c, a) in c.into_iter().zip(a) {
+            dense::product_of_free_bodies::<TRANSPOSE>(c, a, b);
+        }
     }
 
     #[inline(always)]
-    fn divide_right(self, x: &mut [f64], rows: usize, d: &[f64], exchanges: &[usize]) {
-        dense::divide_right(x, rows, d, exchanges);
+    fn subtract_product_with_vector(self, c: &mut Vector, a: &Block, b: &Vector) {
+        dense::subtract_product(c, (a, FREE_BODY, FREE_BODY), b);
+    }
+
+    #[inline(always)]
+    fn divide_right(self, x: &mut Block, d: &[f64], exchanges: &[usize]) {
+        dense::divide_right(x, FREE_BODY, d, exchanges);
     }
 
     type Sum = ColumnSum;
@@ -58,13 +68,13 @@ impl Products for Narrow {
     }
 
     #[inline(always)]
-    fn add_transposed_product(self, mut sum: ColumnSum, a: &[f64], b: &[f64]) -> ColumnSum {
+    fn add_transposed_product(self, mut sum: ColumnSum, a: &Block, b: &Vector) -> ColumnSum {
         dense::add_to_columns(&mut sum, a, b);
         sum
     }
 
     #[inline(always)]
-    fn subtract_sum(self, c: &mut [f64], sum: ColumnSum) {
+    fn subtract_sum(self, c: &mut Vector, sum: ColumnSum) {
         dense::subtract_columns(c, &sum);
     }
 }
@@ -88,7 +98,7 @@ mod x86 {
     use pulp::x86::V3;
     use pulp::{NullaryFnOnce, Simd, f64x4};
 
-    use super::{OfProducts, Products, dense};
+    use super::{Block, FREE_BODY, OfProducts, Products, Vector, dense};
 
     /// Registers of four numbers.
     #[derive(Clone, Copy, Debug)]
@@ -112,6 +122,13 @@ mod x86 {
         x[..6].copy_from_slice(&[upper.0, upper.1, upper.2, upper.3, lower.2, lower.3]);
     }
 
+    /// A column of two blocks, one below the other.
+    #[inline(always)]
+    fn twelve(upper: &Block, lower: &Block, column: usize) -> [f64x4; 3] {
+        let (upper, lower) = (&upper[6 * column..6 * column + 6], &lower[6 * column..6 * column + 6]);
+        [four(upper), f64x4(upper[4], upper[5], lower[0], lower[1]), four(&lower[2..])]
+    }
+
     impl Wide {
         /// x − a b for a number b.
         #[inline(always)]
@@ -120,11 +137,34 @@ mod x86 {
             [simd.sub_f64s(x[0], simd.mul_f64s(a[0], b)), simd.sub_f64s(x[1], simd.mul_f64s(a[1], b))]
         }
 
-        /// `c` −= `a` `b`, or `a` `b`ᵀ, for 6×6 matrices.
+        /// [`dense::divide_right`] for 6×6 matrices without exchanges.
         #[inline(always)]
-        fn of_matrices<const TRANSPOSE: bool>(self, c: &mut [f64], a: &[f64], b: &[f64]) {
+        fn divide_matrix(self, x: &mut Block, d: &[f64]) {
+            let (simd, d) = (self.0, &d[..36]);
+            let mut columns: [Column; 6] = [[simd.splat_f64s(0.0); 2]; 6];
+            for c in 0..6 {
+                let mut sum = column(&x[6 * c..6 * c + 6]);
+                for k in 0..c {
+                    sum = self.minus_multiple(sum, columns[k], d[6 * c + k]);
+                }
+                let scale = simd.splat_f64s(d[7 * c]);
+                columns[c] = [simd.mul_f64s(sum[0], scale), simd.mul_f64s(sum[1], scale)];
+            }
+            for c in (0..6).rev() {
+                let mut sum = columns[c];
+                for k in c + 1..6 {
+                    sum = self.minus_multiple(sum, columns[k], d[6 * c + k]);
+                }
+                columns[c] = sum;
+                store(sum, &mut x[6 * c..6 * c + 6]);
+            }
+        }
+    }
+
+    impl Products for Wide {
+        #[inline(always)]
+        fn subtract_product<const TRANSPOSE: bool>(self, c: &mut Block, a: &Block, b: &Block) {
             let simd = self.0;
-            let (c, a, b) = (&mut c[..36], &a[..36], &b[..36]);
             // Two columns of c in three registers.
             let mut sum: [f64x4; 9] = [simd.splat_f64s(0.0); 9];
             for i in 0..9 {
@@ -154,10 +194,36 @@ mod x86 {
             }
         }
 
-        /// `c` −= `a` `b` for a 6×6 matrix `a` and vectors.
         #[inline(always)]
-        fn of_vector(self, c: &mut [f64], a: &[f64], b: &[f64]) {
-            let (c, a, b) = (&mut c[..6], &a[..36], &b[..6]);
+        fn subtract_two_products<const TRANSPOSE: bool>(self, c: [&mut Block; 2], a: [&Block; 2], b: &Block) {
+            let (simd, [c_0, c_1], [a_0, a_1]) = (self.0, c, a);
+            for first in [0, 3] {
+                // Three columns, one block below the other.
+                let mut sum: [f64x4; 9] = [simd.splat_f64s(0.0); 9];
+                for k in 0..3 {
+                    let rows = twelve(c_0, c_1, first + k);
+                    sum[3 * k..3 * k + 3].copy_from_slice(&rows);
+                }
+                for k in 0..6 {
+                    let a = twelve(a_0, a_1, k);
+                    for column in 0..3 {
+                        let factor = simd.splat_f64s(b[dense::entry::<TRANSPOSE>(k, first + column)]);
+                        for i in 0..3 {
+                            let sum = &mut sum[3 * column + i];
+                            *sum = simd.sub_f64s(*sum, simd.mul_f64s(a[i], factor));
+                        }
+                    }
+                }
+                for k in 0..3 {
+                    let (at, [x, y, z]) = (6 * (first + k), [sum[3 * k], sum[3 * k + 1], sum[3 * k + 2]]);
+                    c_0[at..at + 6].copy_from_slice(&[x.0, x.1, x.2, x.3, y.0, y.1]);
+                    c_1[at..at + 6].copy_from_slice(&[y.2, y.3, z.0, z.1, z.2, z.3]);
+                }
+            }
+        }
+
+        #[inline(always)]
+        fn subtract_product_with_vector(self, c: &mut Vector, a: &Block, b: &Vector) {
             let mut sum = column(c);
             for k in 0..6 {
                 sum = self.minus_multiple(sum, column(&a[6 * k..6 * k + 6]), b[k]);
@@ -165,59 +231,11 @@ mod x86 {
             store(sum, c);
         }
 
-        /// [`dense::divide_right`] for 6×6 matrices without exchanges.
         #[inline(always)]
-        fn divide_matrix(self, x: &mut [f64], d: &[f64]) {
-            let simd = self.0;
-            let (x, d) = (&mut x[..36], &d[..36]);
-            let mut columns: [Column; 6] = [[simd.splat_f64s(0.0); 2]; 6];
-            for c in 0..6 {
-                let mut sum = column(&x[6 * c..6 * c + 6]);
-                for k in 0..c {
-                    sum = self.minus_multiple(sum, columns[k], d[6 * c + k]);
-                }
-                let scale = simd.splat_f64s(d[7 * c]);
-                columns[c] = [simd.mul_f64s(sum[0], scale), simd.mul_f64s(sum[1], scale)];
-            }
-            for c in (0..6).rev() {
-                let mut sum = columns[c];
-                for k in c + 1..6 {
-                    sum = self.minus_multiple(sum, columns[k], d[6 * c + k]);
-                }
-                columns[c] = sum;
-                store(sum, &mut x[6 * c..6 * c + 6]);
-            }
-        }
-    }
-
-    impl Products for Wide {
-        #[inline(always)]
-        fn subtract_product(self, c: &mut [f64], (a, rows, inner): (&[f64], usize, usize), b: &[f64]) {
-            match (rows, inner, c.len()) {
-                (6, 6, 36) => self.of_matrices::<false>(c, a, b),
-                (6, 6, 6) => self.of_vector(c, a, b),
-                _ => dense::subtract_product(c, (a, rows, inner), b),
-            }
-        }
-
-        #[inline(always)]
-        fn subtract_product_with_transpose(
-            self,
-            c: &mut [f64],
-            (a, rows, inner): (&[f64], usize, usize),
-            (b, columns): (&[f64], usize),
-        ) {
-            match (rows, inner, columns) {
-                (6, 6, 6) => self.of_matrices::<true>(c, a, b),
-                _ => dense::subtract_product_with_transpose(c, (a, rows, inner), (b, columns)),
-            }
-        }
-
-        #[inline(always)]
-        fn divide_right(self, x: &mut [f64], rows: usize, d: &[f64], exchanges: &[usize]) {
+        fn divide_right(self, x: &mut Block, d: &[f64], exchanges: &[usize]) {
             match exchanges {
-                [0, 1, 2, 3, 4, 5] if rows == 6 => self.divide_matrix(x, d),
-                _ => dense::divide_right(x, rows, d, exchanges),
+                [0, 1, 2, 3, 4, 5] => self.divide_matrix(x, d),
+                _ => dense::divide_right(x, FREE_BODY, d, exchanges),
             }
         }
 
@@ -229,8 +247,8 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn add_transposed_product(self, mut sum: Self::Sum, a: &[f64], b: &[f64]) -> Self::Sum {
-            let (simd, a, b) = (self.0, &a[..36], &b[..6]);
+        fn add_transposed_product(self, mut sum: Self::Sum, a: &Block, b: &Vector) -> Self::Sum {
+            let simd = self.0;
             // Two columns in three registers.
             let b = [four(&b[..4]), f64x4(b[4], b[5], b[0], b[1]), four(&b[2..6])];
             for i in 0..9 {
@@ -240,7 +258,7 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn subtract_sum(self, c: &mut [f64], sum: Self::Sum) {
+        fn subtract_sum(self, c: &mut Vector, sum: Self::Sum) {
             let mut columns: dense::ColumnSum = [0.0; 36];
             for i in 0..9 {
                 columns[4 * i..4 * i + 4].copy_from_slice(&[sum[i].0, sum[i].1, sum[i].2, sum[i].3]);
@@ -287,18 +305,22 @@ mod tests {
             let Self(bits, seed) = self;
             let (a, b): ([f64; 36], [f64; 36]) = (numbers(0.7 * seed), numbers(1.3 * seed));
             let (mut c, mut x): ([f64; 36], [f64; 6]) = (numbers(2.1 * seed), numbers(0.4 * seed));
-            products.subtract_product(&mut c, (&a, 6, 6), &b);
-            products.subtract_product(&mut x, (&a, 6, 6), &b[..6]);
-            products.subtract_product_with_transpose(&mut c, (&a, 6, 6), (&b, 6));
-            let sum = products.add_transposed_product(products.no_sum(), &a, &b[..6]);
-            let sum = products.add_transposed_product(sum, &b, &a[..6]);
+            let mut e: [f64; 36] = numbers(0.9 * seed);
+            products.subtract_product::<false>(&mut c, &a, &b);
+            products.subtract_product::<true>(&mut c, &b, &a);
+            products.subtract_two_products::<false>([&mut c, &mut e], [&a, &b], &b);
+            products.subtract_two_products::<true>([&mut c, &mut e], [&b, &a], &b);
+            let v = *b.first_chunk().expect("six numbers");
+            products.subtract_product_with_vector(&mut x, &a, &v);
+            let sum = products.add_transposed_product(products.no_sum(), &a, &v);
+            let sum = products.add_transposed_product(sum, &b, &v);
             products.subtract_sum(&mut x, sum);
             let mut d = b;
             (0..6).for_each(|i| d[7 * i] += 10.0);
             let mut exchanges = [0; 6];
             assert!(dense::factor::<false>(&mut d, &mut exchanges));
-            products.divide_right(&mut c, 6, &d, &exchanges);
-            bits.extend(c.iter().chain(&x).map(|x| x.to_bits()));
+            products.divide_right(&mut c, &d, &exchanges);
+            bits.extend(c.iter().chain(&e).chain(&x).map(|x| x.to_bits()));
         }
     }
 
