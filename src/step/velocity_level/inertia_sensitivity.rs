@@ -5,9 +5,10 @@
 //! the inverse inertia J about the centre of mass, and d from there to F's origin. The links' part
 //! is [`LinkInertia`].
 
-use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
+use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3};
 
 use super::inverse_inertia::LinkInertia;
+use crate::contact::ByInverseInertia;
 use crate::multibody::tree::{JointState, Workspace as JointWorkspace};
 use crate::multibody::{BodyState, MassProperties, Model, ModelGradient, TANGENT_DIMENSION, add_link_mass};
 use crate::spatial::{RigidTransform, SpatialForce, cross_matrix};
@@ -86,7 +87,7 @@ impl InertiaPart {
 #[derive(Clone, Debug)]
 pub(super) struct InertiaSensitivity {
     /// Of the impulse on A's geometry about its origin: for each row the derivatives by Λ.
-    pub by_lambda: [Matrix6<f64>; 6],
+    pub by_lambda: [ByInverseInertia; 6],
     /// From the origins of the bodies A and B to that of A's geometry, in W.
     pub levers: [Vector3<f64>; 2],
     /// The two bodies' trees.
@@ -127,11 +128,11 @@ impl InertiaSensitivity {
             by_impulse += (by.translational + by.rotational.cross(lever)) * sign;
         }
         let (m, f) = (by_moment, by_impulse);
-        let mut by_lambda = Matrix6::zeros();
-        for (rows, by) in self.by_lambda.iter().zip(Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z).iter()) {
-            by_lambda += rows * *by;
+        let mut by_lambda = ByInverseInertia::ZERO;
+        for (row, by) in self.by_lambda.iter().zip([m.x, m.y, m.z, f.x, f.y, f.z]) {
+            by_lambda.add(row, by);
         }
-        let by_lambda = (by_lambda + by_lambda.transpose()) * 0.5;
+        let by_lambda = by_lambda.matrix();
         let r = &self.x_wf.rotation;
         for part in self.parts.iter().flatten() {
             let by = part.transposed(&by_lambda);
