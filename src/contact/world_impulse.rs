@@ -30,7 +30,11 @@ impl<'a> WorldChain<'a> {
 
     /// A vector of torque and force on O about F's origin, in F, as one on A about A's origin, in W.
     fn on_a(&self, w: &Vector6<f64>) -> Vector6<f64> {
-        self.about_a() * (self.turn * w)
+        let r = &self.roles.x_wf.rotation;
+        let (torque, force) = (r * Vector3::new(w[0], w[1], w[2]), r * Vector3::new(w[3], w[4], w[5]));
+        let (torque, force) =
+            if self.roles.a_is_o { (torque + self.offset.cross(&force), force) } else { (-torque, -force) };
+        Vector6::new(torque.x, torque.y, torque.z, force.x, force.y, force.z)
     }
 
     /// From torque and force on O about F's origin to those on A about A's origin, both in W.

@@ -5,6 +5,7 @@
 //! elastic, dissipative and friction forces follow the velocity at its end. So the step is stable
 //! for stiff contact and friction at lengths of milliseconds.
 
+mod body_sensitivity;
 mod coupled_patch;
 mod derivative;
 mod free_body;
