@@ -164,8 +164,7 @@ mod tests {
         Roles::new(&ContactPair { a, x_wa, v_wa, b, x_wb, v_wb }).unwrap()
     }
 
-    /// The faces of the surface with their derivatives, and the vertices' own derivatives of area,
-    /// centroid and pressure.
+    /// Calls `visit` with the polygons of the surface and their faces with derivatives.
     fn faces(roles: &Roles<f64>, mut visit: impl FnMut(&Polygon, &Equilibrium, FacePoint)) {
         let mut workspace = Workspace::default();
         for_each_polygon(roles, FaceFilter::None, &mut workspace.search, |found, equilibrium| {
