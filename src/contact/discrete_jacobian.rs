@@ -4,37 +4,32 @@
 //! As for forces (see [`super::jacobian`]) eight directions of the surface's geometry are
 //! propagated as plain arrays; each face's impulse is differentiated by what it depends on.
 
-use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
+use nalgebra::{Matrix6, SMatrix, Vector3, Vector6};
 
-use super::combination::combination_derivatives;
 use super::discrete::{
-    DiscretePatch, DiscreteSettings, PointContacts, contacts_of, face_constants, one_point, point_block,
-    split, usable_gradient,
+    DiscretePatch, DiscreteSettings, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, contacts_of,
+    one_point, split, usable_gradient,
 };
-use super::impulse::{ContactModel, FaceConstants, ImpulseLaw};
-use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate, differentiated_width};
+use super::impulse::ContactModel;
+use super::impulse_derivatives::{
+    DISSIPATION, FRICTION, HISTORY, ImpulseDerivatives, LOAD, RELAXATION_TIME, SQUARE, STIFFNESS, VELOCITY,
+};
+use super::inertia_slopes::{ByInverseInertia, inverse_inertia_slopes};
+use super::jacobian::{
+    ByGeometry, DIRECTIONS, Dual, Gradients, differentiated_width, set_moving_vertices, set_turning_plane,
+};
 use super::lanes::with_registers;
-use super::lifted::ContactJacobian;
 use super::one_sided::{depth, one_sided_by_geometry};
 use super::onset::onset;
-use super::polygon_derivatives::wrench_at;
-use super::roles::{ContactPair, Roles};
-use super::settings::DissipationModel;
+use super::polygon::{MAX_VERTICES, Polygon};
+use super::polygon_motion::{FacePoint, cross, moving_face};
+use super::roles::Roles;
+use super::search::Equilibrium;
+use super::settings::{DissipationModel, SurfaceRepresentation};
 use super::surface::{Fan, SurfacePolygon};
 use super::traction::TractionLaw;
 use super::wrench::{Workspace, for_each_point};
-use crate::scalar::{DualArray, real_vector};
-use crate::spatial::{SpatialForce, SpatialVelocity, cross_matrix, from_quarters};
-
-/// What a face's impulse depends on: normal velocity, squared slip velocity, load, stiffness,
-/// dissipation, friction, relaxation time, history.
-const ARGUMENTS: usize = 8;
-type Argument = DualArray<ARGUMENTS>;
-
-const DISSIPATION: usize = 4;
-const FRICTION: usize = 5;
-const RELAXATION_TIME: usize = 6;
-const HISTORY: usize = 7;
+use crate::spatial::SpatialVelocity;
 
 /// The derivatives of the impulse on O about F's origin, in F's frame; rows torque, then force.
 #[derive(Clone, Debug)]
@@ -51,205 +46,214 @@ pub(crate) struct LocalImpulseJacobian {
     /// By the combined coefficient of dynamic friction.
     pub by_friction: Vector6<f64>,
     /// For SAP: for each row its derivatives by the inverse inertia Λ.
-    pub by_inverse_inertia: [Matrix6<f64>; 6],
+    pub by_inverse_inertia: [ByInverseInertia; 6],
 }
 
-/// The derivatives of w = ‖L Λ Lᵀ‖/3 (see [`super::discrete::point_inverse_inertia`]) by the
-/// position and by Λ.
-#[inline(always)]
-fn inverse_inertia_slopes(lambda: &Matrix6<f64>, x: &Vector3<f64>, w: f64) -> (Vector3<f64>, Matrix6<f64>) {
-    let block = point_block(lambda, x);
-    let lever = cross_matrix(x);
-    // L = (−[x]× 1); dw = block : d(L Λ Lᵀ) / (9 w).
-    let upper = lambda.fixed_view::<3, 3>(0, 0) * lever + lambda.fixed_view::<3, 3>(0, 3);
-    let b = upper * block;
-    let scale = 1.0 / (9.0 * w);
-    let by_x =
-        Vector3::new(b[(2, 1)] - b[(1, 2)], b[(0, 2)] - b[(2, 0)], b[(1, 0)] - b[(0, 1)]) * (2.0 * scale);
-    let turned = lever * (block * scale);
-    let by_lambda = from_quarters(-turned * lever, turned, turned.transpose(), block * scale);
-    (by_x, by_lambda)
+/// A pair's impulse: the velocities `before` and `after` the step are those of O relative to F at
+/// F's origin.
+pub(crate) struct PairImpulse<'a> {
+    /// The pair.
+    pub roles: &'a Roles<'a, f64>,
+    /// What the contacts of the step have in common.
+    pub settings: &'a DiscreteSettings<'a>,
+    /// The pair's contacts.
+    pub patch: &'a DiscretePatch,
+    /// All contacts, with their polygons.
+    pub contacts: &'a PointContacts,
+    /// Before the step.
+    pub before: &'a SpatialVelocity,
+    /// After the step.
+    pub after: &'a SpatialVelocity,
 }
 
-/// The impulse's derivatives at the velocities `before` and `after` the step, of O relative to F
-/// at F's origin.
-pub(crate) fn impulse_jacobian(
-    roles: &Roles<f64>,
-    settings: &DiscreteSettings,
-    patch: &DiscretePatch,
-    contacts: &PointContacts,
-    before: &SpatialVelocity,
-    after: &SpatialVelocity,
-) -> LocalImpulseJacobian {
-    with_registers(
-        #[inline(always)]
-        || impulse_jacobian_in_registers(roles, settings, patch, contacts, before, after),
-    )
+/// The points of a polygon that forces act at, with their derivatives by the geometry.
+struct FacePoints {
+    polygon: SurfacePolygon<Dual>,
+    real: SurfacePolygon<f64>,
+    points: [FacePoint; MAX_VERTICES],
+    count: usize,
 }
 
-#[inline(always)]
-fn impulse_jacobian_in_registers(
-    roles: &Roles<f64>,
-    settings: &DiscreteSettings,
-    patch: &DiscretePatch,
-    contacts: &PointContacts,
-    before: &SpatialVelocity,
-    after: &SpatialVelocity,
-) -> LocalImpulseJacobian {
-    let traction = TractionLaw::new(roles, settings.contact);
-    let constant = |x: f64| Argument::from(x);
-    let law = ImpulseLaw {
-        model: settings.model,
-        dt: settings.dt,
-        stiction_velocity: settings.contact.stiction_velocity,
-        friction: Argument::variable(patch.law.friction, FRICTION),
-        relaxation_time: Argument::variable(patch.law.relaxation_time, RELAXATION_TIME),
-    };
-    let mut jacobian = LocalImpulseJacobian {
-        by_geometry: [[0.0; DIRECTIONS]; 6],
-        by_velocity_before: Matrix6::zeros(),
-        by_dissipation: Vector6::zeros(),
-        by_relaxation_time: Vector6::zeros(),
-        by_friction: Vector6::zeros(),
-        by_inverse_inertia: [Matrix6::zeros(); 6],
-    };
-    let surface = settings.contact.surface;
-    let lambda = &patch.inverse_inertia;
-    let mut surface_area = 0.0;
-    let width = differentiated_width(roles);
-    let mut polygon = SurfacePolygon::empty();
-    for (found, equilibrium) in &contacts.polygons[patch.polygons.clone()] {
-        differentiate(roles, found, equilibrium, &mut polygon);
-        let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
-        let dissipation = match settings.contact.dissipation_model {
-            DissipationModel::HuntCrossley => Dual::from(traction.pair().dissipation),
-            DissipationModel::StrainRate => gradient * traction.strain_rate(),
+impl FacePoints {
+    fn none() -> Self {
+        let zero = Dual::constant(0.0);
+        Self {
+            polygon: SurfacePolygon::empty(),
+            real: SurfacePolygon::empty(),
+            points: [(Vector3::new(zero, zero, zero), zero, zero); MAX_VERTICES],
+            count: 0,
+        }
+    }
+
+    /// Becomes the points of a polygon, whose normal and gradients are set; returns its area.
+    #[inline(always)]
+    fn set(
+        &mut self,
+        roles: &Roles<f64>,
+        (found, equilibrium): &FoundPolygon,
+        surface: SurfaceRepresentation,
+    ) -> f64 {
+        self.real.set_real(found, equilibrium);
+        let fan = Fan::new(&self.real, SurfaceRepresentation::Polygons);
+        if surface == SurfaceRepresentation::Polygons && fan.has_centroid {
+            let gradients = Gradients::new(roles, found, equilibrium);
+            self.points[0] = moving_face(&gradients, found, equilibrium, &fan);
+            self.count = 1;
+        } else {
+            self.set_from_vertices(roles, found, equilibrium, surface);
+        }
+        fan.area
+    }
+
+    /// [`Self::set`] where not only the centroid counts, or there is none.
+    #[inline(never)]
+    fn set_from_vertices(
+        &mut self,
+        roles: &Roles<f64>,
+        found: &Polygon,
+        equilibrium: &Equilibrium,
+        surface: SurfaceRepresentation,
+    ) {
+        let Self { polygon, points, count, .. } = self;
+        set_moving_vertices(roles, found, equilibrium, polygon);
+        let fan = Fan::new(polygon, surface);
+        *count = 0;
+        for_each_point(polygon, &fan, surface, one_point(), |x, p, area| {
+            points[*count] = (*x, p, area);
+            *count += 1;
+        });
+    }
+}
+
+impl PairImpulse<'_> {
+    /// The impulse's derivatives.
+    pub fn jacobian(&self) -> LocalImpulseJacobian {
+        let mut jacobian = LocalImpulseJacobian {
+            by_geometry: [[0.0; DIRECTIONS]; 6],
+            by_velocity_before: Matrix6::zeros(),
+            by_dissipation: Vector6::zeros(),
+            by_relaxation_time: Vector6::zeros(),
+            by_friction: Vector6::zeros(),
+            by_inverse_inertia: [ByInverseInertia::ZERO; 6],
         };
-        // What the dissipation is proportional to, in the strain-rate form.
-        let per_parameter = match settings.contact.dissipation_model {
-            DissipationModel::HuntCrossley => 1.0,
-            DissipationModel::StrainRate => gradient.re,
-        };
-        let fan = Fan::new(&polygon, surface);
-        surface_area += fan.area.re;
-        let n = real_vector(&polygon.normal);
-        for_each_point(
-            &polygon,
-            &fan,
-            surface,
-            one_point(),
+        let area = with_registers(
             #[inline(always)]
-            |point, p, area| {
-                let (p, slope) = onset(p, width);
-                if area.re <= super::discrete::SMALLEST_AREA || slope.re <= super::discrete::SMALLEST_ONSET {
-                    return;
+            || self.add_faces(&mut jacobian),
+        );
+        if self.patch.aligned
+            && let Some(by) = self.one_sided(area)
+        {
+            jacobian.by_geometry = std::array::from_fn(|row| std::array::from_fn(|k| by[(row, k)]));
+        }
+        jacobian
+    }
+
+    /// Adds the derivatives of all faces' impulses; returns the area of the surface.
+    #[inline(always)]
+    fn add_faces(&self, jacobian: &mut LocalImpulseJacobian) -> f64 {
+        let Self { roles, settings, patch, contacts, before, after } = *self;
+        let traction = TractionLaw::new(roles, settings.contact);
+        let lambda = &patch.inverse_inertia;
+        let width = differentiated_width(roles);
+        let (mut surface_area, mut faces) = (0.0, FacePoints::none());
+        let mut place = patch.contacts.start;
+        for polygon in &contacts.polygons[patch.polygons.clone()] {
+            set_turning_plane(&mut faces.polygon, &polygon.1);
+            let Some(gradient) = usable_gradient(&faces.polygon, &polygon.1) else { continue };
+            // What the dissipation is proportional to, in the strain-rate form.
+            let (dissipation, per_parameter) = match settings.contact.dissipation_model {
+                DissipationModel::HuntCrossley => (Dual::from(traction.pair().dissipation), 1.0),
+                DissipationModel::StrainRate => (gradient * traction.strain_rate(), gradient.re),
+            };
+            surface_area += faces.set(roles, polygon, settings.contact.surface);
+            for (point, p, area) in &faces.points[..faces.count] {
+                let (p, slope) = onset(*p, width);
+                if area.re <= SMALLEST_AREA || slope.re <= SMALLEST_ONSET {
+                    continue;
                 }
-                let gradient = gradient * slope;
-                let x = real_vector(point);
-                let (load, stiffness) = (p * area, gradient * area);
-                let constants = face_constants(
-                    settings.model,
-                    &x,
-                    &n,
-                    p.re,
-                    area.re,
-                    gradient.re,
-                    dissipation.re,
-                    before,
-                    lambda,
-                );
-                let v = after.translational + after.rotational.cross(&x);
-                let (v_n, v_t) = split(&v, &n);
-                let arguments = FaceConstants {
-                    load: Argument::variable(constants.load, 2),
-                    stiffness: Argument::variable(constants.stiffness, 3),
-                    dissipation: Argument::variable(constants.dissipation, DISSIPATION),
-                    history: match settings.model {
-                        ContactModel::Lagged | ContactModel::Sap => {
-                            Argument::variable(constants.history, HISTORY)
-                        }
-                        ContactModel::Similar | ContactModel::Tamsi => constant(constants.history),
-                    },
-                };
-                let impulse = law.impulse(
-                    &arguments,
-                    Argument::variable(v_n, 0),
-                    Argument::variable(v_t.norm_squared(), 1),
-                );
-                let (normal, slip) = (impulse.normal, impulse.slip);
-                if normal.re == 0.0 && slip.re == 0.0 {
-                    return;
+                let (x, n) = (&contacts.position[place], &contacts.normal[place]);
+                let constants = &contacts.constants[place];
+                place += 1;
+                let (load, stiffness) = (p * *area, gradient * slope * *area);
+                let v = after.translational + cross(&after.rotational, x);
+                let (v_n, v_t) = split(&v, n);
+                let impulse = patch.law.derivatives(constants, v_n, v_t.norm_squared());
+                if impulse.normal == 0.0 && impulse.slip == 0.0 {
+                    continue;
                 }
-                let by_argument =
-                    |k: usize| Vector6::from(wrench_at(&x, &(n * normal.eps[k] - v_t * slip.eps[k])));
-                jacobian.by_friction += by_argument(FRICTION);
-                jacobian.by_relaxation_time += by_argument(RELAXATION_TIME);
-                jacobian.by_dissipation += by_argument(DISSIPATION) * per_parameter;
+                jacobian.by_friction += wrench_of(x, &impulse.by(FRICTION, n, &v_t));
+                jacobian.by_relaxation_time += wrench_of(x, &impulse.by(RELAXATION_TIME, n, &v_t));
+                jacobian.by_dissipation += wrench_of(x, &impulse.by(DISSIPATION, n, &v_t)) * per_parameter;
                 let mut history_by_x = Vector3::zeros();
                 let mut history_by_n = Vector3::zeros();
                 match settings.model {
                     ContactModel::Lagged => {
-                        let by_history = by_argument(HISTORY);
-                        jacobian.by_velocity_before +=
-                            by_history * Vector6::from(wrench_at(&x, &n)).transpose();
-                        history_by_x = -before.rotational.cross(&n);
-                        history_by_n = before.translational + before.rotational.cross(&x);
+                        let (by_history, along) =
+                            (wrench_of(x, &impulse.by(HISTORY, n, &v_t)), wrench_of(x, n));
+                        for k in 0..6 {
+                            for row in 0..6 {
+                                jacobian.by_velocity_before[(row, k)] += by_history[row] * along[k];
+                            }
+                        }
+                        history_by_x = -cross(&before.rotational, n);
+                        history_by_n = before.translational + cross(&before.rotational, x);
                     }
                     ContactModel::Sap => {
-                        let (by_x, by_lambda) = inverse_inertia_slopes(lambda, &x, constants.history);
-                        let by_history = by_argument(HISTORY);
-                        for (row, out) in jacobian.by_inverse_inertia.iter_mut().enumerate() {
-                            let by_row = by_history[row];
-                            for (out, by) in out.as_mut_slice().iter_mut().zip(by_lambda.as_slice()) {
-                                *out += by * by_row;
-                            }
+                        let (by_x, by_lambda) = inverse_inertia_slopes(lambda, x, constants.history);
+                        let by_history = wrench_of(x, &impulse.by(HISTORY, n, &v_t));
+                        for (row, sum) in jacobian.by_inverse_inertia.iter_mut().enumerate() {
+                            sum.add(&by_lambda, by_history[row]);
                         }
                         history_by_x = by_x;
                     }
                     ContactModel::Similar | ContactModel::Tamsi => {}
                 }
                 let face = FaceMotion {
-                    x: &x,
-                    n: &n,
+                    x,
+                    n,
                     v: &v,
                     v_n,
                     v_t: &v_t,
                     spin: &after.rotational,
-                    normal: &normal,
-                    slip: &slip,
+                    impulse: &impulse,
                     history_by_x: &history_by_x,
                     history_by_n: &history_by_n,
                 };
                 let arguments = [&load.eps, &stiffness.eps, &dissipation.eps];
-                face.add_directions(point, &polygon.normal, arguments, &mut jacobian.by_geometry);
-            },
-        );
+                face.add_directions(point, &faces.polygon.normal, arguments, &mut jacobian.by_geometry);
+            }
+        }
+        debug_assert_eq!(place, patch.contacts.end, "the faces are those that the step found");
+        surface_area
     }
-    if patch.aligned {
-        // The inverse inertia stays as it is in F's frame.
+
+    /// The mean of one-sided derivatives by the geometry, where the meshes are aligned exactly on
+    /// a surface of this area; `None` where those do not exist.
+    fn one_sided(&self, area: f64) -> Option<SMatrix<f64, 6, DIRECTIONS>> {
+        let Self { roles, settings, patch, after, .. } = *self;
+        let traction = TractionLaw::new(roles, settings.contact);
         let mut workspace = Workspace::default();
         let mut moved_contacts = PointContacts::default();
-        let velocity = six(after);
+        let (w, v) = (&after.rotational, &after.translational);
+        // The velocities at F's origin and in F are held, and so is the inverse inertia.
+        let velocity = Vector6::new(w.x, w.y, w.z, v.x, v.y, v.z);
         let impulse = |moved: &Roles<f64>| {
             moved_contacts.clear();
             let scratch = (&mut workspace, &mut moved_contacts);
-            let found = contacts_of(moved, &traction, settings, |_| *lambda, scratch.0, scratch.1);
+            let lambda = |_: &Roles<f64>| patch.inverse_inertia;
+            let found = contacts_of(moved, &traction, settings, lambda, scratch.0, scratch.1);
             found.map_or_else(Vector6::zeros, |patch| patch.impulse(&moved_contacts, &velocity).0)
         };
-        let length = surface_area.max(0.0).sqrt();
         let depth = depth(roles, settings.contact, &mut Workspace::default());
-        // The velocities at F's origin and in F are held.
-        if let Some(by) = one_sided_by_geometry(roles, length, depth, impulse) {
-            jacobian.by_geometry = std::array::from_fn(|row| std::array::from_fn(|k| by[(row, k)]));
-        }
+        one_sided_by_geometry(roles, area.max(0.0).sqrt(), depth, impulse)
     }
-    jacobian
 }
 
-/// Angular, then linear velocity.
-fn six(v: &SpatialVelocity) -> Vector6<f64> {
-    let (w, v) = (&v.rotational, &v.translational);
-    Vector6::new(w.x, w.y, w.z, v.x, v.y, v.z)
+/// The torque and the force of the force `f` at `x`.
+#[inline(always)]
+fn wrench_of(x: &Vector3<f64>, f: &Vector3<f64>) -> Vector6<f64> {
+    let m = cross(x, f);
+    Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z)
 }
 
 /// A face's impulse, and what its derivatives by the geometry take.
@@ -261,8 +265,7 @@ struct FaceMotion<'a> {
     v_t: &'a Vector3<f64>,
     /// Relative angular velocity after the step.
     spin: &'a Vector3<f64>,
-    normal: &'a Argument,
-    slip: &'a Argument,
+    impulse: &'a ImpulseDerivatives,
     history_by_x: &'a Vector3<f64>,
     history_by_n: &'a Vector3<f64>,
 }
@@ -279,11 +282,11 @@ impl FaceMotion<'_> {
         [load, stiffness, dissipation]: [&[f64; DIRECTIONS]; 3],
         into: &mut ByGeometry,
     ) {
-        let Self { x, n, v, v_n, v_t, spin, normal, slip, history_by_x, history_by_n } = *self;
-        let gamma = n * normal.re - v_t * slip.re;
+        let Self { x, n, v, v_n, v_t, spin, impulse, history_by_x, history_by_n } = *self;
+        let ImpulseDerivatives { normal, slip, normal_by: by_n, slip_by: by_s } = impulse;
+        let gamma = n * *normal - v_t * *slip;
         let (ux, uy, uz) = (&point.x.eps, &point.y.eps, &point.z.eps);
         let (mx, my, mz) = (&turned.x.eps, &turned.y.eps, &turned.z.eps);
-        let (by_n, by_s) = (&normal.eps, &slip.eps);
         for k in 0..DIRECTIONS {
             let (ux, uy, uz, mx, my, mz) = (ux[k], uy[k], uz[k], mx[k], my[k], mz[k]);
             let dv_x = spin.y * uz - spin.z * uy;
@@ -300,21 +303,21 @@ impl FaceMotion<'_> {
                 + history_by_n.x * mx
                 + history_by_n.y * my
                 + history_by_n.z * mz;
-            let d_normal = by_n[0] * d_v_n
-                + by_n[1] * d_s
-                + by_n[2] * load[k]
-                + by_n[3] * stiffness[k]
+            let d_normal = by_n[VELOCITY] * d_v_n
+                + by_n[SQUARE] * d_s
+                + by_n[LOAD] * load[k]
+                + by_n[STIFFNESS] * stiffness[k]
                 + by_n[DISSIPATION] * dissipation[k]
                 + by_n[HISTORY] * d_history;
-            let d_slip = by_s[0] * d_v_n
-                + by_s[1] * d_s
-                + by_s[2] * load[k]
-                + by_s[3] * stiffness[k]
+            let d_slip = by_s[VELOCITY] * d_v_n
+                + by_s[SQUARE] * d_s
+                + by_s[LOAD] * load[k]
+                + by_s[STIFFNESS] * stiffness[k]
                 + by_s[DISSIPATION] * dissipation[k]
                 + by_s[HISTORY] * d_history;
-            let f_x = n.x * d_normal + mx * normal.re - v_t.x * d_slip - dt_x * slip.re;
-            let f_y = n.y * d_normal + my * normal.re - v_t.y * d_slip - dt_y * slip.re;
-            let f_z = n.z * d_normal + mz * normal.re - v_t.z * d_slip - dt_z * slip.re;
+            let f_x = n.x * d_normal + mx * normal - v_t.x * d_slip - dt_x * slip;
+            let f_y = n.y * d_normal + my * normal - v_t.y * d_slip - dt_y * slip;
+            let f_z = n.z * d_normal + mz * normal - v_t.z * d_slip - dt_z * slip;
             into[0][k] += uy * gamma.z - uz * gamma.y + x.y * f_z - x.z * f_y;
             into[1][k] += uz * gamma.x - ux * gamma.z + x.z * f_x - x.x * f_z;
             into[2][k] += ux * gamma.y - uy * gamma.x + x.x * f_y - x.y * f_x;
@@ -323,179 +326,4 @@ impl FaceMotion<'_> {
             into[5][k] += f_z;
         }
     }
-}
-
-/// How an impulse on O about F's origin, as a function of both frames and of the relative velocity
-/// there, follows those: the chain from F's frame to W.
-struct WorldChain<'a> {
-    roles: &'a Roles<'a, f64>,
-    /// From F's to W's axes, for torque and force.
-    turn: Matrix6<f64>,
-    /// From O's origin to F's, in W.
-    offset: Vector3<f64>,
-}
-
-impl<'a> WorldChain<'a> {
-    fn new(roles: &'a Roles<'a, f64>) -> Self {
-        let (r, zero) = (roles.x_wf.rotation, Matrix3::zeros());
-        Self { roles, turn: from_quarters(r, zero, zero, r), offset: -(r * roles.x_fo.translation) }
-    }
-
-    /// A vector of torque and force on O about F's origin, in F, as one on A about A's origin, in W.
-    fn on_a(&self, w: &Vector6<f64>) -> Vector6<f64> {
-        self.about_a() * (self.turn * w)
-    }
-
-    /// From torque and force on O about F's origin to those on A about A's origin, both in W.
-    fn about_a(&self) -> Matrix6<f64> {
-        if self.roles.a_is_o {
-            let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
-            from_quarters(one, cross_matrix(&self.offset), zero, one)
-        } else {
-            -Matrix6::identity()
-        }
-    }
-
-    /// The derivatives by the frames' velocities and, through them, poses, of an impulse with the
-    /// derivative `by_velocity` by the relative velocity `relative` (all in F); O's angular
-    /// velocity in W is `spin`. Of O, then of F: by pose, by velocity, in W about F's origin.
-    fn through_velocity(
-        &self,
-        by_velocity: &Matrix6<f64>,
-        relative: &SpatialVelocity,
-        spin: &Vector3<f64>,
-    ) -> [[Matrix6<f64>; 2]; 2] {
-        let zero = Matrix3::zeros();
-        let by = self.turn * by_velocity * self.turn.transpose();
-        let relative = relative.rotated(&self.roles.x_wf.rotation);
-        let spin = cross_matrix(spin);
-        let moves_o = from_quarters(zero, zero, zero, -spin);
-        let moves_f = from_quarters(
-            cross_matrix(&relative.rotational),
-            zero,
-            cross_matrix(&relative.translational),
-            spin,
-        );
-        [[by * moves_o, by * self.carried()], [by * moves_f, -by]]
-    }
-
-    /// The motion of O's material at F's origin, from that of O's frame.
-    fn carried(&self) -> Matrix6<f64> {
-        let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
-        from_quarters(one, zero, -cross_matrix(&self.offset), one)
-    }
-}
-
-/// The derivatives of a pair's impulse in the world.
-#[derive(Clone, Debug)]
-pub(crate) struct ImpulseJacobian {
-    /// The impulse on A about the origin of A's geometry frame, in W.
-    pub impulse_on_a: SpatialForce,
-    /// Its derivatives; those by velocity are by the velocities after the step.
-    pub after: ContactJacobian,
-    /// Its derivatives by the velocities before the step and, through them, the poses; for
-    /// Lagged.
-    pub before: Option<ContactJacobian>,
-    /// For SAP: for each row its derivatives by the inverse inertia Λ.
-    pub by_inverse_inertia: Option<[Matrix6<f64>; 6]>,
-}
-
-/// No derivatives.
-fn no_jacobian() -> ContactJacobian {
-    let (matrix, vector) = (Matrix6::zeros(), Vector6::zeros());
-    ContactJacobian {
-        by_pose_a: matrix,
-        by_pose_b: matrix,
-        by_velocity_a: matrix,
-        by_velocity_b: matrix,
-        by_modulus_a: vector,
-        by_modulus_b: vector,
-        by_dissipation: vector,
-        by_relaxation_time: vector,
-        by_static_friction: vector,
-        by_dynamic_friction: vector,
-        area_by_pose_a: vector,
-        area_by_modulus_a: 0.0,
-        area_by_modulus_b: 0.0,
-    }
-}
-
-/// The derivatives of the impulse between two bodies; the impulse on O and its negative derivative
-/// by the velocity after the step are given as [`DiscretePatch::impulse`] does. The velocities of `before` are those
-/// before the step; `after` has the same bodies at the same poses with those after it.
-pub(crate) fn world_impulse_jacobian(
-    before: &ContactPair,
-    after: &ContactPair,
-    settings: &DiscreteSettings,
-    patch: &DiscretePatch,
-    contacts: &PointContacts,
-    (impulse, hessian): &(Vector6<f64>, Matrix6<f64>),
-) -> Option<ImpulseJacobian> {
-    let (roles, roles_after) = (Roles::new(before)?, Roles::new(after)?);
-    let (v0, v1) = (roles.v_fo, roles_after.v_fo);
-    let local = impulse_jacobian(&roles, settings, patch, contacts, &v0, &v1);
-    let chain = WorldChain::new(&roles);
-    let about_a = chain.about_a();
-    let zero = Matrix3::zeros();
-    let on_o = chain.turn * impulse;
-    let (torque, force) = (Vector3::new(on_o[0], on_o[1], on_o[2]), Vector3::new(on_o[3], on_o[4], on_o[5]));
-    let spins = if roles.a_is_o {
-        [after.v_wa.rotational, before.v_wa.rotational]
-    } else {
-        [after.v_wb.rotational, before.v_wb.rotational]
-    };
-
-    // By the motion of O relative to F, and with F's axes.
-    let by_motion = Matrix6::from_fn(|row, k| local.by_geometry[row][k]);
-    let by_motion = chain.turn * by_motion * chain.turn.transpose();
-    let [of_o, of_f] = chain.through_velocity(&-*hessian, &v1, &spins[0]);
-    let mut pose_o = by_motion * chain.carried() + of_o[0];
-    let mut pose_f =
-        of_f[0] - by_motion - from_quarters(cross_matrix(&torque), zero, cross_matrix(&force), zero);
-    if roles.a_is_o {
-        // The moment is then taken about O's origin, whose offset from F's changes.
-        let by_offset = from_quarters(zero, cross_matrix(&force), zero, zero);
-        pose_o += by_offset;
-        pose_f -= by_offset;
-    }
-    let assign = |o: Matrix6<f64>, f: Matrix6<f64>| {
-        let (o, f) = (about_a * o, about_a * f);
-        if roles.a_is_o { (o, f) } else { (f, o) }
-    };
-    let mut jacobian = no_jacobian();
-    (jacobian.by_pose_a, jacobian.by_pose_b) = assign(pose_o, pose_f);
-    (jacobian.by_velocity_a, jacobian.by_velocity_b) = assign(of_o[1], of_f[1]);
-    jacobian.by_dissipation = chain.on_a(&local.by_dissipation);
-    jacobian.by_relaxation_time = chain.on_a(&local.by_relaxation_time);
-    jacobian.by_dynamic_friction = chain.on_a(&local.by_friction);
-    let combination = combination_derivatives(roles.o, roles.f, settings.contact);
-    let by_modulus = [roles.o, roles.f].map(|c| c.material.hydroelastic_modulus);
-    let by_modulus = [0, 1].map(|k| {
-        let rigid = if k == 0 { roles.o.geometry.is_rigid() } else { false };
-        let by_logarithm = Vector6::from_fn(|row, _| local.by_geometry[row][6 + k]);
-        let direct = if rigid { Vector6::zeros() } else { by_logarithm / by_modulus[k] };
-        chain.on_a(&(direct + local.by_dissipation * combination[k].hydroelastic_modulus))
-    });
-    let [of_a, of_b] = if roles.a_is_o { [0, 1] } else { [1, 0] };
-    (jacobian.by_modulus_a, jacobian.by_modulus_b) = (by_modulus[of_a], by_modulus[of_b]);
-
-    let before = (settings.model == ContactModel::Lagged).then(|| {
-        let [of_o, of_f] = chain.through_velocity(&local.by_velocity_before, &v0, &spins[1]);
-        let mut jacobian = no_jacobian();
-        (jacobian.by_pose_a, jacobian.by_pose_b) = assign(of_o[0], of_f[0]);
-        (jacobian.by_velocity_a, jacobian.by_velocity_b) = assign(of_o[1], of_f[1]);
-        jacobian
-    });
-    let by_inverse_inertia = (settings.model == ContactModel::Sap).then(|| {
-        let rows = about_a * chain.turn;
-        std::array::from_fn(|i| {
-            (0..6).fold(Matrix6::zeros(), |sum, k| sum + local.by_inverse_inertia[k] * rows[(i, k)])
-        })
-    });
-    let total = chain.on_a(impulse);
-    let impulse_on_a = SpatialForce::new(
-        Vector3::new(total[0], total[1], total[2]),
-        Vector3::new(total[3], total[4], total[5]),
-    );
-    Some(ImpulseJacobian { impulse_on_a, after: jacobian, before, by_inverse_inertia })
 }

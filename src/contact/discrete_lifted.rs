@@ -48,8 +48,9 @@ pub(crate) fn impulse_lifted<T: Scalar>(
     add(&mut sum, |row| local.by_dissipation[row], infinitesimal(dissipation));
     add(&mut sum, |row| local.by_relaxation_time[row], infinitesimal(law.pair().relaxation_time));
     add(&mut sum, |row| local.by_friction[row], infinitesimal(law.pair().dynamic_friction));
+    let by_inverse_inertia = local.by_inverse_inertia.map(|by| by.matrix());
     for (index, lambda) in inverse_inertia.iter().enumerate() {
-        add(&mut sum, |row| local.by_inverse_inertia[row][index], infinitesimal(*lambda));
+        add(&mut sum, |row| by_inverse_inertia[row][index], infinitesimal(*lambda));
     }
     sum
 }

@@ -3,9 +3,8 @@
 
 use nalgebra::{Matrix6, Vector3, Vector6};
 
-use super::ContactModel;
 use super::discrete::{DiscretePatch, PointContacts, split};
-use super::impulse_slopes::{Group, ImpulseSlopes};
+use super::impulse_slopes::{FaceLists, Group, ImpulseSlopes};
 use super::lanes::{InLanes, LaneVector, Lanes, in_lanes};
 use super::point_sum::{PointSum, TwistedSum};
 
@@ -211,11 +210,8 @@ impl DiscretePatch {
         v_n: L,
         s: L,
     ) -> ImpulseSlopes<L> {
-        if self.law.model == ContactModel::Sap {
-            self.law.sap_slopes(&contacts.regularization, group, v_n, s)
-        } else {
-            self.law.slopes(&contacts.constants, &contacts.frozen_normal, group, v_n, s)
-        }
+        let PointContacts { constants, regularization, frozen_normal: frozen, .. } = contacts;
+        self.law.slopes(&FaceLists { constants, regularization, frozen }, group, v_n, s)
     }
 
     /// The impulse on O about F's origin, and its negative derivative by the velocity: both rows
@@ -302,6 +298,7 @@ impl DiscretePatch {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ContactModel;
     use super::super::friction_direction::tests::patch;
     use super::super::lanes::Narrow;
     use super::*;

@@ -38,6 +38,18 @@ pub(crate) struct Regularization<T = f64> {
     sliding: T,
 }
 
+/// What the impulses of faces depend on, in lists.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FaceLists<'a> {
+    /// For models other than SAP.
+    pub constants: &'a [FaceConstants<f64>],
+    /// For SAP.
+    pub regularization: &'a [Regularization],
+    /// For TAMSI: with normal impulses here, in N s, friction is taken from them, which makes the
+    /// model convex; empty if none are given.
+    pub frozen: &'a [f64],
+}
+
 /// The places of up to four faces in a list: all of them faces of the list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
@@ -78,6 +90,21 @@ fn each<T, L: Lanes>(one: L, [a, b, c, d]: [&T; LANES], number: impl Fn(&T) -> f
     one.with([number(a), number(b), number(c), number(d)])
 }
 
+impl FaceLists<'_> {
+    /// The constants of faces; those that do not count have no load and no stiffness, so that they
+    /// bear nothing.
+    #[inline(always)]
+    fn constants_of<L: Lanes>(&self, group: &Group, one: L) -> FaceConstants<L> {
+        let (faces, beyond) = (group.of(self.constants), group.beyond(one));
+        FaceConstants {
+            load: each(one, faces, |f| f.load).unless(beyond),
+            stiffness: each(one, faces, |f| f.stiffness).unless(beyond),
+            dissipation: each(one, faces, |f| f.dissipation),
+            history: each(one, faces, |f| f.history),
+        }
+    }
+}
+
 /// The Hunt–Crossley impulses δt (A p − δt k v)₊ (1 − d v)₊ and their derivatives by v.
 #[inline(always)]
 fn hunt_crossley_slope<L: Lanes>(dt: f64, face: &FaceConstants<L>, v: L) -> (L, L) {
@@ -116,33 +143,20 @@ impl ImpulseLaw<f64> {
         (per_speed.where_else(slides, sticking), sliding_by.where_else(slides, sticking_by))
     }
 
-    /// The impulses of faces in a list with their derivatives by the velocity, for a model other
-    /// than SAP (for SAP they are zero, see [`Self::sap_slopes`]).
-    ///
-    /// With `frozen` TAMSI's friction is that of these normal impulses, in N s, which makes the
-    /// model convex; the others do not look at them. They are empty if none are given.
+    /// The impulses of faces in lists with their derivatives by the velocity.
     #[inline(always)]
     pub(super) fn slopes<L: Lanes>(
         &self,
-        list: &[FaceConstants<f64>],
-        frozen: &[f64],
+        lists: &FaceLists,
         group: &Group,
         v_n: L,
         s: L,
     ) -> ImpulseSlopes<L> {
         let (zero, half) = (v_n.all(0.0), v_n.all(0.5));
         let (mu, v_s, dt) = (v_n.all(self.friction), self.stiction_velocity, v_n.all(self.dt));
-        let faces = group.of(list);
-        let beyond = group.beyond(v_n);
-        // A face of no load and no stiffness bears nothing.
-        let face = FaceConstants {
-            load: each(v_n, faces, |f| f.load).unless(beyond),
-            stiffness: each(v_n, faces, |f| f.stiffness).unless(beyond),
-            dissipation: each(v_n, faces, |f| f.dissipation),
-            history: each(v_n, faces, |f| f.history),
-        };
         match self.model {
             ContactModel::Lagged => {
+                let face = lists.constants_of(group, v_n);
                 let (normal, slope) = hunt_crossley_slope(self.dt, &face, v_n);
                 let per_scale = (s + v_n.all(v_s * v_s)).root().reciprocal();
                 let damping = v_n.all(1.0) - face.dissipation * face.history;
@@ -152,6 +166,7 @@ impl ImpulseLaw<f64> {
                 ImpulseSlopes { normal, normal_by: [slope, zero], slip, slip_by, per_scale }
             }
             ContactModel::Similar => {
+                let face = lists.constants_of(group, v_n);
                 let soft = (s + v_n.all(v_s * v_s)).root();
                 let per_scale = soft.reciprocal();
                 let (normal, slope) = hunt_crossley_slope(self.dt, &face, v_n - mu * (soft - v_n.all(v_s)));
@@ -162,12 +177,12 @@ impl ImpulseLaw<f64> {
                 ImpulseSlopes { normal, normal_by: [slope, by_square], slip, slip_by, per_scale }
             }
             ContactModel::Tamsi => {
-                let (normal, slope) = hunt_crossley_slope(self.dt, &face, v_n);
+                let (normal, slope) = hunt_crossley_slope(self.dt, &lists.constants_of(group, v_n), v_n);
                 let (per, per_by_square) = self.tamsi_slip(s);
-                let (load, load_slope) = if frozen.is_empty() {
+                let (load, load_slope) = if lists.frozen.is_empty() {
                     (normal, slope)
                 } else {
-                    (each(v_n, group.of(frozen), |load| *load).unless(beyond), zero)
+                    (each(v_n, group.of(lists.frozen), |load| *load).unless(group.beyond(v_n)), zero)
                 };
                 ImpulseSlopes {
                     normal,
@@ -177,25 +192,13 @@ impl ImpulseLaw<f64> {
                     per_scale: zero,
                 }
             }
-            ContactModel::Sap => ImpulseSlopes {
-                normal: zero,
-                normal_by: [zero; 2],
-                slip: zero,
-                slip_by: [zero; 2],
-                per_scale: zero,
-            },
+            ContactModel::Sap => self.sap_slopes(lists.regularization, group, v_n, s),
         }
     }
 
     /// SAP's impulses with their derivatives by the velocity.
     #[inline(always)]
-    pub(super) fn sap_slopes<L: Lanes>(
-        &self,
-        list: &[Regularization],
-        group: &Group,
-        v_n: L,
-        s: L,
-    ) -> ImpulseSlopes<L> {
+    fn sap_slopes<L: Lanes>(&self, list: &[Regularization], group: &Group, v_n: L, s: L) -> ImpulseSlopes<L> {
         let (zero, half, mu) = (v_n.all(0.0), v_n.all(0.5), v_n.all(self.friction));
         let faces = group.of(list);
         let target = each(v_n, faces, |f| f.target);
@@ -255,11 +258,12 @@ mod tests {
         let of = |count: usize, lane: usize| {
             let group = Group { places: [0; LANES], count };
             let (v_n, s) = (Narrow::ANY.all(v_n), Narrow::ANY.all(s));
-            let slopes = if law.model == ContactModel::Sap {
-                law.sap_slopes(&[law.regularization(face)], &group, v_n, s)
-            } else {
-                law.slopes(&[*face], frozen.as_slice(), &group, v_n, s)
+            let lists = FaceLists {
+                constants: &[*face],
+                regularization: &[law.regularization(face)],
+                frozen: frozen.as_slice(),
             };
+            let slopes = law.slopes(&lists, &group, v_n, s);
             let number = |x: Narrow| x.numbers()[lane];
             ImpulseSlopes {
                 normal: number(slopes.normal),

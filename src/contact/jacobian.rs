@@ -11,7 +11,7 @@
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
 use super::onset::OnsetSlopes;
-use super::polygon::{FIRST_OF_F, Polygon};
+use super::polygon::{Constraint, FIRST_OF_F, Polygon};
 use super::polygon_derivatives::{
     ByVector, PolygonDerivatives, SurfaceSums, add, add_isotropic, add_outer, add_point, area_by_vertex,
     centroid_by_vertex, row,
@@ -31,8 +31,8 @@ use crate::spatial::{SpatialForce, cross_matrix};
 pub(crate) const DIRECTIONS: usize = 8;
 pub(super) type Dual = DualArray<DIRECTIONS>;
 
-const LOG_MODULUS_O: usize = 6;
-const LOG_MODULUS_F: usize = 7;
+pub(super) const LOG_MODULUS_O: usize = 6;
+pub(super) const LOG_MODULUS_F: usize = 7;
 
 /// Six rows, torque then force, each by the directions of the geometry: rows are contiguous, so
 /// that all directions are summed at once.
@@ -62,33 +62,6 @@ pub(crate) struct LocalJacobian {
     pub aligned: bool,
 }
 
-/// A vector fixed to O, with its derivatives by O's rotation and by the logarithm of O's
-/// modulus, to which it is proportional if `scales`.
-#[inline(always)]
-fn turning(value: &Vector3<f64>, scales: bool) -> Vector3<Dual> {
-    let by_rotation = -cross_matrix(value);
-    Vector3::from_fn(|row, _| {
-        let mut eps = [0.0; DIRECTIONS];
-        for k in 0..3 {
-            eps[k] = by_rotation[(row, k)];
-        }
-        if scales {
-            eps[LOG_MODULUS_O] = value[row];
-        }
-        Dual { re: value[row], eps }
-    })
-}
-
-/// F's pressure gradient: proportional to F's modulus.
-#[inline(always)]
-fn of_f(value: &Vector3<f64>) -> Vector3<Dual> {
-    value.map(|x| {
-        let mut eps = [0.0; DIRECTIONS];
-        eps[LOG_MODULUS_F] = x;
-        Dual { re: x, eps }
-    })
-}
-
 /// The gradients of the polygon's plane and of its constraints in F's frame.
 pub(super) struct Gradients {
     pub plane: Vector3<f64>,
@@ -97,7 +70,16 @@ pub(super) struct Gradients {
 }
 
 impl Gradients {
-    #[inline]
+    /// The gradient of the constraint of that number.
+    #[inline(always)]
+    pub fn constraint(&self, name: Constraint) -> &Vector3<f64> {
+        match name {
+            0..FIRST_OF_F => &self.of_o[usize::from(name)],
+            _ => &self.of_f[usize::from(name - FIRST_OF_F) % 4],
+        }
+    }
+
+    #[inline(always)]
     pub fn new(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> Self {
         let rotation = &roles.x_fo.rotation;
         let mut of_o = [equilibrium.normal; 4];
@@ -174,10 +156,7 @@ fn vertex_motion(
     pressure: f64,
 ) -> VertexMotion {
     let previous = if i == 0 { polygon.len - 1 } else { i - 1 };
-    let of = |name: u8| match name {
-        0..FIRST_OF_F => &gradients.of_o[usize::from(name)],
-        _ => &gradients.of_f[usize::from(name - FIRST_OF_F) % 4],
-    };
+    let of = |name: Constraint| gradients.constraint(name);
     let names = [polygon.edge[previous], polygon.edge[i]];
     let inverse = solve_planes(&[gradients.plane, *of(names[0]), *of(names[1])]);
     // What of the plane moves with O: its own plane if O is rigid.
@@ -196,22 +175,71 @@ fn vertex_motion(
     VertexMotion { by_motion, by_modulus }
 }
 
+/// The derivatives by the geometry of a vector's components: the vector is `value`, fixed to O,
+/// and proportional to O's modulus if it is a pressure gradient, less `of_f`, which is proportional
+/// to F's.
+#[inline(always)]
+fn turning(value: &Vector3<f64>, scales: bool, of_f: &Vector3<f64>) -> [[f64; DIRECTIONS]; 3] {
+    let (x, y, z) = (value.x, value.y, value.z);
+    let own = if scales { 1.0 } else { 0.0 };
+    // A turn δθ changes it by δθ × value.
+    let mut by = [
+        [0.0, z, -y, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [-z, 0.0, x, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [y, -x, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+    ];
+    for row in 0..3 {
+        by[row][LOG_MODULUS_O] = own * value[row];
+        by[row][LOG_MODULUS_F] = -of_f[row];
+    }
+    by
+}
+
+/// A vector times one with the derivatives `by`.
+#[inline(always)]
+fn dot_derivatives(v: &Vector3<f64>, by: &[[f64; DIRECTIONS]; 3]) -> [f64; DIRECTIONS] {
+    let mut sum = [0.0; DIRECTIONS];
+    for k in 0..DIRECTIONS {
+        sum[k] = v.x * by[0][k] + v.y * by[1][k] + v.z * by[2][k];
+    }
+    sum
+}
+
 /// Gives a polygon the normal and the pressure gradients along it, with their derivatives.
 #[inline(always)]
 pub(super) fn set_turning_plane(polygon: &mut SurfacePolygon<Dual>, equilibrium: &Equilibrium) {
-    let gradient_f = of_f(&equilibrium.pressure.gradient);
-    let (normal, gradient_o) = match &equilibrium.gradient_o {
+    let (n, gradient_f) = (&equilibrium.normal, &equilibrium.pressure.gradient);
+    let by_normal = match &equilibrium.gradient_o {
         Some(gradient) => {
-            let gradient_o = turning(gradient, true);
-            let difference = gradient_o - gradient_f;
-            let inverse_length = num_dual::DualNum::sqrt(&difference.dot(&difference));
-            let normal = difference.map(|x| x / inverse_length);
-            (normal, Some(gradient_o.dot(&normal)))
+            // The normal is the unit vector along the difference of the gradients.
+            let difference = gradient - gradient_f;
+            let mut by = turning(gradient, true, gradient_f);
+            let per_length = 1.0 / difference.norm();
+            let along = dot_derivatives(n, &by);
+            for row in 0..3 {
+                for k in 0..DIRECTIONS {
+                    by[row][k] = (by[row][k] - n[row] * along[k]) * per_length;
+                }
+            }
+            by
         }
-        None => (turning(&equilibrium.normal, false), None),
+        None => turning(n, false, &Vector3::zeros()),
     };
-    polygon.gradient_f = -gradient_f.dot(&normal);
-    (polygon.normal, polygon.gradient_o) = (normal, gradient_o);
+    polygon.gradient_o = equilibrium.gradient_o.map(|gradient| {
+        let value = gradient.dot(n);
+        let mut by = dot_derivatives(&gradient, &by_normal);
+        let by_own = dot_derivatives(n, &turning(&gradient, true, &Vector3::zeros()));
+        for k in 0..DIRECTIONS {
+            by[k] += by_own[k];
+        }
+        Dual::new(value, by)
+    });
+    let value = -gradient_f.dot(n);
+    let mut by = dot_derivatives(&-gradient_f, &by_normal);
+    by[LOG_MODULUS_F] += value;
+    polygon.gradient_f = Dual::new(value, by);
+    let [x, y, z] = by_normal;
+    polygon.normal = Vector3::new(Dual::new(n.x, x), Dual::new(n.y, y), Dual::new(n.z, z));
 }
 
 /// The width of the pressure's onset with its derivatives by the geometry.
@@ -222,16 +250,15 @@ pub(super) fn differentiated_width(roles: &Roles<f64>) -> Dual {
     dual
 }
 
-/// The polygon with its derivatives by the geometry, written into `surface`.
+/// The vertices of the polygon with their derivatives by the geometry, written into `surface`.
 #[inline(always)]
-pub(super) fn differentiate(
+pub(super) fn set_moving_vertices(
     roles: &Roles<f64>,
     polygon: &Polygon,
     equilibrium: &Equilibrium,
     surface: &mut SurfacePolygon<Dual>,
 ) {
     let gradients = Gradients::new(roles, polygon, equilibrium);
-    set_turning_plane(surface, equilibrium);
     surface.len = polygon.len;
     let gradient = &equilibrium.pressure.gradient;
     for i in 0..polygon.len {

@@ -109,6 +109,16 @@ fn by_materials(
     by
 }
 
+/// The product of two wrenches' six numbers.
+#[inline(always)]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for k in 0..6 {
+        sum += a[k] * b[k];
+    }
+    sum
+}
+
 impl ContactSensitivity {
     /// The sensitivity of the contact of two geometries, with the bodies of `model` at `frames`,
     /// from the wrench on A's geometry about that geometry's origin, in W, and its derivatives.
@@ -199,8 +209,8 @@ impl ContactSensitivity {
         for (place, (block, by_position)) in places.into_iter().zip(blocks) {
             let Some(i) = place else { continue };
             let out = &mut by_motion[i * TANGENT_DIMENSION..(i + 1) * TANGENT_DIMENSION];
-            for (out, column) in out.iter_mut().zip(block.column_iter()) {
-                *out += column.dot(&by_wrench);
+            for (out, column) in out.iter_mut().zip(block.as_slice().chunks_exact(6)) {
+                *out += dot(column, by_wrench.as_slice());
             }
             for axis in 0..3 {
                 out[3 + axis] += by_position[axis];
@@ -209,11 +219,12 @@ impl ContactSensitivity {
         for (place, by) in self.materials.into_iter().zip([&self.by_material_a, &self.by_material_b]) {
             let Some(i) = place else { continue };
             let out = &mut by_model.materials[i];
-            out.hydroelastic_modulus += by.hydroelastic_modulus.dot(&by_wrench);
-            out.dissipation += by.dissipation.dot(&by_wrench);
-            out.relaxation_time += by.relaxation_time.dot(&by_wrench);
-            out.static_friction += by.static_friction.dot(&by_wrench);
-            out.dynamic_friction += by.dynamic_friction.dot(&by_wrench);
+            let along = |by: &Vector6<f64>| dot(by.as_slice(), by_wrench.as_slice());
+            out.hydroelastic_modulus += along(&by.hydroelastic_modulus);
+            out.dissipation += along(&by.dissipation);
+            out.relaxation_time += along(&by.relaxation_time);
+            out.static_friction += along(&by.static_friction);
+            out.dynamic_friction += along(&by.dynamic_friction);
         }
     }
 }

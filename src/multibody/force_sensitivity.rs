@@ -74,10 +74,9 @@ impl ForceSensitivity {
             }
             contact.add_to(model, &self.moving, &mut self.by_motion, by_model);
         }
-        let JointState { q, v, .. } = &at.state.joints;
         let (by_bodies, by_joints) = by_state.split_at_mut(at.state.body_tangent_dimension());
         by_bodies.iter_mut().zip(&self.by_motion).for_each(|(by, x)| *by += x);
-        add_link_motions(model, &mut self.joints, q, v, &self.by_motion, by_joints);
+        add_link_motions(model, &mut self.joints, &self.by_motion, by_joints);
         self.add_by_sizes(at, &by_force.bodies, &mut by_model.direct);
         let (by_commands, by_user) = by_control.split_at_mut(commands.len());
         let joints = &at.state.joints;

@@ -10,7 +10,7 @@ use super::state::TANGENT_DIMENSION;
 use super::tree::{
     BodyForce, InverseSensitivity, JointState, Mechanism, MotionCotangent, factorize, forward_dynamics,
     inverse_dynamics_by_gravity, inverse_dynamics_by_masses, mass_matrix, motion_transposed, passive_forces,
-    solve,
+    solve, velocities_of_bodies,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{MassProperties, SpatialForce};
@@ -55,8 +55,6 @@ pub(crate) fn joint_acceleration<T: Scalar>(
 #[derive(Debug, Default)]
 pub(crate) struct JointSensitivity {
     kinematics: JointKinematics,
-    /// For other velocities than those of the state.
-    scratch: JointKinematics,
     inverse: Option<InverseSensitivity>,
     factors: DMatrix<f64>,
     applied: Vec<BodyForce>,
@@ -88,7 +86,7 @@ impl JointSensitivity {
         factorize(mechanism, &mut self.factors);
         solve(mechanism, &self.factors, &mut by_force.joints);
         let Forces { bodies, joints: rates } = by_force;
-        self.spread(model, joints, rates, bodies);
+        self.spread(model, rates, bodies);
     }
 
     /// Adds the derivatives of a number through the joints' acceleration under constant forces: by
@@ -157,13 +155,14 @@ impl JointSensitivity {
     }
 
     /// Appends the velocities of the links that go with rates of the coordinates, about the links'
-    /// origins: as forces, since that is what they are multiplied with.
-    pub fn spread(&mut self, model: &Model, joints: &JointState, rates: &[f64], out: &mut Vec<SpatialForce>) {
-        let workspace = self.scratch.update(&model.mechanism, &joints.q, rates);
-        out.extend(model.links().map(|(_, link)| {
-            let v = workspace.body_velocity(&model.mechanism, link);
-            SpatialForce::new(v.rotational, v.translational)
-        }));
+    /// origins, at the state of the last evaluation: as forces, since that is what they are
+    /// multiplied with.
+    pub fn spread(&mut self, model: &Model, rates: &[f64], out: &mut Vec<SpatialForce>) {
+        let mechanism = &model.mechanism;
+        let links = model.links().map(|(_, link)| link);
+        velocities_of_bodies(mechanism, self.kinematics.of(mechanism), rates, links, |v| {
+            out.push(SpatialForce::new(v.rotational, v.translational));
+        });
     }
 }
 
@@ -199,12 +198,11 @@ pub(crate) fn add_link_mass(model: &Model, by_model: &mut ModelGradient, link: u
 
 /// Adds to `by_joints` (configuration, then velocity) the derivatives of a number by the joints,
 /// given those by the motions of the moving bodies, twelve for each (see [`TANGENT_DIMENSION`]),
-/// at a configuration and the rates that the links' velocities come from.
+/// at the configuration that `kinematics` was brought to last, and the rates that the links'
+/// velocities come from.
 pub(crate) fn add_link_motions(
     model: &Model,
     kinematics: &mut JointKinematics,
-    q: &[f64],
-    v: &[f64],
     by_motion: &[f64],
     by_joints: &mut [f64],
 ) {
@@ -212,7 +210,7 @@ pub(crate) fn add_link_motions(
     if mechanism.velocity_dimension() == 0 {
         return;
     }
-    let workspace = kinematics.update(mechanism, q, v);
+    let workspace = kinematics.of(mechanism);
     let first = by_motion.len() - TANGENT_DIMENSION * model.links().count();
     let part = |x: &[f64], i: usize| Vector3::new(x[i], x[i + 1], x[i + 2]);
     let motions = by_motion[first..].chunks_exact(TANGENT_DIMENSION).zip(model.links());
@@ -221,7 +219,7 @@ pub(crate) fn add_link_motions(
         pose: SpatialForce::new(part(by, 0), part(by, 3)),
         velocity: SpatialForce::new(part(by, 6), part(by, 9)),
     });
-    let (by_q, by_v) = by_joints.split_at_mut(v.len());
+    let (by_q, by_v) = by_joints.split_at_mut(mechanism.velocity_dimension());
     motion_transposed(mechanism, workspace, motions, by_q, by_v);
 }
 

@@ -11,6 +11,7 @@ use super::mass::MassSource;
 use super::model::Model;
 use super::seeding::seeded;
 use super::state::{State, TANGENT_DIMENSION};
+use super::tree::Mechanism;
 use crate::contact::Material;
 use crate::scalar::DualArray;
 use crate::spatial::MassProperties;
@@ -19,6 +20,8 @@ use crate::spatial::MassProperties;
 pub const DIRECTIONS: usize = TANGENT_DIMENSION;
 /// Inputs that one evaluation in dual numbers carries.
 pub const SEEDS: usize = 4;
+/// Directions of the joints' configuration that one evaluation in dual numbers carries.
+pub(crate) const JOINT_DIRECTIONS: usize = 4;
 
 /// The derivatives of one number, such as a loss, by the numbers of a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +29,8 @@ pub struct ModelGradient {
     /// By the parameters of each of [`Model::materials`].
     pub materials: Vec<Material>,
     /// By the mass properties of each moving body (see [`Model::moving_index`]); an inertia's elements are taken as nine
-    /// independent numbers, and the derivative is symmetric.
+    /// independent numbers, and the derivative is symmetric. What passes through a velocity-level
+    /// step is there only if masses or sizes are among the inputs.
     pub masses: Vec<MassProperties>,
     /// By the acceleration of gravity in W.
     pub gravity: Vector3<f64>,
@@ -35,6 +39,9 @@ pub struct ModelGradient {
     pub joints: Vec<GainGradient>,
     /// By the gains of each of [`Model::actuators`], 0 for those that it does not have.
     pub drives: Vec<GainGradient>,
+    /// Whether masses of free bodies or sizes of geometries are among the inputs: those by masses
+    /// take extra work in velocity-level steps.
+    pub(crate) of_free_bodies: bool,
     /// Whether the masses of links are among the inputs: those by them take extra work.
     pub(crate) of_links: bool,
     /// Whether springs or dampings of joints are among the inputs.
@@ -46,18 +53,20 @@ pub struct ModelGradient {
     pub direct: Vec<f64>,
 }
 
+/// No dependence on a material.
+const NO_MATERIAL: Material = Material {
+    hydroelastic_modulus: 0.0,
+    dissipation: 0.0,
+    relaxation_time: 0.0,
+    static_friction: 0.0,
+    dynamic_friction: 0.0,
+};
+
 impl ModelGradient {
     /// No dependence on anything.
     pub fn zero(model: &DifferentiatedModel) -> Self {
-        let material = Material::lift(&Material {
-            hydroelastic_modulus: 0.0,
-            dissipation: 0.0,
-            relaxation_time: 0.0,
-            static_friction: 0.0,
-            dynamic_friction: 0.0,
-        });
         Self {
-            materials: vec![material; model.model.materials.len()],
+            materials: vec![NO_MATERIAL; model.model.materials.len()],
             masses: vec![MassProperties::zero(); model.model.moving_count()],
             gravity: Vector3::zeros(),
             joints: vec![GainGradient::default(); model.model.mechanism.joints().len()],
@@ -74,8 +83,19 @@ impl ModelGradient {
                 .inputs
                 .iter()
                 .any(|input| input.mass_of_body().is_some_and(|b| !model.model.bodies[b].is_free())),
+            of_free_bodies: model.asks_for_free_masses(),
             direct: vec![0.0; model.inputs.len()],
         }
+    }
+
+    /// Becomes zero.
+    pub(crate) fn clear(&mut self) {
+        self.materials.fill(NO_MATERIAL);
+        self.masses.fill(MassProperties::zero());
+        self.gravity = Vector3::zeros();
+        self.joints.fill(GainGradient::default());
+        self.drives.fill(GainGradient::default());
+        self.direct.fill(0.0);
     }
 }
 
@@ -119,6 +139,7 @@ pub struct DifferentiatedModel<'m> {
     sizes: Vec<SeededModel>,
     seen_by_forces: Vec<SeededModel>,
     constant: Option<Model<DualArray<DIRECTIONS>>>,
+    constant_joints: Mechanism<DualArray<JOINT_DIRECTIONS>>,
 }
 
 impl<'m> DifferentiatedModel<'m> {
@@ -146,6 +167,7 @@ impl<'m> DifferentiatedModel<'m> {
             inputs: inputs.to_vec(),
             sizes: seeded_models(model, inputs, is_size)?,
             seen_by_forces: seeded_models(model, inputs, seen)?,
+            constant_joints: Mechanism::lift(&model.mechanism),
             constant: forces_have_derivatives.then(|| Model::lift(model)),
         })
     }
@@ -158,6 +180,19 @@ impl<'m> DifferentiatedModel<'m> {
     /// The inputs.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
+    }
+
+    /// Whether the mass of a free body, or a size that it may come from, is among the inputs.
+    pub(crate) fn asks_for_free_masses(&self) -> bool {
+        self.inputs.iter().any(|input| match input.mass_of_body() {
+            Some(body) => self.model.bodies[body].is_free(),
+            None => matches!(input, Input::GeometryScale { .. }),
+        })
+    }
+
+    /// The joints as constants, for derivatives by their configuration.
+    pub(crate) fn constant_joints(&self) -> &Mechanism<DualArray<JOINT_DIRECTIONS>> {
+        &self.constant_joints
     }
 
     /// Models that carry the derivatives by the inputs that are sizes of geometries.

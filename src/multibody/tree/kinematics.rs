@@ -190,6 +190,18 @@ impl<T: Scalar> Workspace<T> {
         mechanism.chain(mechanism.bodies[body].joint).map(move |k| (k, self.columns[k].shifted(&point)))
     }
 
+    /// [`Self::jacobian_columns`] of the point that is at `point` in W.
+    pub(crate) fn jacobian_columns_at<'a>(
+        &'a self,
+        mechanism: &'a Mechanism<T>,
+        body: usize,
+        point: &Vector3<T>,
+    ) -> impl Iterator<Item = (usize, SpatialVelocity<T>)> + 'a {
+        let joint = mechanism.bodies[body].joint;
+        let point = joint.map_or(*point, |joint| point - self.origins[self.tree[joint]]);
+        mechanism.chain(joint).map(move |k| (k, self.columns[k].shifted(&point)))
+    }
+
     /// The Jacobian of a body, 6×nv, written into `jacobian`: rows angular velocity of the body,
     /// then velocity of the point that is fixed to it at `offset` from its origin, all in W's axes.
     ///

@@ -40,6 +40,7 @@ pub use kinematics::update_kinematics;
 pub use mass_matrix::{factorize, kinetic_energy, mass_matrix, momentum, potential_energy, solve};
 pub use mechanism::{Body, Joint, Mechanism, Tree};
 pub use state::JointState;
+pub(in crate::multibody) use transposed::velocities_of_bodies;
 pub use transposed::{
     InverseSensitivity, MotionCotangent, inverse_dynamics_by_gravity, inverse_dynamics_by_masses,
     motion_transposed,

@@ -73,6 +73,25 @@ pub fn motion_transposed(
     }
 }
 
+/// The velocities of bodies in W that go with the rates `v` of the coordinates, at the
+/// configuration of the workspace: angular velocity and velocity of the origin, in W's axes.
+pub(in crate::multibody) fn velocities_of_bodies(
+    mechanism: &Mechanism,
+    workspace: &Workspace,
+    v: &[f64],
+    bodies: impl Iterator<Item = usize>,
+    mut visit: impl FnMut(SpatialVelocity),
+) {
+    let velocities = velocities_at(mechanism, workspace, v);
+    for body in bodies {
+        let body = &mechanism.bodies[body];
+        visit(body.joint.map_or_else(SpatialVelocity::zero, |joint| {
+            let m = &workspace.motions[joint];
+            velocities[joint].shifted(&(m.rotation * body.x_mb.translation + m.position))
+        }));
+    }
+}
+
 /// The velocities of what the joints carry, about the point O of their trees, at the rates `v`
 /// and the configuration of the workspace.
 fn velocities_at(mechanism: &Mechanism, workspace: &Workspace, v: &[f64]) -> Vec<SpatialVelocity> {

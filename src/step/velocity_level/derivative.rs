@@ -6,7 +6,8 @@
 
 use nalgebra::Vector3;
 
-use super::free_body::{BODY, BodyInertia, six, velocity_of};
+use super::body_sensitivity::BodySensitivity;
+use super::free_body::{BODY, six, velocity_of};
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
 use super::joint_derivative::JointDerivatives;
@@ -15,24 +16,15 @@ use super::{VelocityLevel, Workspace, patch_impulse};
 use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
-    AppliedForces, BodyFrame, BodyState, ContactSensitivity, ForceSensitivity, Forces, JointKinematics,
+    AppliedForces, BodyFrame, ContactSensitivity, ForceSensitivity, Forces, JointKinematics, ModelGradient,
     Motion, SEEDS, SeededModel, TANGENT_DIMENSION, add_link_motions, lift_frame, set_link_velocities,
     size_has_derivatives, with_pair,
 };
 use crate::scalar::DualArray;
-use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
+use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
 use crate::step::block_factor::Values;
 use crate::step::joint_moves::move_transposed;
 use crate::step::{StepCotangent, StepError, StepPoint};
-
-/// Directions of one body's part of the balance: rotation, velocity, mass, centre of mass,
-/// inertia, gravity.
-const BODY_DIRECTIONS: usize = 25;
-type BodyDual = DualArray<BODY_DIRECTIONS>;
-
-const VELOCITY: usize = 3;
-const MASS: usize = 9;
-const GRAVITY: usize = 22;
 
 /// How the impulse of one patch follows everything but the velocities after the step.
 #[derive(Debug)]
@@ -58,19 +50,15 @@ pub(super) struct BalanceDerivatives {
     after: Vec<BodyFrame>,
     patches: Vec<PatchSensitivity>,
     /// Each body's part of φ without contact and applied forces.
-    pub(super) bodies: Vec<[BodyDual; BODY]>,
+    pub(super) bodies: Vec<BodySensitivity>,
     joints: JointDerivatives,
     applied: ForceSensitivity,
     by_force: Forces,
     /// Derivatives by the motions of the moving bodies, with the velocities after the step and
     /// with those before it.
     by_motion: [Vec<f64>; 2],
-    pub(super) kinematics: JointKinematics,
-}
-
-/// `value` with derivatives along three directions from `first`.
-fn seeded<const N: usize>(value: &Vector3<f64>, first: usize) -> Vector3<DualArray<N>> {
-    Vector3::from_fn(|i, _| DualArray::variable(value[i], first + i))
+    /// The joints with the velocities after the step and with those before it, and memory.
+    pub(super) kinematics: [JointKinematics; 3],
 }
 
 impl VelocityLevel {
@@ -108,26 +96,18 @@ impl VelocityLevel {
         after.clear();
         after.extend_from_slice(frames);
         bodies.clear();
+        let of_masses = at.model.asks_for_free_masses();
         let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
         joints.velocity.clear();
         joints.velocity.extend_from_slice(&at.after.joints.v);
-        set_link_velocities(model, kinematics, &at.before.joints.q, &joints.velocity, after);
+        let [kinematics_after, kinematics_before, _] = kinematics;
+        let JointState { q, v, .. } = &at.before.joints;
+        set_link_velocities(model, kinematics_after, q, &joints.velocity, after);
+        kinematics_before.update(&model.mechanism, q, v);
         for (((index, _, mass), before), state) in states {
             after[index].velocity = state.velocity;
-            let zero = Vector3::zeros();
-            let turned = BodyState {
-                orientation: Quaternion::<BodyDual>::lift(&before.orientation).rotated_by(&seeded(&zero, 0)),
-                position: before.position.map(BodyDual::from),
-                velocity: SpatialVelocity::new(
-                    seeded(&before.velocity.rotational, VELOCITY),
-                    seeded(&before.velocity.translational, VELOCITY + 3),
-                ),
-            };
-            let body = BodyInertia::new(&mass.seeded::<BODY_DIRECTIONS>(MASS), &turned);
-            let gravity = seeded(&model.gravity, GRAVITY);
-            let free = body.free_momentum(&turned.velocity, &SpatialForce::zero(), &gravity, at.dt);
-            let left = free - body.momentum(&SpatialVelocity::lift(&state.velocity));
-            bodies.push(six(&left.rotational, &left.translational));
+            let (after, gravity, dt) = (&state.velocity, &model.gravity, at.dt);
+            bodies.push(BodySensitivity::new(mass, before, after, gravity, dt, of_masses));
         }
 
         let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt: at.dt };
@@ -172,7 +152,7 @@ impl VelocityLevel {
                         Some(InertiaPart::new(tree, mass, &at.before.bodies[tree], &x_wf))
                     }),
                     links: has_link(model, pair).then(|| {
-                        let (mechanism, joints) = (&model.mechanism, &at.before.joints);
+                        let (mechanism, joints) = (at.model.constant_joints(), &at.before.joints);
                         let new = || JointDirections::new(mechanism, joints, at.dt);
                         LinkInertia::new(model, pair, directions.get_or_insert_with(new), &x_wf)
                     }),
@@ -210,27 +190,16 @@ impl VelocityLevel {
             if mu.iter().all(|m| *m == 0.0) {
                 continue;
             }
-            let mut by = [0.0; BODY_DIRECTIONS];
-            for (row, m) in bodies[tree].iter().zip(mu) {
-                for (by, eps) in by.iter_mut().zip(&row.eps) {
-                    *by += m * eps;
-                }
-            }
             let state = &mut state_of_bodies[tree * TANGENT_DIMENSION..(tree + 1) * TANGENT_DIMENSION];
-            for i in 0..3 {
-                state[i] += by[i];
-                out.model.gravity[i] += by[GRAVITY + i];
-            }
-            for i in 0..6 {
-                state[6 + i] += by[VELOCITY + i];
-            }
-            out.model.masses[tree].add_numbers(&by[MASS..GRAVITY]);
+            let ModelGradient { gravity, masses, .. } = &mut *out.model;
+            bodies[tree].add_transposed(mu, state, gravity, &mut masses[tree]);
         }
         by_force.joints.clear();
         by_force.joints.extend_from_slice(of_joints);
         if !of_joints.is_empty() {
-            joints.sensitivity.spread(model, &at.before.joints, of_joints, &mut by_force.bodies);
+            joints.sensitivity.spread(model, of_joints, &mut by_force.bodies);
         }
+        let [kinematics_after, kinematics_before, scratch] = kinematics;
         let on_bodies = &by_force.bodies[..];
         for buffer in by_motion.iter_mut() {
             buffer.clear();
@@ -252,7 +221,7 @@ impl VelocityLevel {
                     model,
                     &at.before.joints,
                     on_bodies,
-                    kinematics.of(&model.mechanism),
+                    scratch.of(&model.mechanism),
                     by_after,
                     state_of_joints,
                     out.model,
@@ -262,12 +231,12 @@ impl VelocityLevel {
         for buffer in [&*by_after, &*by_before] {
             state_of_bodies.iter_mut().zip(buffer).for_each(|(sum, x)| *sum += x);
         }
-        let JointState { q, v, .. } = &at.before.joints;
-        add_link_motions(model, kinematics, q, v, by_before, state_of_joints);
+        add_link_motions(model, kinematics_before, by_before, state_of_joints);
         // The velocities after the step are unknowns.
         let mut by_unknown = state_of_joints.to_vec();
-        add_link_motions(model, kinematics, q, &at.after.joints.v, by_after, &mut by_unknown);
-        state_of_joints[..v.len()].copy_from_slice(&by_unknown[..v.len()]);
+        add_link_motions(model, kinematics_after, by_after, &mut by_unknown);
+        let n = of_joints.len();
+        state_of_joints[..n].copy_from_slice(&by_unknown[..n]);
         self.add_sizes(at, workspace, after, on_bodies, &mut out.model.direct);
     }
 

@@ -12,11 +12,11 @@ pub(super) const BODY: usize = 6;
 /// The mass of a body with its axes turned into W's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BodyInertia<T> {
-    mass: T,
+    pub(super) mass: T,
     /// From the body's origin to its centre of mass.
-    offset: Vector3<T>,
+    pub(super) offset: Vector3<T>,
     /// About the body's origin.
-    inertia: Matrix3<T>,
+    pub(super) inertia: Matrix3<T>,
 }
 
 impl<T: Scalar> BodyInertia<T> {

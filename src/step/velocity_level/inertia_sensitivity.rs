@@ -5,20 +5,22 @@
 //! the inverse inertia J about the centre of mass, and d from there to F's origin. The links' part
 //! is [`LinkInertia`].
 
-use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
+use nalgebra::{Matrix3, Matrix6, Vector3};
 
 use super::inverse_inertia::LinkInertia;
+use crate::contact::ByInverseInertia;
 use crate::multibody::tree::{JointState, Workspace as JointWorkspace};
 use crate::multibody::{BodyState, MassProperties, Model, ModelGradient, TANGENT_DIMENSION, add_link_mass};
-use crate::spatial::{RigidTransform, SpatialForce, cross_matrix};
+use crate::spatial::{RigidTransform, SpatialForce};
 
 /// The part of Λ that one body has.
 #[derive(Clone, Debug)]
 pub(super) struct InertiaPart {
     tree: usize,
     mass: f64,
-    /// Inertia about the centre of mass in the body's axes, inverted.
+    /// Inertia about the centre of mass in the body's axes, inverted, and J: that in F's.
     inverse_inertia: Matrix3<f64>,
+    inverse_in_f: Matrix3<f64>,
     /// From the body's axes to F's.
     rotation: Matrix3<f64>,
     /// From the body's origin to its centre of mass, in W.
@@ -31,11 +33,14 @@ impl InertiaPart {
     pub fn new(tree: usize, mass: &MassProperties, state: &BodyState, x_wf: &RigidTransform) -> Self {
         let to_world = state.orientation.to_matrix();
         let center = to_world * mass.center_of_mass;
+        let inverse_inertia = mass.inertia.try_inverse().unwrap_or_else(Matrix3::zeros);
+        let rotation = x_wf.rotation.tr_mul(&to_world);
         Self {
             tree,
             mass: mass.mass,
-            inverse_inertia: mass.inertia.try_inverse().unwrap_or_else(Matrix3::zeros),
-            rotation: x_wf.rotation.tr_mul(&to_world),
+            inverse_inertia,
+            inverse_in_f: rotation * inverse_inertia * rotation.transpose(),
+            rotation,
             center,
             to_origin: x_wf.rotation.tr_mul(&(x_wf.translation - state.position - center)),
         }
@@ -43,42 +48,55 @@ impl InertiaPart {
 }
 
 /// The derivatives of a number by what a part of Λ depends on; vectors in F.
-#[derive(Default)]
 struct PartCotangent {
-    mass: f64,
-    inertia: Matrix3<f64>,
+    /// By J.
+    inverse_inertia: Matrix3<f64>,
+    /// By 1/m.
+    inverse_mass: f64,
     /// By d.
     to_origin: Vector3<f64>,
     /// By a turn of the body's axes in F at constant d.
     turn: Vector3<f64>,
 }
 
-/// The vector a with `[u]× : m = u · a` for all u.
-fn axial(m: &Matrix3<f64>) -> Vector3<f64> {
-    Vector3::new(m[(2, 1)] - m[(1, 2)], m[(0, 2)] - m[(2, 0)], m[(1, 0)] - m[(0, 1)])
+/// The vector a with `[u]× : A B = u · a` for all u, from the rows of A and a symmetric matrix B.
+fn axial_of_product(a: &[Vector3<f64>; 3], b: &Matrix3<f64>) -> Vector3<f64> {
+    let element = |i: usize, k: usize| a[i].x * b[(k, 0)] + a[i].y * b[(k, 1)] + a[i].z * b[(k, 2)];
+    Vector3::new(element(2, 1) - element(1, 2), element(0, 2) - element(2, 0), element(1, 0) - element(0, 1))
 }
 
 impl InertiaPart {
     /// From the derivatives by Λ, a symmetric matrix.
     fn transposed(&self, by: &Matrix6<f64>) -> PartCotangent {
-        let by_translation: Matrix3<f64> = by.fixed_view::<3, 3>(3, 3).into_owned();
-        let j = self.rotation * self.inverse_inertia * self.rotation.transpose();
-        let mut q = SMatrix::<f64, 6, 3>::zeros();
-        q.fixed_view_mut::<3, 3>(0, 0).copy_from(&Matrix3::identity());
-        q.fixed_view_mut::<3, 3>(3, 0).copy_from(&-cross_matrix(&self.to_origin));
-        let by_q = by * q;
-        // dΛ = Q dJ Qᵀ, and dJ = φ×J − J φ× for a turn φ, −J-like for the inertia.
-        let by_j = q.tr_mul(&by_q);
-        let body = self.rotation.transpose() * by_j * self.rotation;
-        let inertia = -(self.inverse_inertia * body * self.inverse_inertia);
-        // dQ = (0; −[dd]×)
-        let lower = by_q.fixed_view::<3, 3>(3, 0) * j;
+        let row =
+            |i: usize, first: usize| Vector3::new(by[(i, first)], by[(i, first + 1)], by[(i, first + 2)]);
+        let d = &self.to_origin;
+        // The halves of the derivatives by Λ times Q = (1; −[d]×), row by row, ...
+        let upper = [0, 1, 2].map(|i| row(i, 0) - row(i, 3).cross(d));
+        let lower = [3, 4, 5].map(|i| row(i, 0) - row(i, 3).cross(d));
+        // ... and with dΛ = Q dJ Qᵀ those by J, Qᵀ of these.
+        let by_j = [
+            upper[0] + (lower[2] * d.y - lower[1] * d.z),
+            upper[1] + (lower[0] * d.z - lower[2] * d.x),
+            upper[2] + (lower[1] * d.x - lower[0] * d.y),
+        ];
         PartCotangent {
-            mass: -by_translation.trace() / (self.mass * self.mass),
-            inertia: (inertia + inertia.transpose()) * 0.5,
-            to_origin: axial(&lower) * -2.0,
-            turn: axial(&(by_j * j)) * 2.0,
+            inverse_inertia: Matrix3::from_fn(|i, k| by_j[i][k]),
+            inverse_mass: by[(3, 3)] + by[(4, 4)] + by[(5, 5)],
+            // dQ = (0; −[dd]×), and dJ = φ×J − J φ× for a turn φ.
+            to_origin: axial_of_product(&lower, &self.inverse_in_f) * -2.0,
+            turn: axial_of_product(&by_j, &self.inverse_in_f) * 2.0,
         }
+    }
+
+    /// Adds the derivatives by the mass properties.
+    fn add_mass(&self, by: &PartCotangent, mass: &mut MassProperties) {
+        mass.mass -= by.inverse_mass / (self.mass * self.mass);
+        let body = self.rotation.transpose() * by.inverse_inertia * self.rotation;
+        let inertia = self.inverse_inertia * body * self.inverse_inertia;
+        mass.inertia -= (inertia + inertia.transpose()) * 0.5;
+        // d = Rᵀ(x_F − x − R_b c)
+        mass.center_of_mass -= self.rotation.tr_mul(&by.to_origin);
     }
 }
 
@@ -86,7 +104,7 @@ impl InertiaPart {
 #[derive(Clone, Debug)]
 pub(super) struct InertiaSensitivity {
     /// Of the impulse on A's geometry about its origin: for each row the derivatives by Λ.
-    pub by_lambda: [Matrix6<f64>; 6],
+    pub by_lambda: [ByInverseInertia; 6],
     /// From the origins of the bodies A and B to that of A's geometry, in W.
     pub levers: [Vector3<f64>; 2],
     /// The two bodies' trees.
@@ -127,19 +145,17 @@ impl InertiaSensitivity {
             by_impulse += (by.translational + by.rotational.cross(lever)) * sign;
         }
         let (m, f) = (by_moment, by_impulse);
-        let mut by_lambda = Matrix6::zeros();
-        for (rows, by) in self.by_lambda.iter().zip(Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z).iter()) {
-            by_lambda += rows * *by;
+        let mut by_lambda = ByInverseInertia::ZERO;
+        for (row, by) in self.by_lambda.iter().zip([m.x, m.y, m.z, f.x, f.y, f.z]) {
+            by_lambda.add(row, by);
         }
-        let by_lambda = (by_lambda + by_lambda.transpose()) * 0.5;
+        let by_lambda = by_lambda.matrix();
         let r = &self.x_wf.rotation;
         for part in self.parts.iter().flatten() {
             let by = part.transposed(&by_lambda);
-            let mass = &mut by_model.masses[part.tree];
-            mass.mass += by.mass;
-            mass.inertia += by.inertia;
-            // d = Rᵀ(x_F − x − R_b c)
-            mass.center_of_mass -= part.rotation.tr_mul(&by.to_origin);
+            if by_model.of_free_bodies {
+                part.add_mass(&by, &mut by_model.masses[part.tree]);
+            }
             let by_place = r * by.to_origin;
             let own = &mut by_motion[part.tree * TANGENT_DIMENSION..];
             let by_turn = r * by.turn - part.center.cross(&by_place);

@@ -8,7 +8,9 @@ use crate::contact::Roles;
 use crate::multibody::tree::{
     JointState, Mechanism, Workspace as JointWorkspace, factorize, solve, step_matrix, update_kinematics,
 };
-use crate::multibody::{BodyState, GainGradient, GeometryPair, MassProperties, Model, Motion, State};
+use crate::multibody::{
+    BodyState, GainGradient, GeometryPair, JOINT_DIRECTIONS as CHUNK, MassProperties, Model, Motion, State,
+};
 use crate::scalar::{DualArray, Scalar};
 use crate::spatial::{
     MASS_NUMBERS, RigidTransform, SpatialForce, SpatialVelocity, cross_matrix, from_quarters,
@@ -67,8 +69,7 @@ fn relative_jacobian<T: Scalar>(
     let turn = x_wf.rotation.transpose();
     for (link, sign) in links.iter().zip([1.0, -1.0]) {
         let Some(link) = *link else { continue };
-        let offset = x_wf.translation - joints.body_pose(mechanism, link).translation;
-        for (k, column) in joints.jacobian_columns(mechanism, link, &offset) {
+        for (k, column) in joints.jacobian_columns_at(mechanism, link, &x_wf.translation) {
             let column = column.rotated(&turn);
             for (row, x) in rows.iter_mut().zip(six(&column.rotational, &column.translational)) {
                 row[k] += x * sign;
@@ -105,29 +106,25 @@ pub(super) struct LinkInertia {
     time_step: f64,
 }
 
-/// Directions that are evaluated at a time.
-const CHUNK: usize = 4;
-
 /// Kinematics of the joints, and the factors of their part of A, with the derivatives along a
 /// chunk of the directions of the configuration.
 type Directions = (JointWorkspace<DualArray<CHUNK>>, DMatrix<DualArray<CHUNK>>);
 
 /// The joints at a state with the derivatives by their configuration: the same for all patches of
 /// a step.
-pub(super) struct JointDirections {
-    mechanism: Mechanism<DualArray<CHUNK>>,
+pub(super) struct JointDirections<'a> {
+    mechanism: &'a Mechanism<DualArray<CHUNK>>,
     /// At least one.
     chunks: Vec<Directions>,
     /// The length δt of the step.
     time_step: f64,
 }
 
-impl JointDirections {
+impl<'a> JointDirections<'a> {
     /// Those of a state of the joints, for a step of `dt` seconds.
-    pub fn new(mechanism: &Mechanism, joints: &JointState, dt: f64) -> Self {
+    pub fn new(mechanism: &'a Mechanism<DualArray<CHUNK>>, joints: &JointState, dt: f64) -> Self {
         type Dual = DualArray<CHUNK>;
         let n = mechanism.velocity_dimension();
-        let mechanism = Mechanism::<Dual>::lift(mechanism);
         let state = JointState::<Dual>::lift(joints);
         let still = vec![Dual::from(0.0); n];
         let chunk = |first: usize| {
@@ -135,11 +132,11 @@ impl JointDirections {
             for (k, direction) in direction.iter_mut().skip(first).take(CHUNK).enumerate() {
                 *direction = Dual::variable(0.0, k);
             }
-            let mut workspace = JointWorkspace::new(&mechanism);
+            let mut workspace = JointWorkspace::new(mechanism);
             let mut factors = DMatrix::from_element(n, n, Dual::from(0.0));
-            update_kinematics(&mechanism, &state.moved(&direction, &still).q, &still, &mut workspace);
-            step_matrix(&mechanism, &mut workspace, dt, &mut factors);
-            factorize(&mechanism, &mut factors);
+            update_kinematics(mechanism, &state.moved(&direction, &still).q, &still, &mut workspace);
+            step_matrix(mechanism, &mut workspace, dt, &mut factors);
+            factorize(mechanism, &mut factors);
             (workspace, factors)
         };
         let chunks = (0..n.max(1)).step_by(CHUNK).map(chunk).collect();
@@ -165,7 +162,7 @@ impl LinkInertia {
         let mut by_q = Vec::with_capacity(n);
         let mut values = None;
         for (workspace, factors) in &directions.chunks {
-            let mechanism = &directions.mechanism;
+            let mechanism = directions.mechanism;
             let rows = relative_jacobian(mechanism, workspace, &links, &frame);
             let (solved, lambda) = through_inverse(mechanism, factors, &rows);
             by_q.extend((0..CHUNK.min(n - by_q.len())).map(|k| lambda.map(|x| x.eps[k])));
@@ -183,7 +180,8 @@ impl LinkInertia {
         for (sum, by) in by_q.iter_mut().zip(&self.by_q) {
             *sum += by.dot(by_lambda);
         }
-        let f = self.by_frame.map(|by| by.dot(by_lambda));
+        let [a, b, c, d, e, f] = &self.by_frame;
+        let f = [a, b, c, d, e, f].map(|by| by.dot(by_lambda));
         SpatialForce::new(Vector3::new(f[0], f[1], f[2]), Vector3::new(f[3], f[4], f[5]))
     }
 

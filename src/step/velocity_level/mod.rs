@@ -5,6 +5,7 @@
 //! elastic, dissipative and friction forces follow the velocity at its end. So the step is stable
 //! for stiff contact and friction at lengths of milliseconds.
 
+mod body_sensitivity;
 mod coupled_patch;
 mod derivative;
 mod free_body;
@@ -33,7 +34,7 @@ use self::newton::{Newton, NewtonError};
 use self::problem::Problem;
 use super::StepError;
 use crate::contact::{
-    ContactModel, DiscreteSettings, PointContacts, Roles, discrete_impulse, impulse_jacobian, impulse_lifted,
+    ContactModel, DiscreteSettings, PairImpulse, PointContacts, Roles, discrete_impulse, impulse_lifted,
 };
 use crate::multibody::tree::{BodyForce, factorize, inverse_dynamics, step_matrix};
 use crate::multibody::{
@@ -351,8 +352,15 @@ fn patch_impulse<T: Scalar>(
             let (a, b) = (query.a.real(), query.b.real());
             let real = query.real(&a, &b);
             let real = Roles::new(&real)?;
-            let local =
-                impulse_jacobian(&real, settings, &patch.contacts, contacts, &real.v_fo, &after.real());
+            let local = PairImpulse {
+                roles: &real,
+                settings,
+                patch: &patch.contacts,
+                contacts,
+                before: &real.v_fo,
+                after: &after.real(),
+            }
+            .jacobian();
             impulse_lifted(&roles, settings, evaluated, &local, &lambda, &roles.v_fo, &after)
         } else {
             let polygons = &contacts.polygons[patch.contacts.polygons.clone()];

@@ -52,11 +52,12 @@ impl VelocityLevel {
         let mut mu = vec![0.0; n];
         let (mut state, mut control) = (vec![0.0; rows], vec![0.0; controls]);
         let nowhere = vec![0.0; rows];
+        let mut by_model = ModelGradient::zero(at.model);
         for row in 0..n {
             mu[row] = 1.0;
             state.fill(0.0);
             control.fill(0.0);
-            let mut by_model = ModelGradient::zero(at.model);
+            by_model.clear();
             let mut out = StepCotangent { state: &mut state, control: &mut control, model: &mut by_model };
             self.add_balance(at, workspace, parts, &mu, &mut out);
             mu[row] = 0.0;
@@ -74,8 +75,7 @@ impl VelocityLevel {
         let commands = at.split_control().0.len();
         let free = BODY * parts.bodies.len();
         let links: Vec<usize> = model.links().map(|(_, link)| link).collect();
-        let joint_workspace =
-            parts.kinematics.update(&model.mechanism, &at.before.joints.q, &at.before.joints.v);
+        let joint_workspace = parts.kinematics[1].of(&model.mechanism);
         let mut put = |column: usize, force: ForceEntry| match force {
             ForceEntry::Joint(k, f) => by[(free + k, column)] += f * at.dt,
             ForceEntry::Body(body, f) if BODY * body < free => {
