@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (mut solver, mut geometry) = (Vec::new(), Vec::new());
         for resolution in [0.028, 0.014, 0.008, 0.0055, 0.0025] {
             let scene = gripper(Held::Ball, resolution, SurfaceRepresentation::Polygons);
-            let c = cost(scene, kind, 200, 60, &squeeze);
+            let c = cost(scene, kind, 200, 300, &squeeze);
             let name = format!("{kind:?}");
             println!(
                 "{name:8} {resolution:6} {:5.0} {:5.2} {:8.1} {:8.1}",
@@ -118,7 +118,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     {
         for kind in MODELS {
             let [p, t] = [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles]
-                .map(|surface| cost(gripper(held, resolution, surface), kind, 200, 200, &squeeze));
+                .map(|surface| cost(gripper(held, resolution, surface), kind, 200, 1000, &squeeze));
             let [of_p, of_t] = [&p, &t].map(|c| c.solver / c.iterations);
             let by_face = (of_t - of_p) / (t.faces - p.faces);
             println!(
