@@ -13,6 +13,7 @@ use super::discrete::{
 };
 use super::impulse::{ContactModel, FaceConstants, ImpulseLaw};
 use super::jacobian::{ByGeometry, DIRECTIONS, Dual, differentiate, differentiated_width};
+use super::lanes::with_registers;
 use super::lifted::ContactJacobian;
 use super::one_sided::{depth, one_sided_by_geometry};
 use super::onset::onset;
@@ -22,7 +23,7 @@ use super::settings::DissipationModel;
 use super::surface::{Fan, SurfacePolygon};
 use super::traction::TractionLaw;
 use super::wrench::{Workspace, for_each_point};
-use crate::scalar::{DualArray, real_vector, with_registers};
+use crate::scalar::{DualArray, real_vector};
 use crate::spatial::{SpatialForce, SpatialVelocity, cross_matrix, from_quarters};
 
 /// What a face's impulse depends on: normal velocity, squared slip velocity, load, stiffness,

@@ -151,6 +151,55 @@ impl InLanes for Along<'_> {
     }
 }
 
+/// How the slip velocity v of a contact changes to v + dv.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlipChange {
+    /// ‖v‖².
+    pub before: f64,
+    /// v·dv.
+    pub along: f64,
+    /// ‖dv‖².
+    pub change: f64,
+    /// ‖v + dv‖².
+    pub after: f64,
+}
+
+/// [`DiscretePatch::least_of_slips`].
+struct LeastOfSlips<'a, F> {
+    patch: &'a DiscretePatch,
+    contacts: &'a PointContacts,
+    v: &'a Vector6<f64>,
+    dv: &'a Vector6<f64>,
+    least: f64,
+    limit: F,
+}
+
+impl<F: Fn(&SlipChange) -> f64> InLanes for LeastOfSlips<'_, F> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, one: L) -> f64 {
+        let Self { patch, contacts, v, dv, mut least, limit } = self;
+        for group in Group::all_of(patch.contacts.clone()) {
+            let points = Points::new(one, contacts, &group);
+            let ((v_n, t), (_, change)) = (points.velocity(one, v), points.velocity(one, dv));
+            let (square, end) = (t.dot(t), t + change);
+            let squares = square.numbers();
+            let (v_n, along) = (v_n.numbers(), t.dot(change).numbers());
+            let (change, after) = (change.dot(change).numbers(), end.dot(end).numbers());
+            for k in 0..group.count {
+                let (before, along, change, after) = (squares[k], along[k], change[k], after[k]);
+                let limit = limit(&SlipChange { before, along, change, after });
+                let constants = &contacts.constants[group.places[k]];
+                if limit < least && patch.law.impulse(constants, v_n[k], before).normal > 0.0 {
+                    least = limit;
+                }
+            }
+        }
+        least
+    }
+}
+
 impl DiscretePatch {
     /// The impulses of contacts with their derivatives; those of TAMSI with the normal impulses
     /// that its friction is taken from, if they are held.
@@ -200,23 +249,17 @@ impl DiscretePatch {
         }
     }
 
-    /// Calls `visit` with the slip velocity of every contact that bears load at the velocity `v`,
-    /// and with its change along `dv`.
-    pub fn for_each_slip(
+    /// The least of `least` and of what `limit` says of the contacts that bear load at the velocity
+    /// `v`, by how their slip velocities change along `dv`.
+    pub fn least_of_slips(
         &self,
         contacts: &PointContacts,
         v: &Vector6<f64>,
         dv: &Vector6<f64>,
-        visit: &mut impl FnMut(&Vector3<f64>, &Vector3<f64>),
-    ) {
-        let ((angular, linear), (d_angular, d_linear)) = (parts(v), parts(dv));
-        for i in self.contacts.clone() {
-            let (x, n) = (&contacts.position[i], &contacts.normal[i]);
-            let (v_n, v_t) = split(&(linear + angular.cross(x)), n);
-            if self.law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal > 0.0 {
-                visit(&v_t, &split(&(d_linear + d_angular.cross(x)), n).1);
-            }
-        }
+        least: f64,
+        limit: impl Fn(&SlipChange) -> f64,
+    ) -> f64 {
+        in_lanes(LeastOfSlips { patch: self, contacts, v, dv, least, limit })
     }
 
     /// What the model's gap under sliding is, at the velocity `v`; `None` for models without one,
@@ -307,6 +350,32 @@ mod tests {
             let (power, curvature) = patch.along(&contacts, &v, &dv);
             assert_relative_eq!(power, impulse.dot(&dv), max_relative = 1e-12);
             assert_relative_eq!(curvature, dv.dot(&(matrix * dv)), max_relative = 1e-12);
+        }
+    }
+
+    #[test]
+    fn least_of_slips_is_among_the_contacts_that_bear_load() {
+        for model in MODELS {
+            let (patch, mut contacts, v) = six(model);
+            contacts.constants[4].load = 0.0;
+            contacts.constants[4].stiffness = 0.0;
+            let dv = Vector6::new(0.2, -0.1, 0.3, 0.05, -0.02, 0.04);
+            let slip = |i: usize, v: &Vector6<f64>| {
+                let (angular, linear) = parts(v);
+                split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]).1
+            };
+            // What makes the contacts differ: each number of a change in its turn.
+            let limits: [fn(&SlipChange) -> f64; 4] = [|s| s.before, |s| s.along, |s| s.change, |s| s.after];
+            for (k, limit) in limits.into_iter().enumerate() {
+                let expected = [0, 1, 2, 3, 5].map(|i| {
+                    let (t, d) = (slip(i, &v), slip(i, &dv));
+                    [t.dot(&t), t.dot(&d), d.dot(&d), (t + d).norm_squared()][k]
+                });
+                let expected = expected.into_iter().fold(f64::INFINITY, f64::min);
+                let least = patch.least_of_slips(&contacts, &v, &dv, f64::INFINITY, limit);
+                assert_relative_eq!(least, expected, max_relative = 1e-12);
+                assert_eq!(patch.least_of_slips(&contacts, &v, &dv, -1.0, limit), -1.0);
+            }
         }
     }
 

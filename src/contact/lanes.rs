@@ -3,6 +3,7 @@
 
 use std::ops::{Add, Mul, Sub};
 
+pub(super) use crate::scalar::with_registers;
 use crate::scalar::{InRegisters, Registers, in_registers};
 
 /// How many contacts are evaluated at once.

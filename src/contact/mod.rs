@@ -39,6 +39,7 @@ pub use contact_polygon::{ContactPolygon, for_each_contact_polygon};
 pub(crate) use discrete::{DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts};
 pub(crate) use discrete_jacobian::{impulse_jacobian, world_impulse_jacobian};
 pub(crate) use discrete_lifted::impulse_lifted;
+pub(crate) use discrete_patch::SlipChange;
 pub use energy::contact_energy;
 pub use friction::friction_factor;
 pub use impulse::ContactModel;

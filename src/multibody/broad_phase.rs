@@ -1,4 +1,5 @@
-//! Which pairs of geometries may touch: those whose boxes, along W's axes, overlap.
+//! Which pairs of geometries may touch: those whose boxes, along W's axes, overlap, and whose
+//! bounding balls do.
 //!
 //! The boxes are sorted along the axis on which they are spread most and swept: the cost is
 //! n log n for n geometries, and what overlaps along that axis.
@@ -12,39 +13,45 @@ use crate::contact::ContactGeometry;
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
 
-/// Boxes are widened by this part of their size and of their distance from the origin, many
+/// Boxes and balls are widened by this part of their size and of their distance from the origin, many
 /// times what rounding can shift them by.
 const MARGIN: f64 = 1e-9;
 
-/// The box of one geometry in W.
+/// The box of one geometry in W, and the ball around the same middle.
 #[derive(Clone, Copy, Debug)]
 struct WorldBox {
     low: Vector3<f64>,
     high: Vector3<f64>,
+    middle: Vector3<f64>,
+    radius: f64,
     body: usize,
     geometry: usize,
 }
 
 impl WorldBox {
     fn new(geometry: &ContactGeometry, x_wg: &RigidTransform, body: usize, index: usize) -> Self {
-        let bounds = match geometry {
-            ContactGeometry::Compliant(field) => Some(field.hierarchy().bounding_box()),
-            ContactGeometry::Rigid(surface) => Some(surface.hierarchy().bounding_box()),
+        let hierarchy = match geometry {
+            ContactGeometry::Compliant(field) => Some(field.hierarchy()),
+            ContactGeometry::Rigid(surface) => Some(surface.hierarchy()),
             ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => None,
         };
-        let (middle, half) = bounds.map_or_else(
-            || (Vector3::zeros(), Vector3::from_element(f64::INFINITY)),
-            |(middle, half)| {
+        let (middle, half, radius) = hierarchy.map_or_else(
+            || (Vector3::zeros(), Vector3::from_element(f64::INFINITY), f64::INFINITY),
+            |hierarchy| {
+                let (middle, half) = hierarchy.bounding_box();
                 let middle = *x_wg * middle;
                 let half = x_wg.rotation.abs() * half;
-                (middle, half + (half + middle.abs()) * MARGIN)
+                let radius = hierarchy.span() + (hierarchy.span() + middle.amax()) * MARGIN;
+                (middle, half + (half + middle.abs()) * MARGIN, radius)
             },
         );
-        Self { low: middle - half, high: middle + half, body, geometry: index }
+        Self { low: middle - half, high: middle + half, middle, radius, body, geometry: index }
     }
 
     fn overlaps(&self, other: &Self) -> bool {
+        let reach = self.radius + other.radius;
         (0..3).all(|k| self.low[k] <= other.high[k] && other.low[k] <= self.high[k])
+            && (self.middle - other.middle).norm_squared() <= reach * reach
     }
 }
 
@@ -53,15 +60,30 @@ impl WorldBox {
 pub(crate) struct BroadPhase {
     boxes: Vec<WorldBox>,
     candidates: Vec<usize>,
+    /// For each body the place that its pair with body 0 would have if all bodies of one geometry
+    /// could touch: a guess that need not be right.
+    rows: Vec<usize>,
+}
+
+/// The place of a pair in a sorted list. Where the guess is right, that is one look at the list.
+fn place(pairs: &[GeometryPair], wanted: &GeometryPair, row: &mut usize) -> Option<usize> {
+    let guess = row.wrapping_add(wanted.bodies.b);
+    if pairs.get(guess) == Some(wanted) {
+        return Some(guess);
+    }
+    let found = pairs.binary_search(wanted).ok()?;
+    *row = found.wrapping_sub(wanted.bodies.b);
+    Some(found)
 }
 
 impl BroadPhase {
     /// The places in [`Model::pairs`], in increasing order, of the pairs that may touch with the
     /// bodies at `frames`. All others do not.
     pub fn candidates<T: Scalar>(&mut self, model: &Model<T>, frames: &[BodyFrame<T>]) -> &[usize] {
-        let Self { boxes, candidates } = self;
+        let Self { boxes, candidates, rows } = self;
         boxes.clear();
         candidates.clear();
+        rows.resize(frames.len(), 0);
         for (body, (description, frame)) in model.bodies.iter().zip(frames).enumerate() {
             let pose = frame.pose.real();
             for (index, geometry) in description.geometries.iter().enumerate() {
@@ -84,7 +106,7 @@ impl BroadPhase {
                     geometry_a: a.geometry,
                     geometry_b: b.geometry,
                 };
-                candidates.extend(model.pairs.binary_search(&wanted));
+                candidates.extend(place(&model.pairs, &wanted, &mut rows[a.body]));
             }
         }
         candidates.sort_unstable();
@@ -97,9 +119,8 @@ fn widest_axis(boxes: &[WorldBox]) -> usize {
     let (mut low, mut high) =
         (Vector3::from_element(f64::INFINITY), Vector3::from_element(f64::NEG_INFINITY));
     for b in boxes.iter().filter(|b| b.high.x < f64::INFINITY) {
-        let middle = (b.low + b.high) * 0.5;
-        low = low.inf(&middle);
-        high = high.sup(&middle);
+        low = low.inf(&b.middle);
+        high = high.sup(&b.middle);
     }
     (high - low).imax()
 }

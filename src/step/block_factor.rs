@@ -6,27 +6,32 @@
 //! the rows within a diagonal block are exchanged.
 
 mod dense;
+mod elimination;
 mod elimination_order;
 mod minimal_residual;
 mod scalars;
+mod solution;
 mod wide_product;
 
-use self::dense::{divide, divide_transposed, factor, subtract_transposed_product, transpose};
 use self::elimination_order::{EliminationOrder, refill};
 pub(crate) use self::minimal_residual::MinimalResidual;
 use self::wide_product::{OfProducts, Products};
 
+/// Velocities of a free body.
+const FREE_BODY: usize = 6;
+
 /// What is known of the values of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Values {
-    /// Symmetric and positive definite: half of the work is saved.
+    /// Symmetric and positive definite: half of the work and of the memory is saved.
+    #[default]
     PositiveDefinite,
     /// Any, as long as the diagonal blocks dominate.
     General,
 }
 
 /// The block factorization K = L U: L has identities on its diagonal, U the eliminated diagonal
-/// blocks of K.
+/// blocks D of K. Of symmetric values U is D Lᵀ.
 ///
 /// Use it in this order: [`set_structure`](Self::set_structure), [`clear`](Self::clear), add the
 /// blocks, [`factorize`](Self::factorize), solve; from `clear` on for the next matrix.
@@ -52,12 +57,19 @@ pub(crate) struct BlockFactor {
     /// values.
     diagonals: Vec<usize>,
     pairs: Vec<usize>,
-    /// The factors, each block column after column, in the order of elimination: the diagonal
+    /// D and L, each block column after column, in the order of elimination: the diagonal
     /// block of a pivot p, then for each tree q coupled with it that comes later, by fill if not
-    /// otherwise, the blocks (q, p) and (p, q).
+    /// otherwise, the block (q, p).
     factors: Vec<f64>,
-    /// Multiplications of a factorization, half of K alone.
+    /// The blocks (p, q) of U, where those of L are; without meaning for symmetric values.
+    upper: Vec<f64>,
+    /// What the factors are of.
+    kind: Values,
+    /// The blocks (q, p) of a pivot before they are divided by its diagonal block.
+    panel: Vec<f64>,
+    /// Multiplications of a factorization, half of K alone, and of a solution.
     elimination_work: usize,
+    solution_work: usize,
     /// Row exchanges within the diagonal blocks.
     exchanges: Vec<usize>,
 }
@@ -67,6 +79,8 @@ pub(crate) struct BlockFactor {
 struct Pivot {
     tree: usize,
     size: usize,
+    /// Whether it and all that is coupled with it and comes later are free bodies.
+    free: bool,
     /// Where its velocities start.
     start: usize,
     /// Where its diagonal block starts in the factors, and where its last block ends.
@@ -85,7 +99,7 @@ struct Coupled {
     size: usize,
     /// Where its velocities start.
     start: usize,
-    /// Where block (q, p) starts in the factors; block (p, q) follows it.
+    /// Where block (q, p) starts in L, and block (p, q) in U.
     values: usize,
     /// Where the blocks of K are in the values; `None` where K has none.
     source: Option<Source>,
@@ -142,20 +156,24 @@ impl BlockFactor {
         refill(&mut self.values, end, 0.0);
         self.pivots.clear();
         self.blocks.clear();
+        self.solution_work = 0;
         let mut end = 0;
         for (place, &tree) in self.order.order.iter().enumerate() {
             let size = self.sizes[tree];
             let (first_value, first_block) = (end, self.blocks.len());
+            let mut free = size == FREE_BODY;
             end += size * size;
             for &place in self.order.later(place) {
                 let other = self.order.order[place];
                 let (start, other_size) = (self.starts[other], self.sizes[other]);
                 self.blocks.push(Coupled { place, size: other_size, start, values: end, source: None });
-                end += 2 * size * other_size;
+                end += size * other_size;
+                free &= other_size == FREE_BODY;
             }
+            self.solution_work += 2 * (end - first_value) - size * size;
             let blocks = (first_block, self.blocks.len());
             let (start, values) = (self.starts[tree], (first_value, end));
-            self.pivots.push(Pivot { tree, size, start, values, blocks, targets: 0 });
+            self.pivots.push(Pivot { tree, size, free, start, values, blocks, targets: 0 });
         }
         refill(&mut self.factors, end, 0.0);
     }
@@ -239,144 +257,7 @@ impl BlockFactor {
 
     /// How many times the multiplications of a solution a factorization takes.
     pub(crate) fn relative_work(&self) -> usize {
-        self.elimination_work / self.factors.len().max(1)
-    }
-
-    /// Factorizes the matrix that the blocks hold. The factorization stays until the next one.
-    ///
-    /// # Errors
-    /// The tree at which a pivot vanishes or is not finite (or, of values said to be positive
-    /// definite, is not positive). An infinite block or one that is not a number shows at its
-    /// tree or at one coupled with it. There is no factorization then, and nothing to solve with.
-    pub(crate) fn factorize(&mut self, kind: Values) -> Result<(), usize> {
-        self.fill_factors();
-        match kind {
-            Values::PositiveDefinite => wide_product::compute(Eliminate::<false>(self)),
-            Values::General => wide_product::compute(Eliminate::<true>(self)),
-        }
-    }
-
-    /// Puts the blocks of K where they are eliminated, and zeros where they fill in.
-    fn fill_factors(&mut self) {
-        for pivot in &self.pivots {
-            let size = pivot.size * pivot.size;
-            let block = &self.values[self.diagonals[pivot.tree]..][..size];
-            self.factors[pivot.values.0..][..size].copy_from_slice(block);
-            for block in &self.blocks[pivot.blocks.0..pivot.blocks.1] {
-                let size = pivot.size * block.size;
-                let pair = &mut self.factors[block.values..][..2 * size];
-                let Some(source) = block.source else {
-                    pair.fill(0.0);
-                    continue;
-                };
-                let values = &self.values[source.start..][..2 * size];
-                if source.in_order {
-                    pair.copy_from_slice(values);
-                } else {
-                    pair[..size].copy_from_slice(&values[size..]);
-                    pair[size..].copy_from_slice(&values[..size]);
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn eliminate<const GENERAL: bool>(&mut self, products: impl Products) -> Result<(), usize> {
-        for pivot in &self.pivots {
-            let n = pivot.size;
-            let (own, later) = self.factors.split_at_mut(pivot.values.1);
-            let (diagonal, panel) = own[pivot.values.0..].split_at_mut(n * n);
-            let exchanges = &mut self.exchanges[pivot.start..pivot.start + n];
-            if !factor::<GENERAL>(diagonal, exchanges) {
-                return Err(pivot.tree);
-            }
-            let blocks = &self.blocks[pivot.blocks.0..pivot.blocks.1];
-            let first_value = pivot.values.0 + n * n;
-            for block in blocks {
-                let pair = &mut panel[block.values - first_value..][..2 * n * block.size];
-                let (lower, upper) = pair.split_at_mut(n * block.size);
-                if !GENERAL {
-                    // So far only the lower blocks are those of the partly eliminated matrix.
-                    transpose(lower, block.size, n, upper);
-                }
-                products.divide_right(lower, block.size, diagonal, exchanges);
-            }
-            let panel = &*panel;
-            let mut targets = self.targets[pivot.targets..].iter();
-            for (at, a) in blocks.iter().enumerate() {
-                let (lower_a, upper_a) = two_blocks(panel, a.values - first_value, n * a.size);
-                let target = self.pivots[a.place].values.0 - pivot.values.1;
-                products.subtract_product(
-                    &mut later[target..][..a.size * a.size],
-                    (lower_a, a.size, n),
-                    upper_a,
-                );
-                for (b, &target) in blocks[at + 1..].iter().zip(&mut targets) {
-                    let (first, target) = (b.values - first_value, target - pivot.values.1);
-                    let (coupled, size) = (n * b.size, a.size * b.size);
-                    let lower_b = &panel[first..][..coupled];
-                    products.subtract_product(&mut later[target..][..size], (lower_b, b.size, n), upper_a);
-                    if GENERAL {
-                        let upper_b = &panel[first + coupled..][..coupled];
-                        let upper = &mut later[target + size..][..size];
-                        products.subtract_product(upper, (lower_a, a.size, n), upper_b);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// x ← K⁻¹ x for a vector: the velocities of the trees one after the other.
-    pub(crate) fn solve(&self, x: &mut [f64]) {
-        wide_product::compute(Solve(self, x));
-    }
-
-    #[inline(always)]
-    fn solve_with(&self, x: &mut [f64], products: impl Products) {
-        for pivot in &self.pivots {
-            for block in self.coupled(pivot) {
-                let (lower, _) = self.pair(pivot, block);
-                let (from, to) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
-                products.subtract_product(to, (lower, block.size, pivot.size), from);
-            }
-        }
-        for pivot in self.pivots.iter().rev() {
-            for block in self.coupled(pivot) {
-                let (_, upper) = self.pair(pivot, block);
-                let (to, from) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
-                products.subtract_product(to, (upper, pivot.size, block.size), from);
-            }
-            let (diagonal, exchanges) = self.diagonal(pivot);
-            divide(&mut x[pivot.start..pivot.start + pivot.size], diagonal, exchanges);
-        }
-    }
-
-    /// x ← K⁻ᵀ x for a vector, as [`solve`](Self::solve).
-    pub(crate) fn solve_transposed(&self, x: &mut [f64]) {
-        for pivot in &self.pivots {
-            let (diagonal, exchanges) = self.diagonal(pivot);
-            divide_transposed(&mut x[pivot.start..pivot.start + pivot.size], diagonal, exchanges);
-            for block in self.coupled(pivot) {
-                let (_, upper) = self.pair(pivot, block);
-                let (from, to) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
-                subtract_transposed_product(to, (upper, pivot.size), from);
-            }
-        }
-        for pivot in self.pivots.iter().rev() {
-            for block in self.coupled(pivot) {
-                let (lower, _) = self.pair(pivot, block);
-                let (to, from) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
-                subtract_transposed_product(to, (lower, block.size), from);
-            }
-        }
-    }
-
-    /// X ← K⁻¹ X for a matrix with a row for each velocity, stored column after column.
-    pub(crate) fn solve_many(&self, x: &mut [f64]) {
-        for column in x.chunks_exact_mut(self.exchanges.len().max(1)) {
-            self.solve(column);
-        }
+        self.elimination_work / self.solution_work.max(1)
     }
 
     fn coupled(&self, pivot: &Pivot) -> &[Coupled] {
@@ -389,33 +270,14 @@ impl BlockFactor {
         (block, &self.exchanges[pivot.start..pivot.start + pivot.size])
     }
 
-    /// The blocks (q, p) and (p, q) of a tree coupled with a pivot.
-    fn pair(&self, pivot: &Pivot, block: &Coupled) -> (&[f64], &[f64]) {
-        two_blocks(&self.factors, block.values, pivot.size * block.size)
+    /// The block (q, p) of L of a tree q coupled with a pivot p.
+    fn lower(&self, pivot: &Pivot, block: &Coupled) -> &[f64] {
+        &self.factors[block.values..][..pivot.size * block.size]
     }
-}
 
-/// [`BlockFactor::eliminate`].
-struct Eliminate<'a, const GENERAL: bool>(&'a mut BlockFactor);
-
-impl<const GENERAL: bool> OfProducts for Eliminate<'_, GENERAL> {
-    type Output = Result<(), usize>;
-
-    #[inline(always)]
-    fn compute(self, products: impl Products) -> Self::Output {
-        self.0.eliminate::<GENERAL>(products)
-    }
-}
-
-/// [`BlockFactor::solve`].
-struct Solve<'a>(&'a BlockFactor, &'a mut [f64]);
-
-impl OfProducts for Solve<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn compute(self, products: impl Products) {
-        self.0.solve_with(self.1, products);
+    /// The block (p, q) of U.
+    fn upper(&self, pivot: &Pivot, block: &Coupled) -> &[f64] {
+        &self.upper[block.values..][..pivot.size * block.size]
     }
 }
 
@@ -428,23 +290,6 @@ impl OfProducts for SubtractProduct<'_> {
     #[inline(always)]
     fn compute(self, products: impl Products) {
         self.0.subtract_product_with(self.1, self.2, products);
-    }
-}
-
-/// The two blocks of this size that start at `at`.
-#[inline(always)]
-fn two_blocks(values: &[f64], at: usize, size: usize) -> (&[f64], &[f64]) {
-    values[at..at + 2 * size].split_at(size)
-}
-
-/// Two parts, given by start and length, that have nothing in common.
-fn two_parts<T>(x: &mut [T], a: (usize, usize), b: (usize, usize)) -> (&mut [T], &mut [T]) {
-    if a.0 + a.1 <= b.0 {
-        let (first, second) = x.split_at_mut(b.0);
-        (&mut first[a.0..a.0 + a.1], &mut second[..b.1])
-    } else {
-        let (first, second) = x.split_at_mut(a.0);
-        (&mut second[..a.1], &mut first[b.0..b.0 + b.1])
     }
 }
 

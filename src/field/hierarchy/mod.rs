@@ -256,6 +256,11 @@ impl Hierarchy {
         (self.middle, self.half_widths)
     }
 
+    /// Largest distance of a vertex from the middle of the bounding box, metres.
+    pub fn span(&self) -> f64 {
+        self.span
+    }
+
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
         self.groups.capacity() * size_of::<Group>()

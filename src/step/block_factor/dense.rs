@@ -10,7 +10,7 @@ use wide::f64x2;
 #[inline]
 pub(super) fn subtract_product(c: &mut [f64], (a, rows, inner): (&[f64], usize, usize), b: &[f64]) {
     match (rows, inner) {
-        (6, 6) if c.len() == 36 => product_of_free_bodies(c, a, b),
+        (6, 6) if c.len() == 36 => product_of_free_bodies::<false>(c, a, b),
         (6, 6) => product_of_fixed::<6, 6>(c, a, b),
         (1, 6) => product_of_fixed::<1, 6>(c, a, b),
         (6, 1) => product_of_fixed::<6, 1>(c, a, b),
@@ -26,26 +26,51 @@ pub(super) fn subtract_product(c: &mut [f64], (a, rows, inner): (&[f64], usize, 
     }
 }
 
+/// Matrix `c` −= `a` `b`ᵀ, where `a` is `rows`×`inner` and `b` is `columns`×`inner`.
+#[inline]
+pub(super) fn subtract_product_with_transpose(
+    c: &mut [f64],
+    (a, rows, inner): (&[f64], usize, usize),
+    (b, columns): (&[f64], usize),
+) {
+    if (rows, inner, columns) == (6, 6, 6) {
+        return product_of_free_bodies::<true>(c, a, b);
+    }
+    if rows > 0 && columns > 0 {
+        for (column, c) in c.chunks_exact_mut(rows).enumerate() {
+            for (a, b) in a.chunks_exact(rows).zip(b.chunks_exact(columns)) {
+                subtract_multiple(c, a, b[column]);
+            }
+        }
+    }
+}
+
 /// The product for two free bodies.
 #[inline(always)]
-fn product_of_free_bodies(c: &mut [f64], a: &[f64], b: &[f64]) {
+fn product_of_free_bodies<const TRANSPOSE: bool>(c: &mut [f64], a: &[f64], b: &[f64]) {
     let a = &a.as_chunks::<2>().0[..18];
     let (first, second) = c.split_at_mut(18);
-    three_columns_of_product(first, a, &b[..18]);
-    three_columns_of_product(second, a, &b[18..]);
+    three_columns_of_product::<TRANSPOSE>(first, a, &b[..36], 0);
+    three_columns_of_product::<TRANSPOSE>(second, a, &b[..36], 3);
+}
+
+/// Where the entry in this row and column of b, or of the matrix of which b is the transpose, is.
+#[inline(always)]
+pub(super) fn entry<const TRANSPOSE: bool>(row: usize, column: usize) -> usize {
+    if TRANSPOSE { column + 6 * row } else { 6 * column + row }
 }
 
 /// Three columns at once, and two rows in a register: as much as fits into the 16 registers that
 /// every x86-64 has.
 #[inline(always)]
-fn three_columns_of_product(c: &mut [f64], a: &[[f64; 2]], b: &[f64]) {
-    let (a, b) = (&a[..18], &b[..18]);
+fn three_columns_of_product<const TRANSPOSE: bool>(c: &mut [f64], a: &[[f64; 2]], b: &[f64], first: usize) {
+    let (a, b) = (&a[..18], &b[..36]);
     let c = &mut c.as_chunks_mut::<2>().0[..9];
     let mut sum: [f64x2; 9] = std::array::from_fn(|i| f64x2::new(c[i]));
     for k in 0..6 {
         let a: [f64x2; 3] = std::array::from_fn(|i| f64x2::new(a[3 * k + i]));
         for column in 0..3 {
-            let factor = f64x2::splat(b[6 * column + k]);
+            let factor = f64x2::splat(b[entry::<TRANSPOSE>(k, first + column)]);
             for i in 0..3 {
                 sum[3 * column + i] -= a[i] * factor;
             }
@@ -99,13 +124,26 @@ fn subtract_multiple(c: &mut [f64], a: &[f64], b: f64) {
     }
 }
 
-/// The transpose of the `rows`×`columns` matrix `a`.
-#[inline]
-pub(super) fn transpose(a: &[f64], rows: usize, columns: usize, transposed: &mut [f64]) {
-    for column in 0..columns {
-        for row in 0..rows {
-            transposed[row * columns + column] = a[column * rows + row];
+/// The products of the entries of 6×6 matrices with those of vectors, summed: what is left to do for
+/// a sum of transposed products is to sum each column.
+pub(super) type ColumnSum = [f64; 36];
+
+/// Adds the products of `a`ᵀ with a vector `b`.
+#[inline(always)]
+pub(super) fn add_to_columns(sum: &mut ColumnSum, a: &[f64], b: &[f64]) {
+    let (a, b) = (&a[..36], &b[..6]);
+    for k in 0..6 {
+        for i in 0..6 {
+            sum[6 * k + i] += a[6 * k + i] * b[i];
         }
+    }
+}
+
+/// Vector `c` −= what has been added.
+#[inline(always)]
+pub(super) fn subtract_columns(c: &mut [f64], sum: &ColumnSum) {
+    for (c, s) in c.iter_mut().zip(sum.as_chunks::<6>().0) {
+        *c -= ((s[0] + s[1]) + (s[2] + s[3])) + (s[4] + s[5]);
     }
 }
 

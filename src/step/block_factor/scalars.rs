@@ -1,12 +1,22 @@
 //! Solutions for right-hand sides in scalars of any kind: how a solution's derivatives follow.
 
-use super::{BlockFactor, two_parts};
+use super::solution::two_parts;
+use super::{BlockFactor, Values};
 use crate::scalar::Scalar;
 
 /// `c` −= `a` `b`, where `a` is stored column after column and has as many rows as `c`.
 fn subtract_product<T: Scalar>(c: &mut [T], a: &[f64], b: &[T]) {
     for (a, &b) in a.chunks_exact(c.len().max(1)).zip(b) {
         for (c, &a) in c.iter_mut().zip(a) {
+            *c -= b * a;
+        }
+    }
+}
+
+/// `c` −= `a`ᵀ `b`, where `a` is stored column after column.
+fn subtract_transposed_product<T: Scalar>(c: &mut [T], a: &[f64], b: &[T]) {
+    for (c, a) in c.iter_mut().zip(a.chunks_exact(b.len().max(1))) {
+        for (&a, &b) in a.iter().zip(b) {
             *c -= b * a;
         }
     }
@@ -38,19 +48,28 @@ impl BlockFactor {
     pub(crate) fn solve_scalars<T: Scalar>(&self, x: &mut [T]) {
         for pivot in &self.pivots {
             for block in self.coupled(pivot) {
-                let (lower, _) = self.pair(pivot, block);
                 let (from, to) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
-                subtract_product(to, lower, from);
+                subtract_product(to, self.lower(pivot, block), from);
             }
         }
         for pivot in self.pivots.iter().rev() {
-            for block in self.coupled(pivot) {
-                let (_, upper) = self.pair(pivot, block);
-                let (to, from) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
-                subtract_product(to, upper, from);
-            }
             let (diagonal, exchanges) = self.diagonal(pivot);
-            divide(&mut x[pivot.start..pivot.start + pivot.size], diagonal, exchanges);
+            let own = pivot.start..pivot.start + pivot.size;
+            if self.kind == Values::PositiveDefinite {
+                divide(&mut x[own.clone()], diagonal, exchanges);
+            }
+            for block in self.coupled(pivot) {
+                let (to, from) = two_parts(x, (pivot.start, pivot.size), (block.start, block.size));
+                match self.kind {
+                    Values::PositiveDefinite => {
+                        subtract_transposed_product(to, self.lower(pivot, block), from);
+                    }
+                    Values::General => subtract_product(to, self.upper(pivot, block), from),
+                }
+            }
+            if self.kind == Values::General {
+                divide(&mut x[own], diagonal, exchanges);
+            }
         }
     }
 }

@@ -4,15 +4,25 @@
 //! Every number is the same sum in the same order on any processor, and products are rounded
 //! before they are subtracted: the same bits.
 
-use super::dense;
+use super::dense::{self, ColumnSum};
 use crate::scalar::{InRegisters, Registers, in_registers};
 
 /// Products of blocks, one number or four at a time.
 pub(super) trait Products: Copy {
     /// Matrix `c` −= `a` `b`, where `a` is `rows`×`inner` and `b` has as many columns as `c`.
     fn subtract_product(self, c: &mut [f64], a: (&[f64], usize, usize), b: &[f64]);
+    /// Matrix `c` −= `a` `b`ᵀ, where `a` is `rows`×`inner` and `b` is `columns`×`inner`.
+    fn subtract_product_with_transpose(self, c: &mut [f64], a: (&[f64], usize, usize), b: (&[f64], usize));
     /// `x` ← `x` d⁻¹ for the `rows`×n matrix `x`, with d as left by [`dense::factor`].
     fn divide_right(self, x: &mut [f64], rows: usize, d: &[f64], exchanges: &[usize]);
+    /// A sum of transposed products of free bodies.
+    type Sum: Copy;
+    /// No products.
+    fn no_sum(self) -> Self::Sum;
+    /// The sum with `a`ᵀ `b`, for a 6×6 matrix and a vector.
+    fn add_transposed_product(self, sum: Self::Sum, a: &[f64], b: &[f64]) -> Self::Sum;
+    /// Vector `c` −= the sum.
+    fn subtract_sum(self, c: &mut [f64], sum: Self::Sum);
 }
 
 /// A computation made of products of blocks.
@@ -32,8 +42,31 @@ impl Products for Narrow {
     }
 
     #[inline(always)]
+    fn subtract_product_with_transpose(self, c: &mut [f64], a: (&[f64], usize, usize), b: (&[f64], usize)) {
+        dense::subtract_product_with_transpose(c, a, b);
+    }
+
+    #[inline(always)]
     fn divide_right(self, x: &mut [f64], rows: usize, d: &[f64], exchanges: &[usize]) {
         dense::divide_right(x, rows, d, exchanges);
+    }
+
+    type Sum = ColumnSum;
+
+    #[inline(always)]
+    fn no_sum(self) -> ColumnSum {
+        [0.0; 36]
+    }
+
+    #[inline(always)]
+    fn add_transposed_product(self, mut sum: ColumnSum, a: &[f64], b: &[f64]) -> ColumnSum {
+        dense::add_to_columns(&mut sum, a, b);
+        sum
+    }
+
+    #[inline(always)]
+    fn subtract_sum(self, c: &mut [f64], sum: ColumnSum) {
+        dense::subtract_columns(c, &sum);
     }
 }
 
@@ -105,9 +138,9 @@ mod x86 {
             [simd.sub_f64s(x[0], simd.mul_f64s(a[0], b)), simd.sub_f64s(x[1], simd.mul_f64s(a[1], b))]
         }
 
-        /// `c` −= `a` `b` for 6×6 matrices.
+        /// `c` −= `a` `b`, or `a` `b`ᵀ, for 6×6 matrices.
         #[inline(always)]
-        fn of_matrices(self, c: &mut [f64], a: &[f64], b: &[f64]) {
+        fn of_matrices<const TRANSPOSE: bool>(self, c: &mut [f64], a: &[f64], b: &[f64]) {
             let simd = self.0;
             let (c, a, b) = (&mut c[..36], &a[..36], &b[..36]);
             // Two columns of c in three registers.
@@ -123,7 +156,8 @@ mod x86 {
                     four(&column[2..]),
                 ];
                 for pair in 0..3 {
-                    let (left, right) = (b[12 * pair + k], b[12 * pair + 6 + k]);
+                    let [left, right] =
+                        [2 * pair, 2 * pair + 1].map(|column| b[dense::entry::<TRANSPOSE>(k, column)]);
                     let factors =
                         [simd.splat_f64s(left), f64x4(left, left, right, right), simd.splat_f64s(right)];
                     for i in 0..3 {
@@ -178,9 +212,22 @@ mod x86 {
         #[inline(always)]
         fn subtract_product(self, c: &mut [f64], (a, rows, inner): (&[f64], usize, usize), b: &[f64]) {
             match (rows, inner, c.len()) {
-                (6, 6, 36) => self.of_matrices(c, a, b),
+                (6, 6, 36) => self.of_matrices::<false>(c, a, b),
                 (6, 6, 6) => self.of_vector(c, a, b),
                 _ => dense::subtract_product(c, (a, rows, inner), b),
+            }
+        }
+
+        #[inline(always)]
+        fn subtract_product_with_transpose(
+            self,
+            c: &mut [f64],
+            (a, rows, inner): (&[f64], usize, usize),
+            (b, columns): (&[f64], usize),
+        ) {
+            match (rows, inner, columns) {
+                (6, 6, 6) => self.of_matrices::<true>(c, a, b),
+                _ => dense::subtract_product_with_transpose(c, (a, rows, inner), (b, columns)),
             }
         }
 
@@ -190,6 +237,33 @@ mod x86 {
                 [0, 1, 2, 3, 4, 5] if rows == 6 => self.divide_matrix(x, d),
                 _ => dense::divide_right(x, rows, d, exchanges),
             }
+        }
+
+        type Sum = [f64x4; 9];
+
+        #[inline(always)]
+        fn no_sum(self) -> Self::Sum {
+            [self.0.splat_f64s(0.0); 9]
+        }
+
+        #[inline(always)]
+        fn add_transposed_product(self, mut sum: Self::Sum, a: &[f64], b: &[f64]) -> Self::Sum {
+            let (simd, a, b) = (self.0, &a[..36], &b[..6]);
+            // Two columns in three registers.
+            let b = [four(&b[..4]), f64x4(b[4], b[5], b[0], b[1]), four(&b[2..6])];
+            for i in 0..9 {
+                sum[i] = simd.add_f64s(sum[i], simd.mul_f64s(four(&a[4 * i..4 * i + 4]), b[i % 3]));
+            }
+            sum
+        }
+
+        #[inline(always)]
+        fn subtract_sum(self, c: &mut [f64], sum: Self::Sum) {
+            let mut columns: dense::ColumnSum = [0.0; 36];
+            for i in 0..9 {
+                columns[4 * i..4 * i + 4].copy_from_slice(&[sum[i].0, sum[i].1, sum[i].2, sum[i].3]);
+            }
+            dense::subtract_columns(c, &columns);
         }
     }
 }
@@ -214,6 +288,10 @@ mod tests {
             let (mut c, mut x): ([f64; 36], [f64; 6]) = (numbers(2.1 * seed), numbers(0.4 * seed));
             products.subtract_product(&mut c, (&a, 6, 6), &b);
             products.subtract_product(&mut x, (&a, 6, 6), &b[..6]);
+            products.subtract_product_with_transpose(&mut c, (&a, 6, 6), (&b, 6));
+            let sum = products.add_transposed_product(products.no_sum(), &a, &b[..6]);
+            let sum = products.add_transposed_product(sum, &b, &a[..6]);
+            products.subtract_sum(&mut x, sum);
             let mut d = b;
             (0..6).for_each(|i| d[7 * i] += 10.0);
             let mut exchanges = [0; 6];

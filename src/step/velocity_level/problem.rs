@@ -13,7 +13,7 @@ use super::free_body::{BODY, BodyInertia, add_block, add_to_tree, six, tree_velo
 use super::inverse_inertia::{PairInertia, pair_inverse_inertia};
 use super::joint_part::JointPart;
 use crate::contact::{
-    ContactModel, ContactPair, DiscreteSettings, PointContacts, Roles, Workspace as PairScratch,
+    ContactModel, ContactPair, DiscreteSettings, PointContacts, Roles, SlipChange, Workspace as PairScratch,
     find_contacts,
 };
 use crate::multibody::tree::Workspace as JointWorkspace;
@@ -188,13 +188,13 @@ impl Problem {
         sum
     }
 
-    /// Calls `visit` with the slip velocity of every contact that bears load at `v`, and with its
-    /// change along `dv`.
-    pub fn for_each_slip(&self, v: &[f64], dv: &[f64], mut visit: impl FnMut(&Vector3<f64>, &Vector3<f64>)) {
-        for patch in &self.patches {
+    /// The least of 1 and of what `limit` says of the contacts that bear load at `v`, by how their
+    /// slip velocities change along `dv`.
+    pub fn least_of_slips(&self, v: &[f64], dv: &[f64], limit: impl Fn(&SlipChange) -> f64) -> f64 {
+        self.patches.iter().fold(1.0, |least, patch| {
             let (at, change) = (self.relative(patch, v, true), self.relative(patch, dv, false));
-            patch.contacts.for_each_slip(&self.contacts, &at, &change, &mut visit);
-        }
+            patch.contacts.least_of_slips(&self.contacts, &at, &change, least, &limit)
+        })
     }
 
     /// Holds the normal impulses that TAMSI's friction is taken from: those at `v`, or of those
