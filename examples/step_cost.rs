@@ -1,5 +1,5 @@
-//! What velocity-level steps cost: by the number of faces, with polygons and with triangles, and
-//! by the number of bodies. Prints tables and draws a figure.
+//! What velocity-level steps cost, solver and geometry apart: by the number of faces, and with polygons
+//! and with triangles. Prints tables and draws a figure.
 //!
 //! `cargo run --release --example step_cost -- docs`
 
@@ -8,22 +8,13 @@ mod plot;
 #[path = "../tests/support/step_scenes.rs"]
 mod step_scenes;
 
-use std::hint::black_box;
-use std::time::Duration;
-
 use isobar::contact::{ContactModel, SurfaceRepresentation};
-use isobar::multibody::{AppliedForces, ForceWorkspace, Forces, Model, NoForces, State, add_contact_forces};
+use isobar::multibody::{AppliedForces, Model, State};
 use isobar::step::{Integrator, StepWorkspace};
 use plot::{Curve, Plot};
 use step_scenes::*;
 
 const DT: f64 = 1e-3;
-
-/// The thread's own processor time.
-fn thread_time() -> Duration {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
-}
 
 fn median(mut x: Vec<f64>) -> f64 {
     x.sort_by(f64::total_cmp);
@@ -32,17 +23,11 @@ fn median(mut x: Vec<f64>) -> f64 {
 
 /// What a step costs.
 struct Cost {
-    faces: usize,
+    faces: f64,
     iterations: f64,
-    /// Seconds of a step, and of the contact forces at its start: surface and wrenches.
-    step: f64,
+    /// Medians over the steps, µs.
+    solver: f64,
     geometry: f64,
-}
-
-impl Cost {
-    fn solver(&self) -> f64 {
-        self.step - self.geometry
-    }
 }
 
 fn cost(
@@ -54,26 +39,22 @@ fn cost(
 ) -> Cost {
     let integrator = Integrator::velocity_level(kind);
     let mut state = settled(&model, state, integrator, DT, settle, applied);
-    let (mut workspace, mut contact) = (StepWorkspace::default(), ForceWorkspace::default());
-    let (mut step, mut geometry) = (Vec::new(), Vec::new());
+    let mut workspace = StepWorkspace::default();
+    let (mut solver, mut geometry) = (Vec::new(), Vec::new());
     let (mut iterations, mut faces) = (0, 0);
     for _ in 0..steps {
-        let start = thread_time();
-        let mut forces = Forces::zero(&model);
-        add_contact_forces(&model, &state, &mut contact, &mut forces.bodies);
-        black_box(&forces);
-        let between = thread_time();
         state = integrator.step(&model, &state, 0.0, DT, applied, &[], &mut workspace).expect("a step");
-        let end = thread_time();
-        geometry.push((between - start).as_secs_f64());
-        step.push((end - between).as_secs_f64());
+        let timing = workspace.timing();
+        solver.push(timing.solver.as_secs_f64() * 1e6);
+        geometry.push(timing.geometry.as_secs_f64() * 1e6);
         iterations += workspace.statistics().iterations;
         faces += workspace.statistics().contacts;
     }
+    let mean = |sum: usize| sum as f64 / steps as f64;
     Cost {
-        faces: faces / steps,
-        iterations: iterations as f64 / steps as f64,
-        step: median(step),
+        faces: mean(faces),
+        iterations: mean(iterations),
+        solver: median(solver),
         geometry: median(geometry),
     }
 }
@@ -88,27 +69,22 @@ fn exponent(points: &[(f64, f64)]) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // One thread, for the contact forces too.
-    rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
     let folder = std::env::args().nth(1).unwrap_or_else(|| "docs".into());
     let squeeze = Squeeze(15.0);
-    println!("two fingers and a ball: resolution, faces, iterations, µs of a step, of which solver");
+    println!("two fingers and a ball: resolution, faces, iterations, µs of solver and geometry");
     let mut curves = Vec::new();
     for kind in MODELS {
         let (mut solver, mut geometry) = (Vec::new(), Vec::new());
         for resolution in [0.028, 0.014, 0.008, 0.0055, 0.0025] {
             let scene = gripper(Held::Ball, resolution, SurfaceRepresentation::Polygons);
-            let c = cost(scene, kind, 200, 60, &squeeze);
+            let c = cost(scene, kind, 200, 300, &squeeze);
             let name = format!("{kind:?}");
             println!(
-                "{name:8} {resolution:6} {:5} {:5.2} {:8.1} {:8.1}",
-                c.faces,
-                c.iterations,
-                c.step * 1e6,
-                c.solver() * 1e6
+                "{name:8} {resolution:6} {:5.0} {:5.2} {:8.1} {:8.1}",
+                c.faces, c.iterations, c.solver, c.geometry
             );
-            solver.push((c.faces as f64, c.solver() * 1e6));
-            geometry.push((c.faces as f64, c.geometry * 1e6));
+            solver.push((c.faces, c.solver));
+            geometry.push((c.faces, c.geometry));
         }
         println!(
             "{kind:?}: exponent of the solver {:.2}, of the geometry {:.2}",
@@ -135,39 +111,31 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(&folder)?;
     std::fs::write(format!("{folder}/step_cost.svg"), plot.svg())?;
 
-    println!("\npolygons and triangles: faces, iterations, solver µs");
+    println!("\npolygons and triangles: faces, iterations, µs of solver and geometry, times as much");
+    println!("and µs of an iteration: its part that does not grow with the faces, and for a hundred faces");
     for (held, resolution) in
         [(Held::Ball, 0.028), (Held::Cylinder, 0.02), (Held::Ball, 0.008), (Held::Cylinder, 0.008)]
     {
-        for kind in [ContactModel::Lagged, ContactModel::Tamsi] {
+        for kind in MODELS {
             let [p, t] = [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles]
-                .map(|surface| cost(gripper(held, resolution, surface), kind, 200, 200, &squeeze));
+                .map(|surface| cost(gripper(held, resolution, surface), kind, 200, 1000, &squeeze));
+            let [of_p, of_t] = [&p, &t].map(|c| c.solver / c.iterations);
+            let by_face = (of_t - of_p) / (t.faces - p.faces);
             println!(
-                "{held:?} {resolution} {kind:?}: {} and {} faces, {:.2} times; {:.2} and {:.2} iterations; {:.1} and {:.1} µs, {:.2} times",
+                "{held:?} {resolution} {kind:?}: {:.0} and {:.0} faces, {:.2} times; {:.2} and {:.2} iterations; solver {:.1} and {:.1} µs, {:.2} times; geometry {:.1} and {:.1} µs, {:.2} times; {:.2} and {:.2} µs",
                 p.faces,
                 t.faces,
-                t.faces as f64 / p.faces as f64,
+                t.faces / p.faces,
                 p.iterations,
                 t.iterations,
-                p.solver() * 1e6,
-                t.solver() * 1e6,
-                t.solver() / p.solver()
-            );
-        }
-    }
-
-    println!("\npile: bodies, faces, iterations, µs of a step per body and per face");
-    for kind in MODELS {
-        for (side, layers) in [(2, 5), (5, 8)] {
-            let bodies = side * side * layers;
-            let c = cost(pile(side, layers), kind, 30, 60, &NoForces);
-            let step = c.step * 1e6;
-            println!(
-                "{kind:?} {bodies:3} {:5} {:5.2} {:7.2} {:6.3}",
-                c.faces,
-                c.iterations,
-                step / bodies as f64,
-                step / c.faces as f64
+                p.solver,
+                t.solver,
+                t.solver / p.solver,
+                p.geometry,
+                t.geometry,
+                t.geometry / p.geometry,
+                of_p - p.faces * by_face,
+                100.0 * by_face,
             );
         }
     }

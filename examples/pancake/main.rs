@@ -10,12 +10,13 @@ mod picture;
 #[path = "../plot/mod.rs"]
 mod plot;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use isobar::contact::{ContactPair, SurfaceRepresentation, Workspace, contact};
+use isobar::contact::{ContactModel, ContactPair, SurfaceRepresentation, Workspace, contact};
 use isobar::io::{Purpose, Scene};
 use isobar::multibody::{Drive, Model, NoForces, State};
-use isobar::rollout::{Command, KnotInterpolation, Trajectory, simulate_controlled, step_times};
+use isobar::rollout::{Command, Controls, KnotInterpolation, Trajectory, simulate_controlled, step_times};
+use isobar::step::{Integrator, StepTiming, StepWorkspace};
 use key_poses::{JOINTS, KEY_POSES, TIP, motion};
 use plot::{Curve, Plot};
 
@@ -67,8 +68,34 @@ fn faces(model: &Model, state: &State, workspace: &mut Workspace) -> (usize, [us
     (all, some)
 }
 
+/// Contact models whose steps are timed: that of the scene, and that of the paper.
+const TIMED: [ContactModel; 2] = [ContactModel::Lagged, ContactModel::Tamsi];
+
+/// The mean time that the parts of a step with a contact model take at the states of a trajectory.
+fn mean_timing(
+    model: &Model,
+    trajectory: &Trajectory,
+    controls: &Controls,
+    time_step: f64,
+    kind: ContactModel,
+) -> Result<StepTiming, Failure> {
+    let (integrator, mut workspace) = (Integrator::velocity_level(kind), StepWorkspace::default());
+    let mut sum = StepTiming::default();
+    for step in 0..controls.steps() {
+        let (time, state) = (trajectory.times[step], &trajectory.states[step]);
+        let row = controls.row(step);
+        integrator.step(model, state, time, time_step, &NoForces, row, &mut workspace)?;
+        let StepTiming { geometry, solver } = workspace.timing();
+        sum = StepTiming { geometry: sum.geometry + geometry, solver: sum.solver + solver };
+    }
+    let steps = u32::try_from(controls.steps())?;
+    Ok(StepTiming { geometry: sum.geometry / steps, solver: sum.solver / steps })
+}
+
 struct Run {
     trajectory: Trajectory,
+    /// With each of [`TIMED`].
+    timing: Vec<StepTiming>,
     steps_per_second: f64,
     /// Time, s, and the faces of all contacts.
     faces: Vec<(f64, f64)>,
@@ -91,6 +118,8 @@ fn run(scene: &Scene, surface: SurfaceRepresentation, until: f64) -> Result<Run,
     let steps_per_second = (trajectory.states.len() - 1) as f64 / clock.elapsed().as_secs_f64();
     let mut workspace = Workspace::default();
     let moments = trajectory.times.iter().zip(&trajectory.states).step_by(5);
+    let timing = TIMED.map(|kind| mean_timing(&model, &trajectory, &controls, settings.time_step, kind));
+    let timing = timing.into_iter().collect::<Result<Vec<_>, _>>()?;
     let faces = moments.map(|(&t, state)| (t, faces(&model, state, &mut workspace).0 as f64)).collect();
     println!("{surface:?}: {steps_per_second:.0} steps per second");
     println!("  time     pancake x, y, z             tip of the blade            faces, of {CONTACTS:?}");
@@ -110,7 +139,7 @@ fn run(scene: &Scene, surface: SurfaceRepresentation, until: f64) -> Result<Run,
             key.time, p.x, p.y, p.z, tip.x, tip.y, tip.z
         );
     }
-    Ok(Run { trajectory, steps_per_second, faces })
+    Ok(Run { trajectory, timing, steps_per_second, faces })
 }
 
 fn main() -> Result<(), Failure> {
@@ -139,6 +168,12 @@ fn main() -> Result<(), Failure> {
         triangles.mean_faces() / polygons.mean_faces(),
         polygons.steps_per_second / triangles.steps_per_second
     );
+    for ((kind, t), p) in TIMED.iter().zip(&triangles.timing).zip(&polygons.timing) {
+        for (part, t, p) in [("solver", t.solver, p.solver), ("geometry", t.geometry, p.geometry)] {
+            let [t, p] = [t, p].map(|time: Duration| time.as_secs_f64() * 1e6);
+            println!("{kind:?}, mean time of the {part}: {t:.1} and {p:.1} µs, {:.2} times less", t / p);
+        }
+    }
     let draw = |file: &str, title: &str, y: &str, curves: Vec<Curve>| {
         let plot = Plot { title, x: "time, s", y, logarithmic: [false; 2], curves };
         std::fs::write(format!("{folder}/{file}"), plot.svg())

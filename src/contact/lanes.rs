@@ -3,6 +3,9 @@
 
 use std::ops::{Add, Mul, Sub};
 
+pub(super) use crate::scalar::with_registers;
+use crate::scalar::{InRegisters, Registers, in_registers};
+
 /// How many contacts are evaluated at once.
 pub(super) const LANES: usize = 4;
 
@@ -107,14 +110,13 @@ impl Lanes for Narrow {
 mod x86 {
     use std::ops::{Add, Mul, Sub};
 
-    use pulp::x86::V3;
-    use pulp::{NullaryFnOnce, Simd, f64x4, m64x4};
+    use pulp::{Simd, f64x4, m64x4};
 
-    use super::{InLanes, LANES, Lanes};
+    use super::{LANES, Lanes, Registers};
 
     /// Numbers in a register of four.
     #[derive(Clone, Copy)]
-    pub struct Wide(V3, f64x4);
+    pub struct Wide(Registers, f64x4);
 
     operator!(Wide, Add, add, |a, b| Self(a.0, a.0.add_f64s(a.1, b.1)));
     operator!(Wide, Sub, sub, |a, b| Self(a.0, a.0.sub_f64s(a.1, b.1)));
@@ -152,49 +154,37 @@ mod x86 {
         }
     }
 
-    struct InRegisters<T>(V3, T);
-
-    impl<T: InLanes> NullaryFnOnce for InRegisters<T> {
-        type Output = T::Output;
-        #[inline(always)]
-        fn call(self) -> T::Output {
-            self.1.run(Wide(self.0, f64x4(0.0, 0.0, 0.0, 0.0)))
-        }
-    }
-
-    /// Does it in registers of four, where the processor has them.
+    /// Numbers in these registers.
     #[inline(always)]
-    pub fn in_registers<T: InLanes>(task: T) -> Result<T::Output, T> {
-        match V3::try_new() {
-            Some(simd) => Ok(simd.vectorize(InRegisters(simd, task))),
-            None => Err(task),
-        }
+    pub fn wide(registers: Registers) -> Wide {
+        Wide(registers, f64x4(0.0, 0.0, 0.0, 0.0))
     }
 }
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use x86::in_registers;
-
-/// Computes with instructions for registers of four, where the processor has them: the same
-/// operations, as many at once as the compiler finds.
-#[inline(always)]
-pub(super) fn with_registers<R>(compute: impl FnOnce() -> R) -> R {
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    if let Some(simd) = pulp::x86::V3::try_new() {
-        return pulp::Simd::vectorize(simd, compute);
-    }
-    compute()
-}
+use x86::wide;
 
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-fn in_registers<T: InLanes>(task: T) -> Result<T::Output, T> {
-    Err(task)
+fn wide(registers: Registers) -> Narrow {
+    match registers {}
+}
+
+/// A task in registers of four.
+struct InWide<T>(T);
+
+impl<T: InLanes> InRegisters for InWide<T> {
+    type Output = T::Output;
+
+    #[inline(always)]
+    fn run(self, registers: Registers) -> T::Output {
+        self.0.run(wide(registers))
+    }
 }
 
 /// Does it four numbers at a time.
 #[inline(always)]
 pub(super) fn in_lanes<T: InLanes>(task: T) -> T::Output {
-    in_registers(task).unwrap_or_else(|task| task.run(Narrow::ANY))
+    in_registers(InWide(task)).unwrap_or_else(|InWide(task)| task.run(Narrow::ANY))
 }
 
 /// A vector for each of four contacts.

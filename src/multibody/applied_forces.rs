@@ -1,44 +1,12 @@
-//! Forces that the user applies.
+//! Forces that the user applies, and their derivatives by state, control and inputs of the model, in
+//! dual numbers.
 
-use super::applied_sensitivity::{AppliedWorkspace, ForcePoint, add_transposed_by_duals};
-use super::force_dependence::ForceDependence;
+use super::force_dependence::{ForceDependence, StateDependence};
+use super::force_values::{AppliedWorkspace, ForceEntry, ForcePoint, Forces, Lifted, for_each_force};
 use super::model::Model;
-use super::state::State;
-use crate::scalar::Scalar;
-use crate::spatial::SpatialForce;
-
-/// Forces on all that moves.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Forces<T = f64> {
-    /// On each moving body, about its origin and in W: free bodies first, in the order of a
-    /// state's bodies, then links (see [`Model::moving_index`]).
-    pub bodies: Vec<SpatialForce<T>>,
-    /// Along each velocity coordinate of the joints, N m or N.
-    pub joints: Vec<T>,
-}
-
-impl<T> Default for Forces<T> {
-    fn default() -> Self {
-        Self { bodies: Vec::new(), joints: Vec::new() }
-    }
-}
-
-impl<T: Scalar> Forces<T> {
-    /// No forces on what a model has that moves.
-    pub fn zero(model: &Model<T>) -> Self {
-        let mut forces = Self::default();
-        forces.reset(model);
-        forces
-    }
-
-    /// Sets all forces to zero.
-    pub(crate) fn reset(&mut self, model: &Model<T>) {
-        self.bodies.clear();
-        self.bodies.resize(model.moving_count(), SpatialForce::zero());
-        self.joints.clear();
-        self.joints.resize(model.mechanism.velocity_dimension(), T::from(0.0));
-    }
-}
+use super::model_gradient::{DIRECTIONS, SeededModel};
+use super::state::{BodyState, State, TANGENT_DIMENSION, for_each_tangent_chunk};
+use crate::scalar::{DualArray, Scalar};
 
 /// Forces that the user applies: thrusters, springs, controllers.
 ///
@@ -100,4 +68,129 @@ impl AppliedForces for NoForces {
     fn dependence(&self) -> ForceDependence {
         ForceDependence::NONE
     }
+}
+
+/// All twelve directions of a body's tangent space.
+fn all_directions() -> [DualArray<DIRECTIONS>; TANGENT_DIMENSION] {
+    std::array::from_fn(|k| DualArray::variable(0.0, k))
+}
+
+/// What a force is differentiated by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AppliedColumn {
+    /// A direction of the state's tangent space.
+    State(usize),
+    /// One of the control values of the user's forces.
+    Control(usize),
+}
+
+/// Calls `visit` with every derivative of the user's forces by state and control that may not be
+/// zero: by what, and of which force.
+pub(crate) fn for_each_applied_derivative(
+    applied: &impl AppliedForces,
+    at: &ForcePoint,
+    workspace: &mut AppliedWorkspace,
+    mut visit: impl FnMut(AppliedColumn, ForceEntry),
+) {
+    // There is a model in dual numbers unless the forces depend on neither state nor control.
+    let Some(model) = at.model.constant() else { return };
+    let Lifted { state, control, forces } = &mut workspace.directions;
+    control.clear();
+    control.extend(at.control.iter().map(|&c| DualArray::from(c)));
+    let dependence = applied.dependence().state;
+    let same_body = dependence == StateDependence::SameBody;
+    if same_body {
+        state.assign(at.state);
+        for (body, real) in state.bodies.iter_mut().zip(&at.state.bodies) {
+            *body = BodyState::lift(real).moved(&all_directions());
+        }
+        forces.reset(model);
+        applied.apply(model, state, at.time, control, forces);
+        for k in 0..TANGENT_DIMENSION {
+            for_each_force(forces, k, |entry| {
+                if let ForceEntry::Body(body, _) = entry
+                    && body < at.state.bodies.len()
+                {
+                    visit(AppliedColumn::State(body * TANGENT_DIMENSION + k), entry);
+                }
+            });
+        }
+    }
+    if dependence != StateDependence::None {
+        for_each_tangent_chunk(at.state, state, |state, directions| {
+            if same_body && directions.start < at.state.body_tangent_dimension() {
+                return;
+            }
+            forces.reset(model);
+            applied.apply(model, state, at.time, control, forces);
+            for (k, column) in directions.enumerate() {
+                for_each_force(forces, k, |entry| visit(AppliedColumn::State(column), entry));
+            }
+        });
+    }
+    state.assign(at.state);
+    for first in (0..at.control.len()).step_by(DIRECTIONS) {
+        let last = at.control.len().min(first + DIRECTIONS);
+        for i in first..last {
+            control[i] = DualArray::variable(at.control[i], i - first);
+        }
+        forces.reset(model);
+        applied.apply(model, state, at.time, control, forces);
+        for i in first..last {
+            control[i] = DualArray::from(at.control[i]);
+            for_each_force(forces, i - first, |entry| visit(AppliedColumn::Control(i), entry));
+        }
+    }
+}
+
+/// Calls `visit` with the derivatives of the user's forces through their dependence on the model:
+/// by which of [`ForcePoint::model`]'s inputs, and of which force.
+pub(crate) fn for_each_applied_derivative_by_input(
+    applied: &impl AppliedForces,
+    at: &ForcePoint,
+    workspace: &mut AppliedWorkspace,
+    mut visit: impl FnMut(usize, ForceEntry),
+) {
+    let lifted = &mut workspace.seeds;
+    for SeededModel { columns, model } in at.model.seen_by_forces() {
+        lifted.set(at);
+        let Lifted { state, control, forces } = lifted;
+        forces.reset(model);
+        applied.apply(model, state, at.time, control, forces);
+        for (k, &column) in columns.iter().enumerate() {
+            for_each_force(forces, k, |entry| visit(column, entry));
+        }
+    }
+}
+
+/// [`AppliedForces::add_transposed`] in dual numbers.
+fn add_transposed_by_duals(
+    applied: &impl AppliedForces,
+    at: &ForcePoint,
+    by_force: &Forces,
+    by_state: &mut [f64],
+    by_control: &mut [f64],
+    workspace: &mut AppliedWorkspace,
+) {
+    for_each_applied_derivative(applied, at, workspace, |by_what, entry| {
+        let along = entry.along(by_force);
+        match by_what {
+            AppliedColumn::State(k) => by_state[k] += along,
+            AppliedColumn::Control(k) => by_control[k] += along,
+        }
+    });
+}
+
+/// Adds to `by_inputs` (one for each of [`ForcePoint::model`]'s inputs) the derivatives of one
+/// number through the dependence of the user's forces on the model.
+pub(super) fn add_transposed_by_inputs(
+    applied: &impl AppliedForces,
+    at: &ForcePoint,
+    by_force: &Forces,
+    by_inputs: &mut [f64],
+    workspace: &mut AppliedWorkspace,
+) {
+    for_each_applied_derivative_by_input(applied, at, workspace, |column, entry| {
+        by_inputs[column] += entry.along(by_force);
+    });
 }

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::applied_forces::{AppliedForces, Forces};
-use super::applied_sensitivity::{AppliedWorkspace, ForcePoint, add_transposed_by_inputs};
+use super::applied_forces::{AppliedForces, add_transposed_by_inputs};
 use super::broad_phase::BroadPhase;
 use super::contact_forces::{pair_wrench, shares};
 use super::contact_transposed::{PairCotangent, pair_cotangent};
+use super::force_values::{AppliedWorkspace, ForcePoint, Forces};
 use super::forces::add_drives_and_applied;
 use super::joint_dynamics::add_link_motions;
 use super::kinematics::{BodyFrame, JointKinematics};

@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::applied_forces::{AppliedForces, Forces};
+use super::applied_forces::AppliedForces;
 use super::broad_phase::BroadPhase;
 use super::contact_forces::{PairWorkspace, pair_wrench, shares};
+use super::force_values::Forces;
 use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::Model;
 use super::pair::GeometryPair;

@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, Vector3};
 
-use super::applied_forces::Forces;
+use super::force_values::Forces;
 use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::Model;
 use super::model_gradient::{ModelGradient, add_mass};

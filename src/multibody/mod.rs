@@ -6,7 +6,6 @@
 
 mod actuator;
 mod applied_forces;
-mod applied_sensitivity;
 mod body;
 mod broad_phase;
 mod contact_forces;
@@ -16,6 +15,7 @@ mod dynamics;
 mod energy;
 mod force_dependence;
 mod force_sensitivity;
+mod force_values;
 mod forces;
 mod input;
 mod joint_dynamics;
@@ -32,11 +32,10 @@ pub mod tree;
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub(crate) use actuator::JointLaw;
 pub use actuator::{Actuator, ActuatorError, Drive, DrivenCoordinate, GainGradient};
-pub use applied_forces::{AppliedForces, Forces, NoForces};
-pub(crate) use applied_sensitivity::{
-    AppliedColumn, ForceEntry, for_each_applied_derivative, for_each_applied_derivative_by_input,
+pub(crate) use applied_forces::{
+    AppliedColumn, for_each_applied_derivative, for_each_applied_derivative_by_input,
 };
-pub use applied_sensitivity::{AppliedWorkspace, ForcePoint};
+pub use applied_forces::{AppliedForces, NoForces};
 pub use body::{Body, BodyGeometry, Motion};
 pub(crate) use broad_phase::BroadPhase;
 pub(crate) use contact_forces::with_pair;
@@ -49,6 +48,8 @@ pub use dynamics::{BodyAcceleration, BodyCotangent, body_acceleration, body_acce
 pub use force_dependence::{ForceDependence, StateDependence};
 pub use force_sensitivity::ForceSensitivity;
 pub(crate) use force_sensitivity::{lift_frame, size_has_derivatives};
+pub(crate) use force_values::ForceEntry;
+pub use force_values::{AppliedWorkspace, ForcePoint, Forces};
 pub use forces::{ForceWorkspace, add_contact_forces, total_forces};
 pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, relaxation_times};
 pub(crate) use joint_dynamics::{

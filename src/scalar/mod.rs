@@ -6,8 +6,10 @@
 //! that they stay out of signatures.
 
 mod dual_array;
+mod registers;
 
 pub use dual_array::DualArray;
+pub(crate) use registers::{InRegisters, Registers, in_registers, with_registers};
 
 use nalgebra::{Matrix3, Vector3};
 use num_dual::DualNumCopy;

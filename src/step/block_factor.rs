@@ -282,9 +282,12 @@ impl BlockFactor {
 /// would not have its registers.)
 #[inline(always)]
 fn subtract_block_product(y: &mut [f64], block: &[f64], x: &[f64], products: impl Products) {
-    match (y.as_mut_array(), block.as_array(), x.as_array()) {
-        (Some(y), Some(block), Some(x)) => products.subtract_product_with_vector(y, block, x),
-        _ => subtract_product(y, (block, y.len(), x.len()), x),
+    if let (Ok(block), Ok(x)) = (block.try_into(), x.try_into())
+        && let Ok(y) = y.try_into()
+    {
+        products.subtract_product_with_vector(y, block, x);
+    } else {
+        subtract_product(y, (block, y.len(), x.len()), x);
     }
 }
 

@@ -10,7 +10,7 @@ mod velocity_level;
 
 pub use derivative::{DerivativeWorkspace, StepCotangent, StepDerivativeError, StepJacobian, StepPoint};
 pub use error::StepError;
-pub use velocity_level::{Gliding, SolverStatistics, SolverTolerance, VelocityLevel};
+pub use velocity_level::{Gliding, SolverStatistics, SolverTolerance, StepTiming, VelocityLevel};
 
 use crate::contact::ContactModel;
 use crate::multibody::{AppliedForces, DifferentiatedModel, ForceWorkspace, Model, State};
@@ -60,6 +60,11 @@ impl<T> StepWorkspace<T> {
     /// How the iteration of the last velocity-level step went.
     pub fn statistics(&self) -> &SolverStatistics {
         self.velocity_level.statistics()
+    }
+
+    /// How long the parts of the last velocity-level step took.
+    pub fn timing(&self) -> StepTiming {
+        self.velocity_level.timing()
     }
 }
 

@@ -13,6 +13,7 @@ mod step_coin;
 mod step_derivatives;
 mod step_random;
 mod step_stability;
+mod step_timing;
 mod step_truth;
 mod trajectory_optimization;
 

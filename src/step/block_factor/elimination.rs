@@ -175,7 +175,7 @@ impl Panel<'_> {
 /// The block of two free bodies that starts at `at`.
 #[inline(always)]
 fn block_at(values: &mut [f64], at: usize) -> &mut Block {
-    values[at..].first_chunk_mut().expect("blocks lie inside the factors")
+    &mut values[at..at + BLOCK].as_chunks_mut().0[0]
 }
 
 /// [`BlockFactor::eliminate`].

@@ -1,7 +1,7 @@
 //! Solutions with the factorization, one vector at a time.
 
 use super::dense::{
-    BLOCK, Block, Vector, divide, divide_transposed, subtract_product, subtract_transposed_product,
+    BLOCK, Block, FREE_BODY, Vector, divide, divide_transposed, subtract_product, subtract_transposed_product,
 };
 use super::wide_product::{self, OfProducts, Products};
 use super::{BlockFactor, Pivot, Values};
@@ -142,7 +142,7 @@ fn blocks_of<'a>(factors: &'a [f64], pivot: &Pivot) -> &'a [Block] {
 /// The velocities of a free body that start at `at`.
 #[inline(always)]
 fn vector_at(x: &mut [f64], at: usize) -> &mut Vector {
-    x[at..].first_chunk_mut().expect("velocities of a free body")
+    &mut x[at..at + FREE_BODY].as_chunks_mut().0[0]
 }
 
 /// Two parts, given by start and length, that have nothing in common.

@@ -5,6 +5,7 @@
 //! before they are subtracted: the same bits.
 
 use super::dense::{self, Block, ColumnSum, FREE_BODY, Vector};
+use crate::scalar::{InRegisters, Registers, in_registers};
 
 /// Products of blocks, one number or four at a time. `TRANSPOSE` says that the transpose of the right
 /// one is given.
@@ -79,30 +80,47 @@ impl Products for Narrow {
     }
 }
 
+/// A computation in registers of four.
+struct InWide<C>(C);
+
+impl<C: OfProducts> InRegisters for InWide<C> {
+    type Output = C::Output;
+
+    #[inline(always)]
+    fn run(self, registers: Registers) -> C::Output {
+        self.0.compute(wide(registers))
+    }
+}
+
 /// Computes in registers of four, where the processor has them.
 #[inline]
 pub(super) fn compute<C: OfProducts>(computation: C) -> C::Output {
-    in_registers(computation).unwrap_or_else(|computation| computation.compute(Narrow))
+    in_registers(InWide(computation)).unwrap_or_else(|InWide(computation)| computation.compute(Narrow))
 }
 
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-fn in_registers<C: OfProducts>(computation: C) -> Result<C::Output, C> {
-    Err(computation)
+fn wide(registers: Registers) -> Narrow {
+    match registers {}
 }
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use x86::in_registers;
+use x86::wide;
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod x86 {
-    use pulp::x86::V3;
-    use pulp::{NullaryFnOnce, Simd, f64x4};
+    use pulp::{Simd, f64x4};
 
-    use super::{Block, FREE_BODY, OfProducts, Products, Vector, dense};
+    use super::{Block, FREE_BODY, Products, Registers, Vector, dense};
 
     /// Registers of four numbers.
     #[derive(Clone, Copy, Debug)]
-    struct Wide(V3);
+    pub struct Wide(Registers);
+
+    /// Products in these registers.
+    #[inline(always)]
+    pub fn wide(registers: Registers) -> Wide {
+        Wide(registers)
+    }
 
     /// Rows 0 to 3 and 2 to 5 of a column.
     type Column = [f64x4; 2];
@@ -266,25 +284,6 @@ mod x86 {
             dense::subtract_columns(c, &columns);
         }
     }
-
-    struct InRegisters<C>(V3, C);
-
-    impl<C: OfProducts> NullaryFnOnce for InRegisters<C> {
-        type Output = C::Output;
-
-        #[inline(always)]
-        fn call(self) -> C::Output {
-            self.1.compute(Wide(self.0))
-        }
-    }
-
-    #[inline]
-    pub(super) fn in_registers<C: OfProducts>(computation: C) -> Result<C::Output, C> {
-        match V3::try_new() {
-            Some(simd) => Ok(simd.vectorize(InRegisters(simd, computation))),
-            None => Err(computation),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -310,7 +309,7 @@ mod tests {
             products.subtract_product::<true>(&mut c, &b, &a);
             products.subtract_two_products::<false>([&mut c, &mut e], [&a, &b], &b);
             products.subtract_two_products::<true>([&mut c, &mut e], [&b, &a], &b);
-            let v = *b.first_chunk().expect("six numbers");
+            let v = b.as_chunks().0[0];
             products.subtract_product_with_vector(&mut x, &a, &v);
             let sum = products.add_transposed_product(products.no_sum(), &a, &v);
             let sum = products.add_transposed_product(sum, &b, &v);
@@ -328,7 +327,7 @@ mod tests {
     fn wide_registers_give_the_same_bits() {
         for seed in 1..50 {
             let (mut wide, mut narrow) = (Vec::new(), Vec::new());
-            if in_registers(All(&mut wide, f64::from(seed))).is_err() {
+            if in_registers(InWide(All(&mut wide, f64::from(seed)))).is_err() {
                 println!("skipped: the processor has no registers of four numbers");
                 return;
             }

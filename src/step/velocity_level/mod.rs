@@ -17,15 +17,18 @@ mod joint_part;
 mod newton;
 mod problem;
 mod step_jacobian;
+mod timing;
 mod transition_aware;
 
 use std::any::Any;
+use std::time::Instant;
 
 use nalgebra::{DMatrix, Matrix6, Vector3, Vector6};
 
 pub(super) use derivative::DerivativeMemory;
 pub use gliding::Gliding;
 pub use newton::{SolverStatistics, SolverTolerance};
+pub use timing::StepTiming;
 
 use self::coupled_patch::CoupledPatch;
 use self::free_body::{BODY, BodyInertia, six, velocity_of};
@@ -55,12 +58,18 @@ pub(crate) struct Workspace {
     joints: JointKinematics,
     forces: Forces,
     commands: Vec<f64>,
+    timing: StepTiming,
 }
 
 impl Workspace {
     /// How the last step's iteration went.
     pub fn statistics(&self) -> &SolverStatistics {
         &self.newton.statistics
+    }
+
+    /// How long the parts of the last step took.
+    pub fn timing(&self) -> StepTiming {
+        self.timing
     }
 }
 
@@ -141,11 +150,14 @@ impl VelocityLevel {
         dt: f64,
         workspace: &mut Workspace,
     ) -> Result<(), StepError> {
-        workspace.assemble(model, state, self.model, dt);
-        let Workspace { problem, newton, moving, .. } = workspace;
+        let searching = workspace.assemble(model, state, self.model, dt);
+        let assembled = Instant::now();
+        let Workspace { problem, newton, moving, timing, .. } = workspace;
         newton.set_velocity(state);
         let convex = self.model.is_convex();
-        newton.solve(problem, convex, model.contact.stiction_velocity, &self.tolerance).map_err(|error| {
+        let solved = newton.solve(problem, convex, model.contact.stiction_velocity, &self.tolerance);
+        *timing = StepTiming { geometry: assembled - searching, solver: assembled.elapsed() };
+        solved.map_err(|error| {
             let trees = newton.worst_trees(problem);
             let bodies = trees.into_iter().filter_map(|tree| body_of_tree(model, moving, tree));
             match error {
@@ -317,13 +329,16 @@ fn body_of_tree(model: &Model, moving: &[Option<usize>], tree: usize) -> Option<
 
 impl Workspace {
     /// Finds the contacts at a state, and sets up the balance of momentum, with the forces and
-    /// commands in the workspace.
-    fn assemble(&mut self, model: &Model, state: &State, kind: ContactModel, dt: f64) {
+    /// commands in the workspace. Returns when the search for contacts began.
+    fn assemble(&mut self, model: &Model, state: &State, kind: ContactModel, dt: f64) -> Instant {
         let Self { problem, frames, moving, joints, forces, commands, .. } = self;
         model.update_frames(state, frames, joints);
         model.moving_indices(moving);
         let joints = joints.of(&model.mechanism);
-        problem.assemble(model, state, frames, moving, joints, forces, commands, kind, dt);
+        problem.set_free_motion(model, state, joints, forces, commands, dt);
+        let searching = Instant::now();
+        problem.find_contacts(model, state, frames, moving, joints, kind, dt);
+        searching
     }
 }
 

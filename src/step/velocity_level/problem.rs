@@ -39,19 +39,15 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// Sets up the step from `state`, with the bodies' frames, their places among the moving ones,
-    /// the kinematics of the joints, the forces of the user, and the commands of the actuators.
-    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
-    pub fn assemble(
+    /// Sets up the motion without contact from `state`, with the kinematics of the joints, the
+    /// forces of the user, and the commands of the actuators.
+    pub fn set_free_motion(
         &mut self,
         model: &Model,
         state: &State,
-        frames: &[BodyFrame],
-        moving: &[Option<usize>],
         joints: &mut JointWorkspace,
         forces: &Forces,
         commands: &[f64],
-        kind: ContactModel,
         dt: f64,
     ) {
         self.inertia.clear();
@@ -66,6 +62,21 @@ impl Problem {
         self.sizes.resize(self.inertia.len(), BODY);
         let Self { joints: joint_part, sizes, momentum, .. } = self;
         joint_part.assemble(model, state, joints, forces, commands, dt, sizes, momentum);
+    }
+
+    /// Finds the contacts at `state`, once the motion without contact is set, with the bodies'
+    /// frames, their places among the moving ones, and the kinematics of the joints.
+    #[allow(clippy::too_many_arguments, reason = "contacts depend on all of this")]
+    pub fn find_contacts(
+        &mut self,
+        model: &Model,
+        state: &State,
+        frames: &[BodyFrame],
+        moving: &[Option<usize>],
+        joints: &JointWorkspace,
+        kind: ContactModel,
+        dt: f64,
+    ) {
         self.contacts.clear();
         self.patches.clear();
         self.columns.clear();
