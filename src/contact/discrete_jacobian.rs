@@ -22,7 +22,7 @@ use super::lanes::with_registers;
 use super::one_sided::{depth, one_sided_by_geometry};
 use super::onset::onset;
 use super::polygon::{MAX_VERTICES, Polygon};
-use super::polygon_motion::{FacePoint, cross, moving_face};
+use super::polygon_motion::{FacePoint, cross, moving_face, moving_triangles};
 use super::roles::Roles;
 use super::search::Equilibrium;
 use super::settings::{DissipationModel, SurfaceRepresentation};
@@ -94,28 +94,38 @@ impl FacePoints {
         surface: SurfaceRepresentation,
     ) -> f64 {
         self.real.set_real(found, equilibrium);
-        let fan = Fan::new(&self.real, SurfaceRepresentation::Polygons);
-        if surface == SurfaceRepresentation::Polygons && fan.has_centroid {
-            let gradients = Gradients::new(roles, found, equilibrium);
-            self.points[0] = moving_face(&gradients, found, equilibrium, &fan);
-            self.count = 1;
+        let fan = Fan::new(&self.real, surface);
+        let gradients = Gradients::new(roles, found, equilibrium);
+        if fan.has_centroid {
+            let face = moving_face(&gradients, found, equilibrium, &fan);
+            match surface {
+                SurfaceRepresentation::Polygons => {
+                    self.points[0] = face;
+                    self.count = 1;
+                }
+                SurfaceRepresentation::Triangles => {
+                    set_moving_vertices(&gradients, found, equilibrium, &mut self.polygon);
+                    moving_triangles(&self.polygon, &equilibrium.normal, &fan, &face, &mut self.points);
+                    self.count = found.len;
+                }
+            }
         } else {
-            self.set_from_vertices(roles, found, equilibrium, surface);
+            self.set_sliver(&gradients, found, equilibrium, surface);
         }
         fan.area
     }
 
-    /// [`Self::set`] where not only the centroid counts, or there is none.
+    /// [`Self::set`] where there is no centroid.
     #[inline(never)]
-    fn set_from_vertices(
+    fn set_sliver(
         &mut self,
-        roles: &Roles<f64>,
+        gradients: &Gradients,
         found: &Polygon,
         equilibrium: &Equilibrium,
         surface: SurfaceRepresentation,
     ) {
         let Self { polygon, points, count, .. } = self;
-        set_moving_vertices(roles, found, equilibrium, polygon);
+        set_moving_vertices(gradients, found, equilibrium, polygon);
         let fan = Fan::new(polygon, surface);
         *count = 0;
         for_each_point(polygon, &fan, surface, one_point(), |x, p, area| {

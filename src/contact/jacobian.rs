@@ -24,7 +24,7 @@ use super::surface::{Fan, SurfacePolygon, solve_planes};
 use super::traction::TractionLaw;
 use super::wrench::{Integral, Workspace, fan_rule};
 use crate::scalar::DualArray;
-use crate::spatial::{SpatialForce, cross_matrix};
+use crate::spatial::SpatialForce;
 
 /// Directions of the surface's geometry: rotation and translation of O, the logarithms of O's
 /// and F's moduli.
@@ -161,15 +161,17 @@ fn vertex_motion(
     let inverse = solve_planes(&[gradients.plane, *of(names[0]), *of(names[1])]);
     // What of the plane moves with O: its own plane if O is rigid.
     let carried = equilibrium.gradient_o.as_ref().unwrap_or(&gradients.plane);
-    let mut by_motion = inverse.column(0) * carried.transpose();
+    let columns = [0, 1, 2].map(|k| Vector3::new(inverse[(0, k)], inverse[(1, k)], inverse[(2, k)]));
+    let outer = |a: &Vector3<f64>, b: &Vector3<f64>| Matrix3::from_columns(&[a * b.x, a * b.y, a * b.z]);
+    let mut by_motion = outer(&columns[0], carried);
     for (k, name) in names.into_iter().enumerate() {
         if name < FIRST_OF_F {
-            by_motion += inverse.column(k + 1) * of(name).transpose();
+            by_motion += outer(&columns[k + 1], of(name));
         }
     }
     // p_O − p_F grows by p with each logarithm's own sign.
     let by_modulus = match equilibrium.gradient_o {
-        Some(_) => inverse.column(0) * pressure,
+        Some(_) => columns[0] * pressure,
         None => Vector3::zeros(),
     };
     VertexMotion { by_motion, by_modulus }
@@ -253,36 +255,33 @@ pub(super) fn differentiated_width(roles: &Roles<f64>) -> Dual {
 /// The vertices of the polygon with their derivatives by the geometry, written into `surface`.
 #[inline(always)]
 pub(super) fn set_moving_vertices(
-    roles: &Roles<f64>,
+    gradients: &Gradients,
     polygon: &Polygon,
     equilibrium: &Equilibrium,
     surface: &mut SurfacePolygon<Dual>,
 ) {
-    let gradients = Gradients::new(roles, polygon, equilibrium);
     surface.len = polygon.len;
     let gradient = &equilibrium.pressure.gradient;
     for i in 0..polygon.len {
         let x = &polygon.position[i];
         let p = equilibrium.pressure.at(x);
-        let VertexMotion { by_motion, by_modulus } = vertex_motion(&gradients, polygon, equilibrium, i, p);
-        // A turn δθ moves O's material by δθ × x.
-        let by_rotation = -by_motion * cross_matrix(x);
-        surface.position[i] = Vector3::from_fn(|row, _| {
-            let mut eps = [0.0; DIRECTIONS];
+        let VertexMotion { by_motion, by_modulus } = vertex_motion(gradients, polygon, equilibrium, i, p);
+        let mut by = [[0.0; DIRECTIONS]; 3];
+        for row in 0..3 {
+            let by_move = Vector3::new(by_motion[(row, 0)], by_motion[(row, 1)], by_motion[(row, 2)]);
+            // A turn δθ moves O's material by δθ × x.
+            let by_turn = x.cross(&by_move);
             for k in 0..3 {
-                eps[k] = by_rotation[(row, k)];
-                eps[3 + k] = by_motion[(row, k)];
+                by[row][k] = by_turn[k];
+                by[row][3 + k] = by_move[k];
             }
-            (eps[LOG_MODULUS_O], eps[LOG_MODULUS_F]) = (-by_modulus[row], by_modulus[row]);
-            Dual { re: x[row], eps }
-        });
-        let at = &surface.position[i];
-        let mut pressure = Dual::from(p);
-        for k in 0..DIRECTIONS {
-            pressure.eps[k] = gradient.x * at.x.eps[k] + gradient.y * at.y.eps[k] + gradient.z * at.z.eps[k];
+            (by[row][LOG_MODULUS_O], by[row][LOG_MODULUS_F]) = (-by_modulus[row], by_modulus[row]);
         }
-        pressure.eps[LOG_MODULUS_F] += p;
-        surface.pressure[i] = pressure;
+        let mut by_pressure = dot_derivatives(gradient, &by);
+        by_pressure[LOG_MODULUS_F] += p;
+        let [by_x, by_y, by_z] = by;
+        surface.position[i] = Vector3::new(Dual::new(x.x, by_x), Dual::new(x.y, by_y), Dual::new(x.z, by_z));
+        surface.pressure[i] = Dual::new(p, by_pressure);
     }
 }
 

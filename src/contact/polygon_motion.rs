@@ -1,4 +1,4 @@
-//! How a polygon of the contact surface that is one face follows the surface's geometry.
+//! How a polygon of the contact surface, or its triangles, follow the surface's geometry.
 //!
 //! To first order area and centroid follow the motion of the edges across themselves alone: with
 //! the velocity v of the edges outward in the plane, dA = ∮ v ds and A dx = ∮ (y − x) v ds for the
@@ -8,12 +8,14 @@
 use nalgebra::Vector3;
 
 use super::jacobian::{DIRECTIONS, Dual, Gradients, LOG_MODULUS_F, LOG_MODULUS_O};
-use super::polygon::{FIRST_OF_F, Polygon};
+use super::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon};
 use super::search::Equilibrium;
-use super::surface::Fan;
+use super::surface::{Fan, SurfacePolygon};
 
 /// Position, pressure of the fields, and area of a face.
 pub(super) type FacePoint = (Vector3<Dual>, Dual, Dual);
+
+const THIRD: f64 = 1.0 / 3.0;
 
 /// A constraint whose gradient has less than this part of its length in the polygon's plane has no
 /// line in common with the plane.
@@ -108,13 +110,63 @@ pub(super) fn moving_face(
     (point, Dual::new(fan.pressure, by_pressure), Dual::new(fan.area, area))
 }
 
+/// The centroids of a polygon's triangles around its own centroid, the fields' pressure there, and
+/// their areas, with their derivatives by the geometry. The polygon has those of its vertices;
+/// `centroid` is [`moving_face`].
+#[inline(always)]
+pub(super) fn moving_triangles(
+    polygon: &SurfacePolygon<Dual>,
+    normal: &Vector3<f64>,
+    fan: &Fan<f64>,
+    centroid: &FacePoint,
+    points: &mut [FacePoint; MAX_VERTICES],
+) {
+    let (x, p, _) = centroid;
+    for i in 0..polygon.len {
+        let next = if i + 1 == polygon.len { 0 } else { i + 1 };
+        let (from, to) = (&polygon.position[i], &polygon.position[next]);
+        let (from_p, to_p) = (&polygon.pressure[i], &polygon.pressure[next]);
+        // Twice the area is (a × b)·n, which a turn of n does not change: a × b is along n.
+        let arm = |of: &Vector3<Dual>| Vector3::new(of.x.re - x.x.re, of.y.re - x.y.re, of.z.re - x.z.re);
+        let (by_from, by_to) = (cross(&arm(to), normal) * 0.5, cross(normal, &arm(from)) * 0.5);
+        let mut area = [0.0; DIRECTIONS];
+        let mut position = [[0.0; DIRECTIONS]; 3];
+        let mut pressure = [0.0; DIRECTIONS];
+        for (row, (x, (from, to))) in
+            [(&x.x, (&from.x, &to.x)), (&x.y, (&from.y, &to.y)), (&x.z, (&from.z, &to.z))]
+                .into_iter()
+                .enumerate()
+        {
+            let (by_from, by_to) = (by_from[row], by_to[row]);
+            for d in 0..DIRECTIONS {
+                let (x, from, to) = (x.eps[d], from.eps[d], to.eps[d]);
+                area[d] += by_from * (from - x) + by_to * (to - x);
+                position[row][d] = (x + from + to) * THIRD;
+            }
+        }
+        for d in 0..DIRECTIONS {
+            pressure[d] = (p.eps[d] + from_p.eps[d] + to_p.eps[d]) * THIRD;
+        }
+        let mean = |x: f64, from: f64, to: f64| x * THIRD + from * THIRD + to * THIRD;
+        let [by_x, by_y, by_z] = position;
+        let at = Vector3::new(
+            Dual::new(mean(x.x.re, from.x.re, to.x.re), by_x),
+            Dual::new(mean(x.y.re, from.y.re, to.y.re), by_y),
+            Dual::new(mean(x.z.re, from.z.re, to.z.re), by_z),
+        );
+        let p = Dual::new(mean(p.re, from_p.re, to_p.re), pressure);
+        points[i] = (at, p, Dual::new(fan.triangle_area[i], area));
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::discrete::one_point;
     use super::super::jacobian::{set_moving_vertices, set_turning_plane};
     use super::super::roles::{ContactPair, Roles};
     use super::super::search::for_each_polygon;
     use super::super::settings::{FaceFilter, SurfaceRepresentation};
-    use super::super::surface::SurfacePolygon;
+    use super::super::wrench::for_each_point;
     use super::super::{Collider, ContactGeometry, Material, Workspace};
     use super::*;
     use crate::field::{PressureField, RigidSurface, primitive_field};
@@ -164,54 +216,85 @@ mod tests {
         Roles::new(&ContactPair { a, x_wa, v_wa, b, x_wb, v_wb }).unwrap()
     }
 
-    /// Calls `visit` with the polygons of the surface and their faces with derivatives.
-    fn faces(roles: &Roles<f64>, mut visit: impl FnMut(&Polygon, &Equilibrium, FacePoint)) {
+    /// Calls `visit` with the polygons of the surface, with their vertices, and their faces or the
+    /// triangles of these with derivatives.
+    fn faces(
+        roles: &Roles<f64>,
+        surface: SurfaceRepresentation,
+        mut visit: impl FnMut(&SurfacePolygon<Dual>, &[FacePoint]),
+    ) {
         let mut workspace = Workspace::default();
         for_each_polygon(roles, FaceFilter::None, &mut workspace.search, |found, equilibrium| {
             let mut polygon = SurfacePolygon::empty();
             polygon.set_real(found, equilibrium);
-            let fan = Fan::new(&polygon, SurfaceRepresentation::Polygons);
+            let fan = Fan::new(&polygon, surface);
             if fan.has_centroid {
                 let gradients = Gradients::new(roles, found, equilibrium);
-                visit(found, equilibrium, moving_face(&gradients, found, equilibrium, &fan));
+                let mut moving = SurfacePolygon::empty();
+                set_turning_plane(&mut moving, equilibrium);
+                set_moving_vertices(&gradients, found, equilibrium, &mut moving);
+                let face = moving_face(&gradients, found, equilibrium, &fan);
+                if surface == SurfaceRepresentation::Polygons {
+                    return visit(&moving, &[face]);
+                }
+                let mut points = [face; MAX_VERTICES];
+                moving_triangles(&moving, &equilibrium.normal, &fan, &face, &mut points);
+                visit(&moving, &points[..found.len]);
             }
         });
     }
+
+    const BOTH: [SurfaceRepresentation; 2] =
+        [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles];
 
     #[test]
     fn edges_move_area_and_centroid_as_vertices_do() {
         for (a, b) in pairs() {
             let roles = roles(&a, &b);
-            let mut count = 0;
-            faces(&roles, |found, equilibrium, (x, p, area)| {
-                let mut polygon = SurfacePolygon::empty();
-                set_turning_plane(&mut polygon, equilibrium);
-                set_moving_vertices(&roles, found, equilibrium, &mut polygon);
-                let fan = Fan::new(&polygon, SurfaceRepresentation::Polygons);
-                let size = fan.area.re.sqrt();
-                let pairs = [
-                    (x.x, fan.centroid.x, 1.0),
-                    (x.y, fan.centroid.y, 1.0),
-                    (x.z, fan.centroid.z, 1.0),
-                    (p, fan.pressure, 1e6),
-                    (area, fan.area, size),
-                ];
-                for (got, expected, unit) in pairs {
-                    assert_relative_eq!(got.re, expected.re, epsilon = 1e-12 * unit);
-                    for k in 0..DIRECTIONS {
-                        // Acute corners move fast.
-                        let epsilon = 1e-9 * unit * (1.0 + expected.eps[k].abs() / unit);
-                        assert_relative_eq!(got.eps[k], expected.eps[k], epsilon = epsilon);
-                    }
-                }
-                count += 1;
-            });
-            assert!(count >= 4, "{count} faces");
+            for surface in BOTH {
+                let mut count = 0;
+                faces(&roles, surface, |polygon, points| {
+                    let fan = Fan::new(polygon, surface);
+                    let size = fan.area.re.sqrt();
+                    let mut points = points.iter();
+                    for_each_point(
+                        polygon,
+                        &fan,
+                        surface,
+                        one_point(),
+                        |expected, p_expected, a_expected| {
+                            let (x, p, area) = points.next().unwrap();
+                            let pairs = [
+                                (x.x, expected.x, 1.0),
+                                (x.y, expected.y, 1.0),
+                                (x.z, expected.z, 1.0),
+                                (*p, p_expected, 1e6),
+                                (*area, a_expected, size),
+                            ];
+                            for (got, expected, unit) in pairs {
+                                assert_relative_eq!(got.re, expected.re, epsilon = 1e-12 * unit);
+                                for k in 0..DIRECTIONS {
+                                    // Acute corners move fast.
+                                    let epsilon = 1e-9 * unit * (1.0 + expected.eps[k].abs() / unit);
+                                    assert_relative_eq!(got.eps[k], expected.eps[k], epsilon = epsilon);
+                                }
+                            }
+                        },
+                    );
+                    assert!(points.next().is_none());
+                    count += 1;
+                });
+                assert!(count >= 4, "{count} faces");
+            }
         }
     }
 
     #[test]
     fn derivatives_agree_with_differences() {
+        BOTH.into_iter().for_each(agree_with_differences);
+    }
+
+    fn agree_with_differences(surface: SurfaceRepresentation) {
         let h = 1e-6;
         let (a, b) = pairs().swap_remove(0);
         let roles = roles(&a, &b);
@@ -228,18 +311,22 @@ mod tests {
             moved.x_fo =
                 RigidTransform::new(turn * moved.x_fo.rotation, turn * moved.x_fo.translation + shift);
             let mut sum = [0.0; 5];
-            faces(&moved, |_, _, (x, p, area)| {
-                for (sum, y) in sum.iter_mut().zip([1.0, x.x.re, x.y.re, x.z.re, p.re]) {
-                    *sum += y * area.re;
+            faces(&moved, surface, |_, points| {
+                for (x, p, area) in points {
+                    for (sum, y) in sum.iter_mut().zip([1.0, x.x.re, x.y.re, x.z.re, p.re]) {
+                        *sum += y * area.re;
+                    }
                 }
             });
             sum
         };
         let mut by = [[0.0; DIRECTIONS]; 5];
-        faces(&roles, |_, _, (x, p, area)| {
-            for (by, y) in by.iter_mut().zip([Dual::from(1.0), x.x, x.y, x.z, p]) {
-                for (by, y) in by.iter_mut().zip((y * area).eps) {
-                    *by += y;
+        faces(&roles, surface, |_, points| {
+            for (x, p, area) in points {
+                for (by, y) in by.iter_mut().zip([Dual::from(1.0), x.x, x.y, x.z, *p]) {
+                    for (by, y) in by.iter_mut().zip((y * *area).eps) {
+                        *by += y;
+                    }
                 }
             }
         });

@@ -32,6 +32,7 @@ pub(super) fn pair_inverse_inertia<T: Scalar>(
     at: &PairInertia<T>,
     pair: &GeometryPair,
     roles: &Roles<T>,
+    rows: &mut LinkRows<T>,
 ) -> Matrix6<T> {
     let model = at.model;
     let mut sum = Matrix6::from_element(T::from(0.0));
@@ -42,9 +43,7 @@ pub(super) fn pair_inverse_inertia<T: Scalar>(
     }
     let links = pair_links(model, pair);
     if links != [None, None] {
-        let rows = relative_jacobian(&model.mechanism, at.joints, &links, &roles.x_wf);
-        let (_, lambda) = through_inverse(&model.mechanism, at.factors, &rows);
-        sum += lambda;
+        sum += rows.set(&model.mechanism, at.joints, at.factors, &links, &roles.x_wf);
     }
     sum
 }
@@ -57,39 +56,56 @@ fn pair_links<T>(model: &Model<T>, pair: &GeometryPair) -> [Option<usize>; 2] {
     })
 }
 
-/// The Jacobian of the velocity of link A relative to link B at F's origin, in F: six rows over
-/// the velocities of the joints.
-fn relative_jacobian<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    joints: &JointWorkspace<T>,
-    links: &[Option<usize>; 2],
-    x_wf: &RigidTransform<T>,
-) -> [Vec<T>; 6] {
-    let mut rows: [Vec<T>; 6] = std::array::from_fn(|_| vec![T::from(0.0); mechanism.velocity_dimension()]);
-    let turn = x_wf.rotation.transpose();
-    for (link, sign) in links.iter().zip([1.0, -1.0]) {
-        let Some(link) = *link else { continue };
-        for (k, column) in joints.jacobian_columns_at(mechanism, link, &x_wf.translation) {
-            let column = column.rotated(&turn);
-            for (row, x) in rows.iter_mut().zip(six(&column.rotational, &column.translational)) {
-                row[k] += x * sign;
-            }
-        }
-    }
-    rows
+/// The Jacobian of the velocity of one link relative to another, at F's origin and in F: six rows
+/// over the velocities of the joints, one after the other.
+#[derive(Clone, Debug)]
+pub(super) struct LinkRows<T> {
+    /// J.
+    jacobian: Vec<T>,
+    /// J A⁻¹.
+    solved: Vec<T>,
 }
 
-/// A⁻¹ Jᵀ, column by column, and J A⁻¹ Jᵀ.
-fn through_inverse<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    factors: &DMatrix<T>,
-    rows: &[Vec<T>; 6],
-) -> ([Vec<T>; 6], Matrix6<T>) {
-    let mut solved = rows.clone();
-    solved.iter_mut().for_each(|x| solve(mechanism, factors, x));
-    let dot = |a: &[T], b: &[T]| a.iter().zip(b).fold(T::from(0.0), |sum, (&x, &y)| sum + x * y);
-    let lambda = Matrix6::from_fn(|i, k| dot(&rows[i], &solved[k]));
-    (solved, lambda)
+impl<T> Default for LinkRows<T> {
+    fn default() -> Self {
+        Self { jacobian: Vec::new(), solved: Vec::new() }
+    }
+}
+
+impl<T: Scalar> LinkRows<T> {
+    /// Sets them for two links (of which one may be missing); returns J A⁻¹ Jᵀ.
+    fn set(
+        &mut self,
+        mechanism: &Mechanism<T>,
+        joints: &JointWorkspace<T>,
+        factors: &DMatrix<T>,
+        links: &[Option<usize>; 2],
+        x_wf: &RigidTransform<T>,
+    ) -> Matrix6<T> {
+        let Self { jacobian, solved } = self;
+        let n = mechanism.velocity_dimension();
+        jacobian.clear();
+        jacobian.resize(6 * n, T::from(0.0));
+        let turn = x_wf.rotation.transpose();
+        for (link, sign) in links.iter().zip([1.0, -1.0]) {
+            let Some(link) = *link else { continue };
+            for (k, column) in joints.jacobian_columns_at(mechanism, link, &x_wf.translation) {
+                let column = column.rotated(&turn);
+                for (row, x) in six(&column.rotational, &column.translational).into_iter().enumerate() {
+                    jacobian[n * row + k] += x * sign;
+                }
+            }
+        }
+        solved.clear();
+        solved.extend_from_slice(jacobian);
+        for row in 0..6 {
+            solve(mechanism, factors, &mut solved[n * row..n * (row + 1)]);
+        }
+        Matrix6::from_fn(|i, k| {
+            let (row, column) = (&jacobian[n * i..n * (i + 1)], &solved[n * k..n * (k + 1)]);
+            row.iter().zip(column).fold(T::from(0.0), |sum, (&x, &y)| sum + x * y)
+        })
+    }
 }
 
 /// How the links' part of Λ follows the configuration of the joints, the frame F and the links'
@@ -100,8 +116,8 @@ pub(super) struct LinkInertia {
     by_q: Vec<Matrix6<f64>>,
     /// By a turn of F about its origin and a move of it, both in W.
     by_frame: [Matrix6<f64>; 6],
-    /// A⁻¹ Jᵀ, column by column.
-    solved: [Vec<f64>; 6],
+    /// J A⁻¹, six rows one after the other.
+    solved: Vec<f64>,
     /// The length δt of the step.
     time_step: f64,
 }
@@ -160,15 +176,12 @@ impl LinkInertia {
         let (links, n) = (pair_links(model, pair), model.mechanism.velocity_dimension());
         let frame = RigidTransform::lift(x_wf);
         let mut by_q = Vec::with_capacity(n);
-        let mut values = None;
+        let (mut rows, mut values) = (LinkRows::default(), None);
         for (workspace, factors) in &directions.chunks {
             let mechanism = directions.mechanism;
-            let rows = relative_jacobian(mechanism, workspace, &links, &frame);
-            let (solved, lambda) = through_inverse(mechanism, factors, &rows);
+            let lambda = rows.set(mechanism, workspace, factors, &links, &frame);
             by_q.extend((0..CHUNK.min(n - by_q.len())).map(|k| lambda.map(|x| x.eps[k])));
-            values.get_or_insert_with(|| {
-                (solved.map(|x| x.iter().map(|x| x.re).collect()), lambda.map(|x| x.re))
-            });
+            values.get_or_insert_with(|| (rows.solved.iter().map(|x| x.re).collect(), lambda.map(|x| x.re)));
         }
         let (solved, lambda) = values.unwrap_or_else(|| (Default::default(), Matrix6::zeros()));
         Self { by_q, by_frame: by_frame(&lambda, x_wf), solved, time_step: directions.time_step }
@@ -188,8 +201,9 @@ impl LinkInertia {
     /// Adds the derivatives of a number by dampings and spring stiffnesses, given those by Λ: with
     /// A = M + δt D + δt² K, dΛ = −(A⁻¹ Jᵀ)ᵀ (δt dD + δt² dK) A⁻¹ Jᵀ.
     pub fn add_passive(&self, mechanism: &Mechanism, by_lambda: &Matrix6<f64>, by: &mut [GainGradient]) {
+        let n = mechanism.velocity_dimension();
         let by_diagonal = |k: usize| {
-            let row = Vector6::from_fn(|i, _| self.solved[i][k]);
+            let row = Vector6::from_fn(|i, _| self.solved[n * i + k]);
             -row.dot(&(by_lambda * row))
         };
         for (joint, by) in mechanism.joints().iter().zip(by) {
@@ -210,12 +224,13 @@ impl LinkInertia {
         workspace: &mut JointWorkspace,
         mut visit: impl FnMut(usize, &MassProperties),
     ) {
+        let n = mechanism.velocity_dimension();
         for (link, body) in mechanism.bodies().iter().enumerate() {
             let (Some(_), Some(mass)) = (body.joint, &body.mass) else { continue };
             let seeded = mass.seeded::<MASS_NUMBERS>(0);
             // The velocities of the body that go with the columns, in its own axes.
             let velocities: [SpatialVelocity; 6] = std::array::from_fn(|i| {
-                update_kinematics(mechanism, &joints.q, &self.solved[i], workspace);
+                update_kinematics(mechanism, &joints.q, &self.solved[n * i..n * (i + 1)], workspace);
                 let turn = workspace.body_pose(mechanism, link).rotation.transpose();
                 workspace.body_velocity(mechanism, link).rotated(&turn)
             });

@@ -32,7 +32,7 @@ pub use timing::StepTiming;
 
 use self::coupled_patch::CoupledPatch;
 use self::free_body::{BODY, BodyInertia, six, velocity_of};
-use self::inverse_inertia::{PairInertia, pair_inverse_inertia};
+use self::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use self::newton::{Newton, NewtonError};
 use self::problem::Problem;
 use super::StepError;
@@ -206,13 +206,14 @@ impl VelocityLevel {
         let factors = self.joint_factors(model, &mut joints, dt);
         let joint_workspace = joints.of(&model.mechanism);
         let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt };
+        let mut link_rows = LinkRows::default();
         for (patch, evaluated) in workspace.problem.patches.iter().zip(&workspace.newton.by_patch) {
             let pair = &model.pairs[patch.pair];
             let lambda = |roles: &Roles<T>| match self.model {
                 ContactModel::Sap => {
                     let moving = &workspace.moving;
                     let at = PairInertia { model, state, moving, joints: joint_workspace, factors: &factors };
-                    pair_inverse_inertia(&at, pair, roles)
+                    pair_inverse_inertia(&at, pair, roles, &mut link_rows)
                 }
                 _ => Matrix6::from_element(T::from(0.0)),
             };

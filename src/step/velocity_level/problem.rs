@@ -10,7 +10,7 @@ use nalgebra::{Matrix6, Vector3, Vector6};
 
 use super::coupled_patch::{Bodies, Column, CoupledPatch};
 use super::free_body::{BODY, BodyInertia, add_block, add_to_tree, six, tree_velocity};
-use super::inverse_inertia::{PairInertia, pair_inverse_inertia};
+use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use super::joint_part::JointPart;
 use crate::contact::{
     ContactModel, ContactPair, DiscreteSettings, PointContacts, Roles, SlipChange, Workspace as PairScratch,
@@ -35,6 +35,7 @@ pub(super) struct Problem {
     /// Velocities of each tree.
     sizes: Vec<usize>,
     scratch: PairScratch,
+    link_rows: LinkRows<f64>,
     broad_phase: BroadPhase,
 }
 
@@ -84,10 +85,10 @@ impl Problem {
         let mut broad_phase = std::mem::take(&mut self.broad_phase);
         for &index in broad_phase.candidates(model, frames) {
             let pair = &model.pairs[index];
-            let Self { contacts, scratch, joints: joint_part, columns, .. } = self;
+            let Self { contacts, scratch, link_rows, joints: joint_part, columns, .. } = self;
             let found = with_pair(model, frames, pair, |query: &ContactPair| {
                 let inertia = PairInertia { model, state, moving, joints, factors: &joint_part.factors };
-                let lambda = |roles: &Roles<f64>| pair_inverse_inertia(&inertia, pair, roles);
+                let lambda = |roles: &Roles<f64>| pair_inverse_inertia(&inertia, pair, roles, link_rows);
                 find_contacts(query, &settings, lambda, scratch, contacts)
             });
             if let Some(found) = found {
