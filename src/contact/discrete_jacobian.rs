@@ -166,7 +166,7 @@ impl PairImpulse<'_> {
         let lambda = &patch.inverse_inertia;
         let width = differentiated_width(roles);
         let (mut surface_area, mut faces) = (0.0, FacePoints::none());
-        let mut place = patch.contacts.start;
+        let mut places = patch.contacts.clone();
         for polygon in &contacts.polygons[patch.polygons.clone()] {
             set_turning_plane(&mut faces.polygon, &polygon.1);
             let Some(gradient) = usable_gradient(&faces.polygon, &polygon.1) else { continue };
@@ -181,9 +181,9 @@ impl PairImpulse<'_> {
                 if area.re <= SMALLEST_AREA || slope.re <= SMALLEST_ONSET {
                     continue;
                 }
+                let Some(place) = places.next() else { break };
                 let (x, n) = (&contacts.position[place], &contacts.normal[place]);
                 let constants = &contacts.constants[place];
-                place += 1;
                 let (load, stiffness) = (p * *area, gradient * slope * *area);
                 let v = after.translational + cross(&after.rotational, x);
                 let (v_n, v_t) = split(&v, n);
@@ -233,7 +233,7 @@ impl PairImpulse<'_> {
                 face.add_directions(point, &faces.polygon.normal, arguments, &mut jacobian.by_geometry);
             }
         }
-        debug_assert_eq!(place, patch.contacts.end, "the faces are those that the step found");
+        debug_assert!(places.is_empty(), "the faces are those that the step found");
         surface_area
     }
 

@@ -199,6 +199,15 @@ impl<F: Fn(&SlipChange) -> f64> InLanes for LeastOfSlips<'_, F> {
     }
 }
 
+impl PointContacts {
+    /// What the contacts' impulses depend on.
+    #[inline(always)]
+    pub(super) fn lists(&self) -> FaceLists<'_> {
+        let Self { constants, regularization, frozen_normal: frozen, .. } = self;
+        FaceLists { constants, regularization, frozen }
+    }
+}
+
 impl DiscretePatch {
     /// The impulses of contacts with their derivatives; those of TAMSI with the normal impulses
     /// that its friction is taken from, if they are held.
@@ -210,8 +219,7 @@ impl DiscretePatch {
         v_n: L,
         s: L,
     ) -> ImpulseSlopes<L> {
-        let PointContacts { constants, regularization, frozen_normal: frozen, .. } = contacts;
-        self.law.slopes(&FaceLists { constants, regularization, frozen }, group, v_n, s)
+        self.law.slopes(&contacts.lists(), group, v_n, s)
     }
 
     /// The impulse on O about F's origin, and its negative derivative by the velocity: both rows
@@ -284,15 +292,6 @@ impl DiscretePatch {
         let gap = time * self.law.friction * slip_velocity;
         let depth = impulse / (self.law.dt * stiffness);
         Some(Glide { slip_velocity, gap, depth, across_gap: across / impulse })
-    }
-
-    /// The cost of the patch's impulses, J; `None` for TAMSI.
-    pub fn cost(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Option<f64> {
-        let (angular, linear) = parts(v);
-        self.contacts.clone().try_fold(0.0, |sum, i| {
-            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
-            Some(sum + self.law.cost(&contacts.constants[i], v_n, v_t.norm_squared())?)
-        })
     }
 }
 

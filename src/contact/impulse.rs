@@ -186,48 +186,12 @@ impl ImpulseLaw<f64> {
             ContactModel::Lagged | ContactModel::Similar | ContactModel::Tamsi => face.stiffness,
         }
     }
-
-    /// The cost ℓ of a face in J, whose negative gradient by the velocity is the impulse; `None`
-    /// for TAMSI, which has none.
-    pub fn cost(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> Option<f64> {
-        let (mu, v_s) = (self.friction, self.stiction_velocity);
-        let soft_norm = (s + v_s * v_s).sqrt() - v_s;
-        let cost = |v| hunt_crossley_cost(self.dt, face.load, face.stiffness, face.dissipation, v);
-        match self.model {
-            ContactModel::Lagged => {
-                let friction = mu * lagged(self.dt, face) * soft_norm;
-                Some(cost(v_n) + friction)
-            }
-            ContactModel::Similar => Some(cost(v_n - mu * soft_norm)),
-            ContactModel::Sap => {
-                let [r_n, r_t, _] = sap_regularization(self, face);
-                let Impulse { normal, slip } = self.impulse(face, v_n, s);
-                Some(0.5 * (r_n * normal * normal + r_t * slip * slip * s))
-            }
-            ContactModel::Tamsi => None,
-        }
-    }
-}
-
-/// The integral of the Hunt–Crossley impulse δt (f − δt k u)₊ (1 − d u)₊, with load f, stiffness k
-/// and dissipation d, from the velocity u = v to where it vanishes.
-pub(crate) fn hunt_crossley_cost(dt: f64, load: f64, stiffness: f64, dissipation: f64, v: f64) -> f64 {
-    let (f, k, d) = (load, stiffness * dt, dissipation);
-    let elastic_end = if k > 0.0 { f / k } else { f64::INFINITY };
-    let end = if d > 0.0 { elastic_end.min(1.0 / d) } else { elastic_end };
-    if v >= end || !end.is_finite() {
-        return 0.0;
-    }
-    // ∫ (f − k u)(1 − d u) du, about the end, where the integrand is (a + k w)(b + d w), w = end − u.
-    let (a, b, w) = (f - k * end, 1.0 - d * end, end - v);
-    dt * w * (a * b + w * ((a * d + b * k) / 2.0 + w * k * d / 3.0))
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
     use crate::scalar::DualArray;
-    use approx::assert_relative_eq;
 
     pub const MODELS: [ContactModel; 4] =
         [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
@@ -248,23 +212,6 @@ pub(super) mod tests {
     /// Velocities in stick, slip, separation, and near-separation.
     pub const STATES: [(f64, f64); 6] =
         [(-0.04, 3e-3), (-0.05, 0.2), (0.03, 0.02), (0.06, 0.4), (0.2, 0.05), (-0.3, 1e-5)];
-
-    #[test]
-    fn impulse_is_the_negative_gradient_of_the_cost() {
-        for model in MODELS.into_iter().filter(|m| m.is_convex()) {
-            let (law, face) = (law(model), face(history(model)));
-            for (v_n, v_t) in STATES {
-                let cost = |v_n: f64, v_t: f64| law.cost(&face, v_n, v_t * v_t).unwrap();
-                let h = 1e-7;
-                let got = law.impulse(&face, v_n, v_t * v_t);
-                let normal = -(cost(v_n + h, v_t) - cost(v_n - h, v_t)) / (2.0 * h);
-                let tangential = -(cost(v_n, v_t + h) - cost(v_n, v_t - h)) / (2.0 * h);
-                assert_relative_eq!(got.normal, normal, max_relative = 1e-5, epsilon = 1e-10);
-                assert_relative_eq!(-got.slip * v_t, tangential, max_relative = 1e-5, epsilon = 1e-10);
-            }
-        }
-        assert_eq!(law(ContactModel::Tamsi).cost(&face(0.0), -0.1, 0.0), None);
-    }
 
     #[test]
     fn friction_obeys_coulomb() {

@@ -29,9 +29,9 @@ pub(crate) struct Regularization<T = f64> {
     /// The velocity v̂_n, m/s.
     target: T,
     /// 1/R_n, N s/(m/s).
-    per_normal: T,
+    pub(super) per_normal: T,
     /// R_t, (m/s)/(N s).
-    tangential: T,
+    pub(super) tangential: T,
     /// 1/R_t.
     per_tangential: T,
     /// 1/(1 + μ² R_t/R_n).
@@ -72,7 +72,7 @@ impl Group {
 
     /// The items of a list at the places.
     #[inline(always)]
-    fn of<'a, T>(&self, list: &'a [T]) -> [&'a T; LANES] {
+    pub fn of<'a, T>(&self, list: &'a [T]) -> [&'a T; LANES] {
         let [a, b, c, d] = self.places;
         [&list[a], &list[b], &list[c], &list[d]]
     }
@@ -86,7 +86,7 @@ impl Group {
 
 /// A number of each of four.
 #[inline(always)]
-fn each<T, L: Lanes>(one: L, [a, b, c, d]: [&T; LANES], number: impl Fn(&T) -> f64) -> L {
+pub(super) fn each<T, L: Lanes>(one: L, [a, b, c, d]: [&T; LANES], number: impl Fn(&T) -> f64) -> L {
     one.with([number(a), number(b), number(c), number(d)])
 }
 
@@ -94,7 +94,7 @@ impl FaceLists<'_> {
     /// The constants of faces; those that do not count have no load and no stiffness, so that they
     /// bear nothing.
     #[inline(always)]
-    fn constants_of<L: Lanes>(&self, group: &Group, one: L) -> FaceConstants<L> {
+    pub fn constants_of<L: Lanes>(&self, group: &Group, one: L) -> FaceConstants<L> {
         let (faces, beyond) = (group.of(self.constants), group.beyond(one));
         FaceConstants {
             load: each(one, faces, |f| f.load).unless(beyond),
