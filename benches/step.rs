@@ -2,9 +2,10 @@
 //!
 //! Scenes, materials and settling times are those of Drake's measurement; the steps that are
 //! timed start from the settled state, at most a second of them in a row. Of piles it is the first
-//! half second that is timed, in which they fall and come to rest. Besides criterion's own
-//! output tables are printed at the end: the median over the samples of the steps per second, by
-//! the wall clock and by the thread's own processor time, which other programs disturb less.
+//! half second that is timed, in which they fall and come to rest. Steps with their Jacobians take
+//! turns with steps alone. Besides criterion's own output tables are printed at the end: the median
+//! over the samples of the steps per second, by the wall clock and by the thread's own processor
+//! time, which other programs disturb less.
 
 mod clock;
 
@@ -36,6 +37,8 @@ struct Measurement {
     faces: usize,
     /// Newton iterations per step.
     iterations: f64,
+    /// The time over that of the steps alone, where those are not what is measured.
+    over_steps: f64,
 }
 
 /// What is measured.
@@ -46,6 +49,10 @@ enum Work {
     /// Steps with their derivative by state, control and all materials.
     WithJacobian,
 }
+
+/// Steps in a row before their Jacobians' turn comes, from the same state: what disturbs the machine
+/// for longer than that disturbs both.
+const BLOCK: u64 = 20;
 
 /// Measures steps from a settled state; `None` if the command line left them out.
 fn measure(
@@ -69,46 +76,63 @@ fn measure(
     let integrator = Integrator::velocity_level(kind);
     let start = settled(&model, initial, integrator, DT, settle, applied);
     let mut workspace = StepWorkspace::default();
-    let (mut wall, mut cpu) = (Vec::new(), Vec::new());
+    let (mut wall, mut cpu, mut over_steps) = (Vec::new(), Vec::new(), Vec::new());
     let (mut state, mut taken) = (start.clone(), 0);
     let (mut iterations, mut steps, mut faces) = (0, 0, 0);
     let mut group = criterion.benchmark_group("step");
     group.sampling_mode(SamplingMode::Flat);
     group.bench_function(BenchmarkId::new(name, format!("{kind:?} {work:?}")), |bencher| {
         bencher.iter_custom(|calls| {
-            let (clock, cpu_clock) = (Instant::now(), thread_time());
-            for _ in 0..calls {
-                if taken == 1000 {
+            let (mut elapsed, mut elapsed_cpu, mut of_steps) =
+                (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+            let mut left = calls;
+            while left > 0 {
+                let block = left.min(BLOCK);
+                left -= block;
+                if taken >= 1000 {
                     state.clone_from(&start);
                     taken = 0;
                 }
-                state = match work {
+                taken += block;
+                let before = state.clone();
+                let (clock, cpu_clock) = (Instant::now(), thread_time());
+                for _ in 0..block {
+                    let next = integrator.step(&model, &state, 0.0, DT, applied, &[], &mut workspace);
+                    state = black_box(next.expect("a step"));
+                    steps += 1;
+                    iterations += workspace.statistics().iterations;
+                }
+                of_steps += clock.elapsed();
+                match work {
                     Work::Step => {
-                        let next = integrator.step(&model, &state, 0.0, DT, applied, &[], &mut workspace);
-                        black_box(next.expect("a step"))
+                        elapsed += clock.elapsed();
+                        elapsed_cpu += thread_time() - cpu_clock;
                     }
                     Work::WithJacobian => {
-                        let (memory, found) = (&mut workspace, &mut derivatives);
-                        let both = integrator.step_and_jacobian(
-                            &differentiated,
-                            &state,
-                            0.0,
-                            DT,
-                            applied,
-                            &[],
-                            memory,
-                            found,
-                        );
-                        black_box(both.expect("a step")).0
+                        state = before;
+                        let (clock, cpu_clock) = (Instant::now(), thread_time());
+                        for _ in 0..block {
+                            let (memory, found) = (&mut workspace, &mut derivatives);
+                            let both = integrator.step_and_jacobian(
+                                &differentiated,
+                                &state,
+                                0.0,
+                                DT,
+                                applied,
+                                &[],
+                                memory,
+                                found,
+                            );
+                            state = black_box(both.expect("a step")).0;
+                        }
+                        elapsed += clock.elapsed();
+                        elapsed_cpu += thread_time() - cpu_clock;
                     }
-                };
-                taken += 1;
-                steps += 1;
-                iterations += workspace.statistics().iterations;
+                }
             }
-            let elapsed = clock.elapsed();
-            cpu.push((thread_time() - cpu_clock).as_secs_f64() / calls as f64);
+            cpu.push(elapsed_cpu.as_secs_f64() / calls as f64);
             wall.push(elapsed.as_secs_f64() / calls as f64);
+            over_steps.push(elapsed.as_secs_f64() / of_steps.as_secs_f64());
             faces = workspace.statistics().contacts;
             elapsed
         });
@@ -119,6 +143,7 @@ fn measure(
         cpu: median(cpu),
         faces,
         iterations: iterations as f64 / steps as f64,
+        over_steps: median(over_steps),
     })
 }
 
@@ -167,6 +192,7 @@ fn measure_pile(
         cpu: median(cpu),
         faces: faces / PILE_STEPS,
         iterations: iterations as f64 / PILE_STEPS as f64,
+        over_steps: 1.0,
     })
 }
 
@@ -237,11 +263,11 @@ fn main() {
         }
     }
     println!();
-    println!("a step with its Jacobian over the step, by processor time (target 3)");
-    for ((name, kind, j), (_, _, m, _, _)) in jacobians.iter().zip(&rows) {
-        if let (Some(j), Some(m)) = (j, m) {
-            let (ratio, kind) = (j.cpu / m.cpu, format!("{kind:?}"));
-            println!("{name:32} {kind:8} {ratio:5.2} {}", if ratio <= 3.0 { "yes" } else { "NO" });
+    println!("a step with its Jacobian over the step (target 3)");
+    for (name, kind, j) in &jacobians {
+        if let Some(Measurement { over_steps: ratio, .. }) = j {
+            let met = if *ratio <= 3.0 { "yes" } else { "NO" };
+            println!("{name:32} {:8} {ratio:5.2} {met}", format!("{kind:?}"));
         }
     }
     println!();
