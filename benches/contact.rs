@@ -6,6 +6,7 @@
 //! wall clock, and of the thread's own processor time, which other programs disturb less.
 
 mod clock;
+mod median;
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use isobar::contact::{
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::{Shape, icosphere_surface, icosphere_volume};
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_exponential, rotation_from_rpy};
+use median::median;
 use nalgebra::{Matrix3, Vector3};
 use rand::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -130,11 +132,6 @@ struct Measurement {
     time: Time,
     /// Faces per call, averaged over the poses.
     faces: f64,
-}
-
-fn median(mut x: Vec<f64>) -> f64 {
-    x.sort_by(f64::total_cmp);
-    x[x.len() / 2]
 }
 
 /// Measures a query; `None` if the command line left it out.

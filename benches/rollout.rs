@@ -7,6 +7,7 @@
 //! with the rollout that it is compared with.
 
 mod clock;
+mod median;
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSe
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
 use isobar::step::Integrator;
+use median::median;
 use nalgebra::Vector3;
 
 const STEPS: usize = 1000;
@@ -120,12 +122,6 @@ fn ball_on_box(level: u32) -> (Model, State) {
         velocity: SpatialVelocity::new(Vector3::new(0.0, 2.0, 0.1), Vector3::new(0.1, 0.02, 0.0)),
     };
     (model, State::of_bodies(vec![body]))
-}
-
-/// The median of the samples.
-fn median(mut x: Vec<f64>) -> f64 {
-    x.sort_by(f64::total_cmp);
-    x[x.len() / 2]
 }
 
 /// Measures a gradient, which takes turns with the rollout: what disturbs the machine for longer

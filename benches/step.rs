@@ -8,6 +8,7 @@
 //! time, which other programs disturb less.
 
 mod clock;
+mod median;
 
 #[path = "../tests/support/step_scenes.rs"]
 mod step_scenes;
@@ -20,14 +21,10 @@ use criterion::{BenchmarkId, Criterion, SamplingMode};
 use isobar::contact::{ContactModel, SurfaceRepresentation};
 use isobar::multibody::{AppliedForces, DifferentiatedModel, Input, Model, NoForces, State};
 use isobar::step::{DerivativeWorkspace, Integrator, StepWorkspace};
+use median::median;
 use step_scenes::*;
 
 const DT: f64 = 1e-3;
-
-fn median(mut x: Vec<f64>) -> f64 {
-    x.sort_by(f64::total_cmp);
-    x[x.len() / 2]
-}
 
 /// What was measured of one scene.
 struct Measurement {

@@ -3,6 +3,8 @@
 //!
 //! `cargo run --release --example step_cost -- docs`
 
+#[path = "../benches/median/mod.rs"]
+mod median;
 #[path = "plot/mod.rs"]
 mod plot;
 #[path = "../tests/support/step_scenes.rs"]
@@ -11,17 +13,14 @@ mod step_scenes;
 use isobar::contact::{ContactModel, SurfaceRepresentation};
 use isobar::multibody::{AppliedForces, Model, State};
 use isobar::step::{Integrator, StepWorkspace};
+use median::median;
 use plot::{Curve, Plot};
 use step_scenes::*;
 
 const DT: f64 = 1e-3;
 
-fn median(mut x: Vec<f64>) -> f64 {
-    x.sort_by(f64::total_cmp);
-    x[x.len() / 2]
-}
-
 /// What a step costs.
+#[derive(Default)]
 struct Cost {
     faces: f64,
     iterations: f64,
@@ -30,33 +29,41 @@ struct Cost {
     geometry: f64,
 }
 
-fn cost(
-    (model, state): (Model, State),
+/// Steps in a row before the next scene's turn comes: what disturbs the machine for longer than that
+/// disturbs all scenes.
+const TURN: usize = 20;
+
+/// What steps cost in scenes that take turns, once they have settled.
+fn costs<const N: usize>(
+    scenes: [(Model, State); N],
     kind: ContactModel,
-    settle: usize,
-    steps: usize,
+    turns: usize,
     applied: &impl AppliedForces,
-) -> Cost {
+) -> [Cost; N] {
     let integrator = Integrator::velocity_level(kind);
-    let mut state = settled(&model, state, integrator, DT, settle, applied);
-    let mut workspace = StepWorkspace::default();
-    let (mut solver, mut geometry) = (Vec::new(), Vec::new());
-    let (mut iterations, mut faces) = (0, 0);
-    for _ in 0..steps {
-        state = integrator.step(&model, &state, 0.0, DT, applied, &[], &mut workspace).expect("a step");
-        let timing = workspace.timing();
-        solver.push(timing.solver.as_secs_f64() * 1e6);
-        geometry.push(timing.geometry.as_secs_f64() * 1e6);
-        iterations += workspace.statistics().iterations;
-        faces += workspace.statistics().contacts;
+    let mut running = scenes.map(|(model, state)| {
+        let state = settled(&model, state, integrator, DT, 200, applied);
+        (model, state, StepWorkspace::default(), Cost::default(), [Vec::new(), Vec::new()])
+    });
+    for _ in 0..turns {
+        for (model, state, workspace, sum, [solver, geometry]) in &mut running {
+            for _ in 0..TURN {
+                *state = integrator.step(model, state, 0.0, DT, applied, &[], workspace).expect("a step");
+                let timing = workspace.timing();
+                solver.push(timing.solver.as_secs_f64() * 1e6);
+                geometry.push(timing.geometry.as_secs_f64() * 1e6);
+                sum.iterations += workspace.statistics().iterations as f64;
+                sum.faces += workspace.statistics().contacts as f64;
+            }
+        }
     }
-    let mean = |sum: usize| sum as f64 / steps as f64;
-    Cost {
-        faces: mean(faces),
-        iterations: mean(iterations),
+    let steps = (turns * TURN) as f64;
+    running.map(|(_, _, _, sum, [solver, geometry])| Cost {
+        faces: sum.faces / steps,
+        iterations: sum.iterations / steps,
         solver: median(solver),
         geometry: median(geometry),
-    }
+    })
 }
 
 fn exponent(points: &[(f64, f64)]) -> f64 {
@@ -75,9 +82,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut curves = Vec::new();
     for kind in MODELS {
         let (mut solver, mut geometry) = (Vec::new(), Vec::new());
-        for resolution in [0.028, 0.014, 0.008, 0.0055, 0.0025] {
-            let scene = gripper(Held::Ball, resolution, SurfaceRepresentation::Polygons);
-            let c = cost(scene, kind, 200, 300, &squeeze);
+        let resolutions = [0.028, 0.014, 0.008, 0.0055, 0.0025];
+        let scenes = resolutions.map(|h| gripper(Held::Ball, h, SurfaceRepresentation::Polygons));
+        for (resolution, c) in resolutions.into_iter().zip(costs(scenes, kind, 15, &squeeze)) {
             let name = format!("{kind:?}");
             println!(
                 "{name:8} {resolution:6} {:5.0} {:5.2} {:8.1} {:8.1}",
@@ -117,8 +124,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         [(Held::Ball, 0.028), (Held::Cylinder, 0.02), (Held::Ball, 0.008), (Held::Cylinder, 0.008)]
     {
         for kind in MODELS {
-            let [p, t] = [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles]
-                .map(|surface| cost(gripper(held, resolution, surface), kind, 200, 1000, &squeeze));
+            let scenes = [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles]
+                .map(|surface| gripper(held, resolution, surface));
+            let [p, t] = costs(scenes, kind, 50, &squeeze);
             let [of_p, of_t] = [&p, &t].map(|c| c.solver / c.iterations);
             let by_face = (of_t - of_p) / (t.faces - p.faces);
             println!(

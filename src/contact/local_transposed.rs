@@ -287,7 +287,7 @@ fn fan_transposed(
     let n = polygon.len;
     let mut by_double_area = 0.5 * by_area;
     let (mut by_moment, mut by_weighted) = (Vector3::zeros(), 0.0);
-    if fan.is_sliver(polygon) {
+    if !fan.has_centroid {
         let share = 1.0 / n as f64;
         for i in 0..n {
             by.position[i] += by_centroid * share;

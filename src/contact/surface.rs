@@ -388,16 +388,6 @@ pub(crate) struct Fan<T> {
 /// centroid: rounding moves it by more than its width. The mean of its vertices takes its place.
 const SLIVER: f64 = 1e-9;
 
-impl Fan<f64> {
-    /// Whether the mean of the polygon's vertices took the place of its centroid.
-    #[inline]
-    pub fn is_sliver(&self, polygon: &SurfacePolygon<f64>) -> bool {
-        let from_origin = |x: &Vector3<f64>| (x - polygon.position[0]).norm_squared();
-        let size = polygon.position[..polygon.len].iter().map(from_origin).fold(0.0, f64::max);
-        (2.0 * self.area).abs() <= SLIVER * size
-    }
-}
-
 /// (a × b)·c.
 #[inline(always)]
 fn triple_product<T: Scalar>(a: &Vector3<T>, b: &Vector3<T>, c: &Vector3<T>) -> T {
