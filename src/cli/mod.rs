@@ -6,7 +6,6 @@ mod gradient_check;
 mod model;
 mod optimize;
 mod simulate;
-mod step_warnings;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,7 +15,7 @@ use clap::{Parser, Subcommand};
 use crate::io::urdf::UrdfError;
 use crate::io::{FileError, FitFileError, JointStateError, Purpose, Scene, TrajectoryError};
 use crate::multibody::ModelError;
-use crate::rollout::SimulationError;
+use crate::rollout::{MotionWarning, SimulationError};
 
 /// Differentiable simulation of contact patches.
 #[derive(Debug, Parser)]
@@ -187,6 +186,13 @@ fn load_scene(path: &Path, purpose: Purpose) -> Result<Scene, Error> {
 fn print_warnings(warnings: &[String]) {
     for warning in warnings {
         eprintln!("isobar: {warning}");
+    }
+}
+
+/// Prints what went wrong in a motion without an error, on standard error.
+fn print_motion_warnings(warnings: &[MotionWarning]) {
+    for warning in warnings {
+        eprintln!("isobar: warning: {warning}");
     }
 }
 

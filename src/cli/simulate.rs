@@ -7,11 +7,10 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use super::step_warnings::step_warnings;
-use super::{Error, is_zero, load_scene, skirt_line};
+use super::{Error, is_zero, load_scene, print_motion_warnings, skirt_line};
 use crate::io::{Purpose, write_trajectory};
 use crate::multibody::NoForces;
-use crate::rollout::{SimulationError, Trajectory, simulate_into, step_times};
+use crate::rollout::{SimulationError, Trajectory, simulate_watched, step_times};
 
 /// Arguments of `isobar simulate`.
 #[derive(Debug, Args)]
@@ -89,17 +88,15 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
     };
     let mut trajectory = Trajectory::starting_at(&scene.state);
     let until = arguments.until;
-    let outcome =
-        simulate_into(&mut trajectory, &scene.model, &settings, until, &NoForces, &controls, observe);
+    let (outcome, warnings) =
+        simulate_watched(&mut trajectory, &scene.model, &settings, until, &NoForces, &controls, observe);
     bar.finish_and_clear();
     // What came before a step that failed is worth looking at.
     match &outcome {
         Err(error) if !error.is_failed_step() => {}
         _ => write_trajectory(&arguments.out, &scene.model, &trajectory)?,
     }
-    for warning in step_warnings(&scene.model, &trajectory, &controls, &settings) {
-        eprintln!("{warning}");
-    }
+    print_motion_warnings(&warnings);
     outcome.map_err(failed)?;
     let last = trajectory.states.last().unwrap_or(&scene.state);
     let bodies = scene.model.free_bodies().zip(&last.bodies).map(|((_, body, _), s)| BodySummary {

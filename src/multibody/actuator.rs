@@ -283,6 +283,18 @@ impl<T: Scalar> JointLaw<T> {
 }
 
 impl JointLaw<f64> {
+    /// The magnitude of what cancels in the force at a position, stiffness times position, whose
+    /// rounding the force has.
+    pub fn cancelled_force(&self, q: f64) -> f64 {
+        match *self {
+            Self::Drive { drive: Drive::Position { stiffness, .. }, command, .. } => {
+                stiffness * (q.abs() + command.abs())
+            }
+            Self::Drive { .. } => 0.0,
+            Self::Stop { end, stiffness, .. } => stiffness * (q.abs() + end.abs()),
+        }
+    }
+
     /// The derivatives of a function of the law, such as [`JointLaw::force`], by position,
     /// velocity and command (0 for stops).
     pub fn slopes(

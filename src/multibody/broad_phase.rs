@@ -77,6 +77,11 @@ fn place(pairs: &[GeometryPair], wanted: &GeometryPair, row: &mut usize) -> Opti
 }
 
 impl BroadPhase {
+    /// What [`Self::candidates`] found last.
+    pub fn found(&self) -> &[usize] {
+        &self.candidates
+    }
+
     /// The places in [`Model::pairs`], in increasing order, of the pairs that may touch with the
     /// bodies at `frames`. All others do not.
     pub fn candidates<T: Scalar>(&mut self, model: &Model<T>, frames: &[BodyFrame<T>]) -> &[usize] {

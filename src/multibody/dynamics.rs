@@ -111,7 +111,7 @@ pub fn body_acceleration_transposed(
 }
 
 /// The solution of a well-conditioned 3×3 system by Cramer's rule.
-fn solve<T: Scalar>(matrix: &Matrix3<T>, right: &Vector3<T>) -> Vector3<T> {
+pub(super) fn solve<T: Scalar>(matrix: &Matrix3<T>, right: &Vector3<T>) -> Vector3<T> {
     let (x, y, z) =
         (matrix.column(0).into_owned(), matrix.column(1).into_owned(), matrix.column(2).into_owned());
     let yz = y.cross(&z);

@@ -48,6 +48,15 @@ impl<T> Default for ForceWorkspace<T> {
     }
 }
 
+impl<T: Scalar> ForceWorkspace<T> {
+    /// The pairs of geometries that touched at the last evaluation, with the magnitude of the force
+    /// between them in N.
+    pub(crate) fn contact_loads(&self) -> impl Iterator<Item = (usize, f64)> {
+        let pairs = self.broad_phase.found().iter().zip(&self.wrenches);
+        pairs.filter_map(|(&pair, wrench)| Some((pair, wrench.as_ref()?.real().translational.norm())))
+    }
+}
+
 /// Adds to `forces`, one for each moving body (see [`Model::moving_index`]), about its origin and
 /// in W, what contact exerts.
 ///

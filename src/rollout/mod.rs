@@ -1,6 +1,7 @@
 //! Whole motions: simulation, trajectories and their derivatives.
 //!
-//! [`simulate`] goes from an initial state to a [`Trajectory`]. Derivatives of every state by a few
+//! [`simulate`] goes from an initial state to a [`Trajectory`]; [`simulate_watched`] also tells what
+//! went wrong without an error, as [`MotionWarning`]s. Derivatives of every state by a few
 //! inputs come from [`trajectory_gradient`]; the gradient of one number, a [`Loss`], by any number
 //! of inputs and [`Controls`] from [`loss_gradient`]; products with the Jacobian of residuals and
 //! its transpose from [`GaussNewton`]; the derivative of every step from [`linearize`]. A [`Batch`]
@@ -12,6 +13,7 @@ mod checkpoints;
 mod command;
 mod control_knots;
 mod controls;
+mod discretization_error;
 mod feedback;
 mod forward;
 mod gauss_newton;
@@ -19,6 +21,7 @@ mod gradient;
 mod linearization;
 mod loss;
 mod simulate;
+mod watch;
 
 pub use adjoint::{LossGradient, Rollout, loss_gradient};
 pub use batch::{Batch, BatchMember};
@@ -26,6 +29,7 @@ pub use checkpoints::{CheckpointMemory, Checkpoints};
 pub use command::{Command, CommandError, command_controls};
 pub use control_knots::{ControlKnots, ControlKnotsError, KnotInterpolation, KnotMap};
 pub use controls::Controls;
+pub use discretization_error::{DiscretizationError, discretization_errors};
 pub use feedback::simulate_with_feedback;
 pub use forward::loss_gradient_forward;
 pub use gauss_newton::{GaussNewton, TrajectoryResiduals};
@@ -33,6 +37,8 @@ pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
 pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
 pub use simulate::{
-    SimulationError, SimulationSettings, Trajectory, simulate, simulate_controlled, simulate_into, step_times,
+    SimulationError, SimulationSettings, Trajectory, simulate, simulate_controlled, simulate_into,
+    simulate_watched, step_times,
 };
 pub(crate) use simulate::{StepTime, checked_step};
+pub use watch::{MotionWarning, WarningCause, Watch};

@@ -1,6 +1,7 @@
 //! From an initial state to a trajectory.
 
 use super::controls::Controls;
+use super::watch::{MotionWarning, Watch};
 use crate::multibody::{AppliedForces, Model, State};
 use crate::scalar::Scalar;
 use crate::step::{Integrator, StepError, StepWorkspace};
@@ -307,13 +308,60 @@ pub fn simulate_into<T: Scalar>(
     controls: &Controls<T>,
     mut observer: impl FnMut(f64, &State<T>),
 ) -> Result<(), SimulationError> {
+    let observe = |step: Observed<T>| observer(step.time, step.state);
+    advance(trajectory, model, settings, until, applied, controls, observe)
+}
+
+/// [`simulate_into`], with every step looked at by a [`Watch`]: also what it has noticed up to the
+/// end or to a step that failed.
+pub fn simulate_watched(
+    trajectory: &mut Trajectory,
+    model: &Model,
+    settings: &SimulationSettings,
+    until: f64,
+    applied: &impl AppliedForces,
+    controls: &Controls,
+    mut observer: impl FnMut(f64, &State),
+) -> (Result<(), SimulationError>, Vec<MotionWarning>) {
+    let mut watch: Option<Watch> = None;
+    let observe = |step: Observed<f64>| {
+        match (&mut watch, step.taken) {
+            (Some(watch), Some((at, workspace))) => {
+                watch.after_step(model, at.time, at.dt, step.state, workspace);
+            }
+            (watch, _) => *watch = Some(Watch::new(model, step.state, settings)),
+        }
+        observer(step.time, step.state);
+    };
+    let outcome = advance(trajectory, model, settings, until, applied, controls, observe);
+    (outcome, watch.map_or_else(Vec::new, Watch::into_warnings))
+}
+
+/// A state of a simulation, and how it came about.
+struct Observed<'a, T> {
+    time: f64,
+    state: &'a State<T>,
+    /// The step that led to it, with its workspace; none to the initial state.
+    taken: Option<(StepTime, &'a StepWorkspace<T>)>,
+}
+
+/// Simulates from the first state of a trajectory.
+fn advance<T: Scalar>(
+    trajectory: &mut Trajectory<T>,
+    model: &Model<T>,
+    settings: &SimulationSettings,
+    until: f64,
+    applied: &impl AppliedForces,
+    controls: &Controls<T>,
+    mut observe: impl FnMut(Observed<T>),
+) -> Result<(), SimulationError> {
     let schedule = step_schedule(settings.time_step, until)?;
     let Trajectory { times, states } = trajectory;
     let Some(initial) = states.first() else {
         return Err(SimulationError::BodyCount { state: 0, model: model.free_bodies().count() });
     };
     check_start(model, initial, applied, controls, schedule.len())?;
-    observer(0.0, initial);
+    observe(Observed { time: 0.0, state: initial, taken: None });
     states.truncate(1);
     times.clear();
     times.push(0.0);
@@ -324,7 +372,7 @@ pub fn simulate_into<T: Scalar>(
         let state =
             checked_step(settings.integrator, model, &states[step], at, applied, row, &mut workspace)?;
         let end = schedule.get(step + 1).map_or(until, |next| next.time);
-        observer(end, &state);
+        observe(Observed { time: end, state: &state, taken: Some((at, &workspace)) });
         times.push(end);
         states.push(state);
     }

@@ -16,6 +16,7 @@ pub use force::SpatialForce;
 pub use inertia::{ArticulatedInertia, SpatialInertia};
 pub(crate) use mass_properties::MASS_NUMBERS;
 pub use mass_properties::{MassProperties, MassPropertiesError};
+pub(crate) use rotation::rotation_exponential_less_identity;
 pub use rotation::{
     Quaternion, cross_matrix, rotation_exponential, rotation_exponential_jacobian, rotation_from_rpy,
 };

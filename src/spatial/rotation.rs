@@ -43,6 +43,13 @@ pub fn rotation_exponential<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
     Matrix3::identity() + k * a + k * k * b
 }
 
+/// [`rotation_exponential`] less the identity, without cancellation where the rotation is small.
+pub(crate) fn rotation_exponential_less_identity<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
+    let (a, b) = sine_and_cosine_quotients(v.dot(v));
+    let k = cross_matrix(v);
+    k * a + k * k * b
+}
+
 /// (θ − sin θ)/θ³ as a function of s = θ², smooth at s = 0, from a = sin θ/θ. Below θ² = 10⁻² its
 /// power series is summed; the first term left out is below 10⁻¹⁶.
 fn cubic_quotient<T: Scalar>(s: T, a: T) -> T {

@@ -31,6 +31,14 @@ pub enum Integrator {
 }
 
 impl Integrator {
+    /// The order of the error of a smooth motion in the length of the steps.
+    pub fn order(self) -> i32 {
+        match self {
+            Self::SemiImplicitEuler | Self::VelocityLevel(_) => 1,
+            Self::RungeKutta4 => 4,
+        }
+    }
+
     /// A velocity-level step with a contact model, at the default tolerance.
     pub fn velocity_level(model: ContactModel) -> Self {
         Self::VelocityLevel(VelocityLevel { model, ..VelocityLevel::default() })
@@ -55,6 +63,15 @@ impl<T> StepWorkspace<T> {
     /// lifts apart because they slide: see [`Gliding`].
     pub fn gliding(&self) -> impl Iterator<Item = Gliding> {
         self.velocity_level.gliding()
+    }
+
+    /// The pairs of geometries (places in [`Model::pairs`]) that have pushed on each other at the
+    /// last evaluation of forces of an explicit step, with the magnitude of the force in N.
+    pub(crate) fn contact_loads(&self) -> impl Iterator<Item = (usize, f64)>
+    where
+        T: Scalar,
+    {
+        self.forces.contact_loads()
     }
 
     /// How the iteration of the last velocity-level step went.

@@ -5,8 +5,9 @@ use nalgebra::Vector3;
 use super::derivative::{DerivativeWorkspace, StepCotangent, StepPoint};
 use super::joint_moves::move_transposed;
 use crate::multibody::{
-    AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForceWorkspace, MassProperties, Model, State,
-    TANGENT_DIMENSION, body_acceleration, body_acceleration_transposed, joint_acceleration, total_forces,
+    AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForceWorkspace, FreeMotion,
+    FreeMotionSensitivity, MassProperties, Model, State, TANGENT_DIMENSION, body_acceleration,
+    body_acceleration_transposed, joint_acceleration, total_forces,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
@@ -33,8 +34,8 @@ pub(super) fn step<T: Scalar>(
     State { bodies, joints: state.joints.moved(&moves, &change) }
 }
 
-/// The step of one body. It is taken by the centre of mass, so that momentum is kept to
-/// rounding wherever the body's origin is.
+/// The step of one body: its free motion, to which forces add. It is taken by the centre of mass, so
+/// that momentum is kept to rounding wherever the body's origin is.
 fn step_body<T: Scalar>(
     mass: &MassProperties<T>,
     gravity: &Vector3<T>,
@@ -42,13 +43,15 @@ fn step_body<T: Scalar>(
     force: &SpatialForce<T>,
     dt: f64,
 ) -> BodyState<T> {
+    let rotation = body.orientation.to_matrix();
+    let free = FreeMotion::new(mass, &rotation, &body.velocity.rotational, dt);
     let dt = T::from(dt);
-    let acceleration = body_acceleration(mass, gravity, body, force);
-    let offset = body.orientation.to_matrix() * mass.center_of_mass;
+    let acceleration = body_acceleration(mass, gravity, &not_turning(body), force);
+    let offset = rotation * mass.center_of_mass;
     let center_velocity = body.velocity.shifted(&offset).translational + acceleration.of_center_of_mass * dt;
-    let angular_velocity = body.velocity.rotational + acceleration.angular * dt;
+    let angular_velocity = free.angular_velocity + acceleration.angular * dt;
     let center = body.position + offset + center_velocity * dt;
-    let orientation = body.orientation.rotated_by(&(angular_velocity * dt));
+    let orientation = body.orientation.rotated_by(&(angular_velocity * dt + free.extra_turn));
     let new_offset = orientation.to_matrix() * mass.center_of_mass;
     BodyState {
         orientation,
@@ -58,6 +61,13 @@ fn step_body<T: Scalar>(
             center_velocity - angular_velocity.cross(&new_offset),
         ),
     }
+}
+
+/// The body without its angular velocity: what forces alone accelerate, the gyroscopic moment being
+/// part of the free motion.
+fn not_turning<T: Scalar>(body: &BodyState<T>) -> BodyState<T> {
+    let velocity = SpatialVelocity::new(Vector3::from_element(T::from(0.0)), body.velocity.translational);
+    BodyState { velocity, ..*body }
 }
 
 /// The transposed derivative of a step.
@@ -77,7 +87,7 @@ pub(super) fn transposed<A: AppliedForces>(
     let parts = of_bodies.chunks_exact(TANGENT_DIMENSION);
     by_force.bodies.extend(bodies().zip(parts).map(|((mass, before, after), by_after)| {
         // The derivative by the force does not depend on it.
-        step_body_transposed(mass, before, after, &SpatialForce::zero(), at.dt, by_after).force
+        step_body_transposed(mass, before, after, &SpatialForce::zero(), at.dt, false, by_after).force
     }));
     by_state.clear();
     by_state.resize(at.before.tangent_dimension(), 0.0);
@@ -109,7 +119,8 @@ pub(super) fn transposed<A: AppliedForces>(
     for (i, (((mass, before, after), force), (by_after, sum))) in
         bodies().zip(&forces.bodies).zip(parts).enumerate()
     {
-        let by = step_body_transposed(mass, before, after, force, at.dt, by_after);
+        let of_mass = at.model.asks_for_free_masses();
+        let by = step_body_transposed(mass, before, after, force, at.dt, of_mass, by_after);
         sum.iter_mut().zip(by.state).for_each(|(sum, x)| *sum += x);
         out.model.add_body(i, &by);
     }
@@ -117,7 +128,7 @@ pub(super) fn transposed<A: AppliedForces>(
 }
 
 /// The transposed derivative of [`step_body`], from the derivatives `by_after` of one number by
-/// the state after the step.
+/// the state after the step; what the free motion adds to those by the mass only if asked.
 #[allow(clippy::too_many_arguments, reason = "what the step of a body depends on, and its outcome")]
 fn step_body_transposed(
     mass: &MassProperties,
@@ -125,6 +136,7 @@ fn step_body_transposed(
     after: &BodyState,
     force: &SpatialForce,
     dt: f64,
+    of_mass: bool,
     by_after: &[f64],
 ) -> BodyCotangent {
     let part = |i: usize| Vector3::from_column_slice(&by_after[i..i + 3]);
@@ -138,20 +150,28 @@ fn step_body_transposed(
     // x' = x_c' − o', v' = v_c' − ω'×o', o' = R'c
     let by_new_offset = new_w.cross(&by_velocity) - by_position;
     let by_new_rotation = by_rotation + new_offset.cross(&by_new_offset);
-    // R' = exp(ω' dt) R
-    let turn = rotation_exponential_jacobian(&(new_w * dt));
-    let by_new_w = by_angular - new_offset.cross(&by_velocity) + turn.transpose() * by_new_rotation * dt;
-    // x_c' = x + o + v_c' dt, v_c' = v + ω×o + a_c dt, ω' = ω + α dt
+    // R' = exp(ω' dt + extra turn) R
+    let free = FreeMotionSensitivity::new(mass, &rotation, &w, dt, of_mass);
+    let turn = rotation_exponential_jacobian(&(new_w * dt + free.value.extra_turn));
+    let by_extra_turn = turn.transpose() * by_new_rotation;
+    let by_new_w = by_angular - new_offset.cross(&by_velocity) + by_extra_turn * dt;
+    // x_c' = x + o + v_c' dt, v_c' = v + ω×o + a_c dt, ω' = ω* + α dt
     let by_center_velocity = by_velocity + by_position * dt;
     let by_acceleration = BodyAcceleration {
         angular: by_new_w * dt,
         of_center_of_mass: by_center_velocity * dt,
         of_origin: Vector3::zeros(),
     };
-    let mut by = body_acceleration_transposed(mass, before, force, &by_acceleration);
+    let mut by = body_acceleration_transposed(mass, &not_turning(before), force, &by_acceleration);
+    // The angular velocity acts through the free motion.
+    by.state[6..9].fill(0.0);
+    let none = Vector3::zeros();
+    let by_free =
+        FreeMotion { angular_velocity: by_new_w, extra_turn: by_extra_turn, extra_shift: none, swing: none };
+    free.add_transposed(&by_free, &mut by.state, &mut by.mass);
     let by_offset = by_position + by_center_velocity.cross(&w);
     let by_old_rotation = rotation * (new_rotation.transpose() * by_new_rotation) + offset.cross(&by_offset);
-    let by_old_w = by_new_w + offset.cross(&by_center_velocity);
+    let by_old_w = offset.cross(&by_center_velocity);
     for axis in 0..3 {
         by.state[axis] += by_old_rotation[axis];
         by.state[3 + axis] += by_position[axis];

@@ -19,9 +19,9 @@ use crate::folder::Folder;
 use crate::scenes::TOML;
 use crate::{isobar, text};
 
-type Random = ChaCha8Rng;
+pub type Random = ChaCha8Rng;
 
-fn pick<T: Copy>(random: &mut Random, list: &[T]) -> T {
+pub fn pick<T: Copy>(random: &mut Random, list: &[T]) -> T {
     *list.choose(random).expect("not empty")
 }
 
@@ -62,7 +62,7 @@ fn shape(random: &mut Random) -> Value {
 }
 
 /// A scene in which every pair of bodies can touch.
-fn scene(random: &mut Random) -> Value {
+pub fn scene(random: &mut Random) -> Value {
     let materials = ["foam", "rubber"];
     let mut table = serde_json::Map::new();
     for name in materials {

@@ -9,14 +9,18 @@ mod multibody_contact;
 mod nonlinear_regression;
 mod objective;
 mod sensors;
+mod step_at_rest;
 mod step_coin;
 mod step_derivatives;
 mod step_random;
+mod step_spin;
 mod step_stability;
 mod step_timing;
 mod step_truth;
 mod trajectory_optimization;
 
+#[path = "../support/folder.rs"]
+mod folder;
 #[path = "../support/jointed_scene.rs"]
 mod jointed_scene;
 #[path = "../support/mechanisms.rs"]

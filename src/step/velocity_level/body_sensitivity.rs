@@ -7,16 +7,19 @@
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3};
 
 use super::free_body::{BODY, BodyInertia, six};
-use crate::multibody::{BodyState, MassProperties};
+use crate::multibody::{BodyState, FreeMotionSensitivity, MassProperties};
 use crate::scalar::DualArray;
 use crate::spatial::{MASS_NUMBERS, SpatialForce, SpatialVelocity, cross_matrix, from_quarters};
 
 /// Derivatives of momenta, angular and linear, by a vector.
 type ByVector = SMatrix<f64, 6, 3>;
 
-/// The derivatives of p − M V, with the momentum p at the end of the step, about the body's origin.
+/// The derivatives of p − M V, with the momentum p at the end of the step, about the body's origin,
+/// and of the body's free motion.
 #[derive(Clone, Debug)]
 pub(super) struct BodySensitivity {
+    /// How the free motion follows, which p and the pose after the step contain.
+    pub free: FreeMotionSensitivity,
     /// By a turn of the body before the step.
     by_turn: ByVector,
     /// By the velocity before the step.
@@ -45,8 +48,11 @@ impl BodySensitivity {
     ) -> Self {
         let body = BodyInertia::new(mass, before);
         let v = &before.velocity;
-        let left = body.free_momentum(v, &SpatialForce::zero(), gravity, dt) - body.momentum(after);
-        let by_velocity = body.free_momentum_by_velocity(v, dt);
+        let rotation = before.orientation.to_matrix();
+        let free = FreeMotionSensitivity::new(mass, &rotation, &v.rotational, dt, of_mass);
+        let left =
+            body.free_momentum(v, &free.value, &SpatialForce::zero(), gravity, dt) - body.momentum(after);
+        let by_velocity = body.matrix() * body.free_velocity_by_velocity(&free);
         let lever = cross_matrix(&body.offset) * (body.mass * dt);
         let by_gravity = stacked(lever, Matrix3::from_diagonal_element(body.mass * dt));
         let turning =
@@ -58,11 +64,12 @@ impl BodySensitivity {
             type Dual = DualArray<MASS_NUMBERS>;
             let body = BodyInertia::new(&mass.seeded(0), &BodyState::<Dual>::lift(before));
             let (v, gravity) = (SpatialVelocity::lift(v), gravity.map(Dual::from));
-            let left = body.free_momentum(&v, &SpatialForce::zero(), &gravity, dt)
+            let free = free.seeded_by_mass();
+            let left = body.free_momentum(&v, &free, &SpatialForce::zero(), &gravity, dt)
                 - body.momentum(&SpatialVelocity::lift(after));
             Box::new(six(&left.rotational, &left.translational))
         });
-        Self { by_turn, by_velocity, by_gravity, by_mass }
+        Self { free, by_turn, by_velocity, by_gravity, by_mass }
     }
 
     /// Adds the derivatives of `mu` times it: to `by_state` (turn, position, angular and linear
@@ -96,24 +103,19 @@ impl BodySensitivity {
 }
 
 impl BodyInertia<f64> {
-    /// The derivative of [`Self::free_momentum`] by the velocity.
-    fn free_momentum_by_velocity(&self, v: &SpatialVelocity, dt: f64) -> Matrix6<f64> {
-        let Self { mass, offset, inertia } = self;
-        let (spin, lever) = (cross_matrix(&v.rotational), cross_matrix(offset) * *mass);
-        let turning = cross_matrix(&(inertia * v.rotational)) - spin * inertia;
-        let centripetal = cross_matrix(&(v.rotational.cross(offset) * *mass)) + spin * lever;
-        from_quarters(
-            inertia + turning * dt,
-            lever,
-            centripetal * dt - lever,
-            Matrix3::from_diagonal_element(*mass),
-        )
+    /// The derivative of [`Self::free_velocity`] by the velocity.
+    fn free_velocity_by_velocity(&self, free: &FreeMotionSensitivity) -> Matrix6<f64> {
+        let lever = cross_matrix(&self.offset);
+        let by_spin = free.angular_velocity.by_angular_velocity;
+        let of_origin = lever * (by_spin - Matrix3::identity()) - free.swing.by_angular_velocity;
+        from_quarters(by_spin, Matrix3::zeros(), of_origin, Matrix3::identity())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::multibody::FreeMotion;
     use crate::spatial::Quaternion;
     use approx::assert_relative_eq;
 
@@ -144,7 +146,9 @@ mod tests {
             mass.center_of_mass += part(13);
             mass.inertia += Matrix3::from_row_slice(&step[16..]);
             let body = BodyInertia::new(&mass, &moved);
-            let free = body.free_momentum(&moved.velocity, &SpatialForce::zero(), &(gravity + part(9)), dt);
+            let free = FreeMotion::new(&mass, &moved.orientation.to_matrix(), &moved.velocity.rotational, dt);
+            let free =
+                body.free_momentum(&moved.velocity, &free, &SpatialForce::zero(), &(gravity + part(9)), dt);
             let left = free - body.momentum(&after);
             six(&left.rotational, &left.translational).iter().zip(&mu).map(|(x, m)| x * m).sum::<f64>()
         };

@@ -12,11 +12,11 @@ use crate::step::block_factor::BlockFactor;
 
 /// One side of a patch, O or F, on a free body.
 #[derive(Clone, Copy, Debug)]
-struct PatchSide {
+pub(super) struct PatchSide {
     /// The body's tree.
-    tree: usize,
+    pub tree: usize,
     /// From the body's origin to F's, in W.
-    offset: Vector3<f64>,
+    pub offset: Vector3<f64>,
 }
 
 impl PatchSide {
@@ -56,8 +56,15 @@ fn add_multiple(into: &mut [f64], by: f64, q: &Quarters) {
 /// What one velocity adds to the velocity of O relative to F at F's origin, in F, per unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
-    place: JointPlace,
+    pub place: JointPlace,
     velocity: Vector6<f64>,
+}
+
+impl Column {
+    /// Its rotational and its translational part.
+    pub fn parts(&self) -> (Vector3<f64>, Vector3<f64>) {
+        (self.velocity.fixed_rows::<3>(0).into_owned(), self.velocity.fixed_rows::<3>(3).into_owned())
+    }
 }
 
 /// A patch between two bodies, and how it follows their velocities.
@@ -160,6 +167,16 @@ impl CoupledPatch {
         Self { pair, contacts, o, f, columns, fixed, trees, coupling: None }
     }
 
+    /// Its sides on free bodies, where no link takes part.
+    pub fn free_sides(&self) -> impl Iterator<Item = &PatchSide> {
+        [&self.o, &self.f].into_iter().flatten()
+    }
+
+    /// The velocities that move either side where a link takes part, of the list of all.
+    pub fn columns<'a>(&self, all: &'a [Column]) -> &'a [Column] {
+        &all[self.columns.clone()]
+    }
+
     /// The velocity of O relative to F at F's origin, in F. (The fixed bodies' part is left out
     /// for changes of velocity.)
     #[inline]
@@ -175,7 +192,7 @@ impl CoupledPatch {
         if with_fixed {
             v += self.fixed;
         }
-        for column in &all[self.columns.clone()] {
+        for column in self.columns(all) {
             v += column.velocity * velocity[column.place.coordinate];
         }
         v
@@ -192,7 +209,7 @@ impl CoupledPatch {
                 add_to_tree(impulse, side.tree, &(Vector6::from(six(&torque, &force)) * sign));
             }
         }
-        for column in &all[self.columns.clone()] {
+        for column in self.columns(all) {
             impulse[column.place.coordinate] += column.velocity.dot(w);
         }
     }
@@ -210,7 +227,7 @@ impl CoupledPatch {
             let r = self.contacts.x_wf.rotation;
             let quarter = |i: usize, k: usize| r * hessian.fixed_view::<3, 3>(i, k) * r.transpose();
             let turned = [quarter(0, 0), quarter(0, 3), quarter(3, 0), quarter(3, 3)];
-            for side in [&self.o, &self.f].into_iter().flatten() {
+            for side in self.free_sides() {
                 let own = about_origins(&turned, &side.offset, &side.offset);
                 add_multiple(factor.diagonal_mut(side.tree), 1.0, &own);
             }
@@ -221,7 +238,7 @@ impl CoupledPatch {
                 add_multiple(fo, -1.0, &about_origins(&turned, &f.offset, &o.offset));
             }
         }
-        let columns = &all[self.columns.clone()];
+        let columns = self.columns(all);
         for right in columns {
             let follows = hessian * right.velocity;
             for left in columns {

@@ -4,7 +4,7 @@
 //! dv = K⁻¹ ∂φ with K = −∂φ/∂v, which Newton's method factorizes. The contacts are found again at
 //! the state before the step; the velocities are known.
 
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, Vector3};
 
 use super::body_sensitivity::BodySensitivity;
 use super::free_body::{BODY, six, velocity_of};
@@ -12,13 +12,13 @@ use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
 use super::joint_derivative::JointDerivatives;
 
-use super::{VelocityLevel, Workspace, patch_impulse};
+use super::{VelocityLevel, Workspace, free_motions, patch_impulse};
 use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
-    AppliedForces, BodyFrame, ContactSensitivity, ForceSensitivity, Forces, JointKinematics, ModelGradient,
-    Motion, SEEDS, SeededModel, TANGENT_DIMENSION, add_link_motions, lift_frame, set_link_velocities,
-    size_has_derivatives, with_pair,
+    AppliedForces, BodyFrame, BodyState, ContactSensitivity, ForceSensitivity, Forces, FreeMotion,
+    JointKinematics, ModelGradient, Motion, SEEDS, SeededModel, TANGENT_DIMENSION, add_link_motions,
+    lift_frame, set_link_velocities, size_has_derivatives, with_pair,
 };
 use crate::scalar::DualArray;
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
@@ -61,6 +61,18 @@ pub(super) struct BalanceDerivatives {
     pub(super) kinematics: [JointKinematics; 3],
 }
 
+/// How the orientation after a step follows the vector that it is turned by, ω δt and the extra
+/// turn of the free motion.
+pub(super) fn turn_jacobian(after: &BodyState, free: &FreeMotion, dt: f64) -> Matrix3<f64> {
+    rotation_exponential_jacobian(&(after.velocity.rotational * dt + free.extra_turn))
+}
+
+/// Derivatives by the extra turn and the extra shift of a free motion.
+pub(super) fn by_extra_pose(extra_turn: Vector3<f64>, extra_shift: Vector3<f64>) -> FreeMotion {
+    let none = Vector3::zeros();
+    FreeMotion { angular_velocity: none, extra_turn, extra_shift, swing: none }
+}
+
 impl VelocityLevel {
     /// Finds the contacts at the state before the step again, and factorizes K at the velocities
     /// after it.
@@ -75,6 +87,7 @@ impl VelocityLevel {
         workspace.forces.reset(model);
         workspace.commands.clear();
         workspace.commands.extend_from_slice(at.split_control().0);
+        workspace.free_motions = free_motions(model, at.before, at.dt);
         workspace.assemble(model, at.before, self.model, at.dt);
         let Workspace { problem, newton, .. } = workspace;
         newton.set_velocity(at.after);
@@ -313,17 +326,16 @@ impl VelocityLevel {
         self.find_again(at, workspace)?;
         self.differentiate(at, workspace, parts);
         mu.clear();
-        let states = at.model.model().free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
         let (of_bodies, of_joints) = out.state.split_at_mut(at.before.body_tangent_dimension());
-        for (((_, before), after), by) in states.zip(of_bodies.chunks_exact_mut(TANGENT_DIMENSION)) {
+        let states = at.before.bodies.iter().zip(&at.after.bodies).zip(&parts.bodies);
+        let of_bodies = of_bodies.chunks_exact_mut(TANGENT_DIMENSION).zip(&mut out.model.masses);
+        for (((before, after), body), (by, by_mass)) in states.zip(of_bodies) {
             let part = |i: usize| Vector3::new(by[i], by[i + 1], by[i + 2]);
             let (by_turn, by_position, by_angular, by_linear) = (part(0), part(3), part(6), part(9));
-            // R₁ = exp(ω δt) R₀, x₁ = x₀ + v δt
-            let turn = rotation_exponential_jacobian(&(after.velocity.rotational * at.dt));
-            let by_velocity = SpatialForce::new(
-                by_angular + turn.transpose() * by_turn * at.dt,
-                by_linear + by_position * at.dt,
-            );
+            // R₁ = exp(ω δt + extra turn) R₀, x₁ = x₀ + v δt + extra shift
+            let by_vector = turn_jacobian(after, &body.free.value, at.dt).transpose() * by_turn;
+            let by_velocity =
+                SpatialForce::new(by_angular + by_vector * at.dt, by_linear + by_position * at.dt);
             mu.extend(six(&by_velocity.rotational, &by_velocity.translational));
             let by_turn =
                 before.orientation.to_matrix() * (after.orientation.to_matrix().transpose() * by_turn);
@@ -331,6 +343,8 @@ impl VelocityLevel {
             for i in 0..3 {
                 (by[i], by[3 + i]) = (by_turn[i], by_position[i]);
             }
+            let by_free = by_extra_pose(by_vector, by_position);
+            body.free.add_transposed(&by_free, by, by_mass);
         }
         // q₁ = q₀ ⊕ v δt
         let (by_q, by_v) = of_joints.split_at_mut(at.after.joints.v.len());

@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
-use crate::multibody::{BodyState, MassProperties};
+use crate::multibody::{BodyState, FreeMotion, MassProperties};
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity, cross_matrix};
 
@@ -52,23 +52,29 @@ impl<T: Scalar> BodyInertia<T> {
         )
     }
 
-    /// The momentum at the end of a step of `dt` without contact, M V₀ + δt (f − bias), with
-    /// the force `f` about the origin and gravity.
+    /// The momentum at the end of a step of `dt` without contact, M V* + δt f, with the velocity
+    /// V* of the free motion, the force `f` about the origin, and gravity.
     pub fn free_momentum(
         &self,
         v: &SpatialVelocity<T>,
+        free: &FreeMotion<T>,
         force: &SpatialForce<T>,
         gravity: &Vector3<T>,
         dt: f64,
     ) -> SpatialForce<T> {
-        let w = &v.rotational;
         let weight = gravity * self.mass;
-        let turning = w.cross(&(self.inertia * w));
-        let centripetal = w.cross(&w.cross(&self.offset)) * self.mass;
-        let torque = force.rotational + self.offset.cross(&weight) - turning;
-        let force = force.translational + weight - centripetal;
+        let torque = force.rotational + self.offset.cross(&weight);
+        let force = force.translational + weight;
         let dt = T::from(dt);
-        self.momentum(v) + SpatialForce::new(torque * dt, force * dt)
+        self.momentum(&self.free_velocity(v, free)) + SpatialForce::new(torque * dt, force * dt)
+    }
+
+    /// The velocity V* at the end of a free motion, that of the origin such that the centre of
+    /// mass keeps its own.
+    pub fn free_velocity(&self, v: &SpatialVelocity<T>, free: &FreeMotion<T>) -> SpatialVelocity<T> {
+        let change = v.rotational - free.angular_velocity;
+        let of_origin = v.translational + change.cross(&self.offset) - free.swing;
+        SpatialVelocity::new(free.angular_velocity, of_origin)
     }
 
     /// The mass matrix M.

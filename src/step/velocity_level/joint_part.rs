@@ -107,6 +107,12 @@ impl JointPart {
         self.places[velocity]
     }
 
+    /// Where positions act through a stiffness, and the magnitude of the force that cancels
+    /// there: stiffness times position, N or N m.
+    pub fn stiffnesses(&self) -> impl Iterator<Item = (&JointPlace, f64)> {
+        self.terms.iter().map(|term| (&term.place, term.law.cancelled_force(term.position)))
+    }
+
     /// The diagonal of A.
     pub fn inertia_diagonal(&self) -> impl Iterator<Item = f64> + '_ {
         (0..self.places.len()).map(|i| self.inertia[(i, i)])

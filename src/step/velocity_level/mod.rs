@@ -5,6 +5,7 @@
 //! elastic, dissipative and friction forces follow the velocity at its end. So the step is stable
 //! for stiff contact and friction at lengths of milliseconds.
 
+mod balance_scale;
 mod body_sensitivity;
 mod coupled_patch;
 mod derivative;
@@ -41,8 +42,8 @@ use crate::contact::{
 };
 use crate::multibody::tree::{BodyForce, factorize, inverse_dynamics, step_matrix};
 use crate::multibody::{
-    AppliedForces, BodyFrame, BodyState, Forces, JointKinematics, Model, Motion, State, link_forces,
-    set_link_velocities, with_pair,
+    AppliedForces, BodyFrame, BodyState, Forces, FreeMotion, JointKinematics, MassProperties, Model, Motion,
+    State, link_forces, set_link_velocities, with_pair,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -56,6 +57,8 @@ pub(crate) struct Workspace {
     /// For each body its place among the moving ones.
     moving: Vec<Option<usize>>,
     joints: JointKinematics,
+    /// The motion of each free body without moments.
+    free_motions: Vec<FreeMotion>,
     forces: Forces,
     commands: Vec<f64>,
     timing: StepTiming,
@@ -124,6 +127,9 @@ impl VelocityLevel {
         workspace.commands.extend(commands.iter().map(|u| u.real()));
         workspace.newton.keep_factor = keep;
         workspace.problem.contacts.keep_polygons = keep;
+        let free = free_motions(model, state, dt);
+        workspace.free_motions.clear();
+        workspace.free_motions.extend(free.iter().map(FreeMotion::real));
         if let (Some(model), Some(state)) =
             ((model as &dyn Any).downcast_ref::<Model>(), (state as &dyn Any).downcast_ref::<State>())
         {
@@ -133,13 +139,14 @@ impl VelocityLevel {
         }
         let mut velocity: Vec<T> = workspace.newton.velocity.iter().map(|&v| T::from(v)).collect();
         for _ in 0..T::NDERIV {
-            let mut residual = self.residual(model, state, &forces, commands, &velocity, dt, workspace);
+            let mut residual =
+                self.residual(model, state, &free, &forces, commands, &velocity, dt, workspace);
             // What is left of the real part is rounding.
             residual.iter_mut().for_each(|r| *r -= r.real());
             workspace.newton.factor.solve_scalars(&mut residual);
             velocity.iter_mut().zip(&residual).for_each(|(v, r)| *v -= *r);
         }
-        Ok(moved(state, &velocity, dt))
+        Ok(moved(state, &free, &velocity, dt))
     }
 
     /// Solves for the velocities; the forces are in the workspace.
@@ -178,6 +185,7 @@ impl VelocityLevel {
         &self,
         model: &Model<T>,
         state: &State<T>,
+        free_motions: &[FreeMotion<T>],
         forces: &Forces<T>,
         commands: &[T],
         velocity: &[T],
@@ -188,11 +196,11 @@ impl VelocityLevel {
         let (mut before, mut joints) = (Vec::new(), JointKinematics::default());
         model.update_frames(state, &mut before, &mut joints);
         let mut after = before.clone();
-        let bodies = model.free_bodies().zip(&state.bodies).zip(&forces.bodies);
-        for ((((index, _, mass), state), force), v) in bodies.zip(velocity.chunks_exact(BODY)) {
+        let bodies = model.free_bodies().zip(&state.bodies).zip(free_motions).zip(&forces.bodies);
+        for (((((index, _, mass), state), free), force), v) in bodies.zip(velocity.chunks_exact(BODY)) {
             after[index].velocity = velocity_of(v);
             let body = BodyInertia::new(mass, state);
-            let free = body.free_momentum(&state.velocity, force, &model.gravity, dt);
+            let free = body.free_momentum(&state.velocity, free, force, &model.gravity, dt);
             let kept = body.momentum(&after[index].velocity);
             let (kept, free) =
                 (six(&kept.rotational, &kept.translational), six(&free.rotational, &free.translational));
@@ -329,14 +337,14 @@ fn body_of_tree(model: &Model, moving: &[Option<usize>], tree: usize) -> Option<
 }
 
 impl Workspace {
-    /// Finds the contacts at a state, and sets up the balance of momentum, with the forces and
-    /// commands in the workspace. Returns when the search for contacts began.
+    /// Finds the contacts at a state, and sets up the balance of momentum, with the free motions,
+    /// forces and commands in the workspace. Returns when the search for contacts began.
     fn assemble(&mut self, model: &Model, state: &State, kind: ContactModel, dt: f64) -> Instant {
-        let Self { problem, frames, moving, joints, forces, commands, .. } = self;
+        let Self { problem, frames, moving, joints, free_motions, forces, commands, .. } = self;
         model.update_frames(state, frames, joints);
         model.moving_indices(moving);
         let joints = joints.of(&model.mechanism);
-        problem.set_free_motion(model, state, joints, forces, commands, dt);
+        problem.set_free_motion(model, state, joints, free_motions, forces, commands, dt);
         let searching = Instant::now();
         problem.find_contacts(model, state, frames, moving, joints, kind, dt);
         searching
@@ -387,15 +395,25 @@ fn patch_impulse<T: Scalar>(
     })
 }
 
-/// The state carried by the velocities at the end of the step.
-fn moved<T: Scalar>(state: &State<T>, velocity: &[T], dt: f64) -> State<T> {
+/// The motion of each free body over a step without moments.
+fn free_motions<T: Scalar>(model: &Model<T>, state: &State<T>, dt: f64) -> Vec<FreeMotion<T>> {
+    let bodies = model.free_bodies().zip(&state.bodies);
+    let motion = |((_, _, mass), body): ((_, _, &MassProperties<T>), &BodyState<T>)| {
+        FreeMotion::new(mass, &body.orientation.to_matrix(), &body.velocity.rotational, dt)
+    };
+    bodies.map(motion).collect()
+}
+
+/// The state carried by the velocities at the end of the step, and by what free motions turn and
+/// shift bodies besides.
+fn moved<T: Scalar>(state: &State<T>, free_motions: &[FreeMotion<T>], velocity: &[T], dt: f64) -> State<T> {
     let dt = T::from(dt);
-    let bodies = state.bodies.iter().zip(velocity.chunks_exact(BODY));
-    let bodies = bodies.map(|(state, v)| {
+    let bodies = state.bodies.iter().zip(free_motions).zip(velocity.chunks_exact(BODY));
+    let bodies = bodies.map(|((state, free), v)| {
         let velocity = velocity_of(v);
         BodyState {
-            orientation: state.orientation.rotated_by(&(velocity.rotational * dt)),
-            position: state.position + velocity.translational * dt,
+            orientation: state.orientation.rotated_by(&(velocity.rotational * dt + free.extra_turn)),
+            position: state.position + velocity.translational * dt + free.extra_shift,
             velocity,
         }
     });

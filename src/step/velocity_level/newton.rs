@@ -18,6 +18,7 @@ mod not_convex;
 
 use nalgebra::{Matrix6, Vector6};
 
+use super::balance_scale::weighted_length;
 use super::free_body::six;
 use super::problem::Problem;
 use super::transition_aware::step_limit;
@@ -27,9 +28,10 @@ use crate::step::block_factor::{BlockFactor, MinimalResidual, Values};
 /// When the iteration for the velocities ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolverTolerance {
-    /// What may be left of the balance of momentum, relative to its largest term, each momentum
-    /// weighted by the root of its inertia. The iteration also ends where less than 10⁻⁷ is left,
-    /// an iteration no longer halves it and changes the velocities by no more than 10⁻¹¹ of them:
+    /// What may be left of the balance of momentum of any body or tree of joints, relative to the
+    /// sum of the magnitudes of what is balanced there: momenta, gravity, forces, and the loads of
+    /// contacts, which cancel at rest; each weighted by the root of the inertia that it acts on.
+    /// The iteration also ends where less than 10⁻⁷ is left, an iteration no longer halves it and changes the velocities by no more than 10⁻¹¹ of them:
     /// with very stiff contact rounding allows no more.
     /// [`SolverStatistics::residual`] says what is left.
     pub relative: f64,
@@ -88,7 +90,8 @@ enum Search {
 pub struct SolverStatistics {
     /// Newton iterations.
     pub iterations: usize,
-    /// What is left of the balance of momentum, relative to its largest term.
+    /// What is left of the balance of momentum, relative to the magnitudes of its terms (see
+    /// [`SolverTolerance::relative`]).
     pub residual: f64,
     /// The minimum that a convex model's step finds, J; `None` for TAMSI.
     pub cost: Option<f64>,
@@ -125,8 +128,8 @@ pub(super) struct Newton {
     pub residual: Vec<f64>,
     inertia_velocity: Vec<f64>,
     step: Vec<f64>,
-    /// 1/√A_ii.
-    weight: Vec<f64>,
+    /// For each tree the sum of the magnitudes of what is balanced.
+    magnitude: Vec<f64>,
     trial: Vec<f64>,
     /// Solutions with the factorization of an earlier iteration.
     iterative: MinimalResidual,
@@ -136,11 +139,6 @@ pub(super) struct Newton {
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-/// The length of a momentum in which all velocities count by their kinetic energy.
-fn weighted_length(momentum: &[f64], weight: &[f64]) -> f64 {
-    momentum.iter().zip(weight).map(|(m, w)| (m * w).powi(2)).sum::<f64>().sqrt()
 }
 
 impl Newton {
@@ -165,8 +163,6 @@ impl Newton {
             list.clear();
             list.resize(n, 0.0);
         }
-        self.weight.clear();
-        self.weight.extend(problem.inertia_diagonal().map(|m| 1.0 / m.sqrt()));
         problem.set_structure(&mut self.factor);
         self.statistics = SolverStatistics {
             contacts: problem.contact_count(),
@@ -175,19 +171,33 @@ impl Newton {
         };
     }
 
-    /// The balance at the present velocities, relative to its terms.
+    /// The balance at the present velocities: what is left of it, relative to the magnitudes of
+    /// its terms, for the tree where that is largest.
     fn evaluate(&mut self, problem: &Problem) -> f64 {
         problem.evaluate(&self.velocity, &mut self.impulse, &mut self.by_patch);
         problem.inertia_times(&self.velocity, &mut self.inertia_velocity);
         for i in 0..self.residual.len() {
             self.residual[i] = self.inertia_velocity[i] - problem.momentum[i] - self.impulse[i];
         }
-        let terms = [&self.inertia_velocity, &problem.momentum, &self.impulse]
-            .map(|m| weighted_length(m, &self.weight));
-        let largest = terms[0].max(terms[1]).max(terms[2]);
-        let left = weighted_length(&self.residual, &self.weight);
-        // Without any momentum there is nothing to balance.
-        if largest == 0.0 { 0.0 } else { left / largest }
+        let net = self.by_patch.iter().map(|(w, _)| w.fixed_rows::<3>(3).norm());
+        problem.scale.evaluate(net, &mut self.magnitude);
+        let mut largest = 0.0;
+        for (tree, at) in problem.trees().enumerate() {
+            let weight = &problem.scale.weight[at.clone()];
+            let length = |m: &[f64]| weighted_length(m[at.clone()].iter().copied(), weight);
+            let momenta = [&self.inertia_velocity, &problem.momentum, &self.impulse].map(|m| length(m));
+            let magnitude = &mut self.magnitude[tree];
+            *magnitude += momenta.iter().sum::<f64>();
+            let left = length(&self.residual);
+            if left.is_nan() {
+                return left;
+            }
+            // Without any momentum there is nothing to balance.
+            if left > problem.scale.trees[tree].rounding {
+                largest = f64::max(largest, left / *magnitude);
+            }
+        }
+        largest
     }
 
     /// Solves the balance of momentum, from the velocities in `self.velocity`; the solution, and
@@ -242,7 +252,9 @@ impl Newton {
                 return Err(NewtonError::NotFinite);
             }
             let done = residual <= tolerance.relative
-                || (residual <= STAGNATION && residual > 0.5 * best && self.step_is_rounding());
+                || (residual <= STAGNATION
+                    && residual > 0.5 * best
+                    && self.step_is_rounding(&problem.scale.weight));
             if !done && self.statistics.iterations >= tolerance.iterations {
                 return Err(NewtonError::NotConverged);
             }
@@ -260,8 +272,10 @@ impl Newton {
             for (s, r) in self.step.iter_mut().zip(&self.residual) {
                 *s = -r;
             }
-            let close =
-                !done && costly && shrinks.is_some_and(|by| self.solve_iteratively(residual, by, tolerance));
+            let close = !done
+                && costly
+                && shrinks
+                    .is_some_and(|by| self.solve_iteratively(&problem.scale.weight, residual, by, tolerance));
             if !reuse && !close && self.factor.factorize(kind).is_err() {
                 // A finite matrix that is not convex may be singular, away from the solution.
                 return Err(if search == Search::Convex {
@@ -308,28 +322,36 @@ impl Newton {
     /// Solves for the step with the factorization of an earlier iteration, after an iteration that
     /// left the part `shrinks` of the violation of the balance; false, with the step as it was, if
     /// that takes too long.
-    fn solve_iteratively(&mut self, residual: f64, shrinks: f64, tolerance: &SolverTolerance) -> bool {
+    fn solve_iteratively(
+        &mut self,
+        weight: &[f64],
+        residual: f64,
+        shrinks: f64,
+        tolerance: &SolverTolerance,
+    ) -> bool {
         // What is left of Newton's own error is about the square of what was left last.
         let useful = (INEXACT * shrinks * shrinks).max(SMALLEST_INEXACTNESS);
         let last = INEXACT * tolerance.relative / residual;
         let accuracy = useful.max(last).min(LARGEST_INEXACTNESS);
-        self.iterative.solve(&self.factor, &self.weight, &mut self.step, accuracy, MOST_PRODUCTS)
+        self.iterative.solve(&self.factor, weight, &mut self.step, accuracy, MOST_PRODUCTS)
     }
 
     /// Whether the last step was no change of the velocities, by their kinetic energy.
-    fn step_is_rounding(&self) -> bool {
-        let square = |v: &[f64]| v.iter().zip(&self.weight).map(|(v, w)| (v / w).powi(2)).sum::<f64>();
+    fn step_is_rounding(&self, weight: &[f64]) -> bool {
+        let square = |v: &[f64]| v.iter().zip(weight).map(|(v, w)| (v / w).powi(2)).sum::<f64>();
         square(&self.step) <= SAME_VELOCITY * SAME_VELOCITY * square(&self.velocity)
     }
 
     /// Takes the longest of the halves of a step that decreases the violation of the balance.
     fn decrease(&mut self, problem: &Problem) -> f64 {
-        let before = weighted_length(&self.residual, &self.weight);
+        let weight = &problem.scale.weight;
+        let length = |residual: &[f64]| weighted_length(residual.iter().copied(), weight);
+        let before = length(&self.residual);
         let mut part = 1.0;
         self.advance(part);
         loop {
             let residual = self.evaluate(problem);
-            if weighted_length(&self.residual, &self.weight) < before || part < SMALLEST_PART {
+            if length(&self.residual) < before || part < SMALLEST_PART {
                 return residual;
             }
             part *= 0.5;
@@ -355,7 +377,8 @@ impl Newton {
         let parts: Vec<_> = problem.trees().collect();
         let size = |tree: usize| {
             let part = parts[tree].clone();
-            let length = weighted_length(&self.residual[part.clone()], &self.weight[part]);
+            let residual = self.residual[part.clone()].iter().copied();
+            let length = weighted_length(residual, &problem.scale.weight[part]);
             if length.is_nan() { f64::INFINITY } else { length }
         };
         let mut trees: Vec<usize> = (0..parts.len()).collect();

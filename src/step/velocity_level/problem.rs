@@ -8,6 +8,7 @@
 
 use nalgebra::{Matrix6, Vector3, Vector6};
 
+use super::balance_scale::BalanceScale;
 use super::coupled_patch::{Bodies, Column, CoupledPatch};
 use super::free_body::{BODY, BodyInertia, add_block, add_to_tree, six, tree_velocity};
 use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
@@ -17,7 +18,7 @@ use crate::contact::{
     find_contacts,
 };
 use crate::multibody::tree::Workspace as JointWorkspace;
-use crate::multibody::{BodyFrame, BroadPhase, Forces, Model, State, with_pair};
+use crate::multibody::{BodyFrame, BroadPhase, Forces, FreeMotion, Model, State, with_pair};
 use crate::step::block_factor::BlockFactor;
 
 /// The balance of momentum of a step, and the memory it is kept in.
@@ -34,6 +35,8 @@ pub(super) struct Problem {
     couplings: Vec<(usize, usize)>,
     /// Velocities of each tree.
     sizes: Vec<usize>,
+    /// What the balance is measured against.
+    pub scale: BalanceScale,
     scratch: PairScratch,
     link_rows: LinkRows<f64>,
     broad_phase: BroadPhase,
@@ -41,28 +44,34 @@ pub(super) struct Problem {
 
 impl Problem {
     /// Sets up the motion without contact from `state`, with the kinematics of the joints, the
-    /// forces of the user, and the commands of the actuators.
+    /// free motions of bodies, the forces of the user, and the commands of the actuators.
+    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
     pub fn set_free_motion(
         &mut self,
         model: &Model,
         state: &State,
         joints: &mut JointWorkspace,
+        free_motions: &[FreeMotion],
         forces: &Forces,
         commands: &[f64],
         dt: f64,
     ) {
         self.inertia.clear();
         self.momentum.clear();
-        for (((_, _, mass), state), force) in model.free_bodies().zip(&state.bodies).zip(&forces.bodies) {
+        let bodies = model.free_bodies().zip(&state.bodies).zip(free_motions).zip(&forces.bodies);
+        for ((((_, _, mass), state), free), force) in bodies {
             let body = BodyInertia::new(mass, state);
             self.inertia.push(body.matrix());
-            let p = body.free_momentum(&state.velocity, force, &model.gravity, dt);
+            let p = body.free_momentum(&state.velocity, free, force, &model.gravity, dt);
             self.momentum.extend(six(&p.rotational, &p.translational));
         }
         self.sizes.clear();
         self.sizes.resize(self.inertia.len(), BODY);
         let Self { joints: joint_part, sizes, momentum, .. } = self;
         joint_part.assemble(model, state, joints, forces, commands, dt, sizes, momentum);
+        let mut scale = std::mem::take(&mut self.scale);
+        scale.set_forces(model, forces, &self.joints, self.inertia_diagonal(), dt);
+        self.scale = scale;
     }
 
     /// Finds the contacts at `state`, once the motion without contact is set, with the bodies'
@@ -98,6 +107,7 @@ impl Problem {
         }
         self.broad_phase = broad_phase;
         self.couple();
+        self.scale.set_patches(&self.patches, &self.columns, &self.contacts, dt);
     }
 
     /// The velocity of O relative to F of a patch, see [`CoupledPatch::relative`].

@@ -2,14 +2,13 @@
 
 use nalgebra::{DMatrix, Vector3};
 
-use super::derivative::{BalanceDerivatives, DerivativeMemory};
+use super::derivative::{BalanceDerivatives, DerivativeMemory, by_extra_pose, turn_jacobian};
 use super::free_body::{BODY, six, velocity_of};
 use super::{VelocityLevel, Workspace};
 use crate::multibody::{
     AppliedColumn, AppliedForces, AppliedWorkspace, ForceEntry, ModelGradient, TANGENT_DIMENSION,
     for_each_applied_derivative, for_each_applied_derivative_by_input,
 };
-use crate::spatial::rotation_exponential_jacobian;
 use crate::step::joint_moves::move_jacobians;
 use crate::step::{StepCotangent, StepDerivativeError, StepJacobian, StepPoint};
 
@@ -106,7 +105,9 @@ impl VelocityLevel {
         let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
         for (tree, ((_, before), after)) in states.enumerate() {
             let first = tree * TANGENT_DIMENSION;
-            let turn = rotation_exponential_jacobian(&(after.velocity.rotational * at.dt)) * at.dt;
+            let free = &parts.bodies[tree].free;
+            let by_vector = turn_jacobian(after, &free.value, at.dt);
+            let turn = by_vector * at.dt;
             for column in 0..by.ncols() {
                 let own: [f64; BODY] = std::array::from_fn(|i| by[(tree * BODY + i, column)]);
                 let v = velocity_of(&own);
@@ -124,6 +125,26 @@ impl VelocityLevel {
                     all[(first + i, first + k)] += rotation[(i, k)];
                 }
                 all[(first + 3 + i, first + 3 + i)] += 1.0;
+            }
+            // What the free motion turns and shifts the body besides.
+            for row in 0..BODY {
+                let unit = Vector3::from_fn(|i, _| f64::from(u8::from(i == row % 3)));
+                let by_pose = if row < 3 {
+                    by_extra_pose(by_vector.tr_mul(&unit), Vector3::zeros())
+                } else {
+                    by_extra_pose(Vector3::zeros(), unit)
+                };
+                let mut own = [0.0; TANGENT_DIMENSION];
+                by_model.clear();
+                free.add_transposed(&by_pose, &mut own, &mut by_model.masses[tree]);
+                for (k, value) in own.into_iter().enumerate() {
+                    all[(first + row, first + k)] += value;
+                }
+                if at.model.asks_for_free_masses() {
+                    for (column, value) in at.model.by_inputs(&nowhere, &by_model).into_iter().enumerate() {
+                        all[(first + row, rows + controls + column)] += value;
+                    }
+                }
             }
         }
         if nv > 0 {

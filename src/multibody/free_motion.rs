@@ -1,0 +1,377 @@
+//! The motion of a free body over a step on which no moment acts: what a step adds forces to.
+//!
+//! Euler's equation İω = Iω × ω in the body's axes is solved by a midpoint rule on rotations
+//! (Krysl & Endres 2005, *Explicit Newmark/Verlet algorithm for time integration of the rotational
+//! dynamics of rigid bodies*, discuss the family): with the angular momentum Π in the body's axes
+//! and E = exp(δt \[ω_m\]×),
+//!
+//! > I ω_m = (Π₀ + Π₁)/2, Π₁ = Eᵀ Π₀, R₁ = R₀ E.
+//!
+//! R₁Π₁ = R₀Π₀: angular momentum in the world is kept to rounding, whatever the step. Π₁ − Π₀ is
+//! a multiple of ω_m × Π_m, which is normal to ω_m = I⁻¹Π_m, so the kinetic energy ½ Πᵀ I⁻¹ Π is
+//! kept as well. A body that turns about a principal axis turns exactly. With the gyroscopic moment
+//! taken at the start of the step instead, energy grows by a part of (ω δt)² in every step.
+
+use nalgebra::{Matrix3, Vector3};
+
+use super::dynamics::solve;
+use crate::scalar::{DualArray, Scalar, real_matrix, real_vector};
+use crate::spatial::{
+    MASS_NUMBERS, MassProperties, cross_matrix, rotation_exponential, rotation_exponential_jacobian,
+    rotation_exponential_less_identity,
+};
+
+/// Newton steps for the rate of turning; three or four are usual where it turns by less than a
+/// radian.
+const MAXIMUM_ITERATIONS: usize = 20;
+/// What is left of the angular momentum where the iteration ends, in its own parts: a few roundings.
+const RESIDUAL: f64 = 4.0 * f64::EPSILON;
+/// What may be left where it does not end.
+const ACCEPTABLE_RESIDUAL: f64 = 1e-10;
+
+/// What a step of a free body without moments does, apart from a uniform motion; in W.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FreeMotion<T = f64> {
+    /// Angular velocity after the step, ω*, rad/s.
+    pub angular_velocity: Vector3<T>,
+    /// How far the turn over the step is from δt ω*, rad: R₁ = exp(δt ω* + extra_turn) R₀.
+    pub extra_turn: Vector3<T>,
+    /// How far the origin's way over the step is from δt times its velocity after the step, m,
+    /// where the centre of mass goes straight.
+    pub extra_shift: Vector3<T>,
+    /// The change of the velocity of the centre of mass relative to the origin, were the body to
+    /// turn with ω* all the time, m/s: ω* × (o₁ − o₀) with the centre of mass at o from the origin.
+    pub swing: Vector3<T>,
+}
+
+impl<T: Scalar> FreeMotion<T> {
+    /// Over a step of `dt` seconds from an orientation and an angular velocity in W.
+    pub fn new(
+        mass: &MassProperties<T>,
+        rotation: &Matrix3<T>,
+        angular_velocity: &Vector3<T>,
+        dt: f64,
+    ) -> Self {
+        let spin = rotation.transpose() * angular_velocity;
+        let momentum = mass.inertia * spin;
+        // All as differences to a uniform turn: derivatives by the inertia are of the order of the
+        // step, and would be lost between terms that cancel.
+        let extra_rate = midpoint_rate(&mass.inertia, &spin, &momentum, dt);
+        let angle = (spin + extra_rate) * T::from(dt);
+        let turn = rotation_exponential_less_identity(&angle);
+        let change = solve(&mass.inertia, &(turn.transpose() * momentum));
+        let change = rotation * (turn * (spin + change) + change);
+        let angular_velocity = angular_velocity + change;
+        let moved = angular_velocity * T::from(dt);
+        let before = rotation * mass.center_of_mass;
+        let way = rotation * (turn * mass.center_of_mass);
+        Self {
+            angular_velocity,
+            extra_turn: (rotation * extra_rate - change) * T::from(dt),
+            extra_shift: moved.cross(&(before + way)) - way,
+            swing: angular_velocity.cross(&way),
+        }
+    }
+
+    /// The motion without its derivatives.
+    pub fn real(&self) -> FreeMotion {
+        FreeMotion {
+            angular_velocity: real_vector(&self.angular_velocity),
+            extra_turn: real_vector(&self.extra_turn),
+            extra_shift: real_vector(&self.extra_shift),
+            swing: real_vector(&self.swing),
+        }
+    }
+
+    fn parts(&self) -> [&Vector3<T>; 4] {
+        [&self.angular_velocity, &self.extra_turn, &self.extra_shift, &self.swing]
+    }
+}
+
+/// I (ω − ω₀) − (Eᵀ Π₀ − Π₀)/2 with E = exp(δt \[ω\]×), by how much ω exceeds ω₀.
+fn violation<T: Scalar>(
+    inertia: &Matrix3<T>,
+    spin: &Vector3<T>,
+    extra: &Vector3<T>,
+    momentum: &Vector3<T>,
+    dt: f64,
+) -> Vector3<T> {
+    let back = rotation_exponential_less_identity(&((spin + extra) * T::from(-dt)));
+    inertia * extra - back * momentum * T::from(0.5)
+}
+
+/// By how much the rate ω_m of turning over a step exceeds that at its start, in the body's axes,
+/// found in `f64` and given the derivatives that its equation implies.
+///
+/// Where Newton's method finds none (a body that turns by several radians in a step) it is zero:
+/// angular momentum is kept all the same, and energy between the bounds that this sets.
+fn midpoint_rate<T: Scalar>(
+    inertia: &Matrix3<T>,
+    spin: &Vector3<T>,
+    momentum: &Vector3<T>,
+    dt: f64,
+) -> Vector3<T> {
+    let (real_inertia, start, b) = (real_matrix(inertia), real_vector(spin), real_vector(momentum));
+    let slope = |extra: &Vector3<f64>| {
+        let angle = (start + extra) * dt;
+        let turned = cross_matrix(&b) * rotation_exponential_jacobian(&angle);
+        real_inertia - rotation_exponential(&-angle) * turned * (0.5 * dt)
+    };
+    let scale = b.norm();
+    let mut extra = Vector3::zeros();
+    let mut left = violation(&real_inertia, &start, &extra, &b, dt);
+    for _ in 0..MAXIMUM_ITERATIONS {
+        if left.norm() <= RESIDUAL * scale {
+            break;
+        }
+        extra -= solve(&slope(&extra), &left);
+        left = violation(&real_inertia, &start, &extra, &b, dt);
+    }
+    // Written so that it also holds for residuals that are not numbers.
+    if !(left.norm() <= ACCEPTABLE_RESIDUAL * scale) {
+        return Vector3::from_element(T::from(0.0));
+    }
+    let mut lifted = extra.map(T::from);
+    if T::NDERIV > 0 {
+        let slope = slope(&extra).map(T::from);
+        for _ in 0..T::NDERIV {
+            let left = violation(inertia, spin, &lifted, momentum, dt);
+            // What is left of the real part is rounding.
+            let left = left.map(|x| x - x.real());
+            lifted -= solve(&slope, &left);
+        }
+    }
+    lifted
+}
+
+/// Derivatives of a vector by a vector.
+type ByVector = Matrix3<f64>;
+
+/// How a vector of [`FreeMotion`] follows the state before the step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VectorSensitivity {
+    /// By a turn of the body, its angular velocity in W held.
+    pub by_turn: ByVector,
+    /// By the angular velocity.
+    pub by_angular_velocity: ByVector,
+}
+
+/// The derivatives of [`FreeMotion`].
+#[derive(Clone, Debug)]
+pub(crate) struct FreeMotionSensitivity {
+    pub value: FreeMotion,
+    pub angular_velocity: VectorSensitivity,
+    pub extra_turn: VectorSensitivity,
+    pub extra_shift: VectorSensitivity,
+    pub swing: VectorSensitivity,
+    /// By the numbers of the mass properties, if they are asked for.
+    by_mass: Option<Box<FreeMotion<DualArray<MASS_NUMBERS>>>>,
+}
+
+impl FreeMotionSensitivity {
+    /// For a step of `dt` seconds; by the mass properties only if asked.
+    pub fn new(
+        mass: &MassProperties,
+        rotation: &Matrix3<f64>,
+        angular_velocity: &Vector3<f64>,
+        dt: f64,
+        of_mass: bool,
+    ) -> Self {
+        type Dual = DualArray<3>;
+        let seeded = Vector3::from_fn(|i, _| Dual::variable(angular_velocity[i], i));
+        let lifted = FreeMotion::new(&MassProperties::lift(mass), &rotation.map(Dual::from), &seeded, dt);
+        let spin = cross_matrix(angular_velocity);
+        // With body and velocity turned together every vector turns as well.
+        let [angular, turn, shift, swing] = lifted.parts().map(|v| {
+            let by_angular_velocity = Matrix3::from_fn(|i, k| v[i].eps[k]);
+            let by_turn = by_angular_velocity * spin - cross_matrix(&real_vector(v));
+            VectorSensitivity { by_turn, by_angular_velocity }
+        });
+        let by_mass = of_mass.then(|| {
+            type Dual = DualArray<MASS_NUMBERS>;
+            let (rotation, velocity) = (rotation.map(Dual::from), angular_velocity.map(Dual::from));
+            Box::new(FreeMotion::new(&mass.seeded(0), &rotation, &velocity, dt))
+        });
+        Self {
+            value: lifted.real(),
+            angular_velocity: angular,
+            extra_turn: turn,
+            extra_shift: shift,
+            swing,
+            by_mass,
+        }
+    }
+
+    /// Adds the derivatives by the state (turn, position, angular and linear velocity) and by the
+    /// mass properties, from those by the vectors of [`FreeMotion`].
+    pub fn add_transposed(&self, by: &FreeMotion, by_state: &mut [f64], by_mass: &mut MassProperties) {
+        let sensitivities = [&self.angular_velocity, &self.extra_turn, &self.extra_shift, &self.swing];
+        for (sensitivity, by) in sensitivities.into_iter().zip(by.parts()) {
+            let turn = sensitivity.by_turn.tr_mul(by);
+            let velocity = sensitivity.by_angular_velocity.tr_mul(by);
+            for axis in 0..3 {
+                by_state[axis] += turn[axis];
+                by_state[6 + axis] += velocity[axis];
+            }
+        }
+        if let Some(motion) = &self.by_mass {
+            let rows = motion.parts().into_iter().flatten();
+            let mut numbers = [0.0; MASS_NUMBERS];
+            for (row, by) in rows.zip(by.parts().into_iter().flatten()) {
+                for (number, eps) in numbers.iter_mut().zip(&row.eps) {
+                    *number += by * eps;
+                }
+            }
+            by_mass.add_numbers(&numbers);
+        }
+    }
+
+    /// The motion with derivatives by the numbers of the mass properties, if they were asked for,
+    /// else constant.
+    pub fn seeded_by_mass(&self) -> FreeMotion<DualArray<MASS_NUMBERS>> {
+        let lift = |v: &Vector3<f64>| v.map(DualArray::from);
+        self.by_mass.as_deref().copied().unwrap_or_else(|| FreeMotion {
+            angular_velocity: lift(&self.value.angular_velocity),
+            extra_turn: lift(&self.value.extra_turn),
+            extra_shift: lift(&self.value.extra_shift),
+            swing: lift(&self.value.swing),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spatial::Quaternion;
+    use approx::assert_relative_eq;
+    use proptest::prelude::*;
+
+    fn body(moments: [f64; 3]) -> MassProperties {
+        let axes = rotation_exponential(&Vector3::new(0.4, -0.9, 0.3));
+        let inertia = axes * Matrix3::from_diagonal(&Vector3::from(moments)) * axes.transpose();
+        MassProperties { mass: 1.7, center_of_mass: Vector3::new(0.1, -0.3, 0.2), inertia }
+    }
+
+    fn vector(range: f64) -> impl Strategy<Value = Vector3<f64>> {
+        proptest::array::uniform3(-range..range).prop_map(Vector3::from)
+    }
+
+    /// Principal moments, as of any distribution of mass.
+    fn moments() -> impl Strategy<Value = [f64; 3]> {
+        proptest::array::uniform3(0.02..1.0f64).prop_map(|[x, y, z]| [y + z, z + x, x + y])
+    }
+
+    proptest! {
+        #[test]
+        fn angular_momentum_and_energy_are_kept_at_any_step(
+            moments in moments(), turn in vector(3.0), velocity in vector(1.0), dt in 0.01..1.5f64
+        ) {
+            let mass = body(moments);
+            let rotation = rotation_exponential(&turn);
+            let velocity = velocity.normalize();
+            let motion = FreeMotion::new(&mass, &rotation, &velocity, dt);
+            let after = rotation_exponential(&(motion.angular_velocity * dt + motion.extra_turn)) * rotation;
+            let momentum = |r: &Matrix3<f64>, w: &Vector3<f64>| r * mass.inertia * r.transpose() * w;
+            let (l, l_after) = (momentum(&rotation, &velocity), momentum(&after, &motion.angular_velocity));
+            prop_assert!((l - l_after).norm() < 1e-14 * l.norm());
+            let (e, e_after) = (l.dot(&velocity), l_after.dot(&motion.angular_velocity));
+            prop_assert!((e - e_after).abs() < 1e-13 * e, "{} {}", e, e_after);
+        }
+    }
+
+    #[test]
+    fn a_principal_axis_is_turned_about_exactly() {
+        let mass = body([0.5, 0.9, 1.1]);
+        let axis = rotation_exponential(&Vector3::new(0.4, -0.9, 0.3)).column(1).into_owned();
+        for rate in [0.0, 1e-9, 2.0, 40.0] {
+            let velocity = axis * rate;
+            let motion = FreeMotion::new(&mass, &Matrix3::identity(), &velocity, 0.1);
+            assert_relative_eq!(motion.angular_velocity, velocity, epsilon = 1e-14 * rate);
+            assert!(motion.extra_turn.norm() <= 1e-15 * rate);
+        }
+    }
+
+    #[test]
+    fn the_centre_of_mass_goes_straight() {
+        let mass = body([0.5, 0.9, 1.1]);
+        let rotation = rotation_exponential(&Vector3::new(0.3, 0.2, -0.6));
+        let (velocity, dt) = (Vector3::new(2.0, -1.0, 3.0), 0.2);
+        let motion = FreeMotion::new(&mass, &rotation, &velocity, dt);
+        let before = rotation * mass.center_of_mass;
+        let turn = rotation_exponential(&(motion.angular_velocity * dt + motion.extra_turn));
+        let after = turn * before;
+        assert_relative_eq!(motion.swing, motion.angular_velocity.cross(&(after - before)), epsilon = 1e-14);
+        // The centre of mass at rest: the origin has the velocity −ω × o, and moves by o₀ − o₁.
+        let origin = motion.extra_shift - motion.angular_velocity.cross(&after) * dt;
+        assert_relative_eq!(origin, before - after, epsilon = 1e-14);
+    }
+
+    #[test]
+    fn order_two() {
+        // A turn in two halves differs from that in one by the third order of the step.
+        let mass = body([0.5, 0.9, 1.1]);
+        let velocity = Vector3::new(1.0, 2.0, -0.5);
+        let error = |dt: f64| {
+            let one = FreeMotion::new(&mass, &Matrix3::identity(), &velocity, dt).angular_velocity;
+            let half = FreeMotion::new(&mass, &Matrix3::identity(), &velocity, 0.5 * dt);
+            let r = rotation_exponential(&(half.angular_velocity * (0.5 * dt) + half.extra_turn));
+            let two = FreeMotion::new(&mass, &r, &half.angular_velocity, 0.5 * dt).angular_velocity;
+            (one - two).norm()
+        };
+        let order = (error(0.1) / error(0.05)).log2();
+        assert!((order - 3.0).abs() < 0.1, "{order}");
+    }
+
+    #[test]
+    fn derivatives_agree_with_differences() {
+        let mass = body([0.5, 0.9, 1.1]);
+        let orientation = Quaternion::from_wxyz(0.8, 0.3, -0.4, 0.2);
+        let (velocity, dt) = (Vector3::new(3.0, -2.0, 5.0), 0.15);
+        let by = FreeMotion {
+            angular_velocity: Vector3::new(0.3, -0.8, 1.1),
+            extra_turn: Vector3::new(0.6, -0.4, 0.9),
+            extra_shift: Vector3::new(-0.2, 0.5, 0.7),
+            swing: Vector3::new(0.1, 1.3, -0.6),
+        };
+        let value = |step: &[f64]| {
+            let part = |i: usize| Vector3::new(step[i], step[i + 1], step[i + 2]);
+            let mut mass = mass;
+            mass.center_of_mass += part(6);
+            mass.inertia += Matrix3::from_row_slice(&step[9..18]);
+            let rotation = orientation.rotated_by(&part(0)).to_matrix();
+            let motion = FreeMotion::new(&mass, &rotation, &(velocity + part(3)), dt);
+            motion.parts().iter().zip(by.parts()).map(|(x, by)| x.dot(by)).sum::<f64>()
+        };
+        let rotation = orientation.to_matrix();
+        let sensitivity = FreeMotionSensitivity::new(&mass, &rotation, &velocity, dt, true);
+        let (mut by_state, mut by_mass) = ([0.0; 12], MassProperties::zero());
+        sensitivity.add_transposed(&by, &mut by_state, &mut by_mass);
+        let mut found = [&by_state[..3], &by_state[6..9], by_mass.center_of_mass.as_slice()].concat();
+        found.extend(by_mass.inertia.transpose().iter());
+        for (k, found) in found.into_iter().enumerate() {
+            // Inertia changes symmetrically.
+            let mirror = if k < 9 { k } else { 9 + 3 * ((k - 9) % 3) + (k - 9) / 3 };
+            let along = |h: f64| {
+                let mut step = [0.0; 18];
+                (step[k], step[mirror]) = (h, h);
+                value(&step)
+            };
+            let count = if mirror == k { 1.0 } else { 2.0 };
+            let difference = (along(1e-6) - along(-1e-6)) / 2e-6;
+            assert_relative_eq!(found * count, difference, max_relative = 1e-7, epsilon = 1e-8);
+        }
+    }
+
+    #[test]
+    fn a_turn_of_many_radians_keeps_momentum() {
+        let mass = body([0.03, 1.0, 1.02]);
+        for dt in [3.0, 10.0, 300.0, 1e6] {
+            let velocity = Vector3::new(1.0, 2.0, -0.5);
+            let motion = FreeMotion::new(&mass, &Matrix3::identity(), &velocity, dt);
+            let turn = rotation_exponential(&(motion.angular_velocity * dt + motion.extra_turn));
+            let l = mass.inertia * velocity;
+            let after = turn * mass.inertia * turn.transpose() * motion.angular_velocity;
+            assert!((l - after).norm() < 1e-9 * dt.max(1.0) * l.norm(), "{dt}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a simulation does that its user would not want and might not notice: it is looked at during
+//! the motion, step by step, and told as values.
+
+mod passage;
+mod patch_look;
+mod warning;
+
+pub use warning::{MotionWarning, WarningCause};
+
+use self::passage::Passages;
+use self::patch_look::{PatchLook, smallest_extent};
+use super::simulate::SimulationSettings;
+use crate::contact::{ContactPair, PairMaterial, Workspace};
+use crate::multibody::{BodyFrame, GeometryPair, JointKinematics, Model, State, with_pair};
+use crate::step::{Integrator, StepWorkspace};
+
+/// An explicit method follows a contact of stiffness k on a mass m if ω δt with ω = √(k/m) is at
+/// most this: of the contact, half a period π/ω, three steps see something then. Semi-implicit
+/// Euler is unstable beyond 2, the Runge–Kutta method beyond 2√2.
+const RESOLVED_TURN: f64 = 1.0;
+/// An explicit method is unstable where friction changes a slip velocity by more than this times
+/// itself over a step.
+const STABLE_FRICTION: f64 = 2.0;
+/// A contact is looked at again when its force has grown by this factor.
+const GROWTH: f64 = 1.2;
+/// Overlaps at the start are told if they are deeper than this part of the body's smallest side.
+const DEEP_OVERLAP: f64 = 0.1;
+
+/// What is known of a pair of geometries.
+#[derive(Clone, Copy, Debug, Default)]
+struct PairState {
+    /// The force at which it was looked at last, N.
+    looked_at: f64,
+    stiffness_told: bool,
+    friction_told: bool,
+    gliding_told: bool,
+}
+
+/// Watches a simulation: give it every step.
+#[derive(Debug)]
+pub struct Watch {
+    settings: SimulationSettings,
+    warnings: Vec<MotionWarning>,
+    pairs: Vec<PairState>,
+    passages: Passages,
+    frames: Vec<BodyFrame>,
+    joints: JointKinematics,
+    scratch: Workspace,
+}
+
+impl Watch {
+    /// Watches a simulation of a model from a state, at which it looks for deep overlaps.
+    pub fn new(model: &Model, state: &State, settings: &SimulationSettings) -> Self {
+        let mut frames = Vec::new();
+        let mut joints = JointKinematics::default();
+        model.update_frames(state, &mut frames, &mut joints);
+        let mut watch = Self {
+            settings: *settings,
+            warnings: Vec::new(),
+            pairs: vec![PairState::default(); model.pairs.len()],
+            passages: Passages::new(model, &frames),
+            frames,
+            joints,
+            scratch: Workspace::default(),
+        };
+        watch.look_at_start(model);
+        watch
+    }
+
+    /// What has been noticed, in the order of time.
+    pub fn warnings(&self) -> &[MotionWarning] {
+        &self.warnings
+    }
+
+    /// What has been noticed, in the order of time.
+    pub fn into_warnings(self) -> Vec<MotionWarning> {
+        self.warnings
+    }
+
+    /// Looks at a step that has just been taken, from the time `time` in s over `dt` to `after`, in
+    /// this workspace.
+    pub fn after_step(
+        &mut self,
+        model: &Model,
+        time: f64,
+        dt: f64,
+        after: &State,
+        workspace: &StepWorkspace,
+    ) {
+        match self.settings.integrator {
+            Integrator::VelocityLevel(_) => {
+                for glide in workspace.gliding() {
+                    if !std::mem::replace(&mut self.pairs[glide.pair].gliding_told, true) {
+                        let cause = WarningCause::Gliding {
+                            slip_velocity: glide.slip_velocity,
+                            gap: glide.gap,
+                            depth: glide.depth,
+                        };
+                        self.warnings.push(MotionWarning::of_pair(model, glide.pair, time + dt, cause));
+                    }
+                }
+                model.update_frames(after, &mut self.frames, &mut self.joints);
+            }
+            Integrator::SemiImplicitEuler | Integrator::RungeKutta4 => {
+                model.update_frames(after, &mut self.frames, &mut self.joints);
+                for (pair, force) in workspace.contact_loads() {
+                    self.look_at_explicit(model, after, pair, force, time, dt);
+                }
+            }
+        }
+        let Self { passages, warnings, frames, .. } = self;
+        passages.after_step(model, frames, time + dt, warnings);
+    }
+
+    /// The contact of a pair, if it has one.
+    fn look(&mut self, model: &Model, pair: &GeometryPair) -> Option<PatchLook> {
+        let Self { frames, scratch, .. } = self;
+        with_pair(model, frames, pair, |query: &ContactPair| PatchLook::new(query, &model.contact, scratch))
+    }
+
+    /// Whether an explicit step is short enough for the stiffness and the friction of a contact that
+    /// bears a force in N.
+    fn look_at_explicit(
+        &mut self,
+        model: &Model,
+        after: &State,
+        pair: usize,
+        force: f64,
+        time: f64,
+        dt: f64,
+    ) {
+        let known = self.pairs[pair];
+        if known.stiffness_told && known.friction_told || force <= GROWTH * known.looked_at {
+            return;
+        }
+        let Some(look) = self.look(model, &model.pairs[pair]) else { return };
+        self.pairs[pair].looked_at = force;
+        let bodies = model.pairs[pair].bodies;
+        let normal = look.normal();
+        let mobility = patch_look::mobility(
+            model,
+            after,
+            &self.frames,
+            &mut self.joints,
+            bodies,
+            &look.centroid,
+            &normal,
+        );
+        let turn = (look.stiffness * mobility).sqrt() * dt;
+        if turn > RESOLVED_TURN && !known.stiffness_told {
+            self.pairs[pair].stiffness_told = true;
+            let longest = dt * RESOLVED_TURN / turn;
+            let cause = WarningCause::StiffContact { stiffness: look.stiffness, turn, dt, longest };
+            self.warnings.push(MotionWarning::of_pair(model, pair, time, cause));
+        }
+        let v_s = model.contact.stiction_velocity;
+        let slope = with_pair(model, &self.frames, &model.pairs[pair], |query: &ContactPair| {
+            let rigid = [query.a, query.b].map(|c| c.geometry.is_rigid());
+            let (a, b) = (&query.a.material, &query.b.material);
+            PairMaterial::combine(a, rigid[0], b, rigid[1]).static_friction
+        }) * force
+            * dt
+            * mobility;
+        // Faster sliding is not stiff: friction does not turn it round within a step.
+        if slope > STABLE_FRICTION * v_s && look.slip_velocity <= slope && !known.friction_told {
+            self.pairs[pair].friction_told = true;
+            let cause = WarningCause::StiffFriction { ratio: slope / v_s, limit: STABLE_FRICTION };
+            self.warnings.push(MotionWarning::of_pair(model, pair, time, cause));
+        }
+    }
+
+    /// Tells deep overlaps at the start.
+    fn look_at_start(&mut self, model: &Model) {
+        for (index, pair) in model.pairs.iter().enumerate() {
+            let Some(look) = self.look(model, pair) else { continue };
+            let sizes = [(pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b)]
+                .map(|(body, geometry)| smallest_extent(&model.bodies[body].geometries[geometry].collider));
+            let size = sizes[0].min(sizes[1]);
+            if look.depth > DEEP_OVERLAP * size {
+                let cause = WarningCause::DeepStart { depth: look.depth, size, force: look.force.norm() };
+                self.warnings.push(MotionWarning::of_pair(model, index, 0.0, cause));
+            }
+        }
+    }
+}

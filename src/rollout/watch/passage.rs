@@ -1,0 +1,189 @@
+//! Bodies that pass each other's surfaces: through a wall in one step, or pressed so deep that what
+//! pushes them out pushes on the other side.
+//!
+//! The *middle* of a geometry is the vertex of its field where the extent is largest, of a rigid
+//! surface the middle of its box where that lies inside. A middle that crosses another body's
+//! surface is told. How near that surface is at most is known from the last look, so that it is
+//! looked for again only after the middle has gone as far.
+
+use nalgebra::Vector3;
+
+use super::warning::{MotionWarning, WarningCause};
+use crate::contact::ContactGeometry;
+use crate::geometry::{SurfaceDistance, SurfaceMesh, boundary_surface};
+use crate::multibody::{BodyFrame, Model};
+use crate::spatial::RigidTransform;
+
+/// The surface of a geometry, in its own frame.
+#[derive(Debug)]
+enum Surface {
+    /// z ≤ 0 is inside.
+    HalfSpace,
+    Mesh {
+        mesh: SurfaceMesh,
+        distance: SurfaceDistance,
+    },
+}
+
+impl Surface {
+    fn new(geometry: &ContactGeometry) -> Self {
+        let mesh = match geometry {
+            ContactGeometry::Compliant(field) => boundary_surface(field.mesh()),
+            ContactGeometry::Rigid(surface) => surface.mesh().clone(),
+            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return Self::HalfSpace,
+        };
+        let distance = SurfaceDistance::new(&mesh.vertices, &mesh.triangles);
+        Self::Mesh { mesh, distance }
+    }
+
+    /// How far a point is from the surface at least, m.
+    fn distance(&self, x: &Vector3<f64>) -> f64 {
+        match self {
+            Self::HalfSpace => x.z.abs(),
+            Self::Mesh { distance, .. } => distance.distance(x),
+        }
+    }
+
+    /// How often the way from `start` to `end` crosses the surface.
+    fn crossings(&self, start: &Vector3<f64>, end: &Vector3<f64>) -> usize {
+        match self {
+            Self::HalfSpace => usize::from((start.z > 0.0) != (end.z > 0.0)),
+            Self::Mesh { mesh, .. } => {
+                (0..mesh.triangles.len()).filter(|&i| crosses(start, end, &mesh.corners(i))).count()
+            }
+        }
+    }
+}
+
+/// Six times the volume of the tetrahedron with these corners.
+fn volume(a: &Vector3<f64>, b: &Vector3<f64>, c: &Vector3<f64>, d: &Vector3<f64>) -> f64 {
+    (b - a).cross(&(c - a)).dot(&(d - a))
+}
+
+/// Whether a segment crosses a triangle.
+fn crosses(start: &Vector3<f64>, end: &Vector3<f64>, [a, b, c]: &[Vector3<f64>; 3]) -> bool {
+    let (before, after) = (volume(a, b, c, start), volume(a, b, c, end));
+    if (before > 0.0) == (after > 0.0) {
+        return false;
+    }
+    let sides = [volume(start, end, a, b), volume(start, end, b, c), volume(start, end, c, a)];
+    sides.iter().all(|v| *v >= 0.0) || sides.iter().all(|v| *v <= 0.0)
+}
+
+/// The middle of a geometry in its frame, and how far it is from the surface, m.
+fn middle_of(geometry: &ContactGeometry, surface: &Surface) -> Option<(Vector3<f64>, f64)> {
+    let middle = match geometry {
+        ContactGeometry::Compliant(field) => {
+            let extents = field.extent().iter().enumerate();
+            let (deepest, _) = extents.max_by(|a, b| a.1.total_cmp(b.1))?;
+            field.mesh().vertices[deepest]
+        }
+        ContactGeometry::Rigid(rigid) => {
+            let (middle, half) = rigid.hierarchy().bounding_box();
+            let outside = middle + half * 3.0;
+            if surface.crossings(&middle, &outside) % 2 == 0 {
+                return None;
+            }
+            middle
+        }
+        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return None,
+    };
+    Some((middle, surface.distance(&middle)))
+}
+
+/// A middle that could pass a surface.
+#[derive(Debug)]
+struct Passage {
+    /// The body and geometry of the middle.
+    of: (usize, usize),
+    /// The body and geometry of the surface.
+    through: (usize, usize),
+    /// The middle at the last step, in the frame of the other geometry.
+    last: Vector3<f64>,
+    /// How far the middle can go at least before it meets the surface, m.
+    free: f64,
+    told: bool,
+}
+
+/// All middles that could pass surfaces.
+#[derive(Debug, Default)]
+pub(super) struct Passages {
+    /// For each geometry of each body its surface, and its middle with the depth of that.
+    #[allow(clippy::type_complexity, reason = "a list for each body of what it has of each geometry")]
+    geometries: Vec<Vec<(Surface, Option<(Vector3<f64>, f64)>)>>,
+    list: Vec<Passage>,
+    poses: Vec<Vec<RigidTransform>>,
+}
+
+impl Passages {
+    /// Those of the pairs of a model, with the bodies at `frames`.
+    pub fn new(model: &Model, frames: &[BodyFrame]) -> Self {
+        let geometries = model.bodies.iter().map(|body| {
+            let one = |geometry: &ContactGeometry| {
+                let surface = Surface::new(geometry);
+                let middle = middle_of(geometry, &surface);
+                (surface, middle)
+            };
+            body.geometries.iter().map(|g| one(&g.collider.geometry)).collect()
+        });
+        let mut passages = Self {
+            geometries: geometries.collect(),
+            list: Vec::new(),
+            poses: vec![Vec::new(); frames.len()],
+        };
+        passages.set_poses(model, frames);
+        for pair in &model.pairs {
+            let (a, b) = ((pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b));
+            for (of, through) in [(a, b), (b, a)] {
+                let Some((middle, _)) = passages.geometries[of.0][of.1].1 else { continue };
+                let last = passages.relative(of, through, &middle);
+                let free = passages.geometries[through.0][through.1].0.distance(&last);
+                passages.list.push(Passage { of, through, last, free, told: false });
+            }
+        }
+        passages
+    }
+
+    fn set_poses(&mut self, model: &Model, frames: &[BodyFrame]) {
+        for ((poses, body), frame) in self.poses.iter_mut().zip(&model.bodies).zip(frames) {
+            poses.clear();
+            poses.extend(body.geometries.iter().map(|geometry| frame.pose * geometry.x_bg));
+        }
+    }
+
+    /// The middle of a geometry in the frame of another.
+    fn relative(&self, of: (usize, usize), through: (usize, usize), middle: &Vector3<f64>) -> Vector3<f64> {
+        let (own, other) = (&self.poses[of.0][of.1], &self.poses[through.0][through.1]);
+        other.rotation.transpose() * (*own * *middle - other.translation)
+    }
+
+    /// Looks at the bodies at `frames`, after a step that ended at `time`.
+    pub fn after_step(
+        &mut self,
+        model: &Model,
+        frames: &[BodyFrame],
+        time: f64,
+        warnings: &mut Vec<MotionWarning>,
+    ) {
+        self.set_poses(model, frames);
+        let mut list = std::mem::take(&mut self.list);
+        for passage in &mut list {
+            let Some((middle, depth)) = self.geometries[passage.of.0][passage.of.1].1 else { continue };
+            let now = self.relative(passage.of, passage.through, &middle);
+            let way = (now - passage.last).norm();
+            passage.free -= way;
+            if passage.free <= 0.0 && !passage.told {
+                let surface = &self.geometries[passage.through.0][passage.through.1].0;
+                if surface.crossings(&passage.last, &now) > 0 {
+                    passage.told = true;
+                    let bodies = [passage.of.0, passage.through.0];
+                    let cause = WarningCause::Passed { way, depth };
+                    warnings.push(MotionWarning::of_bodies(model, bodies, time, cause));
+                }
+                passage.free = surface.distance(&now);
+            }
+            passage.last = now;
+        }
+        self.list = list;
+    }
+}

@@ -1,0 +1,109 @@
+//! What a simulation can be warned of.
+
+use std::fmt;
+
+use crate::multibody::Model;
+
+/// Something that went wrong in a simulation that nevertheless went on: when, between which bodies,
+/// why, and what to do. Its text is one line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MotionWarning {
+    /// When it was noticed first, s.
+    pub time: f64,
+    /// The names of the two bodies.
+    pub bodies: [String; 2],
+    /// What it is.
+    pub cause: WarningCause,
+}
+
+/// Why a simulation is not to be trusted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum WarningCause {
+    /// Explicit steps are too long for the stiffness of a contact: energy grows or is lost.
+    StiffContact {
+        /// ∂F/∂depth at the present overlap, N/m.
+        stiffness: f64,
+        /// ω δt, the phase by which contact and mass vibrate in a step, rad.
+        turn: f64,
+        /// The step, s.
+        dt: f64,
+        /// The longest step that resolves it, s.
+        longest: f64,
+    },
+    /// Explicit steps are too long for friction near stiction, which chatters.
+    StiffFriction {
+        /// μ N δt / (m v_s).
+        ratio: f64,
+        /// The ratio beyond which a step is unstable.
+        limit: f64,
+    },
+    /// SAP or Similar hold sliding bodies apart, see [`Gliding`](crate::step::Gliding).
+    Gliding {
+        /// Slip velocity, m/s.
+        slip_velocity: f64,
+        /// The gap that opens, m.
+        gap: f64,
+        /// The overlap at rest, m.
+        depth: f64,
+    },
+    /// The middle of the first body has passed a surface of the second: it is inside, or went
+    /// through.
+    Passed {
+        /// The way of the middle relative to the second body in the step that passed it, m.
+        way: f64,
+        /// From the middle of the first body to its own surface, m.
+        depth: f64,
+    },
+    /// The bodies overlap deeply at the start.
+    DeepStart {
+        /// Deepest overlap, m.
+        depth: f64,
+        /// Smallest side of the smaller body, m.
+        size: f64,
+        /// Force between them, N.
+        force: f64,
+    },
+}
+
+impl MotionWarning {
+    /// A warning about a pair of geometries.
+    pub(super) fn of_pair(model: &Model, pair: usize, time: f64, cause: WarningCause) -> Self {
+        let bodies = model.pairs[pair].bodies;
+        Self::of_bodies(model, [bodies.a, bodies.b], time, cause)
+    }
+
+    /// A warning about two bodies.
+    pub(super) fn of_bodies(model: &Model, bodies: [usize; 2], time: f64, cause: WarningCause) -> Self {
+        Self { time, bodies: bodies.map(|body| model.bodies[body].name.clone()), cause }
+    }
+}
+
+impl fmt::Display for MotionWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { time, bodies: [a, b], cause } = self;
+        write!(f, "`{a}` and `{b}`, t = {time:.6} s: ")?;
+        match cause {
+            WarningCause::StiffContact { stiffness, turn, dt, longest } => write!(
+                f,
+                "contact is too stiff for explicit steps of {dt:e} s: with {stiffness:.2e} N/m it vibrates by {turn:.1} rad a step, so that energy is gained or lost; make the steps {longest:.1e} s or shorter, or use a velocity-level solver such as \"lagged\""
+            ),
+            WarningCause::StiffFriction { ratio, limit } => write!(
+                f,
+                "friction is too stiff for the step: μ N Δt / (m v_s) = {ratio:.1}, above {limit} sticking contact chatters; raise contact.stiction_velocity, shorten the steps, or use a velocity-level solver such as \"lagged\""
+            ),
+            WarningCause::Gliding { slip_velocity, gap, depth } => write!(
+                f,
+                "sliding at {slip_velocity:.2e} m/s this solver holds them {gap:.2e} m apart, more than the {depth:.2e} m that they overlap at rest, so that contact and friction are lost; use \"lagged\" or \"tamsi\", or shorter steps"
+            ),
+            WarningCause::Passed { way, depth } => write!(
+                f,
+                "the middle of `{a}` has passed the surface of `{b}`, by {way:.2e} m in this step where {depth:.2e} m are from its middle to its own surface: what goes so far in a step goes through without contact, and what is pressed so deep comes out on the other side; shorten the steps, raise hydroelastic_modulus, or make `{b}` thicker"
+            ),
+            WarningCause::DeepStart { depth, size, force } => write!(
+                f,
+                "they overlap by {depth:.2e} m at the start, more than a tenth of {size:.2e} m, and push with {force:.2e} N: they will be thrown apart; move them apart, or check units (m, rad) and scale"
+            ),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What goes wrong in a simulation without an error is noticed while it happens.
+
+use crate::folder::Folder;
+use isobar::io::{Purpose, Scene};
+use isobar::multibody::NoForces;
+use isobar::rollout::{Controls, MotionWarning, Trajectory, WarningCause, simulate_watched, step_times};
+
+use crate::{isobar, text};
+
+/// A ball over a body, simulated.
+struct Case<'a> {
+    kind: &'a str,
+    time_step: f64,
+    modulus: f64,
+    height: f64,
+    velocity: [f64; 3],
+    ground: &'a str,
+}
+
+const HALF_SPACE: &str = "shape = { half_space = {} }\nrigid = true";
+/// A plate of 1 cm, its upper side at z = 0.
+const PLATE: &str =
+    "shape = { box = { size = [0.4, 0.4, 0.01] } }\ntranslation = [0, 0, -0.005]\nrigid = true";
+
+const CALM: Case = Case {
+    kind: "lagged",
+    time_step: 1e-3,
+    modulus: 1e6,
+    height: 0.03,
+    velocity: [0.0; 3],
+    ground: HALF_SPACE,
+};
+
+impl Case<'_> {
+    fn scene(&self) -> String {
+        let Self { kind, time_step, modulus, height, velocity, ground } = self;
+        format!(
+            "[materials.foam]\nhydroelastic_modulus = {modulus:e}\ndissipation = 1.0\nfriction = 0.5\n\
+             [solver]\nkind = \"{kind}\"\ntime_step = {time_step:e}\n\
+             [[bodies]]\nname = \"ball\"\nmass = 0.05\ntranslation = [0, 0, {height}]\n\
+             linear_velocity = {velocity:?}\n[[bodies.geometries]]\n\
+             shape = {{ sphere = {{ radius = 0.02, resolution = 0.01 }} }}\nmaterial = \"foam\"\n\
+             [[bodies]]\nname = \"ground\"\nfixed = true\n[[bodies.geometries]]\n{ground}\n"
+        )
+    }
+
+    fn warnings(&self, until: f64) -> Vec<MotionWarning> {
+        let folder = Folder::new("warnings");
+        let path = folder.file("scene.toml", self.scene());
+        let scene = Scene::load(&path, Purpose::Simulation).expect("a valid scene");
+        let settings = scene.simulation_settings().expect("implemented");
+        let controls: Controls = scene.controls(&step_times(settings.time_step, until).expect("times"));
+        let mut trajectory = Trajectory::starting_at(&scene.state);
+        let (outcome, warnings) = simulate_watched(
+            &mut trajectory,
+            &scene.model,
+            &settings,
+            until,
+            &NoForces,
+            &controls,
+            |_, _| (),
+        );
+        outcome.expect("a simulation");
+        warnings
+    }
+}
+
+fn only(warnings: &[MotionWarning]) -> &MotionWarning {
+    assert_eq!(warnings.len(), 1, "{warnings:#?}");
+    &warnings[0]
+}
+
+#[test]
+fn a_calm_motion_is_not_warned_of() {
+    for kind in ["lagged", "similar", "sap", "tamsi", "semi-implicit-euler", "rk4"] {
+        let time_step = if kind.contains("euler") || kind == "rk4" { 1e-4 } else { 1e-3 };
+        for ground in [HALF_SPACE, PLATE] {
+            let warnings = Case { kind, time_step, modulus: 1e5, ground, ..CALM }.warnings(0.2);
+            assert_eq!(warnings, [], "{kind}");
+        }
+    }
+}
+
+#[test]
+fn stiff_contact_of_explicit_steps_is_noticed_when_it_begins() {
+    for kind in ["semi-implicit-euler", "rk4"] {
+        let warnings = Case { kind, modulus: 1e8, ..CALM }.warnings(0.1);
+        let first = warnings.first().expect("a warning");
+        assert!(matches!(first.cause, WarningCause::StiffContact { turn, .. } if turn > 1.0), "{first}");
+        // The fall of 1 cm takes 45 ms.
+        assert!((0.04..0.06).contains(&first.time), "{first}");
+        assert_eq!(first.bodies, ["ball", "ground"]);
+    }
+}
+
+#[test]
+fn friction_too_stiff_for_explicit_steps_is_noticed() {
+    let case = Case {
+        kind: "semi-implicit-euler",
+        time_step: 5e-4,
+        modulus: 1e5,
+        height: 0.0195,
+        velocity: [0.05, 0.0, 0.0],
+        ..CALM
+    };
+    let warnings = case.warnings(0.1);
+    let stiff =
+        |w: &&MotionWarning| matches!(w.cause, WarningCause::StiffFriction { ratio, .. } if ratio > 2.0);
+    assert!(warnings.iter().any(|w| stiff(&w)), "{warnings:#?}");
+}
+
+#[test]
+fn what_passes_a_surface_is_noticed_in_that_step() {
+    for ground in [HALF_SPACE, PLATE] {
+        for kind in ["lagged", "tamsi", "rk4"] {
+            let case =
+                Case { kind, time_step: 1e-2, height: 0.06, velocity: [0.0, 0.0, -10.0], ground, ..CALM };
+            let warnings = case.warnings(0.1);
+            let passed = only(&warnings);
+            assert!(matches!(passed.cause, WarningCause::Passed { way, .. } if way > 0.05), "{passed}");
+            assert_eq!(passed.bodies, ["ball", "ground"]);
+            assert!((passed.time - 0.01).abs() < 1e-9, "{passed}");
+        }
+    }
+}
+
+#[test]
+fn a_body_pressed_through_slowly_is_noticed() {
+    // So soft that its weight presses it through the plate, in contact all the time.
+    let warnings = Case { modulus: 20.0, height: 0.0195, ground: PLATE, ..CALM }.warnings(0.3);
+    assert!(warnings.iter().any(|w| matches!(w.cause, WarningCause::Passed { .. })), "{warnings:#?}");
+}
+
+#[test]
+fn deep_overlap_at_the_start_is_said_with_depth_and_force() {
+    let warnings = Case { height: 0.012, ..CALM }.warnings(1e-3);
+    let deep = only(&warnings);
+    let WarningCause::DeepStart { depth, size, force } = deep.cause else { panic!("{deep}") };
+    assert!((depth - 0.008).abs() < 2e-3 && (size - 0.04).abs() < 1e-9 && force > 10.0, "{deep}");
+}
+
+#[test]
+fn the_command_prints_warnings_in_one_line_each() {
+    let folder = Folder::new("printed");
+    let case = Case { time_step: 1e-2, height: 0.06, velocity: [0.0, 0.0, -10.0], ..CALM };
+    let scene = folder.file("scene.toml", case.scene());
+    let out = folder.0.join("out.csv");
+    let run = isobar(&["simulate", text(&scene), "--until", "0.1", "--out", text(&out)]);
+    assert!(run.status.success());
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    let lines: Vec<&str> = stderr.lines().filter(|l| l.contains("passed the surface")).collect();
+    assert_eq!(lines.len(), 1, "{stderr}");
+    assert!(lines[0].starts_with("isobar: warning: `ball` and `ground`, t = 0.01"), "{stderr}");
+}

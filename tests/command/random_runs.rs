@@ -1,0 +1,140 @@
+//! Random scenes simulated with implicit steps: they converge, what energy there is does not grow, and
+//! no body is lost without a word.
+//!
+//! `ISOBAR_RANDOM_SCENES=10000` runs as many instead of 60, and prints what it counts with
+//! `--nocapture`.
+
+use isobar::io::{Purpose, Scene};
+use isobar::multibody::{BodyFrame, BodyPair, Model, NoForces, State, body_pair_energy, geometry_pairs};
+use isobar::rollout::{Controls, Trajectory, WarningCause, simulate_watched, step_times};
+use isobar::spatial::SpatialVelocity;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use serde_json::json;
+
+use crate::folder::Folder;
+use crate::random_scenes::{pick, scene};
+
+const STEPS: usize = 200;
+
+/// What became of a run.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Fine,
+    /// Energy above twice all there was, in parts of it, of a motion that was warned of.
+    GrewAsWarned,
+    Grew(String),
+    /// A body fell through the ground without a warning.
+    Lost(String),
+    Failed(String),
+}
+
+/// Elastic energy of all pairs of bodies.
+fn elastic_energy(model: &Model, state: &State, frames: &mut Vec<BodyFrame>) -> f64 {
+    model.body_frames(state, frames);
+    let mut sum = 0.0;
+    for b in 0..frames.len() {
+        for a in 0..b {
+            if let Ok(pairs) = geometry_pairs(&model.bodies, BodyPair { a, b }) {
+                sum += body_pair_energy(model, frames, &pairs);
+            }
+        }
+    }
+    sum
+}
+
+/// Kinetic energy, and what gravity has given since the start.
+fn kinetic_and_given(model: &Model, state: &State, start: &State) -> (f64, f64) {
+    let still = |state: &State| {
+        let mut still = state.clone();
+        still.bodies.iter_mut().for_each(|b| b.velocity = SpatialVelocity::zero());
+        model.mechanical_energy(&still)
+    };
+    let potential = still(state);
+    (model.mechanical_energy(state) - potential, (still(start) - potential).max(0.0))
+}
+
+fn run(seed: u64, folder: &Folder) -> Outcome {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut table = scene(&mut random);
+    for material in ["foam", "rubber"] {
+        let modulus = 10f64.powf(random.random_range(4.0..9.0));
+        table["materials"][material]["hydroelastic_modulus"] = json!(modulus);
+    }
+    let kind = pick(&mut random, &["lagged", "similar", "sap", "tamsi"]);
+    let time_step = pick(&mut random, &[1e-4, 1e-3, 1e-2]);
+    table["solver"] = json!({"kind": kind, "time_step": time_step});
+    let path = folder.file(&format!("{seed}.json"), table.to_string());
+    let case = format!("seed {seed}, {kind}, {time_step} s");
+    let scene = match Scene::load(&path, Purpose::Simulation) {
+        Ok(scene) => scene,
+        Err(error) => return Outcome::Failed(format!("{case}: {error}")),
+    };
+    let settings = scene.simulation_settings().expect("implemented");
+    let until = time_step * STEPS as f64;
+    let times = step_times(time_step, until).expect("a valid time");
+    let controls: Controls = scene.controls(&times);
+    let (model, start) = (&scene.model, &scene.state);
+    let mut trajectory = Trajectory::starting_at(start);
+    let mut frames = Vec::new();
+    let stored = elastic_energy(model, start, &mut frames) + kinetic_and_given(model, start, start).0;
+    let (mut worst, mut when) = (0.0, 0.0);
+    let (outcome, warnings) =
+        simulate_watched(&mut trajectory, model, &settings, until, &NoForces, &controls, |time, state| {
+            let (kinetic, given) = kinetic_and_given(model, state, start);
+            let ratio = kinetic / (stored + given);
+            if ratio > worst {
+                (worst, when) = (ratio, time);
+            }
+        });
+    let _ = std::fs::remove_file(&path);
+    if let Err(error) = outcome {
+        return Outcome::Failed(format!("{case}: {error}"));
+    }
+    if worst > 2.0 {
+        let warned = warnings.iter().any(|warning| warning.time <= when);
+        let text = format!("{case}: {worst:.2} times the energy there was at {when} s");
+        return if warned { Outcome::GrewAsWarned } else { Outcome::Grew(text) };
+    }
+    let has_ground = model.bodies.first().is_some_and(|body| !body.is_moving());
+    let lowest = trajectory.states.iter().flat_map(|s| &s.bodies).map(|b| b.position.z);
+    let lowest = lowest.fold(f64::INFINITY, f64::min);
+    let told = warnings.iter().any(|warning| matches!(warning.cause, WarningCause::Passed { .. }));
+    // No body of these scenes is that large.
+    if has_ground && lowest < -0.5 && !told {
+        return Outcome::Lost(format!("{case}: at {lowest} m"));
+    }
+    Outcome::Fine
+}
+
+#[test]
+fn implicit_steps_of_random_scenes_converge_and_keep_energy() {
+    let count: u64 = match std::env::var("ISOBAR_RANDOM_SCENES") {
+        Ok(count) => count.parse().expect("ISOBAR_RANDOM_SCENES is a number of scenes"),
+        Err(_) => 60,
+    };
+    let folder = Folder::new("random_runs");
+    let outcomes: Vec<Outcome> = (0..count).into_par_iter().map(|seed| run(seed, &folder)).collect();
+    let texts = |wanted: fn(&Outcome) -> Option<&String>| -> Vec<&String> {
+        outcomes.iter().filter_map(wanted).collect()
+    };
+    let failed = texts(|o| if let Outcome::Failed(text) = o { Some(text) } else { None });
+    let grew = texts(|o| if let Outcome::Grew(text) = o { Some(text) } else { None });
+    let lost = texts(|o| if let Outcome::Lost(text) = o { Some(text) } else { None });
+    let warned = outcomes.iter().filter(|o| **o == Outcome::GrewAsWarned).count();
+    println!(
+        "{count} scenes of {STEPS} steps: {} failed, {} with more than twice the energy ({warned} more were \
+         warned of), {} lost a body silently",
+        failed.len(),
+        grew.len(),
+        lost.len()
+    );
+    for text in failed.iter().chain(&grew).chain(&lost) {
+        println!("{text}");
+    }
+    // One in a thousand steps that TAMSI cannot solve is no failure of all.
+    assert!(failed.len() as u64 * 1000 <= count, "{failed:#?}");
+    assert!(grew.is_empty(), "{grew:#?}");
+    assert!(lost.is_empty(), "{lost:#?}");
+}
