@@ -12,7 +12,7 @@ use isobar::io::{Purpose, Scene};
 use isobar::multibody::{
     BodyPair, MassProperties, MassSource, Motion, NoForces, SensorWorkspace, pair_contact,
 };
-use isobar::rollout::{Command, KnotInterpolation, command_controls, simulate_controlled, step_times};
+use isobar::rollout::{Command, KnotInterpolation, command_controls, simulate_controlled};
 use isobar::spatial::rotation_exponential;
 use nalgebra::{Matrix3, Vector3};
 
@@ -127,7 +127,7 @@ pub fn square_wave(until: f64) -> Result<Command, Failure> {
 pub fn run(scene: &Scene, until: f64) -> Result<Run, Failure> {
     let settings = scene.simulation_settings()?;
     let command = square_wave(until)?;
-    let times = step_times(settings.time_step, until)?;
+    let times = settings.step_times(until)?;
     let controls = command_controls(std::slice::from_ref(&command), &times);
     let start = Instant::now();
     let trajectory =

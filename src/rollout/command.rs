@@ -79,7 +79,7 @@ impl Command {
 }
 
 /// The rows of commands for each step, given the times at which steps begin and the last one ends
-/// (see [`super::step_times`]). A row, which is constant over its step, has the values at the
+/// (see [`super::SimulationSettings::step_times`]). A row, which is constant over its step, has the values at the
 /// step's middle.
 pub fn command_controls(commands: &[Command], step_times: &[f64]) -> Controls {
     let mut controls = Controls::zeros(step_times.len().saturating_sub(1), commands.len());

@@ -33,6 +33,6 @@ pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
 pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
 pub use simulate::{
-    SimulationError, SimulationSettings, Trajectory, simulate, simulate_controlled, simulate_into, step_times,
+    SimulationError, SimulationSettings, Trajectory, simulate, simulate_controlled, simulate_into,
 };
 pub(crate) use simulate::{StepTime, checked_step};
