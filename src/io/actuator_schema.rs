@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rollout::KnotInterpolation;
 
-/// A drive of joints, with its command.
+/// A drive of joints, `[[actuators]]`, with its command.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ActuatorTable {

@@ -32,7 +32,7 @@ pub(super) struct FitTable {
     pub solver: FitSettings,
 }
 
-/// Recordings of the motion of one body.
+/// Recordings of the motion of one body, `[[trajectories]]`.
 ///
 /// A recording is a CSV file with a header and the columns `t_s` (increasing), `px_m`, `py_m`,
 /// `pz_m`, `qw`, `qx`, `qy`, `qz` (unit quaternion, body to world), `vx_m_s`, `vy_m_s`, `vz_m_s`, and
@@ -83,7 +83,7 @@ pub(super) struct TrajectoriesTable {
     pub velocity_delay: f64,
 }
 
-/// An indentation test: a body is moved from where the scene puts it along a direction into the
+/// An indentation test, `[[indentations]]`: a body is moved from where the scene puts it along a direction into the
 /// others, all at rest.
 ///
 /// Its table is a CSV file with the columns `depth_m` and `force_N`, and `sigma_N` if rows have

@@ -30,7 +30,7 @@ pub(super) enum JointType {
     Free,
 }
 
-/// The joint that carries a body. Its frame is fixed on the parent by `translation` and a rotation;
+/// The joint that carries a body, `[bodies.joint]`. Its frame is fixed on the parent by `translation` and a rotation;
 /// at position 0 the body's frame is the same.
 ///
 /// Trajectories name its coordinates `NAME.q` and `NAME.v`, `NAME.q[0]`, … where there are several.
@@ -115,7 +115,7 @@ pub(super) enum BaseTable {
     Free,
 }
 
-/// A robot from a URDF file: its links are bodies, its joints are joints. Friction in its joints is
+/// A robot from a URDF file, `[[robots]]`: its links are bodies, its joints are joints. Friction in its joints is
 /// not simulated; joints that mimic others and loops are refused.
 ///
 /// A link collides, with its `collision` elements, only if `materials` names it.

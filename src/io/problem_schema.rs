@@ -51,7 +51,7 @@ pub(super) struct ProblemKnotsTable {
     pub interpolation: InterpolationTable,
 }
 
-/// An actuator whose command is optimized.
+/// An actuator whose command is optimized, `[[controls]]`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ControlTable {
@@ -87,7 +87,7 @@ pub(super) enum StartTable {
     Command(KnotsTable),
 }
 
-/// A term of the cost: exactly one quantity, from `control` to `contact_torque`.
+/// A term of the cost, `[[costs]]`: exactly one quantity, from `control` to `contact_torque`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CostTable {

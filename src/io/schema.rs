@@ -59,7 +59,7 @@ fn standard_gravity() -> Exactly<f64, 3> {
     Exactly([0.0, 0.0, -9.81])
 }
 
-/// What a geometry is made of.
+/// What a geometry is made of: a table `[materials.NAME]`.
 ///
 /// Two materials A and B in contact combine so: friction, static and dynamic, is
 /// 2 μ_A μ_B / (μ_A + μ_B), so that equal coefficients stay as they are and friction vanishes where
@@ -89,8 +89,9 @@ pub(super) struct MaterialTable {
     /// Coefficient of friction, static and dynamic; instead of those two.
     #[schemars(extend("x-default" = "0"))]
     pub friction: Option<f64>,
-    /// Coefficient of static friction, not below the dynamic one. Only `stribeck` regularization
-    /// tells them apart.
+    /// Coefficient of static friction, not below the dynamic one. With explicit solvers, and in
+    /// `isobar contact`, friction falls from it to the dynamic one where slip exceeds the stiction
+    /// velocity; implicit solvers do not use it.
     #[schemars(extend("x-default" = "`dynamic_friction`"))]
     pub static_friction: Option<f64>,
     /// Coefficient of dynamic friction.
@@ -119,7 +120,7 @@ pub enum SolverKind {
     Tamsi,
 }
 
-/// How a scene is simulated.
+/// How a scene is simulated: the table `[solver]`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SolverTable {
@@ -154,7 +155,7 @@ impl Default for SolverTable {
     }
 }
 
-/// How contact is computed, and between which bodies.
+/// How contact is computed, and between which bodies: the table `[contact]`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ContactTable {
@@ -193,7 +194,7 @@ pub(super) struct ContactTable {
     pub excluded_pairs: Vec<Exactly<String, 2>>,
 }
 
-/// A body. It moves freely unless it is `fixed` or has a `joint`; one with a joint is where its
+/// A body, `[[bodies]]`. It moves freely unless it is `fixed` or has a `joint`; one with a joint is where its
 /// joint puts it and has neither pose nor velocity of its own.
 ///
 /// A body that moves needs `mass` or `density` (one with a joint can do without both if others on

@@ -11,7 +11,8 @@ use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use super::geometry_tables::DEFAULT_RESOLUTION;
 use super::strict::Exactly;
 
-/// What a body touches others with: a shape, where it is on the body, and its material.
+/// What a body touches others with, `[[bodies.geometries]]`: a shape, where it is on the body, and
+/// its material.
 ///
 /// Compliant geometries (the default) have a pressure that grows from 0 at the surface to the
 /// material's modulus inside, where the extent is 1; rigid ones have none.

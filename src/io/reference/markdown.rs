@@ -29,39 +29,30 @@ pub(super) fn page(kind: FileKind, schema: &Value) -> String {
     page
 }
 
-/// The definitions in the order in which the page refers to them first.
+/// The definitions, each followed by those that it refers to first.
 fn in_order(schema: &Value, definitions: &Map<String, Value>) -> Vec<String> {
     let mut names = Vec::new();
-    let mut parts: Vec<&Value> = schema
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(key, _)| *key != DEFINITIONS)
-        .map(|(_, v)| v)
-        .collect();
-    let mut next = 0;
-    loop {
-        for part in parts.drain(..) {
-            references(part, &mut names);
-        }
-        let Some(name) = names.get(next) else { return names };
-        next += 1;
-        parts.extend(definitions.get(name));
+    if let Value::Object(fields) = schema {
+        let parts = fields.iter().filter(|(key, _)| *key != DEFINITIONS);
+        parts.for_each(|(_, part)| references(part, definitions, &mut names));
     }
+    names
 }
 
-/// Adds the names of the definitions that a schema refers to, in their order.
-fn references(schema: &Value, names: &mut Vec<String>) {
+/// Adds the names of the definitions that a schema refers to and that are not there yet, each
+/// followed by those that it refers to.
+fn references(schema: &Value, definitions: &Map<String, Value>, names: &mut Vec<String>) {
     match schema {
         Value::Object(fields) => {
             if let Some(name) = reference(schema)
                 && !names.iter().any(|known| known == name)
             {
                 names.push(name.to_owned());
+                definitions.get(name).into_iter().for_each(|of| references(of, definitions, names));
             }
-            fields.values().for_each(|value| references(value, names));
+            fields.values().for_each(|value| references(value, definitions, names));
         }
-        Value::Array(parts) => parts.iter().for_each(|part| references(part, names)),
+        Value::Array(parts) => parts.iter().for_each(|part| references(part, definitions, names)),
         _ => {}
     }
 }
@@ -100,17 +91,18 @@ fn section(page: &mut String, name: &str, schema: &Value) {
         first.make_ascii_uppercase();
     }
     let _ = write!(page, "## {heading}\n\n{}\n\n", text(schema, "description"));
-    if schema.get("properties").is_some() {
-        fields(page, schema);
-    }
-    for choice in list(schema, "oneOf").iter().chain(list(schema, "anyOf")) {
+    fields(page, schema);
+    let choices = [list(schema, "oneOf"), list(schema, "anyOf")].concat();
+    for choice in &choices {
         let meaning = match (text(choice, "description"), reference(choice)) {
             ("", _) => String::new(),
             (description, _) => format!(": {description}"),
         };
         let _ = writeln!(page, "- {}{meaning}", choice_text(choice));
     }
-    page.push('\n');
+    if !choices.is_empty() {
+        page.push('\n');
+    }
 }
 
 /// One of several forms of a value.
@@ -142,8 +134,22 @@ fn default(field: &Value) -> String {
     match (text(field, "x-default"), field.get("default")) {
         ("", Some(Value::Object(_)) | None) => String::new(),
         ("", Some(Value::Array(parts))) if parts.is_empty() => "none".to_owned(),
-        ("", Some(value)) => format!("`{value}`"),
+        ("", Some(value)) => format!("`{}`", value_text(value)),
         (words, _) => words.to_owned(),
+    }
+}
+
+/// A value as it is written in a file.
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::Array(parts) => format!("[{}]", parts.iter().map(value_text).collect::<Vec<_>>().join(", ")),
+        // The shortest digits, without those of a whole number behind the point.
+        Value::Number(number) => match number.as_f64() {
+            Some(x) if (1e-3..1e4).contains(&x.abs()) || x == 0.0 => format!("{x}"),
+            Some(x) => format!("{x:e}"),
+            None => number.to_string(),
+        },
+        other => other.to_string(),
     }
 }
 
