@@ -12,7 +12,7 @@ use isobar::io::{Purpose, Scene};
 use isobar::multibody::{
     BodyPair, MassProperties, MassSource, Motion, NoForces, SensorWorkspace, pair_contact,
 };
-use isobar::rollout::{Command, KnotInterpolation, command_controls, simulate_controlled};
+use isobar::rollout::{Command, KnotInterpolation, KnotValues, command_controls, simulate_controlled};
 use isobar::spatial::rotation_exponential;
 use nalgebra::{Matrix3, Vector3};
 
@@ -120,7 +120,7 @@ pub fn square_wave(until: f64) -> Result<Command, Failure> {
         [(start, FORCE[1]), (start + DUTY * PERIOD, FORCE[0])]
     });
     let (times, values) = edges.filter(|edge| edge.0 < until).unzip();
-    Ok(Command::new(KnotInterpolation::ZeroOrderHold, times, values)?)
+    Ok(Command::new(KnotInterpolation::ZeroOrderHold, KnotValues { times, values })?)
 }
 
 /// Simulates until a time in s.

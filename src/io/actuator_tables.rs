@@ -6,7 +6,7 @@ use super::field_path::FieldPath;
 use super::file_error::{Problem, check_name};
 use crate::multibody::tree::Mechanism;
 use crate::multibody::{Actuator, ActuatorError, Drive};
-use crate::rollout::{Command, CommandError, ControlKnotsError};
+use crate::rollout::{Command, CommandError, ControlKnotsError, KnotValues};
 
 /// The actuators of a scene and their commands, in the order of the file.
 pub(super) fn actuators(
@@ -109,7 +109,8 @@ pub(super) fn given_command(t: &CommandTable, field: &FieldPath) -> Result<Comma
 
 /// A command by its knots.
 pub(super) fn knots_command(knots: &KnotsTable, field: &FieldPath) -> Result<Command, Problem> {
-    let command = Command::new(knots.interpolation.kind(), knots.times.clone(), knots.values.clone());
+    let at = KnotValues { times: knots.times.clone(), values: knots.values.clone() };
+    let command = Command::new(knots.interpolation.kind(), at);
     command.map_err(|error| {
         let field = match error {
             CommandError::Value { index, .. } => field.key("values").index(index),

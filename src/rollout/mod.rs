@@ -23,7 +23,7 @@ mod simulate;
 pub use adjoint::{LossGradient, Rollout, loss_gradient};
 pub use batch::{Batch, BatchMember};
 pub use checkpoints::{CheckpointMemory, Checkpoints};
-pub use command::{Command, CommandError, command_controls};
+pub use command::{Command, CommandError, KnotValues, command_controls};
 pub use control_knots::{ControlKnots, ControlKnotsError, KnotInterpolation, KnotMap};
 pub use controls::Controls;
 pub use feedback::simulate_with_feedback;
