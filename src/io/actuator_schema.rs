@@ -144,7 +144,8 @@ pub(super) enum InterpolationTable {
     Hold,
     /// Straight lines.
     Linear,
-    /// A cubic B-spline with the values as control points: it does not pass through them.
+    /// A cubic B-spline with the values as control points, which it smooths; knots must be equally
+    /// spaced.
     Cubic,
 }
 

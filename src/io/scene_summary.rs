@@ -16,8 +16,8 @@ pub struct LoadedBody {
     pub name: String,
     /// How it moves: `fixed`, `free`, or `joint`.
     pub moves: &'static str,
-    /// Lengths in m of the box around its bounded geometries, along the axes of its frame; `None`
-    /// without any.
+    /// Lengths in m of the box around its bounded geometries and their skirts, along the axes of its
+    /// frame; `None` without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<[f64; 3]>,
     /// Whether it has a half-space.

@@ -91,7 +91,7 @@ fn sizes_masses_and_pairs_are_told() {
     );
 
     let (out, table) = run(&folder, &["simulate"], SCENE);
-    assert!(!out.contains("loaded"), "{out}");
+    assert!(!out.contains("can touch"), "{out}");
     for line in ["tetrahedron  free", "0.1 × 0.2 × 0.3", "unbounded", "can touch: tetrahedron – block, "]
     {
         assert!(table.contains(line), "{line}: {table}");
@@ -177,6 +177,6 @@ fn links_that_touch_nothing_are_told() {
     );
     let (_, err) = run(&folder, &["simulate"], &scene(""));
     assert!(err.contains(&format!("{said}palm, finger;")), "{err}");
-    let (_, err) = run(&folder, &["simulate"], &scene("palm = \"foam\", finger = \"rigid\""));
+    let (_, err) = run(&folder, &["simulate"], &scene("palm = \"foam\", finger = \"foam\""));
     assert!(!err.contains(said), "{err}");
 }
