@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use isobar::contact::{ContactModel, ContactPair, SurfaceRepresentation, Workspace, contact};
 use isobar::io::{Purpose, Scene};
 use isobar::multibody::{Drive, Model, NoForces, State};
-use isobar::rollout::{Command, Controls, KnotInterpolation, Trajectory, simulate_controlled, step_times};
+use isobar::rollout::{Command, Controls, KnotInterpolation, KnotValues, Trajectory, simulate_controlled};
 use isobar::step::{Integrator, StepTiming, StepWorkspace};
 use key_poses::{JOINTS, KEY_POSES, TIP, motion};
 use plot::{Curve, Plot};
@@ -38,7 +38,8 @@ fn command(scene: &mut Scene) -> Result<(), Failure> {
         };
         let knots = motion.angles.iter().zip(&motion.weights);
         let values = knots.map(|(angles, weights)| angles[j] - weights[j] / stiffness).collect();
-        scene.commands[j] = Command::new(KnotInterpolation::Linear, motion.times.clone(), values)?;
+        let at = KnotValues { times: motion.times.clone(), values };
+        scene.commands[j] = Command::new(KnotInterpolation::Linear, at)?;
     }
     Ok(())
 }
@@ -111,7 +112,7 @@ fn run(scene: &Scene, surface: SurfaceRepresentation, until: f64) -> Result<Run,
     let mut model = scene.model.clone();
     model.contact.surface = surface;
     let settings = scene.simulation_settings()?;
-    let controls = scene.controls(&step_times(settings.time_step, until)?);
+    let controls = scene.controls(&settings.step_times(until)?);
     let clock = Instant::now();
     let trajectory =
         simulate_controlled(&model, &scene.state, &settings, until, &NoForces, &controls, |_, _| {})?;

@@ -9,7 +9,7 @@ use isobar::io::{Purpose, Scene};
 use isobar::multibody::{BodyState, NoForces};
 use isobar::rollout::{
     ControlKnots, Controls, GaussNewton, KnotInterpolation, KnotMap, Moment, Rollout, SimulationSettings,
-    Trajectory, TrajectoryResiduals, step_times,
+    Trajectory, TrajectoryResiduals,
 };
 use isobar::scalar::Scalar;
 
@@ -65,7 +65,7 @@ impl Task {
     pub fn load() -> Result<Self, Failure> {
         let scene = Scene::load(SCENE, Purpose::Simulation)?;
         let settings = scene.simulation_settings()?;
-        let times = step_times(settings.time_step, UNTIL)?;
+        let times = settings.step_times(UNTIL)?;
         let map = ControlKnots::new(KnotInterpolation::Linear, KNOTS.to_vec())?.map(1, &times)?;
         Ok(Self { scene, settings, map })
     }

@@ -12,7 +12,7 @@ use isobar::io::{Purpose, Scene};
 use isobar::multibody::{
     BodyPair, MassProperties, MassSource, Motion, NoForces, SensorWorkspace, pair_contact,
 };
-use isobar::rollout::{Command, KnotInterpolation, command_controls, simulate_controlled, step_times};
+use isobar::rollout::{Command, KnotInterpolation, KnotValues, command_controls, simulate_controlled};
 use isobar::spatial::rotation_exponential;
 use nalgebra::{Matrix3, Vector3};
 
@@ -120,14 +120,14 @@ pub fn square_wave(until: f64) -> Result<Command, Failure> {
         [(start, FORCE[1]), (start + DUTY * PERIOD, FORCE[0])]
     });
     let (times, values) = edges.filter(|edge| edge.0 < until).unzip();
-    Ok(Command::new(KnotInterpolation::ZeroOrderHold, times, values)?)
+    Ok(Command::new(KnotInterpolation::ZeroOrderHold, KnotValues { times, values })?)
 }
 
 /// Simulates until a time in s.
 pub fn run(scene: &Scene, until: f64) -> Result<Run, Failure> {
     let settings = scene.simulation_settings()?;
     let command = square_wave(until)?;
-    let times = step_times(settings.time_step, until)?;
+    let times = settings.step_times(until)?;
     let controls = command_controls(std::slice::from_ref(&command), &times);
     let start = Instant::now();
     let trajectory =

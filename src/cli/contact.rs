@@ -7,8 +7,9 @@ use clap::Args;
 use nalgebra::{Matrix6, Vector3, Vector6};
 use serde::Serialize;
 
+use super::loaded::print_loaded;
 use super::{Error, is_zero, load_scene, skirt_line};
-use crate::io::{Purpose, Scene};
+use crate::io::{Purpose, Scene, SceneSummary};
 use crate::multibody::{
     BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
     body_pair_contact, body_pair_energy, body_pair_jacobian, geometry_pairs,
@@ -33,6 +34,7 @@ struct Report {
     /// Thickness of the skirts, m.
     #[serde(skip_serializing_if = "is_zero")]
     skirt: f64,
+    loaded: SceneSummary,
     pairs: Vec<PairReport>,
 }
 
@@ -110,7 +112,13 @@ impl DerivativesReport {
 /// Loads the scene, computes and prints.
 pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
     let scene = load_scene(&arguments.scene, Purpose::Contact)?;
-    let report = report(&scene, arguments.derivatives)?;
+    let pairs = body_pairs(&scene)?;
+    let loaded = scene.summary(pairs.iter().map(|(bodies, _)| *bodies));
+    if !arguments.json {
+        print_loaded(&loaded);
+    }
+    let pairs = contacts(&scene, &pairs, arguments.derivatives)?;
+    let report = Report { skirt: scene.skirt, loaded, pairs };
     let mut out = std::io::stdout().lock();
     if arguments.json {
         serde_json::to_writer_pretty(&mut out, &report).map_err(std::io::Error::from)?;
@@ -151,15 +159,19 @@ fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPair>)>, Error
     }
 }
 
-/// Computes the contact of every pair of bodies.
-fn report(scene: &Scene, derivatives: bool) -> Result<Report, Error> {
+/// Computes the contact of the pairs of bodies.
+fn contacts(
+    scene: &Scene,
+    pairs: &[(BodyPair, Vec<GeometryPair>)],
+    derivatives: bool,
+) -> Result<Vec<PairReport>, Error> {
     let model = &scene.model;
     let mut frames: Vec<BodyFrame> = Vec::new();
     model.body_frames(&scene.state, &mut frames);
     let mut workspace = PairWorkspace::default();
-    let mut pairs = Vec::new();
-    for (bodies, geometries) in body_pairs(scene)? {
-        let contact: BodyPairContact = body_pair_contact(model, &frames, &geometries, &mut workspace);
+    let mut reports = Vec::new();
+    for (bodies, geometries) in pairs {
+        let contact: BodyPairContact = body_pair_contact(model, &frames, geometries, &mut workspace);
         let pair = PairReport {
             a: model.bodies[bodies.a].name.clone(),
             b: model.bodies[bodies.b].name.clone(),
@@ -169,17 +181,17 @@ fn report(scene: &Scene, derivatives: bool) -> Result<Report, Error> {
             faces: contact.faces,
             centroid: contact.centroid.as_ref().map(three),
             max_pressure: contact.max_pressure,
-            energy: body_pair_energy(model, &frames, &geometries),
+            energy: body_pair_energy(model, &frames, geometries),
             derivatives: derivatives.then(|| {
-                DerivativesReport::new(&body_pair_jacobian(model, &frames, &geometries, &mut workspace))
+                DerivativesReport::new(&body_pair_jacobian(model, &frames, geometries, &mut workspace))
             }),
         };
         if !pair.is_finite() {
             return Err(Error::NotFinite { path: scene.path.display().to_string(), a: pair.a, b: pair.b });
         }
-        pairs.push(pair);
+        reports.push(pair);
     }
-    Ok(Report { skirt: scene.skirt, pairs })
+    Ok(reports)
 }
 
 /// A line of six numbers.

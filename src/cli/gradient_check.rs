@@ -14,7 +14,6 @@ use crate::check::{
 };
 use crate::io::{OptimizedControl, ProblemFile, Purpose};
 use crate::multibody::NoForces;
-use crate::rollout::step_times;
 
 /// Arguments of `isobar gradient-check`.
 #[derive(Debug, Args)]
@@ -64,8 +63,7 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
     let steps = arguments.steps as usize;
     let (model, state) = (&scene.model, &scene.state);
     let until = steps as f64 * simulation.time_step;
-    let times = step_times(simulation.time_step, until)
-        .map_err(|source| Error::Simulation { path: path(), source })?;
+    let times = simulation.step_times(until).map_err(|source| Error::Simulation { path: path(), source })?;
     let controls = scene.controls(&times);
     let checked = check_scene(model, state, &simulation, &NoForces, &controls, steps, &settings).map_err(
         |e| match e {

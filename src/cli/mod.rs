@@ -3,8 +3,10 @@
 mod contact;
 mod fit;
 mod gradient_check;
+mod loaded;
 mod model;
 mod optimize;
+mod schema;
 mod simulate;
 
 use std::path::Path;
@@ -17,9 +19,35 @@ use crate::io::{FileError, FitFileError, JointStateError, Purpose, Scene, Trajec
 use crate::multibody::ModelError;
 use crate::rollout::{MotionWarning, SimulationError};
 
+/// What a scene is, in a few lines.
+const ESSENTIALS: &str = "\
+A scene is a TOML or JSON file; SI units, angles in rad, files relative to it:
+
+  [materials.foam]                  # friction also static_friction, dynamic_friction
+  hydroelastic_modulus = 1e5        # Pa; rigid geometries need none
+  dissipation = 1.0                 # s/m
+  friction = 0.5
+  [solver]
+  kind = \"lagged\"                  # or similar, tamsi, sap, semi-implicit-euler, rk4
+  time_step = 1e-3                  # s
+  [[bodies]]
+  name = \"ball\"
+  mass = 0.1                        # kg; or density, or fixed = true
+  translation = [0, 0, 0.05]        # m; and rpy, linear_velocity, angular_velocity, joint, …
+  [[bodies.geometries]]
+  shape = { sphere = { radius = 0.05 } }   # or mesh = { file = \"ball.stl\", scale = 0.001 }, …
+  material = \"foam\"                # and rigid = true
+
+Every field with its unit, default and meaning: isobar schema scene --markdown
+(likewise problem, for optimize, and fit); without --markdown a JSON schema for editors.";
+
+/// Where the scene file is described.
+const SCENE_HELP: &str =
+    "What the scene file may hold: isobar --help (the essentials), isobar schema scene --markdown (all)";
+
 /// Differentiable simulation of contact patches.
 #[derive(Debug, Parser)]
-#[command(name = "isobar", version, about)]
+#[command(name = "isobar", version, about, after_help = ESSENTIALS)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -28,16 +56,23 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Contact between the bodies of a scene, at the poses and velocities of the file.
+    #[command(after_help = SCENE_HELP)]
     Contact(contact::ContactArguments),
     /// Fit parameters of a scene to measurements.
+    #[command(after_help = "What the fit file may hold: isobar schema fit --markdown")]
     Fit(fit::FitArguments),
     /// Check the derivatives of a scene, or of the cost of a problem, against differences.
+    #[command(after_help = SCENE_HELP)]
     GradientCheck(gradient_check::GradientCheckArguments),
     /// Mass matrix, forces and poses of a robot, or of the joints of a scene.
     Model(model::ModelArguments),
     /// Optimize the commands of a scene's actuators.
+    #[command(after_help = "What the problem file may hold: isobar schema problem --markdown")]
     Optimize(optimize::OptimizeArguments),
+    /// What scene, problem and fit files may hold: every field with its unit and default.
+    Schema(schema::SchemaArguments),
     /// Simulate a scene and write the trajectory.
+    #[command(after_help = SCENE_HELP)]
     Simulate(simulate::SimulateArguments),
 }
 
@@ -206,6 +241,7 @@ pub fn run() -> ExitCode {
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
         Command::Model(arguments) => model::run(arguments),
         Command::Optimize(arguments) => optimize::run(arguments),
+        Command::Schema(arguments) => schema::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
     };
     match outcome {

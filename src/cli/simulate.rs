@@ -7,10 +7,11 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
+use super::loaded::print_loaded;
 use super::{Error, is_zero, load_scene, print_motion_warnings, skirt_line};
-use crate::io::{Purpose, write_trajectory};
+use crate::io::{Purpose, SceneSummary, write_trajectory, write_trajectory_with_forces};
 use crate::multibody::NoForces;
-use crate::rollout::{SimulationError, Trajectory, simulate_watched, step_times};
+use crate::rollout::{SimulationError, Trajectory, simulate_watched};
 
 /// Arguments of `isobar simulate`.
 #[derive(Debug, Args)]
@@ -23,6 +24,13 @@ pub(super) struct SimulateArguments {
     /// Trajectory file to write, CSV
     #[arg(long)]
     out: PathBuf,
+    /// Commands of actuators, TOML as `isobar optimize` writes it, in place of those of the scene
+    #[arg(long, value_name = "FILE")]
+    commands: Option<PathBuf>,
+    /// Also write the contact wrench of each pair of bodies that can touch: A-B.fx_N, ..., A-B.tz_N_m,
+    /// on A about A's origin in the world frame, at each state's poses and velocities
+    #[arg(long)]
+    forces: bool,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -38,6 +46,7 @@ struct Summary {
     /// Thickness of the skirts, m.
     #[serde(skip_serializing_if = "is_zero")]
     skirt: f64,
+    loaded: SceneSummary,
     bodies: Vec<BodySummary>,
     joints: Vec<JointSummary>,
 }
@@ -64,7 +73,11 @@ struct BodySummary {
 /// Loads the scene, simulates it, writes the trajectory (up to the step that failed, if one did)
 /// and prints a summary.
 pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
-    let scene = load_scene(&arguments.scene, Purpose::Simulation)?;
+    let mut scene = load_scene(&arguments.scene, Purpose::Simulation)?;
+    if let Some(file) = &arguments.commands {
+        scene.read_commands(file)?;
+    }
+    let scene = scene;
     let settings = scene.simulation_settings()?;
     let failed = |source| match source {
         SimulationError::Until(until) => Error::Argument {
@@ -74,9 +87,13 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         },
         source => Error::Simulation { path: scene.path.display().to_string(), source },
     };
-    let times = step_times(settings.time_step, arguments.until).map_err(failed)?;
+    let times = settings.step_times(arguments.until).map_err(failed)?;
     let steps = times.len() - 1;
     let controls = scene.controls(&times);
+    let loaded = scene.summary(scene.model.pairs.iter().map(|pair| pair.bodies));
+    if !arguments.json {
+        print_loaded(&loaded);
+    }
     let bar = ProgressBar::new(steps as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {eta} left") {
         bar.set_style(style);
@@ -94,6 +111,7 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
     // What came before a step that failed is worth looking at.
     match &outcome {
         Err(error) if !error.is_failed_step() => {}
+        _ if arguments.forces => write_trajectory_with_forces(&arguments.out, &scene.model, &trajectory)?,
         _ => write_trajectory(&arguments.out, &scene.model, &trajectory)?,
     }
     print_motion_warnings(&warnings);
@@ -118,6 +136,7 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         time_step: settings.time_step,
         until: arguments.until,
         skirt: scene.skirt,
+        loaded,
         bodies: bodies.collect(),
         joints: joints.collect(),
     };

@@ -1,9 +1,10 @@
 //! What a contact query computes, and with which laws.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the contact surface is cut into faces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SurfaceRepresentation {
     /// Each polygon is a fan of triangles around its centroid (Elandt §VI-B.2).
@@ -14,7 +15,7 @@ pub enum SurfaceRepresentation {
 }
 
 /// Which faces count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaceFilter {
     /// All of them: the papers' model, conservative and continuous.
@@ -26,7 +27,7 @@ pub enum FaceFilter {
 }
 
 /// How the pressure depends on the rate of approach (Elandt eq. 2–3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DissipationModel {
     /// p = p₀ (1 − d·v_n)₊ with the combined dissipation d in s/m.
@@ -38,7 +39,7 @@ pub enum DissipationModel {
 }
 
 /// How Coulomb's law is made a function of the slip velocity.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FrictionRegularization {
     /// v_t / √(|v_t|² + v_s²).

@@ -1,12 +1,12 @@
 //! From the actuator tables of a scene file to actuators and their commands.
 
+use super::actuator_schema::{ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable};
 use super::body_tables::{Range, number};
 use super::field_path::FieldPath;
 use super::file_error::{Problem, check_name};
-use super::joint_schema::{ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable};
 use crate::multibody::tree::Mechanism;
 use crate::multibody::{Actuator, ActuatorError, Drive};
-use crate::rollout::{Command, CommandError, ControlKnotsError};
+use crate::rollout::{Command, CommandError, ControlKnotsError, KnotValues};
 
 /// The actuators of a scene and their commands, in the order of the file.
 pub(super) fn actuators(
@@ -88,21 +88,29 @@ fn effort_of_joints(driven: &[DrivenJointTable], mechanism: &Mechanism) -> f64 {
 
 fn command(t: &ActuatorTable, table: &FieldPath) -> Result<Command, Problem> {
     let field = table.key("command");
-    let command = match &t.command {
-        Some(CommandTable::Constant(value)) => Command::constant(number(*value, Range::Finite, &field)?),
-        Some(CommandTable::Knots(knots)) => return knots_command(knots, &field),
+    match &t.command {
+        Some(command) => given_command(command, &field),
         None if matches!(t.drive, DriveTable::Position(_)) => {
             let message = "is missing; a position servo needs the position to go to";
-            return Err(Problem::new(field, message));
+            Err(Problem::new(field, message))
         }
-        None => Command::constant(0.0),
-    };
-    command.map_err(|error| Problem::new(field, error))
+        None => given_command(&CommandTable::Constant(0.0), &field),
+    }
+}
+
+/// A command as it is written.
+pub(super) fn given_command(t: &CommandTable, field: &FieldPath) -> Result<Command, Problem> {
+    match t {
+        CommandTable::Constant(value) => Command::constant(number(*value, Range::Finite, field)?)
+            .map_err(|error| Problem::new(field.clone(), error)),
+        CommandTable::Knots(knots) => knots_command(knots, field),
+    }
 }
 
 /// A command by its knots.
 pub(super) fn knots_command(knots: &KnotsTable, field: &FieldPath) -> Result<Command, Problem> {
-    let command = Command::new(knots.interpolation.kind(), knots.times.clone(), knots.values.clone());
+    let at = KnotValues { times: knots.times.clone(), values: knots.values.clone() };
+    let command = Command::new(knots.interpolation.kind(), at);
     command.map_err(|error| {
         let field = match error {
             CommandError::Value { index, .. } => field.key("values").index(index),

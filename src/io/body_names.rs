@@ -66,15 +66,20 @@ pub(super) fn body_names(
     Ok(names)
 }
 
-/// The places of the fixed bodies that joints name as their parents.
+/// The places of the fixed bodies that joints and robots name as their parents.
 pub(super) fn carriers(
     table: &SceneTable,
     names: &BTreeMap<String, BodyName>,
 ) -> Result<BTreeSet<usize>, Problem> {
     let mut carriers = BTreeSet::new();
-    for (i, t) in table.bodies.iter().enumerate() {
-        let Some(parent) = t.joint.as_ref().and_then(|j| j.parent.as_ref()) else { continue };
-        let field = FieldPath::root().key("bodies").index(i).key("joint").key("parent");
+    let (root, robots) = (FieldPath::root(), table.robots.iter().enumerate());
+    let of_bodies = table.bodies.iter().enumerate().filter_map(|(i, t)| {
+        let parent = t.joint.as_ref()?.parent.as_ref()?;
+        Some((parent, root.key("bodies").index(i).key("joint").key("parent")))
+    });
+    let of_robots =
+        robots.filter_map(|(i, t)| Some((t.parent.as_ref()?, root.key("robots").index(i).key("parent"))));
+    for (parent, field) in of_bodies.chain(of_robots) {
         let place = names.get(parent).ok_or_else(|| no_body(parent, names, &field))?.place;
         match table.bodies.get(place) {
             Some(body) if body.joint.is_none() && body.fixed => {

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use super::document::{beside, parse_toml, read_text};
 use super::field_path::FieldPath;
 use super::file_error::{FileError, Problem};
+use super::fit_schema::{FitTable, TrajectoriesTable};
 use super::purpose::Purpose;
 use super::scene::Scene;
-use super::strict::Exactly;
 use crate::multibody::NoForces;
 use crate::optimize::data::{DataError, Recording, read_indentations, read_recording};
 use crate::optimize::fit::FitSettings;
@@ -20,7 +20,7 @@ use crate::optimize::identification::{
     Identification, IdentificationError, IndentationTest, Measurement, RecordedMotion, StandardDeviations,
     TimeWindow,
 };
-use crate::optimize::parameters::{Parameter, Parameters};
+use crate::optimize::parameters::Parameters;
 
 /// Why a fit file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -33,66 +33,14 @@ pub enum FitFileError {
     Data(#[from] DataError),
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FitTable {
-    scene: PathBuf,
-    parameters: Vec<Parameter>,
-    #[serde(default)]
-    trajectories: Vec<TrajectoriesTable>,
-    #[serde(default)]
-    indentations: Vec<IndentationsTable>,
-    #[serde(default)]
-    solver: FitSettings,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TrajectoriesTable {
-    body: String,
-    files: Vec<String>,
-    from: Option<f64>,
-    until: Option<f64>,
-    horizon: Option<f64>,
-    #[serde(default)]
-    free_starts: bool,
-    position_sigma: f64,
-    orientation_sigma: f64,
-    linear_velocity_sigma: Option<f64>,
-    angular_velocity_sigma: Option<f64>,
-    outlier_limit: Option<f64>,
-    #[serde(default)]
-    velocity_delay: f64,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct IndentationsTable {
-    body: String,
-    direction: Exactly<f64, 3>,
-    file: String,
-    force_sigma: Option<f64>,
-}
-
 /// Longest delay of recorded velocities that makes sense, s.
 const LONGEST_DELAY: f64 = 1.0;
 
 /// A fit file that was read, with its scene.
 ///
-/// TOML: `scene` (a file), a list of `[[parameters]]` (see [`Parameter`]; names as in
-/// [`crate::optimize::identification::inputs_at`]), and at least one of
-///
-/// - `[[trajectories]]`: `body`, `files` (names, or names with `*` in their last part),
-///   `position_sigma` in m, `orientation_sigma` in rad, optional `linear_velocity_sigma` in m/s
-///   and `angular_velocity_sigma` in rad/s (left out: not compared), optional `outlier_limit`
-///   in standard deviations (see [`StandardDeviations`]), optional `from`, `until` and
-///   `horizon` in s and `free_starts` (see [`TimeWindow`]), optional `velocity_delay` in s (see
-///   [`Recording::with_velocities_delayed_by`]);
-/// - `[[indentations]]`: `body`, `direction` (in W), `file`, and `force_sigma` in N for tables
-///   without `sigma_N`;
-///
-/// and optionally `[solver]` (see [`FitSettings`]): `kind`, `max_iterations`, `cost_tolerance`.
-/// Files are found relative to the fit file.
+/// `isobar schema fit --markdown` prints the reference of its fields (see [`super::reference`]).
+/// Names of parameters are as in [`crate::optimize::identification::inputs_at`]. Files are found
+/// relative to the fit file.
 #[derive(Debug)]
 pub struct FitFile {
     path: PathBuf,
@@ -193,7 +141,7 @@ impl FitFile {
         }
         let measurements = files
             .iter()
-            .map(|file| self.motion(table, read_recording(file)?, &field.index(0)))
+            .map(|file| self.motion(table, read_recording(file, &table.body)?, &field.index(0)))
             .collect::<Result<_, FitFileError>>()?;
         self.identified(names, measurements)
     }
@@ -263,7 +211,7 @@ impl FitFile {
                 return Err(self.invalid(&field, format_args!("found \"{name}\", which no file matches")));
             }
             for file in files {
-                recordings.push(read_recording(&file)?);
+                recordings.push(read_recording(&file, &table.body)?);
             }
         }
         if recordings.is_empty() {

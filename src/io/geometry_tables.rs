@@ -8,7 +8,8 @@ use super::body_tables::{PoseFields, Range, number, vector};
 use super::field_path::FieldPath;
 use super::file_error::Problem;
 use super::mesh_tables::{Meshes, convex_meshes, mesh_file, surface_mesh, volume_mesh};
-use super::schema::{GeometryTable, HalfSpaceTable, MaterialTable, ShapeTable};
+use super::schema::MaterialTable;
+use super::shape_schema::{GeometryTable, HalfSpaceTable, ShapeTable};
 use crate::contact::{Collider, ContactGeometry, Material};
 use crate::field::{PressureField, RigidSurface, primitive_field};
 use crate::geometry::{Shape, surface_mass_properties, volume_mass_properties};
@@ -17,7 +18,7 @@ use crate::spatial::{MassProperties, RigidTransform};
 
 /// The resolution of a primitive where the scene gives none: this part of its radius, and for an
 /// ellipsoid of its middle semi-axis. (A box has no curve to resolve.)
-const DEFAULT_RESOLUTION: f64 = 0.25;
+pub(super) const DEFAULT_RESOLUTION: f64 = 0.25;
 
 /// What geometries refer to.
 pub(super) struct GeometryContext<'a> {

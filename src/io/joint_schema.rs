@@ -1,95 +1,173 @@
-//! Joints, robots and actuators as a scene file writes them: the form alone, as in
-//! [`super::schema`].
+//! Joints and robots as a scene file writes them: the form alone, as in [`super::schema`].
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use schemars::JsonSchema;
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 
 use super::strict::{Exactly, map_without_duplicates};
-use crate::rollout::KnotInterpolation;
+use crate::multibody::tree::JointLimits;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// How a joint moves; coordinates in the order of `position` and `velocity`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum JointType {
+    /// Not at all.
     Fixed,
+    /// Rotation about its axis: the angle in rad.
     Revolute,
+    /// Translation along its axis: the way in m.
     Prismatic,
+    /// In the xy plane of its frame: x and y in m, the angle in rad.
     Planar,
+    /// Any rotation: the quaternion w, x, y, z; the angular velocity in rad/s.
     Ball,
+    /// Any motion: the quaternion w, x, y, z, then x, y, z in m; the angular velocity in rad/s,
+    /// then the velocity in m/s.
     Free,
 }
 
-#[derive(Debug, Deserialize)]
+/// The joint that carries a body, `[bodies.joint]`. Its frame is fixed on the parent by `translation` and a rotation;
+/// at position 0 the body's frame is the same.
+///
+/// Trajectories name its coordinates `NAME.q` and `NAME.v`, `NAME.q[0]`, … where there are several.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct JointTable {
+    /// How it moves.
     #[serde(rename = "type")]
     pub kind: JointType,
+    /// Its name, unlike those of other joints.
+    #[schemars(extend("x-default" = "the body's name"))]
     pub name: Option<String>,
+    /// The body or robot link that it is on: a body that is `fixed` or has a joint too.
+    #[schemars(extend("x-default" = "the world"))]
     pub parent: Option<String>,
+    /// Direction in the joint's frame, of any length; needed by revolute and prismatic joints, and
+    /// only theirs.
     pub axis: Option<Exactly<f64, 3>>,
+    /// Position of the joint's frame in the parent's.
+    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
     pub translation: Option<Exactly<f64, 3>>,
+    /// Orientation in the parent's frame: a unit quaternion w, x, y, z.
     pub quaternion_wxyz: Option<Exactly<f64, 4>>,
+    /// Orientation in the parent's frame: angles of roll, pitch and yaw.
+    #[schemars(extend("x-unit" = "rad"))]
     pub rpy: Option<Exactly<f64, 3>>,
+    /// Orientation in the parent's frame: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
+    /// Coordinates at the start.
+    #[schemars(extend("x-unit" = "rad or m", "x-default" = "0, no rotation"))]
     pub position: Option<Coordinates>,
+    /// Velocities at the start.
+    #[schemars(extend("x-unit" = "rad/s or m/s", "x-default" = "0"))]
     pub velocity: Option<Coordinates>,
+    /// Least position; as all the following of revolute and prismatic joints only, but for
+    /// `damping` and `rotor_inertia`.
+    #[schemars(extend("x-unit" = "rad or m", "x-default" = "none"))]
     pub lower: Option<f64>,
+    /// Largest position.
+    #[schemars(extend("x-unit" = "rad or m", "x-default" = "none"))]
     pub upper: Option<f64>,
+    /// Stiffness of the compliant stops at both ends of the range.
+    #[schemars(extend("x-unit" = "N m/rad or N/m", "default" = JointLimits::default().stiffness))]
     pub stop_stiffness: Option<f64>,
+    /// Hunt–Crossley dissipation of the stops.
+    #[schemars(extend("x-unit" = "s/rad or s/m", "default" = JointLimits::default().dissipation))]
     pub stop_dissipation: Option<f64>,
+    /// Viscous damping of each coordinate.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "N m s/rad or N s/m"))]
     pub damping: f64,
+    /// Inertia of the drive's rotor, seen at the joint; added for each coordinate.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "kg m² or kg"))]
     pub rotor_inertia: f64,
+    /// A linear spring on the position.
+    #[schemars(extend("x-default" = "none"))]
     pub spring: Option<SpringTable>,
 }
 
-#[derive(Debug, Deserialize)]
+/// A linear spring on a joint's position.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SpringTable {
+    /// Stiffness.
+    #[schemars(extend("x-unit" = "N m/rad or N/m"))]
     pub stiffness: f64,
+    /// Position without force.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "rad or m"))]
     pub rest: f64,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// How a robot's root link is connected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum BaseTable {
+    /// It does not move: on the world, or on its `parent`.
     #[default]
     Fixed,
+    /// It moves freely, by a free joint on the world with the name of the link.
     Free,
 }
 
-#[derive(Debug, Deserialize)]
+/// A robot from a URDF file, `[[robots]]`: its links are bodies, its joints are joints. Friction in its joints is
+/// not simulated; joints that mimic others and loops are refused.
+///
+/// A link collides, with its `collision` elements, only if `materials` names it.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RobotTable {
+    /// The file, relative to the scene.
     pub urdf: PathBuf,
+    /// Folders that are ROS packages or hold them, for `package://` names of meshes; relative to
+    /// the scene.
     #[serde(default)]
     pub packages: Vec<PathBuf>,
+    /// Put before the names of its links and joints everywhere else in the scene.
     #[serde(default)]
     pub prefix: String,
+    /// How the root link is connected.
     #[serde(default)]
     pub base: BaseTable,
+    /// The body, or link of another robot (with its prefix), that the base is mounted on; not with
+    /// a free base.
+    #[schemars(extend("x-default" = "the world"))]
+    pub parent: Option<String>,
+    /// Position of the base in its parent's frame.
+    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
     pub translation: Option<Exactly<f64, 3>>,
+    /// Orientation in the parent's frame: a unit quaternion w, x, y, z.
     pub quaternion_wxyz: Option<Exactly<f64, 4>>,
+    /// Orientation in the parent's frame: angles of roll, pitch and yaw.
+    #[schemars(extend("x-unit" = "rad"))]
     pub rpy: Option<Exactly<f64, 3>>,
+    /// Orientation in the parent's frame: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
+    /// Coordinates at the start by the joints' names in the URDF file; the others are 0.
     #[serde(default, deserialize_with = "map_without_duplicates")]
+    #[schemars(extend("x-unit" = "rad or m"))]
     pub positions: BTreeMap<String, Coordinates>,
+    /// Velocities at the start by the joints' names in the URDF file; the others are 0.
     #[serde(default, deserialize_with = "map_without_duplicates")]
+    #[schemars(extend("x-unit" = "rad/s or m/s"))]
     pub velocities: BTreeMap<String, Coordinates>,
-    /// For each link that collides the name of its material, or [`RIGID`].
+    /// For each link that collides, by its name in the URDF file, the name of its material, or
+    /// `rigid`.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     pub materials: BTreeMap<String, String>,
+    /// Resolution of the primitive shapes of its links.
+    #[schemars(extend("x-unit" = "m", "x-default" = "that of each shape"))]
     pub resolution: Option<f64>,
     /// Whether links of the robot touch each other.
     #[serde(default = "yes")]
     pub self_contact: bool,
-    /// Whether joints that mimic others are read as independent ones.
+    /// Whether joints that mimic others are read as joints that move on their own, which then need
+    /// drives of their own; otherwise they are refused.
     #[serde(default)]
     pub independent_mimic_joints: bool,
 }
@@ -101,42 +179,13 @@ fn yes() -> bool {
     true
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ActuatorTable {
-    pub name: String,
-    pub joints: Vec<DrivenJointTable>,
-    pub drive: DriveTable,
-    pub effort: Option<f64>,
-    pub command: Option<CommandTable>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum DriveTable {
-    Force,
-    Velocity(VelocityServoTable),
-    Position(PositionServoTable),
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct VelocityServoTable {
-    pub damping: f64,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PositionServoTable {
-    pub stiffness: f64,
-    #[serde(default)]
-    pub damping: f64,
-}
-
 /// One number, or as many as the joint has coordinates.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(untagged)]
 pub(super) enum Coordinates {
+    /// Of a joint with one coordinate.
     One(f64),
+    /// Of any joint.
     Several(Vec<f64>),
 }
 
@@ -182,111 +231,5 @@ impl<'de> Deserialize<'de> for Coordinates {
         }
 
         deserializer.deserialize_any(CoordinatesVisitor)
-    }
-}
-
-/// A joint that an actuator drives: its name, or a table.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, remote = "Self")]
-pub(super) struct DrivenJointTable {
-    pub joint: String,
-    #[serde(default = "one")]
-    pub ratio: f64,
-    #[serde(default)]
-    pub coordinate: usize,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-impl<'de> Deserialize<'de> for DrivenJointTable {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct DrivenJointVisitor;
-
-        impl<'de> Visitor<'de> for DrivenJointVisitor {
-            type Value = DrivenJointTable;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a joint, or { joint = NAME, ratio = …, coordinate = … }")
-            }
-
-            fn visit_str<E: Error>(self, name: &str) -> Result<DrivenJointTable, E> {
-                Ok(DrivenJointTable { joint: name.to_owned(), ratio: one(), coordinate: 0 })
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DrivenJointTable, A::Error> {
-                DrivenJointTable::deserialize(MapAccessDeserializer::new(map))
-            }
-        }
-
-        deserializer.deserialize_any(DrivenJointVisitor)
-    }
-}
-
-/// The command of an actuator over time.
-#[derive(Debug)]
-pub(super) enum CommandTable {
-    Constant(f64),
-    Knots(KnotsTable),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct KnotsTable {
-    pub times: Vec<f64>,
-    pub values: Vec<f64>,
-    #[serde(default)]
-    pub interpolation: InterpolationTable,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum InterpolationTable {
-    #[default]
-    Hold,
-    Linear,
-    Cubic,
-}
-
-impl InterpolationTable {
-    pub fn kind(self) -> KnotInterpolation {
-        match self {
-            Self::Hold => KnotInterpolation::ZeroOrderHold,
-            Self::Linear => KnotInterpolation::Linear,
-            Self::Cubic => KnotInterpolation::Cubic,
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for CommandTable {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CommandVisitor;
-
-        impl<'de> Visitor<'de> for CommandVisitor {
-            type Value = CommandTable;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, or { times = […], values = […], interpolation = … }")
-            }
-
-            fn visit_f64<E: Error>(self, x: f64) -> Result<CommandTable, E> {
-                Ok(CommandTable::Constant(x))
-            }
-
-            fn visit_i64<E: Error>(self, x: i64) -> Result<CommandTable, E> {
-                Ok(CommandTable::Constant(x as f64))
-            }
-
-            fn visit_u64<E: Error>(self, x: u64) -> Result<CommandTable, E> {
-                Ok(CommandTable::Constant(x as f64))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<CommandTable, A::Error> {
-                KnotsTable::deserialize(MapAccessDeserializer::new(map)).map(CommandTable::Knots)
-            }
-        }
-
-        deserializer.deserialize_any(CommandVisitor)
     }
 }

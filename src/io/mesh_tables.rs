@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 use super::body_tables::{Range, number, vector};
 use super::field_path::FieldPath;
 use super::file_error::Problem;
-use super::schema::{ConvexTable, ExtentTable, MeshTable, SurfaceMeshTable, VolumeMeshTable};
+use super::shape_schema::{ConvexTable, ExtentTable, MeshTable, SurfaceMeshTable, VolumeMeshTable};
 use super::strict::Exactly;
 use crate::field::{
     DEFAULT_CORE_THRESHOLD, ExtentError, deep_core, distance_extent, laplace_extent,

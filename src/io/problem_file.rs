@@ -10,6 +10,7 @@ use super::body_tables::{Range, number};
 use super::document::{beside, parse_toml, read_text};
 use super::field_path::FieldPath;
 use super::file_error::{FileError, Problem};
+use super::plausibility::angle_warnings;
 use super::problem_controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
 use super::problem_costs::cost_term;
 use super::problem_schema::{OptimizerTable, ProblemTable, StartsTable};
@@ -23,7 +24,7 @@ use crate::optimize::trajectory::{
     ControlRange, TrajectoryMethod, TrajectoryProblem, TrajectoryProblemError, TrajectorySettings,
     TrajectoryTask,
 };
-use crate::rollout::{ControlKnots, KnotInterpolation, SimulationError, SimulationSettings, step_times};
+use crate::rollout::{ControlKnots, KnotInterpolation, SimulationError, SimulationSettings};
 
 /// Starts beside the one of the file, normally distributed around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,28 +39,8 @@ pub struct ScatteredStarts {
 
 /// A problem file that was read, with its scene.
 ///
-/// TOML: `scene` (a file), `until` in s, and
-///
-/// - `[knots]`: `count` (equally spaced) or `times` in s, and `interpolation`, `hold` (the
-///   default), `linear` or `cubic` (see [`KnotInterpolation`]);
-/// - `[[controls]]`, one for each actuator whose command is optimized (the others keep the scene's
-///   command): `actuator`, optional `lower`, `upper`, `scale` (see [`ControlRange`]) and `start`: a
-///   number, one for each knot, or a command over time as in scenes; the scene's command where it
-///   is absent. A command over time is sampled at the knots; where knots are held, in the middle
-///   of the time for which they are;
-/// - `[[costs]]`, the terms of the [`Objective`]: exactly one of `control = ACTUATOR`,
-///   `joint_position` and `joint_velocity = { joint, coordinate }`, `position = { body,
-///   relative_to }`, `orientation = { body, relative_to, rpy }` (or `quaternion_wxyz` or
-///   `rotation_matrix`: what is aimed at), `velocity` and `angular_velocity = { body }`,
-///   `contact_force` and `contact_torque = { on, from }`; `weight` and optional `target` (0), each a
-///   number or `[x, y, z]`, the target also `{ times, values }`; optional `name`, `deviation`
-///   (`both`, `above`, `below`), `when` (`running`, `end`);
-/// - optionally `[optimizer]`: `kind` (`ilqr`, `lbfgs`, `levenberg_marquardt`), `max_iterations`,
-///   `cost_tolerance`, `initial_damping` (not of `lbfgs`; see
-///   [`TrajectorySettings`]); `starts = { count, spread, seed }`; `smoothing = { deviation, pairs, seed }`
-///   (see [`SmoothingSettings`]).
-///
-/// The scene is found relative to the problem file.
+/// `isobar schema problem --markdown` prints the reference of its fields (see
+/// [`super::reference`]). The scene is found relative to the problem file.
 #[derive(Debug)]
 pub struct ProblemFile {
     /// The file.
@@ -98,7 +79,9 @@ impl ProblemFile {
         let path = path.as_ref();
         let text = read_text(path)?;
         let table: ProblemTable = parse_toml(path, &text)?;
-        let scene = Scene::load(beside(path, &table.scene), Purpose::Simulation)?;
+        let mut scene = Scene::load(beside(path, &table.scene), Purpose::Simulation)?;
+        let warnings = cost_angle_warnings(&table).into_iter();
+        scene.warnings.extend(warnings.map(|p| format!("warning: {}", FileError::in_toml(path, &text, p))));
         let simulation = scene.simulation_settings()?;
         build(path, &table, scene, simulation).map_err(|problem| FileError::in_toml(path, &text, problem))
     }
@@ -125,7 +108,7 @@ impl ProblemFile {
         };
         let optimized: Vec<(usize, ControlRange)> =
             self.controls.iter().map(|control| (control.actuator, control.range)).collect();
-        let times = step_times(self.simulation.time_step, self.until)?;
+        let times = self.simulation.step_times(self.until)?;
         TrajectoryProblem::of_some(task, &self.knots, &optimized, self.scene.controls(&times))
     }
 
@@ -204,6 +187,15 @@ impl Write for Digest {
     }
 }
 
+/// What to say of the angles of orientations that are aimed at.
+fn cost_angle_warnings(table: &ProblemTable) -> Vec<Problem> {
+    let field = FieldPath::root().key("costs");
+    let costs = table.costs.iter().enumerate();
+    let aimed =
+        costs.filter_map(|(i, t)| Some((t.orientation.as_ref()?.rpy, field.index(i).key("orientation"))));
+    aimed.flat_map(|(rpy, table)| angle_warnings(rpy, &table)).collect()
+}
+
 fn build(
     path: &Path,
     table: &ProblemTable,
@@ -212,7 +204,7 @@ fn build(
 ) -> Result<ProblemFile, Problem> {
     let root = FieldPath::root();
     let until = number(table.until, Range::Positive, &root.key("until"))?;
-    step_times(simulation.time_step, until).map_err(|e| Problem::new(root.key("until"), e))?;
+    simulation.step_times(until).map_err(|e| Problem::new(root.key("until"), e))?;
     let knots = knots(&table.knots, until, &root.key("knots"))?;
     let field = root.key("controls");
     let controls = optimized_controls(&table.controls, &scene.model, &field)?;

@@ -48,6 +48,12 @@ pub(super) fn robot(
     table: &FieldPath,
 ) -> Result<SceneRobot, Problem> {
     let (orientation, position) = PoseFields::from(t).read(table)?;
+    if let (BaseTable::Free, Some(parent)) = (t.base, &t.parent) {
+        return Err(Problem::new(
+            table.key("parent"),
+            format_args!("found `{parent}` beside base = \"free\"; a robot on a parent has base = \"fixed\""),
+        ));
+    }
     let base = match t.base {
         BaseTable::Fixed => RobotBase::Fixed { x_wb: RigidTransform::new(orientation.to_matrix(), position) },
         BaseTable::Free => RobotBase::Free,
@@ -92,6 +98,8 @@ pub(super) fn robot(
         prefixed(&mut joint.name);
         prefixed(&mut joint.child);
         joint.parent.iter_mut().for_each(prefixed);
+        // What stood on the world stands on the parent, at the same pose.
+        joint.parent = joint.parent.take().or_else(|| t.parent.clone());
     }
     initial.iter_mut().for_each(|i| prefixed(&mut i.joint));
     Ok(SceneRobot { bodies: robot.bodies, joints: robot.joints, geometries, initial, warnings })
@@ -177,7 +185,22 @@ fn geometries(
             return Err(Problem::new(field, message));
         }
     }
+    warnings.extend(silent_links(t, robot, table));
     Ok(geometries)
+}
+
+/// What to say of links that could collide but have no material.
+fn silent_links(t: &RobotTable, robot: &RobotDescription, table: &FieldPath) -> Option<Problem> {
+    let mut silent: Vec<&str> = robot.collisions.iter().map(|c| c.body.as_str()).collect();
+    silent.dedup();
+    silent.retain(|link| !t.materials.contains_key(*link));
+    (!silent.is_empty()).then(|| {
+        let message = format!(
+            "links that have collision geometry but no material touch nothing: {}; `materials` names those that do",
+            list(&silent)
+        );
+        Problem::new(table.key("materials"), message)
+    })
 }
 
 /// The mesh of a link's collision geometry.

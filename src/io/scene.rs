@@ -83,7 +83,7 @@ impl Scene {
     }
 
     /// The commands of every step, given the times at which steps begin and the last one ends (see
-    /// [`crate::rollout::step_times`]).
+    /// [`SimulationSettings::step_times`]).
     pub fn controls(&self, step_times: &[f64]) -> Controls {
         command_controls(&self.commands, step_times)
     }
@@ -91,7 +91,7 @@ impl Scene {
     /// How the scene is to be simulated.
     ///
     /// # Errors
-    /// When the file asks for a solver that this version does not have.
+    /// When the file asks for settings of contact that its solver does not have.
     pub fn simulation_settings(&self) -> Result<SimulationSettings, FileError> {
         let integrator = match self.solver {
             SolverKind::SemiImplicitEuler => Integrator::SemiImplicitEuler,
@@ -100,14 +100,6 @@ impl Scene {
             SolverKind::Lagged => self.velocity_level(ContactModel::Lagged)?,
             SolverKind::Similar => self.velocity_level(ContactModel::Similar)?,
             SolverKind::Tamsi => self.velocity_level(ContactModel::Tamsi)?,
-            SolverKind::Radau | SolverKind::Lcp | SolverKind::Ncp | SolverKind::Ecp => {
-                let name = serde_json::to_value(self.solver).unwrap_or_default();
-                let message = format!(
-                    "found {name}, which is not available yet; use \"semi-implicit-euler\", \"rk4\", \"sap\", \"lagged\", \"similar\" or \"tamsi\""
-                );
-                let problem = Problem::new(FieldPath::root().key("solver").key("kind"), message);
-                return Err(self.text.located(&self.path, problem));
-            }
         };
         Ok(SimulationSettings { integrator, time_step: self.time_step })
     }

@@ -15,6 +15,7 @@ use super::field_path::FieldPath;
 use super::file_error::{Problem, check_name};
 use super::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use super::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
+use super::plausibility::{scene_angle_warnings, size_warnings};
 use super::purpose::Purpose;
 use super::robot_tables::{SceneRobot, UNIT_MASS, robot};
 use super::schema::SolverKind;
@@ -69,6 +70,7 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
     if purpose == Purpose::Simulation {
         parts.warnings = solver_warnings(table);
     }
+    parts.warnings.extend(scene_angle_warnings(table));
     let carriers = carriers(table, &names)?;
     for (i, t) in table.bodies.iter().enumerate() {
         parts.add_body(t, carriers.contains(&i), &context, purpose, &root.key("bodies").index(i))?;
@@ -115,6 +117,7 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
         places.push(place);
     }
     exclude_connected(&mechanism, &places, &mut excluded);
+    warnings.extend(size_warnings(table, &bodies));
     let skirt = put_on_skirts(&mut bodies, table.contact.skirt, &root.key("contact").key("skirt"))?;
     let made = match purpose {
         Purpose::Contact => {

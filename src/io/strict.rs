@@ -1,16 +1,40 @@
 //! Lists of a known length, and tables whose keys must differ, in files.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A list of exactly `N` elements. (The TOML reader ends a plain array at its last element and
 /// drops what follows.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Exactly<T, const N: usize>(pub [T; N]);
+
+/// For the defaults in a schema.
+impl<T: Serialize, const N: usize> Serialize for Exactly<T, N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(&self.0)
+    }
+}
+
+impl<T: JsonSchema, const N: usize> JsonSchema for Exactly<T, N> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{N} times {}", T::schema_name()).into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let items = generator.subschema_for::<T>();
+        json_schema!({ "type": "array", "items": items, "minItems": N, "maxItems": N })
+    }
+}
 
 impl<'de, T: Deserialize<'de>, const N: usize> Deserialize<'de> for Exactly<T, N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

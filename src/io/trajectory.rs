@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use nalgebra::Vector3;
 
 use super::atomic::write_atomically;
+use super::trajectory_forces::{ContactForces, FORCE_COLUMNS};
 use crate::multibody::tree::JointState;
 use crate::multibody::{BodyState, Model};
 use crate::rollout::Trajectory;
-use crate::spatial::{Quaternion, SpatialVelocity};
+use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
 
 /// Columns of a body, after its name and a dot: position of its origin, orientation, velocity of
 /// its origin, angular velocity, all in the world frame.
@@ -73,6 +74,15 @@ pub struct JointMotion {
     pub v: Vec<Vec<f64>>,
 }
 
+/// The contact of two bodies, as read from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContactMotion {
+    /// The names of the bodies A and B, as `A-B`.
+    pub pair: String,
+    /// The wrench on A about its origin in W at every time.
+    pub wrenches: Vec<SpatialForce>,
+}
+
 /// A trajectory as read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrajectoryTable {
@@ -82,6 +92,8 @@ pub struct TrajectoryTable {
     pub bodies: Vec<BodyMotion>,
     /// The joints, in the order in which the file first names them.
     pub joints: Vec<JointMotion>,
+    /// The contacts, in the order in which the file first names them.
+    pub contacts: Vec<ContactMotion>,
 }
 
 /// The numbers of a body's state in the order of [`COLUMNS`].
@@ -119,7 +131,32 @@ pub fn write_trajectory(
     model: &Model,
     trajectory: &Trajectory,
 ) -> Result<(), TrajectoryError> {
-    let path = path.as_ref();
+    write(path.as_ref(), model, trajectory, None)
+}
+
+/// Writes a trajectory as [`write_trajectory`], with six columns more for each pair of bodies A and B
+/// that can touch: `A-B.fx_N`, `fy_N`, `fz_N`, the force on A in W, and `A-B.tx_N_m`, `ty_N_m`,
+/// `tz_N_m`, its moment about the origin of A. They are those of each state, of the pressure fields
+/// with dissipation and friction at its velocities (see [`crate::multibody::pair_contact`]); the
+/// impulse of an implicit step, which holds at the velocities after it, is another one where these
+/// change much.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_trajectory_with_forces(
+    path: impl AsRef<Path>,
+    model: &Model,
+    trajectory: &Trajectory,
+) -> Result<(), TrajectoryError> {
+    write(path.as_ref(), model, trajectory, Some(ContactForces::new(model)))
+}
+
+fn write(
+    path: &Path,
+    model: &Model,
+    trajectory: &Trajectory,
+    mut forces: Option<ContactForces>,
+) -> Result<(), TrajectoryError> {
     write_atomically::<io::Error>(path, |file| {
         let mut csv = csv::Writer::from_writer(file);
         let mut row = vec![TIME.to_owned()];
@@ -130,6 +167,7 @@ pub fn write_trajectory(
             row.extend(joint_titles(&joint.name, "q", joint.q.len()));
             row.extend(joint_titles(&joint.name, "v", joint.v.len()));
         }
+        row.extend(forces.iter().flat_map(ContactForces::titles));
         csv.write_record(&row)?;
         for (time, state) in trajectory.times.iter().zip(&trajectory.states) {
             row.clear();
@@ -141,6 +179,7 @@ pub fn write_trajectory(
                 let numbers = q[joint.q.clone()].iter().chain(&v[joint.v.clone()]);
                 row.extend(numbers.map(|x| format!("{x:?}")));
             }
+            row.extend(forces.iter_mut().flat_map(|forces| forces.numbers(state)).map(|x| format!("{x:?}")));
             csv.write_record(&row)?;
         }
         csv.flush()
@@ -174,6 +213,11 @@ pub fn read_trajectory(path: impl AsRef<Path>) -> Result<TrajectoryTable, Trajec
             .joints
             .iter()
             .map(|joint| JointMotion { name: joint.name.clone(), q: Vec::new(), v: Vec::new() })
+            .collect(),
+        contacts: layout
+            .contacts
+            .iter()
+            .map(|(pair, _)| ContactMotion { pair: pair.clone(), wrenches: Vec::new() })
             .collect(),
     };
     for record in csv.records() {
@@ -213,6 +257,12 @@ pub fn read_trajectory(path: impl AsRef<Path>) -> Result<TrajectoryTable, Trajec
             motion.q.push(read(&joint.q)?);
             motion.v.push(read(&joint.v)?);
         }
+        for (motion, (_, columns)) in table.contacts.iter_mut().zip(&layout.contacts) {
+            let [fx, fy, fz, tx, ty, tz] = *columns;
+            let force = Vector3::new(number(fx)?, number(fy)?, number(fz)?);
+            let moment = Vector3::new(number(tx)?, number(ty)?, number(tz)?);
+            motion.wrenches.push(SpatialForce::new(moment, force));
+        }
     }
     if table.times.is_empty() {
         return Err(invalid(2, "found no row; a trajectory has at least one".to_owned()));
@@ -225,6 +275,7 @@ struct Layout {
     time: usize,
     bodies: Vec<(String, [usize; 13])>,
     joints: Vec<JointColumns>,
+    contacts: Vec<(String, [usize; 6])>,
 }
 
 /// The columns of a joint, coordinate by coordinate.
@@ -239,6 +290,8 @@ enum Title<'a> {
     Time,
     /// Name of a body, and place in [`COLUMNS`].
     Body(&'a str, usize),
+    /// Names of two bodies, and place in [`FORCE_COLUMNS`].
+    Contact(&'a str, usize),
     /// Name of a joint, and which of its coordinates.
     Joint(&'a str, Coordinate),
 }
@@ -259,6 +312,9 @@ impl<'a> Title<'a> {
         let (name, kind) = title.rsplit_once('.')?;
         if let Some(column) = COLUMNS.iter().position(|c| *c == kind) {
             return Some(Self::Body(name, column));
+        }
+        if let Some(column) = FORCE_COLUMNS.iter().position(|c| *c == kind) {
+            return Some(Self::Contact(name, column));
         }
         let is_velocity = kind.starts_with('v');
         let index = match kind.strip_prefix(['q', 'v'])? {
@@ -287,16 +343,19 @@ impl Layout {
     fn new(header: &csv::StringRecord) -> Result<Self, String> {
         let mut time = None;
         let mut bodies: Vec<(String, [Option<usize>; 13])> = Vec::new();
+        let mut contacts: Vec<(String, [Option<usize>; 6])> = Vec::new();
         let mut joints: Vec<(String, BTreeMap<Coordinate, usize>)> = Vec::new();
         for (column, title) in header.iter().enumerate() {
             let before = match Title::read(title) {
                 Some(Title::Time) => time.replace(column),
                 Some(Title::Body(name, kind)) => entry(&mut bodies, name)[kind].replace(column),
+                Some(Title::Contact(pair, kind)) => entry(&mut contacts, pair)[kind].replace(column),
                 Some(Title::Joint(name, coordinate)) => entry(&mut joints, name).insert(coordinate, column),
                 None => {
                     return Err(format!(
-                        "found column `{title}`; allowed are `{TIME}`, NAME.{{{}}}, and NAME.q, NAME.v or NAME.q[0], NAME.q[1], … of a joint",
-                        COLUMNS.join(",")
+                        "found column `{title}`; allowed are `{TIME}`, NAME.{{{}}}, NAME.q, NAME.v or NAME.q[0], NAME.q[1], … of a joint, and A-B.{{{}}}",
+                        COLUMNS.join(","),
+                        FORCE_COLUMNS.join(",")
                     ));
                 }
             };
@@ -305,14 +364,7 @@ impl Layout {
             }
         }
         let time = time.ok_or_else(|| format!("the column `{TIME}` is missing"))?;
-        let mut complete = Vec::new();
-        for (name, columns) in bodies {
-            let mut places = [0; 13];
-            for ((place, column), kind) in places.iter_mut().zip(columns).zip(COLUMNS) {
-                *place = column.ok_or_else(|| format!("the column `{name}.{kind}` is missing"))?;
-            }
-            complete.push((name, places));
-        }
+        let (bodies, contacts) = (complete(bodies, COLUMNS)?, complete(contacts, FORCE_COLUMNS)?);
         let joints = joints
             .into_iter()
             .map(|(name, columns)| {
@@ -320,8 +372,23 @@ impl Layout {
                 Ok(JointColumns { q: q?, v: v?, name })
             })
             .collect::<Result<_, String>>()?;
-        Ok(Self { time, bodies: complete, joints })
+        Ok(Self { time, bodies, joints, contacts })
     }
+}
+
+/// The columns of each name, none of which may be missing.
+fn complete<const N: usize>(
+    found: Vec<(String, [Option<usize>; N])>,
+    kinds: [&str; N],
+) -> Result<Vec<(String, [usize; N])>, String> {
+    let of_name = |(name, columns): (String, [Option<usize>; N])| {
+        let mut places = [0; N];
+        for ((place, column), kind) in places.iter_mut().zip(columns).zip(kinds) {
+            *place = column.ok_or_else(|| format!("the column `{name}.{kind}` is missing"))?;
+        }
+        Ok((name, places))
+    };
+    found.into_iter().map(of_name).collect()
 }
 
 /// The columns of a joint's configuration, or of its velocity.

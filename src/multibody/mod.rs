@@ -27,6 +27,7 @@ mod model_gradient;
 mod pair;
 mod seeding;
 mod sensor;
+mod size;
 mod state;
 pub mod tree;
 

@@ -8,5 +8,5 @@ mod recording;
 mod table;
 
 pub use indentation::{Indentation, parse_indentations, read_indentations};
-pub use recording::{RecordedState, Recording, parse_recording, read_recording};
+pub use recording::{RecordedState, Recording, RecordingSource, parse_recording, read_recording};
 pub use table::DataError;

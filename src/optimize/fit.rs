@@ -1,6 +1,7 @@
 //! A fit from start to finish: solver, progress, standard errors.
 
 use argmin::core::{Error, Executor};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lbfgsb::Lbfgsb;
@@ -12,18 +13,18 @@ use super::solver::run;
 use super::uncertainty::{Uncertainty, uncertainty};
 
 /// The method of a fit. Both keep the parameters within their bounds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// [`LevenbergMarquardt`].
+    /// The method of Levenberg and Marquardt.
     #[default]
     LevenbergMarquardt,
-    /// [`Lbfgsb`].
+    /// The quasi-Newton method L-BFGS-B.
     Lbfgs,
 }
 
 /// How a fit is done.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FitSettings {
     /// The method.

@@ -1,6 +1,8 @@
 //! What a motion should be like: a sum of squares of deviations from targets.
 
 use nalgebra::Vector3;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::multibody::{
     BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, contact_wrench_on, rotation_between,
@@ -72,7 +74,8 @@ pub enum Quantity {
 }
 
 /// How a deviation counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Deviation {
     /// Above and below the target alike.
     #[default]
@@ -84,7 +87,8 @@ pub enum Deviation {
 }
 
 /// When a cost applies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum When {
     /// All the time: an integral over it.
     #[default]

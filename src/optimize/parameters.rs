@@ -3,21 +3,25 @@
 //! An optimizer works on dimensionless variables of order one, u = p / s, or u = ln p on a
 //! logarithmic scale; the model takes physical values p. Bounds stay bounds.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One unknown of a fit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// Name: for a scene, the path of an input such as `materials.foam.hydroelastic_modulus`.
+    /// Name: for a scene, the path of an input: `materials.NAME.FIELD`, `bodies.NAME.FIELD`,
+    /// `bodies.NAME.geometries[INDEX].scale` or `gravity[AXIS]`.
     pub name: String,
     /// Start value, in the unit of the quantity.
     pub initial: f64,
     /// Smallest value allowed; −∞ where there is none.
     #[serde(default = "minus_infinity")]
+    #[schemars(extend("x-default" = "−∞"))]
     pub lower: f64,
     /// Largest value allowed; +∞ where there is none.
     #[serde(default = "plus_infinity")]
+    #[schemars(extend("x-default" = "∞"))]
     pub upper: f64,
     /// Whether the optimizer works on the logarithm: for positive quantities that may be off
     /// by factors.

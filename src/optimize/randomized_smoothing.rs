@@ -8,6 +8,7 @@
 
 use argmin::core::{CostFunction, Error, Gradient};
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::gaussian::gaussian;
@@ -42,7 +43,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> SharedCost for TrajectoryProblem<
 }
 
 /// How a cost is smoothed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SmoothingSettings {
     /// Standard deviation of the perturbations, in the optimizer's variables.

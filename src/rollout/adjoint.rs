@@ -6,7 +6,7 @@ use super::gradient::{GradientError, not_differentiated};
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::simulate::{
     SimulationError, SimulationSettings, StepTime, Trajectory, check_start, checked_step_with_rates,
-    simulate_controlled, step_schedule,
+    simulate_controlled,
 };
 use crate::multibody::{AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, State};
 use crate::step::{DerivativeWorkspace, StepCotangent, StepPoint, StepWorkspace};
@@ -48,7 +48,7 @@ impl<A: AppliedForces> Rollout<'_, A> {
 
     /// The steps.
     pub(super) fn schedule(&self) -> Result<Vec<StepTime>, SimulationError> {
-        let schedule = step_schedule(self.settings.time_step, self.until)?;
+        let schedule = self.settings.step_schedule(self.until)?;
         check_start(self.model, self.initial, self.applied, self.controls, schedule.len())?;
         Ok(schedule)
     }

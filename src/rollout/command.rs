@@ -10,6 +10,15 @@ pub struct Command {
     values: Vec<f64>,
 }
 
+/// Times of knots and the value at each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KnotValues {
+    /// Times, s, increasing.
+    pub times: Vec<f64>,
+    /// The values there.
+    pub values: Vec<f64>,
+}
+
 /// Why there is no such command.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CommandError {
@@ -35,15 +44,12 @@ pub enum CommandError {
 }
 
 impl Command {
-    /// A command that has `values` at knots at `times`, in s.
+    /// A command that has these values at knots.
     ///
     /// # Errors
     /// When the times do not make knots, or there is not a finite value for each.
-    pub fn new(
-        interpolation: KnotInterpolation,
-        times: Vec<f64>,
-        values: Vec<f64>,
-    ) -> Result<Self, CommandError> {
+    pub fn new(interpolation: KnotInterpolation, at: KnotValues) -> Result<Self, CommandError> {
+        let KnotValues { times, values } = at;
         let knots = ControlKnots::new(interpolation, times)?;
         if values.len() != knots.times().len() {
             return Err(CommandError::Count { values: values.len(), knots: knots.times().len() });
@@ -59,7 +65,7 @@ impl Command {
     /// # Errors
     /// When it is not finite.
     pub fn constant(value: f64) -> Result<Self, CommandError> {
-        Self::new(KnotInterpolation::ZeroOrderHold, vec![0.0], vec![value])
+        Self::new(KnotInterpolation::ZeroOrderHold, KnotValues { times: vec![0.0], values: vec![value] })
     }
 
     /// The knots.
@@ -79,7 +85,7 @@ impl Command {
 }
 
 /// The rows of commands for each step, given the times at which steps begin and the last one ends
-/// (see [`super::step_times`]). A row, which is constant over its step, has the values at the
+/// (see [`super::SimulationSettings::step_times`]). A row, which is constant over its step, has the values at the
 /// step's middle.
 pub fn command_controls(commands: &[Command], step_times: &[f64]) -> Controls {
     let mut controls = Controls::zeros(step_times.len().saturating_sub(1), commands.len());
@@ -96,7 +102,8 @@ mod tests {
 
     #[test]
     fn rows_have_the_values_at_the_middles_of_steps() {
-        let ramp = Command::new(KnotInterpolation::Linear, vec![0.0, 1.0], vec![2.0, 4.0]).unwrap();
+        let knots = KnotValues { times: vec![0.0, 1.0], values: vec![2.0, 4.0] };
+        let ramp = Command::new(KnotInterpolation::Linear, knots).unwrap();
         let commands = [Command::constant(7.0).unwrap(), ramp];
         let controls = command_controls(&commands, &[0.0, 0.5, 1.0, 1.5]);
         assert_eq!(controls.values(), [7.0, 2.5, 7.0, 3.5, 7.0, 4.0]);
@@ -107,7 +114,8 @@ mod tests {
     #[test]
     fn commands_that_are_none() {
         let command = |times: &[f64], values: &[f64]| {
-            Command::new(KnotInterpolation::ZeroOrderHold, times.to_vec(), values.to_vec())
+            let at = KnotValues { times: times.to_vec(), values: values.to_vec() };
+            Command::new(KnotInterpolation::ZeroOrderHold, at)
         };
         assert!(matches!(command(&[], &[]), Err(CommandError::Knots(ControlKnotsError::None))));
         assert_eq!(command(&[0.0, 1.0], &[1.0]), Err(CommandError::Count { values: 1, knots: 2 }));

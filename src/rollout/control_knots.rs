@@ -186,7 +186,7 @@ impl ControlKnots {
     }
 
     /// The map from values at the knots to a row of `dimension` controls for each step, given the
-    /// times at which steps begin and the last one ends (see [`super::step_times`]). A row, which
+    /// times at which steps begin and the last one ends (see [`super::SimulationSettings::step_times`]). A row, which
     /// is constant over its step, has the value at the step's middle.
     ///
     /// # Errors
@@ -322,14 +322,15 @@ impl KnotMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rollout::step_times;
+    use crate::rollout::SimulationSettings;
     use proptest::prelude::*;
 
     const KINDS: [KnotInterpolation; 3] =
         [KnotInterpolation::ZeroOrderHold, KnotInterpolation::Linear, KnotInterpolation::Cubic];
 
     fn times(steps: usize) -> Vec<f64> {
-        step_times(0.01, 0.01 * steps as f64).expect("valid")
+        let settings = SimulationSettings { time_step: 0.01, ..Default::default() };
+        settings.step_times(0.01 * steps as f64).expect("valid")
     }
 
     proptest! {

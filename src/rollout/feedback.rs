@@ -1,9 +1,7 @@
 //! Simulation under controls that follow the state.
 
 use super::controls::Controls;
-use super::simulate::{
-    SimulationError, SimulationSettings, Trajectory, check_start, checked_step, step_schedule,
-};
+use super::simulate::{SimulationError, SimulationSettings, Trajectory, check_start, checked_step};
 use crate::multibody::{AppliedForces, Model, State};
 use crate::step::StepWorkspace;
 
@@ -24,7 +22,7 @@ pub fn simulate_with_feedback(
     applied: &impl AppliedForces,
     mut policy: impl FnMut(usize, &State, &mut [f64]),
 ) -> Result<(Trajectory, Controls), SimulationError> {
-    let schedule = step_schedule(settings.time_step, until)?;
+    let schedule = settings.step_schedule(until)?;
     let mut controls =
         Controls::zeros(schedule.len(), model.command_dimension() + applied.control_dimension());
     check_start(model, initial, applied, &controls, schedule.len())?;

@@ -26,7 +26,7 @@ mod watch;
 pub use adjoint::{LossGradient, Rollout, loss_gradient};
 pub use batch::{Batch, BatchMember};
 pub use checkpoints::{CheckpointMemory, Checkpoints};
-pub use command::{Command, CommandError, command_controls};
+pub use command::{Command, CommandError, KnotValues, command_controls};
 pub use control_knots::{ControlKnots, ControlKnotsError, KnotInterpolation, KnotMap};
 pub use controls::Controls;
 pub use discretization_error::{DiscretizationError, discretization_errors};
@@ -38,7 +38,7 @@ pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLineariza
 pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
 pub use simulate::{
     SimulationError, SimulationSettings, Trajectory, simulate, simulate_controlled, simulate_into,
-    simulate_watched, step_times,
+    simulate_watched,
 };
 pub(crate) use simulate::{StepTime, checked_step};
 pub use watch::{MotionWarning, WarningCause, Watch};

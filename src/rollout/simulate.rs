@@ -122,27 +122,46 @@ pub struct Trajectory<T = f64> {
     pub states: Vec<State<T>>,
 }
 
-/// The times of a simulation: 0, multiples of the time step, and `until`. The last step is
-/// shorter where `until` is not a multiple.
-///
-/// # Errors
-/// When the time step or the end is out of range, or there are too many steps.
-pub fn step_times(time_step: f64, until: f64) -> Result<Vec<f64>, SimulationError> {
-    if !(time_step > 0.0 && time_step.is_finite()) {
-        return Err(SimulationError::TimeStep(time_step));
+impl SimulationSettings {
+    /// The times of a simulation: 0, multiples of the time step, and `until` in s. The last step
+    /// is shorter where `until` is not a multiple.
+    ///
+    /// # Errors
+    /// When the time step or the end is out of range, or there are too many steps.
+    pub fn step_times(&self, until: f64) -> Result<Vec<f64>, SimulationError> {
+        let time_step = self.time_step;
+        if !(time_step > 0.0 && time_step.is_finite()) {
+            return Err(SimulationError::TimeStep(time_step));
+        }
+        if !(until >= 0.0 && until.is_finite()) {
+            return Err(SimulationError::Until(until));
+        }
+        // A remainder that is only rounding is not a step of its own.
+        let steps = (until / time_step - 1e-9).ceil().max(0.0);
+        if steps > MAXIMUM_STEPS {
+            return Err(SimulationError::TooManySteps { until, time_step });
+        }
+        let steps = steps as usize;
+        let mut times: Vec<f64> = (0..steps).map(|i| i as f64 * time_step).collect();
+        times.push(until);
+        Ok(times)
     }
-    if !(until >= 0.0 && until.is_finite()) {
-        return Err(SimulationError::Until(until));
+
+    /// The steps of a simulation until a time in s.
+    ///
+    /// # Errors
+    /// As of [`Self::step_times`].
+    pub(crate) fn step_schedule(&self, until: f64) -> Result<Vec<StepTime>, SimulationError> {
+        let (times, time_step) = (self.step_times(until)?, self.time_step);
+        let spans = times.windows(2).enumerate().map(|(step, span)| {
+            let regular = step + 2 < times.len();
+            let remaining = span[1] - span[0];
+            // Differences of multiples of the step are not the same to the last bit.
+            let whole = regular || (remaining - time_step).abs() < 1e-9 * time_step;
+            StepTime { time: span[0], dt: if whole { time_step } else { remaining }, number: step + 1 }
+        });
+        Ok(spans.collect())
     }
-    // A remainder that is only rounding is not a step of its own.
-    let steps = (until / time_step - 1e-9).ceil().max(0.0);
-    if steps > MAXIMUM_STEPS {
-        return Err(SimulationError::TooManySteps { until, time_step });
-    }
-    let steps = steps as usize;
-    let mut times: Vec<f64> = (0..steps).map(|i| i as f64 * time_step).collect();
-    times.push(until);
-    Ok(times)
 }
 
 /// When a step is taken.
@@ -154,22 +173,6 @@ pub(crate) struct StepTime {
     pub dt: f64,
     /// Its number in the simulation, from 1.
     pub number: usize,
-}
-
-/// The steps of a simulation until a time in s.
-///
-/// # Errors
-/// As of [`step_times`].
-pub(crate) fn step_schedule(time_step: f64, until: f64) -> Result<Vec<StepTime>, SimulationError> {
-    let times = step_times(time_step, until)?;
-    let spans = times.windows(2).enumerate().map(|(step, span)| {
-        let regular = step + 2 < times.len();
-        let remaining = span[1] - span[0];
-        // Differences of multiples of the step are not the same to the last bit.
-        let whole = regular || (remaining - time_step).abs() < 1e-9 * time_step;
-        StepTime { time: span[0], dt: if whole { time_step } else { remaining }, number: step + 1 }
-    });
-    Ok(spans.collect())
 }
 
 /// The failure of a step, with the time and the bodies that it concerns.
@@ -355,7 +358,7 @@ fn advance<T: Scalar>(
     controls: &Controls<T>,
     mut observe: impl FnMut(Observed<T>),
 ) -> Result<(), SimulationError> {
-    let schedule = step_schedule(settings.time_step, until)?;
+    let schedule = settings.step_schedule(until)?;
     let Trajectory { times, states } = trajectory;
     let Some(initial) = states.first() else {
         return Err(SimulationError::BodyCount { state: 0, model: model.free_bodies().count() });
@@ -385,6 +388,9 @@ mod tests {
 
     #[test]
     fn times_end_where_asked() {
+        let step_times = |time_step: f64, until: f64| {
+            SimulationSettings { time_step, ..Default::default() }.step_times(until)
+        };
         assert_eq!(step_times(0.25, 1.0).expect("valid"), [0.0, 0.25, 0.5, 0.75, 1.0]);
         assert_eq!(step_times(0.4, 1.0).expect("valid"), [0.0, 0.4, 0.8, 1.0]);
         assert_eq!(step_times(0.1, 0.0).expect("valid"), [0.0]);

@@ -3,7 +3,7 @@
 use crate::folder::Folder;
 use isobar::io::{Purpose, Scene};
 use isobar::multibody::NoForces;
-use isobar::rollout::{Controls, MotionWarning, Trajectory, WarningCause, simulate_watched, step_times};
+use isobar::rollout::{Controls, MotionWarning, Trajectory, WarningCause, simulate_watched};
 
 use crate::{isobar, text};
 
@@ -49,7 +49,7 @@ impl Case<'_> {
         let path = folder.file("scene.toml", self.scene());
         let scene = Scene::load(&path, Purpose::Simulation).expect("a valid scene");
         let settings = scene.simulation_settings().expect("implemented");
-        let controls: Controls = scene.controls(&step_times(settings.time_step, until).expect("times"));
+        let controls: Controls = scene.controls(&settings.step_times(until).expect("times"));
         let mut trajectory = Trajectory::starting_at(&scene.state);
         let (outcome, warnings) = simulate_watched(
             &mut trajectory,

@@ -6,7 +6,7 @@
 
 use isobar::io::{Purpose, Scene};
 use isobar::multibody::{BodyFrame, BodyPair, Model, NoForces, State, body_pair_energy, geometry_pairs};
-use isobar::rollout::{Controls, Trajectory, WarningCause, simulate_watched, step_times};
+use isobar::rollout::{Controls, Trajectory, WarningCause, simulate_watched};
 use isobar::spatial::SpatialVelocity;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -73,7 +73,7 @@ fn run(seed: u64, folder: &Folder) -> Outcome {
     };
     let settings = scene.simulation_settings().expect("implemented");
     let until = time_step * STEPS as f64;
-    let times = step_times(time_step, until).expect("a valid time");
+    let times = settings.step_times(until).expect("a valid time");
     let controls: Controls = scene.controls(&times);
     let (model, start) = (&scene.model, &scene.state);
     let mut trajectory = Trajectory::starting_at(start);

@@ -59,26 +59,45 @@ impl Recording {
 /// How far from 1 the length of a recorded quaternion may be; it is normalized.
 const QUATERNION_TOLERANCE: f64 = 1e-2;
 
+/// Where a recording comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordingSource<'a> {
+    /// The file, for messages.
+    pub path: &'a str,
+    /// The body, whose name may stand before those of its columns.
+    pub body: &'a str,
+}
+
 /// Reads a recorded trajectory of one body.
 ///
 /// Columns: `t_s` (increasing), `px_m py_m pz_m`, `qw qx qy qz` (unit quaternion, body to world),
 /// `vx_m_s vy_m_s vz_m_s`, and the angular velocity as `wx_rad_s wy_rad_s wz_rad_s` (world
-/// frame) or `wx_body_rad_s wy_body_rad_s wz_body_rad_s` (body frame). `path` appears in
-/// messages.
+/// frame) or `wx_body_rad_s wy_body_rad_s wz_body_rad_s` (body frame). All but the time may have
+/// the body's name and a dot before them, as in the files that [`crate::io::write_trajectory`]
+/// writes. Other columns are passed over.
 ///
 /// # Errors
 /// See [`DataError`].
-pub fn parse_recording(input: impl Read, path: &str) -> Result<Recording, DataError> {
+pub fn parse_recording(input: impl Read, source: RecordingSource) -> Result<Recording, DataError> {
+    let RecordingSource { path, body } = source;
     const POSITION: [&str; 3] = ["px_m", "py_m", "pz_m"];
     const ORIENTATION: [&str; 4] = ["qw", "qx", "qy", "qz"];
     const VELOCITY: [&str; 3] = ["vx_m_s", "vy_m_s", "vz_m_s"];
     const ANGULAR_IN_WORLD: [&str; 3] = ["wx_rad_s", "wy_rad_s", "wz_rad_s"];
     const ANGULAR_IN_BODY: [&str; 3] = ["wx_body_rad_s", "wy_body_rad_s", "wz_body_rad_s"];
+    let of_body = [&POSITION[..], &ORIENTATION, &VELOCITY, &ANGULAR_IN_WORLD, &ANGULAR_IN_BODY].concat();
+    let prefix = format!("{body}.");
+    let prefixed: Vec<String> = of_body.iter().map(|column| format!("{prefix}{column}")).collect();
     let mut wanted = vec!["t_s"];
-    wanted.extend([POSITION, VELOCITY, ANGULAR_IN_WORLD, ANGULAR_IN_BODY].concat());
-    wanted.extend(ORIENTATION);
+    wanted.extend(of_body.iter().copied().chain(prefixed.iter().map(String::as_str)));
 
-    let table = Table::read(input, path, &wanted)?;
+    let mut table = Table::read(input, path, &wanted)?;
+    if of_body.iter().all(|column| table.find(column).is_none()) {
+        table.without_prefix(&prefix, &of_body);
+    }
+    if table.find(POSITION[0]).is_none() {
+        return Err(table.missing(&format!("{0}` or `{prefix}{0}", POSITION[0])));
+    }
     let time = table.require("t_s")?;
     let (p, q, v) =
         (table.require_all(POSITION)?, table.require_all(ORIENTATION)?, table.require_all(VELOCITY)?);
@@ -125,12 +144,13 @@ pub fn parse_recording(input: impl Read, path: &str) -> Result<Recording, DataEr
     Ok(Recording { name: path.into(), states })
 }
 
-/// Reads a file with a recorded trajectory; see [`parse_recording`].
+/// Reads a file with a recorded trajectory of the body with this name; see [`parse_recording`].
 ///
 /// # Errors
 /// See [`DataError`].
-pub fn read_recording(path: &Path) -> Result<Recording, DataError> {
-    parse_recording(open(path)?, &path.display().to_string())
+pub fn read_recording(path: &Path, body: &str) -> Result<Recording, DataError> {
+    let name = path.display().to_string();
+    parse_recording(open(path)?, RecordingSource { path: &name, body })
 }
 
 #[cfg(test)]
@@ -141,8 +161,10 @@ mod tests {
     const HEADER: &str =
         "t_s,px_m,py_m,pz_m,qw,qx,qy,qz,vx_m_s,vy_m_s,vz_m_s,wx_body_rad_s,wy_body_rad_s,wz_body_rad_s\n";
 
+    const SOURCE: RecordingSource = RecordingSource { path: "toss.csv", body: "die" };
+
     fn recording(rows: &str) -> Result<Recording, DataError> {
-        parse_recording(format!("# made up\n{HEADER}{rows}").as_bytes(), "toss.csv")
+        parse_recording(format!("# made up\n{HEADER}{rows}").as_bytes(), SOURCE)
     }
 
     fn refused(rows: &str) -> String {
@@ -162,8 +184,30 @@ mod tests {
         );
         assert_relative_eq!(in_body.states[1].position, Vector3::new(1.0, 2.0, 3.0));
         let header = HEADER.replace("_body", "");
-        let in_world = parse_recording(format!("{header}{rows}").as_bytes(), "toss.csv").unwrap();
+        let in_world = parse_recording(format!("{header}{rows}").as_bytes(), SOURCE).unwrap();
         assert_relative_eq!(in_world.states[0].angular_velocity, Vector3::new(7.0, 8.0, 9.0));
+    }
+
+    #[test]
+    fn columns_may_begin_with_the_name_of_the_body() {
+        let row = |x: f64| format!("{},1,0,0,0,4,5,6,7,8,9", [x, 2.0, 3.0].map(|p| p.to_string()).join(","));
+        let rows = format!("0,{}\n0.1,{}\n", row(1.0), row(1.5));
+        let plain = recording(&rows).unwrap();
+        let named: Vec<String> = HEADER
+            .trim()
+            .split(',')
+            .map(|c| if c == "t_s" { c.into() } else { format!("die.{c}") })
+            .collect();
+        let others = "other.px_m,die-other.fx_N";
+        let with_others = rows.replace('\n', ",x,8\n");
+        let text = format!("{},{others}\n{with_others}", named.join(","));
+        assert_eq!(parse_recording(text.as_bytes(), SOURCE).unwrap(), plain);
+        let of_other = parse_recording(text.as_bytes(), RecordingSource { body: "cube", ..SOURCE });
+        let message = of_other.unwrap_err().to_string();
+        assert!(
+            message.starts_with("toss.csv: no column `px_m` or `cube.px_m`; the columns found are"),
+            "{message}"
+        );
     }
 
     #[test]
@@ -200,7 +244,7 @@ mod tests {
         assert!(refused(good).contains("1 rows"));
         let long = good.replace("3,1,", "3,2,");
         assert!(refused(&format!("{long}{long}")).contains("length 2"));
-        let parse = |text: String| parse_recording(text.as_bytes(), "toss.csv").unwrap_err().to_string();
+        let parse = |text: String| parse_recording(text.as_bytes(), SOURCE).unwrap_err().to_string();
         assert!(
             parse(HEADER.replace("qy", "q_y"))
                 .starts_with("toss.csv: no column `qy`; the columns found are `t_s`")
@@ -210,7 +254,7 @@ mod tests {
         assert!(parse(HEADER.replace("py_m", "px_m")).contains("`px_m` appears twice"));
         let both = HEADER.replace('\n', ",wx_rad_s,wy_rad_s,wz_rad_s\n");
         assert!(parse(both).contains("one of them is allowed"));
-        let missing = read_recording(Path::new("no/such/file.csv")).unwrap_err().to_string();
+        let missing = read_recording(Path::new("no/such/file.csv"), "die").unwrap_err().to_string();
         assert!(missing.starts_with("no/such/file.csv: cannot be read"));
     }
 }

@@ -130,6 +130,17 @@ impl Table {
         Ok(Self { path: path.into(), header, rows })
     }
 
+    /// Takes a prefix off the names of those columns that have it before one of `names`.
+    pub(super) fn without_prefix(&mut self, prefix: &str, names: &[&str]) {
+        for column in &mut self.header {
+            if let Some(rest) = column.strip_prefix(prefix)
+                && names.contains(&rest)
+            {
+                *column = rest.to_owned();
+            }
+        }
+    }
+
     /// The place of a column in a row.
     pub(super) fn find(&self, column: &str) -> Option<usize> {
         self.header.iter().position(|c| c == column)

@@ -8,6 +8,7 @@ use argmin::core::{
 };
 use nalgebra::DMatrix;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -26,15 +27,15 @@ use crate::optimize::solver::{Convergence, Ended, run};
 use crate::rollout::TrajectoryResiduals;
 
 /// The method of a trajectory optimization. All keep the controls within their bounds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrajectoryMethod {
-    /// [`Ilqr`].
+    /// The iterative linear–quadratic regulator: linearizes the motion step by step.
     #[default]
     Ilqr,
-    /// [`Lbfgsb`].
+    /// The quasi-Newton method L-BFGS-B: gradients alone.
     Lbfgs,
-    /// [`LevenbergMarquardt`].
+    /// The method of Levenberg and Marquardt on all residuals at once.
     LevenbergMarquardt,
 }
 

@@ -11,7 +11,7 @@ use super::sensitivity::residuals_by_knots;
 use crate::multibody::{AppliedForces, Model, State};
 use crate::rollout::{
     ControlKnots, Controls, GaussNewton, GradientError, KnotMap, Moment, Rollout, SimulationError,
-    SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize, step_times,
+    SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize,
 };
 
 /// The motion, and what is to be small on it.
@@ -105,7 +105,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         if ranges.len() != expected {
             return Err(TrajectoryProblemError::Ranges { found: ranges.len(), expected });
         }
-        let steps = step_times(task.settings.time_step, task.until)?.len() - 1;
+        let steps = task.settings.step_times(task.until)?.len() - 1;
         let optimized: Vec<(usize, ControlRange)> = ranges.iter().copied().enumerate().collect();
         Self::of_some(task, knots, &optimized, Controls::zeros(steps, expected))
     }
@@ -132,7 +132,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
             }
             range.check(index)?;
         }
-        let times = step_times(task.settings.time_step, task.until)?;
+        let times = task.settings.step_times(task.until)?;
         if others.dimension() != expected {
             return Err(SimulationError::ControlDimension { found: others.dimension(), expected }.into());
         }

@@ -1,0 +1,58 @@
+//! Commands of a scene's actuators in a file of their own, as `isobar optimize` writes them.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::actuator_schema::CommandTable;
+use super::actuator_tables::given_command;
+use super::document::{parse_toml, read_text};
+use super::field_path::FieldPath;
+use super::file_error::{FileError, Problem};
+use super::problem_controls::actuator_index;
+use super::scene::Scene;
+
+/// The commands of some actuators.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CommandFileTable {
+    actuators: Vec<NamedCommandTable>,
+}
+
+/// The command of one actuator.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedCommandTable {
+    name: String,
+    command: CommandTable,
+}
+
+impl Scene {
+    /// Takes the commands of a TOML file, such as the `commands.toml` that `isobar optimize` writes:
+    /// for some of the scene's actuators `[[actuators]]` with `name` and `command`. The others keep
+    /// theirs.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not valid, or names an actuator that the scene does not
+    /// have or twice.
+    pub fn read_commands(&mut self, path: &Path) -> Result<(), FileError> {
+        let text = read_text(path)?;
+        let table: CommandFileTable = parse_toml(path, &text)?;
+        self.take_commands(&table).map_err(|problem| FileError::in_toml(path, &text, problem))
+    }
+
+    fn take_commands(&mut self, table: &CommandFileTable) -> Result<(), Problem> {
+        let field = FieldPath::root().key("actuators");
+        for (i, t) in table.actuators.iter().enumerate() {
+            let here = field.index(i);
+            let place = actuator_index(&self.model, &t.name, &here.key("name"))?;
+            if let Some(first) = table.actuators[..i].iter().position(|other| other.name == t.name) {
+                let message =
+                    format!("found `{}`, the name of actuators[{first}] too; each has one command", t.name);
+                return Err(Problem::new(here.key("name"), message));
+            }
+            self.commands[place] = given_command(&t.command, &here.key("command"))?;
+        }
+        Ok(())
+    }
+}
