@@ -153,7 +153,7 @@ fn every_bad_field_is_named() {
         (with("[solver]", "[solver]\nkind = \"euler\""), vec!["solver.kind", "`euler`", "`rk4`"]),
         (
             with("[solver]", "[solver]\nkind = \"radau\""),
-            vec!["solver.kind", "\"radau\"", "semi-implicit-euler"],
+            vec!["solver.kind", "`radau`", "`semi-implicit-euler`"],
         ),
         (with("mass = 0.1", "mass = \"heavy\""), vec!["bodies[0].mass", "\"heavy\""]),
         (with("0.045]", "0.045, 0]"), vec![":15:", "bodies[0].translation", "3"]),

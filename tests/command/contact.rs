@@ -31,7 +31,7 @@ fn pairs(scene: &Path, arguments: &[&str]) -> Vec<Value> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let report = report.as_object_mut().expect("an object");
-    assert_eq!(report.keys().collect::<Vec<_>>(), ["pairs"]);
+    assert_eq!(report.keys().collect::<Vec<_>>(), ["loaded", "pairs"]);
     report["pairs"].as_array().expect("a list").clone()
 }
 
