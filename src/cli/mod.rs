@@ -3,8 +3,11 @@
 mod contact;
 mod fit;
 mod gradient_check;
+mod interruption;
+mod messages;
 mod model;
 mod optimize;
+mod outputs;
 mod simulate;
 mod step_warnings;
 
@@ -12,6 +15,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use interruption::handle_interruption;
+use messages::tell;
 
 use crate::io::urdf::UrdfError;
 use crate::io::{FileError, FitFileError, JointStateError, Purpose, Scene, TrajectoryError};
@@ -146,6 +152,18 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// An output is one of the inputs.
+    #[error("{path}: the command reads this file and would overwrite it; name another one to write")]
+    OverwritesInput {
+        /// The file.
+        path: String,
+    },
+    /// Ctrl-C ended the command, which kept what it had come to.
+    #[error("{0}")]
+    Interrupted(String),
+    /// Ctrl-C cannot be handled.
+    #[error("Ctrl-C cannot be handled: {0}")]
+    Handler(String),
     /// The results cannot be written.
     #[error("standard output: {0}")]
     Output(#[from] std::io::Error),
@@ -153,12 +171,13 @@ pub enum Error {
 
 impl Error {
     /// The exit code: 1 for wrong derivatives, 2 for bad input, 3 for a simulation, a fit or
-    /// an optimization that failed on the way.
+    /// an optimization that failed on the way, 130 for one that Ctrl-C ended.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Simulation { source, .. } if source.is_failed_step() => 3,
             Self::Fit { .. } | Self::Optimization { .. } => 3,
             Self::WrongDerivatives { .. } => 1,
+            Self::Interrupted(_) => interruption::INTERRUPTED,
             _ => 2,
         }
     }
@@ -186,7 +205,7 @@ fn load_scene(path: &Path, purpose: Purpose) -> Result<Scene, Error> {
 /// Prints a scene's warnings on standard error.
 fn print_warnings(warnings: &[String]) {
     for warning in warnings {
-        eprintln!("isobar: {warning}");
+        tell(format_args!("isobar: {warning}"));
     }
 }
 
@@ -194,20 +213,21 @@ fn print_warnings(warnings: &[String]) {
 /// progress on standard error.
 pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
-    let outcome = match &arguments.command {
+    let keeps = matches!(arguments.command, Command::Fit(_) | Command::Optimize(_) | Command::Simulate(_));
+    let outcome = handle_interruption(keeps).and_then(|()| match &arguments.command {
         Command::Contact(arguments) => contact::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
         Command::Model(arguments) => model::run(arguments),
         Command::Optimize(arguments) => optimize::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
-    };
+    });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read the output has seen enough.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("isobar: {error}");
+            tell(format_args!("isobar: {error}"));
             ExitCode::from(error.exit_code())
         }
     }

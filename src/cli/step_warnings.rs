@@ -2,31 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use super::simulate::{Sample, Samples};
 use crate::contact::{PairMaterial, Workspace, contact};
 use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, NoForces, with_pair};
-use crate::rollout::{Controls, SimulationSettings, Trajectory};
+use crate::rollout::SimulationSettings;
 use crate::step::{Integrator, StepWorkspace};
 
-/// States of a trajectory that are looked at.
-const SAMPLES: usize = 200;
 /// An explicit method is unstable where friction changes a slip velocity by more than this times
 /// itself over a step.
 const EXPLICIT_LIMIT: f64 = 2.0;
 
-/// The warnings about a simulation under commands, of which up to [`SAMPLES`] states are looked at.
-pub(super) fn step_warnings(
-    model: &Model,
-    trajectory: &Trajectory,
-    controls: &Controls,
-    settings: &SimulationSettings,
-) -> Vec<String> {
-    // Without a step there are no commands to step under.
-    if controls.dimension() > 0 && controls.steps() == 0 {
-        return Vec::new();
-    }
+/// The warnings about a simulation, of which some states are looked at.
+pub(super) fn step_warnings(model: &Model, samples: &Samples, settings: &SimulationSettings) -> Vec<String> {
     let dt = settings.time_step;
-    let samples = trajectory.times.iter().zip(&trajectory.states).enumerate();
-    let samples = samples.step_by((trajectory.states.len() / SAMPLES).max(1));
     let mut workspace = StepWorkspace::default();
     let (mut scratch, mut frames) = (Workspace::default(), Vec::new());
     let (mut named, mut warnings) = (BTreeSet::new(), Vec::new());
@@ -36,9 +24,8 @@ pub(super) fn step_warnings(
             warnings.push(format!("warning: `{a}` and `{b}`: {text}"));
         }
     };
-    for (number, (&time, state)) in samples {
-        // The last state begins no step.
-        let commands = controls.row(number.min(controls.steps().saturating_sub(1)));
+    for Sample { time, state, commands } in &samples.all {
+        let time = *time;
         match settings.integrator {
             Integrator::VelocityLevel(_) => {
                 let step =

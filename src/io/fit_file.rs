@@ -272,6 +272,20 @@ impl FitFile {
         Ok(recordings)
     }
 
+    /// The files that a fit reads.
+    ///
+    /// # Errors
+    /// When a folder of recordings cannot be read.
+    pub fn files(&self) -> Result<Vec<PathBuf>, FitFileError> {
+        let mut files = vec![self.path.clone()];
+        files.extend(self.scene.files.iter().cloned());
+        for name in self.table.trajectories.iter().flat_map(|table| &table.files) {
+            files.extend(matching(&beside(&self.path, Path::new(name)))?);
+        }
+        files.extend(self.table.indentations.iter().map(|table| beside(&self.path, Path::new(&table.file))));
+        Ok(files)
+    }
+
     fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
         located(&self.path, &self.text, field, message)
     }

@@ -17,17 +17,20 @@ mod mesh_tables;
 mod problem_controls;
 mod problem_costs;
 mod problem_file;
+mod problem_memory;
 mod problem_schema;
 mod purpose;
 mod robot_tables;
 mod scene;
+mod scene_bodies;
 mod scene_content;
 mod schema;
 mod strict;
 mod trajectory;
+mod trajectory_writer;
 pub mod urdf;
 
-pub use atomic::write_atomically;
+pub use atomic::{OutputFile, check_writable, remove_unfinished_files, write_atomically};
 pub use checkpoint_file::CheckpointFile;
 pub use file_error::FileError;
 pub use fit_file::{FitFile, FitFileError, read_parameter_values};
@@ -36,6 +39,5 @@ pub use problem_controls::OptimizedControl;
 pub use problem_file::{OptimizedCommand, ProblemFile, ScatteredStarts};
 pub use purpose::Purpose;
 pub use scene::{Scene, SolverKind};
-pub use trajectory::{
-    BodyMotion, JointMotion, TrajectoryError, TrajectoryTable, read_trajectory, write_trajectory,
-};
+pub use trajectory::{BodyMotion, JointMotion, TrajectoryError, TrajectoryTable, read_trajectory};
+pub use trajectory_writer::{TrajectoryWriter, write_trajectory};

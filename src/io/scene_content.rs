@@ -1,7 +1,8 @@
 //! From the tables of a scene file to a model and its initial state.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 
 use super::actuator_tables::actuators;
 use super::body_names::{
@@ -19,6 +20,7 @@ use super::purpose::Purpose;
 use super::robot_tables::{SceneRobot, UNIT_MASS, robot};
 use super::schema::SolverKind;
 use super::schema::{BodyTable, SceneTable, SolverTable};
+use super::scene_bodies::{check_start, put_on_skirts};
 use crate::multibody::tree::{
     BodyDescription, JointDescription, JointKind, Mechanism, Workspace, update_kinematics,
 };
@@ -36,6 +38,7 @@ pub(super) struct Content {
     pub tolerance: SolverTolerance,
     pub fixed: Vec<bool>,
     pub excluded: Vec<BodyPair>,
+    pub files: Vec<PathBuf>,
     pub skirt: f64,
     pub warnings: Vec<Problem>,
 }
@@ -56,6 +59,8 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
         folder: path.parent().unwrap_or(Path::new("")),
         tables: &table.materials,
         materials: &materials,
+        primitives: RefCell::default(),
+        files: RefCell::default(),
     };
     let robots = table.robots.iter().enumerate();
     let robots = robots
@@ -77,6 +82,7 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
         parts.add_robot(robot, &root.key("robots").index(i))?;
     }
 
+    let files = context.files.into_inner();
     let mechanism = parts.mechanism(&names)?;
     let (actuators, commands) = actuators(&table.actuators, &mechanism)?;
     let table_of_joint = |name: &str| parts.joint_tables.get(name).cloned();
@@ -86,8 +92,10 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
     update_kinematics(&mechanism, &joints.q, &joints.v, &mut workspace);
     let mut state = State { bodies: Vec::new(), joints };
     let (mut bodies, mut fixed, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    let of_mechanism: HashMap<&str, usize> =
+        mechanism.bodies().iter().enumerate().map(|(i, body)| (body.name.as_str(), i)).collect();
     for entry in entries {
-        let place = mechanism.body_index(entry.name());
+        let place = of_mechanism.get(entry.name()).copied();
         let is_fixed = match entry {
             Entry::Fixed(body, is_fixed) => {
                 bodies.push(body);
@@ -114,7 +122,10 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
         fixed.push(is_fixed);
         places.push(place);
     }
-    exclude_connected(&mechanism, &places, &mut excluded);
+    check_start(&bodies, &state, |link| workspace.body_pose(&mechanism, link))?;
+    exclude_connected(&mechanism, &places, &bodies, &mut excluded);
+    excluded.sort_unstable();
+    excluded.dedup();
     let skirt = put_on_skirts(&mut bodies, table.contact.skirt, &root.key("contact").key("skirt"))?;
     let made = match purpose {
         Purpose::Contact => {
@@ -133,7 +144,7 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
     } else {
         Vec::new()
     };
-    Ok(Content { model, state, commands, time_step, tolerance, fixed, excluded, skirt, warnings })
+    Ok(Content { model, state, commands, time_step, tolerance, fixed, excluded, files, skirt, warnings })
 }
 
 /// A body of the model before the joints are known.
@@ -364,19 +375,4 @@ fn model_problem(error: &ModelError) -> Problem {
         FieldPath::root().key("bodies"),
         format_args!("{error} (contact.excluded_pairs lists such pairs)"),
     )
-}
-
-/// Puts a skirt of this thickness in metres around every compliant geometry. Masses stay as they
-/// are.
-fn put_on_skirts(bodies: &mut [Body], thickness: f64, field: &FieldPath) -> Result<f64, Problem> {
-    number(thickness, Range::AtLeastZero, field)?;
-    for body in bodies {
-        for (i, geometry) in body.geometries.iter_mut().enumerate() {
-            geometry.collider = geometry.collider.with_skirt(thickness).map_err(|error| {
-                let place = format_args!("found {thickness}; geometry {i} of body `{}`: {error}", body.name);
-                Problem::new(field.clone(), place)
-            })?;
-        }
-    }
-    Ok(thickness)
 }

@@ -6,21 +6,18 @@ use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
 
-use super::atomic::write_atomically;
-use crate::multibody::tree::JointState;
-use crate::multibody::{BodyState, Model};
-use crate::rollout::Trajectory;
+use crate::multibody::BodyState;
 use crate::spatial::{Quaternion, SpatialVelocity};
 
 /// Columns of a body, after its name and a dot: position of its origin, orientation, velocity of
 /// its origin, angular velocity, all in the world frame.
-const COLUMNS: [&str; 13] = [
+pub(super) const COLUMNS: [&str; 13] = [
     "px_m", "py_m", "pz_m", "qw", "qx", "qy", "qz", "vx_m_s", "vy_m_s", "vz_m_s", "wx_rad_s", "wy_rad_s",
     "wz_rad_s",
 ];
 
 /// The column of time.
-const TIME: &str = "t_s";
+pub(super) const TIME: &str = "t_s";
 
 /// What can be wrong with a trajectory file.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +82,7 @@ pub struct TrajectoryTable {
 }
 
 /// The numbers of a body's state in the order of [`COLUMNS`].
-fn numbers(s: &BodyState) -> [f64; 13] {
+pub(super) fn numbers(s: &BodyState) -> [f64; 13] {
     let (p, q, v, w) = (s.position, s.orientation, s.velocity.translational, s.velocity.rotational);
     [p.x, p.y, p.z, q.w, q.v.x, q.v.y, q.v.z, v.x, v.y, v.z, w.x, w.y, w.z]
 }
@@ -101,54 +98,14 @@ fn body_state(n: &[f64; 13]) -> BodyState {
 
 /// The titles of the columns of a joint's `count` coordinates, of which `kind` is `q` or `v`: their
 /// number stands in brackets where there are several.
-fn joint_titles(joint: &str, kind: &str, count: usize) -> Vec<String> {
+pub(super) fn joint_titles(joint: &str, kind: &str, count: usize) -> Vec<String> {
     match count {
         1 => vec![format!("{joint}.{kind}")],
         _ => (0..count).map(|i| format!("{joint}.{kind}[{i}]")).collect(),
     }
 }
 
-/// Writes a trajectory of a model: `t_s`, then thirteen columns for each free body, then the
-/// coordinates `q` and `v` of each joint, with as many digits as it takes to read the same bits
-/// back. The file appears when it is complete.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write_trajectory(
-    path: impl AsRef<Path>,
-    model: &Model,
-    trajectory: &Trajectory,
-) -> Result<(), TrajectoryError> {
-    let path = path.as_ref();
-    write_atomically::<io::Error>(path, |file| {
-        let mut csv = csv::Writer::from_writer(file);
-        let mut row = vec![TIME.to_owned()];
-        for (_, body, _) in model.free_bodies() {
-            row.extend(COLUMNS.iter().map(|column| format!("{}.{column}", body.name)));
-        }
-        for joint in model.mechanism.joints() {
-            row.extend(joint_titles(&joint.name, "q", joint.q.len()));
-            row.extend(joint_titles(&joint.name, "v", joint.v.len()));
-        }
-        csv.write_record(&row)?;
-        for (time, state) in trajectory.times.iter().zip(&trajectory.states) {
-            row.clear();
-            // The shortest digits that name this number and no other.
-            row.push(format!("{time:?}"));
-            row.extend(state.bodies.iter().flat_map(numbers).map(|x| format!("{x:?}")));
-            let JointState { q, v, .. } = &state.joints;
-            for joint in model.mechanism.joints() {
-                let numbers = q[joint.q.clone()].iter().chain(&v[joint.v.clone()]);
-                row.extend(numbers.map(|x| format!("{x:?}")));
-            }
-            csv.write_record(&row)?;
-        }
-        csv.flush()
-    })
-    .map_err(|source| TrajectoryError::Write { path: path.to_owned(), source })
-}
-
-/// Reads a trajectory that [`write_trajectory`] wrote, or any table with the same columns, in
+/// Reads a trajectory that [`super::write_trajectory`] wrote, or any table with the same columns, in
 /// any order.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! Whole motions: simulation, trajectories and their derivatives.
 //!
-//! [`simulate`] goes from an initial state to a [`Trajectory`]. Derivatives of every state by a few
+//! [`simulate`] goes from an initial state to a [`Trajectory`], [`simulate_streaming`] to as long a motion as
+//! is wanted, which is not kept. Derivatives of every state by a few
 //! inputs come from [`trajectory_gradient`]; the gradient of one number, a [`Loss`], by any number
 //! of inputs and [`Controls`] from [`loss_gradient`]; products with the Jacobian of residuals and
 //! its transpose from [`GaussNewton`]; the derivative of every step from [`linearize`]. A [`Batch`]
@@ -19,6 +20,7 @@ mod gradient;
 mod linearization;
 mod loss;
 mod simulate;
+mod streaming;
 
 pub use adjoint::{LossGradient, Rollout, loss_gradient};
 pub use batch::{Batch, BatchMember};
@@ -33,6 +35,8 @@ pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
 pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
 pub use simulate::{
-    SimulationError, SimulationSettings, Trajectory, simulate, simulate_controlled, simulate_into, step_times,
+    SimulationError, SimulationSettings, StepSchedule, Trajectory, simulate, simulate_controlled, simulate_into,
+    step_times,
 };
 pub(crate) use simulate::{StepTime, checked_step};
+pub use streaming::{Streamed, simulate_streaming};

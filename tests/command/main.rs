@@ -6,12 +6,15 @@ use std::process::{Command, Output};
 
 mod bad_input;
 mod bouncing_ball;
+mod checkpoints;
 mod contact;
+mod faults;
 mod fit;
 mod gradient_check_scenes;
 mod jointed_files;
 mod mesh_scenes;
 mod optimize_command;
+mod outputs;
 mod random_scenes;
 mod readme;
 mod robots;
