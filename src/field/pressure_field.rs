@@ -44,7 +44,9 @@ pub enum FieldError {
         vertices: usize,
     },
     /// The field of a tetrahedron overflows.
-    #[error("the extent's slope in tetrahedron {tetrahedron} is not finite; the coordinates of its vertices are too large or too small")]
+    #[error(
+        "the extent's slope in tetrahedron {tetrahedron} is not finite; the coordinates of its vertices are too large or too small"
+    )]
     NotFinite {
         /// The tetrahedron.
         tetrahedron: usize,
@@ -180,7 +182,8 @@ impl PressureField {
             let e = t.map(|k| extent[k as usize]);
             let gradient = (1..4).map(|k| functions[k].gradient * (e[k] - e[0])).sum::<Vector3<f64>>();
             let offset = e[0] - gradient.dot(&corners[0]);
-            let finite = |f: &LinearFunction| f.offset.is_finite() && f.gradient.iter().all(|x| x.is_finite());
+            let finite =
+                |f: &LinearFunction| f.offset.is_finite() && f.gradient.iter().all(|x| x.is_finite());
             if !functions.iter().chain([&LinearFunction { gradient, offset }]).all(finite) {
                 return Err(FieldError::NotFinite { tetrahedron: i });
             }

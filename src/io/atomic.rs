@@ -201,9 +201,7 @@ mod tests {
         let folder = folder("links");
         let (target, link) = (folder.path().join("sub/target.txt"), folder.path().join("link.txt"));
         fs::create_dir(folder.path().join("sub")).expect("a folder");
-        let write = |path: &Path| {
-            write_atomically::<io::Error>(path, |writer| writer.write_all(b"new"))
-        };
+        let write = |path: &Path| write_atomically::<io::Error>(path, |writer| writer.write_all(b"new"));
         symlink(&target, &link).expect("a link");
         assert!(write(&link).expect_err("leads nowhere").to_string().contains("leads to no file"));
         fs::write(&target, "old").expect("a file");

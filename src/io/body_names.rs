@@ -6,8 +6,8 @@ use super::field_path::FieldPath;
 use super::file_error::{Problem, check_name};
 use super::robot_tables::SceneRobot;
 use super::schema::{BodyTable, SceneTable};
-use crate::multibody::{Body, BodyPair};
 use crate::multibody::tree::Mechanism;
+use crate::multibody::{Body, BodyPair, check_pair_count};
 
 /// A body by its name.
 pub(super) struct BodyName {
@@ -130,19 +130,27 @@ pub(super) fn excluded_pairs(
 
 /// Leaves the links of a robot that does not touch itself out of contact with each other, as far as
 /// they have geometries.
-pub(super) fn exclude_within_robots(table: &SceneTable, robots: &[SceneRobot], excluded: &mut Vec<BodyPair>) {
+pub(super) fn exclude_within_robots(
+    table: &SceneTable,
+    robots: &[SceneRobot],
+    excluded: &mut Vec<BodyPair>,
+) -> Result<(), Problem> {
     let mut first = table.bodies.len();
-    for (t, robot) in table.robots.iter().zip(robots) {
+    for (number, (t, robot)) in table.robots.iter().zip(robots).enumerate() {
         let links = first..first + robot.bodies.len();
         if !t.self_contact {
             let solid = links.clone().zip(&robot.geometries).filter(|(_, geometries)| !geometries.is_empty());
             let solid: Vec<usize> = solid.map(|(link, _)| link).collect();
+            check_pair_count(solid.len().saturating_mul(solid.len() / 2)).map_err(|error| {
+                Problem::new(FieldPath::root().key("robots").index(number).key("materials"), error)
+            })?;
             for (i, &b) in solid.iter().enumerate() {
                 excluded.extend(solid[..i].iter().map(|&a| BodyPair { a, b }));
             }
         }
         first = links.end;
     }
+    Ok(())
 }
 
 /// Leaves bodies that one joint connects, or that move as one, out of contact with each other, as far

@@ -109,7 +109,10 @@ impl PoseFields {
                 let field = table.key("rpy");
                 let v = vector(angles, Range::Finite, &field)?;
                 if let Some(i) = v.iter().position(|angle| angle.abs() > LARGEST_ANGLE) {
-                    let message = format!("found {:e}; an angle in rad must be between -{LARGEST_ANGLE:e} and {LARGEST_ANGLE:e}", v[i]);
+                    let message = format!(
+                        "found {:e}; an angle in rad must be between -{LARGEST_ANGLE:e} and {LARGEST_ANGLE:e}",
+                        v[i]
+                    );
                     return Err(Problem::new(field.index(i), message));
                 }
                 Quaternion::from_matrix(&rotation_from_rpy(v.x, v.y, v.z))

@@ -210,6 +210,7 @@ impl FitFile {
             |e| {
                 let field = match e {
                     IdentificationError::NoMeasurements => FieldPath::root(),
+                    IdentificationError::Gap { .. } => FieldPath::root().key("trajectories"),
                     _ => FieldPath::root().key("parameters"),
                 };
                 self.invalid(&field, e)

@@ -172,9 +172,8 @@ fn bounded(
     context: &GeometryContext,
     field: &FieldPath,
 ) -> Result<ContactShape, Problem> {
-    let primitive = |shape: &Shape, resolution, here: &FieldPath| {
-        primitive(shape, resolution, rigid, context, here)
-    };
+    let primitive =
+        |shape: &Shape, resolution, here: &FieldPath| primitive(shape, resolution, rigid, context, here);
     let meshes = match t {
         ShapeTable::Sphere(s) => {
             let here = field.key("sphere");

@@ -23,8 +23,8 @@ pub(super) fn check_memory(
     root: &FieldPath,
 ) -> Result<(), Problem> {
     let field = root.key("until");
-    let schedule = StepSchedule::new(simulation.time_step, until)
-        .map_err(|error| Problem::new(field.clone(), error))?;
+    let schedule =
+        StepSchedule::new(simulation.time_step, until).map_err(|error| Problem::new(field.clone(), error))?;
     let steps = schedule.steps();
     let mechanism = &model.mechanism;
     let joints = mechanism.configuration_dimension() + mechanism.velocity_dimension();

@@ -18,12 +18,12 @@ pub(super) fn check_start(
     pose_of_link: impl Fn(usize) -> RigidTransform,
 ) -> Result<(), Problem> {
     let problem = |name: &str| {
-        let message = "its pose or velocity at the start is not finite; angles, lengths or velocities are too large";
+        let message =
+            "its pose or velocity at the start is not finite; angles, lengths or velocities are too large";
         Problem::new(FieldPath::root().key("bodies"), format_args!("body `{name}`: {message}"))
     };
-    let is_finite = |pose: &RigidTransform| {
-        pose.rotation.iter().chain(&pose.translation).all(|x| x.is_finite())
-    };
+    let is_finite =
+        |pose: &RigidTransform| pose.rotation.iter().chain(&pose.translation).all(|x| x.is_finite());
     let mut free = state.bodies.iter();
     for body in bodies {
         let finite = match &body.motion {

@@ -18,9 +18,9 @@ use super::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use super::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
 use super::purpose::Purpose;
 use super::robot_tables::{SceneRobot, UNIT_MASS, robot};
+use super::scene_bodies::{check_start, put_on_skirts};
 use super::schema::SolverKind;
 use super::schema::{BodyTable, SceneTable, SolverTable};
-use super::scene_bodies::{check_start, put_on_skirts};
 use crate::multibody::tree::{
     BodyDescription, JointDescription, JointKind, Mechanism, Workspace, update_kinematics,
 };
@@ -68,7 +68,7 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
         .collect::<Result<Vec<_>, Problem>>()?;
     let names = body_names(&table.bodies, &robots)?;
     let mut excluded = excluded_pairs(table, &names)?;
-    exclude_within_robots(table, &robots, &mut excluded);
+    exclude_within_robots(table, &robots, &mut excluded)?;
 
     let mut parts = Parts::default();
     if purpose == Purpose::Simulation {

@@ -39,7 +39,9 @@ pub enum ModelError {
         source: ContactError,
     },
     /// There are too many pairs of geometries.
-    #[error("up to {count} pairs of geometries could touch; at most {LARGEST_PAIR_COUNT} are allowed: leave out bodies, or fix them")]
+    #[error(
+        "up to {count} pairs of geometries could touch; at most {LARGEST_PAIR_COUNT} are allowed: leave out bodies, or fix them"
+    )]
     TooManyPairs {
         /// How many pairs there could be.
         count: usize,

@@ -138,7 +138,8 @@ impl InvalidField {
     /// When there are not.
     pub(super) fn check_numbers(field: &str, x: &[f64], count: usize, least: f64) -> Result<(), Self> {
         Self::check_count(field, x.len(), count)?;
-        let check = |(i, &x): (usize, &f64)| Self::check_number(&format!("{field}[{i}]"), x, least, f64::INFINITY);
+        let check =
+            |(i, &x): (usize, &f64)| Self::check_number(&format!("{field}[{i}]"), x, least, f64::INFINITY);
         x.iter().enumerate().try_for_each(check)
     }
 
@@ -201,7 +202,8 @@ impl<S: Resumable> Saved<S> {
         InvalidField::check_number("cost", self.cost, f64::NEG_INFINITY, f64::INFINITY)?;
         let (found, expected) = (self.history.len(), self.iteration.saturating_add(1));
         if found as u64 != expected {
-            let (found, allowed) = (format!("{found} entries"), format!("{expected} entries, one more than `iteration`"));
+            let (found, allowed) =
+                (format!("{found} entries"), format!("{expected} entries, one more than `iteration`"));
             return Err(InvalidField { field: "history".to_owned(), found, allowed });
         }
         for (i, entry) in self.history.iter().enumerate() {

@@ -124,7 +124,11 @@ pub fn fit<R: Residuals>(
 /// Half of the sum of squares, which must not overflow.
 fn finite_cost(when: &str, r: &[f64]) -> Result<f64, Error> {
     let cost = 0.5 * r.iter().map(|r| r * r).sum::<f64>();
-    if cost.is_finite() { Ok(cost) } else { Err(Error::msg(format!("the cost at the {when} of the fit is {cost}"))) }
+    if cost.is_finite() {
+        Ok(cost)
+    } else {
+        Err(Error::msg(format!("the cost at the {when} of the fit is {cost}")))
+    }
 }
 
 #[cfg(test)]

@@ -33,7 +33,9 @@ impl Convergence {
     pub(super) fn status(convergence: Option<Self>) -> TerminationStatus {
         match convergence {
             Some(_) => TerminationStatus::Terminated(TerminationReason::SolverConverged),
-            None if interruption::is_requested() => TerminationStatus::Terminated(TerminationReason::Interrupt),
+            None if interruption::is_requested() => {
+                TerminationStatus::Terminated(TerminationReason::Interrupt)
+            }
             None => TerminationStatus::NotTerminated,
         }
     }

@@ -35,8 +35,8 @@ pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
 pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
 pub use simulate::{
-    SimulationError, SimulationSettings, StepSchedule, Trajectory, simulate, simulate_controlled, simulate_into,
-    step_times,
+    SimulationError, SimulationSettings, StepSchedule, Trajectory, simulate, simulate_controlled,
+    simulate_into, step_times,
 };
 pub(crate) use simulate::{StepTime, checked_step};
 pub use streaming::{Streamed, simulate_streaming};

@@ -123,7 +123,9 @@ fn those_of_ilqr() {
     check(
         "ilqr",
         &[
-            ("`solver.scales`: found 4 entries, it must be 5 entries", |c| shorten(&mut c["solver"]["scales"])),
+            ("`solver.scales`: found 4 entries, it must be 5 entries", |c| {
+                shorten(&mut c["solver"]["scales"])
+            }),
             ("`solver.scales[0]`: found -1", |c| c["solver"]["scales"][0] = json!(-1.0)),
             ("`solver.growth`: found 0", |c| c["solver"]["growth"] = json!(0.0)),
             ("`solver.regularization`: found -1", |c| c["solver"]["regularization"] = json!(-1.0)),

@@ -45,9 +45,9 @@ rigid = true
         let message = refusal(&arguments, 2);
         assert_holds(&message, &["rpy.toml:12:", "bodies[1].rpy[0]", "found 1e155", "between -1e6 and 1e6"]);
     }
-    // An angle of a joint that overflows only where the pose is made of it.
+    // Lengths that are finite overflow only where the pose is made of them.
     let jointed = scene
-        .replace("fixed = true\nrpy = [1e155, 0, 0]\n", "mass = 1\njoint = { type = \"revolute\", axis = [1, 0, 0], position = 1e200 }\n")
+        .replace("fixed = true\nrpy = [1e155, 0, 0]\n", "mass = 1\njoint = { type = \"prismatic\", axis = [1, 0, 0], translation = [1e308, 0, 0], position = 1e308 }\n")
         .replace("shape = { half_space = { } }\nrigid = true", "shape = { box = { size = [1, 1, 1] } }\nmaterial = \"foam\"");
     let path = folder.file("joint.toml", jointed);
     let message = refusal(&["contact", text(&path)], 2);
@@ -134,7 +134,10 @@ fn a_fit_names_the_row_of_a_gap_and_of_what_overflows() {
         refusal(&["fit", text(&fit), "--json"], code)
     };
     let gap = run(TABLE, &RECORDING.replace("0.010,", "1e6,"), 2);
-    assert_holds(&gap, &["recording.csv, line 3:", "1000000 s", "100000 steps of 0.002 s"]);
+    assert_holds(
+        &gap,
+        &["fit.toml:12: trajectories", "recording.csv, line 3:", "1000000 s", "100000 steps of 0.002 s"],
+    );
     let large = run(&TABLE.replace("19.7197", "1e155"), RECORDING, 3);
     assert_holds(&large, &["table.csv, line 4:", "standard deviations"]);
     let far = run(TABLE, &RECORDING.replace("0.015,", "1e155,"), 3);
@@ -178,14 +181,20 @@ fn the_last_of_many_links_is_named() {
     let message = refusal(&["model", text(&path)], 2);
     assert_holds(&message, &["robot.urdf:20002:", "link `b`: `inertial` has no element `inertia`"]);
     let scene = folder.file("scene.toml", "robots = [{ urdf = \"robot.urdf\" }]\n");
-    assert_holds(&refusal(&["contact", text(&scene)], 2), &["robots[0].urdf", "robot.urdf:20002:", "link `b`"]);
+    assert_holds(
+        &refusal(&["contact", text(&scene)], 2),
+        &["robots[0].urdf", "robot.urdf:20002:", "link `b`"],
+    );
 }
 
 #[test]
 fn many_sections_of_metadata_are_passed_over() {
     let folder = Folder::new("metadata");
     let sections = "METADATA\nINFORMATION 0\n\n".repeat(100_000);
-    folder.file("mesh.vtk", format!("# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\n{sections}"));
+    folder.file(
+        "mesh.vtk",
+        format!("# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\n{sections}"),
+    );
     let scene = folder.file(
         "scene.toml",
         "materials.foam.hydroelastic_modulus = 1e5\n[[bodies]]\nname = \"b\"\n[[bodies.geometries]]\nshape = { mesh = { file = \"mesh.vtk\" } }\nmaterial = \"foam\"\n",

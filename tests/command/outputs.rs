@@ -176,7 +176,8 @@ fn equal_primitives_share_their_mesh() {
             "[[bodies]]\nname = \"{name}\"\nmass = 1\ntranslation = [0, 0, 1]\n[[bodies.geometries]]\nshape = {{ sphere = {{ radius = {radius}, resolution = 0.05 }} }}\nmaterial = \"foam\"\nrigid = {rigid}\n"
         )
     };
-    let balls = [ball("a", 0.05, false), ball("b", 0.05, false), ball("c", 0.06, false), ball("d", 0.05, true)];
+    let balls =
+        [ball("a", 0.05, false), ball("b", 0.05, false), ball("c", 0.06, false), ball("d", 0.05, true)];
     for skirt in ["", "contact.skirt = 0.002\n"] {
         let head = format!("{skirt}materials.foam.hydroelastic_modulus = 1e5\n");
         let path = folder.file("scene.toml", head + &balls.concat());
@@ -289,7 +290,7 @@ mod unix {
         folder.file("scene.toml", cart);
         let problem = folder.file(
             "problem.toml",
-            "scene = \"scene.toml\"\nuntil = 1\nknots.count = 50\n[[controls]]\nactuator = \"push\"\n[[costs]]\norientation = { body = \"cart\", rpy = [0, 0, 2] }\nweight = 10\n[optimizer]\nkind = \"lbfgs\"\nsmoothing = { deviation = 1, pairs = 50, seed = 1 }\nmax_iterations = 1000000\ncost_tolerance = 0\n",
+            "scene = \"scene.toml\"\nuntil = 0.2\nknots.count = 10\n[[controls]]\nactuator = \"push\"\n[[costs]]\norientation = { body = \"cart\", rpy = [0, 0, 2] }\nweight = 10\n[optimizer]\nkind = \"lbfgs\"\nsmoothing = { deviation = 1, pairs = 20, seed = 1 }\nmax_iterations = 1000000\ncost_tolerance = 0\n",
         );
         let out = folder.0.join("out");
         let child = spawn(&["optimize", text(&problem), "--out", text(&out)]);

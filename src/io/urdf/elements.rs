@@ -190,7 +190,8 @@ fn joint(element: &Element, version: Version) -> Result<Joint, String> {
     let joint_type = joint_type.ok_or_else(|| {
         format!("its type is \"{found}\"; it must be one of {}", JOINT_TYPES.map(|(name, _)| name).join(", "))
     })?;
-    let axis = child(element, "axis")?.map(|axis| vector("axis", "xyz", required(axis, "xyz")?)).transpose()?;
+    let axis =
+        child(element, "axis")?.map(|axis| vector("axis", "xyz", required(axis, "xyz")?)).transpose()?;
     let dynamics = child(element, "dynamics")?;
     let dynamic = |name| dynamics.map_or(Ok::<f64, String>(0.0), |d| Ok(number(d, name)?.unwrap_or(0.0)));
     let link = |name| required(required_child(element, name)?, "link").map(str::to_owned);
@@ -216,10 +217,16 @@ fn read_limit(element: &Element, version: Version) -> Result<Option<Limit>, Stri
     if version >= (1, 2) {
         let infinite = f64::INFINITY;
         let (lower, upper) = (or("lower", -infinite)?, or("upper", infinite)?);
-        return Ok(Some(Limit { lower, upper, effort: or("effort", infinite)?, velocity: or("velocity", infinite)? }));
+        return Ok(Some(Limit {
+            lower,
+            upper,
+            effort: or("effort", infinite)?,
+            velocity: or("velocity", infinite)?,
+        }));
     }
     let velocity = required_number(element, "velocity")?;
-    let limit = Limit { lower: or("lower", 0.0)?, upper: or("upper", 0.0)?, effort: or("effort", 0.0)?, velocity };
+    let limit =
+        Limit { lower: or("lower", 0.0)?, upper: or("upper", 0.0)?, effort: or("effort", 0.0)?, velocity };
     let zeros = Limit { lower: 0.0, upper: 0.0, effort: 0.0, velocity: 0.0 };
     Ok((limit != zeros).then_some(limit))
 }
@@ -227,9 +234,7 @@ fn read_limit(element: &Element, version: Version) -> Result<Option<Limit>, Stri
 /// The origin of an element; the parent's where it has none.
 fn origin(element: &Element, version: Version) -> Result<Origin, String> {
     let Some(origin) = child(element, "origin")? else { return Ok(Origin::default()) };
-    let three = |name| {
-        origin.attribute(name).map_or(Ok([0.0; 3]), |text| vector("origin", name, text))
-    };
+    let three = |name| origin.attribute(name).map_or(Ok([0.0; 3]), |text| vector("origin", name, text));
     let (xyz, mut rpy) = (three("xyz")?, three("rpy")?);
     if let Some(quaternion) = origin.attribute("quat_xyzw").filter(|_| version >= (1, 1)) {
         if origin.attribute("rpy").is_some() {
@@ -277,9 +282,9 @@ fn required<'a>(element: &'a Element, attribute: &str) -> Result<&'a str, String
 }
 
 fn parse_number(element: &str, attribute: &str, text: &str) -> Result<f64, String> {
-    text.trim().parse().map_err(|error| {
-        format!("`{element}` has {attribute} = \"{text}\", which is no number ({error})")
-    })
+    text.trim()
+        .parse()
+        .map_err(|error| format!("`{element}` has {attribute} = \"{text}\", which is no number ({error})"))
 }
 
 fn number(element: &Element, attribute: &str) -> Result<Option<f64>, String> {
@@ -315,7 +320,10 @@ mod tests {
         let text = "<robot name=\"r\" xmlns:d=\"urn:d\">\n<link name=\"a\" d:x=\"1\"/>\n<link name=\"b\">\n<inertial>\n<mass value=\"two\"/>\n<inertia ixx=\"1\" ixy=\"0\" ixz=\"0\" iyy=\"1\" iyz=\"0\" izz=\"1\"/></inertial>\n</link>\n</robot>";
         let (line, message) = read(text).expect_err("bad");
         assert_eq!(line, Some(3));
-        assert_eq!(message, "link `b`: `mass` has value = \"two\", which is no number (invalid float literal)");
+        assert_eq!(
+            message,
+            "link `b`: `mass` has value = \"two\", which is no number (invalid float literal)"
+        );
         let refused = |joint: &str| read(&format!("<robot>{joint}</robot>")).expect_err("bad").1;
         assert!(refused("<link/>").contains("link: `link` has no attribute `name`"));
         assert!(refused("<joint name=\"j\" type=\"screw\"/>").contains("joint `j`: its type is \"screw\""));
@@ -335,7 +343,8 @@ mod tests {
         };
         let zero = Limit { lower: 0.0, upper: 0.0, effort: 0.0, velocity: 2.0 };
         assert_eq!((of("1.0").limit, of("1.0").origin), (Some(zero), Origin::default()));
-        let none = Limit { lower: f64::NEG_INFINITY, upper: f64::INFINITY, effort: f64::INFINITY, velocity: 2.0 };
+        let none =
+            Limit { lower: f64::NEG_INFINITY, upper: f64::INFINITY, effort: f64::INFINITY, velocity: 2.0 };
         assert_eq!(of("1.2").limit, Some(none));
         let [roll, pitch, yaw] = of("1.1").origin.rpy;
         let expected = Quaternion::from_wxyz(0.9, 0.1, 0.2, -0.3).to_matrix();

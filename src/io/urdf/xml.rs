@@ -1,5 +1,7 @@
 //! The elements of an XML text with their lines, in one pass.
 
+use std::collections::HashSet;
+
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -44,10 +46,14 @@ impl Element {
 
     /// An element from its tag.
     fn new(tag: &BytesStart, line: usize) -> Result<Self, String> {
-        let mut attributes = Vec::new();
-        for attribute in tag.attributes() {
+        let (mut attributes, mut names) = (Vec::new(), HashSet::new());
+        // The reader looks for a name that comes twice among all names before it.
+        for attribute in tag.attributes().with_checks(false) {
             let attribute = attribute.map_err(|error| error.to_string())?;
             let name = String::from_utf8_lossy(attribute.key.as_ref()).into_owned();
+            if !names.insert(name.clone()) {
+                return Err(format!("attribute `{name}` is there twice"));
+            }
             let value = attribute.unescape_value().map_err(|error| error.to_string())?.into_owned();
             attributes.push((name, value));
         }
@@ -150,6 +156,7 @@ mod tests {
         assert!(message.contains("well-formed"), "{message}");
         assert_eq!(problem("").0, None);
         assert_eq!(problem("<a/>\n<b/>"), (Some(2), "found a second element, b, after the first".to_owned()));
+        assert!(problem("<a x=\"1\" x=\"2\"/>").1.contains("attribute `x` is there twice"));
         assert!(problem("<a x=\"&nothing;\"/>").1.contains("well-formed"));
         let deep = format!("<robot>\n{}{}</robot>", "<x>".repeat(100_000), "</x>".repeat(100_000));
         let (line, message) = problem(&deep);

@@ -17,7 +17,8 @@ impl<T> Mechanism<T> {
     /// Which bodies move as one, and how joints connect these parts: the same as
     /// [`Mechanism::are_connected`] tells of two bodies, for all of them at once.
     pub(crate) fn rigid_parts(&self) -> RigidParts {
-        let mut parts = RigidParts { of_body: Vec::with_capacity(self.bodies.len()), carrier: BTreeMap::new() };
+        let mut parts =
+            RigidParts { of_body: Vec::with_capacity(self.bodies.len()), carrier: BTreeMap::new() };
         for (i, body) in self.bodies.iter().enumerate() {
             // A body comes after the one it is jointed to.
             let of_parent = body.parent.map(|parent| parts.of_body[parent]);

@@ -111,7 +111,11 @@ impl IndentationTest {
     ///
     /// # Errors
     /// When one of them is too large to be squared.
-    pub(super) fn error(&self, model: &Model, state: &State) -> Result<MeasurementError, IdentificationError> {
+    pub(super) fn error(
+        &self,
+        model: &Model,
+        state: &State,
+    ) -> Result<MeasurementError, IdentificationError> {
         let residuals = self.residuals(model, state)?;
         let squares = residuals.iter().zip(&self.sigmas).map(|(r, sigma)| (r * sigma).powi(2));
         let force = root_mean_square(squares);

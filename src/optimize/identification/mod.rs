@@ -111,7 +111,9 @@ pub enum IdentificationError {
         time_step: f64,
     },
     /// The difference of the model from a measured value is too large to be squared.
-    #[error("{place}: the model is {residual:e} standard deviations from what was measured; at most {LARGEST_RESIDUAL:e} is allowed, so that squares do not overflow")]
+    #[error(
+        "{place}: the model is {residual:e} standard deviations from what was measured; at most {LARGEST_RESIDUAL:e} is allowed, so that squares do not overflow"
+    )]
     Residual {
         /// The file, and the line where it has one.
         place: String,
