@@ -18,6 +18,7 @@ pub mod cli;
 pub mod contact;
 pub mod field;
 pub mod geometry;
+pub mod interruption;
 pub mod io;
 pub mod multibody;
 pub mod optimize;

@@ -7,12 +7,14 @@ use clap::Args;
 use nalgebra::{Matrix6, Vector3, Vector6};
 use serde::Serialize;
 
+use super::fit::print_json;
 use super::loaded::print_loaded;
+use super::messages::text_output;
 use super::{Error, is_zero, load_scene, skirt_line};
 use crate::io::{Purpose, Scene, SceneSummary};
 use crate::multibody::{
     BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
-    body_pair_contact, body_pair_energy, body_pair_jacobian, geometry_pairs,
+    body_pair_contact, body_pair_energy, body_pair_jacobian, check_pair_count, geometry_pairs,
 };
 
 /// Arguments of `isobar contact`.
@@ -119,14 +121,10 @@ pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
     }
     let pairs = contacts(&scene, &pairs, arguments.derivatives)?;
     let report = Report { skirt: scene.skirt, loaded, pairs };
-    let mut out = std::io::stdout().lock();
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &report).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        print_text(&mut out, &report)?;
+    match arguments.json {
+        true => print_json(&mut std::io::stdout().lock(), &report),
+        false => Ok(print_text(&mut text_output(), &report)?),
     }
-    Ok(())
 }
 
 /// The geometries of each pair of bodies that contact can be computed between.
@@ -136,25 +134,28 @@ pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
 fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPair>)>, Error> {
     let path = || scene.path.display().to_string();
     let bodies = &scene.model.bodies;
+    let geometries: usize = bodies.iter().map(|body| body.geometries.len()).sum();
+    let failed = |source| Error::Model { path: path(), source };
+    check_pair_count(geometries.saturating_mul(geometries / 2)).map_err(failed)?;
     let mut pairs = Vec::new();
     let mut passed_over: Option<ModelError> = None;
-    for a in 0..bodies.len() {
-        for b in a + 1..bodies.len() {
+    // Links of robots need not have geometries.
+    let solid: Vec<usize> = (0..bodies.len()).filter(|&i| !bodies[i].geometries.is_empty()).collect();
+    for (i, &a) in solid.iter().enumerate() {
+        for &b in &solid[i + 1..] {
             let pair = BodyPair { a, b };
-            if scene.excluded.contains(&pair) {
+            if scene.excluded.binary_search(&pair).is_ok() {
                 continue;
             }
             match geometry_pairs(bodies, pair) {
-                // Links of robots need not have geometries.
-                Ok(geometries) if geometries.is_empty() => {}
                 Ok(geometries) => pairs.push((pair, geometries)),
                 Err(source) if scene.fixed[a] && scene.fixed[b] => passed_over = Some(source),
-                Err(source) => return Err(Error::Model { path: path(), source }),
+                Err(source) => return Err(failed(source)),
             }
         }
     }
     match passed_over {
-        Some(source) if pairs.is_empty() => Err(Error::Model { path: path(), source }),
+        Some(source) if pairs.is_empty() => Err(failed(source)),
         _ => Ok(pairs),
     }
 }

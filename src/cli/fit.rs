@@ -7,6 +7,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Error;
+use super::messages::text_output;
+use super::outputs::check_outputs;
+use crate::interruption;
 use crate::io::{FileError, FitFile, read_parameter_values, write_atomically};
 use crate::optimize::fit::{Fit, fit};
 use crate::optimize::identification::{IdentificationError, MeasurementError};
@@ -65,15 +68,15 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         let fitted: Vec<&str> = file.parameters.as_slice().iter().map(|p| p.name.as_str()).collect();
         let start = file.evaluation(&fitted, folder)?.errors(&file.parameters.initial());
         let measurements_at_start = start.map_err(|e| rejected(&arguments.fit, e))?;
-        let mut out = std::io::stdout().lock();
         if arguments.json {
             let report = EvaluationReport { parameters: values, measurements, measurements_at_start };
-            return print_json(&mut out, &report);
+            return print_json(&mut std::io::stdout().lock(), &report);
         }
-        return print_measurements(&mut out, &measurements, &measurements_at_start);
+        return print_measurements(&mut text_output(), &measurements, &measurements_at_start);
     }
 
     let problem = file.identification()?;
+    check_outputs(&arguments.out.iter().cloned().collect::<Vec<_>>(), &file.files()?)?;
     let before = problem.errors(&file.parameters.initial()).map_err(|e| rejected(&arguments.fit, e))?;
     let progress = ProgressObserver::stderr(file.settings().max_iterations);
     let result = fit(&problem, &file.parameters, file.settings(), Some(progress)).map_err(|e| failed(&e))?;
@@ -87,11 +90,16 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     if let Some(path) = &arguments.out {
         write_json(path, &report)?;
     }
-    let mut out = std::io::stdout().lock();
-    if arguments.json {
-        print_json(&mut out, &report)?;
-    } else {
-        print_fit(&mut out, &report)?;
+    match arguments.json {
+        true => print_json(&mut std::io::stdout().lock(), &report)?,
+        false => print_fit(&mut text_output(), &report)?,
+    }
+    if interruption::is_requested() {
+        return Err(Error::Interrupted(format!(
+            "{}: the fit was stopped after {} iterations",
+            arguments.fit.display(),
+            report.fit.iterations
+        )));
     }
     if report.fit.converged {
         Ok(())

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::fit::print_json;
+use super::messages::text_output;
 use super::optimize::{failed, problem, saved_variables};
 use super::{Error, load_scene, print_warnings};
 use crate::check::{
@@ -110,12 +111,10 @@ fn check_problem(
 
 /// Prints a report; an error if a derivative is wrong where the function is smooth.
 fn report(arguments: &GradientCheckArguments, path: &Path, report: GradientReport) -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
     let shown = if arguments.all || arguments.json { report } else { report.worst_components() };
-    if arguments.json {
-        print_json(&mut out, &shown)?;
-    } else {
-        writeln!(out, "{shown}")?;
+    match arguments.json {
+        true => print_json(&mut std::io::stdout().lock(), &shown)?,
+        false => writeln!(text_output(), "{shown}")?,
     }
     match shown.count(Verdict::Wrong) {
         0 => Ok(()),

@@ -1,5 +1,6 @@
 //! A table of what was loaded from a scene.
 
+use super::messages::tell;
 use crate::io::{LoadedBody, SceneSummary};
 
 /// The most bodies, and pairs of them, that the table names.
@@ -8,7 +9,7 @@ const SHOWN: usize = 20;
 /// Prints what was loaded on standard error.
 pub(super) fn print_loaded(summary: &SceneSummary) {
     for line in lines(summary) {
-        eprintln!("{line}");
+        tell(line);
     }
 }
 

@@ -3,9 +3,12 @@
 mod contact;
 mod fit;
 mod gradient_check;
+mod interruption;
 mod loaded;
+mod messages;
 mod model;
 mod optimize;
+mod outputs;
 mod schema;
 mod simulate;
 
@@ -13,6 +16,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use interruption::handle_interruption;
+use messages::tell;
 
 use crate::io::urdf::UrdfError;
 use crate::io::{FileError, FitFileError, JointStateError, Purpose, Scene, TrajectoryError};
@@ -180,6 +186,18 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// An output is one of the inputs.
+    #[error("{path}: the command reads this file and would overwrite it; name another one to write")]
+    OverwritesInput {
+        /// The file.
+        path: String,
+    },
+    /// Ctrl-C ended the command, which kept what it had come to.
+    #[error("{0}")]
+    Interrupted(String),
+    /// Ctrl-C cannot be handled.
+    #[error("Ctrl-C cannot be handled: {0}")]
+    Handler(String),
     /// The results cannot be written.
     #[error("standard output: {0}")]
     Output(#[from] std::io::Error),
@@ -187,12 +205,13 @@ pub enum Error {
 
 impl Error {
     /// The exit code: 1 for wrong derivatives, 2 for bad input, 3 for a simulation, a fit or
-    /// an optimization that failed on the way.
+    /// an optimization that failed on the way, 130 for one that Ctrl-C ended.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Simulation { source, .. } if source.is_failed_step() => 3,
             Self::Fit { .. } | Self::Optimization { .. } => 3,
             Self::WrongDerivatives { .. } => 1,
+            Self::Interrupted(_) => interruption::INTERRUPTED,
             _ => 2,
         }
     }
@@ -220,14 +239,14 @@ fn load_scene(path: &Path, purpose: Purpose) -> Result<Scene, Error> {
 /// Prints a scene's warnings on standard error.
 fn print_warnings(warnings: &[String]) {
     for warning in warnings {
-        eprintln!("isobar: {warning}");
+        tell(format_args!("isobar: {warning}"));
     }
 }
 
 /// Prints what went wrong in a motion without an error, on standard error.
 fn print_motion_warnings(warnings: &[MotionWarning]) {
     for warning in warnings {
-        eprintln!("isobar: warning: {warning}");
+        tell(format_args!("warning: {warning}"));
     }
 }
 
@@ -235,7 +254,8 @@ fn print_motion_warnings(warnings: &[MotionWarning]) {
 /// progress on standard error.
 pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
-    let outcome = match &arguments.command {
+    let keeps = matches!(arguments.command, Command::Fit(_) | Command::Optimize(_) | Command::Simulate(_));
+    let outcome = handle_interruption(keeps).and_then(|()| match &arguments.command {
         Command::Contact(arguments) => contact::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
@@ -243,13 +263,13 @@ pub fn run() -> ExitCode {
         Command::Optimize(arguments) => optimize::run(arguments),
         Command::Schema(arguments) => schema::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
-    };
+    });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read the output has seen enough.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("isobar: {error}");
+            tell(format_args!("isobar: {error}"));
             ExitCode::from(error.exit_code())
         }
     }

@@ -7,6 +7,8 @@ use clap::Args;
 use nalgebra::{DMatrix, Vector3};
 use serde::{Serialize, Serializer};
 
+use super::fit::print_json;
+use super::messages::text_output;
 use super::{Error, load_scene, print_warnings};
 use crate::io::urdf::{MimicJoints, Robot, UrdfOptions};
 use crate::io::{JointStateFile, Purpose};
@@ -104,14 +106,10 @@ pub(super) fn run(arguments: &ModelArguments) -> Result<(), Error> {
     if !report.is_finite() {
         return Err(Error::NotFiniteModel { path: arguments.file.display().to_string() });
     }
-    let mut out = std::io::stdout().lock();
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &report).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        print_text(&mut out, &joints, &report)?;
+    match arguments.json {
+        true => print_json(&mut std::io::stdout().lock(), &report),
+        false => Ok(print_text(&mut text_output(), &joints, &report)?),
     }
-    Ok(())
 }
 
 /// Computes all that is printed.

@@ -11,6 +11,9 @@ use serde::Serialize;
 
 use super::Error;
 use super::fit::print_json;
+use super::messages::{tell, text_output};
+use super::outputs::check_outputs;
+use crate::interruption;
 use crate::io::{
     CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically, write_trajectory,
 };
@@ -77,6 +80,9 @@ struct OptimizeReport {
     optimum: TrajectoryOptimum,
 }
 
+/// The files of a result, besides its checkpoints.
+const RESULTS: [&str; 3] = ["commands.toml", "trajectory.csv", "result.json"];
+
 /// The problem of a file.
 type Problem<'f> = TrajectoryProblem<'f, NoForces, Objective>;
 
@@ -109,6 +115,11 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
     if let Some(folder) = &arguments.out {
         fs::create_dir_all(folder)
             .map_err(|source| Error::Write { path: folder.display().to_string(), source })?;
+        let results = RESULTS.iter().map(|name| folder.join(name));
+        let checkpoints = (0..file.start_count()).map(|k| checkpoint_path(folder, k));
+        let mut inputs = file.scene.files.clone();
+        inputs.push(file.path.clone());
+        check_outputs(&results.chain(checkpoints).collect::<Vec<_>>(), &inputs)?;
     }
     let (starts, optimum) = optimize(&file, &problem, &digest, arguments)?;
     let (_, parts) = cost_and_parts(&file, &problem, &optimum.variables)?;
@@ -125,19 +136,25 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
     if let Some(folder) = &arguments.out {
         write_results(&file, &problem, folder, &report)?;
     }
-    let mut out = std::io::stdout().lock();
-    if arguments.json {
-        print_json(&mut out, &report)?;
-    } else {
-        print_report(&mut out, &report, arguments.out.as_deref())?;
+    match arguments.json {
+        true => print_json(&mut std::io::stdout().lock(), &report)?,
+        false => print_report(&mut text_output(), &report, arguments.out.as_deref())?,
+    }
+    if interruption::is_requested() {
+        let path = file.path.display();
+        let resume = if arguments.out.is_some() { "; with --resume it goes on" } else { "" };
+        return Err(Error::Interrupted(format!(
+            "{path}: the optimization was stopped after {} iterations{resume}",
+            report.optimum.iterations
+        )));
     }
     match report.optimum.converged {
         true => Ok(()),
         false => {
-            eprintln!(
+            tell(format_args!(
                 "isobar: the optimization did not converge in {} iterations; more can be allowed",
                 report.optimum.iterations
-            );
+            ));
             Ok(())
         }
     }
@@ -153,6 +170,13 @@ fn cost_and_parts(file: &ProblemFile, problem: &Problem, x: &[f64]) -> Result<(f
     let parts = problem
         .at_moments(x, |moments| file.objective.parts(moments))
         .map_err(|error| failed(file, error))?;
+    if let Some(i) = parts.iter().position(|part| !part.is_finite()) {
+        let message = format!(
+            "the cost of `{}` is {}, not finite; its weight, its target or the motion is too large",
+            file.cost_names[i], parts[i]
+        );
+        return Err(Error::Optimization { path: file.path.display().to_string(), message });
+    }
     Ok((parts.iter().sum(), parts))
 }
 
@@ -170,8 +194,7 @@ fn optimize(
         let checkpoints = match &arguments.out {
             None => None,
             Some(folder) => {
-                let name = if k == 0 { "checkpoint.json".into() } else { format!("checkpoint_{k}.json") };
-                let path = folder.join(name);
+                let path = checkpoint_path(folder, k);
                 if !arguments.resume {
                     remove(&path)?;
                 }
@@ -213,6 +236,14 @@ fn start_report(result: &Result<TrajectoryOptimum, argmin::core::Error>) -> Star
             StartReport { cost: Some(*cost), iterations: Some(*iterations), termination: termination.clone() }
         }
         Err(error) => StartReport { cost: None, iterations: None, termination: error.to_string() },
+    }
+}
+
+/// The checkpoint of one of the starts.
+fn checkpoint_path(folder: &Path, start: usize) -> PathBuf {
+    match start {
+        0 => folder.join("checkpoint.json"),
+        k => folder.join(format!("checkpoint_{k}.json")),
     }
 }
 

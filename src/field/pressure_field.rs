@@ -43,6 +43,14 @@ pub enum FieldError {
         /// Vertices in the mesh.
         vertices: usize,
     },
+    /// The field of a tetrahedron overflows.
+    #[error(
+        "the extent's slope in tetrahedron {tetrahedron} is not finite; the coordinates of its vertices are too large or too small"
+    )]
+    NotFinite {
+        /// The tetrahedron.
+        tetrahedron: usize,
+    },
     /// A tetrahedron has no volume, or is inverted.
     #[error("tetrahedron {tetrahedron} has volume {volume:e} m³; it must be positive")]
     Volume {
@@ -133,7 +141,7 @@ impl PressureField {
     ///
     /// # Errors
     /// When the number of extents is wrong, one of them is negative or not finite, an index is
-    /// out of range, or a tetrahedron has no positive volume.
+    /// out of range, or a tetrahedron has no positive volume or its field overflows.
     pub fn new(mesh: VolumeMesh, extent: Vec<f64>) -> Result<Self, FieldError> {
         let vertices = mesh.vertices.len();
         if extent.len() != vertices {
@@ -173,6 +181,12 @@ impl PressureField {
             }
             let e = t.map(|k| extent[k as usize]);
             let gradient = (1..4).map(|k| functions[k].gradient * (e[k] - e[0])).sum::<Vector3<f64>>();
+            let offset = e[0] - gradient.dot(&corners[0]);
+            let finite =
+                |f: &LinearFunction| f.offset.is_finite() && f.gradient.iter().all(|x| x.is_finite());
+            if !functions.iter().chain([&LinearFunction { gradient, offset }]).all(finite) {
+                return Err(FieldError::NotFinite { tetrahedron: i });
+            }
             let isobaric = (0..4).find_map(|k| {
                 let others = [(k + 1) % 4, (k + 2) % 4, (k + 3) % 4].map(|m| e[m]);
                 (others[0] == others[1] && others[1] == others[2] && others[0] != e[k]).then_some(
@@ -181,7 +195,7 @@ impl PressureField {
             });
             tetrahedra.push(TetrahedronField {
                 barycentric: functions,
-                extent: LinearFunction { gradient, offset: e[0] - gradient.dot(&corners[0]) },
+                extent: LinearFunction { gradient, offset },
                 isobaric,
             });
             if e.iter().any(|&x| x > 0.0) {

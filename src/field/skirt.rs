@@ -19,6 +19,9 @@ const NO_DIRECTION: f64 = 1e-9;
 /// faces meet in a needle it would move far.
 const FARTHEST: f64 = 8.0;
 
+/// Most iterations of a singular value decomposition; a few are usual.
+const LARGEST_ITERATION: usize = 1000;
+
 /// Why a body cannot have a skirt.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum SkirtError {
@@ -45,8 +48,10 @@ pub enum SkirtError {
         /// The thickness from which on it is too thick.
         allowed: f64,
     },
-    /// The extent is the same everywhere around the boundary.
-    #[error("no skirt can be made: the extent does not grow inward in any tetrahedron at the boundary")]
+    /// The extent is the same everywhere around the boundary, or its mean slope there overflows.
+    #[error(
+        "no skirt can be made: the extent does not grow inward in any tetrahedron at the boundary, or too steeply"
+    )]
     Flat,
     /// A tetrahedron would be turned over.
     #[error(
@@ -144,7 +149,8 @@ impl PressureField {
                 area += own;
             }
         }
-        (area > 0.0).then(|| sum / area)
+        let mean = sum / area;
+        (area > 0.0 && mean.is_finite()).then_some(mean)
     }
 
     /// For each vertex the gradients of the extent in the tetrahedra around it that have one.
@@ -170,7 +176,9 @@ fn continuation(gradients: &[Vector3<f64>], drop: f64, farthest: f64) -> Option<
         return None;
     }
     let wanted = DVector::from_element(gradients.len(), -drop);
-    let solved = rows.svd(true, true).solve(&wanted, NO_DIRECTION * largest).ok()?;
+    // The tolerance is that of `svd`, which would go on for ever where numbers overflow.
+    let svd = rows.try_svd(true, true, 5.0 * f64::EPSILON, LARGEST_ITERATION)?;
+    let solved = svd.solve(&wanted, NO_DIRECTION * largest).ok()?;
     let motion = Vector3::new(solved[0], solved[1], solved[2]);
     let missed = gradients.iter().map(|g| (g.dot(&motion) + drop).abs()).fold(0.0, f64::max);
     (missed <= EXACT * drop && motion.norm() <= farthest).then_some(motion)

@@ -10,6 +10,7 @@ use robust::{Coord3D, orient3d};
 
 use super::error::MeshError;
 use super::mesh::{SurfaceMesh, drop_unused_vertices};
+use super::point_blocks::{Block, PointBlocks};
 use super::validate::validate_surface;
 
 /// Points that stick out by less than this fraction of the size of the set are left out.
@@ -31,6 +32,7 @@ struct Hull<'a> {
     centre: Vector3<f64>,
     tolerance: f64,
     faces: Vec<Face>,
+    blocks: PointBlocks,
 }
 
 fn coordinates(p: &Vector3<f64>) -> Coord3D<f64> {
@@ -80,12 +82,23 @@ impl Hull<'_> {
     }
 
     /// The point farthest in the direction of a face that has points outside, a corner of the
-    /// hull. All points are looked at: a corner as far may be assigned to another face.
+    /// hull. All points are looked for: a corner as far may be assigned to another face.
     fn farthest(&self, face: usize) -> Option<u32> {
         if self.faces[face].outside.is_empty() {
             return None;
         }
-        farthest_corner(self.points, &self.centre, self.tolerance, |i| self.distance(face, i as u32))
+        let Face { normal, corners, .. } = &self.faces[face];
+        let start = self.point(corners[0]);
+        let distance = |point: u32| normal.dot(&(self.point(point) - start));
+        let bound = |block: &Block| block.bound(normal, start);
+        let largest = self.blocks.largest(distance, bound);
+        if largest <= self.tolerance {
+            return None;
+        }
+        let mut near = self.blocks.at_least(largest - self.tolerance, distance, bound);
+        // Of corners that are as far from the centre it is the first.
+        near.sort_unstable();
+        farthest_from(self.points, &self.centre, near.into_iter())
     }
 
     /// Replaces the faces that a point sees by those between it and the horizon.
@@ -150,11 +163,21 @@ fn farthest_corner(
     if largest <= tolerance {
         return None;
     }
+    let near = (0..points.len()).filter(|&i| measure(i) >= largest - tolerance);
+    farthest_from(points, centre, near.map(|i| i as u32))
+}
+
+/// The first of those points that are farthest from the centre.
+fn farthest_from(
+    points: &[Vector3<f64>],
+    centre: &Vector3<f64>,
+    among: impl Iterator<Item = u32>,
+) -> Option<u32> {
     let mut best = (f64::NEG_INFINITY, None);
-    for (i, point) in points.iter().enumerate() {
-        let radius = (point - centre).norm();
-        if radius > best.0 && measure(i) >= largest - tolerance {
-            best = (radius, Some(i as u32));
+    for i in among {
+        let radius = (points[i as usize] - centre).norm();
+        if radius > best.0 {
+            best = (radius, Some(i));
         }
     }
     best.1
@@ -200,7 +223,8 @@ pub fn convex_hull(points: &[Vector3<f64>]) -> Result<SurfaceMesh, MeshError> {
     }
     // `orient3d` is positive where the last point is behind the triangle of the others.
     let [b, c] = if sign > 0.0 { [b, c] } else { [c, b] };
-    let mut hull = Hull { points, centre, tolerance, faces: Vec::new() };
+    let blocks = PointBlocks::new(points);
+    let mut hull = Hull { points, centre, tolerance, faces: Vec::new(), blocks };
     for corners in [[a, b, c], [a, d, b], [b, d, c], [c, d, a]] {
         hull.add_face(corners);
     }

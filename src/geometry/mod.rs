@@ -12,6 +12,7 @@ mod hull;
 pub(crate) mod kuhn_grid;
 mod mass_properties;
 mod mesh;
+mod point_blocks;
 mod polyhedron;
 mod quadrature;
 mod read;

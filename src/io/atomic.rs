@@ -1,57 +1,224 @@
 //! Writing a file as a whole or not at all.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-/// Writes a file through `write`: into a temporary file beside it, which takes the file's name
-/// once it is complete. When anything fails nothing is left behind and a file that was there
-/// before is as it was.
+use tempfile::NamedTempFile;
+
+/// The temporary files that are being written.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A file that is being written.
+///
+/// What is written goes into a temporary file beside it, of a name that cannot be guessed and that
+/// was not there before, which takes the file's name in [`OutputFile::finish`]; dropped before, it
+/// leaves nothing behind and a file that was there is as it was. A file that is replaced hands its
+/// permissions on. Of a symbolic link the file that it leads to is written, and the link stays.
+/// Pipes, terminals and devices such as `/dev/null` are written to as they are.
+#[derive(Debug)]
+pub struct OutputFile(Destination);
+
+#[derive(Debug)]
+enum Destination {
+    /// A temporary file, and the file that it will be.
+    Replaced { temporary: NamedTempFile, path: PathBuf },
+    /// What is no file of a disk.
+    Special(File),
+}
+
+impl OutputFile {
+    /// Starts to write a file.
+    ///
+    /// # Errors
+    /// When the path is that of a folder or of a link that leads nowhere, its folder is not there or
+    /// cannot be written to, or a file that is there cannot be written.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+        let found = match fs::metadata(path) {
+            Ok(found) => Some(found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !link => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(io::Error::new(error.kind(), "it is a link that leads to no file"));
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(found) = &found {
+            if found.is_dir() {
+                return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+            }
+            // Whether it can be written is found out without a change of it.
+            let file = OpenOptions::new().append(true).open(path)?;
+            if !found.is_file() {
+                return Ok(Self(Destination::Special(file)));
+            }
+        }
+        let path = if link { fs::canonicalize(path)? } else { path.to_owned() };
+        let folder = match path.parent() {
+            _ if path.file_name().is_none() => {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path does not name a file"));
+            }
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".isobar-").suffix(".part");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // As of any new file: what the process masks is taken away.
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        // Nobody may look for the file between its making and its entry in the list.
+        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let temporary = builder.tempfile_in(folder)?;
+        unfinished.push(temporary.path().to_owned());
+        let output = Self(Destination::Replaced { temporary, path });
+        drop(unfinished);
+        if let (Some(found), Destination::Replaced { temporary, .. }) = (found, &output.0) {
+            temporary.as_file().set_permissions(found.permissions())?;
+        }
+        Ok(output)
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// When what was written does not reach the disk, or the file cannot be renamed.
+    pub fn finish(mut self) -> io::Result<()> {
+        if let Destination::Replaced { temporary, path } = &mut self.0 {
+            temporary.as_file().sync_all()?;
+            fs::rename(temporary.path(), path)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        if let Destination::Replaced { temporary, .. } = &self.0 {
+            let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+            // It is gone where it was renamed.
+            let _ = fs::remove_file(temporary.path());
+            unfinished.retain(|path| path != temporary.path());
+        }
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Destination::Replaced { temporary, .. } => temporary.write(bytes),
+            Destination::Special(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Destination::Replaced { temporary, .. } => temporary.flush(),
+            Destination::Special(file) => file.flush(),
+        }
+    }
+}
+
+/// Removes the temporary files of this process, for one that is about to end without dropping what
+/// it has. No file may be written afterwards.
+pub fn remove_unfinished_files() {
+    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in unfinished.iter() {
+        // There is nobody left to tell.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Whether a file can be written, found out without writing it.
 ///
 /// # Errors
-/// When a file cannot be created, written or renamed, or `write` fails.
+/// As of [`OutputFile::create`].
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        // To open a pipe and close it again would end it for its reader.
+        Ok(found) if !found.is_file() && !found.is_dir() => Ok(()),
+        _ => OutputFile::create(path).map(drop),
+    }
+}
+
+/// Writes a file through `write` as an [`OutputFile`].
+///
+/// # Errors
+/// When the file cannot be created, written or renamed, or `write` fails.
 pub fn write_atomically<E: From<io::Error>>(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+    write: impl FnOnce(&mut BufWriter<OutputFile>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let name = path.file_name().ok_or_else(|| {
-        E::from(io::Error::new(io::ErrorKind::InvalidInput, "the path does not name a file"))
-    })?;
-    let mut temporary = std::ffi::OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}.part", std::process::id()));
-    let temporary = path.with_file_name(temporary);
-    let complete = File::create(&temporary).map_err(E::from).and_then(|file| {
-        let mut writer = BufWriter::new(file);
-        write(&mut writer)?;
-        writer.flush()?;
-        writer.get_ref().sync_all()?;
-        Ok(fs::rename(&temporary, path)?)
-    });
-    if complete.is_err() {
-        // The first error is the one to tell; the file may not even exist.
-        let _ = fs::remove_file(&temporary);
-    }
-    complete
+    let mut writer = BufWriter::new(OutputFile::create(path)?);
+    write(&mut writer)?;
+    let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok(file.finish()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn folder(name: &str) -> tempfile::TempDir {
+        tempfile::Builder::new().prefix(name).tempdir().expect("a folder for the test")
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry"));
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {
-        let folder = std::env::temp_dir().join(format!("isobar-atomic-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder for the test");
-        let path = folder.join("out.txt");
-        write_atomically::<io::Error>(&path, |w| w.write_all(b"old")).expect("written");
-        let failed = write_atomically::<io::Error>(&path, |w| {
-            w.write_all(b"half")?;
-            Err(io::Error::other("stopped"))
-        });
-        assert!(failed.is_err());
-        assert_eq!(fs::read(&path).expect("still there"), b"old");
-        assert_eq!(fs::read_dir(&folder).expect("listed").count(), 1);
-        fs::remove_dir_all(&folder).expect("removed");
+        let folder = folder("failed");
+        let path = folder.path().join("out.txt");
+        let write = |text: &'static str, good: bool| {
+            write_atomically::<io::Error>(&path, |writer| {
+                writer.write_all(text.as_bytes())?;
+                if good { Ok(()) } else { Err(io::Error::other("interrupted")) }
+            })
+        };
+        write("old", true).expect("writes");
+        write("new", false).expect_err("fails");
+        assert_eq!(fs::read_to_string(&path).expect("the file"), "old");
+        write("new", true).expect("writes");
+        assert_eq!(fs::read_to_string(&path).expect("the file"), "new");
+        assert_eq!(names(folder.path()), ["out.txt"]);
+        assert!(check_writable(folder.path()).expect_err("a folder").to_string().contains("folder"));
+        check_writable(&folder.path().join("none/out.txt")).expect_err("no folder");
+        check_writable(&path).expect("a file");
+        assert_eq!(fs::read_to_string(&path).expect("the file"), "new");
+        assert_eq!(names(folder.path()), ["out.txt"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_permissions_and_special_files_stay() {
+        use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+        let folder = folder("links");
+        let (target, link) = (folder.path().join("sub/target.txt"), folder.path().join("link.txt"));
+        fs::create_dir(folder.path().join("sub")).expect("a folder");
+        let write = |path: &Path| write_atomically::<io::Error>(path, |writer| writer.write_all(b"new"));
+        symlink(&target, &link).expect("a link");
+        assert!(write(&link).expect_err("leads nowhere").to_string().contains("leads to no file"));
+        fs::write(&target, "old").expect("a file");
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).expect("permissions");
+        write(&link).expect("writes");
+        assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
+        assert_eq!(fs::read_to_string(&target).expect("the file"), "new");
+        let mode = |path: &Path| fs::metadata(path).expect("the file").permissions().mode() & 0o777;
+        assert_eq!(mode(&target), 0o640);
+        // A new file is as any that the process makes.
+        let (fresh, usual) = (folder.path().join("fresh.txt"), folder.path().join("usual.txt"));
+        write(&fresh).expect("writes");
+        fs::write(&usual, "").expect("a file");
+        assert_eq!(mode(&fresh), mode(&usual));
+        let null = Path::new("/dev/null");
+        write(null).expect("writes");
+        assert!(fs::symlink_metadata(null).expect("it").file_type().is_char_device());
+        assert_eq!(names(&folder.path().join("sub")), ["target.txt"]);
     }
 }

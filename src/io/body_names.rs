@@ -6,8 +6,8 @@ use super::field_path::FieldPath;
 use super::file_error::{Problem, check_name};
 use super::robot_tables::SceneRobot;
 use super::schema::{BodyTable, SceneTable};
-use crate::multibody::BodyPair;
 use crate::multibody::tree::Mechanism;
+use crate::multibody::{Body, BodyPair, check_pair_count};
 
 /// A body by its name.
 pub(super) struct BodyName {
@@ -133,32 +133,53 @@ pub(super) fn excluded_pairs(
     Ok(pairs)
 }
 
-/// Leaves the links of a robot that does not touch itself out of contact with each other.
-pub(super) fn exclude_within_robots(table: &SceneTable, robots: &[SceneRobot], excluded: &mut Vec<BodyPair>) {
+/// Leaves the links of a robot that does not touch itself out of contact with each other, as far as
+/// they have geometries.
+pub(super) fn exclude_within_robots(
+    table: &SceneTable,
+    robots: &[SceneRobot],
+    excluded: &mut Vec<BodyPair>,
+) -> Result<(), Problem> {
     let mut first = table.bodies.len();
-    for (t, robot) in table.robots.iter().zip(robots) {
+    for (number, (t, robot)) in table.robots.iter().zip(robots).enumerate() {
         let links = first..first + robot.bodies.len();
         if !t.self_contact {
-            excluded.extend(links.clone().flat_map(|a| (a + 1..links.end).map(move |b| BodyPair { a, b })));
+            let solid = links.clone().zip(&robot.geometries).filter(|(_, geometries)| !geometries.is_empty());
+            let solid: Vec<usize> = solid.map(|(link, _)| link).collect();
+            check_pair_count(solid.len().saturating_mul(solid.len() / 2)).map_err(|error| {
+                Problem::new(FieldPath::root().key("robots").index(number).key("materials"), error)
+            })?;
+            for (i, &b) in solid.iter().enumerate() {
+                excluded.extend(solid[..i].iter().map(|&a| BodyPair { a, b }));
+            }
         }
         first = links.end;
     }
+    Ok(())
 }
 
-/// Leaves bodies that one joint connects, or that move as one, out of contact with each other.
-/// `places` are the places of the bodies in the mechanism.
+/// Leaves bodies that one joint connects, or that move as one, out of contact with each other, as far
+/// as they have geometries. `places` are the places of the bodies in the mechanism.
 pub(super) fn exclude_connected(
     mechanism: &Mechanism,
     places: &[Option<usize>],
+    bodies: &[Body],
     excluded: &mut Vec<BodyPair>,
 ) {
-    for b in 0..places.len() {
-        for a in 0..b {
-            if let (Some(link_a), Some(link_b)) = (places[a], places[b])
-                && mechanism.are_connected(link_a, link_b)
-            {
-                excluded.push(BodyPair { a, b });
-            }
+    let parts = mechanism.rigid_parts();
+    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (body, place) in places.iter().enumerate() {
+        if let Some(place) = place.filter(|_| !bodies[body].geometries.is_empty()) {
+            members.entry(parts.of_body[place]).or_default().push(body);
+        }
+    }
+    for (part, own) in &members {
+        for (i, &b) in own.iter().enumerate() {
+            excluded.extend(own[..i].iter().map(|&a| BodyPair { a, b }));
+        }
+        let carrier = parts.carrier.get(part).and_then(|carrier| members.get(carrier));
+        for &a in carrier.into_iter().flatten() {
+            excluded.extend(own.iter().map(|&b| BodyPair::of(a, b)));
         }
     }
 }

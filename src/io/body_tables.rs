@@ -16,6 +16,9 @@ use crate::spatial::{MassProperties, Quaternion, RigidTransform, SpatialVelocity
 /// 1: enough for numbers that were rounded to a few digits.
 const ROTATION_TOLERANCE: f64 = 1e-3;
 
+/// Largest of the angles roll, pitch and yaw, rad: larger ones lose the digits that tell a direction.
+const LARGEST_ANGLE: f64 = 1e6;
+
 /// What a translation or velocity is where none is given.
 const ORIGIN: Exactly<f64, 3> = Exactly([0.0; 3]);
 
@@ -104,7 +107,15 @@ impl PoseFields {
             (None, None, None) => Quaternion::identity(),
             (Some(q), None, None) => quaternion(q, &table.key("quaternion_wxyz"))?,
             (None, Some(angles), None) => {
-                let v = vector(angles, Range::Finite, &table.key("rpy"))?;
+                let field = table.key("rpy");
+                let v = vector(angles, Range::Finite, &field)?;
+                if let Some(i) = v.iter().position(|angle| angle.abs() > LARGEST_ANGLE) {
+                    let message = format!(
+                        "found {:e}; an angle in rad must be between -{LARGEST_ANGLE:e} and {LARGEST_ANGLE:e}",
+                        v[i]
+                    );
+                    return Err(Problem::new(field.index(i), message));
+                }
                 Quaternion::from_matrix(&rotation_from_rpy(v.x, v.y, v.z))
             }
             (None, None, Some(rows)) => rotation(rows, &table.key("rotation_matrix"))?,

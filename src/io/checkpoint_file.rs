@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use argmin::core::Error;
 
 use super::atomic::write_atomically;
-use crate::optimize::checkpoint::CheckpointStore;
+use crate::optimize::checkpoint::{CheckpointError, CheckpointStore};
 
 /// A file that is replaced as a whole at every save: interrupted while it writes, it is as it was
 /// before.
@@ -21,12 +21,16 @@ impl CheckpointStore for CheckpointFile {
         match std::fs::read_to_string(&self.path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::msg(format!("{}: {error}", self.path.display()))),
+            Err(source) => Err(CheckpointError::Read { checkpoint: self.name(), source }.into()),
         }
+    }
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
     }
 
     fn save(&self, text: &str) -> Result<(), Error> {
         write_atomically::<std::io::Error>(&self.path, |writer| writer.write_all(text.as_bytes()))
-            .map_err(|error| Error::msg(format!("{}: {error}", self.path.display())))
+            .map_err(|error| Error::msg(format!("{}: cannot be written: {error}", self.path.display())))
     }
 }

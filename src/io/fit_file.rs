@@ -158,6 +158,7 @@ impl FitFile {
             |e| {
                 let field = match e {
                     IdentificationError::NoMeasurements => FieldPath::root(),
+                    IdentificationError::Gap { .. } => FieldPath::root().key("trajectories"),
                     _ => FieldPath::root().key("parameters"),
                 };
                 self.invalid(&field, e)
@@ -218,6 +219,20 @@ impl FitFile {
             return Err(self.invalid(&field.key("files"), "found none; at least one recording is needed"));
         }
         Ok(recordings)
+    }
+
+    /// The files that a fit reads.
+    ///
+    /// # Errors
+    /// When a folder of recordings cannot be read.
+    pub fn files(&self) -> Result<Vec<PathBuf>, FitFileError> {
+        let mut files = vec![self.path.clone()];
+        files.extend(self.scene.files.iter().cloned());
+        for name in self.table.trajectories.iter().flat_map(|table| &table.files) {
+            files.extend(matching(&beside(&self.path, Path::new(name)))?);
+        }
+        files.extend(self.table.indentations.iter().map(|table| beside(&self.path, Path::new(&table.file))));
+        Ok(files)
     }
 
     fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {

@@ -1,7 +1,8 @@
 //! From the geometry tables of a scene file to geometries on a body.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::body_tables::{PoseFields, Range, number, vector};
@@ -28,7 +29,15 @@ pub(super) struct GeometryContext<'a> {
     pub tables: &'a BTreeMap<String, MaterialTable>,
     /// The same materials, in the same order.
     pub materials: &'a [NamedMaterial],
+    /// The primitives made so far, which geometries of the same shape share.
+    pub primitives: RefCell<HashMap<PrimitiveKey, ContactShape>>,
+    /// The files that geometries were read from.
+    pub files: RefCell<Vec<PathBuf>>,
 }
+
+/// What tells primitives from others: the shape's kind and the bits of its lengths and of its
+/// resolution, and whether it is rigid.
+pub(super) type PrimitiveKey = (std::mem::Discriminant<Shape>, [u64; 4], bool);
 
 /// A geometry of a body.
 pub(super) fn geometry(
@@ -53,15 +62,16 @@ pub(super) fn geometry(
     let field = table.key("shape");
     let shape = match &t.shape {
         ShapeTable::HalfSpace(h) => half_space(h, t.rigid, &field.key("half_space"))?,
-        shape => ContactShape::from_meshes(bounded(shape, t.rigid, context, &field)?, &field)?,
+        shape => bounded(shape, t.rigid, context, &field)?,
     };
     Ok(body_geometry(x_bg, shape, material, context))
 }
 
 /// What a geometry is in contact: the geometry itself, the thickness of a half-space, and the
 /// mass properties at unit density of a bounded one.
+#[derive(Clone)]
 pub(super) struct ContactShape {
-    geometry: ContactGeometry,
+    geometry: Arc<ContactGeometry>,
     thickness: f64,
     unit_mass: Option<MassProperties>,
 }
@@ -83,7 +93,7 @@ pub(super) fn body_geometry(
         },
         |i| context.materials[i].material,
     );
-    let collider = Collider::new(Arc::new(shape.geometry), parameters, shape.thickness);
+    let collider = Collider::new(shape.geometry, parameters, shape.thickness);
     BodyGeometry { x_bg, collider, material, unit_mass: shape.unit_mass }
 }
 
@@ -142,7 +152,10 @@ pub(super) fn check_compliant(
 fn half_space(t: &HalfSpaceTable, rigid: bool, table: &FieldPath) -> Result<ContactShape, Problem> {
     let field = table.key("thickness");
     let thickness = t.thickness.map(|x| number(x, Range::Positive, &field)).transpose()?;
-    let shape = |geometry, thickness| ContactShape { geometry, thickness, unit_mass: None };
+    let shape = |geometry, thickness| {
+        let geometry = Arc::new(geometry);
+        ContactShape { geometry, thickness, unit_mass: None }
+    };
     match (rigid, thickness) {
         (true, _) => Ok(shape(ContactGeometry::RigidHalfSpace, 0.0)),
         (false, Some(thickness)) => Ok(shape(ContactGeometry::CompliantHalfSpace, thickness)),
@@ -153,49 +166,58 @@ fn half_space(t: &HalfSpaceTable, rigid: bool, table: &FieldPath) -> Result<Cont
     }
 }
 
-/// The meshes of a shape with a volume.
+/// A shape with a volume.
 fn bounded(
     t: &ShapeTable,
     rigid: bool,
     context: &GeometryContext,
     field: &FieldPath,
-) -> Result<Meshes, Problem> {
-    match t {
+) -> Result<ContactShape, Problem> {
+    let primitive =
+        |shape: &Shape, resolution, here: &FieldPath| primitive(shape, resolution, rigid, context, here);
+    let meshes = match t {
         ShapeTable::Sphere(s) => {
             let here = field.key("sphere");
             let radius = number(s.radius, Range::Positive, &here.key("radius"))?;
-            primitive(&Shape::Sphere { radius }, s.resolution, rigid, &here)
+            return primitive(&Shape::Sphere { radius }, s.resolution, &here);
         }
         ShapeTable::Box(b) => {
             let here = field.key("box");
             let size = vector(b.size, Range::Positive, &here.key("size"))?;
-            primitive(&Shape::Box { size: size.into() }, b.resolution, rigid, &here)
+            return primitive(&Shape::Box { size: size.into() }, b.resolution, &here);
         }
         ShapeTable::Cylinder(c) => {
             let here = field.key("cylinder");
             let radius = number(c.radius, Range::Positive, &here.key("radius"))?;
             let length = number(c.length, Range::Positive, &here.key("length"))?;
-            primitive(&Shape::Cylinder { radius, length }, c.resolution, rigid, &here)
+            return primitive(&Shape::Cylinder { radius, length }, c.resolution, &here);
         }
         ShapeTable::Capsule(c) => {
             let here = field.key("capsule");
             let radius = number(c.radius, Range::Positive, &here.key("radius"))?;
             let length = number(c.length, Range::Positive, &here.key("length"))?;
-            primitive(&Shape::Capsule { radius, length }, c.resolution, rigid, &here)
+            return primitive(&Shape::Capsule { radius, length }, c.resolution, &here);
         }
         ShapeTable::Ellipsoid(e) => {
             let here = field.key("ellipsoid");
             let axes = vector(e.semi_axes, Range::Positive, &here.key("semi_axes"))?;
-            primitive(&Shape::Ellipsoid { semi_axes: axes.into() }, e.resolution, rigid, &here)
+            return primitive(&Shape::Ellipsoid { semi_axes: axes.into() }, e.resolution, &here);
         }
-        ShapeTable::Mesh(m) => mesh_file(m, rigid, context.folder, &field.key("mesh")),
-        ShapeTable::Convex(c) => convex_meshes(c, rigid, context.folder, &field.key("convex")),
+        ShapeTable::Mesh(m) => {
+            context.files.borrow_mut().push(context.folder.join(&m.file));
+            mesh_file(m, rigid, context.folder, &field.key("mesh"))
+        }
+        ShapeTable::Convex(c) => {
+            context.files.borrow_mut().extend(c.file.iter().map(|file| context.folder.join(file)));
+            convex_meshes(c, rigid, context.folder, &field.key("convex"))
+        }
         ShapeTable::VolumeMesh(m) => volume_mesh(m, rigid, &field.key("volume_mesh")),
         ShapeTable::SurfaceMesh(m) => surface_mesh(m, rigid, &field.key("surface_mesh")),
         ShapeTable::HalfSpace(_) => {
             Err(Problem::new(field.key("half_space"), "found an unbounded shape; it has no mesh"))
         }
-    }
+    };
+    ContactShape::from_meshes(meshes?, field)
 }
 
 impl ContactShape {
@@ -213,7 +235,7 @@ impl ContactShape {
                 (ContactGeometry::Rigid(RigidSurface::new(mesh)), properties)
             }
         };
-        Ok(Self { geometry, thickness: 0.0, unit_mass: Some(properties) })
+        Ok(Self { geometry: Arc::new(geometry), thickness: 0.0, unit_mass: Some(properties) })
     }
 }
 
@@ -230,21 +252,40 @@ fn resolved_length(shape: &Shape) -> f64 {
     }
 }
 
-/// The mesh of a primitive.
+/// The lengths of a shape, and zeros for those that it has not.
+fn lengths(shape: &Shape) -> [f64; 3] {
+    match *shape {
+        Shape::Sphere { radius } => [radius, 0.0, 0.0],
+        Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } => [radius, length, 0.0],
+        Shape::Box { size } => size,
+        Shape::Ellipsoid { semi_axes } => semi_axes,
+    }
+}
+
+/// A primitive, the same for all that have equal lengths and resolutions.
 pub(super) fn primitive(
     shape: &Shape,
     resolution: Option<f64>,
     rigid: bool,
+    context: &GeometryContext,
     table: &FieldPath,
-) -> Result<Meshes, Problem> {
+) -> Result<ContactShape, Problem> {
     let resolution = match resolution {
         Some(resolution) => number(resolution, Range::Positive, &table.key("resolution"))?,
         None => DEFAULT_RESOLUTION * resolved_length(shape),
     };
-    let made = if rigid {
+    let [a, b, c] = lengths(shape);
+    let key = (std::mem::discriminant(shape), [a, b, c, resolution].map(f64::to_bits), rigid);
+    if let Some(made) = context.primitives.borrow().get(&key) {
+        return Ok(made.clone());
+    }
+    let meshes = if rigid {
         shape.surface_mesh(resolution).map(Meshes::Rigid)
     } else {
         primitive_field(shape, resolution).map(|(mesh, extent)| Meshes::Compliant(mesh, extent))
     };
-    made.map_err(|error| Problem::new(table.clone(), error))
+    let meshes = meshes.map_err(|error| Problem::new(table.clone(), error))?;
+    let made = ContactShape::from_meshes(meshes, table)?;
+    context.primitives.borrow_mut().insert(key, made.clone());
+    Ok(made)
 }

@@ -21,11 +21,13 @@ mod plausibility;
 mod problem_controls;
 mod problem_costs;
 mod problem_file;
+mod problem_memory;
 mod problem_schema;
 mod purpose;
 pub mod reference;
 mod robot_tables;
 mod scene;
+mod scene_bodies;
 mod scene_content;
 mod scene_summary;
 mod schema;
@@ -33,9 +35,10 @@ mod shape_schema;
 mod strict;
 mod trajectory;
 mod trajectory_forces;
+mod trajectory_writer;
 pub mod urdf;
 
-pub use atomic::write_atomically;
+pub use atomic::{OutputFile, check_writable, remove_unfinished_files, write_atomically};
 pub use checkpoint_file::CheckpointFile;
 pub use file_error::FileError;
 pub use fit_file::{FitFile, FitFileError, read_parameter_values};
@@ -47,5 +50,5 @@ pub use scene::{Scene, SolverKind};
 pub use scene_summary::{LoadedBody, SceneSummary};
 pub use trajectory::{
     BodyMotion, ContactMotion, JointMotion, TrajectoryError, TrajectoryTable, read_trajectory,
-    write_trajectory, write_trajectory_with_forces,
 };
+pub use trajectory_writer::{TrajectoryWriter, write_trajectory};

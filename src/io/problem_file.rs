@@ -13,6 +13,7 @@ use super::file_error::{FileError, Problem};
 use super::plausibility::angle_warnings;
 use super::problem_controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
 use super::problem_costs::cost_term;
+use super::problem_memory::check_memory;
 use super::problem_schema::{OptimizerTable, ProblemTable, StartsTable};
 use super::purpose::Purpose;
 use super::scene::Scene;
@@ -112,6 +113,11 @@ impl ProblemFile {
         TrajectoryProblem::of_some(task, &self.knots, &optimized, self.scene.controls(&times))
     }
 
+    /// Number of starts.
+    pub fn start_count(&self) -> usize {
+        self.starts.map_or(1, |starts| starts.count)
+    }
+
     /// Values at knots to start from: those of the file, then scattered ones within bounds.
     pub fn all_starts(&self) -> Vec<Vec<f64>> {
         let Some(ScatteredStarts { count, spread, seed }) = self.starts else {
@@ -204,11 +210,12 @@ fn build(
 ) -> Result<ProblemFile, Problem> {
     let root = FieldPath::root();
     let until = number(table.until, Range::Positive, &root.key("until"))?;
-    simulation.step_times(until).map_err(|e| Problem::new(root.key("until"), e))?;
     let knots = knots(&table.knots, until, &root.key("knots"))?;
     let field = root.key("controls");
     let controls = optimized_controls(&table.controls, &scene.model, &field)?;
-    let mut start = vec![0.0; knots.times().len() * controls.len()];
+    let variables = knots.times().len() * controls.len();
+    check_memory(&scene.model, &simulation, until, variables, table.optimizer.kind, &root)?;
+    let mut start = vec![0.0; variables];
     for (i, (control, t)) in controls.iter().zip(&table.controls).enumerate() {
         let given = &scene.commands[control.actuator];
         let values = start_values(t, control, given, &knots, until, &field.index(i))?;

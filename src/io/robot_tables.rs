@@ -12,7 +12,7 @@ use super::geometry_tables::{
 };
 use super::joint_schema::{BaseTable, Coordinates, RIGID, RobotTable};
 use super::joint_tables::{InitialCoordinates, configuration, free_configuration, velocity};
-use super::mesh_tables::{Meshes, link_mesh};
+use super::mesh_tables::link_mesh;
 use super::purpose::Purpose;
 use super::urdf::{CollisionGeometry, CollisionShape, MimicJoints, RobotBase, RobotDescription, UrdfOptions};
 use crate::multibody::BodyGeometry;
@@ -64,6 +64,7 @@ pub(super) fn robot(
         mimic: if t.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Refuse },
     };
     let path = context.folder.join(&t.urdf);
+    context.files.borrow_mut().push(path.clone());
     let field = table.key("urdf");
     let mut robot =
         RobotDescription::load(&path, &options).map_err(|error| Problem::new(field.clone(), error))?;
@@ -173,7 +174,7 @@ fn geometries(
             Some(place)
         };
         for shape in robot.collisions.iter().filter(|c| c.body == *link) {
-            let made = ContactShape::from_meshes(meshes(shape, t.resolution, rigid, &field)?, &field)?;
+            let made = contact_shape(shape, t.resolution, rigid, context, &field)?;
             let made = body_geometry(shape.x_bg, made, material, context);
             warnings.extend(zero_gradient_warning(&made, link, &field));
             geometries[body].push(made);
@@ -203,20 +204,23 @@ fn silent_links(t: &RobotTable, robot: &RobotDescription, table: &FieldPath) -> 
     })
 }
 
-/// The mesh of a link's collision geometry.
-fn meshes(
+/// What a link's collision geometry is in contact.
+fn contact_shape(
     shape: &CollisionShape,
     resolution: Option<f64>,
     rigid: bool,
+    context: &GeometryContext,
     field: &FieldPath,
-) -> Result<Meshes, Problem> {
+) -> Result<ContactShape, Problem> {
     let file = shape.mesh_file().map_err(|error| Problem::new(field.clone(), error))?;
     match (&shape.geometry, file) {
         (CollisionGeometry::Primitive(primitive_shape), _) => {
-            primitive(primitive_shape, resolution, rigid, field)
+            primitive(primitive_shape, resolution, rigid, context, field)
         }
         (CollisionGeometry::Mesh(mesh), file) => {
-            link_mesh(file.unwrap_or(Path::new(&mesh.uri)), &mesh.scale, rigid, field)
+            let file = file.unwrap_or(Path::new(&mesh.uri));
+            context.files.borrow_mut().push(file.to_owned());
+            ContactShape::from_meshes(link_mesh(file, &mesh.scale, rigid, field)?, field)
         }
     }
 }

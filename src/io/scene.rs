@@ -34,8 +34,11 @@ pub struct Scene {
     pub tolerance: SolverTolerance,
     /// For each body of the model whether the file fixes it, itself or by joints that cannot move.
     pub fixed: Vec<bool>,
-    /// Pairs of bodies that the file leaves out of contact, and those that one joint connects.
+    /// Pairs of bodies that the file leaves out of contact, and those that one joint connects, in
+    /// increasing order. Those of bodies without geometries need not be among them.
     pub excluded: Vec<BodyPair>,
+    /// The files that the scene was read from: its own, robots, meshes.
+    pub files: Vec<PathBuf>,
     /// Thickness of the skirt of every compliant geometry, m, 0 for none: with one, forces act
     /// before bodies touch (see [`crate::contact::Collider::with_skirt`]).
     pub skirt: f64,
@@ -127,10 +130,11 @@ impl Scene {
 
 /// The scene of a file.
 fn build(path: &Path, table: &SceneTable, text: SceneText, purpose: Purpose) -> Result<Scene, FileError> {
-    let Content { model, state, commands, time_step, tolerance, fixed, excluded, skirt, warnings } =
+    let Content { model, state, commands, time_step, tolerance, fixed, excluded, mut files, skirt, warnings } =
         content(path, table, purpose).map_err(|problem| text.located(path, problem))?;
     let warnings =
         warnings.into_iter().map(|problem| format!("warning: {}", text.located(path, problem))).collect();
+    files.insert(0, path.to_owned());
     let (path, solver) = (path.to_owned(), table.solver.kind);
     Ok(Scene {
         path,
@@ -142,6 +146,7 @@ fn build(path: &Path, table: &SceneTable, text: SceneText, purpose: Purpose) -> 
         tolerance,
         fixed,
         excluded,
+        files,
         skirt,
         warnings,
         text,

@@ -1,7 +1,8 @@
 //! From the tables of a scene file to a model and its initial state.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 
 use super::actuator_tables::actuators;
 use super::body_names::{
@@ -18,6 +19,7 @@ use super::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_pr
 use super::plausibility::{scene_angle_warnings, size_warnings};
 use super::purpose::Purpose;
 use super::robot_tables::{SceneRobot, UNIT_MASS, robot};
+use super::scene_bodies::{check_start, put_on_skirts};
 use super::schema::SolverKind;
 use super::schema::{BodyTable, SceneTable, SolverTable};
 use crate::multibody::tree::{
@@ -37,6 +39,7 @@ pub(super) struct Content {
     pub tolerance: SolverTolerance,
     pub fixed: Vec<bool>,
     pub excluded: Vec<BodyPair>,
+    pub files: Vec<PathBuf>,
     pub skirt: f64,
     pub warnings: Vec<Problem>,
 }
@@ -57,6 +60,8 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
         folder: path.parent().unwrap_or(Path::new("")),
         tables: &table.materials,
         materials: &materials,
+        primitives: RefCell::default(),
+        files: RefCell::default(),
     };
     let robots = table.robots.iter().enumerate();
     let robots = robots
@@ -64,7 +69,7 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
         .collect::<Result<Vec<_>, Problem>>()?;
     let names = body_names(&table.bodies, &robots)?;
     let mut excluded = excluded_pairs(table, &names)?;
-    exclude_within_robots(table, &robots, &mut excluded);
+    exclude_within_robots(table, &robots, &mut excluded)?;
 
     let mut parts = Parts::default();
     if purpose == Purpose::Simulation {
@@ -79,6 +84,7 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
         parts.add_robot(robot, &root.key("robots").index(i))?;
     }
 
+    let files = context.files.into_inner();
     let mechanism = parts.mechanism(&names)?;
     let (actuators, commands) = actuators(&table.actuators, &mechanism)?;
     let table_of_joint = |name: &str| parts.joint_tables.get(name).cloned();
@@ -88,8 +94,10 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
     update_kinematics(&mechanism, &joints.q, &joints.v, &mut workspace);
     let mut state = State { bodies: Vec::new(), joints };
     let (mut bodies, mut fixed, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    let of_mechanism: HashMap<&str, usize> =
+        mechanism.bodies().iter().enumerate().map(|(i, body)| (body.name.as_str(), i)).collect();
     for entry in entries {
-        let place = mechanism.body_index(entry.name());
+        let place = of_mechanism.get(entry.name()).copied();
         let is_fixed = match entry {
             Entry::Fixed(body, is_fixed) => {
                 bodies.push(body);
@@ -116,7 +124,10 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
         fixed.push(is_fixed);
         places.push(place);
     }
-    exclude_connected(&mechanism, &places, &mut excluded);
+    check_start(&bodies, &state, |link| workspace.body_pose(&mechanism, link))?;
+    exclude_connected(&mechanism, &places, &bodies, &mut excluded);
+    excluded.sort_unstable();
+    excluded.dedup();
     warnings.extend(size_warnings(table, &bodies));
     let skirt = put_on_skirts(&mut bodies, table.contact.skirt, &root.key("contact").key("skirt"))?;
     let made = match purpose {
@@ -136,7 +147,7 @@ pub(super) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Resu
     } else {
         Vec::new()
     };
-    Ok(Content { model, state, commands, time_step, tolerance, fixed, excluded, skirt, warnings })
+    Ok(Content { model, state, commands, time_step, tolerance, fixed, excluded, files, skirt, warnings })
 }
 
 /// A body of the model before the joints are known.
@@ -367,19 +378,4 @@ fn model_problem(error: &ModelError) -> Problem {
         FieldPath::root().key("bodies"),
         format_args!("{error} (contact.excluded_pairs lists such pairs)"),
     )
-}
-
-/// Puts a skirt of this thickness in metres around every compliant geometry. Masses stay as they
-/// are.
-fn put_on_skirts(bodies: &mut [Body], thickness: f64, field: &FieldPath) -> Result<f64, Problem> {
-    number(thickness, Range::AtLeastZero, field)?;
-    for body in bodies {
-        for (i, geometry) in body.geometries.iter_mut().enumerate() {
-            geometry.collider = geometry.collider.with_skirt(thickness).map_err(|error| {
-                let place = format_args!("found {thickness}; geometry {i} of body `{}`: {error}", body.name);
-                Problem::new(field.clone(), place)
-            })?;
-        }
-    }
-    Ok(thickness)
 }

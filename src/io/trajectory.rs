@@ -6,22 +6,19 @@ use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
 
-use super::atomic::write_atomically;
-use super::trajectory_forces::{ContactForces, FORCE_COLUMNS};
-use crate::multibody::tree::JointState;
-use crate::multibody::{BodyState, Model};
-use crate::rollout::Trajectory;
+use super::trajectory_forces::FORCE_COLUMNS;
+use crate::multibody::BodyState;
 use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
 
 /// Columns of a body, after its name and a dot: position of its origin, orientation, velocity of
 /// its origin, angular velocity, all in the world frame.
-const COLUMNS: [&str; 13] = [
+pub(super) const COLUMNS: [&str; 13] = [
     "px_m", "py_m", "pz_m", "qw", "qx", "qy", "qz", "vx_m_s", "vy_m_s", "vz_m_s", "wx_rad_s", "wy_rad_s",
     "wz_rad_s",
 ];
 
 /// The column of time.
-const TIME: &str = "t_s";
+pub(super) const TIME: &str = "t_s";
 
 /// What can be wrong with a trajectory file.
 #[derive(Debug, thiserror::Error)]
@@ -97,7 +94,7 @@ pub struct TrajectoryTable {
 }
 
 /// The numbers of a body's state in the order of [`COLUMNS`].
-fn numbers(s: &BodyState) -> [f64; 13] {
+pub(super) fn numbers(s: &BodyState) -> [f64; 13] {
     let (p, q, v, w) = (s.position, s.orientation, s.velocity.translational, s.velocity.rotational);
     [p.x, p.y, p.z, q.w, q.v.x, q.v.y, q.v.z, v.x, v.y, v.z, w.x, w.y, w.z]
 }
@@ -113,78 +110,11 @@ fn body_state(n: &[f64; 13]) -> BodyState {
 
 /// The titles of the columns of a joint's `count` coordinates, of which `kind` is `q` or `v`: their
 /// number stands in brackets where there are several.
-fn joint_titles(joint: &str, kind: &str, count: usize) -> Vec<String> {
+pub(super) fn joint_titles(joint: &str, kind: &str, count: usize) -> Vec<String> {
     match count {
         1 => vec![format!("{joint}.{kind}")],
         _ => (0..count).map(|i| format!("{joint}.{kind}[{i}]")).collect(),
     }
-}
-
-/// Writes a trajectory of a model: `t_s`, then thirteen columns for each free body, then the
-/// coordinates `q` and `v` of each joint, with as many digits as it takes to read the same bits
-/// back. The file appears when it is complete.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write_trajectory(
-    path: impl AsRef<Path>,
-    model: &Model,
-    trajectory: &Trajectory,
-) -> Result<(), TrajectoryError> {
-    write(path.as_ref(), model, trajectory, None)
-}
-
-/// Writes a trajectory as [`write_trajectory`], with six columns more for each pair of bodies A and B
-/// that can touch: `A-B.fx_N`, `fy_N`, `fz_N`, the force on A in W, and `A-B.tx_N_m`, `ty_N_m`,
-/// `tz_N_m`, its moment about the origin of A. They are those of each state, of the pressure fields
-/// with dissipation and friction at its velocities (see [`crate::multibody::pair_contact`]); the
-/// impulse of an implicit step, which holds at the velocities after it, is another one where these
-/// change much.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write_trajectory_with_forces(
-    path: impl AsRef<Path>,
-    model: &Model,
-    trajectory: &Trajectory,
-) -> Result<(), TrajectoryError> {
-    write(path.as_ref(), model, trajectory, Some(ContactForces::new(model)))
-}
-
-fn write(
-    path: &Path,
-    model: &Model,
-    trajectory: &Trajectory,
-    mut forces: Option<ContactForces>,
-) -> Result<(), TrajectoryError> {
-    write_atomically::<io::Error>(path, |file| {
-        let mut csv = csv::Writer::from_writer(file);
-        let mut row = vec![TIME.to_owned()];
-        for (_, body, _) in model.free_bodies() {
-            row.extend(COLUMNS.iter().map(|column| format!("{}.{column}", body.name)));
-        }
-        for joint in model.mechanism.joints() {
-            row.extend(joint_titles(&joint.name, "q", joint.q.len()));
-            row.extend(joint_titles(&joint.name, "v", joint.v.len()));
-        }
-        row.extend(forces.iter().flat_map(ContactForces::titles));
-        csv.write_record(&row)?;
-        for (time, state) in trajectory.times.iter().zip(&trajectory.states) {
-            row.clear();
-            // The shortest digits that name this number and no other.
-            row.push(format!("{time:?}"));
-            row.extend(state.bodies.iter().flat_map(numbers).map(|x| format!("{x:?}")));
-            let JointState { q, v, .. } = &state.joints;
-            for joint in model.mechanism.joints() {
-                let numbers = q[joint.q.clone()].iter().chain(&v[joint.v.clone()]);
-                row.extend(numbers.map(|x| format!("{x:?}")));
-            }
-            row.extend(forces.iter_mut().flat_map(|forces| forces.numbers(state)).map(|x| format!("{x:?}")));
-            csv.write_record(&row)?;
-        }
-        csv.flush()
-    })
-    .map_err(|source| TrajectoryError::Write { path: path.to_owned(), source })
 }
 
 /// Reads a trajectory that [`write_trajectory`] wrote, or any table with the same columns, in

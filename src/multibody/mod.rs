@@ -60,7 +60,7 @@ pub(crate) use joint_dynamics::{
 };
 pub use kinematics::{BodyFrame, JointKinematics};
 pub use mass::{MassError, MassSource};
-pub use model::{Model, ModelError, NamedMaterial, geometry_pairs};
+pub use model::{Model, ModelError, NamedMaterial, check_pair_count, geometry_pairs};
 pub(crate) use model_gradient::JOINT_DIRECTIONS;
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
 pub use pair::{BodyPair, GeometryPair};

@@ -12,6 +12,9 @@ use crate::contact::{ContactError, ContactSettings, Material, check_pair};
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::MassProperties;
 
+/// Most pairs of geometries that can touch: a list of them takes 3 GiB.
+const LARGEST_PAIR_COUNT: usize = 100_000_000;
+
 /// Why a model could not be made.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum ModelError {
@@ -34,6 +37,14 @@ pub enum ModelError {
         b: String,
         /// Why contact between them cannot be computed.
         source: ContactError,
+    },
+    /// There are too many pairs of geometries.
+    #[error(
+        "up to {count} pairs of geometries could touch; at most {LARGEST_PAIR_COUNT} are allowed: leave out bodies, or fix them"
+    )]
+    TooManyPairs {
+        /// How many pairs there could be.
+        count: usize,
     },
     /// A body is said to be a link that joints do not move.
     #[error("body `{body}` is not a link that joints of the mechanism move")]
@@ -111,12 +122,19 @@ impl Model<f64> {
                 return Err(ModelError::NoLink { body: body.name.clone() });
             }
         }
+        let count = |body: &Body| body.geometries.len();
+        let moving: usize = bodies.iter().filter(|b| b.is_moving()).map(count).sum();
+        let fixed = bodies.iter().map(count).sum::<usize>() - moving;
+        check_pair_count(moving.saturating_mul(moving / 2 + fixed))?;
+        let mut apart = apart.to_vec();
+        apart.sort_unstable();
+        let solid: Vec<usize> = (0..bodies.len()).filter(|&i| count(&bodies[i]) > 0).collect();
         let mut pairs = Vec::new();
-        for b in 0..bodies.len() {
-            for a in 0..b {
+        for (i, &b) in solid.iter().enumerate() {
+            for &a in &solid[..i] {
                 let moving = bodies[a].is_moving() || bodies[b].is_moving();
                 let connected = are_connected(&mechanism, &bodies[a], &bodies[b]);
-                if moving && !connected && !apart.contains(&BodyPair { a, b }) {
+                if moving && !connected && apart.binary_search(&BodyPair { a, b }).is_err() {
                     pairs.extend(geometry_pairs(&bodies, BodyPair { a, b })?);
                 }
             }
@@ -124,6 +142,14 @@ impl Model<f64> {
         pairs.sort_unstable();
         Ok(Self { bodies, mechanism, actuators: Vec::new(), materials, gravity, contact, pairs })
     }
+}
+
+/// Checks that so many pairs of geometries are not too many, before they are listed.
+///
+/// # Errors
+/// When they are.
+pub fn check_pair_count(count: usize) -> Result<(), ModelError> {
+    if count <= LARGEST_PAIR_COUNT { Ok(()) } else { Err(ModelError::TooManyPairs { count }) }
 }
 
 /// The pairs of geometries of two bodies.

@@ -85,7 +85,7 @@ impl<T: Scalar> BodyState<T> {
     }
 
     /// Whether every number is finite.
-    pub(super) fn is_finite(&self) -> bool {
+    pub fn is_finite(&self) -> bool {
         let s = self.real();
         s.orientation.w.is_finite()
             && [s.orientation.v, s.position, s.velocity.rotational, s.velocity.translational]

@@ -3,6 +3,8 @@
 use argmin::core::Error;
 use serde::{Deserialize, Serialize};
 
+use super::checkpoint::InvalidField;
+
 /// Lower and upper bounds of all variables (±∞ where there is none), where there are any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "SavedBounds", into = "SavedBounds")]
@@ -55,6 +57,18 @@ impl Bounds {
                 Err(Error::msg(format!("bounds for {} variables, but there are {}", lower.len(), x.len())))
             }
             _ => Ok(x.iter().enumerate().map(|(i, &x)| self.moved_inside(i, x)).collect()),
+        }
+    }
+
+    /// Whether those of a checkpoint are those of the run that goes on from it.
+    pub(super) fn check(&self, (lower, upper): (&[f64], &[f64])) -> Result<(), InvalidField> {
+        match &self.0 {
+            Some((l, u)) if l == lower && u == upper => Ok(()),
+            _ => Err(InvalidField {
+                field: "solver.bounds".to_owned(),
+                found: "other bounds".to_owned(),
+                allowed: "those of the problem".to_owned(),
+            }),
         }
     }
 

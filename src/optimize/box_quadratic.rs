@@ -77,6 +77,10 @@ pub fn minimize_in_box(
         let newton = factor.solve(&slope.select_rows(&free));
         let mut direction = DVector::zeros(n);
         free.iter().zip(newton.iter()).for_each(|(&i, &d)| direction[i] = -d);
+        // A direction that is not finite would never become short enough.
+        if !direction.iter().all(|d| d.is_finite()) {
+            return None;
+        }
         let before = value(&x);
         let mut step = 1.0;
         let next = loop {
@@ -164,6 +168,11 @@ mod tests {
         let gradient = DVector::from_row_slice(&[1.0, 9.0]);
         let held = minimize_in_box(&hessian, &gradient, &lower, &upper, &start).expect("held");
         assert_eq!((held.x[0], held.x[1], &held.free[..]), (-1.0, -5.0, &[0][..]));
+        // The Newton step overflows although Hessian and gradient are finite.
+        let tiny = DMatrix::from_diagonal_element(2, 2, 1e-300);
+        let large = DVector::from_element(2, 1e300);
+        let free = DVector::from_element(2, f64::INFINITY);
+        assert!(minimize_in_box(&tiny, &large, &-&free, &free, &zero).is_none());
         let none = DVector::from_element(2, f64::NAN);
         assert!(minimize_in_box(&DMatrix::identity(2, 2), &none, &lower, &upper, &zero).is_none());
     }

@@ -22,6 +22,11 @@ pub trait CheckpointStore {
     /// When it cannot be read.
     fn load(&self) -> Result<Option<String>, Error>;
 
+    /// What messages call it, such as the name of a file.
+    fn name(&self) -> String {
+        "the checkpoint".to_owned()
+    }
+
     /// Replaces what was saved last. If it fails or is interrupted, that must still be there.
     ///
     /// # Errors
@@ -48,20 +53,39 @@ impl<T: CheckpointStore> CheckpointStore for Arc<T> {
         (**self).load()
     }
 
+    fn name(&self) -> String {
+        (**self).name()
+    }
+
     fn save(&self, text: &str) -> Result<(), Error> {
         (**self).save(text)
     }
 }
 
-/// Why a checkpoint cannot be gone on from.
+/// Why a checkpoint cannot be gone on from. Every message begins with its name.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
+    /// It cannot be read.
+    #[error("{checkpoint}: cannot be read: {source}")]
+    Read {
+        /// Its name.
+        checkpoint: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// It is not a checkpoint of this format.
-    #[error("the checkpoint cannot be read ({0}): remove it to start anew")]
-    Format(#[from] serde_json::Error),
+    #[error("{checkpoint}: it cannot be read ({source}): remove it to start anew")]
+    Format {
+        /// Its name.
+        checkpoint: String,
+        /// Why.
+        source: serde_json::Error,
+    },
     /// It belongs to something else.
-    #[error("the checkpoint is of {field} `{found}`, this run is of `{expected}`: remove it to start anew")]
+    #[error("{checkpoint}: it is of {field} `{found}`, this run is of `{expected}`: remove it to start anew")]
     Other {
+        /// Its name.
+        checkpoint: String,
         /// What differs.
         field: &'static str,
         /// What the checkpoint says.
@@ -69,14 +93,77 @@ pub enum CheckpointError {
         /// What this run is.
         expected: String,
     },
-    /// It has another number of variables.
-    #[error("the checkpoint has {found} variables, this run {expected}: remove it to start anew")]
-    Variables {
-        /// Variables of the checkpoint.
-        found: usize,
-        /// Variables of this run.
-        expected: usize,
+    /// A field is not what this run can have come to.
+    #[error("{checkpoint}: {source}: remove it to start anew")]
+    Invalid {
+        /// Its name.
+        checkpoint: String,
+        /// What is wrong.
+        source: InvalidField,
     },
+}
+
+/// A field of a checkpoint that is not what it must be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("`{field}`: found {found}, it must be {allowed}")]
+pub struct InvalidField {
+    /// The field.
+    pub field: String,
+    /// What was found.
+    pub found: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+impl InvalidField {
+    /// Checks that a number is finite and within limits, both allowed themselves.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub(super) fn check_number(field: &str, x: f64, least: f64, most: f64) -> Result<(), Self> {
+        if x.is_finite() && x >= least && x <= most {
+            return Ok(());
+        }
+        let allowed = match (least, most) {
+            (f64::NEG_INFINITY, f64::INFINITY) => "finite".to_owned(),
+            (_, f64::INFINITY) => format!("finite and at least {least}"),
+            _ => format!("between {least} and {most}"),
+        };
+        Err(Self { field: field.to_owned(), found: x.to_string(), allowed })
+    }
+
+    /// Checks that there are so many numbers, all of them finite and not below `least`.
+    ///
+    /// # Errors
+    /// When there are not.
+    pub(super) fn check_numbers(field: &str, x: &[f64], count: usize, least: f64) -> Result<(), Self> {
+        Self::check_count(field, x.len(), count)?;
+        let check =
+            |(i, &x): (usize, &f64)| Self::check_number(&format!("{field}[{i}]"), x, least, f64::INFINITY);
+        x.iter().enumerate().try_for_each(check)
+    }
+
+    /// Checks that there are so many numbers.
+    ///
+    /// # Errors
+    /// When there are not.
+    pub(super) fn check_count(field: &str, found: usize, count: usize) -> Result<(), Self> {
+        if found == count {
+            return Ok(());
+        }
+        let (found, allowed) = (format!("{found} entries"), format!("{count} entries"));
+        Err(Self { field: field.to_owned(), found, allowed })
+    }
+}
+
+/// A solver whose state a checkpoint keeps.
+pub trait Resumable {
+    /// Whether this state, which was read from a file, can be that of a run within these bounds of
+    /// its variables.
+    ///
+    /// # Errors
+    /// The first field that cannot.
+    fn check(&self, bounds: (&[f64], &[f64])) -> Result<(), InvalidField>;
 }
 
 /// The format of checkpoints; a change of meaning changes it.
@@ -99,12 +186,35 @@ struct Saved<S> {
     iteration: u64,
     variables: Vec<f64>,
     cost: f64,
-    best_variables: Option<Vec<f64>>,
-    best_cost: f64,
-    best_iteration: u64,
     evaluations: Evaluations,
     history: Vec<TrajectoryIteration>,
     solver: S,
+}
+
+impl<S: Resumable> Saved<S> {
+    /// Whether a run within these bounds can have come to this.
+    fn check(&self, bounds: (&[f64], &[f64])) -> Result<(), InvalidField> {
+        let (lower, upper) = bounds;
+        InvalidField::check_count("variables", self.variables.len(), lower.len())?;
+        for (i, &x) in self.variables.iter().enumerate() {
+            InvalidField::check_number(&format!("variables[{i}]"), x, lower[i], upper[i])?;
+        }
+        InvalidField::check_number("cost", self.cost, f64::NEG_INFINITY, f64::INFINITY)?;
+        let (found, expected) = (self.history.len(), self.iteration.saturating_add(1));
+        if found as u64 != expected {
+            let (found, allowed) =
+                (format!("{found} entries"), format!("{expected} entries, one more than `iteration`"));
+            return Err(InvalidField { field: "history".to_owned(), found, allowed });
+        }
+        for (i, entry) in self.history.iter().enumerate() {
+            let field = |name: &str| format!("history[{i}].{name}");
+            InvalidField::check_number(&field("iteration"), entry.iteration as f64, i as f64, i as f64)?;
+            InvalidField::check_number(&field("cost"), entry.cost, f64::NEG_INFINITY, f64::INFINITY)?;
+            let norm = entry.gradient_norm.unwrap_or(0.0);
+            InvalidField::check_number(&field("gradient_norm"), norm, 0.0, f64::INFINITY)?;
+        }
+        self.solver.check(bounds)
+    }
 }
 
 /// The checkpoints of one run, as argmin takes them.
@@ -116,11 +226,16 @@ pub struct RunCheckpoint<T> {
     pub method: String,
     /// What tells this problem from others, such as a digest of its definition.
     pub problem: String,
-    /// Number of variables.
-    pub variables: usize,
+    /// Lower bounds of the variables.
+    pub lower: Vec<f64>,
+    /// Upper bounds of the variables.
+    pub upper: Vec<f64>,
+    /// The cost of the saved variables, as the problem has it: what a checkpoint says of it is not
+    /// relied on. `None` for what the checkpoint says.
+    pub cost: Option<f64>,
     /// Most iterations, those before an interruption included.
     pub max_iterations: u64,
-    /// Counts evaluations; those before an interruption are added.
+    /// Counts evaluations; those before an interruption take the place of what it has counted.
     pub counter: Arc<EvaluationCounter>,
     /// What the iterations came to; when a run goes on, first those before the interruption.
     pub iterations: Iterations,
@@ -128,31 +243,60 @@ pub struct RunCheckpoint<T> {
 
 impl<T: CheckpointStore> RunCheckpoint<T> {
     /// The saved run, if there is one and it belongs to this one.
-    fn saved<S: DeserializeOwned>(&self) -> Result<Option<Saved<S>>, Error> {
+    fn saved<S: DeserializeOwned + Resumable>(&self) -> Result<Option<Saved<S>>, Error> {
         let Some(text) = self.store.load()? else { return Ok(None) };
-        let header: Header = serde_json::from_str(&text).map_err(CheckpointError::from)?;
+        let checkpoint = || self.store.name();
+        let malformed = |source| CheckpointError::Format { checkpoint: checkpoint(), source };
+        let header: Header = serde_json::from_str(&text).map_err(malformed)?;
         for (field, found, expected) in [
             ("format", header.format, FORMAT),
             ("method", header.method, &self.method),
             ("problem", header.problem, &self.problem),
         ] {
             if found != expected {
-                return Err(CheckpointError::Other { field, found, expected: expected.to_owned() }.into());
+                let (checkpoint, expected) = (checkpoint(), expected.to_owned());
+                return Err(CheckpointError::Other { checkpoint, field, found, expected }.into());
             }
         }
-        let saved: Saved<S> = serde_json::from_str(&text).map_err(CheckpointError::from)?;
-        let (found, expected) = (saved.variables.len(), self.variables);
-        if found != expected {
-            return Err(CheckpointError::Variables { found, expected }.into());
-        }
+        let saved: Saved<S> = serde_json::from_str(&text).map_err(malformed)?;
+        saved
+            .check((&self.lower, &self.upper))
+            .map_err(|source| CheckpointError::Invalid { checkpoint: checkpoint(), source })?;
         Ok(Some(saved))
+    }
+
+    /// Evaluates the cost of the saved variables, if there are any, so that a false one does no
+    /// harm.
+    ///
+    /// # Errors
+    /// When the checkpoint is not one of this run, or the cost of its variables is no finite number.
+    pub(super) fn evaluate<S: DeserializeOwned + Resumable>(
+        &mut self,
+        cost: impl FnOnce(&Vec<f64>) -> Result<f64, Error>,
+    ) -> Result<(), Error> {
+        let Some(saved) = self.saved::<S>()? else { return Ok(()) };
+        let of_variables = |found: String| CheckpointError::Invalid {
+            checkpoint: self.store.name(),
+            source: InvalidField {
+                field: "variables".to_owned(),
+                found,
+                allowed: "variables with a finite cost".to_owned(),
+            },
+        };
+        let cost = cost(&saved.variables)
+            .map_err(|error| of_variables(format!("variables without a cost ({error})")))?;
+        if !cost.is_finite() {
+            return Err(of_variables(format!("variables of the cost {cost}")).into());
+        }
+        self.cost = Some(cost);
+        Ok(())
     }
 }
 
 impl<T, S, J, R> Checkpoint<S, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>> for RunCheckpoint<T>
 where
     T: CheckpointStore,
-    S: Serialize + DeserializeOwned + Clone,
+    S: Serialize + DeserializeOwned + Clone + Resumable,
     IterState<Vec<f64>, Vec<f64>, J, (), R, f64>: State<Param = Vec<f64>, Float = f64>,
 {
     fn save(&self, solver: &S, state: &IterState<Vec<f64>, Vec<f64>, J, (), R, f64>) -> Result<(), Error> {
@@ -164,9 +308,6 @@ where
             iteration: state.iter,
             variables: state.param.clone().ok_or_else(missing)?,
             cost: state.cost,
-            best_variables: state.best_param.clone(),
-            best_cost: state.best_cost,
-            best_iteration: state.last_best_iter,
             evaluations: self.counter.read(),
             history: self.iterations.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             solver: solver.clone(),
@@ -175,15 +316,18 @@ where
     }
 
     fn load(&self) -> Result<Option<(S, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>)>, Error> {
-        let Some(saved) = self.saved::<S>()? else { return Ok(None) };
-        self.counter.add(&saved.evaluations);
+        let Some(mut saved) = self.saved::<S>()? else { return Ok(None) };
+        let cost = self.cost.unwrap_or(saved.cost);
+        if let Some(last) = saved.history.last_mut() {
+            last.cost = cost;
+        }
+        self.counter.set(&saved.evaluations);
         *self.iterations.lock().unwrap_or_else(PoisonError::into_inner) = saved.history;
         let mut state = IterState::<Vec<f64>, Vec<f64>, J, (), R, f64>::new();
+        state.best_param = Some(saved.variables.clone());
         state.param = Some(saved.variables);
-        (state.cost, state.prev_cost) = (saved.cost, saved.cost);
-        state.best_param = saved.best_variables;
-        (state.best_cost, state.prev_best_cost) = (saved.best_cost, saved.best_cost);
-        (state.iter, state.last_best_iter) = (saved.iteration, saved.best_iteration);
+        (state.cost, state.prev_cost, state.best_cost, state.prev_best_cost) = (cost, cost, cost, cost);
+        (state.iter, state.last_best_iter) = (saved.iteration, saved.iteration);
         state.max_iters = self.max_iterations;
         Ok(Some((saved.solver, state)))
     }

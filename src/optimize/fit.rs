@@ -85,7 +85,7 @@ pub fn fit<R: Residuals>(
     progress: Option<ProgressObserver>,
 ) -> Result<Fit, Error> {
     let start = parameters.initial();
-    let before = half_square(&model.residuals(&start)?);
+    let before = finite_cost("start", &model.residuals(&start)?)?;
     let x = parameters.variables(&start)?;
     let (lower, upper) = parameters.bounds();
     let (tolerance, limit) = (settings.cost_tolerance, settings.max_iterations);
@@ -105,20 +105,31 @@ pub fn fit<R: Residuals>(
     }?;
     let values: Vec<f64> = parameters.values(&ended.variables)?.into_iter().map(|(value, _)| value).collect();
     let (residuals, jacobian) = residuals_and_jacobian(model, &values)?;
+    let after = finite_cost("end", &residuals)?;
+    if let Some(k) = jacobian.iter().position(|x| !x.is_finite()) {
+        let name = &parameters.as_slice()[k / residuals.len()].name;
+        return Err(Error::msg(format!("a derivative by `{name}` at the end of the fit is not finite")));
+    }
     Ok(Fit {
         method: settings.method,
         converged: ended.convergence.is_some(),
         termination: ended.termination,
         iterations: ended.iterations,
         cost_before: before,
-        cost_after: half_square(&residuals),
+        cost_after: after,
         residuals: residuals.len(),
         uncertainty: uncertainty(parameters.as_slice(), &values, &residuals, &jacobian),
     })
 }
 
-fn half_square(r: &[f64]) -> f64 {
-    0.5 * r.iter().map(|r| r * r).sum::<f64>()
+/// Half of the sum of squares, which must not overflow.
+fn finite_cost(when: &str, r: &[f64]) -> Result<f64, Error> {
+    let cost = 0.5 * r.iter().map(|r| r * r).sum::<f64>();
+    if cost.is_finite() {
+        Ok(cost)
+    } else {
+        Err(Error::msg(format!("the cost at the {when} of the fit is {cost}")))
+    }
 }
 
 #[cfg(test)]

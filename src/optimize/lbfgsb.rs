@@ -12,6 +12,7 @@ use argmin::core::{CostFunction, Error, Gradient, KV, Problem, Solver, Terminati
 use serde::{Deserialize, Serialize};
 
 use super::bounds::Bounds;
+use super::checkpoint::{InvalidField, Resumable};
 use super::solver::{Convergence, DescentState, Tolerances, check_setting};
 use quadratic_model::QuadraticModel;
 
@@ -214,6 +215,27 @@ impl Lbfgsb {
             }
             self.pairs.push_back(Pair { s, y });
         }
+    }
+}
+
+impl Resumable for Lbfgsb {
+    fn check(&self, bounds: (&[f64], &[f64])) -> Result<(), InvalidField> {
+        self.bounds.check(bounds)?;
+        self.tolerances.check()?;
+        let field = |name: &str| format!("solver.{name}");
+        let number = InvalidField::check_number;
+        number(&field("memory"), self.memory as f64, 1.0, f64::INFINITY)?;
+        number(&field("longest_first_move"), self.longest_first_move, f64::MIN_POSITIVE, f64::INFINITY)?;
+        number(&field("pairs"), self.pairs.len() as f64, 0.0, self.memory as f64)?;
+        for (i, Pair { s, y }) in self.pairs.iter().enumerate() {
+            for (name, numbers) in [("s", s), ("y", y)] {
+                let field = field(&format!("pairs[{i}].{name}"));
+                InvalidField::check_numbers(&field, numbers, bounds.0.len(), f64::NEG_INFINITY)?;
+            }
+            let product = s.iter().zip(y).map(|(s, y)| s * y).sum();
+            number(&field(&format!("pairs[{i}]: s·y")), product, f64::MIN_POSITIVE, f64::INFINITY)?;
+        }
+        Ok(())
     }
 }
 

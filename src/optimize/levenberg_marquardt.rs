@@ -9,6 +9,7 @@ use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
 use super::bounds::Bounds;
+use super::checkpoint::{InvalidField, Resumable};
 use super::solver::{Convergence, Tolerances, check_setting};
 
 /// The state that argmin iterates: variables, gradient Jᵀr, Jacobian J, residuals r, and the cost
@@ -171,6 +172,19 @@ impl LevenbergMarquardt {
             }
         }
         largest
+    }
+}
+
+impl Resumable for LevenbergMarquardt {
+    fn check(&self, bounds: (&[f64], &[f64])) -> Result<(), InvalidField> {
+        self.bounds.check(bounds)?;
+        self.tolerances.check()?;
+        let number = InvalidField::check_number;
+        number("solver.initial_damping", self.initial_damping, f64::MIN_POSITIVE, f64::INFINITY)?;
+        number("solver.step_tolerance", self.step_tolerance, 0.0, f64::INFINITY)?;
+        number("solver.damping", self.damping, 0.0, f64::INFINITY)?;
+        number("solver.growth", self.growth, 2.0, f64::INFINITY)?;
+        InvalidField::check_numbers("solver.scale", &self.scale, bounds.0.len(), 0.0)
     }
 }
 

@@ -4,7 +4,9 @@ use argmin::core::observers::ObserverMode;
 use argmin::core::{Error, Executor, IterState, Solver, State, TerminationReason, TerminationStatus};
 use serde::{Deserialize, Serialize};
 
+use super::checkpoint::InvalidField;
 use super::progress::ProgressObserver;
+use crate::interruption;
 
 /// The state that argmin iterates: variables, cost, gradient, Jacobian `J` and residuals `R`.
 pub(super) type SolverState<J, R> = IterState<Vec<f64>, Vec<f64>, J, (), R, f64>;
@@ -26,10 +28,14 @@ pub enum Convergence {
 }
 
 impl Convergence {
-    /// What argmin is told of a solver that may have stopped by itself.
+    /// What argmin is told of a solver that may have stopped by itself, or because the process was
+    /// asked to.
     pub(super) fn status(convergence: Option<Self>) -> TerminationStatus {
         match convergence {
             Some(_) => TerminationStatus::Terminated(TerminationReason::SolverConverged),
+            None if interruption::is_requested() => {
+                TerminationStatus::Terminated(TerminationReason::Interrupt)
+            }
             None => TerminationStatus::NotTerminated,
         }
     }
@@ -72,6 +78,12 @@ impl Tolerances {
     /// The same with another one of the cost, which must be finite and not negative.
     pub(super) fn with_cost(self, tolerance: f64) -> Result<Self, Error> {
         Ok(Self { cost: check_setting("cost tolerance", tolerance, 0.0)?, ..self })
+    }
+
+    /// Whether those of a checkpoint are finite and not negative.
+    pub(super) fn check(&self) -> Result<(), InvalidField> {
+        InvalidField::check_number("solver.tolerances.gradient", self.gradient, 0.0, f64::INFINITY)?;
+        InvalidField::check_number("solver.tolerances.cost", self.cost, 0.0, f64::INFINITY)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Whole motions: simulation, trajectories and their derivatives.
 //!
-//! [`simulate`] goes from an initial state to a [`Trajectory`]; [`simulate_watched`] also tells what
-//! went wrong without an error, as [`MotionWarning`]s. Derivatives of every state by a few
+//! [`simulate`] goes from an initial state to a [`Trajectory`], [`simulate_streaming`] to as long a motion as
+//! is wanted, which is not kept; [`simulate_watched`] and a [`Watch`] also tell what went wrong without an
+//! error, as [`MotionWarning`]s. Derivatives of every state by a few
 //! inputs come from [`trajectory_gradient`]; the gradient of one number, a [`Loss`], by any number
 //! of inputs and [`Controls`] from [`loss_gradient`]; products with the Jacobian of residuals and
 //! its transpose from [`GaussNewton`]; the derivative of every step from [`linearize`]. A [`Batch`]
@@ -21,6 +22,7 @@ mod gradient;
 mod linearization;
 mod loss;
 mod simulate;
+mod streaming;
 mod watch;
 
 pub use adjoint::{LossGradient, Rollout, loss_gradient};
@@ -37,8 +39,9 @@ pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
 pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
 pub use simulate::{
-    SimulationError, SimulationSettings, Trajectory, simulate, simulate_controlled, simulate_into,
-    simulate_watched,
+    SimulationError, SimulationSettings, StepSchedule, Trajectory, simulate, simulate_controlled,
+    simulate_into, simulate_watched,
 };
 pub(crate) use simulate::{StepTime, checked_step};
+pub use streaming::{Streamed, simulate_streaming};
 pub use watch::{MotionWarning, WarningCause, Watch};

@@ -122,13 +122,21 @@ pub struct Trajectory<T = f64> {
     pub states: Vec<State<T>>,
 }
 
+/// When the steps of a simulation begin: at 0 and at multiples of the time step. The last step is
+/// shorter where the end is not a multiple.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepSchedule {
+    time_step: f64,
+    until: f64,
+    steps: usize,
+}
+
 impl SimulationSettings {
-    /// The times of a simulation: 0, multiples of the time step, and `until` in s. The last step
-    /// is shorter where `until` is not a multiple.
+    /// The steps of a simulation until a time in s.
     ///
     /// # Errors
     /// When the time step or the end is out of range, or there are too many steps.
-    pub fn step_times(&self, until: f64) -> Result<Vec<f64>, SimulationError> {
+    pub fn schedule(&self, until: f64) -> Result<StepSchedule, SimulationError> {
         let time_step = self.time_step;
         if !(time_step > 0.0 && time_step.is_finite()) {
             return Err(SimulationError::TimeStep(time_step));
@@ -141,26 +149,47 @@ impl SimulationSettings {
         if steps > MAXIMUM_STEPS {
             return Err(SimulationError::TooManySteps { until, time_step });
         }
-        let steps = steps as usize;
-        let mut times: Vec<f64> = (0..steps).map(|i| i as f64 * time_step).collect();
-        times.push(until);
-        Ok(times)
+        Ok(StepSchedule { time_step, until, steps: steps as usize })
     }
 
-    /// The steps of a simulation until a time in s.
+    /// The times of a simulation: 0, multiples of the time step, and `until` in s (see
+    /// [`StepSchedule`]).
     ///
     /// # Errors
-    /// As of [`Self::step_times`].
+    /// When the time step or the end is out of range, or there are too many steps.
+    pub fn step_times(&self, until: f64) -> Result<Vec<f64>, SimulationError> {
+        let schedule = self.schedule(until)?;
+        Ok((0..=schedule.steps()).map(|steps| schedule.time(steps)).collect())
+    }
+
+    /// The steps of a simulation until a time in s, as a list.
+    ///
+    /// # Errors
+    /// As of [`Self::schedule`].
     pub(crate) fn step_schedule(&self, until: f64) -> Result<Vec<StepTime>, SimulationError> {
-        let (times, time_step) = (self.step_times(until)?, self.time_step);
-        let spans = times.windows(2).enumerate().map(|(step, span)| {
-            let regular = step + 2 < times.len();
-            let remaining = span[1] - span[0];
-            // Differences of multiples of the step are not the same to the last bit.
-            let whole = regular || (remaining - time_step).abs() < 1e-9 * time_step;
-            StepTime { time: span[0], dt: if whole { time_step } else { remaining }, number: step + 1 }
-        });
-        Ok(spans.collect())
+        let schedule = self.schedule(until)?;
+        Ok((0..schedule.steps()).map(|before| schedule.step(before)).collect())
+    }
+}
+
+impl StepSchedule {
+    /// Number of steps.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// The time after so many steps, s.
+    pub fn time(&self, steps: usize) -> f64 {
+        if steps < self.steps { steps as f64 * self.time_step } else { self.until }
+    }
+
+    /// The step after so many others.
+    pub(crate) fn step(&self, before: usize) -> StepTime {
+        let (time, regular) = (self.time(before), before + 1 < self.steps);
+        let remaining = self.time(before + 1) - time;
+        // Differences of multiples of the step are not the same to the last bit.
+        let whole = regular || (remaining - self.time_step).abs() < 1e-9 * self.time_step;
+        StepTime { time, dt: if whole { self.time_step } else { remaining }, number: before + 1 }
     }
 }
 
@@ -219,14 +248,8 @@ pub(super) fn checked_step_with_rates<T: Scalar>(
     Ok(after)
 }
 
-/// Checks that a state and controls fit a model, the user's forces and a number of steps.
-pub(crate) fn check_start<T: Scalar>(
-    model: &Model<T>,
-    initial: &State<T>,
-    applied: &impl AppliedForces,
-    controls: &Controls<T>,
-    steps: usize,
-) -> Result<(), SimulationError> {
+/// Checks that a state fits a model.
+pub(super) fn check_initial<T: Scalar>(model: &Model<T>, initial: &State<T>) -> Result<(), SimulationError> {
     let free = model.free_bodies().count();
     if initial.bodies.len() != free {
         return Err(SimulationError::BodyCount { state: initial.bodies.len(), model: free });
@@ -236,6 +259,18 @@ pub(crate) fn check_start<T: Scalar>(
     if !initial.joints.kinds().iter().eq(kinds) {
         return Err(SimulationError::JointCount { state: initial.joints.v.len(), model: joints });
     }
+    Ok(())
+}
+
+/// Checks that a state and controls fit a model, the user's forces and a number of steps.
+pub(crate) fn check_start<T: Scalar>(
+    model: &Model<T>,
+    initial: &State<T>,
+    applied: &impl AppliedForces,
+    controls: &Controls<T>,
+    steps: usize,
+) -> Result<(), SimulationError> {
+    check_initial(model, initial)?;
     let expected = model.command_dimension() + applied.control_dimension();
     let found = controls.dimension();
     if found != expected {

@@ -6,7 +6,9 @@ use std::process::{Command, Output};
 
 mod bad_input;
 mod bouncing_ball;
+mod checkpoints;
 mod contact;
+mod faults;
 mod files_in_turn;
 mod fit;
 mod gradient_check_scenes;
@@ -15,6 +17,7 @@ mod loaded;
 mod mesh_scenes;
 mod motion_warnings;
 mod optimize_command;
+mod outputs;
 mod random_runs;
 mod random_scenes;
 mod readme;

@@ -24,6 +24,13 @@ impl<'a> Words<'a> {
         Self { lines, words: "".split_whitespace(), peeked: None, current: 1, line: 1 }
     }
 
+    /// Leaves out everything up to the next blank line. The word after the last one must not have
+    /// been looked at.
+    pub fn skip_to_blank_line(&mut self) {
+        (self.peeked, self.words) = (None, "".split_whitespace());
+        self.lines.by_ref().find(|(_, line)| line.trim().is_empty());
+    }
+
     /// The line of the last word.
     pub fn line(&self) -> usize {
         self.line

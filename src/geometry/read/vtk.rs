@@ -114,8 +114,7 @@ pub(super) fn parse(text: &str) -> Result<ListedTetrahedra, Fault> {
             }
             "METADATA" => {
                 // It ends at a blank line.
-                let blank = text.lines().enumerate().skip(words.line()).find(|l| l.1.trim().is_empty());
-                words = Words::new(text, blank.map_or(usize::MAX, |l| l.0));
+                words.skip_to_blank_line();
             }
             // What follows are values, not the mesh.
             "POINT_DATA" | "CELL_DATA" => break,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
 
+use super::elements::Geometry;
 use super::error::{MissingMesh, UrdfError, element};
 use crate::geometry::Shape;
 use crate::spatial::RigidTransform;
@@ -103,21 +104,17 @@ impl MeshSearch<'_> {
     }
 
     /// The geometry of a link.
-    pub fn geometry(&self, link: &str, geometry: &urdf_rs::Geometry) -> Result<CollisionGeometry, UrdfError> {
+    pub fn geometry(&self, link: &str, geometry: &Geometry) -> Result<CollisionGeometry, UrdfError> {
         let wrong = |message: &dyn std::fmt::Display| {
             element(self.urdf, format!("link `{link}`"), format_args!("its collision geometry: {message}"))
         };
         let shape = match geometry {
-            urdf_rs::Geometry::Box { size } => Shape::Box { size: size.0 },
-            urdf_rs::Geometry::Cylinder { radius, length } => {
-                Shape::Cylinder { radius: *radius, length: *length }
-            }
-            urdf_rs::Geometry::Capsule { radius, length } => {
-                Shape::Capsule { radius: *radius, length: *length }
-            }
-            urdf_rs::Geometry::Sphere { radius } => Shape::Sphere { radius: *radius },
-            urdf_rs::Geometry::Mesh { filename, scale } => {
-                let mesh = self.find(filename, scale.map(|s| s.0));
+            Geometry::Box { size } => Shape::Box { size: *size },
+            Geometry::Cylinder { radius, length } => Shape::Cylinder { radius: *radius, length: *length },
+            Geometry::Capsule { radius, length } => Shape::Capsule { radius: *radius, length: *length },
+            Geometry::Sphere { radius } => Shape::Sphere { radius: *radius },
+            Geometry::Mesh { filename, scale } => {
+                let mesh = self.find(filename, *scale);
                 if !mesh.scale.iter().all(|s| s.is_finite() && *s != 0.0) {
                     let found = mesh.scale.as_slice();
                     return Err(wrong(&format_args!("its scale is {found:?}; it must be finite and not 0")));

@@ -1,8 +1,9 @@
 //! Robots from URDF files.
 
 mod collision;
+mod elements;
 mod error;
-mod locate;
+mod xml;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ pub use error::{MissingMesh, UrdfError};
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, JointLimits, Mechanism};
 use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform, rotation_from_rpy};
 use collision::MeshSearch;
+use elements::{Geometry, JointType, Origin};
 use error::element;
-use locate::Outline;
 
 /// How the root link is connected to the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,8 +134,7 @@ impl RobotDescription {
     pub fn parse(text: &str, path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
         let text = text.trim_start_matches('\u{feff}');
         let invalid = |(line, message)| UrdfError::Invalid { path: path.to_owned(), line, message };
-        let outline = Outline::new(text).map_err(invalid)?;
-        let urdf = urdf_rs::read_from_string(text).map_err(|e| invalid(outline.locate(text, &e)))?;
+        let urdf = xml::parse(text).and_then(|root| elements::robot(&root)).map_err(invalid)?;
         if urdf.links.is_empty() {
             return Err(invalid((None, "it has no link; it must have at least one".to_owned())));
         }
@@ -176,24 +176,27 @@ impl RobotDescription {
     }
 }
 
-fn pose(origin: &urdf_rs::Pose) -> RigidTransform {
-    let [roll, pitch, yaw] = origin.rpy.0;
-    RigidTransform::new(rotation_from_rpy(roll, pitch, yaw), Vector3::from(origin.xyz.0))
+fn pose(origin: &Origin) -> RigidTransform {
+    let [roll, pitch, yaw] = origin.rpy;
+    RigidTransform::new(rotation_from_rpy(roll, pitch, yaw), Vector3::from(origin.xyz))
 }
 
-fn body(link: &urdf_rs::Link) -> BodyDescription {
-    let urdf_rs::Inertial { origin, mass, inertia: i } = &link.inertial;
-    let inertia = Matrix3::new(i.ixx, i.ixy, i.ixz, i.ixy, i.iyy, i.iyz, i.ixz, i.iyz, i.izz);
-    // Without an `inertial` element all of them are zero.
-    let massless = mass.value == 0.0 && inertia.iter().all(|x| *x == 0.0);
-    let own = MassProperties { mass: mass.value, center_of_mass: Vector3::zeros(), inertia };
-    BodyDescription { name: link.name.clone(), mass: (!massless).then(|| own.seen_from(&pose(origin))) }
+fn body(link: &elements::Link) -> BodyDescription {
+    let mass = link.inertial.as_ref().and_then(|inertial| {
+        let [xx, xy, xz, yy, yz, zz] = inertial.inertia;
+        let inertia = Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
+        // Zeros stand for no mass.
+        let massless = inertial.mass == 0.0 && inertial.inertia == [0.0; 6];
+        let own = MassProperties { mass: inertial.mass, center_of_mass: Vector3::zeros(), inertia };
+        (!massless).then(|| own.seen_from(&pose(&inertial.origin)))
+    });
+    BodyDescription { name: link.name.clone(), mass }
 }
 
 /// The joint that connects the first link that no joint has as its child with the world. Without
 /// such a link there is none: a joint of the file connects it, or the joints make a loop.
-fn base(urdf: &urdf_rs::Robot, options: &UrdfOptions) -> Option<JointDescription> {
-    let children: HashSet<&str> = urdf.joints.iter().map(|j| j.child.link.as_str()).collect();
+fn base(urdf: &elements::Robot, options: &UrdfOptions) -> Option<JointDescription> {
+    let children: HashSet<&str> = urdf.joints.iter().map(|j| j.child.as_str()).collect();
     let root = urdf.links.iter().find(|l| !children.contains(l.name.as_str()))?;
     let mut name = root.name.clone();
     while urdf.joints.iter().any(|j| j.name == name) {
@@ -207,18 +210,18 @@ fn base(urdf: &urdf_rs::Robot, options: &UrdfOptions) -> Option<JointDescription
 }
 
 fn joint(
-    joint: &urdf_rs::Joint,
+    joint: &elements::Joint,
     path: &Path,
     mimic: MimicJoints,
     warnings: &mut Vec<String>,
 ) -> Result<JointDescription, UrdfError> {
-    if let Some(m) = &joint.mimic {
-        let what = format!("joint `{}` mimics joint `{}`", joint.name, m.joint);
+    if let Some(followed) = &joint.mimics {
+        let what = format!("joint `{}` mimics joint `{followed}`", joint.name);
         match mimic {
             MimicJoints::Refuse => {
                 let message = format!(
                     "it mimics joint `{}`, and joints that move together are not supported; remove its `mimic` element, or read such joints as independent",
-                    m.joint
+                    followed
                 );
                 return Err(element(path, format!("joint `{}`", joint.name), message));
             }
@@ -227,8 +230,7 @@ fn joint(
             }
         }
     }
-    use urdf_rs::JointType;
-    let axis = Vector3::from(joint.axis.xyz.0);
+    let axis = Vector3::from(joint.axis);
     let kind = match joint.joint_type {
         JointType::Fixed => JointKind::Fixed,
         JointType::Revolute | JointType::Continuous => JointKind::Revolute { axis },
@@ -240,29 +242,28 @@ fn joint(
     let mut description = JointDescription::new(
         joint.name.clone(),
         kind,
-        Some(&joint.parent.link),
-        joint.child.link.clone(),
+        Some(&joint.parent),
+        joint.child.clone(),
         pose(&joint.origin),
     );
     if kind == JointKind::Planar {
         // The axis is the plane's normal, the joint's z axis.
         let turn = to_axis(&axis).ok_or_else(|| {
-            let message = format!("its axis is {:?}; it must be finite and not zero", joint.axis.xyz.0);
+            let message = format!("its axis is {:?}; it must be finite and not zero", joint.axis);
             element(path, format!("joint `{}`", joint.name), message)
         })?;
         description.x_pf = description.x_pf * RigidTransform::new(turn, Vector3::zeros());
         description.x_mc = RigidTransform::new(turn.transpose(), Vector3::zeros());
     }
-    // The default stands for an absent element.
-    if joint.limit != urdf_rs::JointLimit::default() && kind != JointKind::Fixed {
-        description.limits.velocity = joint.limit.velocity;
-        description.limits.effort = joint.limit.effort;
+    if let Some(limit) = joint.limit.filter(|_| kind != JointKind::Fixed) {
+        description.limits.velocity = limit.velocity;
+        description.limits.effort = limit.effort;
         if matches!(joint.joint_type, JointType::Revolute | JointType::Prismatic) {
-            let (lower, upper) = (joint.limit.lower, joint.limit.upper);
+            let (lower, upper) = (limit.lower, limit.upper);
             description.limits = JointLimits { lower, upper, ..description.limits };
         }
     }
-    description.damping = joint.dynamics.as_ref().map_or(0.0, |d| d.damping);
+    description.damping = joint.damping;
     Ok(description)
 }
 
@@ -276,10 +277,10 @@ fn to_axis(axis: &Vector3<f64>) -> Option<Matrix3<f64>> {
     })
 }
 
-fn collisions(urdf: &urdf_rs::Robot, search: &MeshSearch) -> Result<Vec<CollisionShape>, UrdfError> {
+fn collisions(urdf: &elements::Robot, search: &MeshSearch) -> Result<Vec<CollisionShape>, UrdfError> {
     let mut shapes = Vec::new();
     for link in &urdf.links {
-        for collision in &link.collision {
+        for collision in &link.collisions {
             let x_bg = pose(&collision.origin);
             if !x_bg.rotation.iter().chain(&x_bg.translation).all(|x| x.is_finite()) {
                 let message = "the origin of its collision geometry must be finite";
@@ -308,25 +309,23 @@ fn warn_of_inertia(bodies: &[BodyDescription], warnings: &mut Vec<String>) {
     }
 }
 
-fn warn_of_friction(urdf: &urdf_rs::Robot, warnings: &mut Vec<String>) {
-    let rubs = |j: &&urdf_rs::Joint| j.dynamics.as_ref().is_some_and(|d| d.friction != 0.0);
+fn warn_of_friction(urdf: &elements::Robot, warnings: &mut Vec<String>) {
+    let rubs = |j: &&elements::Joint| j.friction != 0.0;
     let joints: Vec<String> = urdf.joints.iter().filter(rubs).map(|j| format!("`{}`", j.name)).collect();
     if !joints.is_empty() {
         warnings.push(format!("friction in joints is not simulated: {}", joints.join(", ")));
     }
 }
 
-fn warn_of_meshes(urdf: &urdf_rs::Robot, search: &MeshSearch, warnings: &mut Vec<String>) {
-    let visual = urdf.links.iter().flat_map(|l| l.visual.iter().map(|v| &v.geometry));
-    let collision = urdf.links.iter().flat_map(|l| l.collision.iter().map(|c| &c.geometry));
-    let mut absent = BTreeSet::new();
-    for geometry in visual.chain(collision) {
-        if let urdf_rs::Geometry::Mesh { filename, .. } = geometry
-            && search.find(filename, None).file.is_none()
-        {
-            absent.insert(filename.as_str());
-        }
-    }
+fn warn_of_meshes(urdf: &elements::Robot, search: &MeshSearch, warnings: &mut Vec<String>) {
+    let drawn = urdf.links.iter().flat_map(|l| &l.drawn_meshes);
+    let collision = urdf.links.iter().flat_map(|l| &l.collisions).filter_map(|c| match &c.geometry {
+        Geometry::Mesh { filename, .. } => Some(filename),
+        _ => None,
+    });
+    let named: BTreeSet<&str> = drawn.chain(collision).map(String::as_str).collect();
+    let absent: BTreeSet<&str> =
+        named.into_iter().filter(|name| search.find(name, None).file.is_none()).collect();
     if !absent.is_empty() {
         let names: Vec<&str> = absent.into_iter().collect();
         warnings.push(format!("meshes that are not found: {}", names.join(", ")));

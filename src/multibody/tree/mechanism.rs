@@ -369,13 +369,15 @@ impl<T: Scalar> Mechanism<T> {
 
     /// Sums the masses of the bodies that move as one.
     fn set_composites(&mut self) {
-        for (index, joint) in self.joints.iter_mut().enumerate() {
-            let parts = self
-                .bodies
-                .iter()
-                .filter(|b| b.joint == Some(index))
-                .filter_map(|b| Some(b.mass.as_ref()?.seen_from(&b.x_mb)));
-            joint.composite = MassProperties::composite(parts).unwrap_or_else(MassProperties::zero);
+        let mut parts: Vec<Vec<MassProperties<T>>> = vec![Vec::new(); self.joints.len()];
+        for body in &self.bodies {
+            if let (Some(joint), Some(mass)) = (body.joint, &body.mass) {
+                parts[joint].push(mass.seen_from(&body.x_mb));
+            }
+        }
+        for (joint, parts) in self.joints.iter_mut().zip(parts) {
+            joint.composite =
+                MassProperties::composite(parts.into_iter()).unwrap_or_else(MassProperties::zero);
             // Rounding leaves the inertia of a turned body a little off symmetry.
             let i = joint.composite.inertia;
             joint.composite.inertia = (i + i.transpose()) * T::from(0.5);

@@ -20,6 +20,7 @@ mod kinematics;
 mod mass_matrix;
 mod mechanism;
 mod order;
+mod rigid_parts;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -138,6 +138,9 @@ pub(super) fn check_composites(mechanism: &Mechanism) -> Result<(), MechanismErr
 /// inequality is left open: published figures often break it, and motion is well defined all the
 /// same.
 fn positive_definite(properties: &MassProperties) -> Result<(), MassPropertiesError> {
+    if !properties.inertia.iter().all(|x| x.is_finite()) {
+        return Err(MassPropertiesError::Inertia([f64::NAN; 3]));
+    }
     let moments = properties.inertia.symmetric_eigenvalues();
     if moments.min() > 1e-12 * moments.amax() {
         return Ok(());

@@ -14,6 +14,8 @@ pub struct Indentation {
     pub force: f64,
     /// Standard deviation of the force, N; `None` where the table has no such column.
     pub sigma: Option<f64>,
+    /// The line of the file that it stands in, counted from 1, if it comes from one.
+    pub line: Option<u64>,
 }
 
 /// Reads a table of indentations: columns `depth_m` and `force_N`, optional `sigma_N` (positive).
@@ -30,7 +32,7 @@ pub fn parse_indentations(input: impl Read, path: &str) -> Result<Vec<Indentatio
         let sigma = sigma.map(|i| row[i]);
         match sigma {
             Some(s) if s <= 0.0 => Err(table.field(*line, "sigma_N", s.to_string(), "positive")),
-            _ => Ok(Indentation { depth: row[depth], force: row[force], sigma }),
+            _ => Ok(Indentation { depth: row[depth], force: row[force], sigma, line: Some(*line) }),
         }
     };
     table.rows.iter().map(row).collect()
@@ -52,7 +54,7 @@ mod tests {
     fn indentations_with_and_without_standard_deviations() {
         let table =
             parse_indentations("force_N, depth_m, note\n1.5, 0.001, first\n".as_bytes(), "t.csv").unwrap();
-        assert_eq!(table, [Indentation { depth: 0.001, force: 1.5, sigma: None }]);
+        assert_eq!(table, [Indentation { depth: 0.001, force: 1.5, sigma: None, line: Some(2) }]);
         let table = parse_indentations("depth_m,force_N,sigma_N\n1e-3,2,0.1\n".as_bytes(), "t.csv").unwrap();
         assert_eq!(table[0].sigma, Some(0.1));
         let refused = |text: &str| parse_indentations(text.as_bytes(), "t.csv").unwrap_err().to_string();

@@ -21,6 +21,8 @@ pub struct RecordedState {
     pub linear_velocity: Vector3<f64>,
     /// Angular velocity of the body in W, rad/s.
     pub angular_velocity: Vector3<f64>,
+    /// The line of the file that it stands in, counted from 1, if it comes from one.
+    pub line: Option<u64>,
 }
 
 /// The recorded motion of one body; times increase.
@@ -132,6 +134,7 @@ pub fn parse_recording(input: impl Read, source: RecordingSource) -> Result<Reco
             orientation,
             linear_velocity: vector(v),
             angular_velocity,
+            line: Some(*line),
         };
         if let Some(last) = states.last()
             && state.time <= last.time

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::{IdentificationError, MeasurementError, body_index, positive, root_mean_square};
+use super::{IdentificationError, MeasurementError, body_index, check_residuals, positive, root_mean_square};
 use crate::multibody::{
     BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State, contact_wrench_on, geometry_pairs,
 };
@@ -93,23 +93,32 @@ impl IndentationTest {
     }
 
     /// Differences of forces over standard deviations.
-    pub(super) fn residuals<T: Scalar>(&self, model: &Model<T>, state: &State<T>) -> Vec<T> {
+    pub(super) fn residuals<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        state: &State<T>,
+    ) -> Result<Vec<T>, IdentificationError> {
         let rows = self.table.iter().zip(&self.sigmas);
-        self.forces(model, state)
-            .into_iter()
-            .zip(rows)
-            .map(|(f, (row, &s))| (f - row.force) / T::from(s))
-            .collect()
+        let residual = |(f, (row, &sigma)): (T, (&Indentation, &f64))| {
+            let residual = (f - row.force) / T::from(sigma);
+            check_residuals(&[residual], &self.name, row.line)?;
+            Ok(residual)
+        };
+        self.forces(model, state).into_iter().zip(rows).map(residual).collect()
     }
 
     /// Root mean square of the differences.
-    pub(super) fn error(&self, model: &Model, state: &State) -> MeasurementError {
-        let forces = self.forces(model, state);
-        let squares = forces.iter().zip(&self.table).map(|(f, row)| (f - row.force).powi(2));
-        MeasurementError::Indentation {
-            name: self.name.clone(),
-            depths: forces.len(),
-            force: root_mean_square(squares),
-        }
+    ///
+    /// # Errors
+    /// When one of them is too large to be squared.
+    pub(super) fn error(
+        &self,
+        model: &Model,
+        state: &State,
+    ) -> Result<MeasurementError, IdentificationError> {
+        let residuals = self.residuals(model, state)?;
+        let squares = residuals.iter().zip(&self.sigmas).map(|(r, sigma)| (r * sigma).powi(2));
+        let force = root_mean_square(squares);
+        Ok(MeasurementError::Indentation { name: self.name.clone(), depths: residuals.len(), force })
     }
 }

@@ -98,6 +98,34 @@ pub enum IdentificationError {
         /// The recording.
         recording: String,
     },
+    /// Two recorded states that are too far apart to be simulated from one to the other.
+    #[error(
+        "{place}: the time between this state and the one before it, {span} s, takes more than {LARGEST_GAP} steps of {time_step} s; cut the recording there, or make the steps longer"
+    )]
+    Gap {
+        /// The recording, and the line where it has one.
+        place: String,
+        /// Time between the two, s.
+        span: f64,
+        /// Length of a step, s.
+        time_step: f64,
+    },
+    /// The difference of the model from a measured value is too large to be squared.
+    #[error(
+        "{place}: the model is {residual:e} standard deviations from what was measured; at most {LARGEST_RESIDUAL:e} is allowed, so that squares do not overflow"
+    )]
+    Residual {
+        /// The file, and the line where it has one.
+        place: String,
+        /// The difference over its standard deviation.
+        residual: f64,
+    },
+    /// The differences of the model from a measurement overflow.
+    #[error("{measurement}: the differences of the model from what was measured are too large to be squared")]
+    NotFinite {
+        /// The recording or table.
+        measurement: String,
+    },
     /// A time window that leaves no recorded time to compare with.
     #[error("{recording}: fewer than two recorded times lie between {from} s and {until} s")]
     EmptyWindow {
@@ -108,6 +136,30 @@ pub enum IdentificationError {
         /// End of the window, s.
         until: f64,
     },
+}
+
+/// Most steps from one recorded state to the next.
+const LARGEST_GAP: f64 = 1e5;
+
+/// Largest difference over its standard deviation.
+const LARGEST_RESIDUAL: f64 = 1e100;
+
+/// A place in a file, or that which is not from one, for messages.
+fn place(name: &str, line: Option<u64>) -> String {
+    line.map_or_else(|| name.to_owned(), |line| format!("{name}, line {line}"))
+}
+
+/// Checks that residuals of one measured row can be squared.
+fn check_residuals<T: Scalar>(
+    residuals: &[T],
+    name: &str,
+    line: Option<u64>,
+) -> Result<(), IdentificationError> {
+    // False for what is no number.
+    match residuals.iter().map(|r| r.real()).find(|r| !(r.abs() <= LARGEST_RESIDUAL)) {
+        Some(residual) => Err(IdentificationError::Residual { place: place(name, line), residual }),
+        None => Ok(()),
+    }
 }
 
 /// A measurement that a model is compared with.
@@ -149,6 +201,18 @@ pub enum MeasurementError {
     },
 }
 
+impl MeasurementError {
+    /// Whether all numbers are finite; JSON has no others.
+    fn is_finite(&self) -> bool {
+        match self {
+            Self::Motion { position, orientation, linear_velocity, angular_velocity, .. } => {
+                [position, orientation, linear_velocity, angular_velocity].iter().all(|x| x.is_finite())
+            }
+            Self::Indentation { force, .. } => force.is_finite(),
+        }
+    }
+}
+
 /// A model with unknown parameters and the measurements that it should reproduce.
 ///
 /// Its residuals are differences over standard deviations, measurement by measurement.
@@ -168,7 +232,8 @@ impl<A: AppliedForces> Identification<A> {
     /// [`inputs_at`]) stand for. `applied` acts on the free bodies.
     ///
     /// # Errors
-    /// A name that the model does not have, two that set the same input, no measurements.
+    /// A name that the model does not have, two that set the same input, no measurements, a recording
+    /// with a gap.
     pub fn new<'n>(
         model: Model,
         state: State,
@@ -190,6 +255,11 @@ impl<A: AppliedForces> Identification<A> {
             }
             inputs.push(found);
             seen.push(name);
+        }
+        for measurement in &measurements {
+            if let Measurement::Motion(motion) = measurement {
+                motion.check_gaps(settings.time_step)?;
+            }
         }
         Ok(Self { model, state, settings, applied, inputs, measurements })
     }
@@ -222,13 +292,18 @@ impl<A: AppliedForces> Identification<A> {
     /// Values out of their range, or a simulation that fails.
     pub fn errors(&self, parameters: &[f64]) -> Result<Vec<MeasurementError>, IdentificationError> {
         let (model, state) = self.seeded(parameters)?;
-        self.measurements
-            .par_iter()
-            .map(|measurement| match measurement {
-                Measurement::Motion(motion) => motion.error(&model, &self.settings, &self.applied),
-                Measurement::Indentation(test) => Ok(test.error(&model, &state)),
-            })
-            .collect()
+        let error = |measurement: &Measurement| {
+            let error = match measurement {
+                Measurement::Motion(motion) => motion.error(&model, &self.settings, &self.applied)?,
+                Measurement::Indentation(test) => test.error(&model, &state)?,
+            };
+            if error.is_finite() {
+                return Ok(error);
+            }
+            let (MeasurementError::Motion { name, .. } | MeasurementError::Indentation { name, .. }) = error;
+            Err(IdentificationError::NotFinite { measurement: name })
+        };
+        self.measurements.par_iter().map(error).collect()
     }
 }
 
@@ -240,7 +315,7 @@ impl<A: AppliedForces> Residuals for Identification<A> {
             .par_iter()
             .map(|measurement| match measurement {
                 Measurement::Motion(motion) => motion.residuals(&model, &self.settings, &self.applied),
-                Measurement::Indentation(test) => Ok(test.residuals(&model, &state)),
+                Measurement::Indentation(test) => test.residuals(&model, &state),
             })
             .collect::<Result<_, IdentificationError>>()?;
         Ok(parts.concat())

@@ -9,7 +9,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{IdentificationError, MeasurementError, body_index, positive, root_mean_square};
+use super::{
+    IdentificationError, LARGEST_GAP, MeasurementError, body_index, check_residuals, place, positive,
+    root_mean_square,
+};
 use crate::multibody::{
     AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION, body_pair_contact,
 };
@@ -175,6 +178,27 @@ impl RecordedMotion {
         self.windows.len()
     }
 
+    /// The recorded states that are compared, in order.
+    fn compared(&self) -> impl Iterator<Item = &RecordedState> {
+        self.windows.iter().flat_map(|window| &self.recording.states[window.start + 1..window.end])
+    }
+
+    /// Checks that no two recorded states in a row are too many steps apart.
+    pub(super) fn check_gaps(&self, time_step: f64) -> Result<(), IdentificationError> {
+        for window in &self.windows {
+            for pair in self.recording.states[window.clone()].windows(2) {
+                let span = pair[1].time - pair[0].time;
+                // Written so that what is no number is caught too.
+                let few = span / time_step <= LARGEST_GAP;
+                if !few {
+                    let place = place(&self.recording.name, pair[1].line);
+                    return Err(IdentificationError::Gap { place, span, time_step });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// For each recorded time compared, the tangent that moves the recorded state to the
     /// simulated one.
     fn differences<T: Scalar>(
@@ -224,7 +248,8 @@ impl RecordedMotion {
         applied: &impl AppliedForces,
     ) -> Result<Vec<T>, IdentificationError> {
         let mut residuals = Vec::new();
-        for difference in self.differences(model, settings, applied)? {
+        let differences = self.differences(model, settings, applied)?;
+        for (difference, recorded) in differences.into_iter().zip(self.compared()) {
             let first = residuals.len();
             for (i, d) in difference.into_iter().enumerate() {
                 let weight = self.weights[i / 3];
@@ -232,6 +257,7 @@ impl RecordedMotion {
                     residuals.push(d * weight);
                 }
             }
+            check_residuals(&residuals[first..], &self.recording.name, recorded.line)?;
             reduce_outlier(&mut residuals[first..], self.outlier_limit);
         }
         Ok(residuals)
@@ -245,6 +271,11 @@ impl RecordedMotion {
         applied: &impl AppliedForces,
     ) -> Result<MeasurementError, IdentificationError> {
         let differences = self.differences(model, settings, applied)?;
+        for (difference, recorded) in differences.iter().zip(self.compared()) {
+            let residuals: Vec<f64> =
+                difference.iter().enumerate().map(|(i, d)| d * self.weights[i / 3]).collect();
+            check_residuals(&residuals, &self.recording.name, recorded.line)?;
+        }
         let part = |k: usize| {
             let square = |d: &Vec<f64>| d[3 * k..3 * k + 3].iter().map(|x| x * x).sum::<f64>();
             root_mean_square(differences.iter().map(square))

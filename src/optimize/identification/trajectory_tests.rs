@@ -57,6 +57,7 @@ fn start() -> RecordedState {
         orientation: Quaternion::from_wxyz(0.9, 0.1, -0.3, 0.2),
         linear_velocity: Vector3::new(0.3, 0.1, -0.5),
         angular_velocity: Vector3::new(1.0, -2.0, 0.7),
+        line: None,
     }
 }
 
@@ -83,6 +84,7 @@ fn recording(noise: f64) -> Recording {
             orientation: body.orientation,
             linear_velocity: body.velocity.translational,
             angular_velocity: body.velocity.rotational,
+            line: None,
         });
     }
     for (k, state) in states.iter_mut().enumerate().skip(1) {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use stages::{Expansion, Policy, StageExpansion, StagedProblem};
 
 use super::bounds::projected_gradient_norm;
+use super::checkpoint::{InvalidField, Resumable};
 use super::solver::{Convergence, DescentState, Tolerances, check_setting};
 use backward_pass::{backward_pass, gradient};
 
@@ -148,6 +149,16 @@ impl Ilqr {
             Some(expansion) => Ok(expansion),
             None => problem.problem("expansion_count", |problem| problem.expand(x)),
         }
+    }
+}
+
+impl Resumable for Ilqr {
+    fn check(&self, (lower, _): (&[f64], &[f64])) -> Result<(), InvalidField> {
+        self.tolerances.check()?;
+        let number = InvalidField::check_number;
+        number("solver.regularization", self.regularization, 0.0, f64::INFINITY)?;
+        number("solver.growth", self.growth, 2.0, f64::INFINITY)?;
+        InvalidField::check_numbers("solver.scales", &self.scales, lower.len(), 0.0)
     }
 }
 

@@ -41,11 +41,11 @@ impl EvaluationCounter {
         }
     }
 
-    /// Adds evaluations that were made elsewhere, such as before an interruption.
-    pub fn add(&self, more: &Evaluations) {
-        self.rollouts.fetch_add(more.rollouts, Ordering::Relaxed);
-        self.gradients.fetch_add(more.gradients, Ordering::Relaxed);
-        self.jacobians.fetch_add(more.jacobians, Ordering::Relaxed);
+    /// Goes on from evaluations that were made before, such as those before an interruption.
+    pub fn set(&self, evaluations: &Evaluations) {
+        self.rollouts.store(evaluations.rollouts, Ordering::Relaxed);
+        self.gradients.store(evaluations.gradients, Ordering::Relaxed);
+        self.jacobians.store(evaluations.jacobians, Ordering::Relaxed);
     }
 
     pub(super) fn count_rollout(&self) {

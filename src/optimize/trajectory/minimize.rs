@@ -17,7 +17,7 @@ use super::evaluations::{EvaluationCounter, Evaluations};
 use super::problem::TrajectoryProblem;
 use super::staged::StagedTrajectory;
 use crate::multibody::AppliedForces;
-use crate::optimize::checkpoint::{CheckpointStore, NoStore, RunCheckpoint};
+use crate::optimize::checkpoint::{CheckpointStore, NoStore, Resumable, RunCheckpoint};
 use crate::optimize::ilqr::Ilqr;
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
@@ -197,6 +197,8 @@ impl<A: AppliedForces, R: TrajectoryResiduals> Jacobian for Borrowed<'_, '_, A, 
 struct Run<T> {
     start: Vec<f64>,
     settings: TrajectorySettings,
+    /// Lower and upper bounds of the variables.
+    bounds: (Vec<f64>, Vec<f64>),
     history: History,
     checkpoints: Option<TrajectoryCheckpoints<T>>,
     progress: Option<ProgressObserver>,
@@ -236,7 +238,9 @@ impl<T: CheckpointStore + 'static> Run<T> {
         let history = History { counter: problem.counter(), iterations: Arc::default() };
         let iterations = Arc::clone(&history.iterations);
         let start = problem.variables(start)?;
-        Ok((Self { start, settings: *settings, history, checkpoints, progress }, iterations))
+        let (lower, upper) = problem.bounds();
+        let bounds = (lower.to_vec(), upper.to_vec());
+        Ok((Self { start, settings: *settings, bounds, history, checkpoints, progress }, iterations))
     }
 
     fn solve<O, S, J, R>(
@@ -246,26 +250,39 @@ impl<T: CheckpointStore + 'static> Run<T> {
         convergence: impl FnOnce(&S) -> Option<Convergence>,
     ) -> Result<Ended, Error>
     where
-        S: Solver<O, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>> + Serialize + DeserializeOwned + Clone,
+        O: CostFunction<Param = Vec<f64>, Output = f64>,
+        S: Solver<O, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>>
+            + Serialize
+            + DeserializeOwned
+            + Clone
+            + Resumable,
         J: Clone + 'static,
         R: Clone + 'static,
     {
-        let (variables, max_iterations) = (self.start.len(), self.settings.max_iterations);
+        let max_iterations = self.settings.max_iterations;
+        let checkpoint = self.checkpoints.map(|TrajectoryCheckpoints { store, problem }| RunCheckpoint {
+            store,
+            method: self.settings.method.name().to_owned(),
+            problem,
+            lower: self.bounds.0,
+            upper: self.bounds.1,
+            cost: None,
+            max_iterations,
+            counter: Arc::clone(&self.history.counter),
+            iterations: Arc::clone(&self.history.iterations),
+        });
+        let checkpoint = match checkpoint {
+            Some(mut checkpoint) => {
+                checkpoint.evaluate::<S>(|x| problem.cost(x))?;
+                Some(checkpoint)
+            }
+            None => None,
+        };
         let mut executor = Executor::new(problem, solver)
             .configure(|state| state.param(self.start).max_iters(max_iterations))
             .add_observer(self.history.clone(), ObserverMode::Always);
-        if let Some(TrajectoryCheckpoints { store, problem }) = self.checkpoints {
-            let method = self.settings.method.name().to_owned();
-            let counter = Arc::clone(&self.history.counter);
-            executor = executor.checkpointing(RunCheckpoint {
-                store,
-                method,
-                problem,
-                variables,
-                max_iterations,
-                counter,
-                iterations: Arc::clone(&self.history.iterations),
-            });
+        if let Some(checkpoint) = checkpoint {
+            executor = executor.checkpointing(checkpoint);
         }
         run(executor, self.progress.as_ref(), convergence)
     }

@@ -1,0 +1,24 @@
+//! Ctrl-C.
+
+use super::Error;
+use super::messages::tell;
+use crate::interruption;
+use crate::io::remove_unfinished_files;
+
+/// The exit code of a command that Ctrl-C ended, as shells have it.
+pub(super) const INTERRUPTED: u8 = 130;
+
+/// Says what Ctrl-C does from now on: a command that `keeps` what it has come to is asked to stop, and
+/// ended at once the second time; others are ended at once. Temporary files are removed.
+pub(super) fn handle_interruption(keeps: bool) -> Result<(), Error> {
+    let handler = move || {
+        if keeps && !interruption::is_requested() {
+            interruption::request();
+            tell("isobar: stopping, and keeping what there is; Ctrl-C once more ends at once");
+        } else {
+            remove_unfinished_files();
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+    };
+    ctrlc::set_handler(handler).map_err(|source| Error::Handler(source.to_string()))
+}

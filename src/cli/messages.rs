@@ -1,0 +1,72 @@
+//! What the command says: messages on standard error, reports on standard output.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io::{self, StdoutLock, Write};
+
+/// Whether a character could change how a terminal shows what comes after it: a control character, a
+/// separator of lines, or one that turns the direction of writing.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text with escapes in the place of characters that a terminal would not show.
+fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |c: char| if is_unsafe(c) { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(escape).collect())
+}
+
+/// Says something on standard error, in one line. Where it cannot be said nothing happens.
+pub(super) fn tell(message: impl Display) {
+    let message = message.to_string();
+    let _ = writeln!(io::stderr(), "{}", escaped(&message));
+}
+
+/// Standard output for text that may hold names from files.
+pub(super) fn text_output() -> Escaping<StdoutLock<'static>> {
+    Escaping(io::stdout().lock())
+}
+
+/// Writes text with escapes in the place of characters that a terminal would not show, line ends
+/// aside.
+pub(super) struct Escaping<W>(pub W);
+
+impl<W: Write> Write for Escaping<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Formatted text comes in whole pieces.
+        match std::str::from_utf8(bytes) {
+            Ok(text) => {
+                for (i, line) in text.split('\n').enumerate() {
+                    if i > 0 {
+                        self.0.write_all(b"\n")?;
+                    }
+                    self.0.write_all(escaped(line).as_bytes())?;
+                }
+            }
+            Err(_) => self.0.write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_steer_a_terminal_are_escaped() {
+        assert_eq!(escaped("Ω – plain"), "Ω – plain");
+        assert_eq!(escaped("a\u{1b}[2J\u{202e}b\r\n\u{9b}"), "a\\u{1b}[2J\\u{202e}b\\r\\n\\u{9b}");
+        let mut out = Escaping(Vec::new());
+        writeln!(out, "{}\t{}\nnext", "ball\u{2066}", 1.5).expect("memory");
+        assert_eq!(String::from_utf8(out.0).expect("text"), "ball\\u{2066}\\t1.5\nnext\n");
+    }
+}

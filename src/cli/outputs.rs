@@ -1,0 +1,26 @@
+//! Files that a command writes, tried before it computes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Error;
+use crate::io::check_writable;
+
+/// Checks that files can be written, and that none is one that the command reads.
+pub(super) fn check_outputs(outputs: &[PathBuf], inputs: &[PathBuf]) -> Result<(), Error> {
+    let inputs: Vec<PathBuf> = inputs.iter().filter_map(|input| regular_file(input)).collect();
+    for output in outputs {
+        if regular_file(output).is_some_and(|file| inputs.contains(&file)) {
+            return Err(Error::OverwritesInput { path: output.display().to_string() });
+        }
+        check_writable(output)
+            .map_err(|source| Error::Write { path: output.display().to_string(), source })?;
+    }
+    Ok(())
+}
+
+/// The file that a path leads to, if it is one on a disk.
+fn regular_file(path: &Path) -> Option<PathBuf> {
+    let path = fs::canonicalize(path).ok()?;
+    path.is_file().then_some(path)
+}

@@ -1,0 +1,357 @@
+//! What the elements of a URDF file say: links and joints as they are written, versions 1.0 to 1.2.
+
+use super::xml::{Element, Problem};
+
+/// A robot.
+#[derive(Debug)]
+pub(super) struct Robot {
+    pub name: String,
+    pub links: Vec<Link>,
+    pub joints: Vec<Joint>,
+}
+
+/// A link.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub name: String,
+    pub inertial: Option<Inertial>,
+    pub collisions: Vec<Collision>,
+    /// The files of the meshes that only draw it.
+    pub drawn_meshes: Vec<String>,
+}
+
+/// The mass of a link.
+#[derive(Debug)]
+pub(super) struct Inertial {
+    pub origin: Origin,
+    pub mass: f64,
+    /// The elements xx, xy, xz, yy, yz, zz.
+    pub inertia: [f64; 6],
+}
+
+/// A place and a rotation by roll, pitch and yaw.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Origin {
+    pub xyz: [f64; 3],
+    pub rpy: [f64; 3],
+}
+
+/// What a link collides with.
+#[derive(Debug)]
+pub(super) struct Collision {
+    pub name: Option<String>,
+    pub origin: Origin,
+    pub geometry: Geometry,
+}
+
+/// A shape.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Geometry {
+    Box { size: [f64; 3] },
+    Cylinder { radius: f64, length: f64 },
+    Capsule { radius: f64, length: f64 },
+    Sphere { radius: f64 },
+    Mesh { filename: String, scale: Option<[f64; 3]> },
+}
+
+/// How a joint moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JointType {
+    Revolute,
+    Continuous,
+    Prismatic,
+    Fixed,
+    Floating,
+    Planar,
+    Spherical,
+}
+
+/// A joint.
+#[derive(Debug)]
+pub(super) struct Joint {
+    pub name: String,
+    pub joint_type: JointType,
+    pub origin: Origin,
+    pub parent: String,
+    pub child: String,
+    pub axis: [f64; 3],
+    pub limit: Option<Limit>,
+    pub damping: f64,
+    pub friction: f64,
+    /// The joint that it follows.
+    pub mimics: Option<String>,
+}
+
+/// The limits of a joint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limit {
+    pub lower: f64,
+    pub upper: f64,
+    pub effort: f64,
+    pub velocity: f64,
+}
+
+/// The version of the format that a file is written in.
+type Version = (u32, u32);
+
+/// The names of the types of joints.
+const JOINT_TYPES: [(&str, JointType); 7] = [
+    ("revolute", JointType::Revolute),
+    ("continuous", JointType::Continuous),
+    ("prismatic", JointType::Prismatic),
+    ("fixed", JointType::Fixed),
+    ("floating", JointType::Floating),
+    ("planar", JointType::Planar),
+    ("spherical", JointType::Spherical),
+];
+
+/// Reads the element of a robot. What is wrong comes with the line of its link or joint.
+pub(super) fn robot(root: &Element) -> Result<Robot, Problem> {
+    if root.name != "robot" {
+        return Err((Some(root.line), format!("its element is `{}`; it must be `robot`", root.name)));
+    }
+    let version = root.attribute("version").and_then(version).unwrap_or((1, 0));
+    fn read<'a, T>(
+        elements: impl Iterator<Item = &'a Element>,
+        read: impl Fn(&Element) -> Result<T, String>,
+    ) -> Result<Vec<T>, Problem> {
+        let one = |element: &Element| {
+            read(element).map_err(|message| (Some(element.line), format!("{}: {message}", element.label())))
+        };
+        elements.map(one).collect()
+    }
+    Ok(Robot {
+        name: root.attribute("name").unwrap_or_default().to_owned(),
+        links: read(root.all("link"), |element| link(element, version))?,
+        joints: read(root.all("joint"), |element| joint(element, version))?,
+    })
+}
+
+fn version(text: &str) -> Option<Version> {
+    let (major, minor) = text.trim().split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn link(element: &Element, version: Version) -> Result<Link, String> {
+    let meshes = |visual: &Element| -> Option<String> {
+        let file = visual.all("geometry").next()?.all("mesh").next()?.attribute("filename")?;
+        Some(file.to_owned())
+    };
+    Ok(Link {
+        name: required(element, "name")?.to_owned(),
+        inertial: child(element, "inertial")?.map(|element| inertial(element, version)).transpose()?,
+        collisions: element.all("collision").map(|c| collision(c, version)).collect::<Result<_, _>>()?,
+        drawn_meshes: element.all("visual").filter_map(meshes).collect(),
+    })
+}
+
+fn inertial(element: &Element, version: Version) -> Result<Inertial, String> {
+    let inertia = required_child(element, "inertia")?;
+    let mut elements = [0.0; 6];
+    for (x, name) in elements.iter_mut().zip(["ixx", "ixy", "ixz", "iyy", "iyz", "izz"]) {
+        *x = required_number(inertia, name)?;
+    }
+    Ok(Inertial {
+        origin: origin(element, version)?,
+        mass: required_number(required_child(element, "mass")?, "value")?,
+        inertia: elements,
+    })
+}
+
+fn collision(element: &Element, version: Version) -> Result<Collision, String> {
+    Ok(Collision {
+        name: element.attribute("name").map(str::to_owned),
+        origin: origin(element, version)?,
+        geometry: geometry(required_child(element, "geometry")?)?,
+    })
+}
+
+fn geometry(element: &Element) -> Result<Geometry, String> {
+    let shapes = ["box", "cylinder", "capsule", "sphere", "mesh"];
+    let Some(shape) = element.children.iter().find(|child| shapes.contains(&child.name.as_str())) else {
+        return Err(format!("`geometry` has no shape; it must be one of {}", shapes.join(", ")));
+    };
+    let number = |name| required_number(shape, name);
+    Ok(match shape.name.as_str() {
+        "box" => Geometry::Box { size: vector("box", "size", required(shape, "size")?)? },
+        "cylinder" => Geometry::Cylinder { radius: number("radius")?, length: number("length")? },
+        "capsule" => Geometry::Capsule { radius: number("radius")?, length: number("length")? },
+        "sphere" => Geometry::Sphere { radius: number("radius")? },
+        _ => Geometry::Mesh {
+            filename: required(shape, "filename")?.to_owned(),
+            scale: shape.attribute("scale").map(|text| vector("mesh", "scale", text)).transpose()?,
+        },
+    })
+}
+
+fn joint(element: &Element, version: Version) -> Result<Joint, String> {
+    let found = required(element, "type")?;
+    let joint_type = JOINT_TYPES.iter().find(|(name, _)| *name == found).map(|(_, kind)| *kind);
+    let joint_type = joint_type.ok_or_else(|| {
+        format!("its type is \"{found}\"; it must be one of {}", JOINT_TYPES.map(|(name, _)| name).join(", "))
+    })?;
+    let axis =
+        child(element, "axis")?.map(|axis| vector("axis", "xyz", required(axis, "xyz")?)).transpose()?;
+    let dynamics = child(element, "dynamics")?;
+    let dynamic = |name| dynamics.map_or(Ok::<f64, String>(0.0), |d| Ok(number(d, name)?.unwrap_or(0.0)));
+    let link = |name| required(required_child(element, name)?, "link").map(str::to_owned);
+    let mimic = child(element, "mimic")?;
+    Ok(Joint {
+        name: required(element, "name")?.to_owned(),
+        joint_type,
+        origin: origin(element, version)?,
+        parent: link("parent")?,
+        child: link("child")?,
+        axis: axis.unwrap_or([1.0, 0.0, 0.0]),
+        limit: child(element, "limit")?.map(|limit| read_limit(limit, version)).transpose()?.flatten(),
+        damping: dynamic("damping")?,
+        friction: dynamic("friction")?,
+        mimics: mimic.map(|m| required(m, "joint").map(str::to_owned)).transpose()?,
+    })
+}
+
+/// The limits; `None` for zeros alone, which some programs write where there are none.
+fn read_limit(element: &Element, version: Version) -> Result<Option<Limit>, String> {
+    let or = |name, default| Ok::<f64, String>(number(element, name)?.unwrap_or(default));
+    // From version 1.2 on what is left out is no limit.
+    if version >= (1, 2) {
+        let infinite = f64::INFINITY;
+        let (lower, upper) = (or("lower", -infinite)?, or("upper", infinite)?);
+        return Ok(Some(Limit {
+            lower,
+            upper,
+            effort: or("effort", infinite)?,
+            velocity: or("velocity", infinite)?,
+        }));
+    }
+    let velocity = required_number(element, "velocity")?;
+    let limit =
+        Limit { lower: or("lower", 0.0)?, upper: or("upper", 0.0)?, effort: or("effort", 0.0)?, velocity };
+    let zeros = Limit { lower: 0.0, upper: 0.0, effort: 0.0, velocity: 0.0 };
+    Ok((limit != zeros).then_some(limit))
+}
+
+/// The origin of an element; the parent's where it has none.
+fn origin(element: &Element, version: Version) -> Result<Origin, String> {
+    let Some(origin) = child(element, "origin")? else { return Ok(Origin::default()) };
+    let three = |name| origin.attribute(name).map_or(Ok([0.0; 3]), |text| vector("origin", name, text));
+    let (xyz, mut rpy) = (three("xyz")?, three("rpy")?);
+    if let Some(quaternion) = origin.attribute("quat_xyzw").filter(|_| version >= (1, 1)) {
+        if origin.attribute("rpy").is_some() {
+            return Err("`origin` has both rpy and quat_xyzw; one of them is allowed".to_owned());
+        }
+        rpy = roll_pitch_yaw(vector("origin", "quat_xyzw", quaternion)?);
+    }
+    Ok(Origin { xyz, rpy })
+}
+
+/// Roll, pitch and yaw of a quaternion x, y, z, w, which need not have unit length.
+fn roll_pitch_yaw([x, y, z, w]: [f64; 4]) -> [f64; 3] {
+    let norm = (x * x + y * y + z * z + w * w).sqrt();
+    if norm == 0.0 {
+        return [0.0; 3];
+    }
+    let [x, y, z, w] = [x / norm, y / norm, z / norm, w / norm];
+    let pitch = (2.0 * (w * y - x * z)).clamp(-1.0, 1.0).asin();
+    // Where roll and yaw turn about the same axis, yaw takes all of it.
+    if pitch.abs() > std::f64::consts::FRAC_PI_2 - 1e-6 {
+        return [0.0, pitch, 2.0 * z.atan2(w)];
+    }
+    let roll = (2.0 * (w * x + y * z)).atan2(1.0 - 2.0 * (x * x + y * y));
+    let yaw = (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z));
+    [roll, pitch, yaw]
+}
+
+/// The element in another that has a name; there may be one at most.
+fn child<'a>(element: &'a Element, name: &'a str) -> Result<Option<&'a Element>, String> {
+    let mut all = element.all(name);
+    match (all.next(), all.next()) {
+        (_, Some(_)) => Err(format!("it has two elements `{name}`; one is allowed")),
+        (first, None) => Ok(first),
+    }
+}
+
+fn required_child<'a>(element: &'a Element, name: &'a str) -> Result<&'a Element, String> {
+    child(element, name)?.ok_or_else(|| format!("`{}` has no element `{name}`; it needs one", element.name))
+}
+
+fn required<'a>(element: &'a Element, attribute: &str) -> Result<&'a str, String> {
+    element
+        .attribute(attribute)
+        .ok_or_else(|| format!("`{}` has no attribute `{attribute}`; it needs one", element.name))
+}
+
+fn parse_number(element: &str, attribute: &str, text: &str) -> Result<f64, String> {
+    text.trim()
+        .parse()
+        .map_err(|error| format!("`{element}` has {attribute} = \"{text}\", which is no number ({error})"))
+}
+
+fn number(element: &Element, attribute: &str) -> Result<Option<f64>, String> {
+    element.attribute(attribute).map(|text| parse_number(&element.name, attribute, text)).transpose()
+}
+
+fn required_number(element: &Element, attribute: &str) -> Result<f64, String> {
+    parse_number(&element.name, attribute, required(element, attribute)?)
+}
+
+/// Numbers that are separated by blanks.
+fn vector<const N: usize>(element: &str, attribute: &str, text: &str) -> Result<[f64; N], String> {
+    let numbers = text.split_whitespace().map(|word| parse_number(element, attribute, word));
+    let numbers = numbers.collect::<Result<Vec<f64>, String>>()?;
+    <[f64; N]>::try_from(numbers).map_err(|found| {
+        format!("`{element}` has {attribute} = \"{text}\": expected {N} found {} numbers", found.len())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::urdf::xml::parse;
+    use crate::spatial::{Quaternion, rotation_from_rpy};
+    use nalgebra::Vector3;
+
+    fn read(text: &str) -> Result<Robot, Problem> {
+        robot(&parse(text).expect("XML"))
+    }
+
+    #[test]
+    fn the_element_and_its_line_are_found() {
+        let text = "<robot name=\"r\" xmlns:d=\"urn:d\">\n<link name=\"a\" d:x=\"1\"/>\n<link name=\"b\">\n<inertial>\n<mass value=\"two\"/>\n<inertia ixx=\"1\" ixy=\"0\" ixz=\"0\" iyy=\"1\" iyz=\"0\" izz=\"1\"/></inertial>\n</link>\n</robot>";
+        let (line, message) = read(text).expect_err("bad");
+        assert_eq!(line, Some(3));
+        assert_eq!(
+            message,
+            "link `b`: `mass` has value = \"two\", which is no number (invalid float literal)"
+        );
+        let refused = |joint: &str| read(&format!("<robot>{joint}</robot>")).expect_err("bad").1;
+        assert!(refused("<link/>").contains("link: `link` has no attribute `name`"));
+        assert!(refused("<joint name=\"j\" type=\"screw\"/>").contains("joint `j`: its type is \"screw\""));
+        let two = refused("<link name=\"l\"><inertial/><inertial/></link>");
+        assert_eq!(two, "link `l`: it has two elements `inertial`; one is allowed");
+        let shape = refused("<link name=\"l\"><collision><geometry><ring/></geometry></collision></link>");
+        assert!(shape.contains("`geometry` has no shape; it must be one of box"), "{shape}");
+        assert!(read("<world/>").expect_err("bad").1.contains("must be `robot`"));
+    }
+
+    #[test]
+    fn versions_differ_in_limits_and_quaternions() {
+        let joint = "<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/><origin quat_xyzw=\"0.1 0.2 -0.3 0.9\"/><limit velocity=\"2\"/></joint>";
+        let of = |version: &str| {
+            let text = format!("<robot version=\"{version}\">{joint}</robot>");
+            read(&text).expect("good").joints.remove(0)
+        };
+        let zero = Limit { lower: 0.0, upper: 0.0, effort: 0.0, velocity: 2.0 };
+        assert_eq!((of("1.0").limit, of("1.0").origin), (Some(zero), Origin::default()));
+        let none =
+            Limit { lower: f64::NEG_INFINITY, upper: f64::INFINITY, effort: f64::INFINITY, velocity: 2.0 };
+        assert_eq!(of("1.2").limit, Some(none));
+        let [roll, pitch, yaw] = of("1.1").origin.rpy;
+        let expected = Quaternion::from_wxyz(0.9, 0.1, 0.2, -0.3).to_matrix();
+        assert!((rotation_from_rpy(roll, pitch, yaw) - expected).amax() < 1e-14);
+        let up = Quaternion::from_wxyz(1.0, 0.0, 1.0, 0.0);
+        let [roll, pitch, yaw] = roll_pitch_yaw([0.0, 2.0, 0.0, 2.0]);
+        let turned = rotation_from_rpy(roll, pitch, yaw) * Vector3::x();
+        assert!((turned - up.to_matrix() * Vector3::x()).amax() < 1e-14);
+    }
+}
