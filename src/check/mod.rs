@@ -4,9 +4,13 @@
 //! so for all inputs of a scene, [`check_gradient`] for one number that depends on many;
 //! [`GradientReport`] gathers the verdicts in a table.
 
+mod contact_events;
 mod differences;
 mod gradient;
+mod instability;
+mod kinks;
 mod report;
+mod samples;
 mod scene;
 mod varied;
 

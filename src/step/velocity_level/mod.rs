@@ -6,6 +6,7 @@
 //! for stiff contact and friction at lengths of milliseconds.
 
 mod body_sensitivity;
+mod branches;
 mod coupled_patch;
 mod derivative;
 mod free_body;
