@@ -146,27 +146,39 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         }
     }
 
+    /// The largest sensitivity of each quantity to one of the inputs: its derivative times the
+    /// input's scale.
+    fn largest_sensitivities(&self, inputs: &[CheckedValue], compared: &[Vec<Vec<Comparison>>]) -> Vec<f64> {
+        let mut largest = vec![0.0; compared.first().map_or(0, Vec::len)];
+        for (input, of_input) in inputs.iter().zip(compared) {
+            let scale = self.scale_of(input);
+            for (largest, components) in largest.iter_mut().zip(of_input) {
+                let sensitivities = components.iter().map(|c| c.claimed.abs() * scale);
+                *largest = sensitivities.filter(|s| s.is_finite()).fold(*largest, f64::max);
+            }
+        }
+        largest
+    }
+
+    fn scale_of(&self, (varied, _, value): &CheckedValue) -> f64 {
+        step_scale(self.model, self.controls, &self.parts, varied, *value)
+    }
+
     /// Gives the verdict [`Verdict::Zero`] to derivatives that are rounding: by symmetry a force may
     /// not depend on an input at all, and yet its derivative is a sum that cancels to 10⁻¹⁶ only.
     ///
-    /// A quantity's sensitivity to an input is its derivative times the input's scale; it is compared
-    /// with the largest one among all inputs.
-    pub(super) fn settle_negligible(&self, inputs: &[CheckedValue], compared: &mut [Vec<Vec<Comparison>>]) {
-        let scale = |(varied, _, value): &CheckedValue| {
-            step_scale(self.model, self.controls, &self.parts, varied, *value)
-        };
-        let scales: Vec<f64> = inputs.iter().map(scale).collect();
-        let quantities = compared.first().map_or(0, Vec::len);
-        for quantity in 0..quantities {
-            let largest = compared
-                .iter()
-                .zip(&scales)
-                .flat_map(|(of_input, scale)| of_input[quantity].iter().map(move |c| c.claimed.abs() * scale))
-                .filter(|s| s.is_finite())
-                .fold(0.0, f64::max);
-            for (of_input, scale) in compared.iter_mut().zip(&scales) {
+    /// They are compared with the `largest` sensitivity of the quantity to any input.
+    fn settle_negligible(
+        &self,
+        inputs: &[CheckedValue],
+        compared: &mut [Vec<Vec<Comparison>>],
+        largest: &[f64],
+    ) {
+        for (input, of_input) in inputs.iter().zip(compared) {
+            let scale = self.scale_of(input);
+            for (components, largest) in of_input.iter_mut().zip(largest) {
                 let limit = NEGLIGIBLE_SENSITIVITY * largest / scale;
-                for c in &mut of_input[quantity] {
+                for c in components {
                     let unsettled = matches!(c.verdict, Verdict::Wrong | Verdict::Noisy);
                     let no_difference = c.difference.abs() <= limit.max(2.0 * c.difference_error);
                     if unsettled && c.claimed.abs() <= limit && no_difference {
@@ -177,12 +189,25 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         }
     }
 
-    /// Checks derivatives at kinks once more at starts beside them: a kink is a reason why
-    /// differences do not agree at the point itself only. What is wrong there too is wrong.
-    pub(super) fn look_beside_kinks(
+    /// Settles what is rounding, and then what is beside kinks.
+    pub(super) fn settle(
         &self,
         inputs: &[CheckedValue],
         compared: &mut [Vec<Vec<Comparison>>],
+        settings: &CheckSettings,
+    ) -> Result<(), SceneCheckError> {
+        let largest = self.largest_sensitivities(inputs, compared);
+        self.settle_negligible(inputs, compared, &largest);
+        self.look_beside_kinks(inputs, compared, &largest, settings)
+    }
+
+    /// Checks derivatives at kinks once more at starts beside them: a kink is a reason why
+    /// differences do not agree at the point itself only. What is wrong there too is wrong.
+    fn look_beside_kinks(
+        &self,
+        inputs: &[CheckedValue],
+        compared: &mut [Vec<Vec<Comparison>>],
+        largest: &[f64],
         settings: &CheckSettings,
     ) -> Result<(), SceneCheckError> {
         let at_kink = |c: &Comparison| c.verdict == Verdict::Kink && !c.note.ends_with(RIGHT_BESIDE);
@@ -199,7 +224,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             };
             let again: Vec<CheckedValue> = open.iter().map(|&i| inputs[i].clone()).collect();
             let mut found = beside.compare_all(&again, settings)?;
-            beside.settle_negligible(&again, &mut found);
+            beside.settle_negligible(&again, &mut found, largest);
             for (&i, found) in open.iter().zip(&found) {
                 let pairs = compared[i].iter_mut().flatten().zip(found.iter().flatten());
                 for (c, found) in pairs.filter(|(c, _)| at_kink(c)) {

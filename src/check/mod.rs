@@ -12,9 +12,11 @@ mod kinks;
 mod report;
 mod samples;
 mod scene;
+mod tight;
 mod varied;
 
 pub use differences::{CheckSettings, Comparison, Verdict, compare_derivative, compare_groups};
 pub use gradient::{CheckedInput, check_gradient};
 pub use report::{GradientReport, ReportRow};
 pub use scene::{SceneCheckError, check_scene};
+pub(crate) use tight::tightest_first;

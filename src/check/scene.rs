@@ -7,6 +7,7 @@ use super::contact_events::{Events, Watch};
 use super::differences::{CheckSettings, Comparison};
 use super::instability::{Instability, first_instability};
 use super::report::GradientReport;
+use super::tight::tightest_first;
 use super::varied::{JointPart, Varied, joint_parts};
 use crate::multibody::{
     AppliedForces, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State, TANGENT_DIMENSION,
@@ -16,7 +17,7 @@ use crate::rollout::{
     Controls, SimulationError, SimulationSettings, StepTime, checked_step, simulate_controlled,
 };
 use crate::scalar::{DualArray, Scalar};
-use crate::step::{Integrator, SolverTolerance, StepError, StepWorkspace, VelocityLevel};
+use crate::step::{Integrator, StepError, StepWorkspace};
 
 /// Why a scene could not be checked.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -34,11 +35,6 @@ pub enum SceneCheckError {
 const INSTEAD_OF_ZERO: f64 = 0.1;
 /// Inputs differentiated in one pass.
 const CHUNK: usize = 8;
-/// Tolerances that implicit steps are solved to, the first of them that can be met.
-const TIGHT: [f64; 4] = [1e-15, 1e-14, 1e-13, 1e-12];
-/// Most iterations of steps that are solved so tightly, at least.
-const TIGHT_ITERATIONS: usize = 200;
-
 /// Names of a body's four tangent vectors, in their order.
 const VECTORS: [&str; TANGENT_DIMENSION / 3] = ["orientation", "position", "angular velocity", "velocity"];
 
@@ -66,21 +62,6 @@ pub(super) struct SceneCheck<'a, A> {
     reference: [State; 2],
     /// Where explicit steps stop being stable.
     pub instability: Option<Instability>,
-}
-
-/// A method of steps with tolerances that leave as little noise as can be, the tightest first, and
-/// at last its own.
-fn tight(method: Integrator) -> Vec<Integrator> {
-    let Integrator::VelocityLevel(own) = method else { return vec![method] };
-    let iterations = own.tolerance.iterations.max(TIGHT_ITERATIONS);
-    let tighter = TIGHT.into_iter().filter(|relative| *relative < own.tolerance.relative);
-    let solved_to = |relative| {
-        Integrator::VelocityLevel(VelocityLevel {
-            tolerance: SolverTolerance { relative, iterations },
-            ..own
-        })
-    };
-    tighter.map(solved_to).chain([method]).collect()
 }
 
 /// Checks the derivatives of a scene with respect to every input (see [`all_inputs`]) and to a
@@ -128,7 +109,7 @@ pub fn check_scene(
         steps: if controls.dimension() > 0 { controls.steps() } else { steps.max(1) },
         parts: joint_parts(model),
         pairs,
-        methods: tight(simulation.integrator),
+        methods: tightest_first(simulation.integrator),
         reference: Default::default(),
         instability: None,
     };
@@ -162,8 +143,7 @@ pub fn check_scene(
         (Varied::Control(i), name, 0.0)
     }));
     let mut compared = check.compare_all(&inputs, settings)?;
-    check.settle_negligible(&inputs, &mut compared);
-    check.look_beside_kinks(&inputs, &mut compared, settings)?;
+    check.settle(&inputs, &mut compared, settings)?;
     let mut report = GradientReport::default();
     for ((_, input, _), quantities) in inputs.iter().zip(compared) {
         for (name, comparisons) in names.iter().zip(quantities) {

@@ -8,9 +8,12 @@ mod bad_input;
 mod bouncing_ball;
 mod contact;
 mod fit;
+mod fuzz;
+mod gradient_check_random;
 mod gradient_check_scenes;
 mod jointed_files;
 mod mesh_scenes;
+mod mutation;
 mod optimize_command;
 mod random_scenes;
 mod readme;
@@ -18,6 +21,8 @@ mod robots;
 mod scenes;
 mod skirt;
 
+#[path = "../support/checked_scenes.rs"]
+mod checked_scenes;
 #[path = "../support/folder.rs"]
 mod folder;
 
