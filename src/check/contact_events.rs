@@ -69,6 +69,14 @@ fn mixed(value: u64) -> u64 {
 }
 
 impl StepEvents {
+    /// Adds what happens at another moment of the same step.
+    fn merge(&mut self, other: Self) {
+        // Mixed once more: two moments that are exchanged are not the same.
+        self.acting.iter_mut().for_each(|(_, number)| *number = mixed(*number));
+        other.acting.into_iter().for_each(|(place, number)| self.add(place, number));
+        self.aligned = self.aligned.or(other.aligned);
+    }
+
     /// Adds what acts at a place to what is known to act there.
     fn add(&mut self, place: Place, number: u64) {
         match self.acting.iter_mut().find(|(p, _)| *p == place) {
@@ -131,20 +139,28 @@ impl Watch {
         events
     }
 
-    /// The events of a step from `before` to `after`; of an implicit one with the workspace that
-    /// holds its contacts, and its length in s.
+    /// The events of a velocity-level step of `dt` seconds from `before` to `after`, which left its
+    /// contacts in `workspace`.
     pub fn of_step(
         &mut self,
         model: &Model,
         [before, after]: [&State; 2],
+        dt: f64,
         commands: &[f64],
-        implicit: Option<(&StepWorkspace, f64)>,
+        workspace: &StepWorkspace,
     ) -> StepEvents {
-        let Some((workspace, dt)) = implicit else { return self.at_state(model, before, commands) };
         let mut events = StepEvents::default();
         self.surfaces(model, before, &mut events);
         workspace.for_each_branch(|pair, branch| events.add(Place::Pair(pair), mixed(branch)));
         joint_laws(model, before, &after.joints.v, dt, commands, &mut events);
+        events
+    }
+
+    /// The events of a step with several stages at these states, the first of them the state before
+    /// the step.
+    pub fn of_stages(&mut self, model: &Model, stages: &[State], commands: &[f64]) -> StepEvents {
+        let mut events = StepEvents::default();
+        stages.iter().for_each(|stage| events.merge(self.at_state(model, stage, commands)));
         events
     }
 

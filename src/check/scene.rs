@@ -14,7 +14,7 @@ use crate::multibody::{
     all_inputs, body_pair_contact, seeded,
 };
 use crate::rollout::{
-    Controls, SimulationError, SimulationSettings, StepTime, checked_step, simulate_controlled,
+    Controls, SimulationError, SimulationSettings, StepTime, checked_step, simulate_controlled, step_failed,
 };
 use crate::scalar::{DualArray, Scalar};
 use crate::step::{Integrator, StepError, StepWorkspace};
@@ -355,13 +355,43 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                 let (row, dt) = (controls.row(step), self.time_step);
                 let at = StepTime { time: step as f64 * dt, dt, number: step + 1 };
                 let after = checked_step(method, &model, &state, at, self.applied, row, &mut workspace)?;
-                let implicit = matches!(method, Integrator::VelocityLevel(_)).then_some((&workspace, dt));
-                events.steps.push(watch.of_step(&model, [&state, &after], row, implicit));
+                events.steps.push(match method {
+                    Integrator::SemiImplicitEuler => watch.at_state(&model, &state, row),
+                    Integrator::RungeKutta4 => {
+                        let stages = self.stages(&model, &state, at, row, &mut workspace)?;
+                        watch.of_stages(&model, &stages, row)
+                    }
+                    Integrator::VelocityLevel(_) => {
+                        watch.of_step(&model, [&state, &after], dt, row, &workspace)
+                    }
+                });
                 state = after;
             }
             Ok(events)
         });
         Ok(events?)
+    }
+
+    /// The states at which a step of the Runge–Kutta method evaluates forces.
+    fn stages(
+        &self,
+        model: &Model,
+        state: &State,
+        at: StepTime,
+        control: &[f64],
+        workspace: &mut StepWorkspace,
+    ) -> Result<Vec<State>, SimulationError> {
+        let (mut rates, method) = (Vec::new(), Integrator::RungeKutta4);
+        let StepTime { time, dt, .. } = at;
+        method
+            .step_with_rates(model, state, time, dt, self.applied, control, workspace, Some(&mut rates))
+            .map_err(|source| step_failed(model, at, source))?;
+        let moves = rates.chunks_exact(state.tangent_dimension().max(1)).zip([0.5, 0.5, 1.0]);
+        let moved = moves.map(|(rate, part)| {
+            let tangent: Vec<f64> = rate.iter().map(|r| r * (part * dt)).collect();
+            state.moved(&tangent)
+        });
+        Ok(std::iter::once(state.clone()).chain(moved).collect())
     }
 
     /// The first outcome of a simulation, from the tightest tolerance on, that is not a step that

@@ -35,4 +35,4 @@ pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, M
 pub use simulate::{
     SimulationError, SimulationSettings, Trajectory, simulate, simulate_controlled, simulate_into, step_times,
 };
-pub(crate) use simulate::{StepTime, checked_step};
+pub(crate) use simulate::{StepTime, checked_step, step_failed};

@@ -93,7 +93,9 @@ fn checkpoint(path: &Path) -> Result<(), String> {
     let start = problem.variables(&file.start).map_err(|e| e.to_string())?;
     let store = CheckpointFile { path: path.to_owned() };
     let checkpoints = TrajectoryCheckpoints { store, problem: "fuzz".into() };
-    told(optimize_trajectory(&problem, &start, &file.settings, Some(checkpoints), None))
+    let optimum = optimize_trajectory(&problem, &start, &file.settings, Some(checkpoints), None);
+    // The command names the file that it was given.
+    told(optimum.map_err(|e| format!("{}: {e}", path.display())))
 }
 
 /// A state of the mechanism of the scene beside it.
@@ -382,8 +384,10 @@ fn readers_refuse_mistakes_in_one_line() {
             slowest.fetch_max(began.elapsed().as_millis() as u64, Ordering::Relaxed);
             outcome
         };
-        let numbers = (first..first + count).into_par_iter().with_min_len(1000);
-        let outcomes = numbers.map_init(|| Desk::new(&originals), read).collect();
+        let places = (0..count as usize).into_par_iter().with_min_len(1000);
+        let outcomes = places
+            .map_init(|| Desk::new(&originals), |desk, place| read(desk, first + place as u64))
+            .collect();
         done.store(true, Ordering::Relaxed);
         outcomes
     });

@@ -86,12 +86,13 @@ impl Maker {
         )
     }
 
+    /// How far bodies overlap, m: coarse balls lie inside of their radius.
     fn depth(&mut self) -> f64 {
-        self.logarithmic(5e-5, 2e-3)
+        self.logarithmic(1e-3, 1e-2)
     }
 
     fn on_ramp(&mut self) -> String {
-        let slope = self.pick(&[0.0, 0.2, 0.35]);
+        let slope: f64 = self.pick(&[0.0, 0.2, 0.35]);
         let (shape, reach) = self.shape();
         let depth = self.depth();
         let [x, y, _] = self.three(0.03);
@@ -108,13 +109,7 @@ impl Maker {
 
     fn two_fingers(&mut self) -> String {
         let (shape, _) = self.shape();
-        let reach = if shape.contains("sphere") {
-            0.05
-        } else if shape.contains("box") {
-            0.05
-        } else {
-            0.06
-        };
+        let reach = if shape.contains("ellipsoid") { 0.06 } else { 0.05 };
         let depth = self.depth();
         let at = self.three(0.005);
         let tilt = self.three(0.2);

@@ -1,6 +1,7 @@
 //! Gradient checks of a body on a spring whose law is right, wrong, or has a corner.
 
 use super::*;
+use crate::check::Verdict;
 use crate::contact::{ContactSettings, Material};
 use crate::multibody::{Body, Forces, MassProperties, MassSource, NamedMaterial};
 use crate::spatial::{Quaternion, SpatialVelocity};
