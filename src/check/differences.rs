@@ -8,6 +8,8 @@
 
 use serde::Serialize;
 
+use super::samples::Sampled;
+
 /// How a derivative is checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckSettings {
@@ -43,6 +45,13 @@ pub enum Verdict {
     Zero,
     /// Differences are too inaccurate to decide.
     Noisy,
+}
+
+impl Verdict {
+    /// Whether the derivative agrees with the differences, so that nothing is left to find out.
+    pub(super) fn is_settled(self) -> bool {
+        matches!(self, Self::Ok | Self::Zero)
+    }
 }
 
 /// One component of a function along one input.
@@ -102,221 +111,13 @@ pub fn compare_groups<E>(
     magnitudes: &[f64],
     settings: &CheckSettings,
 ) -> Result<Vec<Vec<Comparison>>, E> {
-    let count = settings.steps.max(8);
-    let ratio = (settings.largest_step / settings.smallest_step).powf(1.0 / (count - 1) as f64);
-    let center = f(at)?;
-    let mut steps = Vec::with_capacity(count);
-    let mut values = Vec::with_capacity(count);
-    for k in 0..count {
-        let wanted = settings.largest_step * scale / ratio.powi(k as i32);
-        // The step that the rounded arguments really make.
-        let (plus, minus) = (at + wanted, at - wanted);
-        steps.push([plus - at, at - minus]);
-        values.push((f(plus)?, f(minus)?));
+    let mut sampled = Sampled::around(&mut f, at, scale, settings)?;
+    let compared = sampled.judge(claimed, magnitudes, settings);
+    if compared.iter().flatten().all(|c| c.verdict.is_settled()) {
+        return Ok(compared);
     }
-    let component = |groups: &[Vec<f64>], g: usize, i: usize| {
-        groups.get(g).and_then(|group| group.get(i)).copied().unwrap_or(f64::NAN)
-    };
-    let judge_group = |(g, claimed): (usize, &Vec<f64>)| {
-        let mut group: Vec<Samples> = (0..claimed.len())
-            .map(|i| Samples {
-                center: component(&center, g, i),
-                steps: &steps,
-                samples: values.iter().map(|(p, m)| (component(p, g, i), component(m, g, i))).collect(),
-                rounding: 0.0,
-                ratio,
-            })
-            .collect();
-        let floor = magnitudes.get(g).copied().unwrap_or(0.0);
-        let magnitude = group.iter().map(Samples::largest).fold(floor, f64::max);
-        for samples in &mut group {
-            samples.rounding = 4.0 * f64::EPSILON * magnitude;
-        }
-        // Rounding of a component next to which others change much is not a dependence.
-        let slopes = group.iter().map(|s| s.reference().0.abs());
-        let steepest = slopes.filter(|d| d.is_finite()).fold(0.0, f64::max);
-        group.iter().zip(claimed).map(|(s, &c)| s.judge(c, steepest, settings)).collect()
-    };
-    Ok(claimed.iter().enumerate().map(judge_group).collect())
-}
-
-/// One component's values around the point, largest step first.
-struct Samples<'a> {
-    center: f64,
-    steps: &'a [[f64; 2]],
-    samples: Vec<(f64, f64)>,
-    rounding: f64,
-    ratio: f64,
-}
-
-/// What kind of point the samples surround.
-enum Point {
-    Smooth,
-    /// With the derivatives from the left and from the right.
-    Kink([f64; 2]),
-    Jump,
-    /// The function is far from linear even over the smallest step.
-    Unsettled,
-}
-
-/// The note on [`Point::Unsettled`].
-pub(super) const UNSETTLED: &str = "differences do not settle at the smallest steps: the value is extremely sensitive \
-     to this input, as where time steps are too long for the friction or the stiffness";
-
-/// Change of a difference from one step to the next above which it has not settled.
-const SETTLED: f64 = 0.05;
-
-impl Samples<'_> {
-    fn largest(&self) -> f64 {
-        self.samples.iter().fold(self.center.abs(), |a, s| a.max(s.0.abs()).max(s.1.abs()))
-    }
-
-    fn central(&self, k: usize) -> f64 {
-        let (plus, minus) = self.samples[k];
-        (plus - minus) / (self.steps[k][0] + self.steps[k][1])
-    }
-
-    fn one_sided(&self, k: usize) -> [f64; 2] {
-        let (plus, minus) = self.samples[k];
-        [(self.center - minus) / self.steps[k][1], (plus - self.center) / self.steps[k][0]]
-    }
-
-    /// The best difference, its error, and its index.
-    fn reference(&self) -> (f64, f64, usize) {
-        let n = self.samples.len();
-        let central: Vec<f64> = (0..n).map(|k| self.central(k)).collect();
-        let r2 = self.ratio * self.ratio;
-        let extrapolated: Vec<f64> = central.windows(2).map(|w| (r2 * w[1] - w[0]) / (r2 - 1.0)).collect();
-        let mut best = (f64::NAN, f64::INFINITY, n - 1);
-        for (list, shift) in [(&central, 0), (&extrapolated, 1)] {
-            for k in 1..list.len() - 1 {
-                let rounding = self.rounding / self.steps[k + shift][0];
-                let change = (list[k] - list[k - 1]).abs().max((list[k] - list[k + 1]).abs());
-                if change + rounding < best.1 {
-                    best = (list[k], change + rounding, k + shift);
-                }
-            }
-        }
-        best
-    }
-
-    /// Whether differences at the smallest steps, though far above rounding, still change from
-    /// each step to the next.
-    fn unsettled(&self) -> bool {
-        let n = self.samples.len();
-        (n - 4..n).all(|k| {
-            let (now, before) = (self.central(k), self.central(k - 1));
-            let (plus, minus) = self.samples[k];
-            (plus - minus).abs() > 1e3 * self.rounding && (now - before).abs() > SETTLED * now.abs()
-        })
-    }
-
-    /// Smooth, kink or jump, from how second differences fall with the step.
-    fn point(&self) -> Point {
-        let n = self.samples.len();
-        let significant = 100.0 * self.rounding;
-        let jumps = |values: &dyn Fn(usize) -> f64| {
-            let last = values(n - 1);
-            last.abs() > significant && (n - 4..n).all(|k| (values(k) / last - 1.0).abs() < 0.1)
-        };
-        if jumps(&|k| self.samples[k].0 - self.center) || jumps(&|k| self.center - self.samples[k].1) {
-            return Point::Jump;
-        }
-        if self.unsettled() {
-            return Point::Unsettled;
-        }
-        let second: Vec<f64> =
-            (0..n).map(|k| self.samples[k].0 - 2.0 * self.center + self.samples[k].1).collect();
-        let expected = |k: usize| self.ratio.powf(k as f64);
-        // The smallest steps at which s falls in proportion to h, four in a row.
-        let in_proportion = |k: usize| {
-            let fall = (second[k - 1] / second[k]).ln() / self.ratio.ln();
-            second[k].abs() > significant && (0.75..1.25).contains(&fall)
-        };
-        let Some(last) = (3..n).rev().find(|&k| (k - 2..=k).all(in_proportion)) else {
-            return Point::Smooth;
-        };
-        // Below them s must not fall faster: then the kink is at a distance, and x is smooth.
-        for k in last + 1..n {
-            let proportional = second[last].abs() / expected(k - last);
-            let tail = second[k..].iter().fold(0.0f64, |a, b| a.max(b.abs()));
-            if proportional > 10.0 * self.rounding && tail < 0.3 * proportional {
-                return Point::Smooth;
-            }
-        }
-        let (a, b) = (self.one_sided(last - 1), self.one_sided(last));
-        Point::Kink([0, 1].map(|i| (self.ratio * b[i] - a[i]) / (self.ratio - 1.0)))
-    }
-
-    fn judge(&self, claimed: f64, steepest: f64, settings: &CheckSettings) -> Comparison {
-        let (difference, error, k) = self.reference();
-        let larger = claimed.abs().max(difference.abs());
-        let discrepancy = (claimed - difference).abs();
-        let mut result = Comparison {
-            value: self.center,
-            claimed,
-            difference,
-            difference_error: error,
-            one_sided: self.one_sided(k),
-            relative_error: if larger > 0.0 { discrepancy / larger } else { 0.0 },
-            step: self.steps[k][0],
-            verdict: Verdict::Ok,
-            note: String::new(),
-        };
-        let unchanged = self.samples.iter().all(|s| s.0 == self.center && s.1 == self.center);
-        let slight =
-            |x: f64| x.abs() <= 1e-9 * steepest && x.abs() <= error.max(self.rounding / self.steps[0][0]);
-        (result.verdict, result.note) = if !claimed.is_finite() {
-            (Verdict::Wrong, "the claimed derivative is not finite".into())
-        } else if !self.center.is_finite()
-            || self.samples.iter().any(|s| !s.0.is_finite() || !s.1.is_finite())
-        {
-            (Verdict::Noisy, "the function is not finite near this point".into())
-        } else if unchanged && claimed == 0.0 {
-            (Verdict::Zero, String::new())
-        } else {
-            match self.point() {
-                Point::Jump => (Verdict::Kink, "the value jumps here".into()),
-                Point::Kink(sides) => {
-                    result.one_sided = sides;
-                    result.difference = 0.5 * (sides[0] + sides[1]);
-                    (Verdict::Kink, kink_note(claimed, sides, settings.tolerance))
-                }
-                Point::Smooth if slight(claimed) && slight(difference) => (Verdict::Zero, String::new()),
-                Point::Unsettled => (Verdict::Noisy, UNSETTLED.into()),
-                Point::Smooth => smooth_verdict(discrepancy, larger, error, settings.tolerance),
-            }
-        };
-        result
-    }
-}
-
-fn kink_note(claimed: f64, [left, right]: [f64; 2], tolerance: f64) -> String {
-    // One-sided differences are of first order only.
-    let near = |x: f64| (claimed - x).abs() <= tolerance.max(1e-4) * left.abs().max(right.abs());
-    let what = if near(left) {
-        "claimed is the left one"
-    } else if near(right) {
-        "claimed is the right one"
-    } else if claimed > left.min(right) && claimed < left.max(right) {
-        "claimed lies between"
-    } else {
-        "claimed is neither"
-    };
-    format!("left {left:.6e}, right {right:.6e}; {what}")
-}
-
-fn smooth_verdict(discrepancy: f64, larger: f64, error: f64, tolerance: f64) -> (Verdict, String) {
-    if error <= 10.0 * tolerance * larger {
-        let right = discrepancy <= tolerance * larger + error;
-        return (if right { Verdict::Ok } else { Verdict::Wrong }, String::new());
-    }
-    // The differences are poor; a claim far outside their error is wrong all the same.
-    if discrepancy > 10.0 * error {
-        (Verdict::Wrong, String::new())
-    } else {
-        (Verdict::Noisy, format!("differences are known to {error:.1e} only"))
-    }
+    sampled.measure_noise(&mut f)?;
+    Ok(sampled.judge(claimed, magnitudes, settings))
 }
 
 #[cfg(test)]

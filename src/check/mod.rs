@@ -4,13 +4,19 @@
 //! so for all inputs of a scene, [`check_gradient`] for one number that depends on many;
 //! [`GradientReport`] gathers the verdicts in a table.
 
+mod contact_events;
 mod differences;
 mod gradient;
+mod instability;
+mod kinks;
 mod report;
+mod samples;
 mod scene;
+mod tight;
 mod varied;
 
 pub use differences::{CheckSettings, Comparison, Verdict, compare_derivative, compare_groups};
 pub use gradient::{CheckedInput, check_gradient};
 pub use report::{GradientReport, ReportRow};
 pub use scene::{SceneCheckError, check_scene};
+pub(crate) use tight::tightest_first;

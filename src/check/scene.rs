@@ -1,19 +1,23 @@
 //! The gradient check of a scene: wrenches, one step and a rollout, by every input.
 
-use std::ops::Range;
-
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
-use super::differences::{CheckSettings, Comparison, UNSETTLED, Verdict, compare_groups};
+use super::contact_events::{Events, Watch};
+use super::differences::{CheckSettings, Comparison};
+use super::instability::{Instability, first_instability};
 use super::report::GradientReport;
-use super::varied::{JointPart, Varied, joint_parts, settings_for, step_scale};
+use super::tight::tightest_first;
+use super::varied::{JointPart, Varied, joint_parts};
 use crate::multibody::{
     AppliedForces, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State, TANGENT_DIMENSION,
     all_inputs, body_pair_contact, seeded,
 };
-use crate::rollout::{Controls, SimulationError, SimulationSettings, simulate_controlled};
+use crate::rollout::{
+    Controls, SimulationError, SimulationSettings, StepTime, checked_step, simulate_controlled, step_failed,
+};
 use crate::scalar::{DualArray, Scalar};
+use crate::step::{Integrator, StepError, StepWorkspace};
 
 /// Why a scene could not be checked.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -31,26 +35,33 @@ pub enum SceneCheckError {
 const INSTEAD_OF_ZERO: f64 = 0.1;
 /// Inputs differentiated in one pass.
 const CHUNK: usize = 8;
-
 /// Names of a body's four tangent vectors, in their order.
 const VECTORS: [&str; TANGENT_DIMENSION / 3] = ["orientation", "position", "angular velocity", "velocity"];
 
 /// The quantities of one evaluation, each with components of one kind.
-type Quantities<T> = Vec<Vec<T>>;
+pub(super) type Quantities<T> = Vec<Vec<T>>;
 
-struct SceneCheck<'a, A> {
-    model: &'a Model,
-    state: &'a State,
-    settings: &'a SimulationSettings,
-    applied: &'a A,
-    controls: &'a Controls,
-    steps: usize,
+/// An input with its name and the value that it is checked at.
+pub(super) type CheckedValue = (Varied, String, f64);
+
+/// A scene whose derivatives are checked.
+pub(super) struct SceneCheck<'a, A> {
+    pub model: &'a Model,
+    pub state: &'a State,
+    pub time_step: f64,
+    pub applied: &'a A,
+    pub controls: &'a Controls,
+    pub steps: usize,
     /// The coordinates of the joints.
-    parts: Vec<JointPart>,
+    pub parts: Vec<JointPart>,
     /// Pairs of bodies that can touch, with their pairs of geometries.
     pairs: Vec<(BodyPair, Vec<GeometryPair>)>,
+    /// The method of steps: an implicit one with tighter and tighter tolerances, the tightest first.
+    methods: Vec<Integrator>,
     /// States that the simulated ones are measured from: after one step, after all.
     reference: [State; 2],
+    /// Where explicit steps stop being stable.
+    pub instability: Option<Instability>,
 }
 
 /// Checks the derivatives of a scene with respect to every input (see [`all_inputs`]) and to a
@@ -63,6 +74,13 @@ struct SceneCheck<'a, A> {
 /// gyration for a centre of mass, the magnitude of gravity (at least 1 m/s²) for gravity, and the
 /// largest of its values (1 where all are 0) for a control. A dissipation or friction of 0 is
 /// checked at 0.1 instead, and says so.
+///
+/// Implicit steps are solved as tightly as rounding allows, whatever tolerance `simulation` has.
+/// Where differences do not agree with a derivative, the trajectories on both sides are compared:
+/// steps over which contact faces, branches of friction or stops of joints change do not count,
+/// and where they change however small the step, or meshes are aligned, the row is
+/// [`crate::check::Verdict::Kink`] and says between which bodies and when. A row at a kink is checked once more
+/// at starts beside it: where the derivative is wrong there too it is [`crate::check::Verdict::Wrong`].
 ///
 /// # Errors
 /// The scene cannot be simulated, at the values of its inputs or near them.
@@ -82,21 +100,23 @@ pub fn check_scene(
             _ => pairs.push((pair.bodies, vec![*pair])),
         }
     }
-    let empty = State::default();
-    let mut check = SceneCheck {
+    let check = SceneCheck {
         model,
         state,
-        settings: simulation,
+        time_step: simulation.time_step,
         applied,
         controls,
         steps: if controls.dimension() > 0 { controls.steps() } else { steps.max(1) },
         parts: joint_parts(model),
         pairs,
-        reference: [empty.clone(), empty],
+        methods: tightest_first(simulation.integrator),
+        reference: Default::default(),
+        instability: None,
     };
-    check.reference = check.simulated(model, state, controls)?;
+    let mut check = check.started_at(state)?;
+    check.instability = first_instability(&check)?;
     let names = check.names();
-    let mut inputs: Vec<(Varied, String, f64)> = all_inputs(model)
+    let mut inputs: Vec<CheckedValue> = all_inputs(model)
         .into_iter()
         .map(|input| {
             let (name, value) = (input.name(model), input.value(model)?);
@@ -122,22 +142,8 @@ pub fn check_scene(
         };
         (Varied::Control(i), name, 0.0)
     }));
-    let compared: Vec<Vec<Vec<Vec<Comparison>>>> = inputs
-        .par_chunks(CHUNK)
-        .map(|chunk| check.compare_chunk(chunk, settings))
-        .collect::<Result<_, SceneCheckError>>()?;
-    let mut compared: Vec<Vec<Vec<Comparison>>> = compared.into_iter().flatten().collect();
-    let scales: Vec<f64> = inputs
-        .iter()
-        .map(|(input, _, value)| step_scale(model, controls, &check.parts, input, *value))
-        .collect();
-    settle_negligible(&mut compared, &scales);
-    let after = 4 * model.free_bodies().count() + 2 * check.parts.len();
-    let wrenches = 2 * check.pairs.len();
-    settle_beside_kinks(&mut compared, wrenches);
-    for first in [wrenches, wrenches + after] {
-        settle_unstable(&mut compared, first..first + after);
-    }
+    let mut compared = check.compare_all(&inputs, settings)?;
+    check.settle(&inputs, &mut compared, settings)?;
     let mut report = GradientReport::default();
     for ((_, input, _), quantities) in inputs.iter().zip(compared) {
         for (name, comparisons) in names.iter().zip(quantities) {
@@ -147,79 +153,45 @@ pub fn check_scene(
     Ok(report)
 }
 
-/// A sensitivity below this part of the quantity's largest is the rounding of sums that cancel.
-const NEGLIGIBLE_SENSITIVITY: f64 = 1e-11;
-
-/// Gives the verdict [`Verdict::Zero`] to derivatives that are rounding: by symmetry a force may
-/// not depend on an input at all, and yet its derivative is a sum that cancels to 10⁻¹⁶ only.
-///
-/// A quantity's sensitivity to an input is its derivative times the input's scale; it is compared
-/// with the largest one among all inputs.
-fn settle_negligible(compared: &mut [Vec<Vec<Comparison>>], scales: &[f64]) {
-    let quantities = compared.first().map_or(0, Vec::len);
-    for quantity in 0..quantities {
-        let largest = compared
-            .iter()
-            .zip(scales)
-            .flat_map(|(of_input, scale)| of_input[quantity].iter().map(move |c| c.claimed.abs() * scale))
-            .filter(|s| s.is_finite())
-            .fold(0.0, f64::max);
-        for (of_input, scale) in compared.iter_mut().zip(scales) {
-            let limit = NEGLIGIBLE_SENSITIVITY * largest / scale;
-            for c in &mut of_input[quantity] {
-                let unsettled = matches!(c.verdict, Verdict::Wrong | Verdict::Noisy);
-                let no_difference = c.difference.abs() <= limit.max(2.0 * c.difference_error);
-                if unsettled && c.claimed.abs() <= limit && no_difference {
-                    (c.verdict, c.note) = (Verdict::Zero, String::new());
-                }
-            }
-        }
-    }
-}
-
-/// Names a kink what differences find beside one: where a wrench at the initial state has a kink
-/// along an input, all that follows from that wrench has one too, though it may be too slight
-/// against the smooth part for the differences to show it. The wrenches come first.
-fn settle_beside_kinks(compared: &mut [Vec<Vec<Comparison>>], wrenches: usize) {
-    for of_input in compared {
-        let Some(initial) = of_input.get(..wrenches) else { continue };
-        if !initial.iter().flatten().any(|c| c.verdict == Verdict::Kink) {
-            continue;
-        }
-        for c in of_input.iter_mut().flatten().filter(|c| c.verdict == Verdict::Wrong) {
-            let [left, right] = c.one_sided;
-            (c.verdict, c.note) =
-                (Verdict::Kink, format!("the wrench has a kink here; left {left:.6e}, right {right:.6e}"));
-        }
-    }
-}
-
-/// Leaves undecided what differences find about the state after unstable steps.
-///
-/// Where steps are too long for the friction or the stiffness, the smallest disturbance grows
-/// from step to step until friction saturates: derivatives by one input do not settle, and
-/// rounding that has grown as much makes the others jump, or not vanish where they should.
-fn settle_unstable(compared: &mut [Vec<Vec<Comparison>>], state: Range<usize>) {
-    let of_state = |of_input: &[Vec<Comparison>]| of_input.get(state.clone()).map_or(vec![], <[_]>::concat);
-    if !compared.iter().any(|of_input| of_state(of_input).iter().any(|c| c.note == UNSETTLED)) {
-        return;
-    }
-    for of_input in compared {
-        for c in of_input[state.clone()].iter_mut().flatten() {
-            if matches!(c.verdict, Verdict::Wrong | Verdict::Kink) {
-                (c.verdict, c.note) = (Verdict::Noisy, UNSETTLED.into());
-            }
-        }
-    }
-}
-
 impl<A: AppliedForces> SceneCheck<'_, A> {
-    /// Derivatives of all quantities by each input of a chunk, compared.
-    fn compare_chunk(
+    /// The same scene from another state.
+    pub fn started_at<'s>(&'s self, state: &'s State) -> Result<SceneCheck<'s, A>, SceneCheckError> {
+        let mut check = SceneCheck {
+            state,
+            parts: self.parts.clone(),
+            pairs: self.pairs.clone(),
+            methods: self.methods.clone(),
+            reference: Default::default(),
+            instability: self.instability.clone(),
+            ..*self
+        };
+        check.reference = check.simulated(self.model, state, self.controls)?;
+        Ok(check)
+    }
+
+    /// Derivatives of all quantities by each input, compared with differences.
+    pub fn compare_all(
         &self,
-        chunk: &[(Varied, String, f64)],
+        inputs: &[CheckedValue],
         settings: &CheckSettings,
     ) -> Result<Vec<Vec<Vec<Comparison>>>, SceneCheckError> {
+        let magnitudes = self.magnitudes();
+        // Gathered in order first, so that the error is the same on any number of threads.
+        let claimed: Vec<Result<Vec<Quantities<f64>>, SceneCheckError>> =
+            inputs.par_chunks(CHUNK).map(|chunk| self.claimed(chunk)).collect();
+        let claimed = claimed.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+        let compared: Vec<Result<Vec<Vec<Comparison>>, SceneCheckError>> = inputs
+            .par_iter()
+            .zip(&claimed)
+            .map(|((varied, _, value), claimed)| {
+                self.compare(*varied, *value, claimed, &magnitudes, settings)
+            })
+            .collect();
+        compared.into_iter().collect()
+    }
+
+    /// The derivatives of all quantities by each input of a chunk.
+    fn claimed(&self, chunk: &[CheckedValue]) -> Result<Vec<Quantities<f64>>, SceneCheckError> {
         let mut claimed: Vec<Quantities<f64>> = Vec::with_capacity(chunk.len());
         // Inputs that are checked at a value of their own are not mixed with others.
         let shared = chunk.iter().all(|(varied, _, value)| match varied {
@@ -236,16 +208,25 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             let along = |i: usize| quantities.iter().map(|q| q.iter().map(|x| x.eps[i]).collect()).collect();
             claimed.extend((0..part.len()).map(along));
         }
-        let magnitudes = self.magnitudes();
-        chunk
-            .iter()
-            .zip(claimed)
-            .map(|((input, _, value), claimed)| {
-                let f = |x: f64| self.evaluate(&[(*input, x)]);
-                let scale = step_scale(self.model, self.controls, &self.parts, input, *value);
-                compare_groups(f, *value, scale, &claimed, &magnitudes, &settings_for(input, settings))
-            })
-            .collect()
+        Ok(claimed)
+    }
+
+    /// The method of steps with its own tolerance.
+    pub fn method(&self) -> Integrator {
+        self.methods.last().copied().unwrap_or_default()
+    }
+
+    /// How many steps a quantity comes after.
+    pub fn steps_before(&self, quantity: usize) -> usize {
+        let wrenches = 2 * self.pairs.len();
+        let after = 4 * self.model.free_bodies().count() + 2 * self.parts.len();
+        if quantity < wrenches {
+            0
+        } else if quantity < wrenches + after {
+            1
+        } else {
+            self.steps
+        }
     }
 
     /// What [`Self::evaluate`] returns, by name.
@@ -299,8 +280,11 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         magnitudes
     }
 
-    /// Wrenches at the initial state, then the states after one step and after all.
-    fn evaluate<T: Scalar>(&self, values: &[(Varied, T)]) -> Result<Quantities<T>, SceneCheckError> {
+    /// The model, the state and the controls with some inputs at values.
+    fn varied<T: Scalar>(
+        &self,
+        values: &[(Varied, T)],
+    ) -> Result<(Model<T>, State<T>, Controls<T>), SceneCheckError> {
         let mut inputs = Vec::with_capacity(values.len());
         let lifted = self.controls.values().iter().map(|u| T::from(*u)).collect();
         let mut controls =
@@ -314,6 +298,12 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             }
         }
         let (model, state) = seeded(self.model, self.state, &inputs)?;
+        Ok((model, state, controls))
+    }
+
+    /// Wrenches at the initial state, then the states after one step and after all.
+    pub fn evaluate<T: Scalar>(&self, values: &[(Varied, T)]) -> Result<Quantities<T>, SceneCheckError> {
+        let (model, state, controls) = self.varied(values)?;
         let mut quantities: Quantities<T> = Vec::new();
         let mut frames = Vec::new();
         model.body_frames(&state, &mut frames);
@@ -340,110 +330,88 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         state: &State<T>,
         controls: &Controls<T>,
     ) -> Result<[State<T>; 2], SimulationError> {
-        let until = self.steps as f64 * self.settings.time_step;
-        let run = simulate_controlled(model, state, self.settings, until, self.applied, controls, |_, _| ());
+        let until = self.steps as f64 * self.time_step;
+        let run = self.with_tightest(|integrator| {
+            let settings = SimulationSettings { integrator, time_step: self.time_step };
+            simulate_controlled(model, state, &settings, until, self.applied, controls, |_, _| ())
+        });
         let states = run?.states;
         let after = |k: usize| states.get(k).unwrap_or(state).clone();
         Ok([after(1), after(states.len() - 1)])
     }
+
+    /// What contacts and joints do along the trajectory with an input at a value.
+    pub fn watched(&self, varied: Varied, value: f64) -> Result<Events, SceneCheckError> {
+        let (model, state, controls) = self.varied(&[(varied, value)])?;
+        let mut watch = Watch::default();
+        let events = self.with_tightest(|method| {
+            let mut state = state.clone();
+            let mut workspace = StepWorkspace::default();
+            let mut events = Events {
+                initial: watch.at_state(&model, &state, controls.row(0)),
+                steps: Vec::with_capacity(self.steps),
+            };
+            for step in 0..self.steps {
+                let (row, dt) = (controls.row(step), self.time_step);
+                let at = StepTime { time: step as f64 * dt, dt, number: step + 1 };
+                let after = checked_step(method, &model, &state, at, self.applied, row, &mut workspace)?;
+                events.steps.push(match method {
+                    Integrator::SemiImplicitEuler => watch.at_state(&model, &state, row),
+                    Integrator::RungeKutta4 => {
+                        let stages = self.stages(&model, &state, at, row, &mut workspace)?;
+                        watch.of_stages(&model, &stages, row)
+                    }
+                    Integrator::VelocityLevel(_) => {
+                        watch.of_step(&model, [&state, &after], dt, row, &workspace)
+                    }
+                });
+                state = after;
+            }
+            Ok(events)
+        });
+        Ok(events?)
+    }
+
+    /// The states at which a step of the Runge–Kutta method evaluates forces.
+    fn stages(
+        &self,
+        model: &Model,
+        state: &State,
+        at: StepTime,
+        control: &[f64],
+        workspace: &mut StepWorkspace,
+    ) -> Result<Vec<State>, SimulationError> {
+        let (mut rates, method) = (Vec::new(), Integrator::RungeKutta4);
+        let StepTime { time, dt, .. } = at;
+        method
+            .step_with_rates(model, state, time, dt, self.applied, control, workspace, Some(&mut rates))
+            .map_err(|source| step_failed(model, at, source))?;
+        let moves = rates.chunks_exact(state.tangent_dimension().max(1)).zip([0.5, 0.5, 1.0]);
+        let moved = moves.map(|(rate, part)| {
+            let tangent: Vec<f64> = rate.iter().map(|r| r * (part * dt)).collect();
+            state.moved(&tangent)
+        });
+        Ok(std::iter::once(state.clone()).chain(moved).collect())
+    }
+
+    /// The first outcome of a simulation, from the tightest tolerance on, that is not a step that
+    /// does not converge.
+    fn with_tightest<R>(
+        &self,
+        mut simulation: impl FnMut(Integrator) -> Result<R, SimulationError>,
+    ) -> Result<R, SimulationError> {
+        let mut failed = None;
+        for method in &self.methods {
+            match simulation(*method) {
+                Err(error @ SimulationError::Step { source: StepError::NotConverged { .. }, .. }) => {
+                    failed = Some(error);
+                }
+                outcome => return outcome,
+            }
+        }
+        failed.map_or_else(|| simulation(self.method()), Err)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::contact::{ContactSettings, Material};
-    use crate::multibody::{Body, Forces, MassProperties, MassSource, NamedMaterial};
-    use crate::spatial::{Quaternion, SpatialVelocity};
-    use nalgebra::Matrix3;
-
-    /// A spring with the first material's modulus along z, with damping. Where `wrong`, its
-    /// derivative by the height is dropped on purpose; `corner` adds a force at z < 0 only.
-    struct Spring {
-        wrong: bool,
-        corner: bool,
-    }
-
-    impl AppliedForces for Spring {
-        fn apply<T: Scalar>(
-            &self,
-            model: &Model<T>,
-            state: &State<T>,
-            _: f64,
-            _: &[T],
-            forces: &mut Forces<T>,
-        ) {
-            let material = &model.materials[0].material;
-            for (body, force) in state.bodies.iter().zip(&mut forces.bodies) {
-                let z = if self.wrong { T::from(body.position.z.real()) } else { body.position.z };
-                let damping = material.dissipation * body.velocity.translational.z;
-                let mut pull = -(material.hydroelastic_modulus * z) - damping;
-                if self.corner && z.real() < 0.0 {
-                    pull -= z * 50.0;
-                }
-                force.translational.z += pull;
-            }
-        }
-    }
-
-    fn scene(height: f64) -> (Model, State) {
-        let properties = MassProperties {
-            mass: 0.5,
-            center_of_mass: Vector3::new(0.01, 0.0, 0.02),
-            inertia: Matrix3::from_diagonal(&Vector3::new(1e-3, 2e-3, 2.5e-3)),
-        };
-        let body = Body::free("block", MassSource::Given(properties), vec![]).unwrap();
-        let material = Material {
-            hydroelastic_modulus: 40.0,
-            dissipation: 0.3,
-            relaxation_time: 0.0,
-            static_friction: 0.0,
-            dynamic_friction: 0.0,
-        };
-        let materials = vec![NamedMaterial { name: "spring".into(), material }];
-        let model =
-            Model::new(vec![body], materials, Vector3::zeros(), ContactSettings::default(), &[]).unwrap();
-        let body = crate::multibody::BodyState {
-            orientation: Quaternion::from_wxyz(0.9, 0.2, -0.1, 0.3),
-            position: Vector3::new(0.1, 0.2, height),
-            velocity: SpatialVelocity::new(Vector3::new(3.0, -2.0, 1.0), Vector3::new(0.2, 0.1, 0.4)),
-        };
-        (model, State::of_bodies(vec![body]))
-    }
-
-    fn check(height: f64, law: &Spring) -> GradientReport {
-        let (model, state) = scene(height);
-        let (simulation, settings) = (SimulationSettings::default(), CheckSettings::default());
-        check_scene(&model, &state, &simulation, law, &Controls::none(), 20, &settings).unwrap()
-    }
-
-    #[test]
-    fn the_derivatives_of_a_body_on_a_spring_are_right() {
-        let report = check(0.05, &Spring { wrong: false, corner: false });
-        // Twelve directions of the state, ten numbers of the mass properties, gravity; no geometry
-        // uses the material.
-        assert_eq!(report.rows.len(), 25 * 24);
-        assert!(report.passed(), "{report}");
-        assert!(report.count(Verdict::Ok) > 100, "{report}");
-        assert_eq!(report.count(Verdict::Kink), 0, "{report}");
-    }
-
-    #[test]
-    fn a_derivative_that_was_dropped_is_found() {
-        let report = check(0.05, &Spring { wrong: true, corner: false });
-        assert!(!report.passed());
-        let wrong = report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Wrong);
-        assert!(
-            wrong.clone().any(|r| r.input == "block.pz" && r.quantity == "velocity of block after one step")
-        );
-        assert!(wrong.clone().all(|r| r.input != "block.px"), "{report}");
-    }
-
-    #[test]
-    fn a_kink_at_the_initial_state_is_named() {
-        let report = check(0.0, &Spring { wrong: false, corner: true });
-        assert!(report.passed(), "{report}");
-        let kinks: Vec<_> =
-            report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Kink).map(|r| &*r.input).collect();
-        assert!(kinks.contains(&"block.pz"), "{report}");
-    }
-}
+mod tests;

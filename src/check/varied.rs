@@ -16,6 +16,7 @@ pub(super) enum Varied {
 }
 
 /// Velocity coordinates of a joint that are all rotations or all translations.
+#[derive(Clone)]
 pub(super) struct JointPart {
     /// The joint.
     pub joint: usize,

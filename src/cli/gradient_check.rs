@@ -12,6 +12,7 @@ use super::optimize::{failed, problem, saved_variables};
 use super::{Error, load_scene, print_warnings};
 use crate::check::{
     CheckSettings, CheckedInput, GradientReport, SceneCheckError, Verdict, check_gradient, check_scene,
+    tightest_first,
 };
 use crate::io::{OptimizedControl, ProblemFile, Purpose};
 use crate::multibody::NoForces;
@@ -80,13 +81,15 @@ fn check_problem(
     arguments: &GradientCheckArguments,
     settings: &CheckSettings,
 ) -> Result<GradientReport, Error> {
-    let file = ProblemFile::load(&arguments.file)?;
+    let mut file = ProblemFile::load(&arguments.file)?;
     print_warnings(&file.scene.warnings);
+    let digest = file.digest();
+    solve_tightly(&mut file)?;
+    let file = file;
     let problem = problem(&file)?;
     let failed = |error| failed(&file, error);
     let start = problem.variables(&file.start).map_err(failed)?;
     let mut points = vec![("cost at the start".to_owned(), start)];
-    let digest = file.digest();
     for path in &arguments.at {
         let x = saved_variables(path, &digest, points[0].1.len())?;
         points.push((format!("cost at {}", path.display()), x));
@@ -107,6 +110,20 @@ fn check_problem(
         all.rows.extend(checked.rows);
     }
     Ok(all)
+}
+
+/// Lets implicit steps be solved as tightly as they can be at the start, so that differences of
+/// the cost have little noise.
+fn solve_tightly(file: &mut ProblemFile) -> Result<(), Error> {
+    for method in tightest_first(file.simulation.integrator) {
+        file.simulation.integrator = method;
+        let problem = problem(file)?;
+        let solved = problem.variables(&file.start).and_then(|start| problem.cost_alone(&start));
+        if solved.is_ok() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Prints a report; an error if a derivative is wrong where the function is smooth.

@@ -253,6 +253,21 @@ impl DiscretePatch {
         }
     }
 
+    /// Calls `visit` with every contact's number in the patch and its branch of the impulse at the
+    /// velocity `v` (see [`super::impulse::ImpulseLaw::branch`]).
+    pub fn for_each_branch(
+        &self,
+        contacts: &PointContacts,
+        v: &Vector6<f64>,
+        mut visit: impl FnMut(usize, u8),
+    ) {
+        let (angular, linear) = parts(v);
+        for (number, i) in self.contacts.clone().enumerate() {
+            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
+            visit(number, self.law.branch(&contacts.constants[i], v_n, v_t.norm_squared()));
+        }
+    }
+
     /// The least of `least` and of what `limit` says of the contacts that bear load at the velocity
     /// `v`, by how their slip velocities change along `dv`.
     pub fn least_of_slips(

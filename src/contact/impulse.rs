@@ -165,6 +165,19 @@ impl<T: Scalar> ImpulseLaw<T> {
 }
 
 impl ImpulseLaw<f64> {
+    /// Which of the formulas of [`Self::impulse`] holds at a normal velocity and a squared slip
+    /// velocity: where it changes the impulse is not smooth. Below 16.
+    pub fn branch(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> u8 {
+        let Impulse { normal, slip } = self.impulse(face, v_n, s);
+        let mut branch = u8::from(normal > 0.0) + 2 * u8::from(slip > 0.0);
+        if self.model == ContactModel::Sap {
+            let [r_n, r_t, _] = sap_regularization(self, face);
+            let soft = (face.stiffness * (self.relaxation_time + self.dt) * self.dt).recip();
+            branch += 4 * u8::from(slip == r_t.recip()) + 8 * u8::from(r_n == soft);
+        }
+        branch
+    }
+
     /// The time over which the model's normal impulse follows the slip velocity, s: in steady
     /// sliding it opens a gap of this times μ‖v_t‖. `None` for the models that do not.
     pub fn gap_time(&self) -> Option<f64> {

@@ -6,7 +6,7 @@ use nalgebra::Vector3;
 use super::onset::onset;
 use super::roles::{ContactPair, Roles};
 use super::search::{SearchMemory, for_each_polygon};
-use super::settings::{ContactSettings, SurfaceRepresentation};
+use super::settings::{ContactSettings, FaceFilter, SurfaceRepresentation};
 use super::surface::{Fan, SurfacePolygon};
 use super::traction::TractionLaw;
 use crate::geometry::{TrianglePoint, triangle_rule};
@@ -18,6 +18,33 @@ use crate::spatial::SpatialForce;
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     pub(super) search: SearchMemory,
+}
+
+impl Workspace {
+    /// A number that tells which polygons the contact surface of two bodies has and which
+    /// constraints bound them, made with a function that mixes numbers, and whether meshes are
+    /// aligned on it; `None` where the bodies do not touch. Poses at which it is the same have
+    /// surfaces of the same make.
+    pub(crate) fn topology(
+        &mut self,
+        pair: &ContactPair,
+        filter: FaceFilter,
+        mixed: impl Fn(u64) -> u64,
+    ) -> Option<(u64, bool)> {
+        let roles = Roles::new(pair)?;
+        let (mut number, mut aligned) = (u64::from(roles.a_is_o), false);
+        let mut polygons = 0;
+        for_each_polygon(&roles, filter, &mut self.search, |polygon, _| {
+            // In no order, as the search may find the same ones in another, and begin elsewhere.
+            let edges =
+                polygon.edge[..polygon.len].iter().fold(0, |bits, edge| bits | (1_u64 << (edge & 63)));
+            let elements = mixed(u64::from(polygon.o) << 32 | u64::from(polygon.f));
+            number = number.wrapping_add(mixed(elements ^ (edges << 8 | polygon.len as u64)));
+            aligned |= polygon.aligned;
+            polygons += 1;
+        });
+        (polygons > 0).then_some((number, aligned))
+    }
 }
 
 /// The contact surface of two bodies and the wrench over it.

@@ -42,6 +42,6 @@ pub use simulate::{
     SimulationError, SimulationSettings, StepSchedule, Trajectory, simulate, simulate_controlled,
     simulate_into, simulate_watched,
 };
-pub(crate) use simulate::{StepTime, checked_step};
+pub(crate) use simulate::{StepTime, checked_step, step_failed};
 pub use streaming::{Streamed, simulate_streaming};
 pub use watch::{MotionWarning, WarningCause, Watch};

@@ -74,6 +74,12 @@ impl<T> StepWorkspace<T> {
         self.forces.contact_loads()
     }
 
+    /// Calls `visit` for each face of the last step, a velocity-level one, with the place of its
+    /// pair in [`Model::pairs`] and a number that tells the face and its branch of the impulse.
+    pub(crate) fn for_each_branch(&self, visit: impl FnMut(usize, u64)) {
+        self.velocity_level.for_each_branch(visit);
+    }
+
     /// How the iteration of the last velocity-level step went.
     pub fn statistics(&self) -> &SolverStatistics {
         self.velocity_level.statistics()

@@ -11,11 +11,14 @@ mod contact;
 mod faults;
 mod files_in_turn;
 mod fit;
+mod fuzz;
+mod gradient_check_random;
 mod gradient_check_scenes;
 mod jointed_files;
 mod loaded;
 mod mesh_scenes;
 mod motion_warnings;
+mod mutation;
 mod optimize_command;
 mod outputs;
 mod random_runs;
@@ -26,6 +29,8 @@ mod robots;
 mod scenes;
 mod skirt;
 
+#[path = "../support/checked_scenes.rs"]
+mod checked_scenes;
 #[path = "../support/folder.rs"]
 mod folder;
 

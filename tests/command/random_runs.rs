@@ -14,7 +14,8 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use crate::folder::Folder;
-use crate::random_scenes::{pick, scene};
+use crate::mutation::pick;
+use crate::random_scenes::scene;
 
 const STEPS: usize = 200;
 

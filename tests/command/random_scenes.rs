@@ -10,20 +10,13 @@ use isobar::multibody::{
 use isobar::rollout::{SimulationError, SimulationSettings, simulate};
 use isobar::step::Integrator;
 use proptest::prelude::*;
-use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 use crate::folder::Folder;
+use crate::mutation::{Random, mutate_text, pick};
 use crate::scenes::TOML;
 use crate::{isobar, text};
-
-pub type Random = ChaCha8Rng;
-
-pub fn pick<T: Copy>(random: &mut Random, list: &[T]) -> T {
-    *list.choose(random).expect("not empty")
-}
 
 /// Three numbers, often round ones: aligned states are what users start from.
 fn three(random: &mut Random, size: f64) -> [f64; 3] {
@@ -221,89 +214,6 @@ fn scene_with_meshes() -> String {
     })
 }
 
-/// Places of the numbers in a text.
-fn number_spans(text: &str) -> Vec<(usize, usize)> {
-    let bytes = text.as_bytes();
-    let mut spans = Vec::new();
-    let mut i = 0;
-    while i < bytes.len() {
-        let starts = bytes[i].is_ascii_digit() && (i == 0 || !bytes[i - 1].is_ascii_alphanumeric());
-        if !starts {
-            i += 1;
-            continue;
-        }
-        let start = i;
-        while i < bytes.len() && (bytes[i].is_ascii_digit() || b".e-".contains(&bytes[i])) {
-            i += 1;
-        }
-        spans.push((start, i));
-    }
-    spans
-}
-
-/// What a number may turn into.
-const NUMBERS: [&str; 22] = [
-    "nan",
-    "inf",
-    "-inf",
-    "0",
-    "-0.0",
-    "-1",
-    "1e308",
-    "-1e308",
-    "1e200",
-    "1e154",
-    "1e-308",
-    "5e-324",
-    "1e-200",
-    "1e30",
-    "1e9",
-    "4294967295",
-    "99999999999999999999",
-    "\"x\"",
-    "[]",
-    "{}",
-    "true",
-    "1e400",
-];
-
-fn mutate(text: &str, random: &mut Random) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    match random.random_range(0..10) {
-        // A number becomes another.
-        0..=4 => {
-            let (start, end) = pick(random, &number_spans(text));
-            format!("{}{}{}", &text[..start], pick(random, &NUMBERS), &text[end..])
-        }
-        // A line is left out, comes twice, or two are swapped.
-        5 => {
-            let gone = random.random_range(0..lines.len());
-            let kept: Vec<&str> =
-                lines.iter().enumerate().filter(|(i, _)| *i != gone).map(|(_, l)| *l).collect();
-            kept.join("\n")
-        }
-        6 => {
-            let (i, j) = (random.random_range(0..lines.len()), random.random_range(0..lines.len()));
-            let mut lines = lines;
-            lines.insert(i, lines[j]);
-            lines.join("\n")
-        }
-        7 => {
-            let (i, j) = (random.random_range(0..lines.len()), random.random_range(0..lines.len()));
-            let mut lines = lines;
-            lines.swap(i, j);
-            lines.join("\n")
-        }
-        // The text ends early, or a character is another.
-        8 => text[..random.random_range(0..text.len())].to_owned(),
-        _ => {
-            let at = random.random_range(0..text.len());
-            let new = pick(random, &["[", "]", "{", "}", "\"", "=", "\0", "ü", "#", ",", "-", "\n"]);
-            format!("{}{new}{}", &text[..at], &text[at + 1..])
-        }
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -311,9 +221,9 @@ proptest! {
     fn mistakes_in_scenes_are_one_message(seed in any::<u64>()) {
         let mut random = Random::seed_from_u64(seed);
         let folder = Folder::new(&format!("mutated-{seed}"));
-        let mut scene = mutate(&scene_with_meshes(), &mut random);
+        let mut scene = mutate_text(&scene_with_meshes(), &mut random);
         if random.random_bool(0.3) && scene.len() > 400 {
-            scene = mutate(&scene, &mut random);
+            scene = mutate_text(&scene, &mut random);
         }
         let path = folder.file("scene.toml", &scene);
         let out = folder.0.join("out.csv");

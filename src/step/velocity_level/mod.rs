@@ -7,6 +7,7 @@
 
 mod balance_scale;
 mod body_sensitivity;
+mod branches;
 mod coupled_patch;
 mod derivative;
 mod free_body;

@@ -1,0 +1,113 @@
+//! How often gradient checks of random scenes are right: the verdicts of many scenes of every kind
+//! of step.
+//!
+//! ```sh
+//! cargo run --release --example gradient_check_study -- 1000
+//! ```
+//!
+//! All derivatives are right, so that every row that says otherwise is a false alarm and is
+//! printed with the number of its scene. With `planted` as a second argument each body is
+//! slowed by a drag whose derivative is off by a hundredth, and scenes in which no row says so are
+//! printed. A third argument is the number of the first scene.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::time::Instant;
+
+use isobar::check::{CheckSettings, GradientReport, Verdict, check_scene};
+use isobar::io::{Purpose, Scene};
+use isobar::multibody::NoForces;
+use isobar::rollout::step_times;
+use rayon::prelude::*;
+
+#[path = "../tests/support/checked_scenes.rs"]
+mod checked_scenes;
+#[path = "../tests/support/folder.rs"]
+mod folder;
+
+use checked_scenes::{CheckedScene, Drag, FAMILIES, KINDS};
+
+/// Steps of a rollout.
+const STEPS: usize = 10;
+/// The verdicts, in the order of the table.
+const VERDICTS: [Verdict; 5] = [Verdict::Ok, Verdict::Zero, Verdict::Kink, Verdict::Noisy, Verdict::Wrong];
+
+/// The check of one scene; what it failed for if it did.
+fn checked(scene: &CheckedScene, planted: bool) -> Result<GradientReport, String> {
+    let folder = folder::Folder::new("gradient-check-study");
+    let path = folder.file("scene.toml", &scene.text);
+    let loaded = Scene::load(&path, Purpose::Simulation).map_err(|e| e.to_string())?;
+    let settings = loaded.simulation_settings().map_err(|e| e.to_string())?;
+    let until = STEPS as f64 * settings.time_step;
+    let controls = loaded.controls(&step_times(settings.time_step, until).map_err(|e| e.to_string())?);
+    let (model, state, check) = (&loaded.model, &loaded.state, CheckSettings::default());
+    let report = match planted {
+        true => check_scene(model, state, &settings, &Drag { wrong: true }, &controls, STEPS, &check),
+        false => check_scene(model, state, &settings, &NoForces, &controls, STEPS, &check),
+    };
+    report.map_err(|e| e.to_string())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let count: u64 = arguments.first().map_or(Ok(60), |a| a.parse())?;
+    let planted = arguments.get(1).is_some_and(|a| a == "planted");
+    let first: u64 = arguments.get(2).map_or(Ok(0), |a| a.parse())?;
+    let start = Instant::now();
+    let results: Vec<_> = (first..first + count)
+        .into_par_iter()
+        .map(|seed| {
+            let scene = checked_scenes::scene(seed);
+            let report = checked(&scene, planted);
+            if let Ok(report) = &report {
+                let wrong = report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Wrong);
+                for row in wrong.take(if planted { 0 } else { 3 }) {
+                    let c = &row.comparison;
+                    println!(
+                        "scene {seed}, {} {}: {} {} by {}: {:e}, difference {:e} ± {:.0e} (one-sided {:e}, {:e}), {}",
+                        KINDS[scene.kind], FAMILIES[scene.family], row.quantity, row.component, row.input,
+                        c.claimed, c.difference, c.difference_error, c.one_sided[0], c.one_sided[1], c.note
+                    );
+                }
+            }
+            (seed, scene, report)
+        })
+        .collect();
+    let mut table: BTreeMap<(usize, usize), [usize; 7]> = BTreeMap::new();
+    let mut not_told = 0;
+    for (seed, scene, report) in &results {
+        let row = table.entry((scene.kind, scene.family)).or_default();
+        row[0] += 1;
+        match report {
+            Ok(report) => {
+                for (count, verdict) in row[1..].iter_mut().zip(VERDICTS) {
+                    *count += report.count(verdict);
+                }
+                row[6] += usize::from(!report.passed());
+                let told = |note: &str| !note.ends_with("not to be told beside it");
+                not_told += report.rows.iter().filter(|r| !told(&r.comparison.note)).count();
+                if planted && report.passed() && FAMILIES[scene.family] != "jointed" {
+                    println!("scene {seed}: {} {}: not found", KINDS[scene.kind], FAMILIES[scene.family]);
+                }
+            }
+            Err(error) => println!("scene {seed}: {} {}: {error}", KINDS[scene.kind], FAMILIES[scene.family]),
+        }
+    }
+    println!(
+        "{:20} {:20} {:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>12}",
+        "kind", "family", "scenes", "ok", "zero", "kink", "noisy", "wrong", "with a wrong"
+    );
+    let mut sum = [0; 7];
+    for ((kind, family), row) in table {
+        let [scenes, ok, zero, kink, noisy, wrong, alarms] = row;
+        println!(
+            "{:20} {:20} {scenes:>6} {ok:>8} {zero:>8} {kink:>8} {noisy:>8} {wrong:>8} {alarms:>12}",
+            KINDS[kind], FAMILIES[family]
+        );
+        sum.iter_mut().zip(row).for_each(|(s, r)| *s += r);
+    }
+    let [scenes, ok, zero, kink, noisy, wrong, alarms] = sum;
+    println!("{:41} {scenes:>6} {ok:>8} {zero:>8} {kink:>8} {noisy:>8} {wrong:>8} {alarms:>12}", "all");
+    println!("{not_told} kinks not told beside them, {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}

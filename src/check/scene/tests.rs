@@ -1,0 +1,89 @@
+//! Gradient checks of a body on a spring whose law is right, wrong, or has a corner.
+
+use super::*;
+use crate::check::Verdict;
+use crate::contact::{ContactSettings, Material};
+use crate::multibody::{Body, Forces, MassProperties, MassSource, NamedMaterial};
+use crate::spatial::{Quaternion, SpatialVelocity};
+use nalgebra::Matrix3;
+
+/// A spring with the first material's modulus along z, with damping. Where `wrong`, its
+/// derivative by the height is dropped on purpose; `corner` adds a force at z < 0 only.
+struct Spring {
+    wrong: bool,
+    corner: bool,
+}
+
+impl AppliedForces for Spring {
+    fn apply<T: Scalar>(&self, model: &Model<T>, state: &State<T>, _: f64, _: &[T], forces: &mut Forces<T>) {
+        let material = &model.materials[0].material;
+        for (body, force) in state.bodies.iter().zip(&mut forces.bodies) {
+            let z = if self.wrong { T::from(body.position.z.real()) } else { body.position.z };
+            let damping = material.dissipation * body.velocity.translational.z;
+            let mut pull = -(material.hydroelastic_modulus * z) - damping;
+            if self.corner && z.real() < 0.0 {
+                pull -= z * 50.0;
+            }
+            force.translational.z += pull;
+        }
+    }
+}
+
+fn scene(height: f64) -> (Model, State) {
+    let properties = MassProperties {
+        mass: 0.5,
+        center_of_mass: Vector3::new(0.01, 0.0, 0.02),
+        inertia: Matrix3::from_diagonal(&Vector3::new(1e-3, 2e-3, 2.5e-3)),
+    };
+    let body = Body::free("block", MassSource::Given(properties), vec![]).unwrap();
+    let material = Material {
+        hydroelastic_modulus: 40.0,
+        dissipation: 0.3,
+        relaxation_time: 0.0,
+        static_friction: 0.0,
+        dynamic_friction: 0.0,
+    };
+    let materials = vec![NamedMaterial { name: "spring".into(), material }];
+    let model = Model::new(vec![body], materials, Vector3::zeros(), ContactSettings::default(), &[]).unwrap();
+    let body = crate::multibody::BodyState {
+        orientation: Quaternion::from_wxyz(0.9, 0.2, -0.1, 0.3),
+        position: Vector3::new(0.1, 0.2, height),
+        velocity: SpatialVelocity::new(Vector3::new(3.0, -2.0, 1.0), Vector3::new(0.2, 0.1, 0.4)),
+    };
+    (model, State::of_bodies(vec![body]))
+}
+
+fn check(height: f64, law: &Spring) -> GradientReport {
+    let (model, state) = scene(height);
+    let (simulation, settings) = (SimulationSettings::default(), CheckSettings::default());
+    check_scene(&model, &state, &simulation, law, &Controls::none(), 20, &settings).unwrap()
+}
+
+#[test]
+fn the_derivatives_of_a_body_on_a_spring_are_right() {
+    let report = check(0.05, &Spring { wrong: false, corner: false });
+    // Twelve directions of the state, ten numbers of the mass properties, gravity; no geometry
+    // uses the material.
+    assert_eq!(report.rows.len(), 25 * 24);
+    assert!(report.passed(), "{report}");
+    assert!(report.count(Verdict::Ok) > 100, "{report}");
+    assert_eq!(report.count(Verdict::Kink), 0, "{report}");
+}
+
+#[test]
+fn a_derivative_that_was_dropped_is_found() {
+    let report = check(0.05, &Spring { wrong: true, corner: false });
+    assert!(!report.passed());
+    let wrong = report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Wrong);
+    assert!(wrong.clone().any(|r| r.input == "block.pz" && r.quantity == "velocity of block after one step"));
+    assert!(wrong.clone().all(|r| r.input != "block.px"), "{report}");
+}
+
+#[test]
+fn a_kink_at_the_initial_state_is_named() {
+    let report = check(0.0, &Spring { wrong: false, corner: true });
+    assert!(report.passed(), "{report}");
+    let kinks: Vec<_> =
+        report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Kink).map(|r| &*r.input).collect();
+    assert!(kinks.contains(&"block.pz"), "{report}");
+}

@@ -1,0 +1,17 @@
+//! Which formula of its contact model each face followed in the last step.
+
+use super::Workspace;
+
+impl Workspace {
+    /// Calls `visit` for each face with the place of its pair in
+    /// [`crate::multibody::Model::pairs`] and a number that tells the face of its pair and its
+    /// branch of the impulse (see [`crate::contact::ContactModel`]).
+    pub fn for_each_branch(&self, mut visit: impl FnMut(usize, u64)) {
+        for patch in &self.problem.patches {
+            let v = self.problem.relative(patch, &self.newton.velocity, true);
+            patch.contacts.for_each_branch(&self.problem.contacts, &v, |face, branch| {
+                visit(patch.pair, face as u64 * 16 + u64::from(branch));
+            });
+        }
+    }
+}

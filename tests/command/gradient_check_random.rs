@@ -1,0 +1,62 @@
+//! Gradient checks of random scenes of every kind of step: a right derivative is never called
+//! wrong, at aligned starts and in chatter either, and a wrong one is found. For more scenes see
+//! `examples/gradient_check_study.rs`.
+
+use isobar::check::{CheckSettings, GradientReport, Verdict, check_scene};
+use isobar::io::{Purpose, Scene};
+use isobar::rollout::step_times;
+use rayon::prelude::*;
+
+use crate::checked_scenes::{Drag, FAMILIES, KINDS, scene};
+use crate::folder::Folder;
+
+/// Steps of a rollout.
+const STEPS: usize = 5;
+
+fn checked(seed: u64, wrong: bool) -> GradientReport {
+    let folder = Folder::new("gradient-check-random");
+    let path = folder.file("scene.toml", scene(seed).text);
+    let loaded = Scene::load(&path, Purpose::Simulation).expect("a valid scene");
+    let settings = loaded.simulation_settings().expect("a valid solver");
+    let until = STEPS as f64 * settings.time_step;
+    let controls = loaded.controls(&step_times(settings.time_step, until).expect("valid times"));
+    let check = CheckSettings::default();
+    check_scene(&loaded.model, &loaded.state, &settings, &Drag { wrong }, &controls, STEPS, &check)
+        .unwrap_or_else(|error| panic!("scene {seed}: {error}"))
+}
+
+#[test]
+fn right_derivatives_are_never_wrong() {
+    let count = (KINDS.len() * FAMILIES.len()) as u64;
+    let reports: Vec<GradientReport> = (0..count).into_par_iter().map(|seed| checked(seed, false)).collect();
+    let all = |verdict| reports.iter().map(|report| report.count(verdict)).sum::<usize>();
+    let counts = [Verdict::Ok, Verdict::Zero, Verdict::Kink, Verdict::Noisy, Verdict::Wrong].map(all);
+    println!("{count} scenes: ok/zero/kink/noisy/wrong {counts:?}");
+    for (seed, report) in (0..).zip(&reports) {
+        let wrong: Vec<_> = report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Wrong).collect();
+        assert!(wrong.is_empty(), "scene {seed}: {wrong:#?}");
+    }
+    let [ok, _, kink, noisy, _] = counts;
+    assert!(ok > 4 * (kink + noisy), "{counts:?}");
+}
+
+#[test]
+fn a_wrong_derivative_is_found_in_every_kind_of_step_and_at_aligned_starts() {
+    let family = |seed: u64| FAMILIES[scene(seed).family];
+    // Drag acts on free bodies.
+    let seeds: Vec<u64> = (0..60).filter(|&seed| family(seed) != "jointed").step_by(2).collect();
+    let found: Vec<(u64, usize, usize)> = seeds
+        .into_par_iter()
+        .map(|seed| {
+            let report = checked(seed, true);
+            let wrong = |r: &&isobar::check::ReportRow| r.comparison.verdict == Verdict::Wrong;
+            let by_velocity = report.rows.iter().filter(wrong).filter(|r| r.input.contains(".v")).count();
+            let wrenches = report.rows.iter().filter(wrong).filter(|r| !r.quantity.contains("after")).count();
+            (seed, by_velocity, wrenches)
+        })
+        .collect();
+    for (seed, by_velocity, wrenches) in found {
+        assert!(by_velocity > 0, "scene {seed}: not found");
+        assert_eq!(wrenches, 0, "scene {seed}: wrenches do not depend on drag");
+    }
+}
