@@ -149,7 +149,9 @@ fn run(file: &ProblemFile, method: Method, (time, force): (f64, f64)) -> Result<
         Method::WithGradients(method) => {
             // L-BFGS needs more iterations, and ends by itself.
             let max_iterations = if method == TrajectoryMethod::Lbfgs { 200 } else { 40 };
-            let settings = TrajectorySettings { method, max_iterations, ..file.settings };
+            // A grip that loses the ball tells little: cautious first steps.
+            let (cost_tolerance, initial_damping) = (Some(1e-4), Some(0.5));
+            let settings = TrajectorySettings { method, max_iterations, cost_tolerance, initial_damping };
             let none = None::<TrajectoryCheckpoints<NoStore>>;
             let optimum = optimize_trajectory(&problem, &start, &settings, none, None)?;
             // One cost for each rollout, those that were rejected included.

@@ -108,6 +108,16 @@ pub enum Error {
         /// Why.
         message: String,
     },
+    /// An optimization came to an end that meets no criterion of convergence; its result is kept.
+    #[error("{path}: not converged, {termination}; `{command}` shows more")]
+    NotConverged {
+        /// The problem file.
+        path: String,
+        /// How it ended.
+        termination: String,
+        /// The command that goes on, or shows why it cannot.
+        command: String,
+    },
     /// A fit did not come to its end.
     #[error("{path}: {message}")]
     Fit {
@@ -153,11 +163,11 @@ pub enum Error {
 
 impl Error {
     /// The exit code: 1 for wrong derivatives, 2 for bad input, 3 for a simulation, a fit or
-    /// an optimization that failed on the way.
+    /// an optimization that failed on the way or did not converge.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Simulation { source, .. } if source.is_failed_step() => 3,
-            Self::Fit { .. } | Self::Optimization { .. } => 3,
+            Self::Fit { .. } | Self::Optimization { .. } | Self::NotConverged { .. } => 3,
             Self::WrongDerivatives { .. } => 1,
             _ => 2,
         }
