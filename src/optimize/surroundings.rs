@@ -24,6 +24,8 @@ pub struct Surroundings {
     /// Directions that were tried: down the gradient, the variables with the largest derivatives
     /// alone, each control at all knots together, and random ones.
     pub directions: usize,
+    /// Points that could not be evaluated.
+    pub failed: usize,
     /// The largest reduction by a step along one of them, 0 where there is none.
     pub reduction: f64,
     /// The reduction that the gradient promises for a step by a hundredth of the controls' scales.
@@ -87,6 +89,7 @@ impl Surroundings {
         neighbours.extend((steps..points.len()).map_while(known));
         let surroundings = Self {
             directions: directions.len(),
+            failed: (0..points.len()).filter(|&i| known(i).is_none()).count(),
             reduction: lowest.map_or(0.0, |(_, lowest)| (cost - lowest) / size),
             promised: -slope * JUDGED_STEP / size,
             one_sided: slopes.max_by(f64::total_cmp).unwrap_or(0.0),
@@ -217,5 +220,6 @@ mod tests {
         let (found, lowest) = Surroundings::examine((&[1.0], 1.0, &[1.0]), free, 1, all);
         assert_eq!(found.verdict(1e-4), SurroundingsVerdict::Descends);
         assert_eq!(lowest, Some((vec![0.99], 0.99)));
+        assert!(found.failed > 0);
     }
 }

@@ -71,14 +71,19 @@ impl std::fmt::Display for Termination {
             Self::Converged { criterion, value: Some(value), tolerance } => {
                 let what = match criterion {
                     Convergence::Gradient => "a step of 1 % of the controls' scales promises",
-                    Convergence::Trials => "the best step around lowers the cost by",
-                    Convergence::Cost | Convergence::Step => "the last iterations lowered the cost by",
+                    _ => "the best step around lowers the cost by",
                 };
                 write!(
                     f,
                     "converged ({criterion}: {what} {value:.1e} of it, at most {tolerance:.1e} allowed)"
                 )
             }
+            Self::Kink { surroundings } if surroundings.failed > 0 => write!(
+                f,
+                "stuck: along none of {} directions does the cost fall as the gradient promises, and {} motions \
+                 around cannot be simulated",
+                surroundings.directions, surroundings.failed
+            ),
             Self::Kink { surroundings } => write!(
                 f,
                 "stuck at a kink: the gradient promises {:.1e} of the cost for a step of 1 % of the controls' \
