@@ -13,6 +13,11 @@ const JUDGED_STEP: f64 = 1e-2;
 /// Distance of the points that tell the noise of the cost, and their number.
 const NOISE_STEP: f64 = 1e-7;
 const NOISE_POINTS: usize = 8;
+/// Standard deviations of the noise that a change of the cost must exceed to be sure.
+const NOISE_THAT_IS_SURE: f64 = 5.0;
+/// Largest ratio of the rises over the last two steps, 10⁻⁴ and 10⁻⁶, at a kink: about 10² there, and
+/// 10⁴ beyond a smooth minimum.
+const LARGEST_RATIO_OF_RISES: f64 = 1e3;
 /// Variables of the largest derivatives that are moved alone.
 const LARGEST_DERIVATIVES: usize = 3;
 /// Random directions, each of which is tried both ways.
@@ -33,6 +38,9 @@ pub struct Surroundings {
     /// The largest reduction that a one-sided slope promises for such a step along any direction;
     /// negative where the cost rises along all.
     pub one_sided: f64,
+    /// Whether, down the gradient, the cost rises right away: by more than the noise over 10⁻⁶ of the
+    /// scales, and not as the square of the step, as it does beyond a smooth minimum.
+    pub rises_at_once: bool,
     /// The noise: what the cost of neighbouring points, 10⁻⁷ of the scales apart, scatters by.
     pub noise: f64,
 }
@@ -87,13 +95,17 @@ impl Surroundings {
         let slope: f64 = gradient.iter().zip(&downhill).map(|(g, d)| g * d).sum();
         let mut neighbours = vec![cost];
         neighbours.extend((steps..points.len()).map_while(known));
+        let noise = scatter(&neighbours);
+        let rise = |step: usize| known(step).map_or(f64::NAN, |found| found - cost);
+        let [far, near] = [STEPS.len() - 2, STEPS.len() - 1].map(rise);
         let surroundings = Self {
             directions: directions.len(),
             failed: (0..points.len()).filter(|&i| known(i).is_none()).count(),
             reduction: lowest.map_or(0.0, |(_, lowest)| (cost - lowest) / size),
             promised: -slope * JUDGED_STEP / size,
             one_sided: slopes.max_by(f64::total_cmp).unwrap_or(0.0),
-            noise: scatter(&neighbours) / size,
+            rises_at_once: near > NOISE_THAT_IS_SURE * noise && far < LARGEST_RATIO_OF_RISES * near,
+            noise: noise / size,
         };
         (surroundings, lowest.map(|(i, lowest)| (points.swap_remove(i), lowest)))
     }
@@ -106,7 +118,7 @@ impl Surroundings {
             SurroundingsVerdict::Descends
         } else if self.promised <= tolerance {
             SurroundingsVerdict::Stationary
-        } else if self.one_sided <= tolerance {
+        } else if self.one_sided <= tolerance && self.rises_at_once {
             SurroundingsVerdict::Kink
         } else {
             SurroundingsVerdict::AtRest
@@ -198,6 +210,9 @@ mod tests {
         let (x, cost) = lowest.expect("lower");
         assert_eq!(verdict, Descends);
         assert!(x[0] < 0.5 && cost == bowl(&x) && cost < 1.25 - 0.08, "{x:?}");
+        // So near to a smooth minimum that each step leads beyond it there is nothing to gain either.
+        let stiff = |x: &[f64]| 1.0 + 1e6 * x[0] * x[0] + x[1] * x[1];
+        assert_eq!(around(stiff, [1e-7, 0.0], [0.2, 0.0], FREE).0, AtRest);
         // A bound holds what the gradient asks for.
         let bounds: (&[f64], &[f64]) = (&[0.5, -1.0], &[2.0, 1.0]);
         assert_eq!(around(bowl, [0.5, 0.0], [1.0, 0.0], bounds).0, Stationary);

@@ -579,14 +579,19 @@ fn a_grip_that_loses_its_block_at_the_start_is_found_again() {
         let part = |of: &str| parts.iter().find(|p| p["name"] == "height").expect("a cost")[of].as_f64();
         (part("start").expect("a cost"), part("end").expect("a cost"))
     };
-    let (start, end) = height(&json(&["optimize", &problem, "--json"]));
+    // The block lies flat between the pads: it may end at a kink.
+    let result = |path: &str| -> Value {
+        let output = isobar(&["optimize", path, "--json"]);
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{}", error_of(&output));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let (start, end) = height(&result(&problem));
     // Lost it is 4 cm too low at the end; held less than 4 mm.
     assert!(start > 0.8 * 8.0 && end < 0.01 * 8.0, "{start} {end}");
     // iLQR alone lets go: nothing that comes after the loss depends on the force.
     let alone = GRIP.replace("[optimizer]", "[optimizer]\nkind = \"ilqr\"");
     folder.file("problem.toml", alone);
-    let output = isobar(&["optimize", &problem, "--json"]);
-    let (_, end) = height(&serde_json::from_slice(&output.stdout).expect("JSON"));
+    let (_, end) = height(&result(&problem));
     assert!(end > 0.8 * 8.0, "{end}");
 }
 
