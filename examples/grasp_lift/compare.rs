@@ -5,15 +5,14 @@ use std::path::Path;
 
 use isobar::io::ProblemFile;
 use isobar::optimize::checkpoint::NoStore;
-use isobar::optimize::trajectory::{
-    TrajectoryCheckpoints, TrajectoryMethod, TrajectorySettings, optimize_trajectory,
-};
+use isobar::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryMethod, optimize_trajectory};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use crate::plot::{Curve, Plot};
 use crate::search::{History, evolution_strategy, nelder_mead};
+use crate::settings;
 
 /// Rollouts of the searches without gradients.
 const BUDGET: usize = 600;
@@ -149,7 +148,7 @@ fn run(file: &ProblemFile, method: Method, (time, force): (f64, f64)) -> Result<
         Method::WithGradients(method) => {
             // L-BFGS needs more iterations, and ends by itself.
             let max_iterations = if method == TrajectoryMethod::Lbfgs { 200 } else { 40 };
-            let settings = TrajectorySettings { method, max_iterations, ..file.settings };
+            let settings = settings(method, max_iterations);
             let none = None::<TrajectoryCheckpoints<NoStore>>;
             let optimum = optimize_trajectory(&problem, &start, &settings, none, None)?;
             // One cost for each rollout, those that were rejected included.

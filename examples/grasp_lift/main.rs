@@ -15,7 +15,9 @@ use std::time::Instant;
 
 use isobar::io::ProblemFile;
 use isobar::optimize::checkpoint::NoStore;
-use isobar::optimize::trajectory::{TrajectoryCheckpoints, optimize_trajectory};
+use isobar::optimize::trajectory::{
+    TrajectoryCheckpoints, TrajectoryMethod, TrajectorySettings, optimize_trajectory,
+};
 use isobar::rollout::Trajectory;
 use plot::{Curve, Plot};
 
@@ -31,13 +33,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// How the figures and the comparison are made: by one method and so many iterations, with cautious
+/// first steps, since a grip that loses its object tells little.
+fn settings(method: TrajectoryMethod, max_iterations: u64) -> TrajectorySettings {
+    TrajectorySettings { method, max_iterations, cost_tolerance: Some(1e-4), initial_damping: Some(0.5) }
+}
+
 /// Optimizes the grasp of one object, and draws it.
 fn optimize(object: &str, path: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
     let file = ProblemFile::load(path)?;
     let problem = file.problem()?;
     let clock = Instant::now();
     let none = None::<TrajectoryCheckpoints<NoStore>>;
-    let optimum = optimize_trajectory(&problem, &file.start, &file.settings, none, None)?;
+    let settings = settings(TrajectoryMethod::Ilqr, 40);
+    let optimum = optimize_trajectory(&problem, &file.start, &settings, none, None)?;
     let seconds = clock.elapsed().as_secs_f64();
     let before = Motion::new(object, &file, &file.start)?;
     let after = Motion::new(object, &file, &optimum.values)?;

@@ -143,7 +143,7 @@ fn main() -> Result<(), Failure> {
     let settings = TrajectorySettings {
         method: TrajectoryMethod::LevenbergMarquardt,
         max_iterations: 40,
-        cost_tolerance: 1e-3,
+        cost_tolerance: Some(1e-3),
         initial_damping: None,
     };
     let clock = Instant::now();

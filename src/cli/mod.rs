@@ -148,6 +148,16 @@ pub enum Error {
         /// Why.
         message: String,
     },
+    /// An optimization came to an end that meets no criterion of convergence; its result is kept.
+    #[error("{path}: not converged, {termination}; `{command}` shows more")]
+    NotConverged {
+        /// The problem file.
+        path: String,
+        /// How it ended.
+        termination: String,
+        /// The command that goes on, or shows why it cannot.
+        command: String,
+    },
     /// A fit did not come to its end.
     #[error("{path}: {message}")]
     Fit {
@@ -205,11 +215,11 @@ pub enum Error {
 
 impl Error {
     /// The exit code: 1 for wrong derivatives, 2 for bad input, 3 for a simulation, a fit or
-    /// an optimization that failed on the way, 130 for one that Ctrl-C ended.
+    /// an optimization that failed on the way or did not converge, 130 for one that Ctrl-C ended.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Simulation { source, .. } if source.is_failed_step() => 3,
-            Self::Fit { .. } | Self::Optimization { .. } => 3,
+            Self::Fit { .. } | Self::Optimization { .. } | Self::NotConverged { .. } => 3,
             Self::WrongDerivatives { .. } => 1,
             Self::Interrupted(_) => interruption::INTERRUPTED,
             _ => 2,

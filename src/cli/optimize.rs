@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::Error;
 use super::fit::print_json;
-use super::messages::{tell, text_output};
+use super::messages::text_output;
 use super::outputs::check_outputs;
 use crate::interruption;
 use crate::io::{
@@ -22,6 +22,7 @@ use crate::optimize::checkpoint::CheckpointError;
 use crate::optimize::multi_start::lowest;
 use crate::optimize::objective::Objective;
 use crate::optimize::progress::ProgressObserver;
+use crate::optimize::termination::Termination;
 use crate::optimize::trajectory::{
     TrajectoryCheckpoints, TrajectoryOptimum, TrajectoryProblem, optimize_smoothed_trajectory,
     optimize_trajectory,
@@ -76,6 +77,9 @@ struct OptimizeReport {
     /// Every start, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     starts: Vec<StartReport>,
+    /// The command that shows why it did not converge, or goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_command: Option<String>,
     #[serde(flatten)]
     optimum: TrajectoryOptimum,
 }
@@ -131,6 +135,7 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         costs: costs.map(|(name, (start, end))| CostPart { name, start, end }).collect(),
         commands: file.commands(&optimum.values),
         starts,
+        next_command: next_command(&optimum, arguments),
         optimum,
     };
     if let Some(folder) = &arguments.out {
@@ -148,15 +153,34 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
             report.optimum.iterations
         )));
     }
-    match report.optimum.converged {
-        true => Ok(()),
-        false => {
-            tell(format_args!(
-                "isobar: the optimization did not converge in {} iterations; more can be allowed",
-                report.optimum.iterations
-            ));
-            Ok(())
+    match report.next_command {
+        None => Ok(()),
+        Some(command) => Err(Error::NotConverged {
+            path: file.path.display().to_string(),
+            termination: report.optimum.termination,
+            command,
+        }),
+    }
+}
+
+/// The command that goes on from a result that is not converged, or shows why it cannot; nothing of
+/// one that is.
+fn next_command(optimum: &TrajectoryOptimum, arguments: &OptimizeArguments) -> Option<String> {
+    let problem = arguments.problem.display();
+    let folder = arguments.out.as_ref().map(|folder| folder.display());
+    let more = optimum.iterations.saturating_mul(2);
+    match (&optimum.ending, folder) {
+        (Termination::Converged { .. }, _) => None,
+        (Termination::Budget { .. }, None) => {
+            Some(format!("isobar optimize {problem} --max-iterations {more}"))
         }
+        (Termination::Budget { .. }, Some(folder)) => {
+            Some(format!("isobar optimize {problem} --out {folder} --resume --max-iterations {more}"))
+        }
+        (_, None) => Some(format!(
+            "isobar optimize {problem} --out FOLDER; isobar gradient-check {problem} --at FOLDER/result.json"
+        )),
+        (_, Some(folder)) => Some(format!("isobar gradient-check {problem} --at {folder}/result.json")),
     }
 }
 

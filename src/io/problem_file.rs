@@ -266,17 +266,19 @@ type Optimizer = (TrajectorySettings, Option<ScatteredStarts>, Option<SmoothingS
 
 fn optimizer(t: &OptimizerTable, variables: usize, table: &FieldPath) -> Result<Optimizer, Problem> {
     let standard = TrajectorySettings::default();
-    let cost_tolerance = t.cost_tolerance.unwrap_or(standard.cost_tolerance);
+    let field = table.key("cost_tolerance");
+    let cost_tolerance = t.cost_tolerance.map(|found| number(found, Range::AtLeastZero, &field));
     let settings = TrajectorySettings {
         method: t.kind,
         max_iterations: t.max_iterations.unwrap_or(standard.max_iterations),
-        cost_tolerance: number(cost_tolerance, Range::AtLeastZero, &table.key("cost_tolerance"))?,
+        cost_tolerance: cost_tolerance.transpose()?,
         initial_damping: t.initial_damping,
     };
     if let Some(damping) = t.initial_damping {
         let field = table.key("initial_damping");
         if t.kind == TrajectoryMethod::Lbfgs {
-            let message = "the method `lbfgs` has no damping: it belongs to `ilqr` and `levenberg_marquardt`";
+            let message =
+                "the method `lbfgs` has no damping: it belongs to `auto`, `ilqr` and `levenberg_marquardt`";
             return Err(Problem::new(field, message));
         }
         number(damping, Range::Positive, &field)?;

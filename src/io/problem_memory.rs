@@ -37,7 +37,7 @@ pub(super) fn check_memory(
     let of_step = tangent * (tangent + model.command_dimension());
     let derivatives = match method {
         TrajectoryMethod::LevenbergMarquardt => of_step + variables,
-        TrajectoryMethod::Ilqr => of_step,
+        TrajectoryMethod::Auto | TrajectoryMethod::Ilqr => of_step,
         TrajectoryMethod::Lbfgs => 0,
     };
     let bytes = (motion + derivatives) as f64 * steps as f64 * 8.0;

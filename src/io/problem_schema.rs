@@ -240,7 +240,7 @@ pub(super) struct OptimizerTable {
     pub max_iterations: Option<u64>,
     /// It ends when an iteration lowers, or promises to lower, the cost by less than this part of
     /// it.
-    #[schemars(extend("default" = TrajectorySettings::default().cost_tolerance))]
+    #[schemars(extend("x-default" = "1e-3 of `auto`, 1e-8 of the others"))]
     pub cost_tolerance: Option<f64>,
     /// How much the first steps are held back, relative to the diagonal of the Hessian: larger is
     /// more cautious, for a start far from any solution. Not of `lbfgs`.

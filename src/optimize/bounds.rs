@@ -74,7 +74,7 @@ impl Bounds {
 
     /// Whether a variable sits on a bound and would leave it downhill.
     pub(super) fn holds(&self, i: usize, x: f64, gradient: f64) -> bool {
-        is_held(x, gradient, self.of(i))
+        held(x, gradient, self.of(i))
     }
 
     /// As [`projected_gradient_norm`] of slices.
@@ -84,7 +84,8 @@ impl Bounds {
     }
 }
 
-fn is_held(x: f64, gradient: f64, (lower, upper): (f64, f64)) -> bool {
+/// Whether a variable sits on one of its bounds and would leave it downhill.
+pub(super) fn held(x: f64, gradient: f64, (lower, upper): (f64, f64)) -> bool {
     x <= lower && gradient >= 0.0 || x >= upper && gradient <= 0.0
 }
 
@@ -93,7 +94,7 @@ fn is_held(x: f64, gradient: f64, (lower, upper): (f64, f64)) -> bool {
 pub(super) fn projected_gradient_norm(x: &[f64], gradient: &[f64], lower: &[f64], upper: &[f64]) -> f64 {
     let mut norm = 0.0_f64;
     for (i, &g) in gradient.iter().enumerate() {
-        if !is_held(x[i], g, (lower[i], upper[i])) {
+        if !held(x[i], g, (lower[i], upper[i])) {
             norm = norm.max(g.abs());
         }
     }

@@ -52,6 +52,7 @@ pub struct Lbfgsb {
     longest_first_move: f64,
     pairs: VecDeque<Pair>,
     convergence: Option<Convergence>,
+    has_found_no_step: bool,
 }
 
 /// A step and the change of the gradient over it.
@@ -87,6 +88,7 @@ impl Lbfgsb {
             longest_first_move: 1.0,
             pairs: VecDeque::new(),
             convergence: None,
+            has_found_no_step: false,
         }
     }
 
@@ -143,6 +145,12 @@ impl Lbfgsb {
     /// Why the method stopped by itself; `None` while it runs or where something else ended it.
     pub fn convergence(&self) -> Option<Convergence> {
         self.convergence
+    }
+
+    /// Whether the method stopped because no step along the gradient reduces the cost, at a minimum
+    /// to rounding or at a kink.
+    pub fn has_found_no_step(&self) -> bool {
+        self.has_found_no_step
     }
 
     /// A point along a direction that reduces the cost, with its cost and gradient.
@@ -262,7 +270,7 @@ where
         let start = state.take_param().ok_or_else(|| {
             Error::msg("`Lbfgsb` requires an initial parameter vector: set it with `Executor::configure`")
         })?;
-        (self.convergence, self.pairs) = (None, VecDeque::new());
+        (self.convergence, self.has_found_no_step, self.pairs) = (None, false, VecDeque::new());
         let x = self.bounds.start(&start)?;
         let (cost, gradient) = (problem.cost(&x)?, problem.gradient(&x)?);
         if !cost.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
@@ -293,6 +301,7 @@ where
                 .and_then(|model| model.direction(&at.x, &at.gradient, (&lower, &upper)));
             let found = direction.and_then(|direction| self.search(problem, &at, &direction));
             let from_gradient = self.pairs.is_empty();
+            self.has_found_no_step = found.is_none();
             if let Some(found) = found {
                 self.remember(&at, &found);
                 at = found;

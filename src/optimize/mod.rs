@@ -1,5 +1,6 @@
 //! Optimization: parameters, least squares, and what the data say about the result.
 
+pub mod automatic;
 mod bounds;
 pub mod box_quadratic;
 pub mod checkpoint;
@@ -17,5 +18,8 @@ pub mod parameters;
 pub mod progress;
 pub mod randomized_smoothing;
 pub mod solver;
+pub mod surroundings;
+pub mod survey;
+pub mod termination;
 pub mod trajectory;
 pub mod uncertainty;

@@ -25,6 +25,8 @@ pub enum Convergence {
     Cost,
     /// The step is below the tolerance relative to the variables.
     Step,
+    /// No step around lowers the cost by more than the tolerance.
+    Trials,
 }
 
 impl Convergence {
@@ -47,6 +49,7 @@ impl std::fmt::Display for Convergence {
             Self::Gradient => "gradient",
             Self::Cost => "cost",
             Self::Step => "step",
+            Self::Trials => "trials",
         })
     }
 }
@@ -97,6 +100,8 @@ pub(super) struct Ended {
     pub(super) iterations: u64,
     /// Why the solver stopped by itself, where it did.
     pub(super) convergence: Option<Convergence>,
+    /// Whether it stopped because all iterations that are allowed were made.
+    pub(super) is_out_of_iterations: bool,
     /// Why the run stopped, in words.
     pub(super) termination: String,
 }
@@ -127,6 +132,7 @@ where
         cost: state.cost,
         iterations: state.iter,
         convergence,
+        is_out_of_iterations: state.get_termination_reason() == Some(&TerminationReason::MaxItersReached),
         termination: match (convergence, state.get_termination_reason()) {
             (Some(convergence), _) => format!("converged ({convergence})"),
             (None, Some(reason)) => reason.text().to_owned(),

@@ -32,8 +32,12 @@ use isobar::scalar::Scalar;
 use isobar::spatial::{RigidTransform, SpatialVelocity};
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 
-const METHODS: [TrajectoryMethod; 3] =
-    [TrajectoryMethod::Ilqr, TrajectoryMethod::Lbfgs, TrajectoryMethod::LevenbergMarquardt];
+const METHODS: [TrajectoryMethod; 4] = [
+    TrajectoryMethod::Ilqr,
+    TrajectoryMethod::Lbfgs,
+    TrajectoryMethod::LevenbergMarquardt,
+    TrajectoryMethod::Auto,
+];
 
 const KINDS: [KnotInterpolation; 3] =
     [KnotInterpolation::ZeroOrderHold, KnotInterpolation::Linear, KnotInterpolation::Cubic];
@@ -207,7 +211,7 @@ impl TrajectoryResiduals for Carry {
 }
 
 fn settings(method: TrajectoryMethod) -> TrajectorySettings {
-    TrajectorySettings { method, max_iterations: 500, cost_tolerance: 1e-11, initial_damping: None }
+    TrajectorySettings { method, max_iterations: 500, cost_tolerance: Some(1e-11), initial_damping: None }
 }
 
 fn optimize<A: AppliedForces, R: TrajectoryResiduals>(
@@ -511,7 +515,7 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
             let other = TrajectoryCheckpoints { store: Arc::clone(&store), problem: "other".to_owned() };
             let refused = run(method, Some(other)).expect_err("other problem").to_string();
             assert!(refused.contains("of problem `craft`, this run is of `other`"), "{refused}");
-            let next = METHODS[(METHODS.iter().position(|m| *m == method).expect("one of them") + 1) % 3];
+            let next = METHODS[(METHODS.iter().position(|m| *m == method).expect("one of them") + 1) % 4];
             let refused = run(next, checkpoints()).expect_err("other method").to_string();
             assert!(refused.contains("of method"), "{refused}");
         }

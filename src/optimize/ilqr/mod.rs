@@ -3,6 +3,8 @@
 mod backward_pass;
 mod stages;
 
+use std::collections::VecDeque;
+
 use argmin::core::{Error, KV, Problem, Solver, State, TerminationReason, TerminationStatus};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +55,8 @@ pub struct Ilqr {
     regularization: f64,
     growth: f64,
     scales: Vec<f64>,
+    /// The costs before the last iterations that were made, the oldest first.
+    recent: VecDeque<f64>,
     convergence: Option<Convergence>,
     /// Around the present variables; made again after a resume.
     #[serde(skip)]
@@ -71,6 +75,9 @@ const SMALLEST_GAIN_RATIO: f64 = 1e-3;
 /// cost (a simulation holds an iteration's tolerance).
 const NOISE_OF_COST: f64 = 1e-10;
 
+/// Iterations whose reduction of the cost is judged together.
+const JUDGED_ITERATIONS: usize = 5;
+
 impl Default for Ilqr {
     fn default() -> Self {
         Self::new()
@@ -86,6 +93,7 @@ impl Ilqr {
             regularization: 0.0,
             growth: 2.0,
             scales: Vec::new(),
+            recent: VecDeque::new(),
             convergence: None,
             expansion: None,
         }
@@ -110,8 +118,8 @@ impl Ilqr {
         Ok(self)
     }
 
-    /// It ends when an unregularized step promises to reduce the cost by less than this part of it
-    /// (default 10⁻¹⁰).
+    /// It ends when an unregularized step promises to reduce the cost by less than this part of it,
+    /// or five iterations together have not reduced it by more (default 10⁻¹⁰).
     ///
     /// # Errors
     /// It must be finite and not negative.
@@ -193,6 +201,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
         }
         (self.growth, self.convergence, self.expansion) = (2.0, None, None);
         self.scales = vec![0.0; x.len()];
+        self.recent.clear();
         let expansion = self.expansion(problem, &x)?;
         let gradient = gradient(&expansion);
         let norm = projected_gradient_norm(&x, &gradient, &lower, &upper);
@@ -257,6 +266,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
                 return Ok((state.terminate_with(TerminationReason::SolverExit(reason)), None));
             }
         };
+        self.recent.push_back(cost);
         let (x, cost, expansion) = match accepted {
             Some((x, cost, ratio, expansion)) => {
                 self.adapt_regularization(ratio);
@@ -269,6 +279,12 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
         let norm = projected_gradient_norm(&x, &gradient, &lower, &upper);
         if norm <= self.tolerances.gradient && self.convergence.is_none() {
             self.convergence = Some(Convergence::Gradient);
+        }
+        if self.recent.len() == JUDGED_ITERATIONS {
+            let before = self.recent.pop_front().unwrap_or(f64::INFINITY);
+            if before - cost <= self.tolerances.cost * before.abs() && self.convergence.is_none() {
+                self.convergence = Some(Convergence::Cost);
+            }
         }
         let kv = argmin::kv!("gradient_norm" => norm; "regularization" => self.regularization;);
         Ok((state.param(x).cost(cost).gradient(gradient), Some(kv)))

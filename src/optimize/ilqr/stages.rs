@@ -78,4 +78,10 @@ pub trait StagedProblem: CostFunction<Param = Vec<f64>, Output = f64> {
     /// # Errors
     /// When either motion cannot be computed.
     fn roll_out(&self, nominal: &[f64], policy: &Policy) -> Result<(Vec<f64>, f64), Error>;
+
+    /// The costs of many points; nothing in the place of one that cannot be evaluated. Without
+    /// another implementation one after the other.
+    fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
+        points.iter().map(|x| self.cost(x).ok()).collect()
+    }
 }

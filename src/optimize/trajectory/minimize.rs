@@ -8,15 +8,16 @@ use argmin::core::{
 };
 use nalgebra::DMatrix;
 use rayon::prelude::*;
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::control_range::TrajectoryProblemError;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::problem::TrajectoryProblem;
+use super::settings::{TrajectoryMethod, TrajectorySettings};
 use super::staged::StagedTrajectory;
 use crate::multibody::AppliedForces;
+use crate::optimize::automatic::Automatic;
 use crate::optimize::checkpoint::{CheckpointStore, NoStore, Resumable, RunCheckpoint};
 use crate::optimize::ilqr::Ilqr;
 use crate::optimize::lbfgsb::Lbfgsb;
@@ -24,66 +25,14 @@ use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::{RandomizedSmoothing, SmoothingSettings};
 use crate::optimize::solver::{Convergence, Ended, run};
+use crate::optimize::surroundings::Surroundings;
+use crate::optimize::termination::Termination;
 use crate::rollout::TrajectoryResiduals;
-
-/// The method of a trajectory optimization. All keep the controls within their bounds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TrajectoryMethod {
-    /// The iterative linear–quadratic regulator: linearizes the motion step by step.
-    #[default]
-    Ilqr,
-    /// The quasi-Newton method L-BFGS-B: gradients alone.
-    Lbfgs,
-    /// The method of Levenberg and Marquardt on all residuals at once.
-    LevenbergMarquardt,
-}
-
-impl TrajectoryMethod {
-    /// Its name, as in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ilqr => "ilqr",
-            Self::Lbfgs => "lbfgs",
-            Self::LevenbergMarquardt => "levenberg_marquardt",
-        }
-    }
-}
-
-/// How a trajectory optimization is done.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrajectorySettings {
-    /// The method.
-    #[serde(rename = "kind")]
-    pub method: TrajectoryMethod,
-    /// Most iterations.
-    pub max_iterations: u64,
-    /// It ends when an iteration lowers, or promises to lower, the cost by less than this part of
-    /// it.
-    pub cost_tolerance: f64,
-    /// How much the first steps of iLQR and Levenberg–Marquardt are held back, relative to the
-    /// Hessian's diagonal; positive. A larger one is more cautious, which spares rollouts where the
-    /// start is far from any solution. `None` is the method's own: 0 and 10⁻³. L-BFGS takes none.
-    pub initial_damping: Option<f64>,
-}
-
-impl Default for TrajectorySettings {
-    /// iLQR, at most 200 iterations, a cost tolerance of 10⁻⁸.
-    fn default() -> Self {
-        Self {
-            method: TrajectoryMethod::default(),
-            max_iterations: 200,
-            cost_tolerance: 1e-8,
-            initial_damping: None,
-        }
-    }
-}
 
 /// What one iteration came to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryIteration {
-    /// Its number; 0 is the start.
+    /// Its number; 0 is the start, or what the first look of [`TrajectoryMethod::Auto`] left it for.
     pub iteration: u64,
     /// The cost.
     pub cost: f64,
@@ -109,10 +58,12 @@ pub struct TrajectoryOptimum {
     pub iterations: u64,
     /// Evaluations made, those before an interruption included.
     pub evaluations: Evaluations,
-    /// Whether the solver met its tolerance.
+    /// Whether a criterion of convergence was met.
     pub converged: bool,
-    /// Why the solver stopped.
+    /// Why the solver stopped, in words.
     pub termination: String,
+    /// The same in numbers.
+    pub ending: Termination,
     /// The iterations, those before an interruption included.
     pub history: Vec<TrajectoryIteration>,
 }
@@ -204,26 +155,57 @@ struct Run<T> {
     progress: Option<ProgressObserver>,
 }
 
-impl Ended {
-    /// The result for a problem, with the iterations that were written down.
-    fn optimum<A: AppliedForces, R: TrajectoryResiduals>(
-        self,
-        problem: &TrajectoryProblem<'_, A, R>,
-        method: TrajectoryMethod,
-        iterations: &Iterations,
-    ) -> Result<TrajectoryOptimum, Error> {
-        Ok(TrajectoryOptimum {
-            method,
-            values: problem.values(&self.variables)?,
-            variables: self.variables,
-            cost: self.cost,
-            iterations: self.iterations,
-            evaluations: problem.evaluations(),
-            converged: self.convergence.is_some(),
-            termination: self.termination,
-            history: std::mem::take(&mut *iterations.lock().unwrap_or_else(PoisonError::into_inner)),
-        })
+/// Iterations whose reduction of the cost is told where there were not enough of them.
+const TOLD_ITERATIONS: usize = 5;
+
+/// How a run ended: by a criterion, for want of iterations, or as what is around its end says.
+fn ending<A: AppliedForces, R: TrajectoryResiduals>(
+    ended: &Ended,
+    problem: &TrajectoryProblem<'_, A, R>,
+    tolerance: f64,
+    history: &[TrajectoryIteration],
+) -> Result<Termination, Error> {
+    if let Some(criterion) = ended.convergence {
+        return Ok(Termination::Converged { criterion, value: None, tolerance });
     }
+    if ended.is_out_of_iterations {
+        let before = history.len().saturating_sub(1 + TOLD_ITERATIONS);
+        let decrease = history.get(before).map_or(0.0, |before| 1.0 - ended.cost / before.cost);
+        return Ok(Termination::Budget { decrease });
+    }
+    let gradient = problem.gradient(&ended.variables)?;
+    let at = (&ended.variables[..], ended.cost, &gradient[..]);
+    let controls = problem.map().dimension();
+    let (surroundings, _) =
+        Surroundings::examine(at, problem.bounds(), controls, |points| problem.costs(points));
+    Ok(Termination::at(surroundings, tolerance))
+}
+
+/// The result of a run, with the iterations that were written down.
+fn optimum<A: AppliedForces, R: TrajectoryResiduals>(
+    ended: Ended,
+    ending: Termination,
+    problem: &TrajectoryProblem<'_, A, R>,
+    method: TrajectoryMethod,
+    history: Vec<TrajectoryIteration>,
+) -> Result<TrajectoryOptimum, Error> {
+    Ok(TrajectoryOptimum {
+        method,
+        values: problem.values(&ended.variables)?,
+        variables: ended.variables,
+        cost: ended.cost,
+        iterations: ended.iterations,
+        evaluations: problem.evaluations(),
+        converged: ending.is_converged(),
+        termination: ending.to_string(),
+        ending,
+        history,
+    })
+}
+
+/// Takes the iterations that were written down.
+fn taken(iterations: &Iterations) -> Vec<TrajectoryIteration> {
+    std::mem::take(&mut *iterations.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl<T: CheckpointStore + 'static> Run<T> {
@@ -306,8 +288,20 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
 ) -> Result<TrajectoryOptimum, Error> {
     let (run, history) = Run::new(problem, start, settings, checkpoints, progress)?;
     let (lower, upper) = problem.bounds();
-    let (lower, upper, tolerance) = (lower.to_vec(), upper.to_vec(), settings.cost_tolerance);
+    let (lower, upper) = (lower.to_vec(), upper.to_vec());
+    let tolerance = settings.cost_tolerance.unwrap_or(settings.method.standard_tolerance());
+    let mut ending_of_method = None;
     let ended = match settings.method {
+        TrajectoryMethod::Auto => {
+            let mut solver = Automatic::new().with_cost_tolerance(tolerance)?;
+            if let Some(damping) = settings.initial_damping {
+                solver = solver.with_initial_regularization(damping)?;
+            }
+            run.solve::<_, _, (), ()>(StagedTrajectory::new(problem), solver, |solver| {
+                ending_of_method = solver.termination().cloned();
+                None
+            })
+        }
         TrajectoryMethod::Ilqr => {
             let mut solver = Ilqr::new().with_cost_tolerance(tolerance)?;
             if let Some(damping) = settings.initial_damping {
@@ -317,7 +311,10 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
         }
         TrajectoryMethod::Lbfgs => {
             let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            run.solve::<_, _, (), ()>(Borrowed(problem), solver, Lbfgsb::convergence)
+            // Where its search finds nothing, what is around tells whether there is anything.
+            run.solve::<_, _, (), ()>(Borrowed(problem), solver, |solver| {
+                solver.convergence().filter(|_| !solver.has_found_no_step())
+            })
         }
         TrajectoryMethod::LevenbergMarquardt => {
             let mut solver =
@@ -332,7 +329,12 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
             )
         }
     }?;
-    ended.optimum(problem, settings.method, &history)
+    let history = taken(&history);
+    let ending = match ending_of_method {
+        Some(ending) => ending,
+        None => ending(&ended, problem, tolerance, &history)?,
+    };
+    optimum(ended, ending, problem, settings.method, history)
 }
 
 /// Optimizes the mean of a trajectory's cost over perturbations of the values at knots (see
@@ -361,12 +363,13 @@ pub fn optimize_smoothed_trajectory<
     let SmoothingSettings { deviation, pairs, seed } = *smoothing;
     let smoothed = RandomizedSmoothing::new(problem, run.start.len(), deviation, pairs, seed)?;
     let (lower, upper) = problem.bounds();
-    let solver = Lbfgsb::new()
-        .with_bounds(lower.to_vec(), upper.to_vec())?
-        .with_cost_tolerance(settings.cost_tolerance)?;
+    let tolerance = settings.cost_tolerance.unwrap_or(settings.method.standard_tolerance());
+    let solver = Lbfgsb::new().with_bounds(lower.to_vec(), upper.to_vec())?.with_cost_tolerance(tolerance)?;
     let mut ended = run.solve::<_, _, (), ()>(smoothed, solver, Lbfgsb::convergence)?;
+    let history = taken(&history);
+    let ending = ending(&ended, problem, tolerance, &history)?;
     ended.cost = problem.cost(&ended.variables)?;
-    ended.optimum(problem, settings.method, &history)
+    optimum(ended, ending, problem, settings.method, history)
 }
 
 /// Optimizes a trajectory from several starts, on rayon's threads; the results are in the order of

@@ -6,13 +6,15 @@ mod evaluations;
 mod minimize;
 mod problem;
 mod sensitivity;
+mod settings;
 mod staged;
 
 pub use control_range::{ControlRange, TrajectoryProblemError};
 pub use evaluations::{EvaluationCounter, Evaluations};
 pub use minimize::{
-    Iterations, TrajectoryCheckpoints, TrajectoryIteration, TrajectoryMethod, TrajectoryOptimum,
-    TrajectorySettings, optimize_smoothed_trajectory, optimize_trajectory, optimize_trajectory_from,
+    Iterations, TrajectoryCheckpoints, TrajectoryIteration, TrajectoryOptimum, optimize_smoothed_trajectory,
+    optimize_trajectory, optimize_trajectory_from,
 };
 pub use problem::{TrajectoryProblem, TrajectoryTask};
+pub use settings::{TrajectoryMethod, TrajectorySettings};
 pub use staged::StagedTrajectory;

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::DMatrix;
+use rayon::prelude::*;
 
 use super::control_range::{ControlRange, TrajectoryProblemError};
 use super::evaluations::{EvaluationCounter, Evaluations};
@@ -287,6 +288,12 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     /// As of [`CostFunction::cost`].
     pub fn cost_alone(&self, x: &[f64]) -> Result<f64, Error> {
         Ok(self.simulated(x)?.cost())
+    }
+
+    /// The costs of many points, on rayon's threads; nothing in the place of one that cannot be
+    /// simulated.
+    pub fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
+        points.par_iter().map(|x| self.cost_alone(x).ok()).collect()
     }
 
     /// The cost and its gradient, without keeping the motion: for use on several threads.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use argmin::core::{CostFunction, Error};
+use argmin::core::{CostFunction, Error, Gradient};
 use nalgebra::{DMatrix, DVector};
 
 use super::problem::TrajectoryProblem;
@@ -92,6 +92,15 @@ impl<A: AppliedForces, R: TrajectoryResiduals> CostFunction for StagedTrajectory
     }
 }
 
+impl<A: AppliedForces, R: TrajectoryResiduals> Gradient for StagedTrajectory<'_, '_, A, R> {
+    type Param = Vec<f64>;
+    type Gradient = Vec<f64>;
+
+    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        self.problem.gradient(x)
+    }
+}
+
 impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajectory<'_, '_, A, R> {
     fn stage_dimension(&self) -> usize {
         self.problem.map().dimension()
@@ -99,6 +108,10 @@ impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajector
 
     fn bounds(&self) -> (&[f64], &[f64]) {
         self.problem.bounds()
+    }
+
+    fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
+        self.problem.costs(points)
     }
 
     fn expand(&self, x: &[f64]) -> Result<Expansion, Error> {

@@ -1,0 +1,256 @@
+//! Descent without choosing a method: a first look around, then iLQR and L-BFGS by turns.
+
+use argmin::core::{Error, Gradient, KV, Problem, Solver, State, TerminationReason, TerminationStatus};
+use serde::{Deserialize, Serialize};
+
+use super::checkpoint::{InvalidField, Resumable};
+use super::ilqr::{Ilqr, StagedProblem};
+use super::lbfgsb::Lbfgsb;
+use super::solver::{DescentState, check_setting};
+use super::surroundings::Surroundings;
+use super::survey::survey;
+use super::termination::Termination;
+
+/// # iLQR and L-BFGS by turns
+///
+/// For costs through contact, which have plateaus and kinks. From the start, or from one that
+/// differs from it by constant offsets of controls and has less than half of its cost
+/// ([`survey`]), [`Ilqr`] goes on until its iterations gain little, then [`Lbfgsb`], then iLQR
+/// again: where the expansion of the one misleads, the other often descends. When a round of both
+/// has gained less than the tolerance, the method looks around ([`Surroundings`]): it goes on from
+/// a point that is clearly lower, and ends otherwise.
+///
+/// Requires an initial parameter vector, which is moved into the bounds.
+///
+/// ## Requirements on the optimization problem
+///
+/// The optimization problem is required to implement [`StagedProblem`] and argmin's `Gradient`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Automatic {
+    tolerance: f64,
+    regularization: f64,
+    turn: Turn,
+    /// Costs since the turn began.
+    costs: Vec<f64>,
+    cost_before_round: f64,
+    termination: Option<Termination>,
+}
+
+impl Resumable for Automatic {
+    fn check(&self, bounds: (&[f64], &[f64])) -> Result<(), InvalidField> {
+        let number = InvalidField::check_number;
+        number("solver.tolerance", self.tolerance, 0.0, f64::INFINITY)?;
+        number("solver.regularization", self.regularization, 0.0, f64::INFINITY)?;
+        number("solver.cost_before_round", self.cost_before_round, f64::NEG_INFINITY, f64::INFINITY)?;
+        let count = self.costs.len();
+        InvalidField::check_numbers("solver.costs", &self.costs, count, f64::NEG_INFINITY)?;
+        match &self.turn {
+            Turn::Ilqr(solver) => solver.check(bounds),
+            Turn::Lbfgs(solver) => solver.check(bounds),
+        }
+    }
+}
+
+/// Whose turn it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Turn {
+    Ilqr(Ilqr),
+    Lbfgs(Lbfgsb),
+}
+
+/// Iterations that are judged together, and the part of the cost that they have to take away for a
+/// turn to go on.
+const JUDGED_ITERATIONS: usize = 5;
+const LEAST_GAIN: f64 = 1e-2;
+
+impl Default for Automatic {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Automatic {
+    /// The method with a tolerance of 10⁻³ of the cost, and an initial regularization of 0.5.
+    pub fn new() -> Self {
+        Self {
+            tolerance: 1e-3,
+            regularization: 0.5,
+            turn: Turn::Ilqr(Ilqr::new()),
+            costs: Vec::new(),
+            cost_before_round: f64::INFINITY,
+            termination: None,
+        }
+    }
+
+    /// Sets the tolerance: reductions by less than this part of the cost do not count.
+    ///
+    /// # Errors
+    /// It must be finite and not negative.
+    pub fn with_cost_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
+        self.tolerance = check_setting("cost tolerance", tolerance, 0.0)?;
+        Ok(self)
+    }
+
+    /// Sets the regularization with which each turn of iLQR begins; larger is more cautious.
+    ///
+    /// # Errors
+    /// It must be finite and not negative.
+    pub fn with_initial_regularization(mut self, regularization: f64) -> Result<Self, Error> {
+        self.regularization = check_setting("initial regularization", regularization, 0.0)?;
+        Ok(self)
+    }
+
+    /// How the method ended; `None` while it runs or where something else ended it.
+    pub fn termination(&self) -> Option<&Termination> {
+        self.termination.as_ref()
+    }
+
+    /// Begins the turn of iLQR, or of L-BFGS.
+    fn begin<O>(
+        &mut self,
+        ilqr: bool,
+        problem: &mut Problem<O>,
+        state: DescentState,
+    ) -> Result<(DescentState, Option<KV>), Error>
+    where
+        O: StagedProblem + Gradient<Param = Vec<f64>, Gradient = Vec<f64>>,
+    {
+        let (state, kv, turn) = if ilqr {
+            let mut solver = Ilqr::new()
+                .with_initial_regularization(self.regularization)?
+                .with_cost_tolerance(self.tolerance.min(LEAST_GAIN))?;
+            let (state, kv) = solver.init(problem, state)?;
+            (state, kv, Turn::Ilqr(solver))
+        } else {
+            let (lower, upper) = of(problem)?.bounds();
+            let mut solver =
+                Lbfgsb::new().with_bounds(lower.to_vec(), upper.to_vec())?.with_cost_tolerance(0.0)?;
+            let (state, kv) = solver.init(problem, state)?;
+            (state, kv, Turn::Lbfgs(solver))
+        };
+        self.turn = turn;
+        self.costs = vec![state.get_cost()];
+        Ok((state, kv))
+    }
+
+    /// Looks around: how the method ends, or a lower point.
+    fn look_around<O>(&self, problem: &mut Problem<O>, x: &Vec<f64>, cost: f64) -> Result<Rest, Error>
+    where
+        O: StagedProblem + Gradient<Param = Vec<f64>, Gradient = Vec<f64>>,
+    {
+        let gradient = problem.gradient(x)?;
+        let problem = of(problem)?;
+        let (surroundings, lowest) = Surroundings::examine(
+            (x, cost, &gradient),
+            problem.bounds(),
+            problem.stage_dimension(),
+            |points| problem.costs(points),
+        );
+        Ok(match (Termination::at(surroundings, self.tolerance), lowest) {
+            (Termination::Stuck { .. }, Some((x, cost))) => Rest::GoOn(x, cost),
+            (termination, _) => Rest::End(termination),
+        })
+    }
+}
+
+/// What follows a look around.
+enum Rest {
+    GoOn(Vec<f64>, f64),
+    End(Termination),
+}
+
+fn of<O>(problem: &Problem<O>) -> Result<&O, Error> {
+    problem.problem.as_ref().ok_or_else(|| Error::msg("`Automatic`: there is no problem"))
+}
+
+impl<O> Solver<O, DescentState> for Automatic
+where
+    O: StagedProblem + Gradient<Param = Vec<f64>, Gradient = Vec<f64>>,
+{
+    fn name(&self) -> &str {
+        "iLQR and L-BFGS by turns"
+    }
+
+    fn init(
+        &mut self,
+        problem: &mut Problem<O>,
+        mut state: DescentState,
+    ) -> Result<(DescentState, Option<KV>), Error> {
+        let mut x = state.take_param().ok_or_else(|| {
+            Error::msg("`Automatic` requires an initial parameter vector: set it with `Executor::configure`")
+        })?;
+        self.termination = None;
+        let inner = of(problem)?;
+        let (lower, upper) = inner.bounds();
+        if x.len() != lower.len() {
+            return Err(Error::msg(format!("{} variables, but the problem has {}", x.len(), lower.len())));
+        }
+        x.iter_mut().zip(lower.iter().zip(upper)).for_each(|(x, (&l, &u))| *x = x.max(l).min(u));
+        let cost = inner.cost(&x)?;
+        if !cost.is_finite() {
+            return Err(Error::msg(format!("the cost at the start is {cost}")));
+        }
+        let (x, cost) =
+            survey((x, cost), (lower, upper), inner.stage_dimension(), |points| inner.costs(points));
+        self.cost_before_round = cost;
+        self.begin(true, problem, state.param(x))
+    }
+
+    fn next_iter(
+        &mut self,
+        problem: &mut Problem<O>,
+        state: DescentState,
+    ) -> Result<(DescentState, Option<KV>), Error> {
+        let ((mut state, kv), is_ilqr, ended) = match &mut self.turn {
+            Turn::Ilqr(solver) => {
+                let next = solver.next_iter(problem, state)?;
+                (next, true, solver.convergence().is_some())
+            }
+            Turn::Lbfgs(solver) => {
+                let next = solver.next_iter(problem, state)?;
+                (next, false, solver.convergence().is_some())
+            }
+        };
+        // That one method has found no step does not end the other.
+        let ended = ended || state.terminated();
+        state.termination_status = TerminationStatus::NotTerminated;
+        let cost = state.get_cost();
+        self.costs.push(cost);
+        let before = self.costs.len().checked_sub(1 + JUDGED_ITERATIONS).map(|i| self.costs[i]);
+        if !ended && before.is_none_or(|before| before - cost > LEAST_GAIN * before) {
+            return Ok((state, kv));
+        }
+        if !is_ilqr {
+            let gained = self.cost_before_round - cost;
+            self.cost_before_round = cost;
+            if gained <= self.tolerance * cost.abs() {
+                let x = state.get_param().ok_or_else(|| Error::msg("`Automatic`: there are no variables"))?;
+                match self.look_around(problem, x, cost)? {
+                    Rest::GoOn(x, cost) => {
+                        self.cost_before_round = cost;
+                        state = state.param(x);
+                    }
+                    Rest::End(termination) => {
+                        self.termination = Some(termination);
+                        return Ok((state, kv));
+                    }
+                }
+            }
+        }
+        let (state, _) = self.begin(!is_ilqr, problem, state)?;
+        Ok((state, kv))
+    }
+
+    fn terminate(&mut self, _: &DescentState) -> TerminationStatus {
+        match &self.termination {
+            Some(Termination::Converged { .. }) => {
+                TerminationStatus::Terminated(TerminationReason::SolverConverged)
+            }
+            Some(other) => TerminationStatus::Terminated(TerminationReason::SolverExit(other.to_string())),
+            None => TerminationStatus::NotTerminated,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! How an optimization ended, in numbers.
+
+use serde::{Deserialize, Serialize};
+
+use super::solver::Convergence;
+use super::surroundings::{Surroundings, SurroundingsVerdict};
+
+/// How an optimization ended. Its text says what happened, and in what numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Termination {
+    /// A criterion was met.
+    Converged {
+        /// Which one.
+        criterion: Convergence,
+        /// What was found, relative to the cost: the reduction, or what the gradient promises.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        value: Option<f64>,
+        /// What it had to be at most.
+        tolerance: f64,
+    },
+    /// The cost has a kink here: its gradient promises descent, but along no direction that was
+    /// tried does it fall.
+    Kink {
+        /// What was tried.
+        surroundings: Surroundings,
+    },
+    /// The cost of neighbouring points scatters by more than the tolerance.
+    Chattering {
+        /// What was tried.
+        surroundings: Surroundings,
+        /// The tolerance of the cost.
+        tolerance: f64,
+    },
+    /// The method found no step, though there are some that lower the cost.
+    Stuck {
+        /// What was tried.
+        surroundings: Surroundings,
+    },
+    /// All iterations that are allowed were made.
+    Budget {
+        /// Part of the cost that the last five took away.
+        decrease: f64,
+    },
+}
+
+impl Termination {
+    /// How a method ended that came to rest in these surroundings, where reductions by less than
+    /// the tolerance, relative to the cost, do not count.
+    pub fn at(surroundings: Surroundings, tolerance: f64) -> Self {
+        let converged = |criterion, value| Self::Converged { criterion, value: Some(value), tolerance };
+        match surroundings.verdict(tolerance) {
+            SurroundingsVerdict::Stationary => converged(Convergence::Gradient, surroundings.promised),
+            SurroundingsVerdict::AtRest => converged(Convergence::Trials, surroundings.reduction),
+            SurroundingsVerdict::Descends => Self::Stuck { surroundings },
+            SurroundingsVerdict::Kink => Self::Kink { surroundings },
+            SurroundingsVerdict::Chattering => Self::Chattering { surroundings, tolerance },
+        }
+    }
+
+    /// Whether a criterion was met.
+    pub fn is_converged(&self) -> bool {
+        matches!(self, Self::Converged { .. })
+    }
+}
+
+impl std::fmt::Display for Termination {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Converged { criterion, value: None, .. } => write!(f, "converged ({criterion})"),
+            Self::Converged { criterion, value: Some(value), tolerance } => {
+                let what = match criterion {
+                    Convergence::Gradient => "a step of 1 % of the controls' scales promises",
+                    _ => "the best step around lowers the cost by",
+                };
+                write!(
+                    f,
+                    "converged ({criterion}: {what} {value:.1e} of it, at most {tolerance:.1e} allowed)"
+                )
+            }
+            Self::Kink { surroundings } if surroundings.failed > 0 => write!(
+                f,
+                "stuck: along none of {} directions does the cost fall as the gradient promises, and {} motions \
+                 around cannot be simulated",
+                surroundings.directions, surroundings.failed
+            ),
+            Self::Kink { surroundings } => write!(
+                f,
+                "stuck at a kink: the gradient promises {:.1e} of the cost for a step of 1 % of the controls' \
+                 scales, but along none of {} directions does it fall so",
+                surroundings.promised, surroundings.directions
+            ),
+            Self::Chattering { surroundings, tolerance } => write!(
+                f,
+                "chattering: the cost of points 1e-7 of the controls' scales apart scatters by {:.1e} of it, \
+                 more than the tolerance of {tolerance:.1e}",
+                surroundings.noise
+            ),
+            Self::Stuck { surroundings } => write!(
+                f,
+                "stuck: no step of the method reduces the cost, though there is one that lowers it by {:.1e} \
+                 of it",
+                surroundings.reduction
+            ),
+            Self::Budget { decrease } => {
+                write!(f, "out of iterations: the last five lowered the cost by {decrease:.1e} of it")
+            }
+        }
+    }
+}
