@@ -252,10 +252,9 @@ fn parameters(path: &Path) -> Result<(), String> {
 
 /// The files of the slide: checkpoints of every optimizer, and a joint state.
 fn originals_of_slide() -> Vec<(String, Original)> {
-    let folder = Folder::new("fuzz-slide");
     let mut all = Vec::new();
     for kind in ["ilqr", "lbfgs", "levenberg_marquardt"] {
-        let content = made_checkpoint(&folder, kind);
+        let content = made_checkpoint(&Folder::new("fuzz-slide"), kind);
         let name = "checkpoint.json".into();
         all.push((kind.into(), Original { folder: None, name, content, reader: checkpoint, weight: 15 }));
     }
