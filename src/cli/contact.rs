@@ -13,7 +13,7 @@ use super::{Error, is_zero, load_scene, skirt_line};
 use crate::io::{Purpose, Scene};
 use crate::multibody::{
     BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
-    body_pair_contact, body_pair_energy, body_pair_jacobian, check_pair_count, geometry_pairs,
+    body_pair_contact, body_pair_energy, body_pair_jacobian, check_pair_count, geometry_pairs, may_touch,
 };
 
 /// Arguments of `isobar contact`.
@@ -159,7 +159,9 @@ fn report(scene: &Scene, derivatives: bool) -> Result<Report, Error> {
     model.body_frames(&scene.state, &mut frames);
     let mut workspace = PairWorkspace::default();
     let mut pairs = Vec::new();
-    for (bodies, geometries) in body_pairs(scene)? {
+    for (bodies, mut geometries) in body_pairs(scene)? {
+        // Most of many bodies are far from each other, which is told sooner by their boxes.
+        geometries.retain(|pair| may_touch(model, &frames, pair));
         let contact: BodyPairContact = body_pair_contact(model, &frames, &geometries, &mut workspace);
         let pair = PairReport {
             a: model.bodies[bodies.a].name.clone(),
