@@ -172,7 +172,8 @@ fn report(scene: &Scene, derivatives: bool) -> Result<Report, Error> {
             faces: contact.faces,
             centroid: contact.centroid.as_ref().map(three),
             max_pressure: contact.max_pressure,
-            energy: body_pair_energy(model, &frames, &geometries),
+            // A sum of nothing is −0.
+            energy: body_pair_energy(model, &frames, &geometries) + 0.0,
             derivatives: derivatives.then(|| {
                 DerivativesReport::new(&body_pair_jacobian(model, &frames, &geometries, &mut workspace))
             }),
