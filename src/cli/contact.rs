@@ -14,7 +14,7 @@ use super::{Error, is_zero, load_scene, skirt_line};
 use crate::io::{Purpose, Scene, SceneSummary};
 use crate::multibody::{
     BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
-    body_pair_contact, body_pair_energy, body_pair_jacobian, check_pair_count, geometry_pairs,
+    body_pair_contact, body_pair_energy, body_pair_jacobian, check_pair_count, geometry_pairs, may_touch,
 };
 
 /// Arguments of `isobar contact`.
@@ -172,6 +172,9 @@ fn contacts(
     let mut workspace = PairWorkspace::default();
     let mut reports = Vec::new();
     for (bodies, geometries) in pairs {
+        // Most of many bodies are far from each other, which is told sooner by their boxes.
+        let near = geometries.iter().copied().filter(|pair| may_touch(model, &frames, pair));
+        let geometries: &[GeometryPair] = &near.collect::<Vec<_>>();
         let contact: BodyPairContact = body_pair_contact(model, &frames, geometries, &mut workspace);
         let pair = PairReport {
             a: model.bodies[bodies.a].name.clone(),
@@ -182,7 +185,8 @@ fn contacts(
             faces: contact.faces,
             centroid: contact.centroid.as_ref().map(three),
             max_pressure: contact.max_pressure,
-            energy: body_pair_energy(model, &frames, geometries),
+            // A sum of nothing is −0.
+            energy: body_pair_energy(model, &frames, geometries) + 0.0,
             derivatives: derivatives.then(|| {
                 DerivativesReport::new(&body_pair_jacobian(model, &frames, geometries, &mut workspace))
             }),

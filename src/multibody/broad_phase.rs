@@ -119,6 +119,17 @@ impl BroadPhase {
     }
 }
 
+/// Whether two geometries may touch with the bodies at `frames`; others do not.
+pub(crate) fn may_touch(model: &Model, frames: &[BodyFrame], pair: &GeometryPair) -> bool {
+    let world_box = |body: usize, index: usize| {
+        let geometry = &model.bodies[body].geometries[index];
+        let x_wg = frames[body].pose * geometry.x_bg;
+        WorldBox::new(&geometry.collider.geometry, &x_wg, body, index)
+    };
+    let BodyPair { a, b } = pair.bodies;
+    world_box(a, pair.geometry_a).overlaps(&world_box(b, pair.geometry_b))
+}
+
 /// The axis along which the middles of the finite boxes are spread most.
 fn widest_axis(boxes: &[WorldBox]) -> usize {
     let (mut low, mut high) =

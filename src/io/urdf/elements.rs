@@ -252,14 +252,16 @@ fn roll_pitch_yaw([x, y, z, w]: [f64; 4]) -> [f64; 3] {
         return [0.0; 3];
     }
     let [x, y, z, w] = [x / norm, y / norm, z / norm, w / norm];
-    let pitch = (2.0 * (w * y - x * z)).clamp(-1.0, 1.0).asin();
+    // Where the x axis of the turned frame points to, along x and y; its length is the pitch's cosine.
+    let (along_x, along_y) = (1.0 - 2.0 * (y * y + z * z), 2.0 * (w * z + x * y));
+    let cosine = along_x.hypot(along_y);
+    let pitch = (2.0 * (w * y - x * z)).atan2(cosine);
     // Where roll and yaw turn about the same axis, yaw takes all of it.
-    if pitch.abs() > std::f64::consts::FRAC_PI_2 - 1e-6 {
+    if cosine < 1e-8 {
         return [0.0, pitch, 2.0 * z.atan2(w)];
     }
     let roll = (2.0 * (w * x + y * z)).atan2(1.0 - 2.0 * (x * x + y * y));
-    let yaw = (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z));
-    [roll, pitch, yaw]
+    [roll, pitch, along_y.atan2(along_x)]
 }
 
 /// The element in another that has a name; there may be one at most.
