@@ -44,6 +44,9 @@ pub(super) type Quantities<T> = Vec<Vec<T>>;
 /// An input with its name and the value that it is checked at.
 pub(super) type CheckedValue = (Varied, String, f64);
 
+/// The model, the state and the controls of a scene some of whose inputs are varied.
+type VariedScene<T> = (Model<T>, State<T>, Controls<T>);
+
 /// A scene whose derivatives are checked.
 pub(super) struct SceneCheck<'a, A> {
     pub model: &'a Model,
@@ -281,10 +284,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 
     /// The model, the state and the controls with some inputs at values.
-    fn varied<T: Scalar>(
-        &self,
-        values: &[(Varied, T)],
-    ) -> Result<(Model<T>, State<T>, Controls<T>), SceneCheckError> {
+    fn varied<T: Scalar>(&self, values: &[(Varied, T)]) -> Result<VariedScene<T>, SceneCheckError> {
         let mut inputs = Vec::with_capacity(values.len());
         let lifted = self.controls.values().iter().map(|u| T::from(*u)).collect();
         let mut controls =

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Error;
-use super::messages::text_output;
+use super::messages::{tell, text_output};
 use super::outputs::check_outputs;
 use crate::interruption;
 use crate::io::{FileError, FitFile, read_parameter_values, write_atomically};
@@ -81,6 +81,11 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let progress = ProgressObserver::stderr(file.settings().max_iterations);
     let result = fit(&problem, &file.parameters, file.settings(), Some(progress)).map_err(|e| failed(&e))?;
     let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
+    // A few are enough: the windows of a recording are alike.
+    for (name, warning) in problem.motion_warnings(&result.values()).map_err(|e| failed(&e))?.iter().take(10)
+    {
+        tell(format_args!("isobar: warning: {name}: {warning}"));
+    }
     let report = FitReport {
         fit: result,
         units: problem.units(),

@@ -9,13 +9,14 @@ use clap::Args;
 use super::fit::print_json;
 use super::messages::text_output;
 use super::optimize::{failed, problem, saved_variables};
-use super::{Error, load_scene, print_warnings};
+use super::{Error, load_scene, print_motion_warnings, print_warnings};
 use crate::check::{
     CheckSettings, CheckedInput, GradientReport, SceneCheckError, Verdict, check_gradient, check_scene,
     tightest_first,
 };
 use crate::io::{OptimizedControl, ProblemFile, Purpose};
 use crate::multibody::NoForces;
+use crate::rollout::motion_warnings;
 
 /// Arguments of `isobar gradient-check`.
 #[derive(Debug, Args)]
@@ -67,6 +68,9 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
     let until = steps as f64 * simulation.time_step;
     let times = simulation.step_times(until).map_err(|source| Error::Simulation { path: path(), source })?;
     let controls = scene.controls(&times);
+    let warnings = motion_warnings(model, state, &simulation, until, &NoForces, &controls)
+        .map_err(|source| Error::Simulation { path: path(), source })?;
+    print_motion_warnings(&warnings);
     let checked = check_scene(model, state, &simulation, &NoForces, &controls, steps, &settings).map_err(
         |e| match e {
             SceneCheckError::Simulation(source) => Error::Simulation { path: path(), source },

@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(escaped("Ω – plain"), "Ω – plain");
         assert_eq!(escaped("a\u{1b}[2J\u{202e}b\r\n\u{9b}"), "a\\u{1b}[2J\\u{202e}b\\r\\n\\u{9b}");
         let mut out = Escaping(Vec::new());
-        writeln!(out, "{}\t{}\nnext", "ball\u{2066}", 1.5).expect("memory");
+        writeln!(out, "ball\u{2066}\t{}\nnext", 1.5).expect("memory");
         assert_eq!(String::from_utf8(out.0).expect("text"), "ball\\u{2066}\\t1.5\nnext\n");
     }
 }

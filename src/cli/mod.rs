@@ -256,7 +256,7 @@ fn print_warnings(warnings: &[String]) {
 /// Prints what went wrong in a motion without an error, on standard error.
 fn print_motion_warnings(warnings: &[MotionWarning]) {
     for warning in warnings {
-        tell(format_args!("warning: {warning}"));
+        tell(format_args!("isobar: warning: {warning}"));
     }
 }
 

@@ -9,10 +9,10 @@ use indicatif::MultiProgress;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Error;
 use super::fit::print_json;
 use super::messages::text_output;
 use super::outputs::check_outputs;
+use super::{Error, print_motion_warnings};
 use crate::interruption;
 use crate::io::{
     CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically, write_trajectory,
@@ -138,6 +138,8 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         next_command: next_command(&optimum, arguments),
         optimum,
     };
+    let warnings = problem.motion_warnings(&report.optimum.variables).map_err(|e| failed(&file, e))?;
+    print_motion_warnings(&warnings);
     if let Some(folder) = &arguments.out {
         write_results(&file, &problem, folder, &report)?;
     }
@@ -296,7 +298,8 @@ fn write_results(
         serde_json::to_writer_pretty(&mut *out, report)?;
         writeln!(out)
     })?;
-    let trajectory = problem.trajectory(&report.optimum.variables).map_err(|e| failed(file, e))?;
+    let x = &report.optimum.variables;
+    let trajectory = problem.trajectory(x).map_err(|e| failed(file, e))?;
     Ok(write_trajectory(folder.join("trajectory.csv"), &file.scene.model, &trajectory)?)
 }
 

@@ -15,8 +15,10 @@ use super::outputs::check_outputs;
 use super::{Error, load_scene, print_motion_warnings};
 use crate::interruption;
 use crate::io::{Purpose, Scene};
+use crate::multibody::NoForces;
 use crate::rollout::{
-    MotionWarning, SimulationError, SimulationSettings, StepSchedule, Streamed, Watch, simulate_streaming,
+    DiscretizationError, MotionWarning, SimulationError, SimulationSettings, StepSchedule, Streamed, Watch,
+    discretization_errors, simulate_controlled, simulate_streaming,
 };
 use rows::Rows;
 use summary::Summary;
@@ -43,6 +45,10 @@ pub(super) struct SimulateArguments {
     /// on A about A's origin in the world frame, at each state's poses and velocities
     #[arg(long)]
     forces: bool,
+    /// Estimate how far the steps are from exact ones, by a second simulation with half the step; both
+    /// are kept in memory
+    #[arg(long)]
+    error: bool,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -99,7 +105,27 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
             schedule.steps()
         )));
     }
-    Summary::new(&scene, loaded, &settings, arguments, schedule.steps(), &last.state).print(arguments)
+    let errors = match arguments.error {
+        true => Some(discretization(&scene, &settings, arguments.until)?),
+        false => None,
+    };
+    Summary::new(&scene, loaded, errors, &settings, arguments, schedule.steps(), &last.state).print(arguments)
+}
+
+/// The estimated errors of the simulation, from one with the same and one with half the step.
+fn discretization(
+    scene: &Scene,
+    settings: &SimulationSettings,
+    until: f64,
+) -> Result<Vec<DiscretizationError>, Error> {
+    let run = |settings: &SimulationSettings| {
+        let controls = scene.controls(&settings.step_times(until)?);
+        simulate_controlled(&scene.model, &scene.state, settings, until, &NoForces, &controls, |_, _| ())
+    };
+    let half = SimulationSettings { time_step: 0.5 * settings.time_step, ..*settings };
+    let both = run(settings).and_then(|coarse| Ok((coarse, run(&half)?)));
+    let (coarse, fine) = both.map_err(|source| simulation_error(scene, source))?;
+    Ok(discretization_errors(&scene.model, settings.integrator, &coarse, &fine))
 }
 
 /// Where a simulation ended, and what was noticed on the way.

@@ -127,8 +127,8 @@ fn midpoint_rate<T: Scalar>(
         extra -= solve(&slope(&extra), &left);
         left = violation(&real_inertia, &start, &extra, &b, dt);
     }
-    // Written so that it also holds for residuals that are not numbers.
-    if !(left.norm() <= ACCEPTABLE_RESIDUAL * scale) {
+    let found = left.norm() <= ACCEPTABLE_RESIDUAL * scale;
+    if !found {
         return Vector3::from_element(T::from(0.0));
     }
     let mut lifted = extra.map(T::from);

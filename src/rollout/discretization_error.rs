@@ -1,12 +1,14 @@
 //! How far a simulation is from the motion that shorter and shorter steps tend to, estimated from
 //! a second one with half the step (Richardson's extrapolation).
 
+use serde::Serialize;
+
 use super::simulate::Trajectory;
 use crate::multibody::{Model, rotation_between};
 use crate::step::Integrator;
 
 /// The estimated error of one body or joint.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiscretizationError {
     /// Name of the body or joint.
     pub name: String,

@@ -39,8 +39,8 @@ pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
 pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
 pub use simulate::{
-    SimulationError, SimulationSettings, StepSchedule, Trajectory, simulate, simulate_controlled,
-    simulate_into, simulate_watched,
+    SimulationError, SimulationSettings, StepSchedule, Trajectory, motion_warnings, simulate,
+    simulate_controlled, simulate_into, simulate_watched,
 };
 pub(crate) use simulate::{StepTime, checked_step, step_failed};
 pub use streaming::{Streamed, simulate_streaming};

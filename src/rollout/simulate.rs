@@ -375,6 +375,25 @@ pub fn simulate_watched(
     (outcome, watch.map_or_else(Vec::new, Watch::into_warnings))
 }
 
+/// What goes wrong without an error in a simulation under controls: that of [`simulate_watched`],
+/// whose states are not wanted.
+///
+/// # Errors
+/// As of [`simulate_controlled`].
+pub fn motion_warnings(
+    model: &Model,
+    initial: &State,
+    settings: &SimulationSettings,
+    until: f64,
+    applied: &impl AppliedForces,
+    controls: &Controls,
+) -> Result<Vec<MotionWarning>, SimulationError> {
+    let mut trajectory = Trajectory::starting_at(initial);
+    let (outcome, warnings) =
+        simulate_watched(&mut trajectory, model, settings, until, applied, controls, |_, _| ());
+    outcome.map(|()| warnings)
+}
+
 /// A state of a simulation, and how it came about.
 struct Observed<'a, T> {
     time: f64,

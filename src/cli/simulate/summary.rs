@@ -9,7 +9,7 @@ use crate::cli::messages::{Escaping, text_output};
 use crate::cli::{Error, is_zero, skirt_line};
 use crate::io::{Scene, SceneSummary};
 use crate::multibody::State;
-use crate::rollout::SimulationSettings;
+use crate::rollout::{DiscretizationError, SimulationSettings};
 
 /// What is printed. SI units, world frame.
 #[derive(Debug, Serialize)]
@@ -23,6 +23,9 @@ pub(super) struct Summary {
     #[serde(skip_serializing_if = "is_zero")]
     skirt: f64,
     loaded: SceneSummary,
+    /// The estimated errors of the steps, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    discretization_errors: Option<Vec<DiscretizationError>>,
     bodies: Vec<BodySummary>,
     joints: Vec<JointSummary>,
 }
@@ -51,6 +54,7 @@ impl Summary {
     pub fn new(
         scene: &Scene,
         loaded: SceneSummary,
+        discretization_errors: Option<Vec<DiscretizationError>>,
         settings: &SimulationSettings,
         arguments: &SimulateArguments,
         steps: usize,
@@ -76,6 +80,7 @@ impl Summary {
             until: arguments.until,
             skirt: scene.skirt,
             loaded,
+            discretization_errors,
             bodies: bodies.collect(),
             joints: joints.collect(),
         }
@@ -128,6 +133,12 @@ impl Summary {
             writeln!(out, "{} ({})", joint.name, joint.kind)?;
             print_numbers(out, "q", &joint.q)?;
             print_numbers(out, "v", &joint.v)?;
+        }
+        for error in self.discretization_errors.iter().flatten() {
+            let DiscretizationError { name, position, angle } = error;
+            writeln!(out, "discretization error of {name}, at the end and at most")?;
+            print_numbers(out, "position, m", position)?;
+            print_numbers(out, "angle, rad", angle)?;
         }
         Ok(())
     }

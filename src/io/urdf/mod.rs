@@ -220,8 +220,7 @@ fn joint(
         match mimic {
             MimicJoints::Refuse => {
                 let message = format!(
-                    "it mimics joint `{}`, and joints that move together are not supported; remove its `mimic` element, or read such joints as independent",
-                    followed
+                    "it mimics joint `{followed}`, and joints that move together are not supported; remove its `mimic` element, or read such joints as independent"
                 );
                 return Err(element(path, format!("joint `{}`", joint.name), message));
             }

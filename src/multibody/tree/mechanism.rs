@@ -376,8 +376,7 @@ impl<T: Scalar> Mechanism<T> {
             }
         }
         for (joint, parts) in self.joints.iter_mut().zip(parts) {
-            joint.composite =
-                MassProperties::composite(parts.into_iter()).unwrap_or_else(MassProperties::zero);
+            joint.composite = MassProperties::composite(parts).unwrap_or_else(MassProperties::zero);
             // Rounding leaves the inertia of a turned body a little off symmetry.
             let i = joint.composite.inertia;
             joint.composite.inertia = (i + i.transpose()) * T::from(0.5);

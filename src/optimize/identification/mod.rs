@@ -15,7 +15,7 @@ pub use trajectory::{RecordedMotion, StandardDeviations, TimeWindow};
 
 use super::least_squares::Residuals;
 use crate::multibody::{AppliedForces, Input, InputError, Model, ModelError, NoForces, State, seeded};
-use crate::rollout::{SimulationError, SimulationSettings};
+use crate::rollout::{MotionWarning, SimulationError, SimulationSettings};
 use crate::scalar::Scalar;
 
 /// Why measurements and a model do not fit together.
@@ -156,7 +156,7 @@ fn check_residuals<T: Scalar>(
     line: Option<u64>,
 ) -> Result<(), IdentificationError> {
     // False for what is no number.
-    match residuals.iter().map(|r| r.real()).find(|r| !(r.abs() <= LARGEST_RESIDUAL)) {
+    match residuals.iter().map(|r| r.real()).find(|r| r.is_nan() || r.abs() > LARGEST_RESIDUAL) {
         Some(residual) => Err(IdentificationError::Residual { place: place(name, line), residual }),
         None => Ok(()),
     }
@@ -284,6 +284,28 @@ impl<A: AppliedForces> Identification<A> {
             .flat_map(|(inputs, &value)| inputs.iter().map(move |&input| (input, value)))
             .collect();
         seeded(&self.model, &self.state, &values)
+    }
+
+    /// What goes wrong without an error in the simulated motions with these parameters, by the name
+    /// of the measurement; times are from the beginning of a window.
+    ///
+    /// # Errors
+    /// Values out of their range, or a simulation that fails.
+    pub fn motion_warnings(
+        &self,
+        parameters: &[f64],
+    ) -> Result<Vec<(String, MotionWarning)>, IdentificationError> {
+        let (model, _) = self.seeded(parameters)?;
+        let warnings = |measurement: &Measurement| match measurement {
+            Measurement::Motion(motion) => {
+                let found = motion.warnings(&model, &self.settings, &self.applied)?;
+                Ok(found.into_iter().map(|warning| (motion.recording().name.clone(), warning)).collect())
+            }
+            Measurement::Indentation(_) => Ok(Vec::new()),
+        };
+        let all: Result<Vec<Vec<_>>, IdentificationError> =
+            self.measurements.par_iter().map(warnings).collect();
+        Ok(all?.concat())
     }
 
     /// How far the model with these parameters is from each measurement.

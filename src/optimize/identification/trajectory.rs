@@ -17,7 +17,9 @@ use crate::multibody::{
     AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION, body_pair_contact,
 };
 use crate::optimize::data::{RecordedState, Recording};
-use crate::rollout::{SimulationError, SimulationSettings, StepTime, checked_step};
+use crate::rollout::{
+    Controls, MotionWarning, SimulationError, SimulationSettings, StepTime, checked_step, motion_warnings,
+};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
 use crate::step::StepWorkspace;
@@ -238,6 +240,29 @@ impl RecordedMotion {
             differences.push(State::lift(&state_of(&pair[1])).difference(&state));
         }
         Ok(differences)
+    }
+
+    /// What goes wrong in the simulated windows without an error.
+    pub(super) fn warnings(
+        &self,
+        model: &Model,
+        settings: &SimulationSettings,
+        applied: &impl AppliedForces,
+    ) -> Result<Vec<MotionWarning>, IdentificationError> {
+        let mut warnings = Vec::new();
+        for window in &self.windows {
+            let recorded = &self.recording.states[window.clone()];
+            let (Some(first), Some(last)) = (recorded.first(), recorded.last()) else { continue };
+            let initial = state_of(first);
+            let until = last.time - first.time;
+            let found = motion_warnings(model, &initial, settings, until, applied, &Controls::none());
+            warnings.extend(found.map_err(|source| IdentificationError::Simulation {
+                recording: self.recording.name.clone(),
+                time: first.time,
+                source,
+            })?);
+        }
+        Ok(warnings)
     }
 
     /// Differences over standard deviations, those compared.

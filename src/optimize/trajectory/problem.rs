@@ -11,8 +11,9 @@ use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{AppliedForces, Model, State};
 use crate::rollout::{
-    ControlKnots, Controls, GaussNewton, GradientError, KnotMap, Moment, Rollout, SimulationError,
-    SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize,
+    ControlKnots, Controls, GaussNewton, GradientError, KnotMap, Moment, MotionWarning, Rollout,
+    SimulationError, SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize,
+    motion_warnings,
 };
 
 /// The motion, and what is to be small on it.
@@ -265,6 +266,16 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     /// When there is not one variable for each knot and control, or the simulation fails.
     pub fn trajectory(&self, x: &[f64]) -> Result<Trajectory, Error> {
         Ok(self.motion(x)?.trajectory.clone())
+    }
+
+    /// What goes wrong in the motion without an error.
+    ///
+    /// # Errors
+    /// When there is not one variable for each knot and control, or the simulation fails.
+    pub fn motion_warnings(&self, x: &[f64]) -> Result<Vec<MotionWarning>, Error> {
+        let controls = self.controls(x)?;
+        let Rollout { model, initial, settings, until, applied, .. } = self.rollout(&controls);
+        Ok(motion_warnings(model, initial, &settings, until, applied, &controls)?)
     }
 
     /// The same problem with a counter and a memory of its own.

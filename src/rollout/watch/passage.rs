@@ -81,7 +81,7 @@ fn middle_of(geometry: &ContactGeometry, surface: &Surface) -> Option<(Vector3<f
         ContactGeometry::Rigid(rigid) => {
             let (middle, half) = rigid.hierarchy().bounding_box();
             let outside = middle + half * 3.0;
-            if surface.crossings(&middle, &outside) % 2 == 0 {
+            if surface.crossings(&middle, &outside).is_multiple_of(2) {
                 return None;
             }
             middle
