@@ -17,7 +17,6 @@ use std::time::Instant;
 use isobar::check::{CheckSettings, GradientReport, Verdict, check_scene};
 use isobar::io::{Purpose, Scene};
 use isobar::multibody::NoForces;
-use isobar::rollout::step_times;
 use rayon::prelude::*;
 
 #[path = "../tests/support/checked_scenes.rs"]
@@ -39,7 +38,7 @@ fn checked(scene: &CheckedScene, planted: bool) -> Result<GradientReport, String
     let loaded = Scene::load(&path, Purpose::Simulation).map_err(|e| e.to_string())?;
     let settings = loaded.simulation_settings().map_err(|e| e.to_string())?;
     let until = STEPS as f64 * settings.time_step;
-    let controls = loaded.controls(&step_times(settings.time_step, until).map_err(|e| e.to_string())?);
+    let controls = loaded.controls(&settings.step_times(until).map_err(|e| e.to_string())?);
     let (model, state, check) = (&loaded.model, &loaded.state, CheckSettings::default());
     let report = match planted {
         true => check_scene(model, state, &settings, &Drag { wrong: true }, &controls, STEPS, &check),

@@ -117,7 +117,7 @@ pub(super) fn joint_titles(joint: &str, kind: &str, count: usize) -> Vec<String>
     }
 }
 
-/// Reads a trajectory that [`write_trajectory`] wrote, or any table with the same columns, in
+/// Reads a trajectory that [`write_trajectory`](super::write_trajectory) wrote, or any table with the same columns, in
 /// any order.
 ///
 /// # Errors

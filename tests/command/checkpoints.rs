@@ -124,7 +124,7 @@ fn those_of_ilqr() {
         "ilqr",
         &[
             ("`solver.scales`: found 4 entries, it must be 5 entries", |c| {
-                shorten(&mut c["solver"]["scales"])
+                shorten(&mut c["solver"]["scales"]);
             }),
             ("`solver.scales[0]`: found -1", |c| c["solver"]["scales"][0] = json!(-1.0)),
             ("`solver.growth`: found 0", |c| c["solver"]["growth"] = json!(0.0)),

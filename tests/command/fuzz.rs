@@ -27,7 +27,7 @@ use isobar::io::{
 use isobar::multibody::NoForces;
 use isobar::optimize::data::{read_indentations, read_recording};
 use isobar::optimize::trajectory::{TrajectoryCheckpoints, optimize_trajectory};
-use isobar::rollout::{SimulationError, simulate_controlled, step_times};
+use isobar::rollout::{SimulationError, simulate_controlled};
 use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
 
@@ -226,7 +226,7 @@ fn originals() -> Vec<Original> {
     bundled("examples/fit_ball", "fit.toml", fit, 1);
     bundled("examples/fit_ball", "fit_indentation_only.toml", fit, 1);
     bundled("examples/fit_ball", "data/indentation.csv", |p| told(read_indentations(p)), 60);
-    bundled("examples/fit_ball", "data/throw_1.csv", |p| told(read_recording(p)), 30);
+    bundled("examples/fit_ball", "data/throw_1.csv", |p| told(read_recording(p, "ball")), 30);
     bundled("examples/pancake", "arm.urdf", robot, 20);
     let mut made = |name: &str, content: Vec<u8>, reader: Reader, weight: usize| {
         all.push(Original { folder: None, name: name.into(), content, reader, weight });
@@ -433,7 +433,7 @@ fn bits_after(text: &str, folder: &Folder, steps: usize) -> Result<Vec<u64>, Str
     let scene = Scene::load(&path, Purpose::Simulation).expect("a valid scene");
     let settings = scene.simulation_settings().expect("a valid solver");
     let until = steps as f64 * settings.time_step;
-    let controls = scene.controls(&step_times(settings.time_step, until).expect("valid times"));
+    let controls = scene.controls(&settings.step_times(until).expect("valid times"));
     let run =
         simulate_controlled(&scene.model, &scene.state, &settings, until, &NoForces, &controls, |_, _| ());
     let numbers = |trajectory: isobar::rollout::Trajectory| {

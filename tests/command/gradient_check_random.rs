@@ -4,7 +4,6 @@
 
 use isobar::check::{CheckSettings, GradientReport, Verdict, check_scene};
 use isobar::io::{Purpose, Scene};
-use isobar::rollout::step_times;
 use rayon::prelude::*;
 
 use crate::checked_scenes::{Drag, FAMILIES, KINDS, scene};
@@ -19,7 +18,7 @@ fn checked(seed: u64, wrong: bool) -> GradientReport {
     let loaded = Scene::load(&path, Purpose::Simulation).expect("a valid scene");
     let settings = loaded.simulation_settings().expect("a valid solver");
     let until = STEPS as f64 * settings.time_step;
-    let controls = loaded.controls(&step_times(settings.time_step, until).expect("valid times"));
+    let controls = loaded.controls(&settings.step_times(until).expect("valid times"));
     let check = CheckSettings::default();
     check_scene(&loaded.model, &loaded.state, &settings, &Drag { wrong }, &controls, STEPS, &check)
         .unwrap_or_else(|error| panic!("scene {seed}: {error}"))
