@@ -57,7 +57,8 @@ fn stopped(kind: &str) -> (Folder, Vec<String>, Value) {
             .map(str::to_owned)
     };
     let output = isobar(&arguments("2"));
-    assert!(output.status.success(), "{output:?}");
+    // Two iterations are not enough to converge.
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
     let saved = fs::read_to_string(out.join("checkpoint.json")).expect("a checkpoint");
     let mut more = arguments("3").to_vec();
     more.push("--resume".to_owned());

@@ -120,7 +120,7 @@ fn lengths_in_other_units_are_doubted() {
         ),
     ] {
         let (_, err) = run(&folder, &["simulate"], &scaled(scale));
-        let warnings: Vec<&str> = err.lines().filter(|line| line.starts_with("isobar: warning:")).collect();
+        let warnings: Vec<&str> = err.lines().filter(|line| line.contains("are in metres")).collect();
         assert_eq!(warnings.len(), 1, "{err}");
         for part in parts {
             assert!(warnings[0].contains(part), "{part}: {err}");

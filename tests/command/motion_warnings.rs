@@ -73,7 +73,7 @@ fn only(warnings: &[MotionWarning]) -> &MotionWarning {
 #[test]
 fn a_calm_motion_is_not_warned_of() {
     for kind in ["lagged", "similar", "sap", "tamsi", "semi-implicit-euler", "rk4"] {
-        let time_step = if kind.contains("euler") || kind == "rk4" { 1e-4 } else { 1e-3 };
+        let time_step = if kind.contains("euler") || kind == "rk4" { 2e-5 } else { 1e-3 };
         for ground in [HALF_SPACE, PLATE] {
             let warnings = Case { kind, time_step, modulus: 1e5, ground, ..CALM }.warnings(0.2);
             assert_eq!(warnings, [], "{kind}");
@@ -112,7 +112,7 @@ fn friction_too_stiff_for_explicit_steps_is_noticed() {
 #[test]
 fn what_passes_a_surface_is_noticed_in_that_step() {
     for ground in [HALF_SPACE, PLATE] {
-        for kind in ["lagged", "tamsi", "rk4"] {
+        for kind in ["lagged", "tamsi", "sap"] {
             let case =
                 Case { kind, time_step: 1e-2, height: 0.06, velocity: [0.0, 0.0, -10.0], ground, ..CALM };
             let warnings = case.warnings(0.1);

@@ -443,11 +443,15 @@ fn a_ball_is_pushed_over_a_table() {
         let ball = &end.bodies[0];
         assert!((ball.position.x - 0.15).abs() < 0.01 && (ball.position.y - 0.05).abs() < 0.01, "{ball:?}");
         assert!(ball.position.z > 0.04);
-        assert!(optimum.cost < 0.05 * optimum.history[0].cost);
-        costs.push(optimum.cost);
+        let at_start = problem.cost_alone(&[0.0; 24]).expect("simulates");
+        assert!(optimum.cost < 0.05 * at_start, "{method:?}: {at_start} to {}", optimum.cost);
+        costs.push((method, optimum.cost));
     }
-    for cost in &costs[1..] {
-        assert!((cost / costs[0] - 1.0).abs() < 1e-8, "{costs:?}");
+    let least = costs.iter().map(|(_, cost)| *cost).fold(f64::INFINITY, f64::min);
+    for (method, cost) in costs {
+        // The tolerance of each.
+        let tolerance = if method == TrajectoryMethod::Auto { 1e-3 } else { 1e-8 };
+        assert!(cost / least - 1.0 < tolerance, "{method:?}: {cost} {least}");
     }
 }
 
@@ -543,7 +547,7 @@ fn checkpoints_in_a_file() {
     assert!(run(3).expect("goes on").iterations == 3);
     std::fs::write(&store.path, &text[..text.len() / 2]).expect("written");
     let refused = run(3).expect_err("half a file").to_string();
-    assert!(refused.contains("the checkpoint cannot be read"), "{refused}");
+    assert!(refused.contains("run.json: it cannot be read"), "{refused}");
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 

@@ -62,7 +62,7 @@ pub(super) fn parse(text: &str) -> Result<ListedTetrahedra, Fault> {
     if !header.trim_start().starts_with("# vtk DataFile") {
         return Err(Fault::new(
             1,
-            format!("\"{header}\""),
+            format!("{header:?}"),
             "expected a line like \"# vtk DataFile Version 3.0\"",
         ));
     }

@@ -286,7 +286,7 @@ fn required<'a>(element: &'a Element, attribute: &str) -> Result<&'a str, String
 fn parse_number(element: &str, attribute: &str, text: &str) -> Result<f64, String> {
     text.trim()
         .parse()
-        .map_err(|error| format!("`{element}` has {attribute} = \"{text}\", which is no number ({error})"))
+        .map_err(|error| format!("`{element}` has {attribute} = {text:?}, which is no number ({error})"))
 }
 
 fn number(element: &Element, attribute: &str) -> Result<Option<f64>, String> {

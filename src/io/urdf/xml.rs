@@ -89,6 +89,8 @@ pub(super) fn parse(text: &str) -> Result<Element, Problem> {
     loop {
         let start = reader.buffer_position();
         let malformed = |lines: &mut Lines, position, error: &dyn std::fmt::Display| {
+            // What was found may go over lines.
+            let error = error.to_string().replace(char::is_control, " ");
             (Some(lines.at(position)), format!("it is not well-formed XML: {error}"))
         };
         let event = match reader.read_event() {

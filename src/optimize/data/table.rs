@@ -121,7 +121,7 @@ impl Table {
                     path: path.into(),
                     line,
                     column: column.clone(),
-                    found: format!("`{field}`"),
+                    found: format!("`{}`", field.replace(char::is_control, " ")),
                     allowed: "a finite number",
                 })?);
             }

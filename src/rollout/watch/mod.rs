@@ -31,6 +31,8 @@ const DEEP_OVERLAP: f64 = 0.1;
 struct PairState {
     /// The force at which it was looked at last, N.
     looked_at: f64,
+    /// How much friction changes a slip velocity over a step there, per force, m/s/N.
+    slope: f64,
     stiffness_told: bool,
     friction_told: bool,
     gliding_told: bool,
@@ -130,7 +132,11 @@ impl Watch {
         dt: f64,
     ) {
         let known = self.pairs[pair];
-        if known.stiffness_told && known.friction_told || force <= GROWTH * known.looked_at {
+        // Friction turns stiff as sliding slows down, at the same force.
+        let v_s = model.contact.stiction_velocity;
+        let stiff_friction = !known.friction_told && known.slope * force > STABLE_FRICTION * v_s;
+        let grown = !(known.stiffness_told && known.friction_told) && force > GROWTH * known.looked_at;
+        if !grown && !stiff_friction {
             return;
         }
         let Some(look) = self.look(model, &model.pairs[pair]) else { return };
@@ -153,14 +159,14 @@ impl Watch {
             let cause = WarningCause::StiffContact { stiffness: look.stiffness, turn, dt, longest };
             self.warnings.push(MotionWarning::of_pair(model, pair, time, cause));
         }
-        let v_s = model.contact.stiction_velocity;
-        let slope = with_pair(model, &self.frames, &model.pairs[pair], |query: &ContactPair| {
+        let per_force = with_pair(model, &self.frames, &model.pairs[pair], |query: &ContactPair| {
             let rigid = [query.a, query.b].map(|c| c.geometry.is_rigid());
             let (a, b) = (&query.a.material, &query.b.material);
             PairMaterial::combine(a, rigid[0], b, rigid[1]).static_friction
-        }) * force
-            * dt
+        }) * dt
             * mobility;
+        self.pairs[pair].slope = per_force;
+        let slope = per_force * force;
         // Faster sliding is not stiff: friction does not turn it round within a step.
         if slope > STABLE_FRICTION * v_s && look.slip_velocity <= slope && !known.friction_told {
             self.pairs[pair].friction_told = true;
