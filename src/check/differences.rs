@@ -8,7 +8,7 @@
 
 use serde::Serialize;
 
-use super::samples::{Sampled, UNSETTLED};
+use super::samples::Sampled;
 
 /// How a derivative is checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,16 +117,7 @@ pub fn compare_groups<E>(
         return Ok(compared);
     }
     sampled.measure_noise(&mut f)?;
-    let mut measured = sampled.judge(claimed, magnitudes, settings);
-    // A value that changes faster than the smallest step resolves looks like noise, too; where the
-    // best difference is not known to a digit it tells nothing about a claim.
-    for (with_noise, first) in measured.iter_mut().flatten().zip(compared.into_iter().flatten()) {
-        let unknown = with_noise.difference_error >= with_noise.difference.abs();
-        if with_noise.verdict == Verdict::Wrong && unknown && first.note == UNSETTLED {
-            *with_noise = first;
-        }
-    }
-    Ok(measured)
+    Ok(sampled.judge(claimed, magnitudes, settings))
 }
 
 #[cfg(test)]

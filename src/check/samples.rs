@@ -171,6 +171,12 @@ impl Samples<'_> {
         self.samples.iter().fold(self.center.abs(), |a, s| a.max(s.0.abs()).max(s.1.abs()))
     }
 
+    /// Whether the value changes over a step by much more than the rounding of its own digits.
+    fn varies(&self, k: usize) -> bool {
+        let (plus, minus) = self.samples[k];
+        (plus - minus).abs() > 1e3 * f64::EPSILON * self.largest()
+    }
+
     fn central(&self, k: usize) -> f64 {
         let (plus, minus) = self.samples[k];
         (plus - minus) / (self.steps[k][0] + self.steps[k][1])
@@ -284,6 +290,11 @@ impl Samples<'_> {
                 }
                 Point::Smooth if slight(claimed) && slight(difference) => (Verdict::Zero, String::new()),
                 Point::Unsettled => (Verdict::Noisy, UNSETTLED.into()),
+                // A value that changes faster than the smallest step resolves looks like noise, too:
+                // where the best difference is not known to a digit it tells nothing about a claim.
+                Point::Smooth if error >= difference.abs() && self.varies(k) => {
+                    (Verdict::Noisy, UNSETTLED.into())
+                }
                 Point::Smooth => smooth_verdict(discrepancy, larger, error, settings.tolerance),
             }
         };

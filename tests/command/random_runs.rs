@@ -106,8 +106,13 @@ fn run(seed: u64, folder: &Folder) -> Outcome {
         return if warned { Outcome::GrewAsWarned } else { Outcome::Grew(text) };
     }
     let has_ground = model.bodies.first().is_some_and(|body| !body.is_moving());
-    let lowest = trajectory.states.iter().flat_map(|s| &s.bodies).map(|b| b.position.z);
-    let lowest = lowest.fold(f64::INFINITY, f64::min);
+    // What begins below the ground falls from there.
+    let falls = |state: &State| {
+        let bodies = state.bodies.iter().zip(&start.bodies);
+        let above = bodies.filter(|(_, start)| start.position.z > 0.0);
+        above.map(|(body, _)| body.position.z).fold(f64::INFINITY, f64::min)
+    };
+    let lowest = trajectory.states.iter().map(falls).fold(f64::INFINITY, f64::min);
     let told = warnings.iter().any(|warning| matches!(warning.cause, WarningCause::Passed { .. }));
     // No body of these scenes is that large.
     if has_ground && lowest < -0.5 && !told {

@@ -302,7 +302,7 @@ fn vector<const N: usize>(element: &str, attribute: &str, text: &str) -> Result<
     let numbers = text.split_whitespace().map(|word| parse_number(element, attribute, word));
     let numbers = numbers.collect::<Result<Vec<f64>, String>>()?;
     <[f64; N]>::try_from(numbers).map_err(|found| {
-        format!("`{element}` has {attribute} = \"{text}\": expected {N} found {} numbers", found.len())
+        format!("`{element}` has {attribute} = {text:?}: expected {N} found {} numbers", found.len())
     })
 }
 

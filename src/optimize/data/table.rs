@@ -153,7 +153,12 @@ impl Table {
 
     /// The error that a column is missing.
     pub(super) fn missing(&self, column: &str) -> DataError {
-        let found = self.header.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ");
+        let found = self
+            .header
+            .iter()
+            .map(|c| format!("`{}`", c.replace(char::is_control, " ")))
+            .collect::<Vec<_>>()
+            .join(", ");
         DataError::MissingColumn { path: self.path.clone(), column: column.into(), found }
     }
 
