@@ -165,7 +165,7 @@ pub(crate) struct FreeMotionSensitivity {
     pub extra_shift: VectorSensitivity,
     pub swing: VectorSensitivity,
     /// By the numbers of the mass properties, if they are asked for.
-    by_mass: Option<Box<FreeMotion<DualArray<MASS_NUMBERS>>>>,
+    by_mass: Option<FreeMotion<DualArray<MASS_NUMBERS>>>,
 }
 
 impl FreeMotionSensitivity {
@@ -190,7 +190,7 @@ impl FreeMotionSensitivity {
         let by_mass = of_mass.then(|| {
             type Dual = DualArray<MASS_NUMBERS>;
             let (rotation, velocity) = (rotation.map(Dual::from), angular_velocity.map(Dual::from));
-            Box::new(FreeMotion::new(&mass.seeded(0), &rotation, &velocity, dt))
+            FreeMotion::new(&mass.seeded(0), &rotation, &velocity, dt)
         });
         Self {
             value: lifted.real(),
@@ -230,7 +230,7 @@ impl FreeMotionSensitivity {
     /// else constant.
     pub fn seeded_by_mass(&self) -> FreeMotion<DualArray<MASS_NUMBERS>> {
         let lift = |v: &Vector3<f64>| v.map(DualArray::from);
-        self.by_mass.as_deref().copied().unwrap_or_else(|| FreeMotion {
+        self.by_mass.unwrap_or_else(|| FreeMotion {
             angular_velocity: lift(&self.value.angular_velocity),
             extra_turn: lift(&self.value.extra_turn),
             extra_shift: lift(&self.value.extra_shift),

@@ -87,7 +87,8 @@ impl VelocityLevel {
         workspace.forces.reset(model);
         workspace.commands.clear();
         workspace.commands.extend_from_slice(at.split_control().0);
-        workspace.free_motions = free_motions(model, at.before, at.dt);
+        workspace.free_motions.clear();
+        workspace.free_motions.extend(free_motions(model, at.before, at.dt));
         workspace.assemble(model, at.before, self.model, at.dt);
         let Workspace { problem, newton, .. } = workspace;
         newton.set_velocity(at.after);

@@ -43,8 +43,8 @@ use crate::contact::{
 };
 use crate::multibody::tree::{BodyForce, factorize, inverse_dynamics, step_matrix};
 use crate::multibody::{
-    AppliedForces, BodyFrame, BodyState, Forces, FreeMotion, JointKinematics, MassProperties, Model, Motion,
-    State, link_forces, set_link_velocities, with_pair,
+    AppliedForces, BodyFrame, BodyState, Forces, FreeMotion, JointKinematics, Model, Motion, State,
+    link_forces, set_link_velocities, with_pair,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -128,7 +128,7 @@ impl VelocityLevel {
         workspace.commands.extend(commands.iter().map(|u| u.real()));
         workspace.newton.keep_factor = keep;
         workspace.problem.contacts.keep_polygons = keep;
-        let free = free_motions(model, state, dt);
+        let free: Vec<_> = free_motions(model, state, dt).collect();
         workspace.free_motions.clear();
         workspace.free_motions.extend(free.iter().map(FreeMotion::real));
         if let (Some(model), Some(state)) =
@@ -397,12 +397,14 @@ fn patch_impulse<T: Scalar>(
 }
 
 /// The motion of each free body over a step without moments.
-fn free_motions<T: Scalar>(model: &Model<T>, state: &State<T>, dt: f64) -> Vec<FreeMotion<T>> {
-    let bodies = model.free_bodies().zip(&state.bodies);
-    let motion = |((_, _, mass), body): ((_, _, &MassProperties<T>), &BodyState<T>)| {
+fn free_motions<'a, T: Scalar>(
+    model: &'a Model<T>,
+    state: &'a State<T>,
+    dt: f64,
+) -> impl Iterator<Item = FreeMotion<T>> + 'a {
+    model.free_bodies().zip(&state.bodies).map(move |((_, _, mass), body)| {
         FreeMotion::new(mass, &body.orientation.to_matrix(), &body.velocity.rotational, dt)
-    };
-    bodies.map(motion).collect()
+    })
 }
 
 /// The state carried by the velocities at the end of the step, and by what free motions turn and
