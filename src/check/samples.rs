@@ -11,6 +11,8 @@ const FEWEST_LEVELS: usize = 5;
 const VALUES_BESIDE: usize = 8;
 /// Noise is at most this many times its estimate from so few values.
 const NOISE_RESERVE: f64 = 4.0;
+/// Estimates of the same noise by differences of several orders are alike within this factor.
+const SAME_NOISE: f64 = 4.0;
 
 /// The values of several quantities at one argument: each a vector of components of one kind.
 type Values = Vec<Vec<f64>>;
@@ -35,20 +37,24 @@ fn component(values: &Values, quantity: usize, i: usize) -> f64 {
 }
 
 /// The standard deviation of noise on values at equal distances, from their differences of the
-/// second to the fourth order, in which a smooth function leaves nothing (Hamming's table).
+/// second to the fourth order, in which a smooth function leaves less and less (Hamming's table;
+/// Moré and Wild, Estimating computational noise, 2011). Noise leaves the same in all: a lower order
+/// that leaves much more than the least has seen curvature.
 fn noise_of(values: &[f64]) -> f64 {
     let mut table = values.to_vec();
-    let mut largest: f64 = 0.0;
     let mut binomial = 1.0;
+    let mut estimates = Vec::new();
     for order in 1..=4 {
         table = table.windows(2).map(|w| w[1] - w[0]).collect();
         binomial *= 2.0 * (2.0 * f64::from(order) - 1.0) / f64::from(order);
         if order >= 2 && !table.is_empty() {
             let square = table.iter().map(|d| d * d).sum::<f64>() / table.len() as f64;
-            largest = largest.max((square / binomial).sqrt());
+            estimates.push((square / binomial).sqrt());
         }
     }
-    largest
+    let least = estimates.iter().copied().fold(f64::INFINITY, f64::min);
+    let alike = estimates.iter().filter(|&&estimate| estimate <= SAME_NOISE * least);
+    alike.copied().fold(0.0, f64::max)
 }
 
 impl Sampled {
@@ -163,18 +169,16 @@ enum Point {
 pub(super) const UNSETTLED: &str = "differences do not settle at the smallest steps: the value is extremely sensitive \
      to this input, as where time steps are too long for the friction or the stiffness";
 
+/// Differences that are this many times their errors apart are not of the same derivative.
+const DISAGREEMENT: f64 = 2.0;
+/// Noise above this many roundings of a value is not rounding.
+const WANDERING: f64 = 1e3;
 /// Change of a difference from one step to the next above which it has not settled.
 const SETTLED: f64 = 0.05;
 
 impl Samples<'_> {
     fn largest(&self) -> f64 {
         self.samples.iter().fold(self.center.abs(), |a, s| a.max(s.0.abs()).max(s.1.abs()))
-    }
-
-    /// Whether the value changes over a step by much more than the rounding of its own digits.
-    fn varies(&self, k: usize) -> bool {
-        let (plus, minus) = self.samples[k];
-        (plus - minus).abs() > 1e3 * f64::EPSILON * self.largest()
     }
 
     fn central(&self, k: usize) -> f64 {
@@ -187,21 +191,33 @@ impl Samples<'_> {
         [(self.center - minus) / self.steps[k][1], (plus - self.center) / self.steps[k][0]]
     }
 
-    /// The best difference, its error, and its index.
+    /// The best difference, its error, and its index: the one with the least error that agrees with
+    /// all at smaller steps. Where a function levels off at a distance its differences there change
+    /// little, but are not its derivative.
     fn reference(&self) -> (f64, f64, usize) {
         let n = self.samples.len();
         let central: Vec<f64> = (0..n).map(|k| self.central(k)).collect();
         let r2 = self.ratio * self.ratio;
         let extrapolated: Vec<f64> = central.windows(2).map(|w| (r2 * w[1] - w[0]) / (r2 - 1.0)).collect();
         let mut best = (f64::NAN, f64::INFINITY, n - 1);
-        for (list, shift) in [(&central, 0), (&extrapolated, 1)] {
-            for k in 1..list.len() - 1 {
-                let rounding = self.rounding / self.steps[k + shift][0];
-                let change = (list[k] - list[k - 1]).abs().max((list[k] - list[k + 1]).abs());
-                if change + rounding < best.1 {
-                    best = (list[k], change + rounding, k + shift);
+        let mut finer: Vec<(f64, f64)> = Vec::with_capacity(n);
+        for k in (1..n - 1).rev() {
+            let rounding = self.rounding / self.steps[k][0];
+            let estimate = |list: &[f64], at: usize| {
+                let change = (list[at] - list[at - 1]).abs().max((list[at] - list[at + 1]).abs());
+                (list[at], change + rounding)
+            };
+            let by_steps = estimate(&central, k);
+            let agrees = |(value, error): (f64, f64)| {
+                finer.iter().all(|(v, e)| (value - v).abs() <= DISAGREEMENT * (error + e))
+            };
+            let of_richardson = (k >= 2).then(|| estimate(&extrapolated, k - 1));
+            for (value, error) in [Some(by_steps), of_richardson].into_iter().flatten() {
+                if error < best.1 && agrees((value, error)) {
+                    best = (value, error, k);
                 }
             }
+            finer.push(by_steps);
         }
         best
     }
@@ -215,6 +231,18 @@ impl Samples<'_> {
             let (plus, minus) = self.samples[k];
             (plus - minus).abs() > 1e3 * self.rounding && (now - before).abs() > SETTLED * now.abs()
         })
+    }
+
+    /// Whether a slope as steep as claimed would be over before the smallest step is, while the
+    /// values do wander from step to step by far more than their digits round, and leave no digit of
+    /// a difference: then what looks like noise may be just that slope, and differences cannot tell.
+    fn is_out_of_reach(&self, claimed: f64, difference: f64, error: f64) -> bool {
+        if 10.0 * error < difference.abs() {
+            return false;
+        }
+        let smallest = self.steps.last().map_or(0.0, |step| step[0]);
+        let wanders = self.rounding > WANDERING * f64::EPSILON * self.largest();
+        wanders && claimed.abs() * smallest >= self.rounding / (2.0 * NOISE_RESERVE)
     }
 
     /// Smooth, kink or jump, from how second differences fall with the step.
@@ -290,12 +318,12 @@ impl Samples<'_> {
                 }
                 Point::Smooth if slight(claimed) && slight(difference) => (Verdict::Zero, String::new()),
                 Point::Unsettled => (Verdict::Noisy, UNSETTLED.into()),
-                // A value that changes faster than the smallest step resolves looks like noise, too:
-                // where the best difference is not known to a digit it tells nothing about a claim.
-                Point::Smooth if error >= difference.abs() && self.varies(k) => {
-                    (Verdict::Noisy, UNSETTLED.into())
-                }
-                Point::Smooth => smooth_verdict(discrepancy, larger, error, settings.tolerance),
+                Point::Smooth => match smooth_verdict(discrepancy, larger, error, settings.tolerance) {
+                    (Verdict::Wrong, _) if self.is_out_of_reach(claimed, difference, error) => {
+                        (Verdict::Noisy, UNSETTLED.into())
+                    }
+                    verdict => verdict,
+                },
             }
         };
         result
