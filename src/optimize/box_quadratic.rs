@@ -71,7 +71,7 @@ pub fn minimize_in_box(
         lower[i] == upper[i] || x[i] <= lower[i] && slope[i] > 0.0 || x[i] >= upper[i] && slope[i] < 0.0
     };
     let mut free: Vec<usize> = (0..n).filter(|&i| !is_held(i, &x, &slope)).collect();
-    // What a bound took back at once although its slope led inwards: rounding.
+    // What a bound took back at once although its slope led inwards: rounding, if nothing moves else.
     let mut stays = vec![false; n];
     let mut refinements = 0;
     for _ in 0..CHANGES_PER_VARIABLE * (n + 1) {
@@ -106,10 +106,13 @@ pub fn minimize_in_box(
             refinements = 0;
             continue;
         }
-        slope = slope_at(&x)?;
+        let before = std::mem::replace(&mut slope, slope_at(&x)?);
         let size = |i: usize| {
             hessian.row(i).iter().zip(x.iter()).fold(gradient[i].abs(), |sum, (h, x)| sum + (h * x).abs())
         };
+        if free.iter().any(|&i| before[i].abs() > LEAVING * ROUNDING * size(i)) {
+            stays.fill(false);
+        }
         if refinements < REFINEMENTS && free.iter().any(|&i| slope[i].abs() > ROUNDING * size(i)) {
             refinements += 1;
             continue;
