@@ -8,6 +8,7 @@ use isobar::rollout::{Controls, MotionWarning, Trajectory, WarningCause, simulat
 use crate::{isobar, text};
 
 /// A ball over a body, simulated.
+#[derive(Clone, Copy)]
 struct Case<'a> {
     kind: &'a str,
     time_step: f64,
@@ -121,6 +122,24 @@ fn what_passes_a_surface_is_noticed_in_that_step() {
             assert_eq!(passed.bodies, ["ball", "ground"]);
             assert!((passed.time - 0.01).abs() < 1e-9, "{passed}");
         }
+    }
+}
+
+#[test]
+fn a_step_that_goes_far_into_a_body_is_noticed() {
+    for kind in ["lagged", "similar", "sap", "tamsi"] {
+        let fast = Case { kind, time_step: 1e-2, height: 0.055, velocity: [0.0, 0.0, -2.0], ..CALM };
+        let warnings = fast.warnings(0.02);
+        let far = only(&warnings);
+        let WarningCause::LongStep { way, depth, longest } = far.cause else { panic!("{far}") };
+        let last = 1e-2 * (2.0 + 2.0 * 9.81e-2);
+        assert!((way - last).abs() < 1e-3 * last && depth > 0.019 && depth < 0.02, "{far}");
+        assert!((longest - 0.5e-2 * depth / way).abs() < 1e-12, "{far}");
+        assert!((far.time - 0.02).abs() < 1e-9 && far.bodies == ["ball", "ground"], "{far}");
+        // Over one that it just stands above it may go as fast as it likes.
+        let along = Case { height: 0.05, velocity: [3.0, 0.0, 0.0], ..fast };
+        assert_eq!(along.warnings(0.02), []);
+        assert_eq!(Case { time_step: 1e-3, ..fast }.warnings(0.05), []);
     }
 }
 

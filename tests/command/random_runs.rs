@@ -118,8 +118,10 @@ fn run(seed: u64, folder: &Folder) -> Outcome {
     };
     let lowest = trajectory.states.iter().map(falls).fold(f64::INFINITY, f64::min);
     // A body whose middle begins below the surface does not pass it: that it is so deep is said.
-    let says =
-        |cause: &WarningCause| matches!(cause, WarningCause::Passed { .. } | WarningCause::DeepStart { .. });
+    let says = |cause: &WarningCause| {
+        use WarningCause::{DeepStart, LongStep, Passed};
+        matches!(cause, Passed { .. } | DeepStart { .. } | LongStep { .. })
+    };
     let told = warnings.iter().any(|warning| says(&warning.cause));
     // No body of these scenes is that large.
     if has_ground && lowest < -0.5 && !told {

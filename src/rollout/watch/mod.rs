@@ -111,7 +111,7 @@ impl Watch {
             }
         }
         let Self { passages, warnings, frames, .. } = self;
-        passages.after_step(model, frames, time + dt, warnings);
+        passages.after_step(model, frames, time + dt, dt, warnings);
     }
 
     /// The contact of a pair, if it has one.

@@ -3,7 +3,8 @@
 //!
 //! The *middle* of a geometry is the vertex of its field where the extent is largest, of a rigid
 //! surface the middle of its box where that lies inside. A middle that crosses another body's
-//! surface is told. How near that surface is at most is known from the last look, so that it is
+//! surface is told, and so is a middle that goes far in a step while it is as near to the surface as
+//! to its own. How near that surface is at most is known from the last look, so that it is
 //! looked for again only after the middle has gone as far.
 
 use nalgebra::Vector3;
@@ -103,7 +104,11 @@ struct Passage {
     /// How far the middle can go at least before it meets the surface, m.
     free: f64,
     told: bool,
+    long_step_told: bool,
 }
+
+/// A way in one step is far from this part of the distance between a middle and its own surface on.
+const FAR: f64 = 0.5;
 
 /// All middles that could pass surfaces.
 #[derive(Debug, Default)]
@@ -138,7 +143,7 @@ impl Passages {
                 let Some((middle, _)) = passages.geometries[of.0][of.1].1 else { continue };
                 let last = passages.relative(of, through, &middle);
                 let free = passages.geometries[through.0][through.1].0.distance(&last);
-                passages.list.push(Passage { of, through, last, free, told: false });
+                passages.list.push(Passage { of, through, last, free, told: false, long_step_told: false });
             }
         }
         passages
@@ -157,12 +162,13 @@ impl Passages {
         other.rotation.transpose() * (*own * *middle - other.translation)
     }
 
-    /// Looks at the bodies at `frames`, after a step that ended at `time`.
+    /// Looks at the bodies at `frames`, after a step of `dt` seconds that ended at `time`.
     pub fn after_step(
         &mut self,
         model: &Model,
         frames: &[BodyFrame],
         time: f64,
+        dt: f64,
         warnings: &mut Vec<MotionWarning>,
     ) {
         self.set_poses(model, frames);
@@ -172,8 +178,17 @@ impl Passages {
             let now = self.relative(passage.of, passage.through, &middle);
             let way = (now - passage.last).norm();
             passage.free -= way;
+            let surface = &self.geometries[passage.through.0][passage.through.1].0;
+            if way > FAR * depth && passage.free <= depth && !passage.long_step_told {
+                // Near at the end of the step: it has met the surface, or is about to.
+                if surface.distance(&now) <= depth {
+                    passage.long_step_told = true;
+                    let bodies = [passage.of.0, passage.through.0];
+                    let cause = WarningCause::LongStep { way, depth, longest: dt * FAR * depth / way };
+                    warnings.push(MotionWarning::of_bodies(model, bodies, time, cause));
+                }
+            }
             if passage.free <= 0.0 && !passage.told {
-                let surface = &self.geometries[passage.through.0][passage.through.1].0;
                 if surface.crossings(&passage.last, &now) > 0 {
                     passage.told = true;
                     let bodies = [passage.of.0, passage.through.0];

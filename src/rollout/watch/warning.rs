@@ -55,6 +55,16 @@ pub enum WarningCause {
         /// From the middle of the first body to its own surface, m.
         depth: f64,
     },
+    /// The first body moves far into the second, or along it, within a single step: contact is met
+    /// deep inside, or missed, and energy comes from nowhere.
+    LongStep {
+        /// The way of the first body's middle relative to the second in this step, m.
+        way: f64,
+        /// From the middle of the first body to its own surface, m.
+        depth: f64,
+        /// The longest step that is not far, s.
+        longest: f64,
+    },
     /// The bodies overlap deeply at the start.
     DeepStart {
         /// Deepest overlap, m.
@@ -99,6 +109,10 @@ impl fmt::Display for MotionWarning {
             WarningCause::Passed { way, depth } => write!(
                 f,
                 "the middle of `{a}` has passed the surface of `{b}`, by {way:.2e} m in this step where {depth:.2e} m are from its middle to its own surface: what goes so far in a step goes through without contact, and what is pressed so deep comes out on the other side; shorten the steps, raise hydroelastic_modulus, or make `{b}` thicker"
+            ),
+            WarningCause::LongStep { way, depth, longest } => write!(
+                f,
+                "`{a}` moves by {way:.2e} m along or into `{b}` in one step, where {depth:.2e} m are from its middle to its surface: contact is met deep inside, or missed, and energy is gained or lost; make the steps {longest:.1e} s or shorter"
             ),
             WarningCause::DeepStart { depth, size, force } => write!(
                 f,
