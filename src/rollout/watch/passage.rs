@@ -2,17 +2,17 @@
 //! pushes them out pushes on the other side.
 //!
 //! The *middle* of a geometry is the vertex of its field where the extent is largest, of a rigid
-//! surface the middle of its box where that lies inside. A middle that crosses another body's
+//! surface the middle of its box or of its corners where one lies inside. A middle that crosses another body's
 //! surface is told, and so is a middle that goes far in a step while it is as near to the surface as
-//! to its own. How near that surface is at most is known from the last look, so that it is
+//! to its own, or a body that turns far while its ends reach the surface. How near that surface is at most is known from the last look, so that it is
 //! looked for again only after the middle has gone as far.
 
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, Vector3};
 
 use super::warning::{MotionWarning, WarningCause};
 use crate::contact::ContactGeometry;
 use crate::geometry::{SurfaceDistance, SurfaceMesh, boundary_surface};
-use crate::multibody::{BodyFrame, Model};
+use crate::multibody::{BodyFrame, BodyGeometry, Model};
 use crate::spatial::RigidTransform;
 
 /// The surface of a geometry, in its own frame.
@@ -71,8 +71,11 @@ fn crosses(start: &Vector3<f64>, end: &Vector3<f64>, [a, b, c]: &[Vector3<f64>; 
     sides.iter().all(|v| *v >= 0.0) || sides.iter().all(|v| *v <= 0.0)
 }
 
-/// The middle of a geometry in its frame, and how far it is from the surface, m.
-fn middle_of(geometry: &ContactGeometry, surface: &Surface) -> Option<(Vector3<f64>, f64)> {
+/// The middle of a geometry in its frame, and how far it is from the surface, m; none of a half-space.
+type Middle = Option<(Vector3<f64>, f64)>;
+
+/// The middle of a geometry.
+fn middle_of(geometry: &ContactGeometry, surface: &Surface) -> Middle {
     let middle = match geometry {
         ContactGeometry::Compliant(field) => {
             let extents = field.extent().iter().enumerate();
@@ -80,16 +83,32 @@ fn middle_of(geometry: &ContactGeometry, surface: &Surface) -> Option<(Vector3<f
             field.mesh().vertices[deepest]
         }
         ContactGeometry::Rigid(rigid) => {
-            let (middle, half) = rigid.hierarchy().bounding_box();
-            let outside = middle + half * 3.0;
-            if surface.crossings(&middle, &outside).is_multiple_of(2) {
-                return None;
-            }
-            middle
+            let (box_middle, half) = rigid.hierarchy().bounding_box();
+            let vertices = &rigid.mesh().vertices;
+            let mean = vertices.iter().sum::<Vector3<f64>>() / vertices.len().max(1) as f64;
+            let outside = box_middle + half * 3.0;
+            let is_inside = |x: &Vector3<f64>| !surface.crossings(x, &outside).is_multiple_of(2);
+            [box_middle, mean].into_iter().find(is_inside)?
         }
         ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return None,
     };
     Some((middle, surface.distance(&middle)))
+}
+
+/// How far a geometry reaches from a point at most, m.
+fn reach_of(geometry: &ContactGeometry, from: &Vector3<f64>) -> f64 {
+    let vertices = match geometry {
+        ContactGeometry::Compliant(field) => &field.mesh().vertices,
+        ContactGeometry::Rigid(rigid) => &rigid.mesh().vertices,
+        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return 0.0,
+    };
+    vertices.iter().fold(0.0, |reach, v| f64::max(reach, (v - from).norm()))
+}
+
+/// The angle of the rotation from one to another, rad.
+fn angle_between(a: &Matrix3<f64>, b: &Matrix3<f64>) -> f64 {
+    // The trace of the rotation between them is the sum of the products of their elements.
+    (0.5 * (a.component_mul(b).sum() - 1.0)).clamp(-1.0, 1.0).acos()
 }
 
 /// A middle that could pass a surface.
@@ -101,6 +120,8 @@ struct Passage {
     through: (usize, usize),
     /// The middle at the last step, in the frame of the other geometry.
     last: Vector3<f64>,
+    /// The rotation of the first geometry at the last step, in the frame of the other.
+    last_rotation: Matrix3<f64>,
     /// How far the middle can go at least before it meets the surface, m.
     free: f64,
     told: bool,
@@ -109,13 +130,16 @@ struct Passage {
 
 /// A way in one step is far from this part of the distance between a middle and its own surface on.
 const FAR: f64 = 0.5;
+/// A turn in one step is far from this angle on, rad.
+const FAR_TURN: f64 = 0.5;
 
 /// All middles that could pass surfaces.
 #[derive(Debug, Default)]
 pub(super) struct Passages {
     /// For each geometry of each body its surface, and its middle with the depth of that.
-    #[allow(clippy::type_complexity, reason = "a list for each body of what it has of each geometry")]
-    geometries: Vec<Vec<(Surface, Option<(Vector3<f64>, f64)>)>>,
+    geometries: Vec<Vec<(Surface, Middle)>>,
+    /// How far each geometry of each body reaches from its middle, m.
+    reaches: Vec<Vec<f64>>,
     list: Vec<Passage>,
     poses: Vec<Vec<RigidTransform>>,
 }
@@ -131,11 +155,16 @@ impl Passages {
             };
             body.geometries.iter().map(|g| one(&g.collider.geometry)).collect()
         });
-        let mut passages = Self {
-            geometries: geometries.collect(),
-            list: Vec::new(),
-            poses: vec![Vec::new(); frames.len()],
-        };
+        let geometries: Vec<Vec<_>> = geometries.collect();
+        let reaches = model.bodies.iter().zip(&geometries).map(|(body, of_body)| {
+            let one = |(geometry, (_, middle)): (&BodyGeometry, &(Surface, Middle))| {
+                middle.map_or(0.0, |(middle, _)| reach_of(&geometry.collider.geometry, &middle))
+            };
+            body.geometries.iter().zip(of_body).map(one).collect()
+        });
+        let reaches = reaches.collect();
+        let mut passages =
+            Self { geometries, reaches, list: Vec::new(), poses: vec![Vec::new(); frames.len()] };
         passages.set_poses(model, frames);
         for pair in &model.pairs {
             let (a, b) = ((pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b));
@@ -143,7 +172,16 @@ impl Passages {
                 let Some((middle, _)) = passages.geometries[of.0][of.1].1 else { continue };
                 let last = passages.relative(of, through, &middle);
                 let free = passages.geometries[through.0][through.1].0.distance(&last);
-                passages.list.push(Passage { of, through, last, free, told: false, long_step_told: false });
+                let last_rotation = passages.relative_rotation(of, through);
+                passages.list.push(Passage {
+                    of,
+                    through,
+                    last,
+                    last_rotation,
+                    free,
+                    told: false,
+                    long_step_told: false,
+                });
             }
         }
         passages
@@ -154,6 +192,11 @@ impl Passages {
             poses.clear();
             poses.extend(body.geometries.iter().map(|geometry| frame.pose * geometry.x_bg));
         }
+    }
+
+    /// The rotation of a geometry in the frame of another.
+    fn relative_rotation(&self, of: (usize, usize), through: (usize, usize)) -> Matrix3<f64> {
+        self.poses[through.0][through.1].rotation.transpose() * self.poses[of.0][of.1].rotation
     }
 
     /// The middle of a geometry in the frame of another.
@@ -179,15 +222,27 @@ impl Passages {
             let way = (now - passage.last).norm();
             passage.free -= way;
             let surface = &self.geometries[passage.through.0][passage.through.1].0;
-            if way > FAR * depth && passage.free <= depth && !passage.long_step_told {
+            let rotation = self.relative_rotation(passage.of, passage.through);
+            if !passage.long_step_told {
+                let turn = angle_between(&passage.last_rotation, &rotation);
+                let reach = self.reaches[passage.of.0][passage.of.1];
                 // Near at the end of the step: it has met the surface, or is about to.
-                if surface.distance(&now) <= depth {
+                let near = |within: f64| passage.free <= within && surface.distance(&now) <= within;
+                let far = if way > FAR * depth && near(depth) {
+                    Some((way, dt * FAR * depth / way))
+                } else if turn > FAR_TURN && near(reach) {
+                    Some((turn * reach, dt * FAR_TURN / turn))
+                } else {
+                    None
+                };
+                if let Some((way, longest)) = far {
                     passage.long_step_told = true;
                     let bodies = [passage.of.0, passage.through.0];
-                    let cause = WarningCause::LongStep { way, depth, longest: dt * FAR * depth / way };
+                    let cause = WarningCause::LongStep { way, depth, longest };
                     warnings.push(MotionWarning::of_bodies(model, bodies, time, cause));
                 }
             }
+            passage.last_rotation = rotation;
             if passage.free <= 0.0 && !passage.told {
                 if surface.crossings(&passage.last, &now) > 0 {
                     passage.told = true;

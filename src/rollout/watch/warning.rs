@@ -55,10 +55,11 @@ pub enum WarningCause {
         /// From the middle of the first body to its own surface, m.
         depth: f64,
     },
-    /// The first body moves far into the second, or along it, within a single step: contact is met
-    /// deep inside, or missed, and energy comes from nowhere.
+    /// The first body moves or turns far at the second within a single step: contact is met deep
+    /// inside, or missed, and energy comes from nowhere.
     LongStep {
-        /// The way of the first body's middle relative to the second in this step, m.
+        /// The way of the first body's middle, or of its ends if it turns far, relative to the second
+        /// in this step, m.
         way: f64,
         /// From the middle of the first body to its own surface, m.
         depth: f64,
@@ -112,7 +113,7 @@ impl fmt::Display for MotionWarning {
             ),
             WarningCause::LongStep { way, depth, longest } => write!(
                 f,
-                "`{a}` moves by {way:.2e} m along or into `{b}` in one step, where {depth:.2e} m are from its middle to its surface: contact is met deep inside, or missed, and energy is gained or lost; make the steps {longest:.1e} s or shorter"
+                "`{a}` moves or turns by {way:.2e} m at `{b}` in one step, where {depth:.2e} m are from its middle to its surface: contact is met deep inside, or missed, and energy is gained or lost; make the steps {longest:.1e} s or shorter"
             ),
             WarningCause::DeepStart { depth, size, force } => write!(
                 f,
