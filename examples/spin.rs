@@ -103,7 +103,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ("lagged", with(Integrator::velocity_level(ContactModel::Lagged), &model, dt)),
             ("semi-implicit-euler", with(Integrator::SemiImplicitEuler, &model, dt)),
             ("rk4", with(Integrator::RungeKutta4, &model, dt)),
-            ("explicit moment", explicit(&model, dt)),
+            ("explicit", explicit(&model, dt)),
         ];
         for (name, step) in kinds {
             let changes = run(&model, &start, step);
@@ -115,7 +115,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 continue;
             }
             for (curves, points) in curves.iter_mut().zip(changes) {
-                let reference = name == "explicit moment";
+                let reference = name == "explicit";
                 curves.push(Curve { name: format!("{name}, {turn}"), points, reference, marks: false });
             }
         }
@@ -127,6 +127,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ] {
         plots.push(Plot { title, x: "steps", y, logarithmic: [true, true], curves });
     }
+    std::fs::create_dir_all(&folder)?;
     let path = folder.join("spin.svg");
     std::fs::write(&path, stack(&plots))?;
     println!("drawn in {}", path.display());
