@@ -43,8 +43,8 @@ impl BoxMinimum {
 /// inwards is left. Each set of active bounds is met once, as the function falls from one to the
 /// next.
 ///
-/// Returns `None` when the Hessian of the free variables is not positive definite, or a number is
-/// not finite.
+/// Returns `None` when the Hessian of the free variables is not positive definite, a number is not
+/// finite, or rounding keeps the active set from settling.
 ///
 /// Reference: P. B. Stark, R. L. Parker (1995), *Bounded-variable least-squares*, Computational
 /// Statistics 10, 129–141; J. Nocedal, S. J. Wright (2006), *Numerical Optimization*,

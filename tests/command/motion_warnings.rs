@@ -15,6 +15,8 @@ struct Case<'a> {
     modulus: f64,
     height: f64,
     velocity: [f64; 3],
+    /// About the vertical, rad/s.
+    spin: f64,
     ground: &'a str,
 }
 
@@ -29,17 +31,18 @@ const CALM: Case = Case {
     modulus: 1e6,
     height: 0.03,
     velocity: [0.0; 3],
+    spin: 0.0,
     ground: HALF_SPACE,
 };
 
 impl Case<'_> {
     fn scene(&self) -> String {
-        let Self { kind, time_step, modulus, height, velocity, ground } = self;
+        let Self { kind, time_step, modulus, height, velocity, spin, ground } = self;
         format!(
             "[materials.foam]\nhydroelastic_modulus = {modulus:e}\ndissipation = 1.0\nfriction = 0.5\n\
              [solver]\nkind = \"{kind}\"\ntime_step = {time_step:e}\n\
              [[bodies]]\nname = \"ball\"\nmass = 0.05\ntranslation = [0, 0, {height}]\n\
-             linear_velocity = {velocity:?}\n[[bodies.geometries]]\n\
+             linear_velocity = {velocity:?}\nangular_velocity = [0, 0, {spin}]\n[[bodies.geometries]]\n\
              shape = {{ sphere = {{ radius = 0.02, resolution = 0.01 }} }}\nmaterial = \"foam\"\n\
              [[bodies]]\nname = \"ground\"\nfixed = true\n[[bodies.geometries]]\n{ground}\n"
         )
@@ -141,6 +144,18 @@ fn a_step_that_goes_far_into_a_body_is_noticed() {
         assert_eq!(along.warnings(0.02), []);
         assert_eq!(Case { time_step: 1e-3, ..fast }.warnings(0.05), []);
     }
+}
+
+#[test]
+fn a_turn_that_is_far_for_a_step_is_noticed() {
+    // 1 rad a step where it touches; and high above the ground.
+    let spinning = Case { time_step: 1e-2, height: 0.0199, spin: 100.0, ..CALM };
+    let warnings = spinning.warnings(0.01);
+    let far = only(&warnings);
+    let WarningCause::LongStep { way, longest, .. } = far.cause else { panic!("{far}") };
+    assert!((longest - 5e-3).abs() < 5e-4 && (way - 0.02).abs() < 2e-3, "{far}");
+    assert_eq!(Case { height: 0.06, ..spinning }.warnings(0.02), []);
+    assert_eq!(Case { spin: 10.0, ..spinning }.warnings(0.01), []);
 }
 
 #[test]
