@@ -2,7 +2,7 @@
 
 use super::actuator_schema::{ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable};
 use super::body_tables::{Range, number};
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::{Problem, check_name};
 use crate::multibody::tree::Mechanism;
 use crate::multibody::{Actuator, ActuatorError, Drive};

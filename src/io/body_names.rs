@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::{Problem, check_name};
 use super::robot_tables::SceneRobot;
 use super::schema::{BodyTable, SceneTable};

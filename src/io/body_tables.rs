@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::Problem;
 use super::joint_schema::{JointTable, RobotTable};
 use super::schema::{BodyTable, ContactTable, MaterialTable};

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::actuator_schema::CommandTable;
 use super::actuator_tables::given_command;
-use super::document::{parse_toml, read_text};
-use super::field_path::FieldPath;
+use super::document::Document;
+use super::document::field_path::FieldPath;
 use super::file_error::{FileError, Problem};
 use super::problem_controls::actuator_index;
 use super::scene::Scene;
@@ -36,9 +36,8 @@ impl Scene {
     /// When the file cannot be read or is not valid, or names an actuator that the scene does not
     /// have or twice.
     pub fn read_commands(&mut self, path: &Path) -> Result<(), FileError> {
-        let text = read_text(path)?;
-        let table: CommandFileTable = parse_toml(path, &text)?;
-        self.take_commands(&table).map_err(|problem| FileError::in_toml(path, &text, problem))
+        let document = Document::read_toml(path)?;
+        self.take_commands(&document.contents()?).map_err(|problem| document.located(problem))
     }
 
     fn take_commands(&mut self, table: &CommandFileTable) -> Result<(), Problem> {

@@ -1,9 +1,9 @@
 //! What can be wrong with a file of a scene, a problem or a fit.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 
 /// Why a scene, a problem or a fit could not be loaded. Every message names the file, the field or
 /// line, what was found and what is allowed.
@@ -35,18 +35,6 @@ pub enum FileError {
         /// What was found and what is allowed.
         message: String,
     },
-}
-
-impl FileError {
-    /// A problem with a field of a TOML document.
-    pub(super) fn in_toml(path: &Path, text: &str, problem: Problem) -> Self {
-        Self::at(path, problem.field.line_in_toml(text), problem)
-    }
-
-    /// A problem with a field, at a line where it is known.
-    pub(super) fn at(path: &Path, line: Option<usize>, Problem { field, message }: Problem) -> Self {
-        Self::Invalid { path: path.to_owned(), line, field: field.to_string(), message }
-    }
 }
 
 /// A line number as it follows a file's name.

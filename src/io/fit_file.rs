@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use nalgebra::Vector3;
 use serde::Deserialize;
 
-use super::document::{beside, parse_toml, read_text};
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
+use super::document::{Document, beside, read_text};
 use super::file_error::{FileError, Problem};
 use super::fit_schema::{FitTable, TrajectoriesTable};
 use super::purpose::Purpose;
@@ -44,7 +44,7 @@ const LONGEST_DELAY: f64 = 1.0;
 #[derive(Debug)]
 pub struct FitFile {
     path: PathBuf,
-    text: String,
+    document: Document,
     table: FitTable,
     scene: Scene,
     /// The parameters, checked.
@@ -58,18 +58,18 @@ impl FitFile {
     /// A file that cannot be read or is not valid, parameters that make no sense.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FitFileError> {
         let path = path.as_ref().to_owned();
-        let text = read_text(&path)?;
-        let table: FitTable = parse_toml(&path, &text)?;
+        let document = Document::read_toml(&path)?;
+        let table: FitTable = document.contents()?;
         let field = FieldPath::root().key("parameters");
         let parameters =
-            Parameters::new(table.parameters.clone()).map_err(|e| located(&path, &text, &field, e))?;
+            Parameters::new(table.parameters.clone()).map_err(|e| located(&document, &field, e))?;
         let scene = Scene::load(beside(&path, &table.scene), Purpose::Simulation)?;
         if let Some(joint) = scene.model.mechanism.joints().first() {
             let message =
                 format!("joint `{}` can move; a fit needs a scene of free and fixed bodies", joint.name);
-            return Err(located(&path, &text, &FieldPath::root().key("scene"), message));
+            return Err(located(&document, &FieldPath::root().key("scene"), message));
         }
-        Ok(Self { path, text, table, scene, parameters })
+        Ok(Self { path, document, table, scene, parameters })
     }
 
     /// How the fit is to be done.
@@ -236,12 +236,12 @@ impl FitFile {
     }
 
     fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
-        located(&self.path, &self.text, field, message)
+        located(&self.document, field, message)
     }
 }
 
-fn located(path: &Path, text: &str, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
-    FileError::in_toml(path, text, Problem::new(field.clone(), message)).into()
+fn located(document: &Document, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
+    document.located(Problem::new(field.clone(), message)).into()
 }
 
 /// The files that a path stands for, in the order of their names: itself, or those that match

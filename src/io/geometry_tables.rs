@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::body_tables::{PoseFields, Range, number, vector};
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::Problem;
 use super::mesh_tables::{Meshes, convex_meshes, mesh_file, surface_mesh, volume_mesh};
 use super::schema::MaterialTable;

@@ -3,7 +3,7 @@
 use nalgebra::Vector3;
 
 use super::body_tables::{PoseFields, Range, number, quaternion, vector};
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::Problem;
 use super::joint_schema::{Coordinates, JointTable, JointType};
 use super::strict::Exactly;

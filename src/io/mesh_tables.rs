@@ -5,7 +5,7 @@ use std::path::Path;
 use nalgebra::Vector3;
 
 use super::body_tables::{Range, number, vector};
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::Problem;
 use super::shape_schema::{ConvexTable, ExtentTable, MeshTable, SurfaceMeshTable, VolumeMeshTable};
 use super::strict::Exactly;

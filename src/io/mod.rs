@@ -8,7 +8,6 @@ mod body_tables;
 mod checkpoint_file;
 mod command_file;
 mod document;
-mod field_path;
 mod file_error;
 mod fit_file;
 mod fit_schema;

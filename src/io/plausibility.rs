@@ -1,6 +1,6 @@
 //! What is allowed in a scene but hardly meant: angles in degrees, lengths in millimetres.
 
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::Problem;
 use super::schema::{BodyTable, SceneTable};
 use super::shape_schema::ShapeTable;

@@ -2,7 +2,7 @@
 
 use super::actuator_tables::knots_command;
 use super::body_tables::{Range, number};
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::Problem;
 use super::problem_schema::{ControlTable, ProblemKnotsTable, StartTable};
 use crate::multibody::Model;

@@ -3,7 +3,7 @@
 use nalgebra::Vector3;
 
 use super::body_tables::{PoseFields, Range, number};
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::{Problem, check_name};
 use super::problem_controls::{actuator_index, named};
 use super::problem_schema::{ComponentsTable, ContactTable, CoordinateTable, CostTable, TargetTable};

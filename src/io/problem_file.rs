@@ -1,14 +1,13 @@
 //! Problem files: what a motion of a scene should be like, and which commands may change.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::body_tables::{Range, number};
-use super::document::{beside, parse_toml, read_text};
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
+use super::document::{Document, beside};
 use super::file_error::{FileError, Problem};
 use super::plausibility::angle_warnings;
 use super::problem_controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
@@ -78,20 +77,19 @@ impl ProblemFile {
     /// what was found and what is allowed.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let text = read_text(path)?;
-        let table: ProblemTable = parse_toml(path, &text)?;
+        let document = Document::read_toml(path)?;
+        let table: ProblemTable = document.contents()?;
         let mut scene = Scene::load(beside(path, &table.scene), Purpose::Simulation)?;
         let warnings = cost_angle_warnings(&table).into_iter();
-        scene.warnings.extend(warnings.map(|p| format!("warning: {}", FileError::in_toml(path, &text, p))));
+        scene.warnings.extend(warnings.map(|p| format!("warning: {}", document.located(p))));
         let simulation = scene.simulation_settings()?;
-        build(path, &table, scene, simulation).map_err(|problem| FileError::in_toml(path, &text, problem))
+        build(path, &table, scene, simulation).map_err(|problem| document.located(problem))
     }
 
     /// Whether a file is a problem rather than a scene: TOML with a field `scene` and no field
     /// `bodies`. What cannot be read is none.
     pub fn is_problem(path: impl AsRef<Path>) -> bool {
-        let table = fs::read_to_string(path).ok().and_then(|text| text.parse::<toml::Table>().ok());
-        table.is_some_and(|table| table.contains_key("scene") && !table.contains_key("bodies"))
+        Document::read_toml(path.as_ref()).is_ok_and(|d| d.has("scene") && !d.has("bodies"))
     }
 
     /// The problem, for argmin's solvers and [`crate::optimize::trajectory::optimize_trajectory`].

@@ -1,6 +1,6 @@
 //! Whether an optimization fits into memory, before any is asked for.
 
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::Problem;
 use crate::multibody::{Model, TANGENT_DIMENSION};
 use crate::optimize::trajectory::TrajectoryMethod;

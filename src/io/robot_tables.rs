@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::body_tables::{PoseFields, Range, number};
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::Problem;
 use super::geometry_tables::{
     ContactShape, GeometryContext, body_geometry, check_compliant, find_material, primitive,

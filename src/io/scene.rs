@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::document::{parse_json, parse_toml, read_text};
-use super::field_path::FieldPath;
+use super::document::Document;
+use super::document::field_path::FieldPath;
 use super::file_error::{FileError, Problem};
 use super::purpose::Purpose;
 use super::scene_content::{Content, content};
@@ -45,26 +45,7 @@ pub struct Scene {
     /// What is allowed but hardly meant, such as tetrahedra without a pressure gradient: each a
     /// line of text that names the field.
     pub warnings: Vec<String>,
-    text: SceneText,
-}
-
-/// The text of a scene file, to find lines in.
-#[derive(Clone, Debug)]
-struct SceneText {
-    text: String,
-    is_toml: bool,
-}
-
-impl SceneText {
-    /// A problem with its file and line.
-    fn located(&self, path: &Path, problem: Problem) -> FileError {
-        FileError::at(path, self.line(&problem.field), problem)
-    }
-
-    /// The line of a field, from 1.
-    fn line(&self, field: &FieldPath) -> Option<usize> {
-        if self.is_toml { field.line_in_toml(&self.text) } else { field.line_in_json(&self.text) }
-    }
+    document: Document,
 }
 
 impl Scene {
@@ -75,14 +56,12 @@ impl Scene {
     /// line, what was found and what is allowed.
     pub fn load(path: impl AsRef<Path>, purpose: Purpose) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let is_toml = match path.extension().and_then(|e| e.to_str()) {
-            Some(e) if e.eq_ignore_ascii_case("toml") => true,
-            Some(e) if e.eq_ignore_ascii_case("json") => false,
+        let document = match path.extension().and_then(|e| e.to_str()) {
+            Some(e) if e.eq_ignore_ascii_case("toml") => Document::read_toml(path)?,
+            Some(e) if e.eq_ignore_ascii_case("json") => Document::read_json(path)?,
             _ => return Err(FileError::Extension { path: path.to_owned() }),
         };
-        let text = read_text(path)?;
-        let table = if is_toml { parse_toml(path, &text)? } else { parse_json(path, &text)? };
-        build(path, &table, SceneText { text, is_toml }, purpose)
+        build(path, &document.contents()?, document, purpose)
     }
 
     /// The commands of every step, given the times at which steps begin and the last one ends (see
@@ -116,24 +95,24 @@ impl Scene {
             let found = serde_json::to_value(contact.friction_regularization).unwrap_or_default();
             let message = format!("found {found}, {only_explicit}; remove it or set it to \"smooth\"");
             let problem = Problem::new(field.key("friction_regularization"), message);
-            return Err(self.text.located(&self.path, problem));
+            return Err(self.document.located(problem));
         }
         if contact.positive_part_width != 0.0 {
             let found = contact.positive_part_width;
             let message = format!("found {found}, {only_explicit}; remove it or set it to 0");
             let problem = Problem::new(field.key("positive_part_width"), message);
-            return Err(self.text.located(&self.path, problem));
+            return Err(self.document.located(problem));
         }
         Ok(Integrator::VelocityLevel(VelocityLevel { model, tolerance: self.tolerance }))
     }
 }
 
 /// The scene of a file.
-fn build(path: &Path, table: &SceneTable, text: SceneText, purpose: Purpose) -> Result<Scene, FileError> {
+fn build(path: &Path, table: &SceneTable, document: Document, purpose: Purpose) -> Result<Scene, FileError> {
     let Content { model, state, commands, time_step, tolerance, fixed, excluded, mut files, skirt, warnings } =
-        content(path, table, purpose).map_err(|problem| text.located(path, problem))?;
+        content(path, table, purpose).map_err(|problem| document.located(problem))?;
     let warnings =
-        warnings.into_iter().map(|problem| format!("warning: {}", text.located(path, problem))).collect();
+        warnings.into_iter().map(|problem| format!("warning: {}", document.located(problem))).collect();
     files.insert(0, path.to_owned());
     let (path, solver) = (path.to_owned(), table.solver.kind);
     Ok(Scene {
@@ -149,6 +128,6 @@ fn build(path: &Path, table: &SceneTable, text: SceneText, purpose: Purpose) -> 
         files,
         skirt,
         warnings,
-        text,
+        document,
     })
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::body_tables::{Range, number};
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::Problem;
 use crate::contact::ContactGeometry;
 use crate::multibody::{Body, BodyState, Motion, State};

@@ -12,7 +12,7 @@ use super::body_tables::{
     PoseFields, Range, check_mass_fields, contact_settings, free_body, link_mass, material, number, vector,
     velocity,
 };
-use super::field_path::FieldPath;
+use super::document::field_path::FieldPath;
 use super::file_error::{Problem, check_name};
 use super::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use super::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};

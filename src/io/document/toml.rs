@@ -1,0 +1,64 @@
+//! A TOML text as a tree of values.
+
+use toml::de::{DeTable, DeValue};
+
+use super::field_path::FieldPath;
+use super::node::{Entry, Misplaced, Node, Value};
+
+/// The tree of a TOML text.
+pub(super) fn parse(text: &str) -> Result<Node, Misplaced> {
+    let document = DeTable::parse(text).map_err(|error| Misplaced {
+        field: FieldPath::root(),
+        position: error.span().map(|span| span.start),
+        message: error.message().trim().replace('\n', ", "),
+    })?;
+    let start = document.span().start;
+    let value = table(document.get_ref(), &FieldPath::root())?;
+    Ok(Node { start, value })
+}
+
+fn table(entries: &DeTable, field: &FieldPath) -> Result<Value, Misplaced> {
+    let mut table = Vec::with_capacity(entries.len());
+    for (key, value) in entries {
+        let (name, start) = (key.get_ref().to_string(), key.span().start);
+        let node = node(value.get_ref(), value.span().start, &field.key(&name))?;
+        table.push(Entry { key: name, start, node });
+    }
+    // A table of this library is sorted by its keys.
+    table.sort_by_key(|entry| entry.start);
+    Ok(Value::Table(table))
+}
+
+/// A value. The depth of a document is limited by the parser.
+fn node(value: &DeValue, start: usize, field: &FieldPath) -> Result<Node, Misplaced> {
+    let too_large = |found: &str| Misplaced {
+        field: field.clone(),
+        position: Some(start),
+        message: format!("found {found}; it is too large for a number"),
+    };
+    let value = match value {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
+            .map(Value::Integer)
+            .map_err(|_| too_large(number.as_str()))?,
+        DeValue::Float(number) => {
+            let written = number.as_str();
+            // What is written as a number is none but finite; `inf` and `nan` are words of TOML.
+            match written.parse::<f64>() {
+                Ok(x) if x.is_finite() || !written.contains(|c: char| c.is_ascii_digit()) => Value::Float(x),
+                _ => return Err(too_large(written)),
+            }
+        }
+        DeValue::Boolean(truth) => Value::Bool(*truth),
+        DeValue::Datetime(date) => Value::Date(date.to_string()),
+        DeValue::Array(elements) => Value::Array(
+            elements
+                .iter()
+                .enumerate()
+                .map(|(i, element)| node(element.get_ref(), element.span().start, &field.index(i)))
+                .collect::<Result<_, _>>()?,
+        ),
+        DeValue::Table(entries) => table(entries, field)?,
+    };
+    Ok(Node { start, value })
+}
