@@ -7,9 +7,9 @@ use clap::Args;
 use nalgebra::{Matrix6, Vector3, Vector6};
 use serde::Serialize;
 
-use super::fit::print_json;
 use super::loaded::print_loaded;
 use super::messages::text_output;
+use super::outputs::print_json;
 use super::{Error, is_zero, load_scene, skirt_line};
 use crate::io::{Purpose, Scene, SceneSummary};
 use crate::multibody::{
@@ -122,7 +122,7 @@ pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
     let pairs = contacts(&scene, &pairs, arguments.derivatives)?;
     let report = Report { skirt: scene.skirt, loaded, pairs };
     match arguments.json {
-        true => print_json(&mut std::io::stdout().lock(), &report),
+        true => print_json(&report),
         false => Ok(print_text(&mut text_output(), &report)?),
     }
 }
@@ -200,7 +200,7 @@ fn contacts(
 }
 
 /// A line of six numbers.
-fn line(out: &mut impl Write, label: &str, values: &[f64]) -> std::io::Result<()> {
+fn line(out: &mut dyn Write, label: &str, values: &[f64]) -> std::io::Result<()> {
     write!(out, "  {label:<22}")?;
     for value in values {
         write!(out, " {value:>14.6e}")?;
@@ -208,7 +208,7 @@ fn line(out: &mut impl Write, label: &str, values: &[f64]) -> std::io::Result<()
     writeln!(out)
 }
 
-fn print_text(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
+fn print_text(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     if report.pairs.is_empty() {
         return writeln!(out, "no pair of bodies");
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Error;
 use super::messages::{tell, text_output};
-use super::outputs::check_outputs;
+use super::outputs::{check_outputs, print_json, write_json};
 use crate::interruption;
 use crate::io::{FileError, FitFile, read_parameter_values, write_atomically};
 use crate::optimize::fit::{Fit, fit};
@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         let measurements_at_start = start.map_err(|e| rejected(&arguments.fit, e))?;
         if arguments.json {
             let report = EvaluationReport { parameters: values, measurements, measurements_at_start };
-            return print_json(&mut std::io::stdout().lock(), &report);
+            return print_json(&report);
         }
         return print_measurements(&mut text_output(), &measurements, &measurements_at_start);
     }
@@ -93,10 +93,10 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         measurements_after: after,
     };
     if let Some(path) = &arguments.out {
-        write_json(path, &report)?;
+        write_result(path, &report)?;
     }
     match arguments.json {
-        true => print_json(&mut std::io::stdout().lock(), &report)?,
+        true => print_json(&report)?,
         false => print_fit(&mut text_output(), &report)?,
     }
     if interruption::is_requested() {
@@ -126,24 +126,15 @@ fn rejected(path: &Path, error: IdentificationError) -> Error {
     }
 }
 
-fn write_json(path: &Path, report: &FitReport) -> Result<(), Error> {
-    write_atomically::<std::io::Error>(path, |out| {
-        serde_json::to_writer_pretty(&mut *out, report)?;
-        writeln!(out)
-    })
-    .map_err(|source| Error::Write { path: path.display().to_string(), source })
+fn write_result(path: &Path, report: &FitReport) -> Result<(), Error> {
+    write_atomically::<std::io::Error>(path, |out| write_json(out, report))
+        .map_err(|source| Error::Write { path: path.display().to_string(), source })
 }
 
 /// Residuals this much larger than the standard deviations given are not noise alone.
 const LARGEST_RESIDUAL_RATIO: f64 = 2.0;
 
-/// Prints a result as JSON.
-pub(super) fn print_json(out: &mut impl Write, report: &impl Serialize) -> Result<(), Error> {
-    serde_json::to_writer_pretty(&mut *out, report).map_err(std::io::Error::from)?;
-    Ok(writeln!(out)?)
-}
-
-fn print_fit(out: &mut impl Write, report: &FitReport) -> Result<(), Error> {
+fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), Error> {
     let fit = &report.fit;
     writeln!(out, "{} after {} iterations", fit.termination, fit.iterations)?;
     writeln!(
@@ -214,7 +205,7 @@ fn overall(measurements: &[MeasurementError]) -> Option<MeasurementError> {
 
 /// Prints root mean square errors, with those of the start values in parentheses.
 fn print_measurements(
-    out: &mut impl Write,
+    out: &mut dyn Write,
     after: &[MeasurementError],
     before: &[MeasurementError],
 ) -> Result<(), Error> {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::fit::print_json;
 use super::messages::text_output;
 use super::optimize::{failed, problem, saved_variables};
+use super::outputs::print_json;
 use super::{Error, load_scene, print_motion_warnings, print_warnings};
 use crate::check::{
     CheckSettings, CheckedInput, GradientReport, SceneCheckError, Verdict, check_gradient, check_scene,
@@ -134,7 +134,7 @@ fn solve_tightly(file: &mut ProblemFile) -> Result<(), Error> {
 fn report(arguments: &GradientCheckArguments, path: &Path, report: GradientReport) -> Result<(), Error> {
     let shown = if arguments.all || arguments.json { report } else { report.worst_components() };
     match arguments.json {
-        true => print_json(&mut std::io::stdout().lock(), &shown)?,
+        true => print_json(&shown)?,
         false => writeln!(text_output(), "{shown}")?,
     }
     match shown.count(Verdict::Wrong) {

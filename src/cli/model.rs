@@ -7,8 +7,8 @@ use clap::Args;
 use nalgebra::{DMatrix, Vector3};
 use serde::{Serialize, Serializer};
 
-use super::fit::print_json;
 use super::messages::text_output;
+use super::outputs::print_json;
 use super::{Error, load_scene, print_warnings};
 use crate::io::urdf::{MimicJoints, Robot, UrdfOptions};
 use crate::io::{JointStateFile, Purpose};
@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &ModelArguments) -> Result<(), Error> {
         return Err(Error::NotFiniteModel { path: arguments.file.display().to_string() });
     }
     match arguments.json {
-        true => print_json(&mut std::io::stdout().lock(), &report),
+        true => print_json(&report),
         false => Ok(print_text(&mut text_output(), &joints, &report)?),
     }
 }
@@ -157,7 +157,7 @@ impl Report {
     }
 }
 
-fn row(out: &mut impl Write, label: &str, values: &[f64]) -> std::io::Result<()> {
+fn row(out: &mut dyn Write, label: &str, values: &[f64]) -> std::io::Result<()> {
     write!(out, "  {label:<32}")?;
     for value in values {
         write!(out, " {value:>13.6e}")?;
@@ -165,7 +165,7 @@ fn row(out: &mut impl Write, label: &str, values: &[f64]) -> std::io::Result<()>
     writeln!(out)
 }
 
-fn print_text(out: &mut impl Write, joints: &Joints, report: &Report) -> std::io::Result<()> {
+fn print_text(out: &mut dyn Write, joints: &Joints, report: &Report) -> std::io::Result<()> {
     writeln!(
         out,
         "{}: {} bodies, {} joints that move",

@@ -9,9 +9,8 @@ use indicatif::MultiProgress;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::fit::print_json;
 use super::messages::text_output;
-use super::outputs::check_outputs;
+use super::outputs::{check_outputs, print_json, write_json};
 use super::{Error, print_motion_warnings};
 use crate::interruption;
 use crate::io::{
@@ -23,10 +22,7 @@ use crate::optimize::multi_start::lowest;
 use crate::optimize::objective::Objective;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::termination::Termination;
-use crate::optimize::trajectory::{
-    TrajectoryCheckpoints, TrajectoryOptimum, TrajectoryProblem, optimize_smoothed_trajectory,
-    optimize_trajectory,
-};
+use crate::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryOptimum, TrajectoryProblem};
 use crate::rollout::SimulationError;
 
 /// Arguments of `isobar optimize`.
@@ -144,7 +140,7 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         write_results(&file, &problem, folder, &report)?;
     }
     match arguments.json {
-        true => print_json(&mut std::io::stdout().lock(), &report)?,
+        true => print_json(&report)?,
         false => print_report(&mut text_output(), &report, arguments.out.as_deref())?,
     }
     if interruption::is_requested() {
@@ -228,13 +224,7 @@ fn optimize(
                 Some(TrajectoryCheckpoints { store: CheckpointFile { path }, problem })
             }
         };
-        let (problem, settings) = (problem.separate(), &file.settings);
-        match &file.smoothing {
-            Some(smoothing) => {
-                optimize_smoothed_trajectory(&problem, start, smoothing, settings, checkpoints, progress)
-            }
-            None => optimize_trajectory(&problem, start, settings, checkpoints, progress),
-        }
+        file.optimize(&problem.separate(), start, checkpoints, progress)
     };
     let mut results: Vec<_> = starts.par_iter().enumerate().map(one).collect();
     let best = lowest(results.iter().map(|result| result.as_ref().ok().map(|optimum| optimum.cost)));
@@ -294,10 +284,7 @@ fn write_results(
             .map_err(|source| Error::Write { path: path.display().to_string(), source })
     };
     write("commands.toml", &|out| write_commands(out, &report.commands))?;
-    write("result.json", &|out| {
-        serde_json::to_writer_pretty(&mut *out, report)?;
-        writeln!(out)
-    })?;
+    write("result.json", &|out| write_json(out, report))?;
     let x = &report.optimum.variables;
     let trajectory = problem.trajectory(x).map_err(|e| failed(file, e))?;
     Ok(write_trajectory(folder.join("trajectory.csv"), &file.scene.model, &trajectory)?)
@@ -317,7 +304,7 @@ fn write_commands(out: &mut dyn Write, commands: &[OptimizedCommand]) -> std::io
 }
 
 /// Prints the result for people.
-fn print_report(out: &mut impl Write, report: &OptimizeReport, folder: Option<&Path>) -> Result<(), Error> {
+fn print_report(out: &mut dyn Write, report: &OptimizeReport, folder: Option<&Path>) -> Result<(), Error> {
     let optimum = &report.optimum;
     for (k, start) in report.starts.iter().enumerate() {
         let cost = start.cost.map_or("-".to_owned(), |cost| format!("{cost:.6e}"));

@@ -1,7 +1,10 @@
-//! Files that a command writes, tried before it computes.
+//! Files that a command writes, tried before it computes, and what it writes as JSON.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use super::Error;
 use crate::io::check_writable;
@@ -23,4 +26,17 @@ pub(super) fn check_outputs(outputs: &[PathBuf], inputs: &[PathBuf]) -> Result<(
 fn regular_file(path: &Path) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;
     path.is_file().then_some(path)
+}
+
+/// Prints a result as JSON.
+pub(super) fn print_json(report: &impl Serialize) -> Result<(), Error> {
+    Ok(write_json(&mut io::stdout().lock(), report)?)
+}
+
+/// Writes a result as JSON.
+pub(super) fn write_json(out: &mut dyn Write, report: &impl Serialize) -> io::Result<()> {
+    // By way of a text, so that a report is compiled for one kind of output, not for each.
+    let mut text = serde_json::to_vec_pretty(report)?;
+    text.push(b'\n');
+    out.write_all(&text)
 }

@@ -15,10 +15,9 @@ use super::outputs::check_outputs;
 use super::{Error, load_scene, print_motion_warnings};
 use crate::interruption;
 use crate::io::{Purpose, Scene};
-use crate::multibody::NoForces;
 use crate::rollout::{
     DiscretizationError, MotionWarning, SimulationError, SimulationSettings, StepSchedule, Streamed, Watch,
-    discretization_errors, simulate_controlled, simulate_streaming,
+    discretization_errors, simulate_streaming,
 };
 use rows::Rows;
 use summary::Summary;
@@ -118,10 +117,7 @@ fn discretization(
     settings: &SimulationSettings,
     until: f64,
 ) -> Result<Vec<DiscretizationError>, Error> {
-    let run = |settings: &SimulationSettings| {
-        let controls = scene.controls(&settings.step_times(until)?);
-        simulate_controlled(&scene.model, &scene.state, settings, until, &NoForces, &controls, |_, _| ())
-    };
+    let run = |settings: &SimulationSettings| scene.simulate(settings, until).completed();
     let half = SimulationSettings { time_step: 0.5 * settings.time_step, ..*settings };
     let both = run(settings).and_then(|coarse| Ok((coarse, run(&half)?)));
     let (coarse, fine) = both.map_err(|source| simulation_error(scene, source))?;

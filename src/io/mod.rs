@@ -45,7 +45,7 @@ pub use joint_state::{JointStateError, JointStateFile};
 pub use problem_controls::OptimizedControl;
 pub use problem_file::{OptimizedCommand, ProblemFile, ScatteredStarts};
 pub use purpose::Purpose;
-pub use scene::{Scene, SolverKind};
+pub use scene::{Scene, SceneMotion, SolverKind};
 pub use scene_summary::{LoadedBody, SceneSummary};
 pub use trajectory::{
     BodyMotion, ContactMotion, JointMotion, TrajectoryError, TrajectoryTable, read_trajectory,

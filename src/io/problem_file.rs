@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::body_tables::{Range, number};
+use super::checkpoint_file::CheckpointFile;
 use super::document::field_path::FieldPath;
 use super::document::{Document, beside};
 use super::file_error::{FileError, Problem};
@@ -19,10 +20,12 @@ use super::scene::Scene;
 use crate::multibody::NoForces;
 use crate::optimize::multi_start::scattered_starts;
 use crate::optimize::objective::Objective;
+use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::SmoothingSettings;
 use crate::optimize::trajectory::{
-    ControlRange, TrajectoryMethod, TrajectoryProblem, TrajectoryProblemError, TrajectorySettings,
-    TrajectoryTask,
+    ControlRange, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
+    TrajectoryProblemError, TrajectorySettings, TrajectoryTask, optimize_smoothed_trajectory,
+    optimize_trajectory,
 };
 use crate::rollout::{ControlKnots, KnotInterpolation, SimulationError, SimulationSettings};
 
@@ -90,6 +93,26 @@ impl ProblemFile {
     /// `bodies`. What cannot be read is none.
     pub fn is_problem(path: impl AsRef<Path>) -> bool {
         Document::read_toml(path.as_ref()).is_ok_and(|d| d.has("scene") && !d.has("bodies"))
+    }
+
+    /// Optimizes the file's problem from a start, as its settings say: smoothed, if they ask for that.
+    ///
+    /// # Errors
+    /// A checkpoint that is not one of this problem, or a motion that cannot be simulated.
+    pub fn optimize(
+        &self,
+        problem: &TrajectoryProblem<'_, NoForces, Objective>,
+        start: &[f64],
+        checkpoints: Option<TrajectoryCheckpoints<CheckpointFile>>,
+        progress: Option<ProgressObserver>,
+    ) -> Result<TrajectoryOptimum, argmin::core::Error> {
+        let settings = &self.settings;
+        match &self.smoothing {
+            Some(smoothing) => {
+                optimize_smoothed_trajectory(problem, start, smoothing, settings, checkpoints, progress)
+            }
+            None => optimize_trajectory(problem, start, settings, checkpoints, progress),
+        }
     }
 
     /// The problem, for argmin's solvers and [`crate::optimize::trajectory::optimize_trajectory`].

@@ -10,8 +10,11 @@ use super::scene_content::{Content, content};
 use super::schema::SceneTable;
 pub use super::schema::SolverKind;
 use crate::contact::{ContactModel, FrictionRegularization};
-use crate::multibody::{BodyPair, Model, State};
-use crate::rollout::{Command, Controls, SimulationSettings, command_controls};
+use crate::multibody::{BodyPair, Model, NoForces, State};
+use crate::rollout::{
+    Command, Controls, MotionWarning, SimulationError, SimulationSettings, Trajectory, command_controls,
+    simulate_watched,
+};
 use crate::step::{Integrator, SolverTolerance, VelocityLevel};
 
 /// A scene file as a model and its initial state.
@@ -48,6 +51,27 @@ pub struct Scene {
     document: Document,
 }
 
+/// How a scene moved.
+#[derive(Debug)]
+pub struct SceneMotion {
+    /// Its states, up to the end or to the step that failed.
+    pub trajectory: Trajectory,
+    /// What has been noticed on the way, in the order of time.
+    pub warnings: Vec<MotionWarning>,
+    /// Whether it came to the end.
+    pub outcome: Result<(), SimulationError>,
+}
+
+impl SceneMotion {
+    /// The whole motion.
+    ///
+    /// # Errors
+    /// Where it did not come to the end.
+    pub fn completed(self) -> Result<Trajectory, SimulationError> {
+        self.outcome.map(|()| self.trajectory)
+    }
+}
+
 impl Scene {
     /// Loads a scene from a TOML or JSON file. Files that it names are found relative to it.
     ///
@@ -68,6 +92,20 @@ impl Scene {
     /// [`SimulationSettings::step_times`]).
     pub fn controls(&self, step_times: &[f64]) -> Controls {
         command_controls(&self.commands, step_times)
+    }
+
+    /// Simulates the scene under its commands until a time in s. A program that calls this compiles
+    /// no step of its own, unlike one that calls [`crate::rollout::simulate`] with its forces.
+    pub fn simulate(&self, settings: &SimulationSettings, until: f64) -> SceneMotion {
+        let mut trajectory = Trajectory::starting_at(&self.state);
+        let times = match settings.step_times(until) {
+            Ok(times) => times,
+            Err(error) => return SceneMotion { trajectory, warnings: Vec::new(), outcome: Err(error) },
+        };
+        let controls = self.controls(&times);
+        let (outcome, warnings) =
+            simulate_watched(&mut trajectory, &self.model, settings, until, &NoForces, &controls, |_, _| ());
+        SceneMotion { trajectory, warnings, outcome }
     }
 
     /// How the scene is to be simulated.

@@ -132,9 +132,12 @@ impl Model<f64> {
         let mut pairs = Vec::new();
         for (i, &b) in solid.iter().enumerate() {
             for &a in &solid[..i] {
-                let moving = bodies[a].is_moving() || bodies[b].is_moving();
+                // First of all, since a scene may have many fixed bodies, none of which touch.
+                if !bodies[a].is_moving() && !bodies[b].is_moving() {
+                    continue;
+                }
                 let connected = are_connected(&mechanism, &bodies[a], &bodies[b]);
-                if moving && !connected && apart.binary_search(&BodyPair { a, b }).is_err() {
+                if !connected && apart.binary_search(&BodyPair { a, b }).is_err() {
                     pairs.extend(geometry_pairs(&bodies, BodyPair { a, b })?);
                 }
             }

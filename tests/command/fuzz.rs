@@ -24,10 +24,9 @@ use isobar::io::{
     CheckpointFile, FitFile, JointStateFile, ProblemFile, Purpose, Scene, read_parameter_values,
     read_trajectory,
 };
-use isobar::multibody::NoForces;
 use isobar::optimize::data::{read_indentations, read_recording};
-use isobar::optimize::trajectory::{TrajectoryCheckpoints, optimize_trajectory};
-use isobar::rollout::{SimulationError, simulate_controlled};
+use isobar::optimize::trajectory::TrajectoryCheckpoints;
+use isobar::rollout::SimulationError;
 use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
 
@@ -93,7 +92,7 @@ fn checkpoint(path: &Path) -> Result<(), String> {
     let start = problem.variables(&file.start).map_err(|e| e.to_string())?;
     let store = CheckpointFile { path: path.to_owned() };
     let checkpoints = TrajectoryCheckpoints { store, problem: "fuzz".into() };
-    let optimum = optimize_trajectory(&problem, &start, &file.settings, Some(checkpoints), None);
+    let optimum = file.optimize(&problem, &start, Some(checkpoints), None);
     // The command names the file that it was given.
     told(optimum.map_err(|e| format!("{}: {e}", path.display())))
 }
@@ -433,9 +432,7 @@ fn bits_after(text: &str, folder: &Folder, steps: usize) -> Result<Vec<u64>, Str
     let scene = Scene::load(&path, Purpose::Simulation).expect("a valid scene");
     let settings = scene.simulation_settings().expect("a valid solver");
     let until = steps as f64 * settings.time_step;
-    let controls = scene.controls(&settings.step_times(until).expect("valid times"));
-    let run =
-        simulate_controlled(&scene.model, &scene.state, &settings, until, &NoForces, &controls, |_, _| ());
+    let run = scene.simulate(&settings, until).completed();
     let numbers = |trajectory: isobar::rollout::Trajectory| {
         let state = trajectory.states.last().expect("a state").clone();
         assert!(state.is_finite(), "a state that is not finite was returned");

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use isobar::io::{Purpose, Scene, TrajectoryTable, read_trajectory, write_trajectory};
 use isobar::multibody::tree::JointKind;
-use isobar::multibody::{BodyFrame, BodyPair, Drive, Motion, NoForces, TANGENT_DIMENSION};
-use isobar::rollout::{Trajectory, simulate_controlled};
+use isobar::multibody::{BodyFrame, BodyPair, Drive, Motion, TANGENT_DIMENSION};
+use isobar::rollout::Trajectory;
 use isobar::spatial::{RigidTransform, rotation_from_rpy};
 use nalgebra::Vector3;
 use serde_json::Value;
@@ -149,9 +149,7 @@ fn frames(scene: &Scene) -> Vec<BodyFrame> {
 
 fn run(scene: &Scene, until: f64) -> Trajectory {
     let settings = scene.simulation_settings().expect("available");
-    let controls = scene.controls(&settings.step_times(until).expect("valid"));
-    let (model, state) = (&scene.model, &scene.state);
-    simulate_controlled(model, state, &settings, until, &NoForces, &controls, |_, _| ()).expect("simulates")
+    scene.simulate(&settings, until).completed().expect("simulates")
 }
 
 #[test]

@@ -2,8 +2,7 @@
 
 use crate::folder::Folder;
 use isobar::io::{Purpose, Scene};
-use isobar::multibody::NoForces;
-use isobar::rollout::{Controls, MotionWarning, Trajectory, WarningCause, simulate_watched};
+use isobar::rollout::{MotionWarning, WarningCause};
 
 use crate::{isobar, text};
 
@@ -53,19 +52,9 @@ impl Case<'_> {
         let path = folder.file("scene.toml", self.scene());
         let scene = Scene::load(&path, Purpose::Simulation).expect("a valid scene");
         let settings = scene.simulation_settings().expect("implemented");
-        let controls: Controls = scene.controls(&settings.step_times(until).expect("times"));
-        let mut trajectory = Trajectory::starting_at(&scene.state);
-        let (outcome, warnings) = simulate_watched(
-            &mut trajectory,
-            &scene.model,
-            &settings,
-            until,
-            &NoForces,
-            &controls,
-            |_, _| (),
-        );
-        outcome.expect("a simulation");
-        warnings
+        let motion = scene.simulate(&settings, until);
+        motion.outcome.expect("a simulation");
+        motion.warnings
     }
 }
 

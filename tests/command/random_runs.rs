@@ -4,11 +4,9 @@
 //! `ISOBAR_RANDOM_SCENES=10000` runs as many instead of 60, and prints what it counts with
 //! `--nocapture`.
 
-use isobar::io::{Purpose, Scene};
-use isobar::multibody::{
-    BodyFrame, BodyPair, BodyState, Model, NoForces, State, body_pair_energy, geometry_pairs,
-};
-use isobar::rollout::{Controls, Trajectory, WarningCause, simulate_watched};
+use isobar::io::{Purpose, Scene, SceneMotion};
+use isobar::multibody::{BodyFrame, BodyPair, BodyState, Model, State, body_pair_energy, geometry_pairs};
+use isobar::rollout::WarningCause;
 use isobar::spatial::SpatialVelocity;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -83,21 +81,18 @@ fn run(seed: u64, folder: &Folder) -> Outcome {
         Err(error) => return Outcome::Failed(format!("{case}: {error}")),
     };
     let until = time_step * STEPS as f64;
-    let times = settings.step_times(until).expect("a valid time");
-    let controls: Controls = scene.controls(&times);
     let (model, start) = (&scene.model, &scene.state);
-    let mut trajectory = Trajectory::starting_at(start);
     let mut frames = Vec::new();
     let stored = elastic_energy(model, start, &mut frames) + kinetic_and_given(model, start, start).0;
+    let SceneMotion { trajectory, warnings, outcome } = scene.simulate(&settings, until);
     let (mut worst, mut when) = (0.0, 0.0);
-    let (outcome, warnings) =
-        simulate_watched(&mut trajectory, model, &settings, until, &NoForces, &controls, |time, state| {
-            let (kinetic, given) = kinetic_and_given(model, state, start);
-            let ratio = kinetic / (stored + given);
-            if ratio > worst {
-                (worst, when) = (ratio, time);
-            }
-        });
+    for (&time, state) in trajectory.times.iter().zip(&trajectory.states) {
+        let (kinetic, given) = kinetic_and_given(model, state, start);
+        let ratio = kinetic / (stored + given);
+        if ratio > worst {
+            (worst, when) = (ratio, time);
+        }
+    }
     let _ = std::fs::remove_file(&path);
     if let Err(error) = outcome {
         return Outcome::Failed(format!("{case}: {error}"));

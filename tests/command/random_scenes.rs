@@ -4,10 +4,9 @@
 
 use isobar::io::{Purpose, Scene};
 use isobar::multibody::{
-    BodyPair, NoForces, PairWorkspace, body_pair_contact, body_pair_energy, body_pair_jacobian,
-    geometry_pairs,
+    BodyPair, PairWorkspace, body_pair_contact, body_pair_energy, body_pair_jacobian, geometry_pairs,
 };
-use isobar::rollout::{SimulationError, SimulationSettings, simulate};
+use isobar::rollout::{SimulationError, SimulationSettings};
 use isobar::step::Integrator;
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
@@ -165,7 +164,7 @@ fn gives_numbers(seed: u64) -> Result<(), TestCaseError> {
     let free = Scene::load(&path, Purpose::Simulation).map_err(|e| TestCaseError::fail(e.to_string()))?;
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {
         let settings = SimulationSettings { integrator, time_step: 1e-4 };
-        match simulate(&free.model, &free.state, &settings, 5e-4, &NoForces, |_, _| ()) {
+        match free.simulate(&settings, 5e-4).completed() {
             Ok(trajectory) => {
                 prop_assert_eq!(trajectory.states.len(), 6);
                 prop_assert!(trajectory.states.iter().all(|s| s.is_finite()));

@@ -3,8 +3,8 @@
 use std::fs;
 
 use isobar::io::{Purpose, Scene, read_trajectory, write_trajectory};
-use isobar::multibody::{Motion, NoForces, State};
-use isobar::rollout::{Trajectory, simulate};
+use isobar::multibody::{Motion, State};
+use isobar::rollout::Trajectory;
 use isobar::spatial::Quaternion;
 
 use crate::folder::Folder;
@@ -80,7 +80,7 @@ const JSON: &str = r#"{
 
 fn run(scene: &Scene, until: f64) -> Trajectory {
     let settings = scene.simulation_settings().expect("available");
-    simulate(&scene.model, &scene.state, &settings, until, &NoForces, |_, _| ()).expect("simulates")
+    scene.simulate(&settings, until).completed().expect("simulates")
 }
 
 #[test]

@@ -146,7 +146,8 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
     let controls = controls(steps);
     let inputs = all_inputs(&model);
     let models = [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
-    for integrator in INTEGRATORS.into_iter().chain(models.map(exact)) {
+    let integrators: Vec<Integrator> = INTEGRATORS.into_iter().chain(models.map(exact)).collect();
+    integrators.into_par_iter().for_each(|integrator| {
         let r = rollout(&model, &initial, &controls, integrator, steps);
         let adjoint = loss_gradient(&r, &Task, &inputs, Checkpoints::All).expect("simulates");
         let forward = loss_gradient_forward(&r, &Task, &inputs).expect("simulates");
@@ -213,7 +214,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
             let error = (adjoint.by_controls.values()[index] - difference).abs() / sizes;
             assert!(error < 1e-5, "{integrator:?} control {index}: {error:e}");
         }
-    }
+    });
 }
 
 #[test]

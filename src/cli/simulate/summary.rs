@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::SimulateArguments;
 use crate::cli::messages::{Escaping, text_output};
+use crate::cli::outputs::{print_json, write_json};
 use crate::cli::{Error, is_zero, skirt_line};
 use crate::io::{Scene, SceneSummary};
 use crate::multibody::State;
@@ -90,26 +91,21 @@ impl Summary {
     pub fn print(&self, arguments: &SimulateArguments) -> Result<(), Error> {
         if self.out.as_deref() != Some("-") {
             return match arguments.json {
-                true => self.print_json(&mut io::stdout().lock()),
+                true => print_json(self),
                 false => Ok(self.print_text(&mut text_output())?),
             };
         }
         // Where standard error cannot be written to nobody waits for it.
         let mut text = Vec::new();
         match arguments.json {
-            true => self.print_json(&mut text)?,
+            true => write_json(&mut text, self)?,
             false => self.print_text(&mut Escaping(&mut text))?,
         }
         let _ = io::stderr().write_all(&text);
         Ok(())
     }
 
-    fn print_json(&self, out: &mut impl Write) -> Result<(), Error> {
-        serde_json::to_writer_pretty(&mut *out, self).map_err(io::Error::from)?;
-        Ok(writeln!(out)?)
-    }
-
-    fn print_text(&self, out: &mut impl Write) -> io::Result<()> {
+    fn print_text(&self, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{} steps of {} s until t = {} s", self.steps, self.time_step, self.until)?;
         match self.out.as_deref() {
             None => writeln!(out)?,
@@ -145,7 +141,7 @@ impl Summary {
 }
 
 /// A line of numbers.
-fn print_numbers(out: &mut impl Write, label: &str, numbers: &[f64]) -> std::io::Result<()> {
+fn print_numbers(out: &mut dyn Write, label: &str, numbers: &[f64]) -> std::io::Result<()> {
     write!(out, "  {label:<24}")?;
     for x in numbers {
         write!(out, " {x:>14.6e}")?;

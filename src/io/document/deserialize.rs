@@ -14,7 +14,7 @@ use super::node::{Entry, Misplaced, Node, Value};
 /// What a document says.
 pub(super) fn contents<T: DeserializeOwned>(root: &Node) -> Result<T, Misplaced> {
     T::deserialize(root).map_err(|wrong| {
-        let Wrong { message, position, inner_to_outer } = wrong.at(root.start);
+        let Mistake { message, position, inner_to_outer } = *wrong.at(root.start).0;
         let field = inner_to_outer.into_iter().rev().fold(FieldPath::root(), |field, part| field.with(part));
         Misplaced { field, position, message }
     })
@@ -22,7 +22,10 @@ pub(super) fn contents<T: DeserializeOwned>(root: &Node) -> Result<T, Misplaced>
 
 /// A mistake, to which every value around it adds the way to it.
 #[derive(Debug)]
-pub(super) struct Wrong {
+pub(super) struct Wrong(Box<Mistake>);
+
+#[derive(Debug)]
+struct Mistake {
     message: String,
     position: Option<usize>,
     inner_to_outer: Vec<Part>,
@@ -31,19 +34,19 @@ pub(super) struct Wrong {
 impl Wrong {
     /// At this byte, unless a value inside has told a better one.
     fn at(mut self, start: usize) -> Self {
-        self.position = self.position.or(Some(start));
+        self.0.position = self.0.position.or(Some(start));
         self
     }
 
     fn inside(mut self, part: Part) -> Self {
-        self.inner_to_outer.push(part);
+        self.0.inner_to_outer.push(part);
         self
     }
 }
 
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.0.message)
     }
 }
 
@@ -51,7 +54,7 @@ impl std::error::Error for Wrong {}
 
 impl de::Error for Wrong {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { message: message.to_string(), position: None, inner_to_outer: Vec::new() }
+        Self(Box::new(Mistake { message: message.to_string(), position: None, inner_to_outer: Vec::new() }))
     }
 }
 
@@ -79,7 +82,10 @@ impl Value {
     }
 }
 
+// Readers are not inlined, here and below: files are small, and a table of twenty fields becomes
+// one function of a thousand lines otherwise, which is compiled for a second.
 impl Node {
+    #[inline(never)]
     fn number<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Wrong> {
         match &self.value {
             Value::Integer(integer) => visit_integer(*integer, visitor),
@@ -89,6 +95,7 @@ impl Node {
         .map_err(|wrong| wrong.at(self.start))
     }
 
+    #[inline(never)]
     fn string<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Wrong> {
         match &self.value {
             Value::String(text) => visitor.visit_str(text),
@@ -97,6 +104,7 @@ impl Node {
         .map_err(|wrong| wrong.at(self.start))
     }
 
+    #[inline(never)]
     fn list<'de, V: Visitor<'de>>(&'de self, visitor: V) -> Result<V::Value, Wrong> {
         match &self.value {
             Value::Array(elements) => visitor.visit_seq(Elements { elements, next: 0 }),
@@ -105,6 +113,7 @@ impl Node {
         .map_err(|wrong| wrong.at(self.start))
     }
 
+    #[inline(never)]
     fn table<'de, V: Visitor<'de>>(&'de self, visitor: V) -> Result<V::Value, Wrong> {
         match &self.value {
             Value::Table(entries) => visitor.visit_map(Entries { entries, next: 0 }),
@@ -139,6 +148,7 @@ macro_rules! asked_for {
 impl<'de> Deserializer<'de> for &'de Node {
     type Error = Wrong;
 
+    #[inline(never)]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
         match &self.value {
             Value::Null => visitor.visit_unit(),
@@ -187,6 +197,7 @@ impl<'de> Deserializer<'de> for &'de Node {
         self.deserialize_unit(visitor)
     }
 
+    #[inline(never)]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
         match &self.value {
             Value::Null => visitor.visit_none(),
@@ -202,6 +213,7 @@ impl<'de> Deserializer<'de> for &'de Node {
         visitor.visit_newtype_struct(self)
     }
 
+    #[inline(never)]
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _name: &'static str,
@@ -236,6 +248,7 @@ struct Elements<'de> {
 impl<'de> SeqAccess<'de> for Elements<'de> {
     type Error = Wrong;
 
+    #[inline(never)]
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Wrong> {
         let Some(element) = self.elements.get(self.next) else { return Ok(None) };
         let index = self.next;
@@ -257,6 +270,7 @@ struct Entries<'de> {
 impl<'de> MapAccess<'de> for Entries<'de> {
     type Error = Wrong;
 
+    #[inline(never)]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Wrong> {
         let Some(entry) = self.entries.get(self.next) else { return Ok(None) };
         seed.deserialize(StrDeserializer::new(&entry.key))
@@ -264,6 +278,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
             .map_err(|wrong: Wrong| wrong.at(entry.start).inside(Part::Key(entry.key.clone())))
     }
 
+    #[inline(never)]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Wrong> {
         // Asked for after a key alone.
         let entry = &self.entries[self.next];
