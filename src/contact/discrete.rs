@@ -5,7 +5,8 @@
 //! (Masterjohn eq. 23). Where bodies have skirts the pressure that acts is [`onset`] of the fields'
 //! and g is multiplied by its slope. The surface and its contacts are those of the start of the step; only
 //! the velocity at its end is unknown. All of it is expressed in F's frame (see
-//! [`super::roles`]), and wrenches act on O about F's origin.
+//! [`super::roles`]), and wrenches act on O about F's origin, those of a [`DiscretePatch`] about a
+//! point of its own.
 
 use std::ops::Range;
 
@@ -43,7 +44,7 @@ pub(crate) type FoundPolygon = (Polygon, Equilibrium);
 /// The point contacts of any number of patches, as parallel lists.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PointContacts {
-    /// Position in F's frame.
+    /// Position in F's frame, from [`DiscretePatch::origin`].
     pub position: Vec<Vector3<f64>>,
     /// Unit normal out of F, into O.
     pub normal: Vec<Vector3<f64>>,
@@ -111,6 +112,10 @@ pub(crate) struct DiscretePatch {
     pub polygons: Range<usize>,
     /// Pose of F in the world.
     pub x_wf: RigidTransform<f64>,
+    /// The point of F, in its frame, that positions, velocities and impulses of the patch are about:
+    /// one of its contacts. About the origin of a half-space, which may be far away, the moments of
+    /// a stiff contact would be differences of much larger numbers.
+    pub origin: Vector3<f64>,
     /// Whether A is O (else A is F).
     pub a_is_o: bool,
     /// The inverse inertia Λ that the pair's relative motion feels, for SAP; zero otherwise.
@@ -255,14 +260,14 @@ pub(super) fn contacts_of(
             aligned |= found.aligned;
         }
     });
-    if contacts.position.len() == first_contact {
-        return None;
-    }
+    let origin = *contacts.position.get(first_contact)?;
+    contacts.position[first_contact..].iter_mut().for_each(|x| *x -= origin);
     Some(DiscretePatch {
         law,
         contacts: first_contact..contacts.position.len(),
         polygons: first_polygon..contacts.polygons.len(),
         x_wf: roles.x_wf,
+        origin,
         a_is_o: roles.a_is_o,
         inverse_inertia: lambda,
         aligned,

@@ -182,7 +182,7 @@ impl PairImpulse<'_> {
                     continue;
                 }
                 let Some(place) = places.next() else { break };
-                let (x, n) = (&contacts.position[place], &contacts.normal[place]);
+                let (x, n) = (&(contacts.position[place] + patch.origin), &contacts.normal[place]);
                 let constants = &contacts.constants[place];
                 let (load, stiffness) = (p * *area, gradient * slope * *area);
                 let v = after.translational + cross(&after.rotational, x);
@@ -252,7 +252,7 @@ impl PairImpulse<'_> {
             let scratch = (&mut workspace, &mut moved_contacts);
             let lambda = |_: &Roles<f64>| patch.inverse_inertia;
             let found = contacts_of(moved, &traction, settings, lambda, scratch.0, scratch.1);
-            found.map_or_else(Vector6::zeros, |patch| patch.impulse(&moved_contacts, &velocity).0)
+            found.map_or_else(Vector6::zeros, |patch| patch.impulse_at_f(&moved_contacts, &velocity))
         };
         let depth = depth(roles, settings.contact, &mut Workspace::default());
         one_sided_by_geometry(roles, area.max(0.0).sqrt(), depth, impulse)

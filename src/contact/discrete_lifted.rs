@@ -13,7 +13,7 @@ use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity};
 
 /// The impulse on O about F's origin in F. Its value and its negative derivative by the velocity
-/// after the step are `evaluated` (see [`super::discrete::DiscretePatch::impulse`]), its other
+/// after the step are `evaluated` (see [`super::discrete::DiscretePatch::about_f`]), its other
 /// derivatives in `local`. `before` and `after` are the velocities of O relative to F at F's
 /// origin.
 pub(crate) fn impulse_lifted<T: Scalar>(

@@ -1,12 +1,13 @@
 //! The impulse of a patch's point contacts as the velocity asks for it: its sum with its
 //! derivative, its power along a change of the velocity, its cost, and what its contacts do.
 
-use nalgebra::{Matrix6, Vector3, Vector6};
+use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
 use super::discrete::{DiscretePatch, PointContacts, split};
 use super::impulse_slopes::{FaceLists, Group, ImpulseSlopes};
 use super::lanes::{InLanes, LaneVector, Lanes, in_lanes};
 use super::point_sum::{PointSum, TwistedSum};
+use crate::spatial::{cross_matrix, from_quarters};
 
 /// How far a model lifts sliding bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -209,6 +210,25 @@ impl PointContacts {
 }
 
 impl DiscretePatch {
+    /// The map of a velocity at F's origin to that at the patch's.
+    fn velocity_map(&self) -> Matrix6<f64> {
+        let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
+        from_quarters(one, zero, -cross_matrix(&self.origin), one)
+    }
+
+    /// An impulse and its negative derivative by the velocity, as [`Self::impulse`] gives them, both
+    /// about F's origin.
+    pub fn about_f(&self, (impulse, matrix): &(Vector6<f64>, Matrix6<f64>)) -> (Vector6<f64>, Matrix6<f64>) {
+        let map = self.velocity_map();
+        (map.tr_mul(impulse), map.tr_mul(matrix) * map)
+    }
+
+    /// The impulse on O about F's origin, at the velocity of O relative to F there, in F.
+    pub fn impulse_at_f(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Vector6<f64> {
+        let map = self.velocity_map();
+        map.tr_mul(&self.impulse(contacts, &(map * v)).0)
+    }
+
     /// The impulses of contacts with their derivatives; those of TAMSI with the normal impulses
     /// that its friction is taken from, if they are held.
     #[inline(always)]
@@ -222,9 +242,9 @@ impl DiscretePatch {
         self.law.slopes(&contacts.lists(), group, v_n, s)
     }
 
-    /// The impulse on O about F's origin, and its negative derivative by the velocity: both rows
-    /// and columns rotational, then translational. `v` is the velocity of O relative to F at F's
-    /// origin, in F.
+    /// The impulse on O about the patch's origin, and its negative derivative by the velocity: both
+    /// rows and columns rotational, then translational. `v` is the velocity of O relative to F at
+    /// the patch's origin, in F.
     ///
     /// Where directions of friction are held the derivative of friction is that of S ρ w instead,
     /// made symmetric: S (1 − ½ (w uᵀ + u wᵀ)) with u = v_t/ρ, see [`Self::turn_friction`].
@@ -332,6 +352,22 @@ mod tests {
         }
         patch.contacts = 0..6;
         (patch, contacts, v)
+    }
+
+    #[test]
+    fn impulses_about_two_origins_are_the_same() {
+        for model in MODELS {
+            let (patch, contacts, v) = six(model);
+            let (mut moved, mut moved_contacts) = (patch.clone(), contacts.clone());
+            moved.origin = Vector3::new(0.3, -0.2, 0.7);
+            moved_contacts.position.iter_mut().for_each(|x| *x -= moved.origin);
+            let (impulse, matrix) = patch.impulse(&contacts, &v);
+            let (same, same_matrix) =
+                moved.about_f(&moved.impulse(&moved_contacts, &(moved.velocity_map() * v)));
+            assert_relative_eq!(impulse, same, max_relative = 1e-12, epsilon = 1e-12 * impulse.norm());
+            assert_relative_eq!(matrix, same_matrix, max_relative = 1e-12, epsilon = 1e-12 * matrix.norm());
+            assert_eq!(moved.impulse_at_f(&moved_contacts, &v), same);
+        }
     }
 
     #[test]

@@ -98,6 +98,7 @@ pub(super) mod tests {
             contacts: 0..3,
             polygons: 0..0,
             x_wf: RigidTransform::identity(),
+            origin: Vector3::zeros(),
             a_is_o: true,
             inverse_inertia: Matrix6::zeros(),
             aligned: false,

@@ -112,7 +112,7 @@ fn no_jacobian() -> ContactJacobian {
 }
 
 /// The derivatives of the impulse between two bodies; the impulse on O and its negative derivative
-/// by the velocity after the step are given as [`DiscretePatch::impulse`] does. The velocities of `before` are those
+/// by the velocity after the step are given as [`DiscretePatch::about_f`] does. The velocities of `before` are those
 /// before the step; `after` has the same bodies at the same poses with those after it.
 pub(crate) fn world_impulse_jacobian(
     before: &ContactPair,

@@ -15,12 +15,12 @@ use crate::step::block_factor::BlockFactor;
 pub(super) struct PatchSide {
     /// The body's tree.
     pub tree: usize,
-    /// From the body's origin to F's, in W.
+    /// From the body's origin to the patch's, in W.
     pub offset: Vector3<f64>,
 }
 
 impl PatchSide {
-    /// The velocity of the body's material at F's origin, in W.
+    /// The velocity of the body's material at the patch's origin, in W.
     #[inline]
     fn velocity(&self, velocity: &[f64]) -> SpatialVelocity<f64> {
         velocity_of(&velocity[BODY * self.tree..BODY * (self.tree + 1)]).shifted(&self.offset)
@@ -53,7 +53,7 @@ fn add_multiple(into: &mut [f64], by: f64, q: &Quarters) {
     }
 }
 
-/// What one velocity adds to the velocity of O relative to F at F's origin, in F, per unit.
+/// What one velocity adds to the velocity of O relative to F at the patch's origin, in F, per unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub place: JointPlace,
@@ -97,8 +97,8 @@ pub(super) struct Bodies<'a> {
     pub joint_part: &'a JointPart,
 }
 
-/// The velocity of a frame's material at F's origin and in F, as a map of the body's velocity:
-/// its origin is `offset` away from F's.
+/// The velocity of a body's material at the patch's origin and in F, as a map of the body's
+/// velocity: the patch's origin is `offset` away from the body's.
 fn map_to_patch(rotation_wf: &Matrix3<f64>, offset: &Vector3<f64>) -> Matrix6<f64> {
     let r = rotation_wf.transpose();
     from_quarters(r, Matrix3::zeros(), r * -cross_matrix(offset), r)
@@ -117,11 +117,12 @@ impl CoupledPatch {
         let sides = if contacts.a_is_o { [bodies.a, bodies.b] } else { [bodies.b, bodies.a] };
         let x_wf = contacts.x_wf;
         let with_links = sides.iter().any(|&b| matches!(model.bodies[b].motion, Motion::Link { .. }));
+        let origin = x_wf * contacts.origin;
         let first = all.len();
         let (mut on_free, mut fixed) = ([None, None], Vector6::zeros());
         for (k, &body) in sides.iter().enumerate() {
             let sign = if k == 0 { 1.0 } else { -1.0 };
-            let offset = x_wf.translation - frames[body].pose.translation;
+            let offset = origin - frames[body].pose.translation;
             match (&model.bodies[body].motion, moving[body]) {
                 (Motion::Link { link }, _) => {
                     let turn = x_wf.rotation.transpose();
@@ -177,7 +178,7 @@ impl CoupledPatch {
         &all[self.columns.clone()]
     }
 
-    /// The velocity of O relative to F at F's origin, in F. (The fixed bodies' part is left out
+    /// The velocity of O relative to F at the patch's origin, in F. (The fixed bodies' part is left out
     /// for changes of velocity.)
     #[inline]
     pub fn relative(&self, all: &[Column], velocity: &[f64], with_fixed: bool) -> Vector6<f64> {

@@ -128,6 +128,7 @@ impl VelocityLevel {
         let mut directions = None;
         patches.clear();
         for (patch, impulse) in problem.patches.iter().zip(&newton.by_patch) {
+            let impulse = &patch.contacts.about_f(impulse);
             let pair = &model.pairs[patch.pair];
             let found = with_pair(model, frames, pair, |query: &ContactPair| {
                 with_pair(model, after, pair, |query_after: &ContactPair| {

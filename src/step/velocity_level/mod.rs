@@ -386,7 +386,15 @@ fn patch_impulse<T: Scalar>(
                 after: &after.real(),
             }
             .jacobian();
-            impulse_lifted(&roles, settings, evaluated, &local, &lambda, &roles.v_fo, &after)
+            impulse_lifted(
+                &roles,
+                settings,
+                &patch.contacts.about_f(evaluated),
+                &local,
+                &lambda,
+                &roles.v_fo,
+                &after,
+            )
         } else {
             let polygons = &contacts.polygons[patch.contacts.polygons.clone()];
             discrete_impulse(&roles, settings, polygons, &lambda, &roles.v_fo, &after)
