@@ -26,6 +26,18 @@ impl BlockFactor {
         }
     }
 
+    /// Whether the determinant of the matrix that has been factorized is negative.
+    pub(crate) fn has_negative_determinant(&self) -> bool {
+        self.pivots.iter().fold(false, |negative, pivot| {
+            let diagonal = &self.factors[pivot.values.0..][..pivot.size * pivot.size];
+            let exchanges = &self.exchanges[pivot.start..][..pivot.size];
+            (0..pivot.size).fold(negative, |negative, k| {
+                let exchanged = self.kind == Values::General && exchanges[k] != k;
+                negative ^ exchanged ^ (diagonal[k * pivot.size + k] < 0.0)
+            })
+        })
+    }
+
     /// Puts the blocks of K where they are eliminated, and zeros where they fill in.
     fn fill_factors<const GENERAL: bool>(&mut self) {
         for pivot in &self.pivots {

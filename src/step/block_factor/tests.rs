@@ -155,6 +155,30 @@ proptest! {
 }
 
 #[test]
+fn the_determinant_has_its_sign() {
+    let mut negative = 0;
+    for seed in 0..200 {
+        let sizes: &[usize] = if seed % 2 == 0 { &[6, 1, 3, 6] } else { &[6, 6, 6] };
+        let mut system = System::random(sizes, 0.7, Values::General, seed);
+        if seed % 3 == 0 {
+            system.dense.row_mut(0).neg_mut();
+        }
+        let mut factor = BlockFactor::default();
+        system.fill(&mut factor);
+        factor.factorize(Values::General).expect("a regular matrix");
+        let expected = system.dense.determinant() < 0.0;
+        assert_eq!(factor.has_negative_determinant(), expected, "seed {seed}");
+        negative += usize::from(expected);
+    }
+    assert!((20..180).contains(&negative), "{negative} of 200 are negative");
+    let system = System::random(&[6, 3, 6], 1.0, Values::PositiveDefinite, 0);
+    let mut factor = BlockFactor::default();
+    system.fill(&mut factor);
+    factor.factorize(Values::PositiveDefinite).expect("a regular matrix");
+    assert!(!factor.has_negative_determinant());
+}
+
+#[test]
 fn many_columns_are_solved_one_by_one() {
     let system = System::random(&[6, 1, 1, 7, 6], 0.6, Values::General, 3);
     let mut factor = BlockFactor::default();

@@ -8,11 +8,12 @@
 //! where a contact's slip velocity would pass by zero or turn too far
 //! ([`super::transition_aware`]). Where that does not converge, friction is taken from normal
 //! impulses that are held, which makes the problem convex, and those are corrected from one such
-//! problem to the next.
+//! problem to the next. What is left is solved by continuation, with friction that grows from none.
 //!
 //! Where a factorization takes much longer than a solution, later steps are found with the one of an
 //! earlier iteration, by minimal residuals.
 
+mod continuation;
 mod line_search;
 mod not_convex;
 

@@ -232,6 +232,18 @@ impl Problem {
         self.contacts.frozen_normal = frozen;
     }
 
+    /// The coefficients of friction of the patches.
+    pub fn friction(&self) -> Vec<f64> {
+        self.patches.iter().map(|patch| patch.contacts.law.friction).collect()
+    }
+
+    /// Sets the coefficients of friction of the patches to a part of these.
+    pub fn set_friction(&mut self, friction: &[f64], part: f64) {
+        for (patch, friction) in self.patches.iter_mut().zip(friction) {
+            patch.contacts.law.friction = part * friction;
+        }
+    }
+
     /// Whether friction has a corner where contacts begin to slip that is much sharper than the
     /// stiction velocity: SAP's.
     pub fn has_stiction_corner(&self) -> bool {

@@ -1,4 +1,4 @@
-//! TAMSI, which minimizes nothing: two iterations, one after the other.
+//! TAMSI, which minimizes nothing: three iterations, one after the other.
 
 use super::{Newton, NewtonError, Search, SolverTolerance};
 use crate::step::velocity_level::problem::Problem;
@@ -16,7 +16,8 @@ impl Newton {
     /// TAMSI: Newton's method with its own line search, and where that does not converge a
     /// sequence of convex problems whose friction is taken from the normal impulses of the last
     /// one; from each of their solutions Newton's method is tried again, with a line search that
-    /// decreases the violation of the balance.
+    /// decreases the violation of the balance. Where neither converges friction is continued from
+    /// none ([`Newton::continue_friction`]).
     pub(super) fn solve_not_convex(
         &mut self,
         problem: &mut Problem,
@@ -61,6 +62,13 @@ impl Newton {
             problem.set_frozen(frozen);
         }
         problem.take_frozen();
+        if outcome.is_err() {
+            self.velocity.copy_from_slice(&self.start);
+            let (continued, iterations) = self.continue_friction(problem, &limited(DECREASE_ITERATIONS));
+            outcome = continued;
+            total += iterations;
+            residual = self.statistics.residual;
+        }
         self.statistics.iterations = total;
         self.statistics.residual = residual;
         outcome
