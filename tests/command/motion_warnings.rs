@@ -108,11 +108,18 @@ fn what_passes_a_surface_is_noticed_in_that_step() {
         for kind in ["lagged", "tamsi", "sap"] {
             let case =
                 Case { kind, time_step: 1e-2, height: 0.06, velocity: [0.0, 0.0, -10.0], ground, ..CALM };
+            // A half-space has no middle; the plate's goes through the ball as the ball's through it.
+            let pairs: &[[&str; 2]] = match ground {
+                HALF_SPACE => &[["ball", "ground"]],
+                _ => &[["ball", "ground"], ["ground", "ball"]],
+            };
             let warnings = case.warnings(0.1);
-            let passed = only(&warnings);
-            assert!(matches!(passed.cause, WarningCause::Passed { way, .. } if way > 0.05), "{passed}");
-            assert_eq!(passed.bodies, ["ball", "ground"]);
-            assert!((passed.time - 0.01).abs() < 1e-9, "{passed}");
+            let told: Vec<_> = warnings.iter().map(|w| w.bodies.each_ref().map(String::as_str)).collect();
+            assert_eq!(told, pairs);
+            for passed in warnings {
+                assert!(matches!(passed.cause, WarningCause::Passed { way, .. } if way > 0.05), "{passed}");
+                assert!((passed.time - 0.01).abs() < 1e-9, "{passed}");
+            }
         }
     }
 }
@@ -160,6 +167,25 @@ fn deep_overlap_at_the_start_is_said_with_depth_and_force() {
     let deep = only(&warnings);
     let WarningCause::DeepStart { depth, size, force } = deep.cause else { panic!("{deep}") };
     assert!((depth - 0.008).abs() < 2e-3 && (size - 0.04).abs() < 1e-9 && force > 10.0, "{deep}");
+}
+
+#[test]
+fn a_body_that_starts_inside_another_is_told() {
+    // A ball below the ground has no contact with it.
+    for (height, depth) in [(-0.025, 0.025), (-0.3, 0.3)] {
+        let warnings = Case { height, ..CALM }.warnings(1e-3);
+        let inside = only(&warnings);
+        let WarningCause::StartsInside { depth: told } = inside.cause else { panic!("{inside}") };
+        assert!((told - depth).abs() < 1e-9 && inside.time == 0.0, "{inside}");
+        assert_eq!(inside.bodies, ["ball", "ground"]);
+    }
+    // A ball in a thick rigid plate, all of it.
+    let block = "shape = { box = { size = [0.4, 0.4, 0.2] } }\ntranslation = [0, 0, -0.1]\nrigid = true";
+    let warnings = Case { height: -0.07, ground: block, ..CALM }.warnings(1e-3);
+    let told = |w: &MotionWarning| matches!(w.cause, WarningCause::StartsInside { depth } if (depth - 0.07).abs() < 1e-9);
+    assert!(warnings.iter().any(|w| told(w) && w.bodies == ["ball", "ground"]), "{warnings:#?}");
+    // And none beside it.
+    assert_eq!(Case { height: 0.03, ground: block, ..CALM }.warnings(1e-3), []);
 }
 
 #[test]

@@ -175,8 +175,9 @@ impl Watch {
         }
     }
 
-    /// Tells deep overlaps at the start.
+    /// Tells deep overlaps at the start, and bodies inside others.
     fn look_at_start(&mut self, model: &Model) {
+        let mut deep = vec![false; model.pairs.len()];
         for (index, pair) in model.pairs.iter().enumerate() {
             let Some(look) = self.look(model, pair) else { continue };
             let sizes = [(pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b)]
@@ -185,7 +186,9 @@ impl Watch {
             if look.depth > DEEP_OVERLAP * size {
                 let cause = WarningCause::DeepStart { depth: look.depth, size, force: look.force.norm() };
                 self.warnings.push(MotionWarning::of_pair(model, index, 0.0, cause));
+                deep[index] = true;
             }
         }
+        self.passages.look_at_start(model, &deep, &mut self.warnings);
     }
 }

@@ -45,6 +45,18 @@ impl Surface {
         }
     }
 
+    /// Whether a point is inside the surface of this geometry.
+    fn contains(&self, geometry: &ContactGeometry, x: &Vector3<f64>) -> bool {
+        let hierarchy = match geometry {
+            ContactGeometry::Compliant(field) => field.hierarchy(),
+            ContactGeometry::Rigid(rigid) => rigid.hierarchy(),
+            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return x.z < 0.0,
+        };
+        let (middle, half) = hierarchy.bounding_box();
+        let within = (0..3).all(|k| (x[k] - middle[k]).abs() <= half[k]);
+        within && !self.crossings(x, &(middle + half.component_mul(&AWAY))).is_multiple_of(2)
+    }
+
     /// How often the way from `start` to `end` crosses the surface.
     fn crossings(&self, start: &Vector3<f64>, end: &Vector3<f64>) -> usize {
         match self {
@@ -55,6 +67,10 @@ impl Surface {
         }
     }
 }
+
+/// A point outside of a body, in half the widths of its box from the middle: in no direction in which
+/// meshes of simple shapes have vertices and edges.
+const AWAY: Vector3<f64> = Vector3::new(3.1, 2.7, 3.3);
 
 /// Six times the volume of the tetrahedron with these corners.
 fn volume(a: &Vector3<f64>, b: &Vector3<f64>, c: &Vector3<f64>, d: &Vector3<f64>) -> f64 {
@@ -83,12 +99,10 @@ fn middle_of(geometry: &ContactGeometry, surface: &Surface) -> Middle {
             field.mesh().vertices[deepest]
         }
         ContactGeometry::Rigid(rigid) => {
-            let (box_middle, half) = rigid.hierarchy().bounding_box();
+            let (box_middle, _) = rigid.hierarchy().bounding_box();
             let vertices = &rigid.mesh().vertices;
             let mean = vertices.iter().sum::<Vector3<f64>>() / vertices.len().max(1) as f64;
-            let outside = box_middle + half * 3.0;
-            let is_inside = |x: &Vector3<f64>| !surface.crossings(x, &outside).is_multiple_of(2);
-            [box_middle, mean].into_iter().find(is_inside)?
+            [box_middle, mean].into_iter().find(|x| surface.contains(geometry, x))?
         }
         ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return None,
     };
@@ -185,6 +199,26 @@ impl Passages {
             }
         }
         passages
+    }
+
+    /// Tells middles that are inside other bodies at the start, but for pairs of which `told` says
+    /// that their overlap has been told.
+    pub fn look_at_start(&self, model: &Model, told: &[bool], warnings: &mut Vec<MotionWarning>) {
+        let told_of = |passage: &Passage| {
+            model.pairs.iter().zip(told).any(|(pair, told)| {
+                let (a, b) = ((pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b));
+                *told && [(a, b), (b, a)].contains(&(passage.of, passage.through))
+            })
+        };
+        for passage in &self.list {
+            let (body, geometry) = passage.through;
+            let other = &model.bodies[body].geometries[geometry].collider.geometry;
+            let surface = &self.geometries[body][geometry].0;
+            if surface.contains(other, &passage.last) && !told_of(passage) {
+                let cause = WarningCause::StartsInside { depth: passage.free };
+                warnings.push(MotionWarning::of_bodies(model, [passage.of.0, body], 0.0, cause));
+            }
+        }
     }
 
     fn set_poses(&mut self, model: &Model, frames: &[BodyFrame]) {

@@ -75,6 +75,12 @@ pub enum WarningCause {
         /// Force between them, N.
         force: f64,
     },
+    /// The middle of the first body is inside the second at the start, without a contact that would
+    /// be a [`DeepStart`](Self::DeepStart): nothing pushes the body out.
+    StartsInside {
+        /// From the middle of the first body to the surface of the second, m.
+        depth: f64,
+    },
 }
 
 impl MotionWarning {
@@ -118,6 +124,10 @@ impl fmt::Display for MotionWarning {
             WarningCause::DeepStart { depth, size, force } => write!(
                 f,
                 "they overlap by {depth:.2e} m at the start, more than a tenth of {size:.2e} m, and push with {force:.2e} N: they will be thrown apart; move them apart, or check units (m, rad) and scale"
+            ),
+            WarningCause::StartsInside { depth } => write!(
+                f,
+                "the middle of `{a}` is inside `{b}` at the start, {depth:.2e} m from its surface: what is so deep is not pushed out, or comes out on the other side; move it out, or check units (m, rad) and scale"
             ),
         }
     }
