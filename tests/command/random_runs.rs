@@ -114,8 +114,8 @@ fn run(seed: u64, folder: &Folder) -> Outcome {
     let lowest = trajectory.states.iter().map(falls).fold(f64::INFINITY, f64::min);
     // A body whose middle begins below the surface does not pass it: that it is so deep is said.
     let says = |cause: &WarningCause| {
-        use WarningCause::{DeepStart, LongStep, Passed};
-        matches!(cause, Passed { .. } | DeepStart { .. } | LongStep { .. })
+        use WarningCause::{DeepStart, LongStep, Passed, StartsInside};
+        matches!(cause, Passed { .. } | DeepStart { .. } | LongStep { .. } | StartsInside { .. })
     };
     let told = warnings.iter().any(|warning| says(&warning.cause));
     // No body of these scenes is that large.
@@ -123,6 +123,19 @@ fn run(seed: u64, folder: &Folder) -> Outcome {
         return Outcome::Lost(format!("{case}: {lowest} m over the ground"));
     }
     Outcome::Fine
+}
+
+#[test]
+fn scenes_that_once_failed_do_not() {
+    // Lagged, with a body that whirls far from the origin of a stiff half-space; a ball that starts with
+    // its middle below the ground; and TAMSI, where contacts jam, in two of them on a curve of solutions
+    // that turns back.
+    let seeds = [5065, 8675, 1225, 1488, 2009, 2894, 3933, 6566, 7075, 7582, 8594];
+    let folder = Folder::new("once_failed");
+    for seed in seeds {
+        let outcome = run(seed, &folder);
+        assert!(matches!(outcome, Outcome::Fine | Outcome::GrewAsWarned), "{outcome:?}");
+    }
 }
 
 #[test]
@@ -153,8 +166,7 @@ fn implicit_steps_of_random_scenes_converge_and_keep_energy() {
     for text in failed.iter().chain(&grew).chain(&lost) {
         println!("{text}");
     }
-    // One in a thousand steps that TAMSI cannot solve is no failure of all.
-    assert!(failed.len() * 1000 <= count, "{failed:#?}");
+    assert!(failed.is_empty(), "{failed:#?}");
     assert!(grew.is_empty(), "{grew:#?}");
     assert!(lost.is_empty(), "{lost:#?}");
 }
