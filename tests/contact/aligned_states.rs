@@ -9,7 +9,9 @@ use crate::common::{
     voxels,
 };
 use crate::truth::*;
-use isobar::contact::{Collider, ContactSettings, SurfaceRepresentation, Workspace, contact_jacobian};
+use isobar::contact::{
+    Collider, ContactPair, ContactSettings, SurfaceRepresentation, Workspace, contact_jacobian,
+};
 use isobar::geometry::VolumeMesh;
 use isobar::spatial::{RigidTransform, rotation_exponential};
 use nalgebra::Vector3;
@@ -442,4 +444,28 @@ fn aligned_states_have_one_sided_derivatives_and_are_limits() {
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");
+}
+
+/// Equal balls about one centre, one of them turned: their fields differ by their facets alone, and the
+/// surface of equal pressure is folded through their whole volume.
+#[test]
+fn equal_balls_turned_about_one_centre_give_numbers() {
+    let (a, b) = (compliant(icosphere(0.05, 1), 1e6), compliant(icosphere(0.05, 1), 1e6));
+    for turn in [Vector3::new(0.3, 0.15, 0.06), Vector3::new(1e-9, 0.0, 0.0)] {
+        let x_wb = RigidTransform::new(rotation_exponential(&turn), Vector3::zeros());
+        let pair = ContactPair::at_rest(&a, RigidTransform::identity(), &b, x_wb);
+        let look = || contact_jacobian(&pair, &ContactSettings::default(), &mut Workspace::default());
+        let (patch, jacobian) = look().expect("fields that are equal on a surface");
+        // By symmetry there is no net force, but for the rounding of 2000 N, which act between balls whose
+        // centres are a little apart. (There is a torque: that between the facets.)
+        assert!(patch.area > 0.0 && patch.wrench_on_a.translational.norm() < 2000.0 * 1e-6, "{patch:?}");
+        assert!(patch.wrench_on_a.rotational.iter().all(|x| x.is_finite()), "{patch:?}");
+        let columns = [jacobian.by_modulus_a, jacobian.by_modulus_b];
+        let mut numbers =
+            jacobian.by_pose_a.iter().chain(&jacobian.by_pose_b).chain(columns.iter().flatten());
+        assert!(numbers.all(|x| x.is_finite()), "{jacobian:?}");
+        let (same, same_jacobian) = look().expect("the same");
+        assert_eq!((patch.wrench_on_a, patch.area), (same.wrench_on_a, same.area));
+        assert_eq!(jacobian.by_pose_a, same_jacobian.by_pose_a);
+    }
 }
