@@ -260,6 +260,21 @@ mod tests {
     }
 
     #[test]
+    fn rounding_that_is_smooth_over_the_smallest_steps_is_no_slope() {
+        // A number on the way that hardly changes rounds at 10⁻¹⁶ and counts a hundredfold: between
+        // its jumps the slope of the value is off by more than the tolerance.
+        let d = 3.7e-5;
+        for k in 0..100 {
+            let (period, phase) = (10f64.powf(-6.5 + 0.0123 * k as f64), 0.2 + 0.006 * k as f64);
+            let f = |x: f64| 0.47 + d * x - 1.3e-14 * ((x / period + phase).rem_euclid(1.0) - 0.5);
+            let c = check(f, 0.0, d);
+            assert_eq!(c.verdict, Verdict::Ok, "{period:e} {phase}: {c:?}");
+            let c = check(f, 0.0, 1.001 * d);
+            assert_eq!(c.verdict, Verdict::Wrong, "{period:e} {phase}: {c:?}");
+        }
+    }
+
+    #[test]
     fn rounding_of_a_small_component_is_no_dependence() {
         let f = |x: f64| Ok::<_, std::convert::Infallible>(vec![1e3 * x, (1e3 * x + 1e3) - 1e3 * x - 1e3]);
         let Ok(c) = compare_derivative(f, 0.7, 1.0, &[1e3, 0.0], &CheckSettings::default());

@@ -9,6 +9,11 @@ use super::differences::{CheckSettings, Comparison, Verdict};
 const FEWEST_LEVELS: usize = 5;
 /// Values at equal distances that noise is measured by.
 const VALUES_BESIDE: usize = 8;
+/// From one distance that noise is measured at to the next: what jumps after regular distances does
+/// among the values of one of them.
+const DISTANCE_RATIO: f64 = (VALUES_BESIDE - 1) as f64;
+/// The longest of them, as a part of the largest step: farther away curvature shows.
+const LONGEST_DISTANCE: f64 = 2e-3;
 /// Noise is at most this many times its estimate from so few values.
 const NOISE_RESERVE: f64 = 4.0;
 /// Estimates of the same noise by differences of several orders are alike within this factor.
@@ -24,8 +29,9 @@ pub(super) struct Sampled {
     /// The steps that the rounded arguments really make, to the right and to the left.
     steps: Vec<[f64; 2]>,
     values: Vec<[Values; 2]>,
-    /// Values at equal distances on one side, where noise was measured.
-    beside: Vec<Values>,
+    /// Values at equal distances on one side, where noise was measured: for each distance, the
+    /// smallest first.
+    beside: Vec<Vec<Values>>,
     /// From one step to the next.
     ratio: f64,
     /// For each quantity the first step that counts; none where all do.
@@ -78,14 +84,36 @@ impl Sampled {
         Ok(Self { at, center, steps, values, beside: Vec::new(), ratio, first: Vec::new() })
     }
 
-    /// Evaluates the function at equal distances of the smallest step on one side: how far its
-    /// values are from a smooth function's there is noise, from rounding and from iterations that
-    /// end, which every difference has over its step.
+    /// Evaluates the function at equal distances on one side: how far its values are from a smooth
+    /// function's there is noise, from rounding and from iterations that end, which every difference
+    /// has over its step.
+    ///
+    /// The distances are the smallest step and longer ones. What rounds on the way may hardly change
+    /// with the input: the values then are smooth at the smallest steps, with a slope of their own,
+    /// and jump only from time to time.
     pub fn measure_noise<E>(&mut self, f: &mut impl FnMut(f64) -> Result<Values, E>) -> Result<(), E> {
-        let distance = self.steps.last().map_or(0.0, |step| step[0]);
-        let at = |k: usize| self.at + k as f64 * distance;
-        self.beside = (1..=VALUES_BESIDE).map(|k| f(at(k))).collect::<Result<_, E>>()?;
+        let step = |list: Option<&[f64; 2]>| list.map_or(0.0, |step| step[0]);
+        let (smallest, largest) = (step(self.steps.last()), step(self.steps.first()));
+        let longer = std::iter::successors(Some(smallest), |distance| Some(distance * DISTANCE_RATIO))
+            .skip(1)
+            .take_while(|&distance| distance > smallest && distance <= LONGEST_DISTANCE * largest);
+        let mut at_distance = |distance: f64| {
+            (1..=VALUES_BESIDE).map(|k| f(self.at + k as f64 * distance)).collect::<Result<Vec<_>, E>>()
+        };
+        self.beside =
+            std::iter::once(smallest).chain(longer).map(&mut at_distance).collect::<Result<_, E>>()?;
         Ok(())
+    }
+
+    /// The noise of a component whose quantity has this magnitude: that at the smallest distance, or
+    /// what shows at a longer one, if it may be rounding. More than that is a kink there.
+    fn noise(&self, quantity: usize, i: usize, magnitude: f64) -> f64 {
+        let of_distance = |values: &Vec<Values>| {
+            noise_of(&values.iter().map(|v| component(v, quantity, i)).collect::<Vec<f64>>())
+        };
+        let mut noise = self.beside.iter().map(of_distance);
+        let smallest = noise.next().unwrap_or(0.0);
+        noise.filter(|&noise| noise <= WANDERING * f64::EPSILON * magnitude).fold(smallest, f64::max)
     }
 
     /// The arguments on both sides, smallest step first, each with its place among the steps.
@@ -122,20 +150,20 @@ impl Sampled {
             let levels = if self.has_enough(g) { self.levels(g) } else { 0..self.steps.len() };
             let of_component = |i: usize| {
                 let values = self.values[levels.clone()].iter();
-                let beside: Vec<f64> = self.beside.iter().map(|v| component(v, g, i)).collect();
                 Samples {
                     center: component(&self.center, g, i),
                     steps: &self.steps[levels.clone()],
                     samples: values.map(|[p, m]| (component(p, g, i), component(m, g, i))).collect(),
-                    rounding: NOISE_RESERVE * noise_of(&beside),
+                    rounding: 0.0,
                     ratio: self.ratio,
                 }
             };
             let mut components: Vec<Samples> = (0..claimed.len()).map(of_component).collect();
             let floor = magnitudes.get(g).copied().unwrap_or(0.0);
             let magnitude = components.iter().map(Samples::largest).fold(floor, f64::max);
-            for samples in &mut components {
-                samples.rounding = samples.rounding.max(4.0 * f64::EPSILON * magnitude);
+            for (i, samples) in components.iter_mut().enumerate() {
+                let noise = NOISE_RESERVE * self.noise(g, i, magnitude);
+                samples.rounding = noise.max(4.0 * f64::EPSILON * magnitude);
             }
             // Rounding of a component next to which others change much is not a dependence.
             let slopes = components.iter().map(|s| s.reference().0.abs());
