@@ -199,6 +199,34 @@ rigid = true
     }
 }
 
+/// The errors that a fall has: with an order of one g δt t / 2, which a second run tells exactly.
+#[test]
+fn the_command_estimates_the_error_of_its_steps() {
+    let folder = Folder::new("error");
+    for (kind, expected) in
+        [("semi-implicit-euler", 0.5 * 9.81 * 0.01 * 0.8), ("lagged", 0.5 * 9.81 * 0.01 * 0.8), ("rk4", 0.0)]
+    {
+        let scene = folder.file(
+            "stone.toml",
+            format!(
+                "[solver]\nkind = \"{kind}\"\ntime_step = 0.01\n[[bodies]]\nname = \"stone\"\n\
+                 linear_velocity = [2, 0, 5]\ndensity = 2000\n\
+                 [[bodies.geometries]]\nshape = {{ sphere = {{ radius = 0.1 }} }}\nrigid = true\n"
+            ),
+        );
+        let output = isobar(&["simulate", "--until", "0.8", "--error", "--json", text(&scene)]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
+        let error = &summary["discretization_errors"][0];
+        assert_eq!(error["name"], "stone");
+        for at in 0..2 {
+            let found = error["position"][at].as_f64().expect("a number");
+            assert!((found - expected).abs() < 1e-12, "{kind}: {found} m, not {expected} m");
+            assert!(error["angle"][at].as_f64().expect("a number") < 1e-12, "{kind}: {error}");
+        }
+    }
+}
+
 #[test]
 fn the_command_prints_contact() {
     let folder = Folder::new("contact");
