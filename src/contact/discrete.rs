@@ -275,10 +275,14 @@ pub(super) fn contacts_of(
 }
 
 /// The part of a velocity normal to a face, and its tangential part.
+///
+/// What rounding leaves of the normal part in the tangential one is taken from it as well: friction
+/// that sticks multiplies it by up to 10⁵ times a body's inertia, and it acts along the normal.
 #[inline(always)]
 pub(crate) fn split<T: Scalar>(v: &Vector3<T>, n: &Vector3<T>) -> (T, Vector3<T>) {
     let v_n = v.dot(n);
-    (v_n, v - n * v_n)
+    let v_t = v - n * v_n;
+    (v_n, v_t - n * v_t.dot(n))
 }
 
 /// The impulse on O about F's origin in F, in scalars of any kind, over polygons that have been

@@ -44,13 +44,15 @@ impl<L: Lanes> Points<L> {
         }
     }
 
-    /// Their velocity by a relative motion: the part normal to the faces, and the tangential one.
+    /// Their velocity by a relative motion: the part normal to the faces, and the tangential one
+    /// (see [`split`]).
     #[inline(always)]
     pub fn velocity(&self, one: L, v: &Vector6<f64>) -> (L, LaneVector<L>) {
         let (angular, linear) = parts(v);
         let v = LaneVector::all(one, &linear) + LaneVector::all(one, &angular).cross(self.position);
         let v_n = v.dot(self.normal);
-        (v_n, v - self.normal.times(v_n))
+        let v_t = v - self.normal.times(v_n);
+        (v_n, v_t - self.normal.times(v_t.dot(self.normal)))
     }
 }
 
@@ -337,6 +339,7 @@ mod tests {
     use super::super::lanes::Narrow;
     use super::*;
     use approx::assert_relative_eq;
+    use proptest::prelude::*;
 
     const MODELS: [ContactModel; 4] =
         [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
@@ -367,6 +370,31 @@ mod tests {
             assert_relative_eq!(impulse, same, max_relative = 1e-12, epsilon = 1e-12 * impulse.norm());
             assert_relative_eq!(matrix, same_matrix, max_relative = 1e-12, epsilon = 1e-12 * matrix.norm());
             assert_eq!(moved.impulse_at_f(&moved_contacts, &v), same);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_tangential_part_has_no_normal_part(
+            direction in prop::array::uniform3(-1.0..1.0f64), slip in prop::array::uniform3(-1.0..1.0f64), speed in -1.0..1.0f64
+        ) {
+            // Hardly any slip beside a normal velocity, as where friction sticks.
+            let direction = Vector3::from(direction);
+            prop_assume!(direction.norm() > 0.1);
+            let n = direction.normalize();
+            let v = n * speed + Vector3::from(slip) * 1e-9;
+            let (v_n, v_t) = split(&v, &n);
+            prop_assert!(v_t.dot(&n).abs() < 4.0 * f64::EPSILON * v_t.norm(), "{}", v_t.dot(&n));
+            assert_relative_eq!(v_t + n * v_n, v, epsilon = 4.0 * f64::EPSILON);
+            // That of the lanes is the same.
+            let mut contacts = PointContacts::default();
+            (contacts.position, contacts.normal) = (vec![Vector3::zeros()], vec![n]);
+            let velocity = Vector6::new(0.0, 0.0, 0.0, v.x, v.y, v.z);
+            let group = Group { places: [0; 4], count: 1 };
+            let (one, tangential) = Points::new(Narrow::ANY, &contacts, &group).velocity(Narrow::ANY, &velocity);
+            let tangential = Vector3::from(tangential.0.map(|x| x.numbers()[0]));
+            assert_relative_eq!(one.numbers()[0], v_n, max_relative = 4.0 * f64::EPSILON);
+            prop_assert!(tangential.dot(&n).abs() < 4.0 * f64::EPSILON * v_t.norm(), "{}", tangential.dot(&n));
         }
     }
 
