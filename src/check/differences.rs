@@ -243,6 +243,35 @@ mod tests {
     }
 
     #[test]
+    fn a_value_apart_from_its_neighbours_decides_nothing() {
+        // A feature narrower than the smallest step, of which differences see the ends only.
+        for (width, height) in [(1e-11, 1e-9), (1e-10, 1e-6), (1e-12, 1e-3)] {
+            let f = move |x: f64| {
+                x.sin() + height / (1.0 + (x / width).powi(2)) + 30.0 * width * (x / width).atan()
+            };
+            for claimed in [31.0, 1.0, 500.0] {
+                let c = check(f, 0.0, claimed);
+                assert!(matches!(c.verdict, Verdict::Noisy | Verdict::Kink), "{c:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn differences_that_only_seem_to_settle_are_not_believed() {
+        // A value that saturates slowly, with noise at the smallest steps: from one large step to the
+        // next its differences hardly change.
+        for k in 0..100 {
+            let x = 0.1 + 0.01 * f64::from(k);
+            let f = move |y: f64| {
+                let d = y - x;
+                4.5e-5 * d + 4.5e-12 * (d / 1e-7).atan() + 4e-14 * noise(y)
+            };
+            let c = check(f, x, 9e-5);
+            assert_ne!(c.verdict, Verdict::Wrong, "{c:?}");
+        }
+    }
+
+    #[test]
     fn noise_is_told_from_a_wrong_derivative_and_from_a_kink() {
         for k in 0..100 {
             let x = 0.1 + 0.01 * k as f64;

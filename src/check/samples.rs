@@ -201,6 +201,9 @@ pub(super) const UNSETTLED: &str = "differences do not settle at the smallest st
 const DISAGREEMENT: f64 = 2.0;
 /// Noise above this many roundings of a value is not rounding.
 const WANDERING: f64 = 1e3;
+/// Second differences that at the smallest of four steps are at least this part of those at the
+/// largest have not fallen: at a kink they fall in proportion to the step.
+const NOT_FALLEN: f64 = 0.2;
 /// Change of a difference from one step to the next above which it has not settled.
 const SETTLED: f64 = 0.05;
 
@@ -220,8 +223,8 @@ impl Samples<'_> {
     }
 
     /// The best difference, its error, and its index: the one with the least error that agrees with
-    /// all at smaller steps. Where a function levels off at a distance its differences there change
-    /// little, but are not its derivative.
+    /// all at smaller steps, as far as they round. Where a function levels off at a distance its
+    /// differences there change little, but are not its derivative.
     fn reference(&self) -> (f64, f64, usize) {
         let n = self.samples.len();
         let central: Vec<f64> = (0..n).map(|k| self.central(k)).collect();
@@ -245,7 +248,7 @@ impl Samples<'_> {
                     best = (value, error, k);
                 }
             }
-            finer.push(by_steps);
+            finer.push((by_steps.0, rounding));
         }
         best
     }
@@ -259,6 +262,15 @@ impl Samples<'_> {
             let (plus, minus) = self.samples[k];
             (plus - minus).abs() > 1e3 * self.rounding && (now - before).abs() > SETTLED * now.abs()
         })
+    }
+
+    /// Whether the value at the point lies beside those around it however close they are: its second
+    /// differences do not fall over the smallest steps, though they are above rounding. The slope at
+    /// the point belongs to something narrower than the smallest step.
+    fn lies_apart(&self, second: &[f64]) -> bool {
+        let smallest = &second[second.len() - 4..];
+        smallest.iter().all(|s| s.abs() > 2.0 * self.rounding)
+            && smallest[3].abs() > NOT_FALLEN * smallest[0].abs()
     }
 
     /// Whether a slope as steep as claimed would be over before the smallest step is, while the
@@ -284,11 +296,11 @@ impl Samples<'_> {
         if jumps(&|k| self.samples[k].0 - self.center) || jumps(&|k| self.center - self.samples[k].1) {
             return Point::Jump;
         }
-        if self.unsettled() {
-            return Point::Unsettled;
-        }
         let second: Vec<f64> =
             (0..n).map(|k| self.samples[k].0 - 2.0 * self.center + self.samples[k].1).collect();
+        if self.unsettled() || self.lies_apart(&second) {
+            return Point::Unsettled;
+        }
         let expected = |k: usize| self.ratio.powf(k as f64);
         // The smallest steps at which s falls in proportion to h, four in a row.
         let in_proportion = |k: usize| {

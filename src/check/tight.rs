@@ -2,8 +2,10 @@
 
 use crate::step::{Integrator, SolverTolerance, VelocityLevel};
 
-/// Tolerances that implicit steps are solved to, the first of them that can be met.
-const TIGHT: [f64; 4] = [1e-15, 1e-14, 1e-13, 1e-12];
+/// Tolerances that implicit steps are solved to, the first of them that can be met; with the first
+/// until an iteration improves nothing. An iteration that ends as soon as it may leaves an error that
+/// is no more than a tolerance, but changes with the input like a derivative.
+const TIGHT: [f64; 5] = [0.0, 1e-15, 1e-14, 1e-13, 1e-12];
 /// Most iterations of steps that are solved so tightly, at least.
 const TIGHT_ITERATIONS: usize = 200;
 
