@@ -24,5 +24,6 @@ pub mod multibody;
 pub mod optimize;
 pub mod rollout;
 pub mod scalar;
+mod shown;
 pub mod spatial;
 pub mod step;

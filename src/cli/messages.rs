@@ -1,24 +1,9 @@
 //! What the command says: messages on standard error, reports on standard output.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
 
-/// Whether a character could change how a terminal shows what comes after it: a control character, a
-/// separator of lines, or one that turns the direction of writing.
-fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// A text with escapes in the place of characters that a terminal would not show.
-fn escaped(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unsafe) {
-        return Cow::Borrowed(text);
-    }
-    let escape = |c: char| if is_unsafe(c) { c.escape_default().to_string() } else { c.to_string() };
-    Cow::Owned(text.chars().map(escape).collect())
-}
+use crate::shown::escaped;
 
 /// Says something on standard error, in one line. Where it cannot be said nothing happens.
 pub(super) fn tell(message: impl Display) {

@@ -8,6 +8,7 @@ use nalgebra::Vector3;
 
 use super::trajectory_forces::FORCE_COLUMNS;
 use crate::multibody::BodyState;
+use crate::shown::shown;
 use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
 
 /// Columns of a body, after its name and a dot: position of its origin, orientation, velocity of
@@ -163,7 +164,11 @@ pub fn read_trajectory(path: impl AsRef<Path>) -> Result<TrajectoryTable, Trajec
                 Ok(value) if value.is_finite() => Ok(value),
                 _ => Err(invalid(
                     line,
-                    format!("column `{}`: found `{text}`; it must be a finite number", &header[column]),
+                    format!(
+                        "column `{}`: found `{}`; it must be a finite number",
+                        shown(&header[column]),
+                        shown(text)
+                    ),
                 )),
             }
         };
@@ -283,14 +288,15 @@ impl Layout {
                 Some(Title::Joint(name, coordinate)) => entry(&mut joints, name).insert(coordinate, column),
                 None => {
                     return Err(format!(
-                        "found column `{title}`; allowed are `{TIME}`, NAME.{{{}}}, NAME.q, NAME.v or NAME.q[0], NAME.q[1], … of a joint, and A-B.{{{}}}",
+                        "found column `{}`; allowed are `{TIME}`, NAME.{{{}}}, NAME.q, NAME.v or NAME.q[0], NAME.q[1], … of a joint, and A-B.{{{}}}",
+                        shown(title),
                         COLUMNS.join(","),
                         FORCE_COLUMNS.join(",")
                     ));
                 }
             };
             if before.is_some() {
-                return Err(format!("found column `{title}` twice; every column comes once"));
+                return Err(format!("found column `{}` twice; every column comes once", shown(title)));
             }
         }
         let time = time.ok_or_else(|| format!("the column `{TIME}` is missing"))?;
@@ -314,7 +320,7 @@ fn complete<const N: usize>(
     let of_name = |(name, columns): (String, [Option<usize>; N])| {
         let mut places = [0; N];
         for ((place, column), kind) in places.iter_mut().zip(columns).zip(kinds) {
-            *place = column.ok_or_else(|| format!("the column `{name}.{kind}` is missing"))?;
+            *place = column.ok_or_else(|| format!("the column `{}.{kind}` is missing", shown(&name)))?;
         }
         Ok((name, places))
     };
@@ -336,9 +342,9 @@ fn joint_columns(
     }
     let titles = joint_titles(name, kind, own.len());
     match own.iter().enumerate().find(|(i, (index, _))| *index != Some(*i)) {
-        Some((_, (None, _))) => Err(format!("found `{name}.{kind}` beside `{name}.{kind}[…]`")),
-        Some((i, _)) => Err(format!("the column `{}` is missing", titles[i])),
-        None if own.len() < 2 => Err(format!("the column `{name}.{kind}` is missing")),
+        Some((_, (None, _))) => Err(format!("found `{0}.{kind}` beside `{0}.{kind}[…]`", shown(name))),
+        Some((i, _)) => Err(format!("the column `{}` is missing", shown(&titles[i]))),
+        None if own.len() < 2 => Err(format!("the column `{}.{kind}` is missing", shown(name))),
         None => Ok(own.into_iter().map(|(_, column)| column).collect()),
     }
 }

@@ -390,12 +390,16 @@ fn bad_trajectories() {
         (good.replace("0.1,", "0,"), vec![":3:", "times must increase"]),
         (format!("{header}\n"), vec!["no row"]),
         (String::new(), vec![":1:", "`t_s` is missing"]),
+        // A quote that is not closed: the rest of the file, in one short line.
+        (good.replace("a.qx", "\"a.qx"), vec![":1:", "`a.qx,a.qy", "…`; allowed are"]),
+        (good.replace("0.1,0,0", "0.1,\"0\n1\",0"), vec![":3:", "found `0\\n1`"]),
     ];
     for (text, parts) in cases {
         let error = read_trajectory(folder.file("bad.csv", &text)).expect_err(&text).to_string();
         for part in parts.into_iter().chain(["bad.csv"]) {
             assert!(error.contains(part), "`{part}` is not in: {error}");
         }
+        assert!(!error.contains('\n') && error.len() < 500, "{error}");
     }
     let missing = read_trajectory(folder.0.join("missing.csv")).expect_err("no file").to_string();
     assert!(missing.contains("missing.csv: cannot be read"));

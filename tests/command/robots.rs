@@ -342,6 +342,11 @@ fn bad_files_are_refused() {
             with("value=\"2\"", "value=\"two\""),
             &[":4: is not a valid URDF: link `arm`", "invalid float"],
         ),
+        (
+            "line break",
+            with("child link=\"arm\"", "child link=\"a&#10;\nrm\""),
+            &["its child `a  rm` is not among"],
+        ),
         ("type", with("revolute", "screw"), &[":12: is not a valid URDF: joint `hinge`", "screw"]),
         ("loop", with("</robot>", &joint("back", "arm", "base")), &["`hinge`", "`back`", "loop"]),
         (

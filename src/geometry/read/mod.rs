@@ -12,6 +12,7 @@ use super::boundary::boundary_surface;
 use super::error::MeshError;
 use super::mesh::{SurfaceMesh, VolumeMesh, drop_unused_vertices};
 use super::validate::{check_indices, orientation, validate_surface, validate_volume};
+use crate::shown::shown;
 
 /// Why a mesh could not be read from a file.
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +79,7 @@ struct Fault {
 
 impl Fault {
     fn new(line: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { line, found: found.into(), expected: expected.into() }
+        Self { line, found: shown(&found.into()).into_owned(), expected: expected.into() }
     }
 
     fn in_file(self, file: &Path) -> ReadMeshError {

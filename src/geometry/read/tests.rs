@@ -71,6 +71,7 @@ fn faults_of_vtk_files_are_named() {
     };
     refused(with("# vtk", "# VTX"), &["bad.vtk:1:", "# vtk DataFile"]);
     refused(with("ASCII", "BINARY"), &["bad.vtk:3:", "BINARY", "ASCII"]);
+    refused(with("ASCII", "AS\rCII"), &["bad.vtk:3:", "AS\\rCII"]);
     refused(with("UNSTRUCTURED_GRID", "POLYDATA"), &["bad.vtk:4:", "POLYDATA", "UNSTRUCTURED_GRID"]);
     refused(with("1 1 1\n", "1 x 1\n"), &["bad.vtk:8:", "\"x\"", "coordinate"]);
     refused(with("1 1 1\n", "1 nan 1\n"), &["bad.vtk:8:", "NaN", "finite"]);

@@ -54,8 +54,9 @@ impl Element {
             if !names.insert(name.clone()) {
                 return Err(format!("attribute `{name}` is there twice"));
             }
-            let value = attribute.unescape_value().map_err(|error| error.to_string())?.into_owned();
-            attributes.push((name, value));
+            let value = attribute.unescape_value().map_err(|error| error.to_string())?;
+            // A line break in an attribute is a space (XML 1.0, §3.3.3).
+            attributes.push((name, value.replace(char::is_control, " ")));
         }
         let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
         Ok(Self { name, attributes, children: Vec::new(), line })

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::shown::shown;
+
 /// Why a file of measured data cannot be used. Every message begins with the file's name.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
@@ -102,7 +104,7 @@ impl Table {
             .map(|s| s.trim_start_matches('\u{feff}').into())
             .collect();
         if let Some((_, column)) = header.iter().enumerate().find(|(i, c)| header[..*i].contains(c)) {
-            return Err(DataError::DuplicateColumn { path: path.into(), column: column.clone() });
+            return Err(DataError::DuplicateColumn { path: path.into(), column: shown(column).into_owned() });
         }
         let used: Vec<bool> = header.iter().map(|c| wanted.contains(&c.as_str())).collect();
         let mut rows = Vec::new();
@@ -120,8 +122,8 @@ impl Table {
                 row.push(value.ok_or_else(|| DataError::Field {
                     path: path.into(),
                     line,
-                    column: column.clone(),
-                    found: format!("`{}`", field.replace(char::is_control, " ")),
+                    column: shown(column).into_owned(),
+                    found: format!("`{}`", shown(field)),
                     allowed: "a finite number",
                 })?);
             }
@@ -153,12 +155,7 @@ impl Table {
 
     /// The error that a column is missing.
     pub(super) fn missing(&self, column: &str) -> DataError {
-        let found = self
-            .header
-            .iter()
-            .map(|c| format!("`{}`", c.replace(char::is_control, " ")))
-            .collect::<Vec<_>>()
-            .join(", ");
+        let found = self.header.iter().map(|c| format!("`{}`", shown(c))).collect::<Vec<_>>().join(", ");
         DataError::MissingColumn { path: self.path.clone(), column: column.into(), found }
     }
 
