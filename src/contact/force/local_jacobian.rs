@@ -1,0 +1,450 @@
+//! The local Jacobian of a contact: the wrench's derivatives with respect to what it depends on
+//! and no more, whatever the state around it is.
+//!
+//! In F's frame the wrench depends on the pose of O (6 tangent directions), both moduli, the
+//! relative velocity (6), the dissipation and the friction coefficients. Each vertex of the
+//! surface moves with a 3×3 matrix times the velocity of O's material there. So the integral over
+//! a polygon is first differentiated by the motion of each of its vertices, in closed form and
+//! from the quadrature points backwards, and only then by what moves the vertices: directions
+//! are paid for once a vertex and not once a quadrature point.
+
+use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
+
+use crate::contact::force::polygon_derivatives::{
+    ByVector, PolygonDerivatives, SurfaceSums, add, add_isotropic, add_outer, add_point, area_by_vertex,
+    centroid_by_vertex, row,
+};
+use crate::contact::force::skirt_onset::OnsetSlopes;
+use crate::contact::force::traction::TractionLaw;
+use crate::contact::force::wrench::{Integral, fan_rule};
+use crate::contact::pair::query::{Parts, Roles};
+use crate::contact::settings::{ContactSettings, DissipationModel, SurfaceRepresentation};
+use crate::contact::surface::polygon::{Constraint, FIRST_OF_F, Polygon};
+use crate::contact::surface::rigid_triangle::seen_from_inside;
+use crate::contact::surface::search::{Equilibrium, for_each_polygon};
+use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon, solve_planes};
+use crate::contact::surface::workspace::Workspace;
+use crate::scalar::DualArray;
+use crate::spatial::SpatialForce;
+
+/// Directions of the surface's geometry: rotation and translation of O, the logarithms of O's
+/// and F's moduli.
+pub(crate) const DIRECTIONS: usize = 8;
+pub(in crate::contact) type Dual = DualArray<DIRECTIONS>;
+
+pub(in crate::contact) const LOG_MODULUS_O: usize = 6;
+pub(in crate::contact) const LOG_MODULUS_F: usize = 7;
+
+/// Six rows, torque then force, each by the directions of the geometry: rows are contiguous, so
+/// that all directions are summed at once.
+pub(in crate::contact) type ByGeometry = [[f64; DIRECTIONS]; 6];
+
+/// The wrench's derivatives in F's frame.
+pub(crate) struct LocalJacobian {
+    /// The sums themselves, in F's frame.
+    pub integral: Integral<f64>,
+    /// Wrench on O about F's origin, by O's rotation about F's origin, O's translation, and the
+    /// logarithms of the moduli at fixed combined dissipation.
+    pub by_geometry: ByGeometry,
+    /// By the relative velocity at F's origin, (angular, linear).
+    pub by_velocity: Matrix6<f64>,
+    /// By the combined dissipation (Hunt–Crossley) or the summed compliance χ/E (strain rate).
+    pub by_dissipation: Vector6<f64>,
+    /// By the combined static friction coefficient.
+    pub by_static_friction: Vector6<f64>,
+    /// By the combined dynamic friction coefficient.
+    pub by_dynamic_friction: Vector6<f64>,
+    /// The area by the directions of the geometry.
+    pub area_by_geometry: [f64; DIRECTIONS],
+    /// The first moment of area by the directions of the geometry.
+    pub moment_by_geometry: SMatrix<f64, 3, DIRECTIONS>,
+    /// Whether the meshes are aligned exactly somewhere on the surface, so that the derivatives
+    /// by the geometry may be those of no direction.
+    pub aligned: bool,
+}
+
+/// The gradients of the polygon's plane and of its constraints in F's frame.
+pub(in crate::contact) struct Gradients {
+    pub plane: Vector3<f64>,
+    pub of_o: [Vector3<f64>; 4],
+    pub of_f: [Vector3<f64>; 4],
+}
+
+impl Gradients {
+    /// The gradient of the constraint of that number.
+    #[inline(always)]
+    pub fn constraint(&self, name: Constraint) -> &Vector3<f64> {
+        match name {
+            0..FIRST_OF_F => &self.of_o[usize::from(name)],
+            _ => &self.of_f[usize::from(name - FIRST_OF_F) % 4],
+        }
+    }
+
+    #[inline(always)]
+    pub fn new(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> Self {
+        let rotation = &roles.x_fo.rotation;
+        let mut of_o = [equilibrium.normal; 4];
+        let mut of_f = [equilibrium.normal; 4];
+        let plane = match &equilibrium.gradient_o {
+            Some(gradient) => gradient - equilibrium.pressure.gradient,
+            None => equilibrium.normal,
+        };
+        match roles.parts {
+            Parts::TwoFields { o, f } => {
+                of_o = o.tetrahedra()[polygon.o as usize].barycentric.map(|l| rotation * l.gradient);
+                of_f = f.tetrahedra()[polygon.f as usize].barycentric.map(|l| l.gradient);
+            }
+            Parts::HalfSpaceInField { f, .. } => {
+                // The end of a compliant half-space's skirt.
+                of_o[0] = -rotation.column(2);
+                of_f = f.tetrahedra()[polygon.f as usize].barycentric.map(|l| l.gradient);
+            }
+            Parts::SurfaceInField { o, .. } | Parts::SurfaceInHalfSpace { o } => {
+                let v = seen_from_inside(o.mesh().triangles[polygon.o as usize])
+                    .map(|k| rotation * o.mesh().vertices[k as usize]);
+                for k in 0..3 {
+                    of_o[k] = equilibrium.normal.cross(&(v[(k + 1) % 3] - v[k]));
+                }
+                match roles.parts {
+                    Parts::SurfaceInField { f, .. } => {
+                        of_f = f.tetrahedra()[polygon.f as usize].barycentric.map(|l| l.gradient);
+                    }
+                    _ => of_f[0] = equilibrium.pressure.gradient,
+                }
+            }
+        }
+        Self { plane, of_o, of_f }
+    }
+}
+
+/// How a vertex moves.
+struct VertexMotion {
+    /// By the velocity of O's material there.
+    by_motion: Matrix3<f64>,
+    /// By the logarithm of F's modulus, and against that of O's.
+    by_modulus: Vector3<f64>,
+}
+
+impl VertexMotion {
+    /// Adds to a number's derivatives by the geometry those through the vertex at `x`, whose motion
+    /// changes it by `by_position`.
+    #[inline(always)]
+    fn add(&self, to: &mut [f64; DIRECTIONS], x: &Vector3<f64>, by_position: &Vector3<f64>) {
+        let by_motion = self.by_motion.tr_mul(by_position);
+        // A turn δθ moves O's material by δθ × x.
+        let by_rotation = x.cross(&by_motion);
+        let by_modulus = by_position.dot(&self.by_modulus);
+        for k in 0..3 {
+            to[k] += by_rotation[k];
+            to[3 + k] += by_motion[k];
+        }
+        to[LOG_MODULUS_O] -= by_modulus;
+        to[LOG_MODULUS_F] += by_modulus;
+    }
+}
+
+/// How vertex `i` of a polygon moves.
+///
+/// It solves `M x = r`, the rows of M being the gradients of its three planes. As O moves by u at
+/// x, a plane fixed to O with gradient m carries the vertex so that m·dx = m·u; one fixed to F
+/// gives 0; the equilibrium plane, whose function is p_O − p_F, gives ∇p_O·u.
+#[inline(always)]
+fn vertex_motion(
+    gradients: &Gradients,
+    polygon: &Polygon,
+    equilibrium: &Equilibrium,
+    i: usize,
+    pressure: f64,
+) -> VertexMotion {
+    let previous = if i == 0 { polygon.len - 1 } else { i - 1 };
+    let of = |name: Constraint| gradients.constraint(name);
+    let names = [polygon.edge[previous], polygon.edge[i]];
+    let inverse = solve_planes(&[gradients.plane, *of(names[0]), *of(names[1])]);
+    // What of the plane moves with O: its own plane if O is rigid.
+    let carried = equilibrium.gradient_o.as_ref().unwrap_or(&gradients.plane);
+    let columns = [0, 1, 2].map(|k| Vector3::new(inverse[(0, k)], inverse[(1, k)], inverse[(2, k)]));
+    let outer = |a: &Vector3<f64>, b: &Vector3<f64>| Matrix3::from_columns(&[a * b.x, a * b.y, a * b.z]);
+    let mut by_motion = outer(&columns[0], carried);
+    for (k, name) in names.into_iter().enumerate() {
+        if name < FIRST_OF_F {
+            by_motion += outer(&columns[k + 1], of(name));
+        }
+    }
+    // p_O − p_F grows by p with each logarithm's own sign.
+    let by_modulus = match equilibrium.gradient_o {
+        Some(_) => columns[0] * pressure,
+        None => Vector3::zeros(),
+    };
+    VertexMotion { by_motion, by_modulus }
+}
+
+/// The derivatives by the geometry of a vector's components: the vector is `value`, fixed to O,
+/// and proportional to O's modulus if it is a pressure gradient, less `of_f`, which is proportional
+/// to F's.
+#[inline(always)]
+fn turning(value: &Vector3<f64>, scales: bool, of_f: &Vector3<f64>) -> [[f64; DIRECTIONS]; 3] {
+    let (x, y, z) = (value.x, value.y, value.z);
+    let own = if scales { 1.0 } else { 0.0 };
+    // A turn δθ changes it by δθ × value.
+    let mut by = [
+        [0.0, z, -y, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [-z, 0.0, x, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [y, -x, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+    ];
+    for row in 0..3 {
+        by[row][LOG_MODULUS_O] = own * value[row];
+        by[row][LOG_MODULUS_F] = -of_f[row];
+    }
+    by
+}
+
+/// A vector times one with the derivatives `by`.
+#[inline(always)]
+fn dot_derivatives(v: &Vector3<f64>, by: &[[f64; DIRECTIONS]; 3]) -> [f64; DIRECTIONS] {
+    let mut sum = [0.0; DIRECTIONS];
+    for k in 0..DIRECTIONS {
+        sum[k] = v.x * by[0][k] + v.y * by[1][k] + v.z * by[2][k];
+    }
+    sum
+}
+
+/// Gives a polygon the normal and the pressure gradients along it, with their derivatives.
+#[inline(always)]
+pub(in crate::contact) fn set_turning_plane(polygon: &mut SurfacePolygon<Dual>, equilibrium: &Equilibrium) {
+    let (n, gradient_f) = (&equilibrium.normal, &equilibrium.pressure.gradient);
+    let by_normal = match &equilibrium.gradient_o {
+        Some(gradient) => {
+            // The normal is the unit vector along the difference of the gradients.
+            let difference = gradient - gradient_f;
+            let mut by = turning(gradient, true, gradient_f);
+            let per_length = 1.0 / difference.norm();
+            let along = dot_derivatives(n, &by);
+            for row in 0..3 {
+                for k in 0..DIRECTIONS {
+                    by[row][k] = (by[row][k] - n[row] * along[k]) * per_length;
+                }
+            }
+            by
+        }
+        None => turning(n, false, &Vector3::zeros()),
+    };
+    polygon.gradient_o = equilibrium.gradient_o.map(|gradient| {
+        let value = gradient.dot(n);
+        let mut by = dot_derivatives(&gradient, &by_normal);
+        let by_own = dot_derivatives(n, &turning(&gradient, true, &Vector3::zeros()));
+        for k in 0..DIRECTIONS {
+            by[k] += by_own[k];
+        }
+        Dual::new(value, by)
+    });
+    let value = -gradient_f.dot(n);
+    let mut by = dot_derivatives(&-gradient_f, &by_normal);
+    by[LOG_MODULUS_F] += value;
+    polygon.gradient_f = Dual::new(value, by);
+    let [x, y, z] = by_normal;
+    polygon.normal = Vector3::new(Dual::new(n.x, x), Dual::new(n.y, y), Dual::new(n.z, z));
+}
+
+/// The width of the pressure's onset with its derivatives by the geometry.
+pub(in crate::contact) fn differentiated_width(roles: &Roles<f64>) -> Dual {
+    let (width, is_of_o) = roles.onset_width();
+    let mut dual = Dual::from(width);
+    dual.eps[if is_of_o { LOG_MODULUS_O } else { LOG_MODULUS_F }] = width;
+    dual
+}
+
+/// The vertices of the polygon with their derivatives by the geometry, written into `surface`.
+#[inline(always)]
+pub(in crate::contact) fn set_moving_vertices(
+    gradients: &Gradients,
+    polygon: &Polygon,
+    equilibrium: &Equilibrium,
+    surface: &mut SurfacePolygon<Dual>,
+) {
+    surface.len = polygon.len;
+    let gradient = &equilibrium.pressure.gradient;
+    for i in 0..polygon.len {
+        let x = &polygon.position[i];
+        let p = equilibrium.pressure.at(x);
+        let VertexMotion { by_motion, by_modulus } = vertex_motion(gradients, polygon, equilibrium, i, p);
+        let mut by = [[0.0; DIRECTIONS]; 3];
+        for row in 0..3 {
+            let by_move = Vector3::new(by_motion[(row, 0)], by_motion[(row, 1)], by_motion[(row, 2)]);
+            // A turn δθ moves O's material by δθ × x.
+            let by_turn = x.cross(&by_move);
+            for k in 0..3 {
+                by[row][k] = by_turn[k];
+                by[row][3 + k] = by_move[k];
+            }
+            (by[row][LOG_MODULUS_O], by[row][LOG_MODULUS_F]) = (-by_modulus[row], by_modulus[row]);
+        }
+        let mut by_pressure = dot_derivatives(gradient, &by);
+        by_pressure[LOG_MODULUS_F] += p;
+        let [by_x, by_y, by_z] = by;
+        surface.position[i] = Vector3::new(Dual::new(x.x, by_x), Dual::new(x.y, by_y), Dual::new(x.z, by_z));
+        surface.pressure[i] = Dual::new(p, by_pressure);
+    }
+}
+
+/// The sums over the contact surface and their local derivatives.
+pub(crate) fn local_jacobian(
+    roles: &Roles<f64>,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+) -> LocalJacobian {
+    let law = TractionLaw::new(roles, settings);
+    let rule = fan_rule(settings);
+    let (width, width_is_of_o) = roles.onset_width();
+    let mut jacobian = LocalJacobian {
+        integral: Integral::new(width),
+        by_geometry: [[0.0; DIRECTIONS]; 6],
+        by_velocity: Matrix6::zeros(),
+        by_dissipation: Vector6::zeros(),
+        by_static_friction: Vector6::zeros(),
+        by_dynamic_friction: Vector6::zeros(),
+        area_by_geometry: [0.0; DIRECTIONS],
+        moment_by_geometry: SMatrix::zeros(),
+        aligned: false,
+    };
+    let mut moment_by_geometry = [[0.0; DIRECTIONS]; 3];
+    let v_fo = &roles.v_fo;
+    let spin = (v_fo.rotational != Vector3::zeros()).then_some(&v_fo.rotational);
+    let (mut polygon, mut turning) = (SurfacePolygon::empty(), SurfacePolygon::empty());
+    let (mut sums, mut over_surface) = (PolygonDerivatives::new(width), SurfaceSums::new());
+    for_each_polygon(roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
+        polygon.set_real(found, equilibrium);
+        let fan = Fan::new(&polygon, settings.surface);
+        jacobian.aligned |= found.aligned;
+        jacobian.integral.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
+        // κ and its derivatives: by the geometry, and by what it is proportional to.
+        let (dissipation, series) = match settings.dissipation_model {
+            DissipationModel::HuntCrossley => (Dual::from(law.dissipation(&polygon)), 1.0),
+            DissipationModel::StrainRate => {
+                set_turning_plane(&mut turning, equilibrium);
+                (turning.gradient_in_series() * law.strain_rate(), polygon.gradient_in_series())
+            }
+        };
+        let n = polygon.len;
+        let normal = &polygon.normal;
+        let traction = |x: &Vector3<f64>| {
+            let velocity = v_fo.translational + v_fo.rotational.cross(x);
+            law.derivatives(normal, &velocity, dissipation.re)
+        };
+        sums.clear(n);
+        match settings.surface {
+            SurfaceRepresentation::Polygons => {
+                let (x, p) = (&fan.centroid, fan.pressure);
+                let t = traction(x);
+                let acting = OnsetSlopes::new(p, width);
+                let point = add_point((x, p, fan.area), &acting, &t, normal, &mut sums, &mut over_surface);
+                sums.centroid.add(1.0, &point, spin);
+                for i in 0..n {
+                    let by_vertex = area_by_vertex(&polygon, i) * acting.value;
+                    add_outer(&mut sums.by_area[i], &point.per_pressure, &by_vertex);
+                }
+            }
+            SurfaceRepresentation::Triangles => {
+                for i in 0..n {
+                    let next = if i + 1 == n { 0 } else { i + 1 };
+                    let (from, to) = (&polygon.position[i], &polygon.position[next]);
+                    let mut per_area = [0.0; 6];
+                    for q in rule {
+                        let [c, u, w] = q.barycentric;
+                        let x = fan.centroid * c + from * u + to * w;
+                        let p = fan.pressure * c + polygon.pressure[i] * u + polygon.pressure[next] * w;
+                        let area = fan.triangle_area[i] * q.weight;
+                        let t = traction(&x);
+                        let acting = OnsetSlopes::new(p, width);
+                        let point =
+                            add_point((&x, p, area), &acting, &t, normal, &mut sums, &mut over_surface);
+                        add(&mut per_area, &point.per_pressure, acting.value * q.weight);
+                        sums.centroid.add(c, &point, spin);
+                        sums.points[i].add(u, &point, spin);
+                        sums.points[next].add(w, &point, spin);
+                    }
+                    let by_from = (to - fan.centroid).cross(normal) * 0.5;
+                    let by_to = normal.cross(&(from - fan.centroid)) * 0.5;
+                    add_outer(&mut sums.by_area[i], &per_area, &by_from);
+                    add_outer(&mut sums.by_area[next], &per_area, &by_to);
+                    add_outer(&mut sums.by_area_at_centroid, &per_area, &-(by_from + by_to));
+                }
+            }
+        }
+        let [a, b, c, d, e, f] = sums.wrench;
+        jacobian.integral.wrench_on_o += SpatialForce::new(Vector3::new(a, b, c), Vector3::new(d, e, f));
+        jacobian.by_dissipation += Vector6::from(sums.by_dissipation) * series;
+        for row in 0..6 {
+            for k in 0..DIRECTIONS {
+                jacobian.by_geometry[row][k] += sums.by_dissipation[row] * dissipation.eps[k];
+            }
+            // The pressure at a fixed point is proportional to F's modulus, the width of its onset
+            // to that of one body.
+            jacobian.by_geometry[row][LOG_MODULUS_F] += sums.by_log_pressure()[row];
+            let log_width = if width_is_of_o { LOG_MODULUS_O } else { LOG_MODULUS_F };
+            jacobian.by_geometry[row][log_width] += sums.by_width[row] * width;
+        }
+        let gradients = Gradients::new(roles, found, equilibrium);
+        centroid_by_vertex(&polygon, &fan, &mut sums.centroid_by_vertex);
+        let g = &equilibrium.pressure.gradient;
+        let mut by_centroid = sums.centroid.by_position(g, normal, spin);
+        for c in 0..3 {
+            add(&mut by_centroid[c], &sums.by_area_at_centroid[c], 1.0);
+        }
+        for i in 0..n {
+            let x = &polygon.position[i];
+            let motion = vertex_motion(&gradients, found, equilibrium, i, polygon.pressure[i]);
+            let centroid = &sums.centroid_by_vertex[i];
+            let mut by_vertex = sums.points[i].by_position(g, normal, spin);
+            for c in 0..3 {
+                add(&mut by_vertex[c], &sums.by_area[i][c], 1.0);
+                for k in 0..3 {
+                    add(&mut by_vertex[c], &by_centroid[k], centroid[(k, c)]);
+                }
+            }
+            for (r, to) in jacobian.by_geometry.iter_mut().enumerate() {
+                motion.add(to, x, &row(&by_vertex, r));
+            }
+            let area = area_by_vertex(&polygon, i);
+            motion.add(&mut jacobian.area_by_geometry, x, &area);
+            for (r, to) in moment_by_geometry.iter_mut().enumerate() {
+                let own = centroid.row(r).transpose() * fan.area + area * fan.centroid[r];
+                motion.add(to, x, &own);
+            }
+        }
+        add_isotropic(&mut sums.by_normal, sums.by_normal_isotropic, &sums.by_normal_lever);
+        add_normal(&mut jacobian.by_geometry, &sums.by_normal, normal, &gradients, equilibrium);
+    });
+    jacobian.by_velocity = over_surface.by_velocity();
+    jacobian.by_static_friction = over_surface.by_static_friction.into();
+    jacobian.by_dynamic_friction = over_surface.by_dynamic_friction.into();
+    jacobian.moment_by_geometry = SMatrix::from_fn(|row, k| moment_by_geometry[row][k]);
+    jacobian
+}
+
+/// Adds to the derivatives by the geometry those through the normal: that of the plane where
+/// p_O − p_F vanishes, or fixed to a rigid O.
+#[inline(always)]
+fn add_normal(
+    into: &mut ByGeometry,
+    by_normal: &ByVector,
+    normal: &Vector3<f64>,
+    gradients: &Gradients,
+    equilibrium: &Equilibrium,
+) {
+    let inverse_length = gradients.plane.norm().recip();
+    for (r, to) in into.iter_mut().enumerate() {
+        let own = row(by_normal, r);
+        let by_rotation = match &equilibrium.gradient_o {
+            Some(gradient_o) => {
+                let by_difference = (own - normal * own.dot(normal)) * inverse_length;
+                to[LOG_MODULUS_O] += by_difference.dot(gradient_o);
+                to[LOG_MODULUS_F] -= by_difference.dot(&equilibrium.pressure.gradient);
+                gradient_o.cross(&by_difference)
+            }
+            None => normal.cross(&own),
+        };
+        for k in 0..3 {
+            to[k] += by_rotation[k];
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The wrench between two bodies: the traction integrated over the contact surface (Elandt
+//! eq. 8).
+
+use nalgebra::Vector3;
+
+use crate::contact::force::skirt_onset::onset;
+use crate::contact::force::traction::TractionLaw;
+use crate::contact::pair::query::{ContactPair, Roles};
+use crate::contact::settings::{ContactSettings, SurfaceRepresentation};
+use crate::contact::surface::search::for_each_polygon;
+use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::workspace::Workspace;
+use crate::geometry::{TrianglePoint, triangle_rule};
+use crate::scalar::Scalar;
+use crate::spatial::SpatialForce;
+
+/// The contact surface of two bodies and the wrench over it.
+///
+/// With skirts (see [`crate::contact::Collider::with_skirt`]) the surface, and with it area, centroid and
+/// faces, includes the parts between the skirts, also before the bodies touch.
+#[derive(Clone, Copy, Debug)]
+pub struct ContactPatch<T = f64> {
+    /// Wrench on A about the origin of A's geometry frame, expressed in the world.
+    pub wrench_on_a: SpatialForce<T>,
+    /// Area, m².
+    pub area: T,
+    /// Centroid of the surface in the world.
+    pub centroid: Vector3<T>,
+    /// Number of faces.
+    pub faces: usize,
+    /// Largest undamped pressure that acts on the surface, Pa.
+    pub max_pressure: f64,
+}
+
+/// One face of a contact surface.
+#[derive(Clone, Copy, Debug)]
+pub struct ContactFace<T = f64> {
+    /// Area, m².
+    pub area: T,
+    /// Centroid in the world.
+    pub centroid: Vector3<T>,
+    /// Unit normal in the world, out of B, into A.
+    pub normal: Vector3<T>,
+    /// Undamped pressure that acts at the centroid, Pa.
+    pub pressure: T,
+    /// A's pressure gradient along the normal, ∇p_A·n̂ in Pa/m; `None` if A is rigid.
+    pub gradient_a: Option<T>,
+    /// B's pressure gradient against the normal, −∇p_B·n̂ in Pa/m; `None` if B is rigid.
+    pub gradient_b: Option<T>,
+    /// The tetrahedra or rigid triangles of A and of B that the face lies in; 0 for a
+    /// half-space. The faces of a fan share them, so their number and these two tell whether
+    /// two states have the same set of faces.
+    pub elements: [u32; 2],
+}
+
+/// The rule for fan triangles; orders outside 1–5 are taken as the nearest of them.
+pub(crate) fn fan_rule(settings: &ContactSettings) -> &'static [TrianglePoint] {
+    triangle_rule(settings.quadrature_order.clamp(1, 5)).unwrap_or(&[])
+}
+
+/// Calls `visit(x, p, a)` with every quadrature point of a polygon: position, undamped pressure
+/// and the area that it stands for.
+#[inline(always)]
+pub(crate) fn for_each_point<T: Scalar>(
+    polygon: &SurfacePolygon<T>,
+    fan: &Fan<T>,
+    surface: SurfaceRepresentation,
+    rule: &[TrianglePoint],
+    mut visit: impl FnMut(&Vector3<T>, T, T),
+) {
+    match surface {
+        SurfaceRepresentation::Polygons => visit(&fan.centroid, fan.pressure, fan.area),
+        SurfaceRepresentation::Triangles => {
+            for i in 0..polygon.len {
+                let next = if i + 1 == polygon.len { 0 } else { i + 1 };
+                let area = fan.triangle_area[i];
+                for point in rule {
+                    let [c, a, b] = point.barycentric;
+                    let x = fan.centroid.map(|x| x * c)
+                        + polygon.position[i].map(|x| x * a)
+                        + polygon.position[next].map(|x| x * b);
+                    let p = fan.pressure * c + polygon.pressure[i] * a + polygon.pressure[next] * b;
+                    visit(&x, p, area * point.weight);
+                }
+            }
+        }
+    }
+}
+
+/// Sums over a contact surface, in F's frame.
+pub(crate) struct Integral<T> {
+    /// Wrench on O about F's origin.
+    pub wrench_on_o: SpatialForce<T>,
+    /// Area.
+    pub area: T,
+    /// Area times centroid.
+    pub first_moment: Vector3<T>,
+    /// Number of faces.
+    pub faces: usize,
+    /// Largest undamped pressure that acts.
+    pub max_pressure: f64,
+    /// The width of its onset, Pa.
+    width: f64,
+}
+
+impl<T: Scalar> Integral<T> {
+    /// Nothing yet, with a width of the onset of the pressure in Pa.
+    pub fn new(width: f64) -> Self {
+        Self {
+            wrench_on_o: SpatialForce::zero(),
+            area: T::from(0.0),
+            first_moment: Vector3::zeros(),
+            faces: 0,
+            max_pressure: 0.0,
+            width,
+        }
+    }
+
+    /// Constant sums as scalars `T`.
+    pub fn lift(sum: &Integral<f64>) -> Self {
+        Self {
+            wrench_on_o: SpatialForce::lift(&sum.wrench_on_o),
+            area: T::from(sum.area),
+            first_moment: sum.first_moment.map(T::from),
+            faces: sum.faces,
+            max_pressure: sum.max_pressure,
+            width: sum.width,
+        }
+    }
+
+    /// The sums over the contact surface of two bodies.
+    pub fn over(
+        roles: &Roles<T>,
+        law: &TractionLaw<T>,
+        settings: &ContactSettings,
+        workspace: &mut Workspace,
+    ) -> Self {
+        let rule = fan_rule(settings);
+        let (width, _) = roles.onset_width();
+        let mut sum = Self::new(width.real());
+        let mut polygon = SurfacePolygon::empty();
+        for_each_polygon(roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
+            polygon.set(roles, found, equilibrium);
+            let fan = Fan::new(&polygon, settings.surface);
+            sum.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
+            let dissipation = law.dissipation(&polygon);
+            for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
+                let v = roles.v_fo.translational + roles.v_fo.rotational.cross(x);
+                let force = law.per_pressure(&polygon.normal, &v, dissipation) * (onset(p, width).0 * a);
+                sum.wrench_on_o += SpatialForce::new(x.cross(&force), force);
+            });
+        });
+        sum
+    }
+
+    /// Counts a polygon's faces and area.
+    #[inline(always)]
+    pub fn add_surface(
+        &mut self,
+        polygon: &SurfacePolygon<T>,
+        area: T,
+        centroid: &Vector3<T>,
+        surface: SurfaceRepresentation,
+    ) {
+        self.area += area;
+        self.first_moment += centroid * area;
+        self.faces += match surface {
+            SurfaceRepresentation::Triangles => polygon.len,
+            SurfaceRepresentation::Polygons => 1,
+        };
+        for p in &polygon.pressure[..polygon.len] {
+            self.max_pressure = self.max_pressure.max(onset(p.real(), self.width).0);
+        }
+    }
+
+    /// The patch in the world, or `None` if there is no surface with an area.
+    pub fn patch(&self, roles: &Roles<T>, x_wa: &Vector3<T>) -> Option<ContactPatch<T>> {
+        // Bodies that only touch, in points or edges, have faces without area.
+        if self.faces == 0 || self.area.real() <= 0.0 {
+            return None;
+        }
+        let on_o = self.wrench_on_o.rotated(&roles.x_wf.rotation);
+        let on_a = if roles.a_is_o { on_o } else { -on_o };
+        let centroid = self.first_moment * self.area.recip();
+        Some(ContactPatch {
+            wrench_on_a: on_a.shifted(&(x_wa - roles.x_wf.translation)),
+            area: self.area,
+            centroid: roles.x_wf * centroid,
+            faces: self.faces,
+            max_pressure: self.max_pressure,
+        })
+    }
+}
+
+/// The contact between two bodies, or `None` if they do not touch (or are a pair that
+/// [`crate::contact::check_pair`] refuses).
+///
+/// The wrench on B about the same point is the exact opposite. Every number of `pair` may carry
+/// derivatives of any order; they are those of the formulas at the present set of faces. Where
+/// faces appear or vanish the wrench is continuous and its derivative may jump. Where the two
+/// meshes are aligned exactly (a vertex, edge or face of one on a face of the other) use
+/// [`crate::contact::contact_jacobian`] or [`crate::contact::contact_lifted`], whose derivatives are one-sided
+/// ones there; those of this function are finite but may belong to no direction.
+///
+/// Two exceptions to continuity, both in the model itself:
+/// * Where walls of both bodies lie in one plane (cubes of the same footprint on each other)
+///   the force along the plane's normal jumps as either body is moved (Huang §VI, Fig. 3). At
+///   the state itself it is the limit from one side or lies between the limits; by symmetry it
+///   may be zero. Where the fields are equal throughout (equal meshes at equal poses) there is
+///   no surface of equal pressure and the result is `None`.
+/// * The torque of [`SurfaceRepresentation::Polygons`], whose force acts at each polygon's
+///   centroid, jumps where polygons merge.
+pub fn contact<T: Scalar>(
+    pair: &ContactPair<T>,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+) -> Option<ContactPatch<T>> {
+    let roles = Roles::new(pair)?;
+    let law = TractionLaw::new(&roles, settings);
+    let sum = Integral::over(&roles, &law, settings, workspace);
+    sum.patch(&roles, &pair.x_wa.translation)
+}
+
+/// Calls `visit` with every face of the contact surface, in a fixed order.
+pub fn for_each_face<T: Scalar>(
+    pair: &ContactPair<T>,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+    mut visit: impl FnMut(&ContactFace<T>),
+) {
+    let Some(roles) = Roles::new(pair) else { return };
+    let sign = T::from(if roles.a_is_o { 1.0 } else { -1.0 });
+    let (width, _) = roles.onset_width();
+    for_each_polygon(&roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
+        let polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
+        let fan = Fan::new(&polygon, settings.surface);
+        let (gradient_a, gradient_b) = if roles.a_is_o {
+            (polygon.gradient_o, Some(polygon.gradient_f))
+        } else {
+            (Some(polygon.gradient_f), polygon.gradient_o)
+        };
+        let elements = if roles.a_is_o { [found.o, found.f] } else { [found.f, found.o] };
+        let normal = roles.x_wf.rotation * polygon.normal * sign;
+        let face = |x: Vector3<T>, pressure: T, area: T| ContactFace {
+            area,
+            centroid: roles.x_wf * x,
+            normal,
+            pressure: onset(pressure, width).0,
+            gradient_a,
+            gradient_b,
+            elements,
+        };
+        match settings.surface {
+            SurfaceRepresentation::Polygons => visit(&face(fan.centroid, fan.pressure, fan.area)),
+            SurfaceRepresentation::Triangles => {
+                for i in 0..polygon.len {
+                    let next = if i + 1 == polygon.len { 0 } else { i + 1 };
+                    let third = T::from(1.0 / 3.0);
+                    let x = (fan.centroid + polygon.position[i] + polygon.position[next]) * third;
+                    let p = (fan.pressure + polygon.pressure[i] + polygon.pressure[next]) * third;
+                    visit(&face(x, p, fan.triangle_area[i]));
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,141 @@
+//! The cost of contacts of which a convex model's step is the minimum, four faces at a time.
+
+use nalgebra::Vector6;
+
+use crate::contact::ContactModel;
+use crate::contact::impulse::law::{FaceConstants, ImpulseLaw};
+use crate::contact::impulse::law_of_four::{FaceLists, Group, each};
+use crate::contact::impulse::patch::Points;
+use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
+use crate::contact::impulse::simd::{InLanes, Lanes, Narrow, in_lanes};
+
+/// The integrals of the Hunt–Crossley impulse δt (f − δt k u)₊ (1 − d u)₊, with load f, stiffness k
+/// and dissipation d, from the velocity u = v to where it vanishes.
+#[inline(always)]
+fn hunt_crossley_costs<L: Lanes>(dt: f64, face: &FaceConstants<L>, v: L) -> L {
+    let (zero, one, dt, infinity) = (v.all(0.0), v.all(1.0), v.all(dt), v.all(f64::INFINITY));
+    let (f, k, d) = (face.load, face.stiffness * dt, face.dissipation);
+    let (rigid, undamped) = (k.at_most(zero), d.at_most(zero));
+    let elastic_end = infinity.where_else(rigid, f * one.where_else(rigid, k).reciprocal());
+    let damping_end = infinity.where_else(undamped, one.where_else(undamped, d).reciprocal());
+    let end = elastic_end.where_else(elastic_end.at_most(damping_end), damping_end);
+    // ∫ (f − k u)(1 − d u) du, about the end, where the integrand is (a + k w)(b + d w), w = end − u.
+    let (a, b, w) = (f - k * end, one - d * end, end - v);
+    let mean = (a * d + b * k) * v.all(0.5) + w * k * d * v.all(1.0 / 3.0);
+    (dt * w * (a * b + w * mean)).unless(w.at_most(zero)).unless(infinity.at_most(end))
+}
+
+/// The integral of the Hunt–Crossley impulse δt (f − δt k u)₊ (1 − d u)₊, with load f, stiffness k
+/// and dissipation d, from the velocity u = v to where it vanishes.
+pub(crate) fn hunt_crossley_cost(dt: f64, load: f64, stiffness: f64, dissipation: f64, v: f64) -> f64 {
+    let [load, stiffness, dissipation, history, v] =
+        [load, stiffness, dissipation, 0.0, v].map(|x| Narrow::ANY.all(x));
+    hunt_crossley_costs(dt, &FaceConstants { load, stiffness, dissipation, history }, v).numbers()[0]
+}
+
+impl ImpulseLaw<f64> {
+    /// The costs ℓ of faces in lists in J, whose negative gradients by the velocity are the
+    /// impulses; those of TAMSI, which has none, are zero.
+    #[inline(always)]
+    fn costs<L: Lanes>(&self, lists: &FaceLists, group: &Group, v_n: L, s: L) -> L {
+        let (zero, mu, v_s) = (v_n.all(0.0), v_n.all(self.friction), v_n.all(self.stiction_velocity));
+        match self.model {
+            ContactModel::Lagged => {
+                let face = lists.constants_of(group, v_n);
+                let damping = v_n.all(1.0) - face.dissipation * face.history;
+                let lagged = (face.load * damping * v_n.all(self.dt)).unless(damping.at_most(zero));
+                hunt_crossley_costs(self.dt, &face, v_n) + mu * lagged * ((s + v_s * v_s).root() - v_s)
+            }
+            ContactModel::Similar => {
+                let lifted = v_n - mu * ((s + v_s * v_s).root() - v_s);
+                hunt_crossley_costs(self.dt, &lists.constants_of(group, v_n), lifted)
+            }
+            ContactModel::Sap => {
+                let slopes = self.slopes(lists, group, v_n, s);
+                let faces = group.of(lists.regularization);
+                let r_n = each(v_n, faces, |f| f.per_normal).reciprocal();
+                let r_t = each(v_n, faces, |f| f.tangential);
+                (r_n * slopes.normal * slopes.normal + r_t * slopes.slip * slopes.slip * s) * v_n.all(0.5)
+            }
+            ContactModel::Tamsi => zero,
+        }
+    }
+}
+
+/// [`DiscretePatch::cost`].
+struct Cost<'a>(&'a DiscretePatch, &'a PointContacts, &'a Vector6<f64>);
+
+impl InLanes for Cost<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, one: L) -> f64 {
+        let Self(patch, contacts, v) = self;
+        let mut sum = one.all(0.0);
+        for group in Group::all_of(patch.contacts.clone()) {
+            let (v_n, v_t) = Points::new(one, contacts, &group).velocity(one, v);
+            sum = sum + patch.law.costs(&contacts.lists(), &group, v_n, v_t.dot(v_t));
+        }
+        sum.sum()
+    }
+}
+
+impl DiscretePatch {
+    /// The cost of the patch's impulses, J; `None` for TAMSI.
+    pub fn cost(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Option<f64> {
+        self.law.model.is_convex().then(|| in_lanes(Cost(self, contacts, v)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::impulse::friction_direction::tests::patch;
+    use crate::contact::impulse::law::tests::{MODELS, STATES, face, history, law};
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn impulses_are_the_negative_gradient_of_the_cost() {
+        for model in MODELS.into_iter().filter(|m| m.is_convex()) {
+            let law = law(model);
+            let (soft, rigid) =
+                (face(history(model)), FaceConstants { stiffness: 8e5, ..face(history(model)) });
+            for face in [soft, rigid, FaceConstants { dissipation: 0.0, ..soft }] {
+                let (constants, regularization) = ([face], [law.regularization(&face)]);
+                let lists = FaceLists { constants: &constants, regularization: &regularization, frozen: &[] };
+                let one = Group { places: [0; 4], count: 1 };
+                let cost = |v_n: f64, v_t: f64| {
+                    let [v_n, s] = [v_n, v_t * v_t].map(|x| Narrow::ANY.all(x));
+                    let [cost, others @ ..] = law.costs(&lists, &one, v_n, s).numbers();
+                    assert_eq!(others, [0.0; 3]);
+                    cost
+                };
+                for (v_n, v_t) in STATES {
+                    let h = 1e-7;
+                    let got = law.impulse(&face, v_n, v_t * v_t);
+                    let normal = -(cost(v_n + h, v_t) - cost(v_n - h, v_t)) / (2.0 * h);
+                    let tangential = -(cost(v_n, v_t + h) - cost(v_n, v_t - h)) / (2.0 * h);
+                    assert_relative_eq!(got.normal, normal, max_relative = 1e-5, epsilon = 1e-10);
+                    assert_relative_eq!(-got.slip * v_t, tangential, max_relative = 1e-5, epsilon = 1e-10);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_patch_has_the_cost_of_its_contacts() {
+        for model in MODELS {
+            let (mut patch, contacts, v) = patch(model);
+            let all = patch.cost(&contacts, &v);
+            assert_eq!(all.is_some(), model.is_convex());
+            let one_by_one = (0..3).map(|i| {
+                patch.contacts = i..i + 1;
+                patch.cost(&contacts, &v)
+            });
+            if let (Some(all), Some(sum)) = (all, one_by_one.sum::<Option<f64>>()) {
+                assert!(all > 0.0);
+                assert_relative_eq!(all, sum, max_relative = 1e-14);
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The impulse that one face of a contact surface exerts over a time step, as a function of the
+//! velocity after it: the contact models of velocity-level stepping.
+//!
+//! A face of area A with pressure p and gradient g along its normal is a compliant point contact
+//! (Masterjohn §IV): its elastic force at the end of a step of length δt is A p − δt k v_n with
+//! the stiffness k = g A. With the normal velocity v_n (positive when the bodies separate) and
+//! the slip velocity v_t the impulse is γ_n n̂ − S v_t; this file gives γ_n and S.
+
+use serde::{Deserialize, Serialize};
+
+use crate::scalar::Scalar;
+
+/// A contact model of velocity-level stepping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContactModel {
+    /// Convex, with linear dissipation (relaxation time), and friction with a regularization that
+    /// is relative to the bodies' inertia (Castro, Permenter, Han, arXiv 2110.10107). The
+    /// Hunt–Crossley dissipation is not used.
+    Sap,
+    /// Convex, with Hunt–Crossley dissipation, and friction from the normal force that the
+    /// velocities before the step would give (Castro, Han, Masterjohn, arXiv 2312.03908).
+    #[default]
+    Lagged,
+    /// Convex, with Hunt–Crossley dissipation, and friction that agrees with the normal force of
+    /// the same step at the price of a normal velocity reduced by μ‖v_t‖ (same source).
+    Similar,
+    /// Regularized Coulomb friction with the normal force of the same step: consistent, but not
+    /// convex (Castro et al. 2020, arXiv 1909.05700).
+    Tamsi,
+}
+
+impl ContactModel {
+    /// Whether the model's step is the minimum of a convex function, so that it has exactly one
+    /// solution.
+    pub fn is_convex(self) -> bool {
+        self != Self::Tamsi
+    }
+}
+
+/// What the impulses of all faces of a pair have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ImpulseLaw<T> {
+    /// The contact model.
+    pub model: ContactModel,
+    /// Length of the step, s.
+    pub dt: f64,
+    /// Regularization velocity of friction, m/s.
+    pub stiction_velocity: f64,
+    /// Combined coefficient of friction.
+    pub friction: T,
+    /// Combined relaxation time, s.
+    pub relaxation_time: T,
+}
+
+/// What the impulse of one face depends on besides the velocity.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FaceConstants<T> {
+    /// Elastic force at the start of the step, N: A p.
+    pub load: T,
+    /// Stiffness k, N/m: A g.
+    pub stiffness: T,
+    /// Hunt–Crossley dissipation, s/m.
+    pub dissipation: T,
+    /// For the model Lagged the normal velocity before the step, m/s; for SAP the inverse
+    /// inertia w that the face feels, 1/kg; for the others nothing.
+    pub history: T,
+}
+
+/// The impulse γ = `normal` n̂ − `slip` v_t.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Impulse<T> {
+    /// γ_n, N s.
+    pub normal: T,
+    /// Friction impulse per slip velocity, N s / (m/s).
+    pub slip: T,
+}
+
+/// The part β of the time step below which SAP takes a contact's time scale for rigid.
+const NEAR_RIGID: f64 = 1.0;
+/// SAP's ratio σ of the regularization of friction to the inverse inertia.
+const SAP_FRICTION: f64 = 1e-3;
+
+/// The Hunt–Crossley impulse δt (A p − δt k v)₊ (1 − d v)₊ (Masterjohn eq. 14–16).
+#[inline(always)]
+fn hunt_crossley<T: Scalar>(dt: f64, face: &FaceConstants<T>, v: T) -> T {
+    let elastic = face.load - face.stiffness * v * dt;
+    let damping = T::from(1.0) - face.dissipation * v;
+    if elastic.real() <= 0.0 || damping.real() <= 0.0 { T::from(0.0) } else { elastic * damping * dt }
+}
+
+/// The normal impulse δt A p (1 − d v)₊ that the model Lagged takes friction from, with the
+/// normal velocity v before the step.
+#[inline(always)]
+fn lagged<T: Scalar>(dt: f64, face: &FaceConstants<T>) -> T {
+    let damping = T::from(1.0) - face.dissipation * face.history;
+    if damping.real() <= 0.0 { T::from(0.0) } else { face.load * damping * dt }
+}
+
+/// SAP's regularization of a face: R_n, R_t in (m/s)/(N s) and the velocity v̂_n in m/s
+/// (arXiv 2110.10107, §V).
+#[inline(always)]
+pub(in crate::contact) fn sap_regularization<T: Scalar>(
+    law: &ImpulseLaw<T>,
+    face: &FaceConstants<T>,
+) -> [T; 3] {
+    let inverse_inertia = face.history;
+    let period = law.relaxation_time + law.dt;
+    let soft = (face.stiffness * period * law.dt).recip();
+    let near_rigid =
+        inverse_inertia * (NEAR_RIGID * NEAR_RIGID / (4.0 * std::f64::consts::PI * std::f64::consts::PI));
+    let normal = if soft.real() >= near_rigid.real() { soft } else { near_rigid };
+    [normal, inverse_inertia * SAP_FRICTION, face.load / (face.stiffness * period)]
+}
+
+impl<T: Scalar> ImpulseLaw<T> {
+    /// The impulse of a face at the normal velocity `v_n` and the squared slip velocity `s`.
+    ///
+    /// Not smooth where contact is made or broken, where SAP's and TAMSI's friction begins to
+    /// slip, and (in second derivatives) where TAMSI's slip velocity vanishes; at each of these
+    /// the derivatives are those of one side. All of them are finite.
+    #[inline(always)]
+    pub fn impulse(&self, face: &FaceConstants<T>, v_n: T, s: T) -> Impulse<T> {
+        let (mu, v_s) = (self.friction, self.stiction_velocity);
+        let zero = Impulse { normal: T::from(0.0), slip: T::from(0.0) };
+        match self.model {
+            ContactModel::Lagged => {
+                let slip = mu * lagged(self.dt, face) / (s + v_s * v_s).sqrt();
+                Impulse { normal: hunt_crossley(self.dt, face, v_n), slip }
+            }
+            ContactModel::Similar => {
+                let soft = (s + v_s * v_s).sqrt();
+                let normal = hunt_crossley(self.dt, face, v_n - mu * (soft - v_s));
+                Impulse { normal, slip: mu * normal / soft }
+            }
+            ContactModel::Tamsi => {
+                let normal = hunt_crossley(self.dt, face, v_n);
+                // μ(r) v_t/|v_t| with μ(r) = μ r (2 − r) below r = |v_t|/v_s = 1, μ above.
+                let square = s.real();
+                let per_slip = if square >= v_s * v_s {
+                    s.sqrt().recip()
+                } else if square > 0.0 {
+                    (T::from(2.0) - s.sqrt() / v_s) / v_s
+                } else {
+                    T::from(2.0 / v_s)
+                };
+                Impulse { normal, slip: mu * normal * per_slip }
+            }
+            ContactModel::Sap => {
+                let [r_n, r_t, target] = sap_regularization(self, face);
+                // y = −R⁻¹(v − v̂), projected onto the friction cone in the norm of R.
+                let y_n = (target - v_n) / r_n;
+                let y_r = s.real().sqrt() / r_t.real();
+                let coupling = mu * r_t / r_n;
+                if y_r <= mu.real() * y_n.real() {
+                    Impulse { normal: y_n, slip: r_t.recip() }
+                } else if y_n.real() > -coupling.real() * y_r {
+                    // Here y_r, and with it s, is positive.
+                    let speed = s.sqrt();
+                    let normal = (y_n + coupling * speed / r_t) / (mu * coupling + 1.0);
+                    Impulse { normal, slip: mu * normal / speed }
+                } else {
+                    zero
+                }
+            }
+        }
+    }
+}
+
+impl ImpulseLaw<f64> {
+    /// Which of the formulas of [`Self::impulse`] holds at a normal velocity and a squared slip
+    /// velocity: where it changes the impulse is not smooth. Below 16.
+    pub fn branch(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> u8 {
+        let Impulse { normal, slip } = self.impulse(face, v_n, s);
+        let mut branch = u8::from(normal > 0.0) + 2 * u8::from(slip > 0.0);
+        if self.model == ContactModel::Sap {
+            let [r_n, r_t, _] = sap_regularization(self, face);
+            let soft = (face.stiffness * (self.relaxation_time + self.dt) * self.dt).recip();
+            branch += 4 * u8::from(slip == r_t.recip()) + 8 * u8::from(r_n == soft);
+        }
+        branch
+    }
+
+    /// The time over which the model's normal impulse follows the slip velocity, s: in steady
+    /// sliding it opens a gap of this times μ‖v_t‖. `None` for the models that do not.
+    pub fn gap_time(&self) -> Option<f64> {
+        match self.model {
+            ContactModel::Similar => Some(self.dt),
+            ContactModel::Sap => Some(self.dt + self.relaxation_time),
+            ContactModel::Lagged | ContactModel::Tamsi => None,
+        }
+    }
+
+    /// The stiffness of a face at rest, N/m: SAP's is smaller than the face's own where the time
+    /// scale of the contact is near the step's.
+    pub fn stiffness_at_rest(&self, face: &FaceConstants<f64>) -> f64 {
+        match self.model {
+            ContactModel::Sap => {
+                let [normal, _, _] = sap_regularization(self, face);
+                (normal * self.dt * (self.dt + self.relaxation_time)).recip()
+            }
+            ContactModel::Lagged | ContactModel::Similar | ContactModel::Tamsi => face.stiffness,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(in crate::contact) mod tests {
+    use super::*;
+    use crate::scalar::DualArray;
+
+    pub const MODELS: [ContactModel; 4] =
+        [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
+
+    pub fn law(model: ContactModel) -> ImpulseLaw<f64> {
+        ImpulseLaw { model, dt: 1e-3, stiction_velocity: 1e-2, friction: 0.5, relaxation_time: 2e-3 }
+    }
+
+    pub fn face(history: f64) -> FaceConstants<f64> {
+        FaceConstants { load: 0.3, stiffness: 4e3, dissipation: 1.5, history }
+    }
+
+    /// History of a face: an inverse inertia for SAP, a velocity for the others.
+    pub fn history(model: ContactModel) -> f64 {
+        if model == ContactModel::Sap { 30.0 } else { -0.02 }
+    }
+
+    /// Velocities in stick, slip, separation, and near-separation.
+    pub const STATES: [(f64, f64); 6] =
+        [(-0.04, 3e-3), (-0.05, 0.2), (0.03, 0.02), (0.06, 0.4), (0.2, 0.05), (-0.3, 1e-5)];
+
+    #[test]
+    fn friction_obeys_coulomb() {
+        for model in MODELS {
+            let (law, face) = (law(model), face(history(model)));
+            for (v_n, v_t) in STATES {
+                let Impulse { normal, slip } = law.impulse(&face, v_n, v_t * v_t);
+                assert!(normal >= 0.0);
+                // Lagged friction is bounded by the normal force before the step.
+                let bound = match model {
+                    ContactModel::Lagged => lagged(law.dt, &face),
+                    _ => normal,
+                };
+                assert!(slip * v_t <= 0.5 * bound * (1.0 + 1e-12), "{model:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn at_rest_all_derivatives_are_finite() {
+        type D = DualArray<6>;
+        for model in MODELS {
+            for v_n in [-0.1, 0.0, 0.075, 1.0] {
+                let law = ImpulseLaw {
+                    model,
+                    dt: 1e-3,
+                    stiction_velocity: 1e-2,
+                    friction: D::variable(0.5, 0),
+                    relaxation_time: D::variable(0.0, 1),
+                };
+                let face = FaceConstants {
+                    load: D::variable(0.3, 2),
+                    stiffness: D::variable(4e3, 3),
+                    dissipation: D::variable(0.0, 4),
+                    history: D::from(history(model)),
+                };
+                let got = law.impulse(&face, D::from(v_n), D::variable(0.0, 5));
+                let numbers = got.normal.eps.iter().chain(&got.slip.eps);
+                assert!(numbers.chain([&got.normal.re, &got.slip.re]).all(|x| x.is_finite()), "{model:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The impulse of one face with its derivatives by all that it depends on, in closed form.
+
+use nalgebra::Vector3;
+
+use crate::contact::ContactModel;
+use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, sap_regularization};
+
+/// What a face's impulse depends on.
+pub(in crate::contact) const ARGUMENTS: usize = 8;
+
+/// The places of the arguments in a list of derivatives: normal velocity, squared slip velocity,
+/// load, stiffness, dissipation, friction, relaxation time, history.
+pub(in crate::contact) const VELOCITY: usize = 0;
+pub(in crate::contact) const SQUARE: usize = 1;
+pub(in crate::contact) const LOAD: usize = 2;
+pub(in crate::contact) const STIFFNESS: usize = 3;
+pub(in crate::contact) const DISSIPATION: usize = 4;
+pub(in crate::contact) const FRICTION: usize = 5;
+pub(in crate::contact) const RELAXATION_TIME: usize = 6;
+pub(in crate::contact) const HISTORY: usize = 7;
+
+/// Derivatives by all arguments.
+type ByArgument = [f64; ARGUMENTS];
+
+/// The impulse γ = `normal` n̂ − `slip` v_t with its derivatives.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::contact) struct ImpulseDerivatives {
+    /// γ_n, N s.
+    pub normal: f64,
+    /// Friction impulse per slip velocity, N s / (m/s).
+    pub slip: f64,
+    /// ∂γ_n.
+    pub normal_by: ByArgument,
+    /// The derivatives of `slip`.
+    pub slip_by: ByArgument,
+}
+
+impl ImpulseDerivatives {
+    /// The derivative of γ by one argument, at a normal and a slip velocity.
+    #[inline(always)]
+    pub fn by(&self, argument: usize, normal: &Vector3<f64>, v_t: &Vector3<f64>) -> Vector3<f64> {
+        normal * self.normal_by[argument] - v_t * self.slip_by[argument]
+    }
+}
+
+/// `a` times derivatives and `b` times other ones.
+#[inline(always)]
+fn combine(first: &ByArgument, a: f64, second: &ByArgument, b: f64) -> ByArgument {
+    let mut sum = [0.0; ARGUMENTS];
+    for k in 0..ARGUMENTS {
+        sum[k] = first[k] * a + second[k] * b;
+    }
+    sum
+}
+
+/// `a` times derivatives.
+#[inline(always)]
+fn times(by: &ByArgument, a: f64) -> ByArgument {
+    let mut product = [0.0; ARGUMENTS];
+    for k in 0..ARGUMENTS {
+        product[k] = by[k] * a;
+    }
+    product
+}
+
+/// No dependence.
+const NONE: ByArgument = [0.0; ARGUMENTS];
+
+/// The derivatives of a number by one argument.
+#[inline(always)]
+fn by_one(argument: usize, slope: f64) -> ByArgument {
+    let mut by = NONE;
+    by[argument] = slope;
+    by
+}
+
+/// The Hunt–Crossley impulse at the normal velocity `v` with its derivatives, that by `v` in the
+/// place of the normal velocity.
+#[inline(always)]
+fn hunt_crossley(dt: f64, face: &FaceConstants<f64>, v: f64) -> (f64, ByArgument) {
+    let elastic = face.load - face.stiffness * v * dt;
+    let damping = 1.0 - face.dissipation * v;
+    if elastic <= 0.0 || damping <= 0.0 {
+        return (0.0, NONE);
+    }
+    let mut by = NONE;
+    by[VELOCITY] = -dt * (face.stiffness * dt * damping + face.dissipation * elastic);
+    by[LOAD] = damping * dt;
+    by[STIFFNESS] = -v * dt * damping * dt;
+    by[DISSIPATION] = -v * elastic * dt;
+    (elastic * damping * dt, by)
+}
+
+impl ImpulseLaw<f64> {
+    /// [`Self::impulse`] with its derivatives.
+    #[inline(always)]
+    pub(in crate::contact) fn derivatives(
+        &self,
+        face: &FaceConstants<f64>,
+        v_n: f64,
+        s: f64,
+    ) -> ImpulseDerivatives {
+        let (mu, v_s) = (self.friction, self.stiction_velocity);
+        match self.model {
+            ContactModel::Lagged => {
+                let (normal, normal_by) = hunt_crossley(self.dt, face, v_n);
+                let per_scale = 1.0 / (s + v_s * v_s).sqrt();
+                let damping = 1.0 - face.dissipation * face.history;
+                let mut slip_by = NONE;
+                let mut slip = 0.0;
+                if damping > 0.0 {
+                    let lagged = face.load * damping * self.dt;
+                    let per_damping = -mu * face.load * self.dt * per_scale;
+                    slip = mu * lagged * per_scale;
+                    slip_by[SQUARE] = -0.5 * slip * (per_scale * per_scale);
+                    slip_by[LOAD] = mu * damping * self.dt * per_scale;
+                    slip_by[DISSIPATION] = per_damping * face.history;
+                    slip_by[FRICTION] = lagged * per_scale;
+                    slip_by[HISTORY] = per_damping * face.dissipation;
+                }
+                ImpulseDerivatives { normal, slip, normal_by, slip_by }
+            }
+            ContactModel::Similar => {
+                let soft = (s + v_s * v_s).sqrt();
+                let per_scale = 1.0 / soft;
+                let (normal, mut normal_by) = hunt_crossley(self.dt, face, v_n - mu * (soft - v_s));
+                normal_by[SQUARE] = -0.5 * mu * per_scale * normal_by[VELOCITY];
+                normal_by[FRICTION] = -(soft - v_s) * normal_by[VELOCITY];
+                let slip = mu * normal * per_scale;
+                let mut slip_by = times(&normal_by, mu * per_scale);
+                slip_by[SQUARE] -= 0.5 * slip * (per_scale * per_scale);
+                slip_by[FRICTION] += normal * per_scale;
+                ImpulseDerivatives { normal, slip, normal_by, slip_by }
+            }
+            ContactModel::Tamsi => {
+                let (normal, normal_by) = hunt_crossley(self.dt, face, v_n);
+                let (per, per_by_square) = if s >= v_s * v_s {
+                    let per_speed = 1.0 / s.sqrt();
+                    (per_speed, -0.5 * per_speed * (per_speed * per_speed))
+                } else if s > 0.0 {
+                    let speed = s.sqrt();
+                    ((2.0 - speed / v_s) / v_s, -0.5 / (speed * v_s * v_s))
+                } else {
+                    (2.0 / v_s, 0.0)
+                };
+                let mut slip_by = times(&normal_by, mu * per);
+                slip_by[SQUARE] += mu * normal * per_by_square;
+                slip_by[FRICTION] += normal * per;
+                ImpulseDerivatives { normal, slip: mu * normal * per, normal_by, slip_by }
+            }
+            ContactModel::Sap => self.sap_derivatives(face, v_n, s),
+        }
+    }
+
+    /// [`Self::derivatives`] of SAP.
+    #[inline(always)]
+    fn sap_derivatives(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> ImpulseDerivatives {
+        let mu = self.friction;
+        let [r_n, r_t, target] = sap_regularization(self, face);
+        let (per_n, per_t, period) = (1.0 / r_n, 1.0 / r_t, self.relaxation_time + self.dt);
+        // The derivatives of ln R_n: it is the face's own unless that is near rigid.
+        let mut log_n = NONE;
+        if (face.stiffness * period * self.dt).recip() >= r_n {
+            log_n[STIFFNESS] = -1.0 / face.stiffness;
+            log_n[RELAXATION_TIME] = -1.0 / period;
+        } else {
+            log_n[HISTORY] = 1.0 / face.history;
+        }
+        let log_t = 1.0 / face.history;
+        let y_n = (target - v_n) * per_n;
+        let mut y_by = times(&log_n, -y_n);
+        y_by[VELOCITY] -= per_n;
+        y_by[LOAD] += per_n / (face.stiffness * period);
+        y_by[STIFFNESS] -= per_n * target / face.stiffness;
+        y_by[RELAXATION_TIME] -= per_n * target / period;
+        let (speed, ratio) = (s.sqrt(), mu * r_t * per_n);
+        if speed * per_t <= mu * y_n {
+            let slip_by = by_one(HISTORY, -per_t * log_t);
+            return ImpulseDerivatives { normal: y_n, slip: per_t, normal_by: y_by, slip_by };
+        }
+        let pushed = mu * speed * per_n;
+        if y_n <= -pushed {
+            return ImpulseDerivatives { normal: 0.0, slip: 0.0, normal_by: NONE, slip_by: NONE };
+        }
+        // γ_n = (y_n + μ ‖v_t‖/R_n)/(1 + μ² R_t/R_n), S = μ γ_n/‖v_t‖: it slides, at a positive speed.
+        let (per_speed, sliding) = (1.0 / speed, 1.0 / (1.0 + mu * ratio));
+        let normal = (y_n + pushed) * sliding;
+        let slip = mu * normal * per_speed;
+        let held = normal * mu * ratio;
+        let mut normal_by = combine(&y_by, sliding, &log_n, sliding * (held - pushed));
+        normal_by[SQUARE] += sliding * 0.5 * mu * per_n * per_speed;
+        normal_by[FRICTION] += sliding * (speed * per_n - 2.0 * normal * ratio);
+        normal_by[HISTORY] -= sliding * held * log_t;
+        let mut slip_by = times(&normal_by, mu * per_speed);
+        slip_by[SQUARE] -= 0.5 * slip * (per_speed * per_speed);
+        slip_by[FRICTION] += normal * per_speed;
+        ImpulseDerivatives { normal, slip, normal_by, slip_by }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::impulse::law::tests::{MODELS, STATES, face, history, law};
+    use crate::scalar::DualArray;
+    use approx::assert_relative_eq;
+
+    type Dual = DualArray<ARGUMENTS>;
+
+    /// Faces that are soft, and one that is near rigid.
+    fn faces(model: ContactModel) -> [FaceConstants<f64>; 2] {
+        let face = face(history(model));
+        [face, FaceConstants { load: 60.0, stiffness: 8e5, ..face }]
+    }
+
+    #[test]
+    fn they_are_those_of_dual_numbers() {
+        for model in MODELS {
+            let law = law(model);
+            let seeded = ImpulseLaw {
+                model,
+                dt: law.dt,
+                stiction_velocity: law.stiction_velocity,
+                friction: Dual::variable(law.friction, FRICTION),
+                relaxation_time: Dual::variable(law.relaxation_time, RELAXATION_TIME),
+            };
+            for face in faces(model) {
+                let constants = FaceConstants {
+                    load: Dual::variable(face.load, LOAD),
+                    stiffness: Dual::variable(face.stiffness, STIFFNESS),
+                    dissipation: Dual::variable(face.dissipation, DISSIPATION),
+                    history: Dual::variable(face.history, HISTORY),
+                };
+                for (v_n, v_t) in STATES.into_iter().chain([(-0.01, 0.0), (0.2, 0.0)]) {
+                    let s = v_t * v_t;
+                    let got = law.derivatives(&face, v_n, s);
+                    let (v_n, s) = (Dual::variable(v_n, VELOCITY), Dual::variable(s, SQUARE));
+                    let expected = seeded.impulse(&constants, v_n, s);
+                    for (value, by, expected) in
+                        [(got.normal, got.normal_by, expected.normal), (got.slip, got.slip_by, expected.slip)]
+                    {
+                        assert_relative_eq!(value, expected.re, max_relative = 1e-14);
+                        for k in 0..ARGUMENTS {
+                            let epsilon = 1e-13 * (expected.re.abs() + expected.eps[k].abs());
+                            assert_relative_eq!(
+                                by[k],
+                                expected.eps[k],
+                                epsilon = epsilon,
+                                max_relative = 1e-11
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn they_agree_with_differences() {
+        for model in MODELS {
+            for face in faces(model) {
+                for (v_n, v_t) in STATES {
+                    let law = law(model);
+                    let at = [
+                        v_n,
+                        v_t * v_t,
+                        face.load,
+                        face.stiffness,
+                        face.dissipation,
+                        law.friction,
+                        law.relaxation_time,
+                        face.history,
+                    ];
+                    let impulse = |x: [f64; ARGUMENTS]| {
+                        let law =
+                            ImpulseLaw { friction: x[FRICTION], relaxation_time: x[RELAXATION_TIME], ..law };
+                        let face = FaceConstants {
+                            load: x[LOAD],
+                            stiffness: x[STIFFNESS],
+                            dissipation: x[DISSIPATION],
+                            history: x[HISTORY],
+                        };
+                        let found = law.impulse(&face, x[VELOCITY], x[SQUARE]);
+                        [found.normal, found.slip]
+                    };
+                    let exact = law.derivatives(&face, v_n, v_t * v_t);
+                    for k in 0..ARGUMENTS {
+                        let step = 1e-5 * at[k].abs();
+                        if step == 0.0 {
+                            continue;
+                        }
+                        let (mut plus, mut minus) = (at, at);
+                        plus[k] += step;
+                        minus[k] -= step;
+                        let (plus, minus) = (impulse(plus), impulse(minus));
+                        let both = [(exact.normal, exact.normal_by[k]), (exact.slip, exact.slip_by[k])];
+                        for (i, (value, by)) in both.into_iter().enumerate() {
+                            let difference = (plus[i] - minus[i]) / (2.0 * step);
+                            let epsilon = 1e-9 * value.abs() / step;
+                            assert_relative_eq!(by, difference, max_relative = 1e-6, epsilon = epsilon);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

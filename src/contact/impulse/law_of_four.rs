@@ -1,0 +1,357 @@
+//! The impulses of four faces with their derivatives by the velocity, in closed form: this is where
+//! a velocity-level step spends its time.
+
+use crate::contact::ContactModel;
+use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, sap_regularization};
+use crate::contact::impulse::simd::{LANES, Lanes};
+
+/// Impulses γ_n n̂ − S v_t with their derivatives by the normal velocity v_n and the squared slip
+/// velocity s.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::contact) struct ImpulseSlopes<L> {
+    /// γ_n.
+    pub normal: L,
+    /// ∂γ_n/∂v_n and ∂γ_n/∂s.
+    pub normal_by: [L; 2],
+    /// S.
+    pub slip: L,
+    /// ∂S/∂v_n and ∂S/∂s.
+    pub slip_by: [L; 2],
+    /// 1/ρ in s/m, where friction S = μ γ_n/ρ of a convex model has the slip velocity ρ = ‖v_t‖ or
+    /// its regularized norm, and its direction turns with the slip velocity. 0 where friction is
+    /// linear in it (SAP's stiction), where a face of SAP's bears nothing, and for TAMSI.
+    pub per_scale: L,
+}
+
+/// What SAP's impulse of a face depends on besides the velocity; all of it is known before a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Regularization<T = f64> {
+    /// The velocity v̂_n, m/s.
+    target: T,
+    /// 1/R_n, N s/(m/s).
+    pub(in crate::contact) per_normal: T,
+    /// R_t, (m/s)/(N s).
+    pub(in crate::contact) tangential: T,
+    /// 1/R_t.
+    per_tangential: T,
+    /// 1/(1 + μ² R_t/R_n).
+    sliding: T,
+}
+
+/// What the impulses of faces depend on, in lists.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::contact) struct FaceLists<'a> {
+    /// For models other than SAP.
+    pub constants: &'a [FaceConstants<f64>],
+    /// For SAP.
+    pub regularization: &'a [Regularization],
+    /// For TAMSI: with normal impulses here, in N s, friction is taken from them, which makes the
+    /// model convex; empty if none are given.
+    pub frozen: &'a [f64],
+}
+
+/// The places of up to four faces in a list: all of them faces of the list.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::contact) struct Group {
+    /// The places.
+    pub places: [usize; LANES],
+    /// How many of them count; the others bear nothing.
+    pub count: usize,
+}
+
+impl Group {
+    /// The faces of a list, in groups.
+    #[inline(always)]
+    pub fn all_of(range: std::ops::Range<usize>) -> impl Iterator<Item = Self> {
+        let end = range.end;
+        range.step_by(LANES).map(move |start| Self {
+            places: std::array::from_fn(|k| (start + k).min(end - 1)),
+            count: (end - start).min(LANES),
+        })
+    }
+
+    /// The items of a list at the places.
+    #[inline(always)]
+    pub fn of<'a, T>(&self, list: &'a [T]) -> [&'a T; LANES] {
+        let [a, b, c, d] = self.places;
+        [&list[a], &list[b], &list[c], &list[d]]
+    }
+
+    /// Where there is no face that counts.
+    #[inline(always)]
+    fn beyond<L: Lanes>(&self, one: L) -> L::Mask {
+        one.all(self.count as f64).at_most(one.with([0.0, 1.0, 2.0, 3.0]))
+    }
+}
+
+/// A number of each of four.
+#[inline(always)]
+pub(in crate::contact) fn each<T, L: Lanes>(
+    one: L,
+    [a, b, c, d]: [&T; LANES],
+    number: impl Fn(&T) -> f64,
+) -> L {
+    one.with([number(a), number(b), number(c), number(d)])
+}
+
+impl FaceLists<'_> {
+    /// The constants of faces; those that do not count have no load and no stiffness, so that they
+    /// bear nothing.
+    #[inline(always)]
+    pub fn constants_of<L: Lanes>(&self, group: &Group, one: L) -> FaceConstants<L> {
+        let (faces, beyond) = (group.of(self.constants), group.beyond(one));
+        FaceConstants {
+            load: each(one, faces, |f| f.load).unless(beyond),
+            stiffness: each(one, faces, |f| f.stiffness).unless(beyond),
+            dissipation: each(one, faces, |f| f.dissipation),
+            history: each(one, faces, |f| f.history),
+        }
+    }
+}
+
+/// The Hunt–Crossley impulses δt (A p − δt k v)₊ (1 − d v)₊ and their derivatives by v.
+#[inline(always)]
+fn hunt_crossley_slope<L: Lanes>(dt: f64, face: &FaceConstants<L>, v: L) -> (L, L) {
+    let (dt, zero) = (v.all(dt), v.all(0.0));
+    let elastic = face.load - face.stiffness * v * dt;
+    let damping = v.all(1.0) - face.dissipation * v;
+    let (parted, pulled) = (elastic.at_most(zero), damping.at_most(zero));
+    let slope = zero - dt * (face.stiffness * dt * damping + face.dissipation * elastic);
+    ((elastic * damping * dt).unless(parted).unless(pulled), slope.unless(parted).unless(pulled))
+}
+
+impl ImpulseLaw<f64> {
+    /// SAP's constants of a face.
+    pub fn regularization(&self, face: &FaceConstants<f64>) -> Regularization {
+        let [normal, tangential, target] = sap_regularization(self, face);
+        Regularization {
+            target,
+            per_normal: 1.0 / normal,
+            tangential,
+            per_tangential: 1.0 / tangential,
+            sliding: 1.0 / (1.0 + self.friction * self.friction * tangential / normal),
+        }
+    }
+
+    /// TAMSI's friction per slip velocity and normal impulse over μ, and its derivative by s.
+    #[inline(always)]
+    fn tamsi_slip<L: Lanes>(&self, s: L) -> (L, L) {
+        let v_s = self.stiction_velocity;
+        let (speed, per_stiction, minus_half) = (s.root(), s.all(1.0 / v_s), s.all(-0.5));
+        let per_speed = speed.reciprocal();
+        let slides = s.all(v_s * v_s).at_most(s);
+        let sticking = (s.all(2.0) - speed * per_stiction) * per_stiction;
+        let sticking_by =
+            (minus_half * per_speed * (per_stiction * per_stiction)).unless(s.at_most(s.all(0.0)));
+        let sliding_by = minus_half * per_speed * (per_speed * per_speed);
+        (per_speed.where_else(slides, sticking), sliding_by.where_else(slides, sticking_by))
+    }
+
+    /// The impulses of faces in lists with their derivatives by the velocity.
+    #[inline(always)]
+    pub(in crate::contact) fn slopes<L: Lanes>(
+        &self,
+        lists: &FaceLists,
+        group: &Group,
+        v_n: L,
+        s: L,
+    ) -> ImpulseSlopes<L> {
+        let (zero, half) = (v_n.all(0.0), v_n.all(0.5));
+        let (mu, v_s, dt) = (v_n.all(self.friction), self.stiction_velocity, v_n.all(self.dt));
+        match self.model {
+            ContactModel::Lagged => {
+                let face = lists.constants_of(group, v_n);
+                let (normal, slope) = hunt_crossley_slope(self.dt, &face, v_n);
+                let per_scale = (s + v_n.all(v_s * v_s)).root().reciprocal();
+                let damping = v_n.all(1.0) - face.dissipation * face.history;
+                let lagged = (face.load * damping * dt).unless(damping.at_most(zero));
+                let slip = mu * lagged * per_scale;
+                let slip_by = [zero, zero - half * slip * (per_scale * per_scale)];
+                ImpulseSlopes { normal, normal_by: [slope, zero], slip, slip_by, per_scale }
+            }
+            ContactModel::Similar => {
+                let face = lists.constants_of(group, v_n);
+                let soft = (s + v_n.all(v_s * v_s)).root();
+                let per_scale = soft.reciprocal();
+                let (normal, slope) = hunt_crossley_slope(self.dt, &face, v_n - mu * (soft - v_n.all(v_s)));
+                let ratio = mu * per_scale;
+                let (slip, by_square) = (ratio * normal, zero - half * ratio * slope);
+                let slip_by_square = ratio * by_square - half * slip * (per_scale * per_scale);
+                let slip_by = [ratio * slope, slip_by_square];
+                ImpulseSlopes { normal, normal_by: [slope, by_square], slip, slip_by, per_scale }
+            }
+            ContactModel::Tamsi => {
+                let (normal, slope) = hunt_crossley_slope(self.dt, &lists.constants_of(group, v_n), v_n);
+                let (per, per_by_square) = self.tamsi_slip(s);
+                let (load, load_slope) = if lists.frozen.is_empty() {
+                    (normal, slope)
+                } else {
+                    (each(v_n, group.of(lists.frozen), |load| *load).unless(group.beyond(v_n)), zero)
+                };
+                ImpulseSlopes {
+                    normal,
+                    normal_by: [slope, zero],
+                    slip: mu * load * per,
+                    slip_by: [mu * load_slope * per, mu * load * per_by_square],
+                    per_scale: zero,
+                }
+            }
+            ContactModel::Sap => self.sap_slopes(lists.regularization, group, v_n, s),
+        }
+    }
+
+    /// SAP's impulses with their derivatives by the velocity.
+    #[inline(always)]
+    fn sap_slopes<L: Lanes>(&self, list: &[Regularization], group: &Group, v_n: L, s: L) -> ImpulseSlopes<L> {
+        let (zero, half, mu) = (v_n.all(0.0), v_n.all(0.5), v_n.all(self.friction));
+        let faces = group.of(list);
+        let target = each(v_n, faces, |f| f.target);
+        let face = Regularization {
+            // Parted at any velocity, if there is none.
+            target: v_n.all(f64::NEG_INFINITY).where_else(group.beyond(v_n), target),
+            per_normal: each(v_n, faces, |f| f.per_normal),
+            tangential: each(v_n, faces, |f| f.tangential),
+            per_tangential: each(v_n, faces, |f| f.per_tangential),
+            sliding: each(v_n, faces, |f| f.sliding),
+        };
+        let y_n = (face.target - v_n) * face.per_normal;
+        let speed = s.root();
+        let ratio = mu * face.per_normal;
+        let sticks = speed.at_most(mu * y_n * face.tangential);
+        let parted = y_n.at_most(zero - ratio * speed);
+        // Where it slides the speed is positive.
+        let per_scale = speed.reciprocal();
+        let normal = (y_n + ratio * speed) * face.sliding;
+        let slope = zero - face.per_normal * face.sliding;
+        let by_square = half * ratio * face.sliding * per_scale;
+        let per = mu * per_scale;
+        let slip = per * normal;
+        let slip_by_square = per * by_square - half * slip * (per_scale * per_scale);
+        ImpulseSlopes {
+            normal: y_n.where_else(sticks, normal.unless(parted)),
+            normal_by: [
+                (zero - face.per_normal).where_else(sticks, slope.unless(parted)),
+                zero.where_else(sticks, by_square.unless(parted)),
+            ],
+            slip: face.per_tangential.where_else(sticks, slip.unless(parted)),
+            slip_by: [
+                zero.where_else(sticks, (per * slope).unless(parted)),
+                zero.where_else(sticks, slip_by_square.unless(parted)),
+            ],
+            per_scale: zero.where_else(sticks, per_scale.unless(parted)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::impulse::law::tests::{MODELS, STATES, face, history, law};
+    use crate::contact::impulse::simd::Narrow;
+    use crate::scalar::DualArray;
+    use approx::assert_relative_eq;
+
+    /// The impulse of one face, in the lane of this number.
+    fn slopes(
+        law: &ImpulseLaw<f64>,
+        face: &FaceConstants<f64>,
+        v_n: f64,
+        s: f64,
+        frozen: Option<f64>,
+    ) -> ImpulseSlopes<f64> {
+        let of = |count: usize, lane: usize| {
+            let group = Group { places: [0; LANES], count };
+            let (v_n, s) = (Narrow::ANY.all(v_n), Narrow::ANY.all(s));
+            let lists = FaceLists {
+                constants: &[*face],
+                regularization: &[law.regularization(face)],
+                frozen: frozen.as_slice(),
+            };
+            let slopes = law.slopes(&lists, &group, v_n, s);
+            let number = |x: Narrow| x.numbers()[lane];
+            ImpulseSlopes {
+                normal: number(slopes.normal),
+                normal_by: slopes.normal_by.map(number),
+                slip: number(slopes.slip),
+                slip_by: slopes.slip_by.map(number),
+                per_scale: number(slopes.per_scale),
+            }
+        };
+        let none = of(1, 3);
+        assert_eq!((none.normal, none.normal_by, none.slip, none.slip_by), (0.0, [0.0; 2], 0.0, [0.0; 2]));
+        of(4, 3)
+    }
+
+    #[test]
+    fn slopes_are_those_of_dual_numbers() {
+        type D = DualArray<2>;
+        for model in MODELS {
+            let (law, face) = (law(model), face(history(model)));
+            let dual_law = ImpulseLaw {
+                model,
+                dt: law.dt,
+                stiction_velocity: law.stiction_velocity,
+                friction: D::from(law.friction),
+                relaxation_time: D::from(law.relaxation_time),
+            };
+            let dual_face = FaceConstants {
+                load: D::from(face.load),
+                stiffness: D::from(face.stiffness),
+                dissipation: D::from(face.dissipation),
+                history: D::from(face.history),
+            };
+            for (v_n, v_t) in STATES {
+                let s = v_t * v_t;
+                let exact = slopes(&law, &face, v_n, s, None);
+                let dual = dual_law.impulse(&dual_face, D::variable(v_n, 0), D::variable(s, 1));
+                for (got, by, expected) in
+                    [(exact.normal, exact.normal_by, dual.normal), (exact.slip, exact.slip_by, dual.slip)]
+                {
+                    assert_relative_eq!(got, expected.re, max_relative = 1e-12);
+                    for k in 0..2 {
+                        assert_relative_eq!(by[k], expected.eps[k], max_relative = 1e-12, epsilon = 1e-300);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn frozen_friction_takes_the_load_that_is_given() {
+        let (law, face) = (law(ContactModel::Tamsi), face(0.0));
+        for (v_n, v_t) in STATES {
+            let s = v_t * v_t;
+            let (free, frozen) = (slopes(&law, &face, v_n, s, None), slopes(&law, &face, v_n, s, Some(2.0)));
+            assert_eq!(free.normal, frozen.normal);
+            assert_relative_eq!(frozen.slip * free.normal, free.slip * 2.0, max_relative = 1e-14);
+            assert_eq!(frozen.slip_by[0], 0.0);
+            let same = slopes(&law, &face, v_n, s, Some(free.normal));
+            assert_eq!((same.slip, same.slip_by[1]), (free.slip, free.slip_by[1]));
+        }
+    }
+
+    #[test]
+    fn slopes_agree_with_differences() {
+        for model in MODELS {
+            let (law, face) = (law(model), face(history(model)));
+            for (v_n, v_t) in STATES {
+                let s = v_t * v_t;
+                let exact = slopes(&law, &face, v_n, s, None);
+                let at = |dn: f64, ds: f64| law.impulse(&face, v_n + dn, s + ds);
+                let (h, hs) = (1e-7, 1e-3 * s);
+                for (k, plus, minus, width) in
+                    [(0, at(h, 0.0), at(-h, 0.0), 2.0 * h), (1, at(0.0, hs), at(0.0, -hs), 2.0 * hs)]
+                {
+                    let normal = (plus.normal - minus.normal) / width;
+                    let slip = (plus.slip - minus.slip) / width;
+                    // What a difference cannot resolve, relative to the impulse over the step.
+                    let size = exact.normal.abs().max(exact.slip.abs()) / width;
+                    let tolerance = 1e-6 * size;
+                    assert_relative_eq!(exact.normal_by[k], normal, max_relative = 1e-5, epsilon = tolerance);
+                    let tolerance = 1e-12 * size;
+                    assert_relative_eq!(exact.slip_by[k], slip, max_relative = 1e-5, epsilon = tolerance);
+                }
+            }
+        }
+    }
+}

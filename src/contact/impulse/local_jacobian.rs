@@ -1,0 +1,340 @@
+//! The derivatives of a pair's impulse over a velocity-level step with respect to what it depends
+//! on: relative pose, velocities before and after the step, moduli and contact parameters.
+//!
+//! As for forces (see [`crate::contact::force::local_jacobian`]) eight directions of the surface's geometry are
+//! propagated as plain arrays; each face's impulse is differentiated by what it depends on.
+
+use nalgebra::{Matrix6, SMatrix, Vector3, Vector6};
+
+use crate::contact::force::local_jacobian::{
+    ByGeometry, DIRECTIONS, Dual, Gradients, differentiated_width, set_moving_vertices, set_turning_plane,
+};
+use crate::contact::force::one_sided::{depth, one_sided_by_geometry};
+use crate::contact::force::skirt_onset::onset;
+use crate::contact::force::traction::TractionLaw;
+use crate::contact::force::wrench::for_each_point;
+use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_inertia_slopes};
+use crate::contact::impulse::law::ContactModel;
+use crate::contact::impulse::law_derivatives::{
+    DISSIPATION, FRICTION, HISTORY, ImpulseDerivatives, LOAD, RELAXATION_TIME, SQUARE, STIFFNESS, VELOCITY,
+};
+use crate::contact::impulse::point_contacts::{
+    DiscretePatch, DiscreteSettings, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, contacts_of,
+    one_point, split, usable_gradient,
+};
+use crate::contact::impulse::polygon_motion::{FacePoint, cross, moving_face, moving_triangles};
+use crate::contact::impulse::simd::with_registers;
+use crate::contact::pair::query::Roles;
+use crate::contact::settings::{DissipationModel, SurfaceRepresentation};
+use crate::contact::surface::polygon::{MAX_VERTICES, Polygon};
+use crate::contact::surface::search::Equilibrium;
+use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::workspace::Workspace;
+use crate::spatial::SpatialVelocity;
+
+/// The derivatives of the impulse on O about F's origin, in F's frame; rows torque, then force.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalImpulseJacobian {
+    /// By O's rotation about F's origin, O's translation, and the logarithms of the moduli at
+    /// fixed combined dissipation.
+    pub by_geometry: ByGeometry,
+    /// By the velocity of O relative to F before the step, at F's origin.
+    pub by_velocity_before: Matrix6<f64>,
+    /// By the combined dissipation (Hunt–Crossley) or the summed compliance χ/E (strain rate).
+    pub by_dissipation: Vector6<f64>,
+    /// By the combined relaxation time.
+    pub by_relaxation_time: Vector6<f64>,
+    /// By the combined coefficient of dynamic friction.
+    pub by_friction: Vector6<f64>,
+    /// For SAP: for each row its derivatives by the inverse inertia Λ.
+    pub by_inverse_inertia: [ByInverseInertia; 6],
+}
+
+/// A pair's impulse: the velocities `before` and `after` the step are those of O relative to F at
+/// F's origin.
+pub(crate) struct PairImpulse<'a> {
+    /// The pair.
+    pub roles: &'a Roles<'a, f64>,
+    /// What the contacts of the step have in common.
+    pub settings: &'a DiscreteSettings<'a>,
+    /// The pair's contacts.
+    pub patch: &'a DiscretePatch,
+    /// All contacts, with their polygons.
+    pub contacts: &'a PointContacts,
+    /// Before the step.
+    pub before: &'a SpatialVelocity,
+    /// After the step.
+    pub after: &'a SpatialVelocity,
+}
+
+/// The points of a polygon that forces act at, with their derivatives by the geometry.
+struct FacePoints {
+    polygon: SurfacePolygon<Dual>,
+    real: SurfacePolygon<f64>,
+    points: [FacePoint; MAX_VERTICES],
+    count: usize,
+}
+
+impl FacePoints {
+    fn none() -> Self {
+        let zero = Dual::constant(0.0);
+        Self {
+            polygon: SurfacePolygon::empty(),
+            real: SurfacePolygon::empty(),
+            points: [(Vector3::new(zero, zero, zero), zero, zero); MAX_VERTICES],
+            count: 0,
+        }
+    }
+
+    /// Becomes the points of a polygon, whose normal and gradients are set; returns its area.
+    #[inline(always)]
+    fn set(
+        &mut self,
+        roles: &Roles<f64>,
+        (found, equilibrium): &FoundPolygon,
+        surface: SurfaceRepresentation,
+    ) -> f64 {
+        self.real.set_real(found, equilibrium);
+        let fan = Fan::new(&self.real, surface);
+        let gradients = Gradients::new(roles, found, equilibrium);
+        if fan.has_centroid {
+            let face = moving_face(&gradients, found, equilibrium, &fan);
+            match surface {
+                SurfaceRepresentation::Polygons => {
+                    self.points[0] = face;
+                    self.count = 1;
+                }
+                SurfaceRepresentation::Triangles => {
+                    set_moving_vertices(&gradients, found, equilibrium, &mut self.polygon);
+                    moving_triangles(&self.polygon, &equilibrium.normal, &fan, &face, &mut self.points);
+                    self.count = found.len;
+                }
+            }
+        } else {
+            self.set_sliver(&gradients, found, equilibrium, surface);
+        }
+        fan.area
+    }
+
+    /// [`Self::set`] where there is no centroid.
+    #[inline(never)]
+    fn set_sliver(
+        &mut self,
+        gradients: &Gradients,
+        found: &Polygon,
+        equilibrium: &Equilibrium,
+        surface: SurfaceRepresentation,
+    ) {
+        let Self { polygon, points, count, .. } = self;
+        set_moving_vertices(gradients, found, equilibrium, polygon);
+        let fan = Fan::new(polygon, surface);
+        *count = 0;
+        for_each_point(polygon, &fan, surface, one_point(), |x, p, area| {
+            points[*count] = (*x, p, area);
+            *count += 1;
+        });
+    }
+}
+
+impl PairImpulse<'_> {
+    /// The impulse's derivatives.
+    pub fn jacobian(&self) -> LocalImpulseJacobian {
+        let mut jacobian = LocalImpulseJacobian {
+            by_geometry: [[0.0; DIRECTIONS]; 6],
+            by_velocity_before: Matrix6::zeros(),
+            by_dissipation: Vector6::zeros(),
+            by_relaxation_time: Vector6::zeros(),
+            by_friction: Vector6::zeros(),
+            by_inverse_inertia: [ByInverseInertia::ZERO; 6],
+        };
+        let area = with_registers(
+            #[inline(always)]
+            || self.add_faces(&mut jacobian),
+        );
+        if self.patch.aligned
+            && let Some(by) = self.one_sided(area)
+        {
+            jacobian.by_geometry = std::array::from_fn(|row| std::array::from_fn(|k| by[(row, k)]));
+        }
+        jacobian
+    }
+
+    /// Adds the derivatives of all faces' impulses; returns the area of the surface.
+    #[inline(always)]
+    fn add_faces(&self, jacobian: &mut LocalImpulseJacobian) -> f64 {
+        let Self { roles, settings, patch, contacts, before, after } = *self;
+        let traction = TractionLaw::new(roles, settings.contact);
+        let lambda = &patch.inverse_inertia;
+        let width = differentiated_width(roles);
+        let (mut surface_area, mut faces) = (0.0, FacePoints::none());
+        let mut places = patch.contacts.clone();
+        for polygon in &contacts.polygons[patch.polygons.clone()] {
+            set_turning_plane(&mut faces.polygon, &polygon.1);
+            let Some(gradient) = usable_gradient(&faces.polygon, &polygon.1) else { continue };
+            // What the dissipation is proportional to, in the strain-rate form.
+            let (dissipation, per_parameter) = match settings.contact.dissipation_model {
+                DissipationModel::HuntCrossley => (Dual::from(traction.pair().dissipation), 1.0),
+                DissipationModel::StrainRate => (gradient * traction.strain_rate(), gradient.re),
+            };
+            surface_area += faces.set(roles, polygon, settings.contact.surface);
+            for (point, p, area) in &faces.points[..faces.count] {
+                let (p, slope) = onset(*p, width);
+                if area.re <= SMALLEST_AREA || slope.re <= SMALLEST_ONSET {
+                    continue;
+                }
+                let Some(place) = places.next() else { break };
+                let (x, n) = (&(contacts.position[place] + patch.origin), &contacts.normal[place]);
+                let constants = &contacts.constants[place];
+                let (load, stiffness) = (p * *area, gradient * slope * *area);
+                let v = after.translational + cross(&after.rotational, x);
+                let (v_n, v_t) = split(&v, n);
+                let impulse = patch.law.derivatives(constants, v_n, v_t.norm_squared());
+                if impulse.normal == 0.0 && impulse.slip == 0.0 {
+                    continue;
+                }
+                jacobian.by_friction += wrench_of(x, &impulse.by(FRICTION, n, &v_t));
+                jacobian.by_relaxation_time += wrench_of(x, &impulse.by(RELAXATION_TIME, n, &v_t));
+                jacobian.by_dissipation += wrench_of(x, &impulse.by(DISSIPATION, n, &v_t)) * per_parameter;
+                let mut history_by_x = Vector3::zeros();
+                let mut history_by_n = Vector3::zeros();
+                match settings.model {
+                    ContactModel::Lagged => {
+                        let (by_history, along) =
+                            (wrench_of(x, &impulse.by(HISTORY, n, &v_t)), wrench_of(x, n));
+                        for k in 0..6 {
+                            for row in 0..6 {
+                                jacobian.by_velocity_before[(row, k)] += by_history[row] * along[k];
+                            }
+                        }
+                        history_by_x = -cross(&before.rotational, n);
+                        history_by_n = before.translational + cross(&before.rotational, x);
+                    }
+                    ContactModel::Sap => {
+                        let (by_x, by_lambda) = inverse_inertia_slopes(lambda, x, constants.history);
+                        let by_history = wrench_of(x, &impulse.by(HISTORY, n, &v_t));
+                        for (row, sum) in jacobian.by_inverse_inertia.iter_mut().enumerate() {
+                            sum.add(&by_lambda, by_history[row]);
+                        }
+                        history_by_x = by_x;
+                    }
+                    ContactModel::Similar | ContactModel::Tamsi => {}
+                }
+                let face = FaceMotion {
+                    x,
+                    n,
+                    v: &v,
+                    v_n,
+                    v_t: &v_t,
+                    spin: &after.rotational,
+                    impulse: &impulse,
+                    history_by_x: &history_by_x,
+                    history_by_n: &history_by_n,
+                };
+                let arguments = [&load.eps, &stiffness.eps, &dissipation.eps];
+                face.add_directions(point, &faces.polygon.normal, arguments, &mut jacobian.by_geometry);
+            }
+        }
+        debug_assert!(places.is_empty(), "the faces are those that the step found");
+        surface_area
+    }
+
+    /// The mean of one-sided derivatives by the geometry, where the meshes are aligned exactly on
+    /// a surface of this area; `None` where those do not exist.
+    fn one_sided(&self, area: f64) -> Option<SMatrix<f64, 6, DIRECTIONS>> {
+        let Self { roles, settings, patch, after, .. } = *self;
+        let traction = TractionLaw::new(roles, settings.contact);
+        let mut workspace = Workspace::default();
+        let mut moved_contacts = PointContacts::default();
+        let (w, v) = (&after.rotational, &after.translational);
+        // The velocities at F's origin and in F are held, and so is the inverse inertia.
+        let velocity = Vector6::new(w.x, w.y, w.z, v.x, v.y, v.z);
+        let impulse = |moved: &Roles<f64>| {
+            moved_contacts.clear();
+            let scratch = (&mut workspace, &mut moved_contacts);
+            let lambda = |_: &Roles<f64>| patch.inverse_inertia;
+            let found = contacts_of(moved, &traction, settings, lambda, scratch.0, scratch.1);
+            found.map_or_else(Vector6::zeros, |patch| patch.impulse_at_f(&moved_contacts, &velocity))
+        };
+        let depth = depth(roles, settings.contact, &mut Workspace::default());
+        one_sided_by_geometry(roles, area.max(0.0).sqrt(), depth, impulse)
+    }
+}
+
+/// The torque and the force of the force `f` at `x`.
+#[inline(always)]
+fn wrench_of(x: &Vector3<f64>, f: &Vector3<f64>) -> Vector6<f64> {
+    let m = cross(x, f);
+    Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z)
+}
+
+/// A face's impulse, and what its derivatives by the geometry take.
+struct FaceMotion<'a> {
+    x: &'a Vector3<f64>,
+    n: &'a Vector3<f64>,
+    v: &'a Vector3<f64>,
+    v_n: f64,
+    v_t: &'a Vector3<f64>,
+    /// Relative angular velocity after the step.
+    spin: &'a Vector3<f64>,
+    impulse: &'a ImpulseDerivatives,
+    history_by_x: &'a Vector3<f64>,
+    history_by_n: &'a Vector3<f64>,
+}
+
+impl FaceMotion<'_> {
+    /// Adds the derivatives of the impulse and its torque along all directions of the geometry,
+    /// which the face's position, its normal, load, stiffness and dissipation follow. Written out
+    /// in components, so that all directions are computed at once.
+    #[inline(always)]
+    fn add_directions(
+        &self,
+        point: &Vector3<Dual>,
+        turned: &Vector3<Dual>,
+        [load, stiffness, dissipation]: [&[f64; DIRECTIONS]; 3],
+        into: &mut ByGeometry,
+    ) {
+        let Self { x, n, v, v_n, v_t, spin, impulse, history_by_x, history_by_n } = *self;
+        let ImpulseDerivatives { normal, slip, normal_by: by_n, slip_by: by_s } = impulse;
+        let gamma = n * *normal - v_t * *slip;
+        let (ux, uy, uz) = (&point.x.eps, &point.y.eps, &point.z.eps);
+        let (mx, my, mz) = (&turned.x.eps, &turned.y.eps, &turned.z.eps);
+        for k in 0..DIRECTIONS {
+            let (ux, uy, uz, mx, my, mz) = (ux[k], uy[k], uz[k], mx[k], my[k], mz[k]);
+            let dv_x = spin.y * uz - spin.z * uy;
+            let dv_y = spin.z * ux - spin.x * uz;
+            let dv_z = spin.x * uy - spin.y * ux;
+            let d_v_n = dv_x * n.x + dv_y * n.y + dv_z * n.z + v.x * mx + v.y * my + v.z * mz;
+            let dt_x = dv_x - mx * v_n - n.x * d_v_n;
+            let dt_y = dv_y - my * v_n - n.y * d_v_n;
+            let dt_z = dv_z - mz * v_n - n.z * d_v_n;
+            let d_s = 2.0 * (v_t.x * dt_x + v_t.y * dt_y + v_t.z * dt_z);
+            let d_history = history_by_x.x * ux
+                + history_by_x.y * uy
+                + history_by_x.z * uz
+                + history_by_n.x * mx
+                + history_by_n.y * my
+                + history_by_n.z * mz;
+            let d_normal = by_n[VELOCITY] * d_v_n
+                + by_n[SQUARE] * d_s
+                + by_n[LOAD] * load[k]
+                + by_n[STIFFNESS] * stiffness[k]
+                + by_n[DISSIPATION] * dissipation[k]
+                + by_n[HISTORY] * d_history;
+            let d_slip = by_s[VELOCITY] * d_v_n
+                + by_s[SQUARE] * d_s
+                + by_s[LOAD] * load[k]
+                + by_s[STIFFNESS] * stiffness[k]
+                + by_s[DISSIPATION] * dissipation[k]
+                + by_s[HISTORY] * d_history;
+            let f_x = n.x * d_normal + mx * normal - v_t.x * d_slip - dt_x * slip;
+            let f_y = n.y * d_normal + my * normal - v_t.y * d_slip - dt_y * slip;
+            let f_z = n.z * d_normal + mz * normal - v_t.z * d_slip - dt_z * slip;
+            into[0][k] += uy * gamma.z - uz * gamma.y + x.y * f_z - x.z * f_y;
+            into[1][k] += uz * gamma.x - ux * gamma.z + x.z * f_x - x.x * f_z;
+            into[2][k] += ux * gamma.y - uy * gamma.x + x.x * f_y - x.y * f_x;
+            into[3][k] += f_x;
+            into[4][k] += f_y;
+            into[5][k] += f_z;
+        }
+    }
+}

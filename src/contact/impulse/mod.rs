@@ -1,0 +1,17 @@
+//! The impulse between two bodies over a step of velocity-level solvers: the surface as point contacts,
+//! the contact models, and their derivatives.
+
+pub(in crate::contact) mod cost;
+pub(in crate::contact) mod friction_direction;
+pub(in crate::contact) mod inverse_inertia;
+pub(in crate::contact) mod jvp;
+pub(in crate::contact) mod law;
+pub(in crate::contact) mod law_derivatives;
+pub(in crate::contact) mod law_of_four;
+pub(in crate::contact) mod local_jacobian;
+pub(in crate::contact) mod patch;
+pub(in crate::contact) mod patch_matrix;
+pub(in crate::contact) mod point_contacts;
+pub(in crate::contact) mod polygon_motion;
+pub(in crate::contact) mod simd;
+pub(in crate::contact) mod world_jacobian;

@@ -1,0 +1,478 @@
+//! The impulse of a patch's point contacts as the velocity asks for it: its sum with its
+//! derivative, its power along a change of the velocity, its cost, and what its contacts do.
+
+use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
+
+use crate::contact::impulse::law_of_four::{FaceLists, Group, ImpulseSlopes};
+use crate::contact::impulse::patch_matrix::{PointSum, TwistedSum};
+use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts, split};
+use crate::contact::impulse::simd::{InLanes, LaneVector, Lanes, in_lanes};
+use crate::spatial::{cross_matrix, from_quarters};
+
+/// How far a model lifts sliding bodies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Glide {
+    /// Slip velocity, averaged over the normal impulse, m/s.
+    pub slip_velocity: f64,
+    /// The gap that the model opens at that velocity, m.
+    pub gap: f64,
+    /// The depth at which elastic forces alone would balance the normal impulse, m.
+    pub depth: f64,
+    /// The part of the normal impulse that acts between faces that have parted at the end of
+    /// the step: without the gap they would bear nothing.
+    pub across_gap: f64,
+}
+
+/// The relative motion at the origin, in F: its rotational and its translational part.
+#[inline(always)]
+pub(in crate::contact) fn parts(v: &Vector6<f64>) -> (Vector3<f64>, Vector3<f64>) {
+    (Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5]))
+}
+
+/// Four contacts of a patch.
+pub(in crate::contact) struct Points<L> {
+    position: LaneVector<L>,
+    normal: LaneVector<L>,
+}
+
+impl<L: Lanes> Points<L> {
+    #[inline(always)]
+    pub fn new(one: L, contacts: &PointContacts, group: &Group) -> Self {
+        Self {
+            position: LaneVector::of(one, &contacts.position, group.places),
+            normal: LaneVector::of(one, &contacts.normal, group.places),
+        }
+    }
+
+    /// Their velocity by a relative motion: the part normal to the faces, and the tangential one
+    /// (see [`split`]).
+    #[inline(always)]
+    pub fn velocity(&self, one: L, v: &Vector6<f64>) -> (L, LaneVector<L>) {
+        let (angular, linear) = parts(v);
+        let v = LaneVector::all(one, &linear) + LaneVector::all(one, &angular).cross(self.position);
+        let v_n = v.dot(self.normal);
+        let v_t = v - self.normal.times(v_n);
+        (v_n, v_t - self.normal.times(v_t.dot(self.normal)))
+    }
+}
+
+/// slip 1 + a nᵀ + z tᵀ + t zᵀ, for a along n: xx, xy, xz, yy, yz, zz.
+#[inline(always)]
+fn contact_matrix<L: Lanes>(
+    slip: L,
+    a: LaneVector<L>,
+    n: LaneVector<L>,
+    t: LaneVector<L>,
+    z: LaneVector<L>,
+) -> [L; 6] {
+    let (a, n, t, z) = (a.0, n.0, t.0, z.0);
+    let (x, y) = (t[0] * z[0], t[1] * z[1]);
+    let zz = t[2] * z[2];
+    [
+        slip + a[0] * n[0] + (x + x),
+        a[0] * n[1] + (t[0] * z[1] + t[1] * z[0]),
+        a[0] * n[2] + (t[0] * z[2] + t[2] * z[0]),
+        slip + a[1] * n[1] + (y + y),
+        a[1] * n[2] + (t[1] * z[2] + t[2] * z[1]),
+        slip + a[2] * n[2] + (zz + zz),
+    ]
+}
+
+/// [`DiscretePatch::impulse`].
+struct Impulse<'a>(&'a DiscretePatch, &'a PointContacts, &'a Vector6<f64>);
+
+impl InLanes for Impulse<'_> {
+    type Output = (Vector6<f64>, Matrix6<f64>);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, one: L) -> Self::Output {
+        let Self(patch, contacts, v) = self;
+        let mut force = LaneVector::all(one, &Vector3::zeros());
+        let mut torque = force;
+        // −∂γ/∂v of a contact is S 1 + α n̂ n̂ᵀ + β n̂ v_tᵀ + β' v_t n̂ᵀ + δ v_t v_tᵀ, with β = β' but
+        // for TAMSI. G = S 1 + α n̂ n̂ᵀ + z v_tᵀ + v_t zᵀ is its symmetric part.
+        let (mut sum, mut twisted) = (PointSum::zero(one), TwistedSum::zero(one));
+        let (zero, half) = (one.all(0.0), one.all(0.5));
+        let convex = patch.law.model.is_convex();
+        for group in Group::all_of(patch.contacts.clone()) {
+            let points = Points::new(one, contacts, &group);
+            let (x, n) = (points.position, points.normal);
+            let (v_n, t) = points.velocity(one, v);
+            let slopes = patch.slopes(contacts, &group, v_n, t.dot(t));
+            let gamma = n.times(slopes.normal) - t.times(slopes.slip);
+            force = force + gamma;
+            torque = torque + x.cross(gamma);
+            let mut beta = slopes.slip_by[0];
+            if !convex {
+                // v_t n̂ᵀ − n̂ v_tᵀ = [n̂ × v_t]×.
+                let twist = half * slopes.slip_by[0] + slopes.normal_by[1];
+                twisted.add(x, n.cross(t).times(twist));
+                beta = beta - twist;
+            }
+            let (mut z, mut along) = (n.times(beta), slopes.slip_by[1]);
+            if !contacts.friction_direction.is_empty() {
+                let w = LaneVector::of(one, &contacts.friction_direction, group.places);
+                let held = half * slopes.slip * slopes.per_scale;
+                along = along + held * slopes.per_scale;
+                z = z - w.times(held);
+            }
+            let alpha = zero - slopes.normal_by[0] - slopes.slip;
+            sum.add(x, contact_matrix(slopes.slip, n.times(alpha), n, t, z + t.times(along)));
+        }
+        let mut hessian = sum.matrix();
+        if !convex {
+            twisted.add_to(&mut hessian);
+        }
+        let (torque, force) = (torque.sum(), force.sum());
+        (Vector6::new(torque.x, torque.y, torque.z, force.x, force.y, force.z), hessian)
+    }
+}
+
+/// [`DiscretePatch::along`].
+struct Along<'a>(&'a DiscretePatch, &'a PointContacts, &'a Vector6<f64>, &'a Vector6<f64>);
+
+impl InLanes for Along<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, one: L) -> Self::Output {
+        let Self(patch, contacts, v, dv) = self;
+        let (mut power, mut curvature) = (one.all(0.0), one.all(0.0));
+        for group in Group::all_of(patch.contacts.clone()) {
+            let points = Points::new(one, contacts, &group);
+            let ((v_n, v_t), (d_n, d_t)) = (points.velocity(one, v), points.velocity(one, dv));
+            let slopes = patch.slopes(contacts, &group, v_n, v_t.dot(v_t));
+            let turning = v_t.dot(d_t);
+            power = power + (slopes.normal * d_n - slopes.slip * turning);
+            let by_square = turning + turning;
+            let d_normal = slopes.normal_by[0] * d_n + slopes.normal_by[1] * by_square;
+            let d_slip = slopes.slip_by[0] * d_n + slopes.slip_by[1] * by_square;
+            curvature = curvature - (d_normal * d_n - d_slip * turning - slopes.slip * d_t.dot(d_t));
+        }
+        (power.sum(), curvature.sum())
+    }
+}
+
+/// How the slip velocity v of a contact changes to v + dv.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlipChange {
+    /// ‖v‖².
+    pub before: f64,
+    /// v·dv.
+    pub along: f64,
+    /// ‖dv‖².
+    pub change: f64,
+    /// ‖v + dv‖².
+    pub after: f64,
+}
+
+/// [`DiscretePatch::least_of_slips`].
+struct LeastOfSlips<'a, F> {
+    patch: &'a DiscretePatch,
+    contacts: &'a PointContacts,
+    v: &'a Vector6<f64>,
+    dv: &'a Vector6<f64>,
+    least: f64,
+    limit: F,
+}
+
+impl<F: Fn(&SlipChange) -> f64> InLanes for LeastOfSlips<'_, F> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, one: L) -> f64 {
+        let Self { patch, contacts, v, dv, mut least, limit } = self;
+        for group in Group::all_of(patch.contacts.clone()) {
+            let points = Points::new(one, contacts, &group);
+            let ((v_n, t), (_, change)) = (points.velocity(one, v), points.velocity(one, dv));
+            let (square, end) = (t.dot(t), t + change);
+            let squares = square.numbers();
+            let (v_n, along) = (v_n.numbers(), t.dot(change).numbers());
+            let (change, after) = (change.dot(change).numbers(), end.dot(end).numbers());
+            for k in 0..group.count {
+                let (before, along, change, after) = (squares[k], along[k], change[k], after[k]);
+                let limit = limit(&SlipChange { before, along, change, after });
+                let constants = &contacts.constants[group.places[k]];
+                if limit < least && patch.law.impulse(constants, v_n[k], before).normal > 0.0 {
+                    least = limit;
+                }
+            }
+        }
+        least
+    }
+}
+
+impl PointContacts {
+    /// What the contacts' impulses depend on.
+    #[inline(always)]
+    pub(in crate::contact) fn lists(&self) -> FaceLists<'_> {
+        let Self { constants, regularization, frozen_normal: frozen, .. } = self;
+        FaceLists { constants, regularization, frozen }
+    }
+}
+
+impl DiscretePatch {
+    /// The map of a velocity at F's origin to that at the patch's.
+    fn velocity_map(&self) -> Matrix6<f64> {
+        let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
+        from_quarters(one, zero, -cross_matrix(&self.origin), one)
+    }
+
+    /// An impulse and its negative derivative by the velocity, as [`Self::impulse`] gives them, both
+    /// about F's origin.
+    pub fn about_f(&self, (impulse, matrix): &(Vector6<f64>, Matrix6<f64>)) -> (Vector6<f64>, Matrix6<f64>) {
+        let map = self.velocity_map();
+        (map.tr_mul(impulse), map.tr_mul(matrix) * map)
+    }
+
+    /// The impulse on O about F's origin, at the velocity of O relative to F there, in F.
+    pub fn impulse_at_f(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Vector6<f64> {
+        let map = self.velocity_map();
+        map.tr_mul(&self.impulse(contacts, &(map * v)).0)
+    }
+
+    /// The impulses of contacts with their derivatives; those of TAMSI with the normal impulses
+    /// that its friction is taken from, if they are held.
+    #[inline(always)]
+    pub(in crate::contact) fn slopes<L: Lanes>(
+        &self,
+        contacts: &PointContacts,
+        group: &Group,
+        v_n: L,
+        s: L,
+    ) -> ImpulseSlopes<L> {
+        self.law.slopes(&contacts.lists(), group, v_n, s)
+    }
+
+    /// The impulse on O about the patch's origin, and its negative derivative by the velocity: both
+    /// rows and columns rotational, then translational. `v` is the velocity of O relative to F at
+    /// the patch's origin, in F.
+    ///
+    /// Where directions of friction are held the derivative of friction is that of S ρ w instead,
+    /// made symmetric: S (1 − ½ (w uᵀ + u wᵀ)) with u = v_t/ρ, see [`Self::turn_friction`].
+    pub fn impulse(&self, contacts: &PointContacts, v: &Vector6<f64>) -> (Vector6<f64>, Matrix6<f64>) {
+        in_lanes(Impulse(self, contacts, v))
+    }
+
+    /// The power of the impulse along a change `dv` of the velocity from `v`, dvᵀ w(v), and its
+    /// negative derivative along `dv`.
+    pub fn along(&self, contacts: &PointContacts, v: &Vector6<f64>, dv: &Vector6<f64>) -> (f64, f64) {
+        in_lanes(Along(self, contacts, v, dv))
+    }
+
+    /// Calls `visit` with every contact's number in [`PointContacts`] and its normal impulse at
+    /// the velocity `v`.
+    pub fn for_each_normal(
+        &self,
+        contacts: &PointContacts,
+        v: &Vector6<f64>,
+        mut visit: impl FnMut(usize, f64),
+    ) {
+        let (angular, linear) = parts(v);
+        for i in self.contacts.clone() {
+            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
+            visit(i, self.law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal);
+        }
+    }
+
+    /// Calls `visit` with every contact's number in the patch and its branch of the impulse at the
+    /// velocity `v` (see [`crate::contact::impulse::law::ImpulseLaw::branch`]).
+    pub fn for_each_branch(
+        &self,
+        contacts: &PointContacts,
+        v: &Vector6<f64>,
+        mut visit: impl FnMut(usize, u8),
+    ) {
+        let (angular, linear) = parts(v);
+        for (number, i) in self.contacts.clone().enumerate() {
+            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
+            visit(number, self.law.branch(&contacts.constants[i], v_n, v_t.norm_squared()));
+        }
+    }
+
+    /// The least of `least` and of what `limit` says of the contacts that bear load at the velocity
+    /// `v`, by how their slip velocities change along `dv`.
+    pub fn least_of_slips(
+        &self,
+        contacts: &PointContacts,
+        v: &Vector6<f64>,
+        dv: &Vector6<f64>,
+        least: f64,
+        limit: impl Fn(&SlipChange) -> f64,
+    ) -> f64 {
+        in_lanes(LeastOfSlips { patch: self, contacts, v, dv, least, limit })
+    }
+
+    /// What the model's gap under sliding is, at the velocity `v`; `None` for models without one,
+    /// and where no contact bears load.
+    pub fn glide(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Option<Glide> {
+        let time = self.law.gap_time()?;
+        let (angular, linear) = parts(v);
+        let (mut impulse, mut across, mut slip, mut stiffness) = (0.0, 0.0, 0.0, 0.0);
+        for i in self.contacts.clone() {
+            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
+            let constants = &contacts.constants[i];
+            let normal = self.law.impulse(constants, v_n, v_t.norm_squared()).normal;
+            if normal > 0.0 {
+                if constants.stiffness * v_n * time > constants.load {
+                    across += normal;
+                }
+                impulse += normal;
+                slip += normal * v_t.norm();
+                stiffness += self.law.stiffness_at_rest(constants);
+            }
+        }
+        if impulse == 0.0 {
+            return None;
+        }
+        let slip_velocity = slip / impulse;
+        let gap = time * self.law.friction * slip_velocity;
+        let depth = impulse / (self.law.dt * stiffness);
+        Some(Glide { slip_velocity, gap, depth, across_gap: across / impulse })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::ContactModel;
+    use crate::contact::impulse::friction_direction::tests::patch;
+    use crate::contact::impulse::simd::Narrow;
+    use approx::assert_relative_eq;
+    use proptest::prelude::*;
+
+    const MODELS: [ContactModel; 4] =
+        [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
+
+    /// The patch with its contacts a second time, elsewhere.
+    fn six(model: ContactModel) -> (DiscretePatch, PointContacts, Vector6<f64>) {
+        let (mut patch, mut contacts, v) = patch(model);
+        for i in 0..3 {
+            contacts.position.push(contacts.position[i] * -0.7);
+            contacts.normal.push(contacts.normal[i]);
+            contacts.constants.push(contacts.constants[i]);
+            contacts.regularization.push(contacts.regularization[i]);
+        }
+        patch.contacts = 0..6;
+        (patch, contacts, v)
+    }
+
+    #[test]
+    fn impulses_about_two_origins_are_the_same() {
+        for model in MODELS {
+            let (patch, contacts, v) = six(model);
+            let (mut moved, mut moved_contacts) = (patch.clone(), contacts.clone());
+            moved.origin = Vector3::new(0.3, -0.2, 0.7);
+            moved_contacts.position.iter_mut().for_each(|x| *x -= moved.origin);
+            let (impulse, matrix) = patch.impulse(&contacts, &v);
+            let (same, same_matrix) =
+                moved.about_f(&moved.impulse(&moved_contacts, &(moved.velocity_map() * v)));
+            assert_relative_eq!(impulse, same, max_relative = 1e-12, epsilon = 1e-12 * impulse.norm());
+            assert_relative_eq!(matrix, same_matrix, max_relative = 1e-12, epsilon = 1e-12 * matrix.norm());
+            assert_eq!(moved.impulse_at_f(&moved_contacts, &v), same);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_tangential_part_has_no_normal_part(
+            direction in prop::array::uniform3(-1.0..1.0f64), slip in prop::array::uniform3(-1.0..1.0f64), speed in -1.0..1.0f64
+        ) {
+            // Hardly any slip beside a normal velocity, as where friction sticks.
+            let direction = Vector3::from(direction);
+            prop_assume!(direction.norm() > 0.1);
+            let n = direction.normalize();
+            let v = n * speed + Vector3::from(slip) * 1e-9;
+            let (v_n, v_t) = split(&v, &n);
+            prop_assert!(v_t.dot(&n).abs() < 4.0 * f64::EPSILON * v_t.norm(), "{}", v_t.dot(&n));
+            assert_relative_eq!(v_t + n * v_n, v, epsilon = 4.0 * f64::EPSILON);
+            // That of the lanes is the same.
+            let mut contacts = PointContacts::default();
+            (contacts.position, contacts.normal) = (vec![Vector3::zeros()], vec![n]);
+            let velocity = Vector6::new(0.0, 0.0, 0.0, v.x, v.y, v.z);
+            let group = Group { places: [0; 4], count: 1 };
+            let (one, tangential) = Points::new(Narrow::ANY, &contacts, &group).velocity(Narrow::ANY, &velocity);
+            let tangential = Vector3::from(tangential.0.map(|x| x.numbers()[0]));
+            assert_relative_eq!(one.numbers()[0], v_n, max_relative = 4.0 * f64::EPSILON);
+            prop_assert!(tangential.dot(&n).abs() < 4.0 * f64::EPSILON * v_t.norm(), "{}", tangential.dot(&n));
+        }
+    }
+
+    #[test]
+    fn matrix_is_the_derivative_of_the_impulse() {
+        for model in MODELS {
+            let (patch, contacts, v) = six(model);
+            let (impulse, matrix) = patch.impulse(&contacts, &v);
+            assert!(impulse.norm() > 0.0);
+            let h = 1e-7;
+            for k in 0..6 {
+                let mut by = Vector6::zeros();
+                by[k] = h;
+                let (plus, minus) = (v + by, v - by);
+                let change = patch.impulse(&contacts, &minus).0 - patch.impulse(&contacts, &plus).0;
+                let tolerance = 1e-6 * matrix.norm();
+                assert_relative_eq!(change / (2.0 * h), matrix.column(k).into_owned(), epsilon = tolerance);
+            }
+        }
+    }
+
+    #[test]
+    fn power_is_that_of_the_impulse() {
+        for model in MODELS {
+            let (patch, contacts, v) = six(model);
+            let dv = Vector6::new(0.2, -0.1, 0.3, 0.05, -0.02, 0.04);
+            let (impulse, matrix) = patch.impulse(&contacts, &v);
+            let (power, curvature) = patch.along(&contacts, &v, &dv);
+            assert_relative_eq!(power, impulse.dot(&dv), max_relative = 1e-12);
+            assert_relative_eq!(curvature, dv.dot(&(matrix * dv)), max_relative = 1e-12);
+        }
+    }
+
+    #[test]
+    fn least_of_slips_is_among_the_contacts_that_bear_load() {
+        for model in MODELS {
+            let (patch, mut contacts, v) = six(model);
+            contacts.constants[4].load = 0.0;
+            contacts.constants[4].stiffness = 0.0;
+            let dv = Vector6::new(0.2, -0.1, 0.3, 0.05, -0.02, 0.04);
+            let slip = |i: usize, v: &Vector6<f64>| {
+                let (angular, linear) = parts(v);
+                split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]).1
+            };
+            // What makes the contacts differ: each number of a change in its turn.
+            let limits: [fn(&SlipChange) -> f64; 4] = [|s| s.before, |s| s.along, |s| s.change, |s| s.after];
+            for (k, limit) in limits.into_iter().enumerate() {
+                let expected = [0, 1, 2, 3, 5].map(|i| {
+                    let (t, d) = (slip(i, &v), slip(i, &dv));
+                    [t.dot(&t), t.dot(&d), d.dot(&d), (t + d).norm_squared()][k]
+                });
+                let expected = expected.into_iter().fold(f64::INFINITY, f64::min);
+                let least = patch.least_of_slips(&contacts, &v, &dv, f64::INFINITY, limit);
+                assert_relative_eq!(least, expected, max_relative = 1e-12);
+                assert_eq!(patch.least_of_slips(&contacts, &v, &dv, -1.0, limit), -1.0);
+            }
+        }
+    }
+
+    #[test]
+    fn groups_and_registers_change_nothing() {
+        for model in MODELS {
+            let (mut patch, contacts, v) = six(model);
+            let (impulse, matrix) = patch.impulse(&contacts, &v);
+            let narrow = Impulse(&patch, &contacts, &v).run(Narrow::ANY);
+            let bits = |w: &Vector6<f64>, m: &Matrix6<f64>| -> Vec<u64> {
+                w.iter().chain(m).map(|x| x.to_bits()).collect()
+            };
+            assert_eq!(bits(&impulse, &matrix), bits(&narrow.0, &narrow.1));
+            let (mut one_by_one, mut matrices) = (Vector6::zeros(), Matrix6::zeros());
+            for i in 0..6 {
+                patch.contacts = i..i + 1;
+                let (w, m) = patch.impulse(&contacts, &v);
+                one_by_one += w;
+                matrices += m;
+            }
+            assert_relative_eq!(impulse, one_by_one, epsilon = 1e-14 * impulse.norm());
+            assert_relative_eq!(matrix, matrices, epsilon = 1e-14 * matrix.norm());
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! A contact surface as a set of compliant point contacts over a time step (Masterjohn §IV).
+//!
+//! Each face becomes one point contact at its centroid, with the elastic force A p and the
+//! stiffness k = g A, where g is the two fields' gradient in series along the normal
+//! (Masterjohn eq. 23). Where bodies have skirts the pressure that acts is [`onset`] of the fields'
+//! and g is multiplied by its slope. The surface and its contacts are those of the start of the step; only
+//! the velocity at its end is unknown. All of it is expressed in F's frame (see
+//! [`crate::contact::pair::query`]), and wrenches act on O about F's origin, those of a [`DiscretePatch`] about a
+//! point of its own.
+
+use std::ops::Range;
+
+use nalgebra::{Matrix3, Matrix6, Vector3};
+
+use crate::contact::force::skirt_onset::onset;
+use crate::contact::force::traction::TractionLaw;
+use crate::contact::force::wrench::for_each_point;
+use crate::contact::impulse::law::{FaceConstants, ImpulseLaw};
+use crate::contact::impulse::law_of_four::Regularization;
+use crate::contact::pair::material::PairMaterial;
+use crate::contact::pair::query::{ContactPair, Roles};
+use crate::contact::settings::ContactSettings;
+use crate::contact::surface::polygon::Polygon;
+use crate::contact::surface::search::{Equilibrium, for_each_polygon};
+use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::workspace::Workspace;
+use crate::contact::{ContactModel, SurfaceRepresentation};
+use crate::geometry::{TrianglePoint, triangle_rule};
+use crate::scalar::Scalar;
+use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
+
+/// Faces of at most this area in m² are left out (as in Drake).
+pub(in crate::contact) const SMALLEST_AREA: f64 = 1e-14;
+/// Faces along whose normal a field grows by less than this, relative to its gradient, are left
+/// out: pushing into the body would not raise the pressure (Masterjohn §IV-A).
+const SMALLEST_GRADIENT: f64 = 1e-12;
+
+/// Faces on which the pressure that acts grows by less than this part of the fields' pressure are
+/// left out: they lie at the outer end of a skirt, and bear the square of it.
+pub(in crate::contact) const SMALLEST_ONSET: f64 = 1e-12;
+
+/// A polygon of the contact surface with its plane and the fields around it.
+pub(crate) type FoundPolygon = (Polygon, Equilibrium);
+
+/// The point contacts of any number of patches, as parallel lists.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PointContacts {
+    /// Position in F's frame, from [`DiscretePatch::origin`].
+    pub position: Vec<Vector3<f64>>,
+    /// Unit normal out of F, into O.
+    pub normal: Vec<Vector3<f64>>,
+    /// What the impulse depends on.
+    pub constants: Vec<FaceConstants<f64>>,
+    /// What SAP's impulse depends on; empty for other models.
+    pub regularization: Vec<Regularization>,
+    /// The polygons that the contacts come from.
+    pub polygons: Vec<FoundPolygon>,
+    /// Whether the polygons are kept: derivatives take them.
+    pub keep_polygons: bool,
+    /// Normal impulses in N s that TAMSI's friction is taken from while they are held; empty
+    /// otherwise.
+    pub frozen_normal: Vec<f64>,
+    /// For each contact the direction of friction w that the negative derivative of the impulse
+    /// is taken with ([`DiscretePatch::turn_friction`]); empty where it is that at the velocity.
+    pub friction_direction: Vec<Vector3<f64>>,
+}
+
+impl PointContacts {
+    /// Forgets all contacts, not the memory.
+    pub fn clear(&mut self) {
+        self.position.clear();
+        self.normal.clear();
+        self.constants.clear();
+        self.regularization.clear();
+        self.polygons.clear();
+        self.frozen_normal.clear();
+        self.friction_direction.clear();
+    }
+}
+
+/// What the contacts of a step have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DiscreteSettings<'a> {
+    /// How the surface is found and cut into faces.
+    pub contact: &'a ContactSettings,
+    /// The contact model.
+    pub model: ContactModel,
+    /// Length of the step, s.
+    pub dt: f64,
+}
+
+impl DiscreteSettings<'_> {
+    /// The law of a pair's impulses.
+    pub fn law<T: Scalar>(&self, pair: &PairMaterial<T>) -> ImpulseLaw<T> {
+        ImpulseLaw {
+            model: self.model,
+            dt: self.dt,
+            stiction_velocity: self.contact.stiction_velocity,
+            friction: pair.dynamic_friction,
+            relaxation_time: pair.relaxation_time,
+        }
+    }
+}
+
+/// The contacts of one pair of bodies.
+#[derive(Clone, Debug)]
+pub(crate) struct DiscretePatch {
+    /// The law of the impulses.
+    pub law: ImpulseLaw<f64>,
+    /// Its contacts in [`PointContacts`].
+    pub contacts: Range<usize>,
+    /// Its polygons in [`PointContacts::polygons`].
+    pub polygons: Range<usize>,
+    /// Pose of F in the world.
+    pub x_wf: RigidTransform<f64>,
+    /// The point of F, in its frame, that positions, velocities and impulses of the patch are about:
+    /// one of its contacts. About the origin of a half-space, which may be far away, the moments of
+    /// a stiff contact would be differences of much larger numbers.
+    pub origin: Vector3<f64>,
+    /// Whether A is O (else A is F).
+    pub a_is_o: bool,
+    /// The inverse inertia Λ that the pair's relative motion feels, for SAP; zero otherwise.
+    pub inverse_inertia: Matrix6<f64>,
+    /// Whether the meshes are aligned exactly somewhere.
+    pub aligned: bool,
+}
+
+/// One point per face: the rule of order 1 on triangles.
+pub(crate) fn one_point() -> &'static [TrianglePoint] {
+    triangle_rule(1).unwrap_or(&[])
+}
+
+/// The two fields' gradient in series along a polygon's normal, or `None` where the polygon is
+/// left out.
+#[inline]
+pub(crate) fn usable_gradient<T: Scalar>(
+    polygon: &SurfacePolygon<T>,
+    equilibrium: &Equilibrium,
+) -> Option<T> {
+    let grows = |along: T, gradient: &Vector3<f64>| along.real() > SMALLEST_GRADIENT * gradient.norm();
+    if !grows(polygon.gradient_f, &equilibrium.pressure.gradient) {
+        return None;
+    }
+    if let (Some(along), Some(gradient)) = (polygon.gradient_o, &equilibrium.gradient_o)
+        && !grows(along, gradient)
+    {
+        return None;
+    }
+    Some(polygon.gradient_in_series())
+}
+
+/// The inverse inertia w that a contact at `x` feels, 1/kg: ‖L Λ Lᵀ‖/3 with the velocity
+/// L = (−\[x\]× 1) of the point by the relative motion (arXiv 2110.10107, eq. 36).
+#[inline(always)]
+pub(crate) fn point_inverse_inertia<T: Scalar>(inverse_inertia: &Matrix6<T>, x: &Vector3<T>) -> T {
+    let w = point_block(inverse_inertia, x);
+    // Positive definite, so that the root is never of zero.
+    w.iter().fold(T::from(0.0), |sum, &e| sum + e * e).sqrt() * (1.0 / 3.0)
+}
+
+/// L Λ Lᵀ.
+#[inline(always)]
+pub(crate) fn point_block<T: Scalar>(inverse_inertia: &Matrix6<T>, x: &Vector3<T>) -> Matrix3<T> {
+    let lever = cross_matrix(x);
+    let block =
+        |row: usize, column: usize| Matrix3::from_fn(|i, k| inverse_inertia[(3 * row + i, 3 * column + k)]);
+    let coupled = lever * block(0, 1);
+    block(1, 1) - coupled - coupled.transpose() - lever * block(0, 0) * lever
+}
+
+/// The constants of a face's impulse, from the pressure that acts and its gradient.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "what a face is, and what its pair has in common")]
+pub(crate) fn face_constants<T: Scalar>(
+    model: ContactModel,
+    x: &Vector3<T>,
+    normal: &Vector3<T>,
+    pressure: T,
+    area: T,
+    gradient: T,
+    dissipation: T,
+    before: &SpatialVelocity<T>,
+    inverse_inertia: &Matrix6<T>,
+) -> FaceConstants<T> {
+    let history = match model {
+        ContactModel::Lagged => (before.translational + before.rotational.cross(x)).dot(normal),
+        ContactModel::Sap => point_inverse_inertia(inverse_inertia, x),
+        ContactModel::Similar | ContactModel::Tamsi => T::from(0.0),
+    };
+    FaceConstants { load: pressure * area, stiffness: gradient * area, dissipation, history }
+}
+
+/// Adds the contacts between two bodies to `contacts`; `None` if there are none. The velocities
+/// of `pair` are those before the step. `inverse_inertia` is asked for Λ, in F's frame and about
+/// its origin, by SAP alone.
+pub(crate) fn find_contacts(
+    pair: &ContactPair,
+    settings: &DiscreteSettings,
+    inverse_inertia: impl FnOnce(&Roles<f64>) -> Matrix6<f64>,
+    workspace: &mut Workspace,
+    contacts: &mut PointContacts,
+) -> Option<DiscretePatch> {
+    let roles = Roles::new(pair)?;
+    contacts_of(
+        &roles,
+        &TractionLaw::new(&roles, settings.contact),
+        settings,
+        inverse_inertia,
+        workspace,
+        contacts,
+    )
+}
+
+/// [`find_contacts`] between bodies whose roles are known, with the given dissipation. The
+/// velocity of `roles` is that before the step.
+pub(in crate::contact) fn contacts_of(
+    roles: &Roles<f64>,
+    traction: &TractionLaw<f64>,
+    settings: &DiscreteSettings,
+    inverse_inertia: impl FnOnce(&Roles<f64>) -> Matrix6<f64>,
+    workspace: &mut Workspace,
+    contacts: &mut PointContacts,
+) -> Option<DiscretePatch> {
+    let law = settings.law(traction.pair());
+    let (width, _) = roles.onset_width();
+    let (first_contact, first_polygon) = (contacts.position.len(), contacts.polygons.len());
+    let mut aligned = false;
+    let mut polygon = SurfacePolygon::empty();
+    let mut lambda = Matrix6::zeros();
+    let mut inverse_inertia = Some(inverse_inertia);
+    for_each_polygon(roles, settings.contact.face_filter, &mut workspace.search, |found, equilibrium| {
+        polygon.set_real(found, equilibrium);
+        let Some(gradient) = usable_gradient(&polygon, equilibrium) else { return };
+        if settings.model == ContactModel::Sap
+            && let Some(inverse_inertia) = inverse_inertia.take()
+        {
+            lambda = inverse_inertia(roles);
+        }
+        let dissipation = traction.dissipation(&polygon);
+        let fan = Fan::new(&polygon, settings.contact.surface);
+        let before = contacts.position.len();
+        for_each_point(&polygon, &fan, settings.contact.surface, one_point(), |x, p, a| {
+            let (p, slope) = onset(p, width);
+            if a <= SMALLEST_AREA || slope <= SMALLEST_ONSET {
+                return;
+            }
+            let (n, gradient) = (&polygon.normal, gradient * slope);
+            let (model, v) = (settings.model, &roles.v_fo);
+            contacts.position.push(*x);
+            contacts.normal.push(*n);
+            let constants = face_constants(model, x, n, p, a, gradient, dissipation, v, &lambda);
+            if model == ContactModel::Sap {
+                contacts.regularization.push(law.regularization(&constants));
+            }
+            contacts.constants.push(constants);
+        });
+        if contacts.position.len() > before {
+            if contacts.keep_polygons {
+                contacts.polygons.push((*found, *equilibrium));
+            }
+            aligned |= found.aligned;
+        }
+    });
+    let origin = *contacts.position.get(first_contact)?;
+    contacts.position[first_contact..].iter_mut().for_each(|x| *x -= origin);
+    Some(DiscretePatch {
+        law,
+        contacts: first_contact..contacts.position.len(),
+        polygons: first_polygon..contacts.polygons.len(),
+        x_wf: roles.x_wf,
+        origin,
+        a_is_o: roles.a_is_o,
+        inverse_inertia: lambda,
+        aligned,
+    })
+}
+
+/// The part of a velocity normal to a face, and its tangential part.
+///
+/// What rounding leaves of the normal part in the tangential one is taken from it as well: friction
+/// that sticks multiplies it by up to 10⁵ times a body's inertia, and it acts along the normal.
+#[inline(always)]
+pub(crate) fn split<T: Scalar>(v: &Vector3<T>, n: &Vector3<T>) -> (T, Vector3<T>) {
+    let v_n = v.dot(n);
+    let v_t = v - n * v_n;
+    (v_n, v_t - n * v_t.dot(n))
+}
+
+/// The impulse on O about F's origin in F, in scalars of any kind, over polygons that have been
+/// found. `before` and `after` are the velocities of O relative to F at F's origin, before and
+/// after the step; the velocity of `roles` is not used.
+pub(crate) fn discrete_impulse<T: Scalar>(
+    roles: &Roles<T>,
+    settings: &DiscreteSettings,
+    polygons: &[FoundPolygon],
+    inverse_inertia: &Matrix6<T>,
+    before: &SpatialVelocity<T>,
+    after: &SpatialVelocity<T>,
+) -> SpatialForce<T> {
+    let traction = TractionLaw::new(roles, settings.contact);
+    let law = settings.law(traction.pair());
+    let surface: SurfaceRepresentation = settings.contact.surface;
+    let (width, _) = roles.onset_width();
+    let mut sum = SpatialForce::zero();
+    let mut polygon = SurfacePolygon::empty();
+    for (found, equilibrium) in polygons {
+        polygon.set(roles, found, equilibrium);
+        let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
+        let dissipation = traction.dissipation(&polygon);
+        let fan = Fan::new(&polygon, surface);
+        let n = &polygon.normal;
+        for_each_point(&polygon, &fan, surface, one_point(), |x, p, a| {
+            let (p, slope) = onset(p, width);
+            if a.real() <= SMALLEST_AREA || slope.real() <= SMALLEST_ONSET {
+                return;
+            }
+            let gradient = gradient * slope;
+            let model = settings.model;
+            let constants = face_constants(model, x, n, p, a, gradient, dissipation, before, inverse_inertia);
+            let (v_n, v_t) = split(&(after.translational + after.rotational.cross(x)), n);
+            let impulse = law.impulse(&constants, v_n, v_t.dot(&v_t));
+            let gamma = n * impulse.normal - v_t * impulse.slip;
+            sum += SpatialForce::new(x.cross(&gamma), gamma);
+        });
+    }
+    sum
+}

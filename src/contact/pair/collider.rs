@@ -1,0 +1,144 @@
+//! The bodies that touch: a geometry, its material, and the derivatives they carry.
+
+use std::sync::Arc;
+
+use nalgebra::Vector3;
+
+use crate::contact::pair::material::Material;
+use crate::field::{PressureField, RigidSurface, SkirtError, check_skirt};
+use crate::scalar::Scalar;
+
+/// The immutable, shareable part of a body in contact.
+#[derive(Clone, Debug)]
+pub enum ContactGeometry {
+    /// A compliant body: a pressure field on a tetrahedral mesh.
+    Compliant(PressureField),
+    /// A compliant half-space that fills z ≤ 0 of its frame; the extent is depth / thickness.
+    CompliantHalfSpace,
+    /// A rigid body: a closed triangle surface.
+    Rigid(RigidSurface),
+    /// A rigid half-space that fills z ≤ 0 of its frame.
+    RigidHalfSpace,
+}
+
+impl ContactGeometry {
+    /// Whether the body is rigid.
+    pub fn is_rigid(&self) -> bool {
+        matches!(self, Self::Rigid(_) | Self::RigidHalfSpace)
+    }
+
+    /// Whether the body is a half-space.
+    pub fn is_half_space(&self) -> bool {
+        matches!(self, Self::CompliantHalfSpace | Self::RigidHalfSpace)
+    }
+}
+
+/// A geometry with its material, in scalars that may carry derivatives.
+///
+/// The mesh itself is shared and in `f64`; where its vertices or extents are to carry
+/// derivatives they are given here and take the place of the mesh's own (their real parts must
+/// be equal to it).
+#[derive(Clone, Debug)]
+pub struct Collider<T = f64> {
+    /// The geometry.
+    pub geometry: Arc<ContactGeometry>,
+    /// The material.
+    pub material: Material<T>,
+    /// Depth in metres at which a compliant half-space reaches extent 1; not used otherwise.
+    pub thickness: T,
+    /// How far in metres the pressure of a compliant half-space continues below zero above it (see
+    /// [`Self::with_skirt`]), 0 for not at all; not used otherwise, as a field has its own.
+    pub skirt: f64,
+    /// Vertex positions with derivatives, if they have any.
+    pub vertices: Option<Arc<[Vector3<T>]>>,
+    /// Vertex extents with derivatives, if they have any.
+    pub extent: Option<Arc<[T]>>,
+}
+
+impl Collider<f64> {
+    /// A collider without derivatives. `thickness` matters for compliant half-spaces only.
+    pub fn new(geometry: Arc<ContactGeometry>, material: Material<f64>, thickness: f64) -> Self {
+        Self { geometry, material, thickness, skirt: 0.0, vertices: None, extent: None }
+    }
+
+    /// The same collider with a skirt of this thickness δ in metres, or as it is for 0 and if it is
+    /// rigid: its pressure continues below zero outside of it, so that a contact surface and a
+    /// smooth onset of the force (see [`crate::contact::onset`]) are there before touch. The force reaches
+    /// δ (1 + κ) far with κ the ratio of the lesser stiffness to the greater, the stiffness being
+    /// modulus times slope of the extent: 2 δ between equally stiff bodies, δ to a rigid one. The
+    /// pressure that the lesser stiffness reaches in its skirt is the width of the onset, so the
+    /// derivatives by the two moduli are one-sided where both are exactly equal. The geometry's vertices are those
+    /// of [`PressureField::with_skirt`], and must have no derivatives yet.
+    ///
+    /// # Errors
+    /// As [`PressureField::with_skirt`]; for a compliant half-space when the skirt is not thinner
+    /// than the depth at which the extent reaches 1.
+    pub fn with_skirt(&self, thickness: f64) -> Result<Self, SkirtError> {
+        check_skirt(thickness)?;
+        let mut out = self.clone();
+        if thickness == 0.0 {
+            return Ok(out);
+        }
+        match self.geometry.as_ref() {
+            ContactGeometry::Compliant(field) => {
+                out.geometry = Arc::new(ContactGeometry::Compliant(field.with_skirt(thickness)?));
+                (out.vertices, out.extent) = (None, None);
+            }
+            ContactGeometry::CompliantHalfSpace => {
+                if self.skirt > 0.0 {
+                    return Err(SkirtError::Twice { thickness: self.skirt });
+                }
+                if thickness >= self.thickness {
+                    return Err(SkirtError::Thick { thickness, allowed: self.thickness });
+                }
+                out.skirt = thickness;
+            }
+            ContactGeometry::Rigid(_) | ContactGeometry::RigidHalfSpace => {}
+        }
+        Ok(out)
+    }
+}
+
+impl<T: Scalar> Collider<T> {
+    /// A constant collider as scalars `T`.
+    pub fn lift(c: &Collider<f64>) -> Self {
+        Self {
+            geometry: Arc::clone(&c.geometry),
+            material: Material::lift(&c.material),
+            thickness: T::from(c.thickness),
+            skirt: c.skirt,
+            vertices: c.vertices.as_ref().map(|v| v.iter().map(|x| x.map(T::from)).collect()),
+            extent: c.extent.as_ref().map(|e| e.iter().map(|&x| T::from(x)).collect()),
+        }
+    }
+
+    /// The collider without its derivatives. Allocates nothing.
+    pub fn real(&self) -> Collider<f64> {
+        let (geometry, material) = (Arc::clone(&self.geometry), self.material.real());
+        Collider { skirt: self.skirt, ..Collider::new(geometry, material, self.thickness.real()) }
+    }
+
+    /// Thickness of the collider's skirt, metres; 0 if it has none.
+    pub fn skirt_thickness(&self) -> f64 {
+        match self.geometry.as_ref() {
+            ContactGeometry::Compliant(field) => field.skirt().thickness,
+            ContactGeometry::CompliantHalfSpace => self.skirt,
+            ContactGeometry::Rigid(_) | ContactGeometry::RigidHalfSpace => 0.0,
+        }
+    }
+
+    /// How far the pressure falls below zero in the collider's skirt, Pa; 0 if it has none.
+    pub(crate) fn skirt_pressure(&self) -> T {
+        let modulus = self.material.hydroelastic_modulus;
+        match self.geometry.as_ref() {
+            ContactGeometry::Compliant(field) => modulus * field.skirt().extent,
+            ContactGeometry::CompliantHalfSpace => modulus / self.thickness * self.skirt,
+            ContactGeometry::Rigid(_) | ContactGeometry::RigidHalfSpace => T::from(0.0),
+        }
+    }
+
+    /// Whether the geometry's vertices or extents carry derivatives.
+    pub fn has_shape_derivatives(&self) -> bool {
+        self.vertices.is_some() || self.extent.is_some()
+    }
+}

@@ -1,0 +1,181 @@
+//! Which body plays which part in a contact query.
+//!
+//! A query runs in the frame of one compliant body, F. The other body, O, contributes the
+//! polygons: sections of its tetrahedra by the equilibrium planes, its rigid triangles, or its
+//! half-space. Of two compliant bodies F is the softer one: the pressure is evaluated in F's field,
+//! where the rounding of a position matters least.
+
+use crate::contact::pair::collider::{Collider, ContactGeometry};
+use crate::field::{PressureField, RigidSurface};
+use crate::scalar::Scalar;
+use crate::spatial::{RigidTransform, SpatialVelocity};
+
+/// Two bodies that may touch, with the poses and velocities of their geometry frames in the
+/// world.
+#[derive(Clone, Debug)]
+pub struct ContactPair<'a, T = f64> {
+    /// Body A.
+    pub a: &'a Collider<T>,
+    /// Pose of A's geometry frame in the world.
+    pub x_wa: RigidTransform<T>,
+    /// Spatial velocity of A's geometry frame in the world.
+    pub v_wa: SpatialVelocity<T>,
+    /// Body B.
+    pub b: &'a Collider<T>,
+    /// Pose of B's geometry frame in the world.
+    pub x_wb: RigidTransform<T>,
+    /// Spatial velocity of B's geometry frame in the world.
+    pub v_wb: SpatialVelocity<T>,
+}
+
+impl<'a, T: Scalar> ContactPair<'a, T> {
+    /// Two bodies at rest.
+    pub fn at_rest(
+        a: &'a Collider<T>,
+        x_wa: RigidTransform<T>,
+        b: &'a Collider<T>,
+        x_wb: RigidTransform<T>,
+    ) -> Self {
+        Self { a, x_wa, v_wa: SpatialVelocity::zero(), b, x_wb, v_wb: SpatialVelocity::zero() }
+    }
+}
+
+impl<T: Scalar> ContactPair<'_, T> {
+    /// The pair without its derivatives; `a` and `b` are its colliders without theirs.
+    pub(crate) fn real<'c>(&self, a: &'c Collider, b: &'c Collider) -> ContactPair<'c> {
+        ContactPair {
+            a,
+            x_wa: self.x_wa.real(),
+            v_wa: self.v_wa.real(),
+            b,
+            x_wb: self.x_wb.real(),
+            v_wb: self.v_wb.real(),
+        }
+    }
+}
+
+/// Why two geometries cannot be in contact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContactError {
+    /// Both are rigid.
+    #[error(
+        "both geometries are rigid, so there is no pressure between them; \
+         give one of them a material with a hydroelastic modulus instead of `rigid = true`"
+    )]
+    RigidRigid,
+    /// Both are half-spaces.
+    #[error("both geometries are half-spaces, whose overlap is unbounded; make one of them a finite shape")]
+    HalfSpaces,
+}
+
+/// Whether two geometries can be in contact.
+///
+/// # Errors
+/// For two rigid geometries and for two half-spaces.
+pub fn check_pair(a: &ContactGeometry, b: &ContactGeometry) -> Result<(), ContactError> {
+    if a.is_half_space() && b.is_half_space() {
+        Err(ContactError::HalfSpaces)
+    } else if a.is_rigid() && b.is_rigid() {
+        Err(ContactError::RigidRigid)
+    } else {
+        Ok(())
+    }
+}
+
+/// The two bodies' geometries in their parts.
+#[derive(Clone, Copy)]
+pub(crate) enum Parts<'a> {
+    /// Tetrahedra against tetrahedra.
+    TwoFields {
+        /// O's field.
+        o: &'a PressureField,
+        /// F's field.
+        f: &'a PressureField,
+    },
+    /// Rigid triangles against tetrahedra.
+    SurfaceInField {
+        /// O's triangles.
+        o: &'a RigidSurface,
+        /// F's field.
+        f: &'a PressureField,
+    },
+    /// A half-space, compliant or rigid, against tetrahedra.
+    HalfSpaceInField {
+        /// Whether the half-space O is rigid.
+        rigid: bool,
+        /// F's field.
+        f: &'a PressureField,
+    },
+    /// Rigid triangles against a compliant half-space.
+    SurfaceInHalfSpace {
+        /// O's triangles.
+        o: &'a RigidSurface,
+    },
+}
+
+/// A pair of bodies seen from F.
+pub(crate) struct Roles<'a, T> {
+    /// The geometries.
+    pub parts: Parts<'a>,
+    /// Body O.
+    pub o: &'a Collider<T>,
+    /// Body F.
+    pub f: &'a Collider<T>,
+    /// Whether A is O (else A is F).
+    pub a_is_o: bool,
+    /// Pose of O in F.
+    pub x_fo: RigidTransform<T>,
+    /// Velocity of O's material relative to F's, at F's origin, expressed in F.
+    pub v_fo: SpatialVelocity<T>,
+    /// Pose of F in the world.
+    pub x_wf: RigidTransform<T>,
+}
+
+impl<'a, T: Scalar> Roles<'a, T> {
+    /// Assigns the parts; `None` for pairs that [`check_pair`] refuses.
+    pub fn new(pair: &ContactPair<'a, T>) -> Option<Self> {
+        use ContactGeometry as G;
+        let (a, b) = (pair.a.geometry.as_ref(), pair.b.geometry.as_ref());
+        let (parts, a_is_o) = match (a, b) {
+            // The pressure is evaluated from F's field: the softer one's, as the rounding of the
+            // harder one's grows with its modulus.
+            (G::Compliant(of_a), G::Compliant(of_b)) => {
+                let modulus = |c: &Collider<T>| c.material.hydroelastic_modulus.real();
+                if modulus(pair.a) >= modulus(pair.b) {
+                    (Parts::TwoFields { o: of_a, f: of_b }, true)
+                } else {
+                    (Parts::TwoFields { o: of_b, f: of_a }, false)
+                }
+            }
+            (G::Rigid(o), G::Compliant(f)) => (Parts::SurfaceInField { o, f }, true),
+            (G::Compliant(f), G::Rigid(o)) => (Parts::SurfaceInField { o, f }, false),
+            (G::RigidHalfSpace | G::CompliantHalfSpace, G::Compliant(f)) => {
+                (Parts::HalfSpaceInField { rigid: a.is_rigid(), f }, true)
+            }
+            (G::Compliant(f), G::RigidHalfSpace | G::CompliantHalfSpace) => {
+                (Parts::HalfSpaceInField { rigid: b.is_rigid(), f }, false)
+            }
+            (G::Rigid(o), G::CompliantHalfSpace) => (Parts::SurfaceInHalfSpace { o }, true),
+            (G::CompliantHalfSpace, G::Rigid(o)) => (Parts::SurfaceInHalfSpace { o }, false),
+            _ => return None,
+        };
+        let (o, x_wo, v_wo, f, x_wf, v_wf) = if a_is_o {
+            (pair.a, &pair.x_wa, &pair.v_wa, pair.b, &pair.x_wb, &pair.v_wb)
+        } else {
+            (pair.b, &pair.x_wb, &pair.v_wb, pair.a, &pair.x_wa, &pair.v_wa)
+        };
+        let p_fo_w = x_wo.translation - x_wf.translation;
+        let r_fw = x_wf.rotation.transpose();
+        let x_fo = RigidTransform::new(r_fw * x_wo.rotation, r_fw * p_fo_w);
+        let v_fo = (v_wo.shifted(&-p_fo_w) - *v_wf).rotated(&r_fw);
+        Some(Self { parts, o, f, a_is_o, x_fo, v_fo, x_wf: *x_wf })
+    }
+
+    /// The width of the onset of the pressure, Pa (see [`crate::contact::onset`]): how far the pressure of
+    /// that compliant body falls below zero in its skirt whose does least. And whether that body
+    /// is O; where both are equal it is F.
+    pub fn onset_width(&self) -> (T, bool) {
+        let (of_o, of_f) = (self.o.skirt_pressure(), self.f.skirt_pressure());
+        if !self.o.geometry.is_rigid() && of_o.real() < of_f.real() { (of_o, true) } else { (of_f, false) }
+    }
+}

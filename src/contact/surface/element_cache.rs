@@ -1,0 +1,70 @@
+//! The elements of one body that a search has seen last, as the other body sees them.
+
+/// How many elements are remembered. A search keeps to few at a time.
+const REMEMBERED: usize = 128;
+
+/// Marks a place where nothing is remembered.
+const NOTHING: u8 = u8::MAX;
+
+/// Elements by number; its memory is kept from search to search.
+#[derive(Clone, Debug)]
+pub(in crate::contact) struct Remembered<E> {
+    /// For each remainder of an element's number the place of the last one in `elements`.
+    place: [u8; REMEMBERED],
+    /// Elements with their numbers.
+    elements: Vec<(u32, E)>,
+}
+
+impl<E> Default for Remembered<E> {
+    fn default() -> Self {
+        Self { place: [NOTHING; REMEMBERED], elements: Vec::new() }
+    }
+}
+
+impl<E> Remembered<E> {
+    /// Forgets all elements, not the memory.
+    pub fn clear(&mut self) {
+        self.place = [NOTHING; REMEMBERED];
+        self.elements.clear();
+    }
+
+    /// The element with this number: remembered or else `new`.
+    #[inline(always)]
+    pub fn get(&mut self, number: u32, new: impl FnOnce() -> E) -> &E {
+        let place = &mut self.place[number as usize % REMEMBERED];
+        if *place == NOTHING {
+            // At most REMEMBERED places are taken, which is less than NOTHING.
+            *place = self.elements.len() as u8;
+            self.elements.push((number, new()));
+        } else if self.elements[usize::from(*place)].0 != number {
+            self.elements[usize::from(*place)] = (number, new());
+        }
+        &self.elements[usize::from(*place)].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_gets_its_element() {
+        let mut remembered = Remembered::default();
+        let mut made = 0;
+        for search in 0..3 {
+            remembered.clear();
+            made = 0;
+            // Numbers that share places, each asked for twice in a row.
+            for i in 0..1000_u32 {
+                let number = i / 2 * 37 % 300;
+                let element = remembered.get(number, || {
+                    made += 1;
+                    (search, number)
+                });
+                assert_eq!(*element, (search, number));
+            }
+            assert!(remembered.elements.len() <= REMEMBERED);
+        }
+        assert!(made <= 500, "the second request finds the element: {made}");
+    }
+}
