@@ -20,6 +20,7 @@ pub mod field;
 pub mod geometry;
 pub mod interruption;
 pub mod io;
+mod linear_algebra;
 pub mod multibody;
 pub mod optimize;
 pub mod rollout;

@@ -1,6 +1,5 @@
 //! One step of time.
 
-mod block_factor;
 mod derivative;
 mod error;
 mod joint_moves;

@@ -8,7 +8,7 @@ use crate::contact::DiscretePatch;
 use crate::multibody::tree::Workspace as JointWorkspace;
 use crate::multibody::{BodyFrame, GeometryPair, Model, Motion};
 use crate::spatial::{SpatialVelocity, cross_matrix, from_quarters};
-use crate::step::block_factor::BlockFactor;
+use crate::linear_algebra::BlockFactor;
 
 /// One side of a patch, O or F, on a free body.
 #[derive(Clone, Copy, Debug)]

@@ -22,7 +22,7 @@ use crate::multibody::{
 };
 use crate::scalar::DualArray;
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
-use crate::step::block_factor::Values;
+use crate::linear_algebra::Values;
 use crate::step::joint_moves::move_transposed;
 use crate::step::{StepCotangent, StepError, StepPoint};
 

@@ -9,7 +9,7 @@ use crate::multibody::tree::{
     BodyForce, StepInput, Workspace as JointWorkspace, factorize, free_impulse, step_matrix,
 };
 use crate::multibody::{Forces, JointLaw, Model, State, link_forces};
-use crate::step::block_factor::BlockFactor;
+use crate::linear_algebra::BlockFactor;
 
 /// A force along one joint coordinate.
 #[derive(Clone, Copy, Debug)]

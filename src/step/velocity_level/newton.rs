@@ -24,7 +24,7 @@ use super::free_body::six;
 use super::problem::Problem;
 use super::transition_aware::step_limit;
 use crate::multibody::State;
-use crate::step::block_factor::{BlockFactor, MinimalResidual, Values};
+use crate::linear_algebra::{BlockFactor, MinimalResidual, Values};
 
 /// When the iteration for the velocities ends.
 #[derive(Clone, Copy, Debug, PartialEq)]

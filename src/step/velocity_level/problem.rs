@@ -19,7 +19,7 @@ use crate::contact::{
 };
 use crate::multibody::tree::Workspace as JointWorkspace;
 use crate::multibody::{BodyFrame, BroadPhase, Forces, FreeMotion, Model, State, with_pair};
-use crate::step::block_factor::BlockFactor;
+use crate::linear_algebra::BlockFactor;
 
 /// The balance of momentum of a step, and the memory it is kept in.
 #[derive(Debug, Default)]

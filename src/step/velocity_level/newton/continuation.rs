@@ -8,7 +8,7 @@
 //! along the tangent, and Newton's method back to the curve in the plane across it.
 
 use super::{Newton, NewtonError, Search, SolverTolerance};
-use crate::step::block_factor::Values;
+use crate::linear_algebra::Values;
 use crate::step::velocity_level::problem::Problem;
 
 /// The first step, where the change of v that friction causes to begin with, and s, count as 1.
