@@ -7,9 +7,9 @@ mod markdown;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-use super::fit_schema::FitTable;
-use super::problem_schema::ProblemTable;
-use super::schema::SceneTable;
+use crate::io::fit::schema::FitTable;
+use crate::io::problem::schema::ProblemTable;
+use crate::io::scene::schema::SceneTable;
 
 /// A kind of file that people write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

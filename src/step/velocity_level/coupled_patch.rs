@@ -5,10 +5,10 @@ use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 use super::free_body::{BODY, add_to_tree, six, velocity_of};
 use super::joint_part::{JointPart, JointPlace};
 use crate::contact::DiscretePatch;
+use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::Workspace as JointWorkspace;
 use crate::multibody::{BodyFrame, GeometryPair, Model, Motion};
 use crate::spatial::{SpatialVelocity, cross_matrix, from_quarters};
-use crate::linear_algebra::BlockFactor;
 
 /// One side of a patch, O or F, on a free body.
 #[derive(Clone, Copy, Debug)]

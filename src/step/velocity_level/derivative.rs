@@ -14,6 +14,7 @@ use super::joint_derivative::JointDerivatives;
 
 use super::{VelocityLevel, Workspace, free_motions, patch_impulse};
 use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
+use crate::linear_algebra::Values;
 use crate::multibody::tree::JointState;
 use crate::multibody::{
     AppliedForces, BodyFrame, BodyState, ContactSensitivity, ForceSensitivity, Forces, FreeMotion,
@@ -22,7 +23,6 @@ use crate::multibody::{
 };
 use crate::scalar::DualArray;
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
-use crate::linear_algebra::Values;
 use crate::step::joint_moves::move_transposed;
 use crate::step::{StepCotangent, StepError, StepPoint};
 

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use nalgebra::DMatrix;
 
+use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::{
     BodyForce, StepInput, Workspace as JointWorkspace, factorize, free_impulse, step_matrix,
 };
 use crate::multibody::{Forces, JointLaw, Model, State, link_forces};
-use crate::linear_algebra::BlockFactor;
 
 /// A force along one joint coordinate.
 #[derive(Clone, Copy, Debug)]

@@ -23,8 +23,8 @@ use super::balance_scale::weighted_length;
 use super::free_body::six;
 use super::problem::Problem;
 use super::transition_aware::step_limit;
-use crate::multibody::State;
 use crate::linear_algebra::{BlockFactor, MinimalResidual, Values};
+use crate::multibody::State;
 
 /// When the iteration for the velocities ends.
 #[derive(Clone, Copy, Debug, PartialEq)]

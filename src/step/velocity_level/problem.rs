@@ -17,9 +17,9 @@ use crate::contact::{
     ContactModel, ContactPair, DiscreteSettings, PointContacts, Roles, SlipChange, Workspace as PairScratch,
     find_contacts,
 };
+use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::Workspace as JointWorkspace;
 use crate::multibody::{BodyFrame, BroadPhase, Forces, FreeMotion, Model, State, with_pair};
-use crate::linear_algebra::BlockFactor;
 
 /// The balance of momentum of a step, and the memory it is kept in.
 #[derive(Debug, Default)]

@@ -1,0 +1,369 @@
+//! Fit files: which parameters of which scene to fit to which measurements.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nalgebra::Vector3;
+use serde::Deserialize;
+
+use crate::io::document::field_path::FieldPath;
+use crate::io::document::{Document, beside, read_text};
+use crate::io::file_error::{FileError, Problem};
+use crate::io::fit::schema::{FitTable, TrajectoriesTable};
+use crate::io::scene::file::Scene;
+use crate::io::scene::purpose::Purpose;
+use crate::multibody::NoForces;
+use crate::optimize::data::{DataError, Recording, read_indentations, read_recording};
+use crate::optimize::fit::FitSettings;
+use crate::optimize::identification::{
+    Identification, IdentificationError, IndentationTest, Measurement, RecordedMotion, StandardDeviations,
+    TimeWindow,
+};
+use crate::optimize::parameters::Parameters;
+
+/// Why a fit file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FitFileError {
+    /// The file, its scene, or a list of parameters is not good.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A file of measurements is not good.
+    #[error(transparent)]
+    Data(#[from] DataError),
+}
+
+/// Longest delay of recorded velocities that makes sense, s.
+const LONGEST_DELAY: f64 = 1.0;
+
+/// A fit file that was read, with its scene.
+///
+/// `isobar schema fit --markdown` prints the reference of its fields (see [`crate::io::reference`]).
+/// Names of parameters are as in [`crate::optimize::identification::inputs_at`]. Files are found
+/// relative to the fit file.
+#[derive(Debug)]
+pub struct FitFile {
+    path: PathBuf,
+    document: Document,
+    table: FitTable,
+    scene: Scene,
+    /// The parameters, checked.
+    pub parameters: Parameters,
+}
+
+impl FitFile {
+    /// Reads a fit file and its scene.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not valid, parameters that make no sense.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FitFileError> {
+        let path = path.as_ref().to_owned();
+        let document = Document::read_toml(&path)?;
+        let table: FitTable = document.contents()?;
+        let field = FieldPath::root().key("parameters");
+        let parameters =
+            Parameters::new(table.parameters.clone()).map_err(|e| located(&document, &field, e))?;
+        let scene = Scene::load(beside(&path, &table.scene), Purpose::Simulation)?;
+        if let Some(joint) = scene.model.mechanism.joints().first() {
+            let message =
+                format!("joint `{}` can move; a fit needs a scene of free and fixed bodies", joint.name);
+            return Err(located(&document, &FieldPath::root().key("scene"), message));
+        }
+        Ok(Self { path, document, table, scene, parameters })
+    }
+
+    /// How the fit is to be done.
+    pub fn settings(&self) -> &FitSettings {
+        &self.table.solver
+    }
+
+    /// What is doubtful about the scene, a line each.
+    pub fn warnings(&self) -> &[String] {
+        &self.scene.warnings
+    }
+
+    /// The scene with its parameters and all the measurements.
+    ///
+    /// # Errors
+    /// A file of measurements that is not good, or measurements that do not fit the scene.
+    pub fn identification(&self) -> Result<Identification, FitFileError> {
+        let root = FieldPath::root();
+        let mut measurements = Vec::new();
+        for (i, table) in self.table.trajectories.iter().enumerate() {
+            let field = root.key("trajectories").index(i);
+            for recording in self.recordings(table, &field)? {
+                measurements.push(self.motion(table, recording, &field)?);
+            }
+        }
+        for (i, table) in self.table.indentations.iter().enumerate() {
+            let file = beside(&self.path, Path::new(&table.file));
+            let rows = read_indentations(&file)?;
+            let direction = Vector3::from(table.direction.0);
+            let name = file.display().to_string();
+            let test = IndentationTest::new(
+                &self.scene.model,
+                name,
+                &table.body,
+                direction,
+                rows,
+                table.force_sigma,
+            )
+            .map_err(|e| self.invalid(&root.key("indentations").index(i), e))?;
+            measurements.push(Measurement::Indentation(test));
+        }
+        let names: Vec<&str> = self.parameters.as_slice().iter().map(|p| p.name.as_str()).collect();
+        self.identified(&names, measurements)
+    }
+
+    /// The scene with the parameters `names` and the recordings (`*.csv`) of a folder, compared
+    /// as the first of the file's trajectories.
+    ///
+    /// # Errors
+    /// As for [`Self::identification`]; a folder without recordings; a fit file without
+    /// trajectories.
+    pub fn evaluation(&self, names: &[&str], folder: &Path) -> Result<Identification, FitFileError> {
+        let field = FieldPath::root().key("trajectories");
+        let table = self.table.trajectories.first().ok_or_else(|| {
+            self.invalid(
+                &field,
+                "none; one is needed to say of which body the recordings are and how they are compared",
+            )
+        })?;
+        let files = matching(&folder.join("*.csv"))?;
+        if files.is_empty() {
+            return Err(FileError::Invalid {
+                path: folder.to_owned(),
+                line: None,
+                field: "the folder".into(),
+                message: "no file `*.csv`; at least one recording is needed".into(),
+            }
+            .into());
+        }
+        let measurements = files
+            .iter()
+            .map(|file| self.motion(table, read_recording(file, &table.body)?, &field.index(0)))
+            .collect::<Result<_, FitFileError>>()?;
+        self.identified(names, measurements)
+    }
+
+    fn identified(
+        &self,
+        names: &[&str],
+        measurements: Vec<Measurement>,
+    ) -> Result<Identification, FitFileError> {
+        let Scene { model, state, .. } = &self.scene;
+        let settings = self.scene.simulation_settings()?;
+        let names = names.iter().copied();
+        Identification::new(model.clone(), state.clone(), settings, NoForces, names, measurements).map_err(
+            |e| {
+                let field = match e {
+                    IdentificationError::NoMeasurements => FieldPath::root(),
+                    IdentificationError::Gap { .. } => FieldPath::root().key("trajectories"),
+                    _ => FieldPath::root().key("parameters"),
+                };
+                self.invalid(&field, e)
+            },
+        )
+    }
+
+    fn motion(
+        &self,
+        table: &TrajectoriesTable,
+        recording: Recording,
+        field: &FieldPath,
+    ) -> Result<Measurement, FitFileError> {
+        let sigma = StandardDeviations {
+            position: table.position_sigma,
+            orientation: table.orientation_sigma,
+            linear_velocity: table.linear_velocity_sigma,
+            angular_velocity: table.angular_velocity_sigma,
+            outlier_limit: table.outlier_limit,
+        };
+        let delay = table.velocity_delay;
+        if !(0.0..=LONGEST_DELAY).contains(&delay) {
+            return Err(self.invalid(
+                &field.key("velocity_delay"),
+                format_args!("found {delay}; it must be between 0 and {LONGEST_DELAY} s"),
+            ));
+        }
+        let recording = recording.with_velocities_delayed_by(delay);
+        let all = TimeWindow::default();
+        let window = TimeWindow {
+            from: table.from.unwrap_or(all.from),
+            until: table.until.unwrap_or(all.until),
+            horizon: table.horizon.unwrap_or(all.horizon),
+            free_starts: table.free_starts,
+        };
+        RecordedMotion::new(&self.scene.model, &table.body, recording, &sigma, &window)
+            .map(Measurement::Motion)
+            .map_err(|e| self.invalid(field, e))
+    }
+
+    fn recordings(
+        &self,
+        table: &TrajectoriesTable,
+        field: &FieldPath,
+    ) -> Result<Vec<Recording>, FitFileError> {
+        let mut recordings = Vec::new();
+        for (i, name) in table.files.iter().enumerate() {
+            let files = matching(&beside(&self.path, Path::new(name)))?;
+            if files.is_empty() {
+                let field = field.key("files").index(i);
+                return Err(self.invalid(&field, format_args!("found \"{name}\", which no file matches")));
+            }
+            for file in files {
+                recordings.push(read_recording(&file, &table.body)?);
+            }
+        }
+        if recordings.is_empty() {
+            return Err(self.invalid(&field.key("files"), "found none; at least one recording is needed"));
+        }
+        Ok(recordings)
+    }
+
+    /// The files that a fit reads.
+    ///
+    /// # Errors
+    /// When a folder of recordings cannot be read.
+    pub fn files(&self) -> Result<Vec<PathBuf>, FitFileError> {
+        let mut files = vec![self.path.clone()];
+        files.extend(self.scene.files.iter().cloned());
+        for name in self.table.trajectories.iter().flat_map(|table| &table.files) {
+            files.extend(matching(&beside(&self.path, Path::new(name)))?);
+        }
+        files.extend(self.table.indentations.iter().map(|table| beside(&self.path, Path::new(&table.file))));
+        Ok(files)
+    }
+
+    fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
+        located(&self.document, field, message)
+    }
+}
+
+fn located(document: &Document, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
+    document.located(Problem::new(field.clone(), message)).into()
+}
+
+/// The files that a path stands for, in the order of their names: itself, or those that match
+/// the `*`s in its last part.
+fn matching(path: &Path) -> Result<Vec<PathBuf>, FitFileError> {
+    let pattern = match path.file_name().and_then(|n| n.to_str()) {
+        Some(name) if name.contains('*') => name,
+        _ => return Ok(vec![path.to_owned()]),
+    };
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let failed = |source| FileError::Read { path: folder.to_owned(), source };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        let name = file.file_name().and_then(|n| n.to_str());
+        if name.is_some_and(|name| matches_pattern(pattern, name)) {
+            found.push(file);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Whether a name matches a pattern in which `*` stands for anything.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(start) else { return false };
+    let mut parts = rest.split('*').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return name.ends_with(part);
+        }
+        let Some(at) = name.find(part) else { return false };
+        name = &name[at + part.len()..];
+    }
+    true
+}
+
+/// Reads parameter values from JSON: `{"NAME": VALUE, …}`, or what `isobar fit --json` prints.
+///
+/// # Errors
+/// A file that cannot be read, is of neither form, or holds a number that is not finite.
+pub fn read_parameter_values(path: &Path) -> Result<BTreeMap<String, f64>, FitFileError> {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+        value: f64,
+    }
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Values {
+        Fit { estimates: Vec<Named> },
+        Plain(BTreeMap<String, f64>),
+    }
+    let text = read_text(path)?;
+    match serde_json::from_str(&text) {
+        Ok(Values::Plain(values)) => Ok(values),
+        Ok(Values::Fit { estimates }) => Ok(estimates.into_iter().map(|e| (e.name, e.value)).collect()),
+        Err(e) => Err(FileError::Invalid {
+            path: path.to_owned(),
+            line: (e.line() > 0).then_some(e.line()),
+            field: "the file".into(),
+            message: "not a list of parameters; allowed is {\"NAME\": VALUE, …} or the result of a fit"
+                .into(),
+        }
+        .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, matches) in [
+            ("toss_*.csv", "toss_005.csv", true),
+            ("toss_*.csv", "toss_005.txt", false),
+            ("*", "anything", true),
+            ("*.csv", ".csv", true),
+            ("a*b*c", "a1b2c", true),
+            ("a*b*c", "acb", false),
+            ("a*a", "a", false),
+            ("plain", "plain", true),
+        ] {
+            assert_eq!(matches_pattern(pattern, name), matches, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn bad_fit_files_are_refused_with_file_line_and_field() {
+        let folder = std::env::temp_dir().join(format!("isobar-fit-file-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let refused = |text: &str| {
+            let path = folder.join("fit.toml");
+            fs::write(&path, text).unwrap();
+            FitFile::load(&path).unwrap_err().to_string()
+        };
+        let parameter = "[[parameters]]\nname = \"a\"\ninitial = 1.0\n";
+        assert!(refused("scene = \"s.toml\"\nfoo = 1\n").contains("fit.toml:2: foo: unknown field `foo`"));
+        let typo = refused(&format!("scene = \"s.toml\"\n{parameter}uper = 2.0\n"));
+        assert!(typo.contains("fit.toml:5: parameters[0].uper: unknown field"), "{typo}");
+        assert!(refused("scene = \"s.toml\"\nparameters = []\n").contains("at least one is needed"));
+        let log = refused(&format!("scene = \"s.toml\"\n{parameter}lower = 0.0\nlog = true\n"));
+        assert!(log.contains("fit.toml:2: parameters: parameter `a`: `lower` is 0"), "{log}");
+        let scene = refused(&format!("scene = \"s.toml\"\n{parameter}"));
+        assert!(scene.contains("s.toml: cannot be read"), "{scene}");
+        assert!(refused("scene = ").contains("fit.toml:1"));
+        fs::write(folder.join("p.json"), "{\"a\": 1.5}").unwrap();
+        assert_eq!(read_parameter_values(&folder.join("p.json")).unwrap()["a"], 1.5);
+        fs::write(
+            folder.join("p.json"),
+            "{\"estimates\": [{\"name\": \"b\", \"value\": 2, \"verdict\": \"x\"}]}",
+        )
+        .unwrap();
+        assert_eq!(read_parameter_values(&folder.join("p.json")).unwrap()["b"], 2.0);
+        fs::write(folder.join("p.json"), "{\"a\": \"x\"}").unwrap();
+        let refused = read_parameter_values(&folder.join("p.json")).unwrap_err().to_string();
+        assert!(refused.contains("not a list of parameters"), "{refused}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,4 @@
+//! Fit files.
+
+pub(in crate::io) mod file;
+pub(in crate::io) mod schema;

@@ -1,0 +1,103 @@
+//! What a fit file may hold. The comments are the text of its reference, as in [`crate::io::scene::schema`].
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::io::strict::Exactly;
+use crate::optimize::fit::FitSettings;
+use crate::optimize::parameters::Parameter;
+
+/// A fit says which parameters of which scene to fit to which measurements. It is a TOML file; files
+/// that it names are relative to it.
+///
+/// All numbers are in SI units. At least one of `trajectories` and `indentations` is needed, and the
+/// scene must be one of free and fixed bodies, without joints that move.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct FitTable {
+    /// The scene file.
+    pub scene: PathBuf,
+    /// What is fitted, at least one parameter.
+    pub parameters: Vec<Parameter>,
+    /// Recorded motion.
+    #[serde(default)]
+    pub trajectories: Vec<TrajectoriesTable>,
+    /// Indentation tests.
+    #[serde(default)]
+    pub indentations: Vec<IndentationsTable>,
+    /// How the fit is done.
+    #[serde(default)]
+    pub solver: FitSettings,
+}
+
+/// Recordings of the motion of one body, `[[trajectories]]`.
+///
+/// A recording is a CSV file with a header and the columns `t_s` (increasing), `px_m`, `py_m`,
+/// `pz_m`, `qw`, `qx`, `qy`, `qz` (unit quaternion, body to world), `vx_m_s`, `vy_m_s`, `vz_m_s`, and
+/// the angular velocity as `wx_rad_s`, `wy_rad_s`, `wz_rad_s` (world frame) or `wx_body_rad_s`,
+/// `wy_body_rad_s`, `wz_body_rad_s` (body frame). The names may also begin with that of the body and
+/// a dot, as `ball.px_m` in what `isobar simulate` writes. Other columns are passed over; lines that
+/// begin with `#` are comments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct TrajectoriesTable {
+    /// Name of the body in the scene.
+    pub body: String,
+    /// Files, or names with `*` in their last part for all that match.
+    pub files: Vec<String>,
+    /// Earliest recorded time used.
+    #[schemars(extend("x-unit" = "s", "x-default" = "the first"))]
+    pub from: Option<f64>,
+    /// Latest recorded time used.
+    #[schemars(extend("x-unit" = "s", "x-default" = "the last"))]
+    pub until: Option<f64>,
+    /// Longest time simulated from one recorded state.
+    #[schemars(extend("x-unit" = "s", "x-default" = "unlimited: from the first state alone"))]
+    pub horizon: Option<f64>,
+    /// Whether simulations start only at recorded states in which the body touches nothing, nor in
+    /// those before and after.
+    #[serde(default)]
+    pub free_starts: bool,
+    /// Standard deviation of positions.
+    #[schemars(extend("x-unit" = "m"))]
+    pub position_sigma: f64,
+    /// Standard deviation of orientations.
+    #[schemars(extend("x-unit" = "rad"))]
+    pub orientation_sigma: f64,
+    /// Standard deviation of velocities.
+    #[schemars(extend("x-unit" = "m/s", "x-default" = "not compared"))]
+    pub linear_velocity_sigma: Option<f64>,
+    /// Standard deviation of angular velocities.
+    #[schemars(extend("x-unit" = "rad/s", "x-default" = "not compared"))]
+    pub angular_velocity_sigma: Option<f64>,
+    /// Length of the residuals of one recorded time, in standard deviations, from which they count
+    /// less than squared.
+    #[schemars(extend("x-default" = "never"))]
+    pub outlier_limit: Option<f64>,
+    /// How much later than they belong velocities were recorded: half an interval if they were made
+    /// from positions by backward differences.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "s"))]
+    pub velocity_delay: f64,
+}
+
+/// An indentation test, `[[indentations]]`: a body is moved from where the scene puts it along a direction into the
+/// others, all at rest.
+///
+/// Its table is a CSV file with the columns `depth_m` and `force_N`, and `sigma_N` if rows have
+/// standard deviations of their own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct IndentationsTable {
+    /// Name of the body in the scene.
+    pub body: String,
+    /// Direction of its motion in W, of any length.
+    pub direction: Exactly<f64, 3>,
+    /// The table.
+    pub file: String,
+    /// Standard deviation of forces; needed where the table has no column `sigma_N`.
+    #[schemars(extend("x-unit" = "N"))]
+    pub force_sigma: Option<f64>,
+}

@@ -1,0 +1,53 @@
+//! Columns of trajectories with the forces of contact.
+
+use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State, body_pair_contact};
+
+/// Columns of a pair of bodies A and B, after their names as `A-B` and a dot: force on A and its
+/// moment about the origin of A, both in the world frame.
+pub(in crate::io) const FORCE_COLUMNS: [&str; 6] = ["fx_N", "fy_N", "fz_N", "tx_N_m", "ty_N_m", "tz_N_m"];
+
+/// The pairs of bodies of a model that can touch, and memory for their contact.
+#[derive(Debug)]
+pub(in crate::io) struct ContactForces<'m> {
+    model: &'m Model,
+    pairs: Vec<(BodyPair, Vec<GeometryPair>)>,
+    frames: Vec<BodyFrame>,
+    workspace: PairWorkspace,
+}
+
+impl<'m> ContactForces<'m> {
+    /// The pairs of a model.
+    pub fn new(model: &'m Model) -> Self {
+        let mut pairs: Vec<(BodyPair, Vec<GeometryPair>)> = Vec::new();
+        // They are in increasing order: those of two bodies follow each other.
+        for pair in &model.pairs {
+            match pairs.last_mut() {
+                Some((bodies, geometries)) if *bodies == pair.bodies => geometries.push(*pair),
+                _ => pairs.push((pair.bodies, vec![*pair])),
+            }
+        }
+        Self { model, pairs, frames: Vec::new(), workspace: PairWorkspace::default() }
+    }
+
+    /// The titles of the columns.
+    pub fn titles(&self) -> impl Iterator<Item = String> {
+        let name = |body: usize| &self.model.bodies[body].name;
+        self.pairs.iter().flat_map(move |(bodies, _)| {
+            FORCE_COLUMNS.map(|column| format!("{}-{}.{column}", name(bodies.a), name(bodies.b)))
+        })
+    }
+
+    /// The numbers of a state: the contact of the fields at its poses and velocities, as
+    /// [`crate::multibody::pair_contact`] has it.
+    pub fn numbers(&mut self, state: &State) -> Vec<f64> {
+        let Self { model, pairs, frames, workspace } = self;
+        model.body_frames(state, frames);
+        let wrench = |(_, geometries): &(BodyPair, Vec<GeometryPair>)| {
+            let on_a = body_pair_contact(model, frames, geometries, workspace).wrench_on_a;
+            let (f, t) = (on_a.translational, on_a.rotational);
+            // Adding zero turns −0 into 0.
+            [f.x, f.y, f.z, t.x, t.y, t.z].map(|x| x + 0.0)
+        };
+        pairs.iter().flat_map(wrench).collect()
+    }
+}

@@ -1,0 +1,98 @@
+//! Trajectories as CSV, written row after row.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::io::atomic::OutputFile;
+use crate::io::motion::forces::ContactForces;
+use crate::io::motion::trajectory::{COLUMNS, TIME, TrajectoryError, joint_titles, numbers};
+use crate::multibody::tree::JointState;
+use crate::multibody::{Model, State};
+use crate::rollout::Trajectory;
+
+/// Writes the states of a model as rows of a table, in full precision: `t_s`, then thirteen columns
+/// for each free body, then the coordinates `q` and `v` of each joint.
+///
+/// On request there are six columns more for each pair of bodies A and B
+/// that can touch: `A-B.fx_N`, `fy_N`, `fz_N`, the force on A in W, and `A-B.tx_N_m`, `ty_N_m`,
+/// `tz_N_m`, its moment about the origin of A. They are those of each state, of the pressure fields
+/// with dissipation and friction at its velocities (see [`crate::multibody::pair_contact`]); the
+/// impulse of an implicit step, which holds at the velocities after it, is another one where these
+/// change much.
+#[derive(Debug)]
+pub struct TrajectoryWriter<'m, W: Write> {
+    model: &'m Model,
+    forces: Option<ContactForces<'m>>,
+    csv: csv::Writer<W>,
+    /// The fields of one row.
+    row: Vec<String>,
+}
+
+impl<'m, W: Write> TrajectoryWriter<'m, W> {
+    /// A table to which its head is written; with the forces of contacts if they are asked for.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn new(model: &'m Model, with_forces: bool, to: W) -> io::Result<Self> {
+        let forces = with_forces.then(|| ContactForces::new(model));
+        let mut csv = csv::Writer::from_writer(to);
+        let mut row = vec![TIME.to_owned()];
+        for (_, body, _) in model.free_bodies() {
+            row.extend(COLUMNS.iter().map(|column| format!("{}.{column}", body.name)));
+        }
+        for joint in model.mechanism.joints() {
+            row.extend(joint_titles(&joint.name, "q", joint.q.len()));
+            row.extend(joint_titles(&joint.name, "v", joint.v.len()));
+        }
+        row.extend(forces.iter().flat_map(ContactForces::titles));
+        csv.write_record(&row)?;
+        Ok(Self { model, forces, csv, row })
+    }
+
+    /// Writes the row of one state, with as many digits as it takes to read the same bits back.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&mut self, time: f64, state: &State) -> io::Result<()> {
+        let Self { model, forces, csv, row } = self;
+        row.clear();
+        // The shortest digits that name this number and no other.
+        row.push(format!("{time:?}"));
+        row.extend(state.bodies.iter().flat_map(numbers).map(|x| format!("{x:?}")));
+        let JointState { q, v, .. } = &state.joints;
+        for joint in model.mechanism.joints() {
+            let numbers = q[joint.q.clone()].iter().chain(&v[joint.v.clone()]);
+            row.extend(numbers.map(|x| format!("{x:?}")));
+        }
+        row.extend(forces.iter_mut().flat_map(|forces| forces.numbers(state)).map(|x| format!("{x:?}")));
+        Ok(csv.write_record(row)?)
+    }
+
+    /// What the table was written to, when all of it is there.
+    ///
+    /// # Errors
+    /// When the last of it cannot be written.
+    pub fn finish(self) -> io::Result<W> {
+        self.csv.into_inner().map_err(csv::IntoInnerError::into_error)
+    }
+}
+
+/// Writes a trajectory of a model as [`TrajectoryWriter`] does. The file appears when it is complete.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_trajectory(
+    path: impl AsRef<Path>,
+    model: &Model,
+    trajectory: &Trajectory,
+) -> Result<(), TrajectoryError> {
+    let path = path.as_ref();
+    let write = || {
+        let mut writer = TrajectoryWriter::new(model, false, OutputFile::create(path)?)?;
+        for (time, state) in trajectory.times.iter().zip(&trajectory.states) {
+            writer.write(*time, state)?;
+        }
+        writer.finish()?.finish()
+    };
+    write().map_err(|source| TrajectoryError::Write { path: path.to_owned(), source })
+}

@@ -1,0 +1,36 @@
+//! Checkpoints of an optimization in a file.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use argmin::core::Error;
+
+use crate::io::atomic::write_atomically;
+use crate::optimize::checkpoint::{CheckpointError, CheckpointStore};
+
+/// A file that is replaced as a whole at every save: interrupted while it writes, it is as it was
+/// before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointFile {
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+impl CheckpointStore for CheckpointFile {
+    fn load(&self) -> Result<Option<String>, Error> {
+        match std::fs::read_to_string(&self.path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(CheckpointError::Read { checkpoint: self.name(), source }.into()),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn save(&self, text: &str) -> Result<(), Error> {
+        write_atomically::<std::io::Error>(&self.path, |writer| writer.write_all(text.as_bytes()))
+            .map_err(|error| Error::msg(format!("{}: cannot be written: {error}", self.path.display())))
+    }
+}

@@ -1,0 +1,173 @@
+//! From the cost tables of a problem file to the terms of an objective.
+
+use nalgebra::Vector3;
+
+use crate::io::document::field_path::FieldPath;
+use crate::io::file_error::{Problem, check_name};
+use crate::io::problem::controls::{actuator_index, named};
+use crate::io::problem::schema::{ComponentsTable, ContactTable, CoordinateTable, CostTable, TargetTable};
+use crate::io::scene::body_tables::{PoseFields, Range, number};
+use crate::multibody::Model;
+use crate::multibody::tree::Joint;
+use crate::optimize::objective::{CostTerm, Objective, ObjectiveError, Quantity, Target, TargetError};
+
+/// The name and the term of one table.
+pub(in crate::io) fn cost_term(
+    t: &CostTable,
+    model: &Model,
+    table: &FieldPath,
+) -> Result<(String, CostTerm), Problem> {
+    let (key, of, quantity) = quantity(t, model, table)?;
+    let name = match &t.name {
+        Some(name) => {
+            check_name(name, &table.key("name"))?;
+            name.clone()
+        }
+        None => format!("{} of {of}", key.replace('_', " ")),
+    };
+    let is_number = matches!(
+        quantity,
+        Quantity::Control { .. } | Quantity::JointPosition { .. } | Quantity::JointVelocity { .. }
+    );
+    let components = |c: ComponentsTable, field: &FieldPath| {
+        if is_number && matches!(c, ComponentsTable::Each(_)) {
+            let message = format!("found three numbers; `{key}` is one number");
+            return Err(Problem::new(field.clone(), message));
+        }
+        let v = c.vector();
+        for x in &v {
+            number(*x, Range::Finite, field)?;
+        }
+        Ok(v)
+    };
+    let field = table.key("target");
+    let target = match &t.target {
+        None => Target::constant(Vector3::zeros()),
+        Some(TargetTable::Constant(c)) => Target::constant(components(*c, &field)?),
+        Some(TargetTable::Path(path)) => {
+            let values = path.values.iter().enumerate();
+            let values = values.map(|(i, c)| components(*c, &field.key("values").index(i)));
+            Target::new(path.times.clone(), values.collect::<Result<_, _>>()?).map_err(|error| {
+                let field = match error {
+                    TargetError::Time { index, .. } => field.key("times").index(index),
+                    TargetError::Count { .. } => field.key("values"),
+                };
+                Problem::new(field, error)
+            })?
+        }
+    };
+    let mut weight = components(t.weight, &table.key("weight"))?;
+    if is_number {
+        weight = Vector3::new(weight.x, 0.0, 0.0);
+    }
+    let term = CostTerm { quantity, target, weight, deviation: t.deviation, when: t.when };
+    // By itself, so that what does not fit is known to be of this table.
+    Objective::new(model, model.command_dimension(), vec![term.clone()]).map_err(|error| {
+        let field = match error {
+            ObjectiveError::Weight(_) => "weight",
+            ObjectiveError::ControlAtEnd => "when",
+            ObjectiveError::NoSuch { .. } | ObjectiveError::NoContact { .. } => key,
+        };
+        Problem::new(table.key(field), error)
+    })?;
+    Ok((name, term))
+}
+
+/// The quantity of a cost, with its key and what it is of.
+fn quantity(
+    t: &CostTable,
+    model: &Model,
+    table: &FieldPath,
+) -> Result<(&'static str, String, Quantity), Problem> {
+    let body = |name: &str, key: &str, part: &str| {
+        let field = table.key(key).key(part);
+        named(model.bodies.iter().map(|b| b.name.as_str()), "body", name, &field)
+    };
+    let other =
+        |name: &Option<String>, key| name.as_deref().map(|name| body(name, key, "relative_to")).transpose();
+    let pair = |contact: &ContactTable, key| {
+        let (on, from) = (body(&contact.on, key, "on")?, body(&contact.from, key, "from")?);
+        Ok((format!("{} from {}", contact.on, contact.from), on, from))
+    };
+    let mut found = Vec::new();
+    if let Some(name) = &t.control {
+        let index = actuator_index(model, name, &table.key("control"))?;
+        found.push(("control", name.clone(), Quantity::Control { index }));
+    }
+    if let Some(of) = &t.joint_position {
+        let key = "joint_position";
+        let index = coordinate(of, model, |joint| joint.q.clone(), &table.key(key))?;
+        found.push((key, of.joint.clone(), Quantity::JointPosition { index }));
+    }
+    if let Some(of) = &t.joint_velocity {
+        let key = "joint_velocity";
+        let index = coordinate(of, model, |joint| joint.v.clone(), &table.key(key))?;
+        found.push((key, of.joint.clone(), Quantity::JointVelocity { index }));
+    }
+    if let Some(of) = &t.position {
+        let key = "position";
+        let (body, relative_to) = (body(&of.body, key, "body")?, other(&of.relative_to, key)?);
+        found.push((key, of.body.clone(), Quantity::Position { body, relative_to }));
+    }
+    if let Some(of) = &t.orientation {
+        let key = "orientation";
+        let (body, relative_to) = (body(&of.body, key, "body")?, other(&of.relative_to, key)?);
+        let fields = PoseFields::of_orientation(of.quaternion_wxyz, of.rpy, of.rotation_matrix);
+        let (target, _) = fields.read(&table.key(key))?;
+        found.push((key, of.body.clone(), Quantity::Orientation { body, relative_to, target }));
+    }
+    if let Some(of) = &t.velocity {
+        let body = body(&of.body, "velocity", "body")?;
+        found.push(("velocity", of.body.clone(), Quantity::Velocity { body }));
+    }
+    if let Some(of) = &t.angular_velocity {
+        let body = body(&of.body, "angular_velocity", "body")?;
+        found.push(("angular_velocity", of.body.clone(), Quantity::AngularVelocity { body }));
+    }
+    if let Some(contact) = &t.contact_force {
+        let (of, on, from) = pair(contact, "contact_force")?;
+        found.push(("contact_force", of, Quantity::ContactForce { on, from }));
+    }
+    if let Some(contact) = &t.contact_torque {
+        let (of, on, from) = pair(contact, "contact_torque")?;
+        found.push(("contact_torque", of, Quantity::ContactTorque { on, from }));
+    }
+    match found.len() {
+        1 => Ok(found.swap_remove(0)),
+        0 => Err(Problem::new(
+            table.clone(),
+            format_args!("no quantity; exactly one is needed of {QUANTITIES}"),
+        )),
+        _ => {
+            let keys: Vec<&str> = found.iter().map(|(key, ..)| *key).collect();
+            let keys = keys.join(", ");
+            Err(Problem::new(
+                table.clone(),
+                format_args!("found {keys}; exactly one is needed of {QUANTITIES}"),
+            ))
+        }
+    }
+}
+
+/// All quantities that a cost may be of.
+const QUANTITIES: &str = "control, joint_position, joint_velocity, position, orientation, velocity, \
+                          angular_velocity, contact_force, contact_torque";
+
+/// The place of a joint's coordinate among those of all joints.
+fn coordinate(
+    of: &CoordinateTable,
+    model: &Model,
+    range: fn(&Joint) -> std::ops::Range<usize>,
+    field: &FieldPath,
+) -> Result<usize, Problem> {
+    let joints = model.mechanism.joints();
+    let joint =
+        named(joints.iter().map(|j| j.name.as_str()), "joint that moves", &of.joint, &field.key("joint"))?;
+    let range = range(&joints[joint]);
+    if of.coordinate >= range.len() {
+        let message =
+            format!("found {}; joint `{}` has {}, counted from 0", of.coordinate, of.joint, range.len());
+        return Err(Problem::new(field.key("coordinate"), message));
+    }
+    Ok(range.start + of.coordinate)
+}

@@ -1,0 +1,336 @@
+//! Problem files: what a motion of a scene should be like, and which commands may change.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::io::document::field_path::FieldPath;
+use crate::io::document::{Document, beside};
+use crate::io::file_error::{FileError, Problem};
+use crate::io::problem::checkpoint::CheckpointFile;
+use crate::io::problem::controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
+use crate::io::problem::costs::cost_term;
+use crate::io::problem::memory::check_memory;
+use crate::io::problem::schema::{OptimizerTable, ProblemTable, StartsTable};
+use crate::io::scene::body_tables::{Range, number};
+use crate::io::scene::file::Scene;
+use crate::io::scene::plausibility::angle_warnings;
+use crate::io::scene::purpose::Purpose;
+use crate::multibody::NoForces;
+use crate::optimize::multi_start::scattered_starts;
+use crate::optimize::objective::Objective;
+use crate::optimize::progress::ProgressObserver;
+use crate::optimize::randomized_smoothing::SmoothingSettings;
+use crate::optimize::trajectory::{
+    ControlRange, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
+    TrajectoryProblemError, TrajectorySettings, TrajectoryTask, optimize_smoothed_trajectory,
+    optimize_trajectory,
+};
+use crate::rollout::{ControlKnots, KnotInterpolation, SimulationError, SimulationSettings};
+
+/// Starts beside the one of the file, normally distributed around it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScatteredStarts {
+    /// Number of starts, that of the file included.
+    pub count: usize,
+    /// Standard deviation, in the scale of each control.
+    pub spread: f64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+}
+
+/// A problem file that was read, with its scene.
+///
+/// `isobar schema problem --markdown` prints the reference of its fields (see
+/// [`crate::io::reference`]). The scene is found relative to the problem file.
+#[derive(Debug)]
+pub struct ProblemFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The scene.
+    pub scene: Scene,
+    /// How it is simulated.
+    pub simulation: SimulationSettings,
+    /// End of the motion, s.
+    pub until: f64,
+    /// Knots of the commands that are optimized.
+    pub knots: ControlKnots,
+    /// The actuators whose commands are optimized.
+    pub controls: Vec<OptimizedControl>,
+    /// Values of their commands at the knots at the start, knot after knot.
+    pub start: Vec<f64>,
+    /// The names of the terms of the objective.
+    pub cost_names: Vec<String>,
+    /// What the motion should be like.
+    pub objective: Objective,
+    /// How the optimization is done.
+    pub settings: TrajectorySettings,
+    /// How the starts are scattered, if there are several.
+    pub starts: Option<ScatteredStarts>,
+    /// How the cost is smoothed, if it is.
+    pub smoothing: Option<SmoothingSettings>,
+}
+
+impl ProblemFile {
+    /// Reads a problem file and its scene.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not valid; the message names the file, the field and line,
+    /// what was found and what is allowed.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        let document = Document::read_toml(path)?;
+        let table: ProblemTable = document.contents()?;
+        let mut scene = Scene::load(beside(path, &table.scene), Purpose::Simulation)?;
+        let warnings = cost_angle_warnings(&table).into_iter();
+        scene.warnings.extend(warnings.map(|p| format!("warning: {}", document.located(p))));
+        let simulation = scene.simulation_settings()?;
+        build(path, &table, scene, simulation).map_err(|problem| document.located(problem))
+    }
+
+    /// Whether a file is a problem rather than a scene: TOML with a field `scene` and no field
+    /// `bodies`. What cannot be read is none.
+    pub fn is_problem(path: impl AsRef<Path>) -> bool {
+        Document::read_toml(path.as_ref()).is_ok_and(|d| d.has("scene") && !d.has("bodies"))
+    }
+
+    /// Optimizes the file's problem from a start, as its settings say: smoothed, if they ask for that.
+    ///
+    /// # Errors
+    /// A checkpoint that is not one of this problem, or a motion that cannot be simulated.
+    pub fn optimize(
+        &self,
+        problem: &TrajectoryProblem<'_, NoForces, Objective>,
+        start: &[f64],
+        checkpoints: Option<TrajectoryCheckpoints<CheckpointFile>>,
+        progress: Option<ProgressObserver>,
+    ) -> Result<TrajectoryOptimum, argmin::core::Error> {
+        let settings = &self.settings;
+        match &self.smoothing {
+            Some(smoothing) => {
+                optimize_smoothed_trajectory(problem, start, smoothing, settings, checkpoints, progress)
+            }
+            None => optimize_trajectory(problem, start, settings, checkpoints, progress),
+        }
+    }
+
+    /// The problem, for argmin's solvers and [`crate::optimize::trajectory::optimize_trajectory`].
+    ///
+    /// # Errors
+    /// None that [`Self::load`] has not found, as long as nothing was changed since.
+    pub fn problem(&self) -> Result<TrajectoryProblem<'_, NoForces, Objective>, TrajectoryProblemError> {
+        let task = TrajectoryTask {
+            model: &self.scene.model,
+            initial: &self.scene.state,
+            settings: self.simulation,
+            until: self.until,
+            applied: &NoForces,
+            residuals: &self.objective,
+        };
+        let optimized: Vec<(usize, ControlRange)> =
+            self.controls.iter().map(|control| (control.actuator, control.range)).collect();
+        let times = self.simulation.step_times(self.until)?;
+        TrajectoryProblem::of_some(task, &self.knots, &optimized, self.scene.controls(&times))
+    }
+
+    /// Number of starts.
+    pub fn start_count(&self) -> usize {
+        self.starts.map_or(1, |starts| starts.count)
+    }
+
+    /// Values at knots to start from: those of the file, then scattered ones within bounds.
+    pub fn all_starts(&self) -> Vec<Vec<f64>> {
+        let Some(ScatteredStarts { count, spread, seed }) = self.starts else {
+            return vec![self.start.clone()];
+        };
+        let at_knots = |of: fn(&ControlRange) -> f64| -> Vec<f64> {
+            let ranges = self.controls.iter().cycle().take(self.start.len());
+            ranges.map(|control| of(&control.range)).collect()
+        };
+        let deviations: Vec<f64> = at_knots(|range| range.scale).iter().map(|scale| spread * scale).collect();
+        let (lower, upper) = (at_knots(|range| range.lower), at_knots(|range| range.upper));
+        scattered_starts(&self.start, &deviations, (&lower, &upper), count, seed)
+    }
+
+    /// What tells this problem from others: a digest of the scene, the commands, the costs, the
+    /// start and the smoothing. How long the optimization may take is not part of it.
+    pub fn digest(&self) -> String {
+        let mut digest = Digest::new();
+        let Self { scene, simulation, until, knots, controls, start, objective, starts, smoothing, .. } =
+            self;
+        let Scene { model, state, commands, .. } = scene;
+        // Numbers are written with all their digits. Writing to a digest cannot fail.
+        let _ = write!(digest, "{model:?} {state:?} {commands:?} {simulation:?} {until:?}");
+        let _ = write!(digest, "{knots:?} {controls:?} {start:?} {objective:?} {starts:?} {smoothing:?}");
+        format!("{:016x}", digest.0)
+    }
+
+    /// The commands with these values at knots, in the order of [`Self::controls`].
+    pub fn commands(&self, values: &[f64]) -> Vec<OptimizedCommand> {
+        let dimension = self.controls.len();
+        let of = |(i, control): (usize, &OptimizedControl)| OptimizedCommand {
+            actuator: control.name.clone(),
+            times: self.knots.times().to_vec(),
+            values: values.iter().skip(i).step_by(dimension).copied().collect(),
+            interpolation: match self.knots.interpolation() {
+                KnotInterpolation::ZeroOrderHold => "hold",
+                KnotInterpolation::Linear => "linear",
+                KnotInterpolation::Cubic => "cubic",
+            },
+        };
+        self.controls.iter().enumerate().map(of).collect()
+    }
+}
+
+/// A command over time that was found, as the `command` of a scene's actuator.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OptimizedCommand {
+    /// Name of the actuator.
+    pub actuator: String,
+    /// Times of the knots, s.
+    pub times: Vec<f64>,
+    /// The values there.
+    pub values: Vec<f64>,
+    /// How they are joined.
+    pub interpolation: &'static str,
+}
+
+/// The hash of Fowler, Noll and Vo (FNV-1a) of 64 bits.
+struct Digest(u64);
+
+impl Digest {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Write for Digest {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(())
+    }
+}
+
+/// What to say of the angles of orientations that are aimed at.
+fn cost_angle_warnings(table: &ProblemTable) -> Vec<Problem> {
+    let field = FieldPath::root().key("costs");
+    let costs = table.costs.iter().enumerate();
+    let aimed =
+        costs.filter_map(|(i, t)| Some((t.orientation.as_ref()?.rpy, field.index(i).key("orientation"))));
+    aimed.flat_map(|(rpy, table)| angle_warnings(rpy, &table)).collect()
+}
+
+fn build(
+    path: &Path,
+    table: &ProblemTable,
+    scene: Scene,
+    simulation: SimulationSettings,
+) -> Result<ProblemFile, Problem> {
+    let root = FieldPath::root();
+    let until = number(table.until, Range::Positive, &root.key("until"))?;
+    let knots = knots(&table.knots, until, &root.key("knots"))?;
+    let field = root.key("controls");
+    let controls = optimized_controls(&table.controls, &scene.model, &field)?;
+    let variables = knots.times().len() * controls.len();
+    check_memory(&scene.model, &simulation, until, variables, table.optimizer.kind, &root)?;
+    let mut start = vec![0.0; variables];
+    for (i, (control, t)) in controls.iter().zip(&table.controls).enumerate() {
+        let given = &scene.commands[control.actuator];
+        let values = start_values(t, control, given, &knots, until, &field.index(i))?;
+        start.iter_mut().skip(i).step_by(controls.len()).zip(values).for_each(|(at, value)| *at = value);
+    }
+    let (settings, starts, smoothing) = optimizer(&table.optimizer, start.len(), &root.key("optimizer"))?;
+    let field = root.key("costs");
+    if table.costs.is_empty() {
+        return Err(Problem::new(field, "found none; at least one is needed"));
+    }
+    let width = scene.model.command_dimension();
+    let (mut terms, mut cost_names) = (Vec::new(), Vec::new());
+    for (i, t) in table.costs.iter().enumerate() {
+        let (name, term) = cost_term(t, &scene.model, &field.index(i))?;
+        terms.push(term);
+        cost_names.push(name);
+    }
+    let objective = Objective::new(&scene.model, width, terms).map_err(|e| Problem::new(field, e))?;
+    let file = ProblemFile {
+        path: path.to_owned(),
+        scene,
+        simulation,
+        until,
+        knots,
+        controls,
+        start,
+        cost_names,
+        objective,
+        settings,
+        starts,
+        smoothing,
+    };
+    match file.problem() {
+        Ok(_) => Ok(file),
+        Err(error) => {
+            let field = match error {
+                TrajectoryProblemError::Knots(_) => root.key("knots"),
+                TrajectoryProblemError::Simulation(SimulationError::TooManySteps { .. }) => root.key("until"),
+                _ => root.key("controls"),
+            };
+            Err(Problem::new(field, error))
+        }
+    }
+}
+
+/// Settings of the solver, the starts, the smoothing.
+type Optimizer = (TrajectorySettings, Option<ScatteredStarts>, Option<SmoothingSettings>);
+
+fn optimizer(t: &OptimizerTable, variables: usize, table: &FieldPath) -> Result<Optimizer, Problem> {
+    let standard = TrajectorySettings::default();
+    let field = table.key("cost_tolerance");
+    let cost_tolerance = t.cost_tolerance.map(|found| number(found, Range::AtLeastZero, &field));
+    let settings = TrajectorySettings {
+        method: t.kind,
+        max_iterations: t.max_iterations.unwrap_or(standard.max_iterations),
+        cost_tolerance: cost_tolerance.transpose()?,
+        initial_damping: t.initial_damping,
+    };
+    if let Some(damping) = t.initial_damping {
+        let field = table.key("initial_damping");
+        if t.kind == TrajectoryMethod::Lbfgs {
+            let message =
+                "the method `lbfgs` has no damping: it belongs to `auto`, `ilqr` and `levenberg_marquardt`";
+            return Err(Problem::new(field, message));
+        }
+        number(damping, Range::Positive, &field)?;
+    }
+    if settings.max_iterations == 0 {
+        return Err(Problem::new(table.key("max_iterations"), "found 0; it must be at least 1"));
+    }
+    // The count is limited so that a mistake does not take all memory.
+    let count = |found: usize, least: usize, field: FieldPath| {
+        let most = MOST_NUMBERS / variables.max(1);
+        match (least..=most.max(least)).contains(&found) {
+            true => Ok(found),
+            false => {
+                Err(Problem::new(field, format_args!("found {found}; it must be between {least} and {most}")))
+            }
+        }
+    };
+    let starts = t.starts.map(|StartsTable { count: number_of, spread, seed }| {
+        let field = table.key("starts");
+        let count = count(number_of, 1, field.key("count"))?;
+        let spread = number(spread, Range::Positive, &field.key("spread"))?;
+        Ok(ScatteredStarts { count, spread, seed })
+    });
+    if let Some(smoothing) = &t.smoothing {
+        let field = table.key("smoothing");
+        if t.kind != TrajectoryMethod::Lbfgs {
+            let error = TrajectoryProblemError::Smoothed { method: t.kind.name() };
+            return Err(Problem::new(field, error));
+        }
+        number(smoothing.deviation, Range::Positive, &field.key("deviation"))?;
+        count(smoothing.pairs, 2, field.key("pairs"))?;
+    }
+    Ok((settings, starts.transpose()?, t.smoothing))
+}

@@ -1,0 +1,9 @@
+//! Files of trajectory optimization: problems, checkpoints and commands.
+
+pub(in crate::io) mod checkpoint;
+pub(in crate::io) mod commands;
+pub(in crate::io) mod controls;
+pub(in crate::io) mod costs;
+pub(in crate::io) mod file;
+pub(in crate::io) mod memory;
+pub(in crate::io) mod schema;

@@ -1,0 +1,268 @@
+//! What a file of trajectory optimization may hold. The comments are the text of its reference, as
+//! in [`crate::io::scene::schema`].
+
+use std::path::PathBuf;
+
+use nalgebra::Vector3;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::io::scene::actuator_schema::{InterpolationTable, KnotsTable};
+use crate::io::strict::Exactly;
+use crate::optimize::objective::{Deviation, When};
+use crate::optimize::randomized_smoothing::SmoothingSettings;
+use crate::optimize::trajectory::{TrajectoryMethod, TrajectorySettings};
+
+/// A problem says what a motion of a scene should be like, and which commands of its actuators may
+/// change for that. It is a TOML file.
+///
+/// All numbers are in SI units, angles in radians. The cost is the sum over its terms of
+/// ½ ∫ |w (x − target)|² dt, or of ½ |w (x − target)|² at the end.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct ProblemTable {
+    /// The scene file, relative to the problem.
+    pub scene: PathBuf,
+    /// End of the motion, which begins at 0.
+    #[schemars(extend("x-unit" = "s"))]
+    pub until: f64,
+    /// Knots of the commands that are optimized.
+    pub knots: ProblemKnotsTable,
+    /// The actuators whose commands are optimized, at least one; the others keep those of the scene.
+    pub controls: Vec<ControlTable>,
+    /// The terms of the cost, at least one.
+    pub costs: Vec<CostTable>,
+    /// How the optimization is done.
+    #[serde(default)]
+    pub optimizer: OptimizerTable,
+}
+
+/// Knots in time; exactly one of `count` and `times` is given.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct ProblemKnotsTable {
+    /// How many there are, equally spaced.
+    pub count: Option<usize>,
+    /// Their times, increasing.
+    #[schemars(extend("x-unit" = "s"))]
+    pub times: Option<Vec<f64>>,
+    /// How the values at knots are joined.
+    #[serde(default)]
+    pub interpolation: InterpolationTable,
+}
+
+/// An actuator whose command is optimized, `[[controls]]`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct ControlTable {
+    /// Its name in the scene.
+    pub actuator: String,
+    /// Smallest command, in its unit.
+    #[schemars(extend("x-default" = "none"))]
+    pub lower: Option<f64>,
+    /// Largest command.
+    #[schemars(extend("x-default" = "none"))]
+    pub upper: Option<f64>,
+    /// The magnitude that the optimizer's variables are measured in.
+    #[schemars(extend("x-default" = "half of the distance of the bounds, or 1"))]
+    pub scale: Option<f64>,
+    /// The command at the start, moved into its bounds.
+    #[schemars(extend("x-default" = "that of the scene"))]
+    pub start: Option<StartTable>,
+}
+
+/// Where an optimization starts. A command over time is sampled at the knots; where knots are held,
+/// in the middle of the time for which they are.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "must be a number, one number for each knot, or { times = […], values = […], interpolation = … }"
+)]
+pub(in crate::io) enum StartTable {
+    /// A number for all knots.
+    Constant(f64),
+    /// One number for each knot.
+    AtKnots(Vec<f64>),
+    /// A command over time.
+    Command(KnotsTable),
+}
+
+/// A term of the cost, `[[costs]]`: exactly one quantity, from `control` to `contact_torque`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct CostTable {
+    /// Its name in results.
+    #[schemars(extend("x-default" = "made from the quantity"))]
+    pub name: Option<String>,
+    /// The command of an actuator, by its name.
+    pub control: Option<String>,
+    /// A coordinate of a joint, rad or m.
+    pub joint_position: Option<CoordinateTable>,
+    /// A velocity of a joint, rad/s or m/s.
+    pub joint_velocity: Option<CoordinateTable>,
+    /// The position of a body's origin, m, in W or in the frame of another body.
+    pub position: Option<RelativeTable>,
+    /// The rotation vector that turns the orientation aimed at into the body's, rad.
+    pub orientation: Option<OrientationTable>,
+    /// The velocity of a body's origin in W, m/s.
+    pub velocity: Option<OfBodyTable>,
+    /// The angular velocity of a body in W, rad/s.
+    pub angular_velocity: Option<OfBodyTable>,
+    /// The contact force on one body from another in W, N.
+    pub contact_force: Option<ContactTable>,
+    /// The moment of that contact about the origin of the body that it acts on, in W, N m.
+    pub contact_torque: Option<ContactTable>,
+    /// What the quantity should be, in its unit.
+    #[schemars(extend("default" = 0.0))]
+    pub target: Option<TargetTable>,
+    /// How much a deviation counts: it is multiplied by this before it is squared.
+    #[schemars(extend("x-unit" = "1 / quantity"))]
+    pub weight: ComponentsTable,
+    /// Which deviations count.
+    #[serde(default)]
+    pub deviation: Deviation,
+    /// When the cost applies.
+    #[serde(default)]
+    pub when: When,
+}
+
+/// A coordinate of a joint.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct CoordinateTable {
+    /// Name of the joint (with the prefix of its robot).
+    pub joint: String,
+    /// Which of several coordinates, counted from 0.
+    #[serde(default)]
+    pub coordinate: usize,
+}
+
+/// A body.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct OfBodyTable {
+    /// Its name.
+    pub body: String,
+}
+
+/// A body, seen from another one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct RelativeTable {
+    /// Its name.
+    pub body: String,
+    /// Name of the other body.
+    #[schemars(extend("x-default" = "the world"))]
+    pub relative_to: Option<String>,
+}
+
+/// A body, seen from another one, and the orientation aimed at: at most one of `quaternion_wxyz`,
+/// `rpy` and `rotation_matrix`; no rotation without any.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct OrientationTable {
+    /// Its name.
+    pub body: String,
+    /// Name of the other body.
+    #[schemars(extend("x-default" = "the world"))]
+    pub relative_to: Option<String>,
+    /// The orientation aimed at: a unit quaternion w, x, y, z.
+    pub quaternion_wxyz: Option<Exactly<f64, 4>>,
+    /// The orientation aimed at: angles of roll, pitch and yaw.
+    #[schemars(extend("x-unit" = "rad"))]
+    pub rpy: Option<Exactly<f64, 3>>,
+    /// The orientation aimed at: a rotation matrix, row by row.
+    pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
+}
+
+/// Two bodies in contact.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct ContactTable {
+    /// The body that the contact acts on.
+    pub on: String,
+    /// The body that exerts it.
+    pub from: String,
+}
+
+/// One number, which stands for all axes, or one for each.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "must be a number or [x, y, z]")]
+pub(in crate::io) enum ComponentsTable {
+    /// The same for all axes.
+    Same(f64),
+    /// For x, y and z; not of commands and joints.
+    Each(Exactly<f64, 3>),
+}
+
+impl ComponentsTable {
+    /// All three: the number stands for each.
+    pub fn vector(self) -> Vector3<f64> {
+        match self {
+            Self::Same(x) => Vector3::repeat(x),
+            Self::Each(v) => Vector3::from(v.0),
+        }
+    }
+}
+
+/// What a quantity should be.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "must be a number, [x, y, z], or { times = […], values = […] } with such values"
+)]
+pub(in crate::io) enum TargetTable {
+    /// It stays.
+    Constant(ComponentsTable),
+    /// It changes over time.
+    Path(PathTable),
+}
+
+/// A target that changes linearly between times, and stays before the first and after the last.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct PathTable {
+    /// Times, increasing.
+    #[schemars(extend("x-unit" = "s"))]
+    pub times: Vec<f64>,
+    /// The target at each.
+    pub values: Vec<ComponentsTable>,
+}
+
+/// How the optimization is done.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(in crate::io) struct OptimizerTable {
+    /// The method.
+    pub kind: TrajectoryMethod,
+    /// Most iterations.
+    #[schemars(extend("default" = TrajectorySettings::default().max_iterations))]
+    pub max_iterations: Option<u64>,
+    /// It ends when an iteration lowers, or promises to lower, the cost by less than this part of
+    /// it.
+    #[schemars(extend("x-default" = "1e-3 of `auto`, 1e-8 of the others"))]
+    pub cost_tolerance: Option<f64>,
+    /// How much the first steps are held back, relative to the diagonal of the Hessian: larger is
+    /// more cautious, for a start far from any solution. Not of `lbfgs`.
+    #[schemars(extend("x-default" = "the method's own"))]
+    pub initial_damping: Option<f64>,
+    /// Several starts, of which the best result is kept.
+    #[schemars(extend("x-default" = "one"))]
+    pub starts: Option<StartsTable>,
+    /// Smooths the cost over random perturbations; of `lbfgs` alone.
+    #[schemars(extend("x-default" = "none"))]
+    pub smoothing: Option<SmoothingSettings>,
+}
+
+/// Several starts: that of the file, and others normally distributed around it.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct StartsTable {
+    /// How many, that of the file included.
+    pub count: usize,
+    /// Standard deviation, in the scale of each control.
+    pub spread: f64,
+    /// Seed of the random numbers.
+    #[serde(default)]
+    pub seed: u64,
+}

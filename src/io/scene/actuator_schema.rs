@@ -1,0 +1,192 @@
+//! Drives of joints and their commands as a scene file writes them: the form alone, as in
+//! [`crate::io::scene::schema`].
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use crate::rollout::KnotInterpolation;
+
+/// A drive of joints, `[[actuators]]`, with its command.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct ActuatorTable {
+    /// Its name, unlike those of other actuators.
+    pub name: String,
+    /// The joints that it drives, at least one.
+    #[schemars(schema_with = "driven_joints")]
+    pub joints: Vec<DrivenJointTable>,
+    /// What it does with its command.
+    pub drive: DriveTable,
+    /// Largest force on each joint.
+    #[schemars(extend("x-unit" = "N m or N", "x-default" = "the least effort of its joints in their URDF file"))]
+    pub effort: Option<f64>,
+    /// Force, velocity or position, as the drive asks; needed by a position drive.
+    #[schemars(extend("x-default" = "0"))]
+    pub command: Option<CommandTable>,
+}
+
+/// Names of joints, or tables.
+fn driven_joints(generator: &mut SchemaGenerator) -> Schema {
+    let table = generator.subschema_for::<DrivenJointTable>();
+    json_schema!({ "type": "array", "items": { "anyOf": [{ "type": "string" }, table] } })
+}
+
+/// What a drive does with its command: `"force"`, or a table with one of the others.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::io) enum DriveTable {
+    /// The command is the force, N m or N.
+    Force,
+    /// The force follows a velocity.
+    Velocity(VelocityServoTable),
+    /// The force follows a position.
+    Position(PositionServoTable),
+}
+
+/// Force −damping (v − command).
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct VelocityServoTable {
+    /// Force per velocity that is missing.
+    #[schemars(extend("x-unit" = "N m s/rad or N s/m"))]
+    pub damping: f64,
+}
+
+/// Force −stiffness (q − command) − damping v.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct PositionServoTable {
+    /// Force per way that is missing.
+    #[schemars(extend("x-unit" = "N m/rad or N/m"))]
+    pub stiffness: f64,
+    /// Force per velocity.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "N m s/rad or N s/m"))]
+    pub damping: f64,
+}
+
+/// A joint that an actuator drives; its name alone stands for a ratio of 1 and coordinate 0.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub(in crate::io) struct DrivenJointTable {
+    /// Name of the joint (with the prefix of its robot).
+    pub joint: String,
+    /// Factor of the command at this joint.
+    #[serde(default = "one")]
+    pub ratio: f64,
+    /// Which velocity coordinate of a joint with several, counted from 0.
+    #[serde(default)]
+    pub coordinate: usize,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl<'de> Deserialize<'de> for DrivenJointTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct DrivenJointVisitor;
+
+        impl<'de> Visitor<'de> for DrivenJointVisitor {
+            type Value = DrivenJointTable;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a joint, or { joint = NAME, ratio = …, coordinate = … }")
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<DrivenJointTable, E> {
+                Ok(DrivenJointTable { joint: name.to_owned(), ratio: one(), coordinate: 0 })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DrivenJointTable, A::Error> {
+                DrivenJointTable::deserialize(MapAccessDeserializer::new(map))
+            }
+        }
+
+        deserializer.deserialize_any(DrivenJointVisitor)
+    }
+}
+
+/// The command of an actuator: a number that stays, or values over time.
+#[derive(Debug, JsonSchema)]
+#[schemars(untagged)]
+pub(in crate::io) enum CommandTable {
+    /// A number that stays.
+    Constant(f64),
+    /// Values over time.
+    Knots(KnotsTable),
+}
+
+/// Values over time. Before the first knot and after the last one they stay.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct KnotsTable {
+    /// Times of the knots, increasing.
+    #[schemars(extend("x-unit" = "s"))]
+    pub times: Vec<f64>,
+    /// The value at each knot.
+    pub values: Vec<f64>,
+    /// How they are joined.
+    #[serde(default)]
+    pub interpolation: InterpolationTable,
+}
+
+/// How values at knots are joined. A step has the value at its middle throughout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::io) enum InterpolationTable {
+    /// Each value stays until the next knot.
+    #[default]
+    Hold,
+    /// Straight lines.
+    Linear,
+    /// A cubic B-spline with the values as control points, which it smooths; knots must be equally
+    /// spaced.
+    Cubic,
+}
+
+impl InterpolationTable {
+    pub fn kind(self) -> KnotInterpolation {
+        match self {
+            Self::Hold => KnotInterpolation::ZeroOrderHold,
+            Self::Linear => KnotInterpolation::Linear,
+            Self::Cubic => KnotInterpolation::Cubic,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for CommandTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CommandVisitor;
+
+        impl<'de> Visitor<'de> for CommandVisitor {
+            type Value = CommandTable;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or { times = […], values = […], interpolation = … }")
+            }
+
+            fn visit_f64<E: Error>(self, x: f64) -> Result<CommandTable, E> {
+                Ok(CommandTable::Constant(x))
+            }
+
+            fn visit_i64<E: Error>(self, x: i64) -> Result<CommandTable, E> {
+                Ok(CommandTable::Constant(x as f64))
+            }
+
+            fn visit_u64<E: Error>(self, x: u64) -> Result<CommandTable, E> {
+                Ok(CommandTable::Constant(x as f64))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<CommandTable, A::Error> {
+                KnotsTable::deserialize(MapAccessDeserializer::new(map)).map(CommandTable::Knots)
+            }
+        }
+
+        deserializer.deserialize_any(CommandVisitor)
+    }
+}

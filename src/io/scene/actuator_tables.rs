@@ -1,0 +1,127 @@
+//! From the actuator tables of a scene file to actuators and their commands.
+
+use crate::io::document::field_path::FieldPath;
+use crate::io::file_error::{Problem, check_name};
+use crate::io::scene::actuator_schema::{
+    ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable,
+};
+use crate::io::scene::body_tables::{Range, number};
+use crate::multibody::tree::Mechanism;
+use crate::multibody::{Actuator, ActuatorError, Drive};
+use crate::rollout::{Command, CommandError, ControlKnotsError, KnotValues};
+
+/// The actuators of a scene and their commands, in the order of the file.
+pub(in crate::io) fn actuators(
+    tables: &[ActuatorTable],
+    mechanism: &Mechanism,
+) -> Result<(Vec<Actuator>, Vec<Command>), Problem> {
+    let mut made: Vec<Actuator> = Vec::with_capacity(tables.len());
+    let mut commands = Vec::with_capacity(tables.len());
+    for (i, t) in tables.iter().enumerate() {
+        let table = FieldPath::root().key("actuators").index(i);
+        check_name(&t.name, &table.key("name"))?;
+        if let Some(first) = made.iter().position(|a| a.name == t.name) {
+            return Err(Problem::new(
+                table.key("name"),
+                format_args!("found `{}`, the name of actuators[{first}] too; names must be unique", t.name),
+            ));
+        }
+        made.push(actuator(t, mechanism, &table)?);
+        commands.push(command(t, &table)?);
+    }
+    Ok((made, commands))
+}
+
+fn actuator(t: &ActuatorTable, mechanism: &Mechanism, table: &FieldPath) -> Result<Actuator, Problem> {
+    let field = table.key("drive");
+    let drive = match t.drive {
+        DriveTable::Force => Drive::Force,
+        DriveTable::Velocity(servo) => {
+            let damping = number(servo.damping, Range::AtLeastZero, &field.key("velocity").key("damping"))?;
+            Drive::Velocity { damping }
+        }
+        DriveTable::Position(servo) => {
+            let field = field.key("position");
+            Drive::Position {
+                stiffness: number(servo.stiffness, Range::AtLeastZero, &field.key("stiffness"))?,
+                damping: number(servo.damping, Range::AtLeastZero, &field.key("damping"))?,
+            }
+        }
+    };
+    let joints = table.key("joints");
+    if t.joints.is_empty() {
+        return Err(Problem::new(joints, "found none; an actuator needs at least one joint"));
+    }
+    for (i, driven) in t.joints.iter().enumerate() {
+        number(driven.ratio, Range::Finite, &joints.index(i).key("ratio"))?;
+        let same = |d: &&DrivenJointTable| d.joint == driven.joint && d.coordinate == driven.coordinate;
+        if t.joints[..i].iter().any(|d| same(&d)) {
+            return Err(Problem::new(
+                joints.index(i),
+                format_args!("found `{}` twice; a coordinate is driven once by an actuator", driven.joint),
+            ));
+        }
+    }
+    let effort = match t.effort {
+        Some(effort) => number(effort, Range::Positive, &table.key("effort"))?,
+        None => effort_of_joints(&t.joints, mechanism),
+    };
+    let driven: Vec<(&str, usize, f64)> =
+        t.joints.iter().map(|j| (j.joint.as_str(), j.coordinate, j.ratio)).collect();
+    Actuator::new(t.name.clone(), mechanism, &driven, drive, effort).map_err(|error| {
+        let place = |joint: &str| driven.iter().position(|d| d.0 == joint);
+        let field = match &error {
+            ActuatorError::NoJoint { joint, .. } | ActuatorError::NoCoordinate { joint, .. } => {
+                place(joint).map_or_else(|| joints.clone(), |i| joints.index(i))
+            }
+            ActuatorError::Value { .. } => table.clone(),
+        };
+        Problem::new(field, error)
+    })
+}
+
+/// The least effort that a robot's file allows one of these joints; infinite where none does. Joints
+/// whose file says 0 are passed over: it stands for a limit that nobody filled in.
+fn effort_of_joints(driven: &[DrivenJointTable], mechanism: &Mechanism) -> f64 {
+    let joints = driven.iter().filter_map(|d| mechanism.joint_index(&d.joint));
+    let efforts = joints.map(|joint| mechanism.joints()[joint].limits.effort);
+    efforts.filter(|&effort| effort > 0.0).fold(f64::INFINITY, f64::min)
+}
+
+fn command(t: &ActuatorTable, table: &FieldPath) -> Result<Command, Problem> {
+    let field = table.key("command");
+    match &t.command {
+        Some(command) => given_command(command, &field),
+        None if matches!(t.drive, DriveTable::Position(_)) => {
+            let message = "is missing; a position servo needs the position to go to";
+            Err(Problem::new(field, message))
+        }
+        None => given_command(&CommandTable::Constant(0.0), &field),
+    }
+}
+
+/// A command as it is written.
+pub(in crate::io) fn given_command(t: &CommandTable, field: &FieldPath) -> Result<Command, Problem> {
+    match t {
+        CommandTable::Constant(value) => Command::constant(number(*value, Range::Finite, field)?)
+            .map_err(|error| Problem::new(field.clone(), error)),
+        CommandTable::Knots(knots) => knots_command(knots, field),
+    }
+}
+
+/// A command by its knots.
+pub(in crate::io) fn knots_command(knots: &KnotsTable, field: &FieldPath) -> Result<Command, Problem> {
+    let at = KnotValues { times: knots.times.clone(), values: knots.values.clone() };
+    let command = Command::new(knots.interpolation.kind(), at);
+    command.map_err(|error| {
+        let field = match error {
+            CommandError::Value { index, .. } => field.key("values").index(index),
+            CommandError::Count { .. } => field.key("values"),
+            CommandError::Knots(
+                ControlKnotsError::Times { index, .. } | ControlKnotsError::Spacing { index, .. },
+            ) => field.key("times").index(index),
+            CommandError::Knots(_) => field.key("times"),
+        };
+        Problem::new(field, error)
+    })
+}

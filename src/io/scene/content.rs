@@ -1,0 +1,381 @@
+//! From the tables of a scene file to a model and its initial state.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use crate::io::document::field_path::FieldPath;
+use crate::io::file_error::{Problem, check_name};
+use crate::io::scene::actuator_tables::actuators;
+use crate::io::scene::bodies::{check_start, put_on_skirts};
+use crate::io::scene::body_names::{
+    BodyName, body_names, carriers, exclude_connected, exclude_within_robots, excluded_pairs,
+};
+use crate::io::scene::body_tables::{
+    PoseFields, Range, check_mass_fields, contact_settings, free_body, link_mass, material, number, vector,
+    velocity,
+};
+use crate::io::scene::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
+use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
+use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings};
+use crate::io::scene::purpose::Purpose;
+use crate::io::scene::robot_tables::{SceneRobot, UNIT_MASS, robot};
+use crate::io::scene::schema::SolverKind;
+use crate::io::scene::schema::{BodyTable, SceneTable, SolverTable};
+use crate::multibody::tree::{
+    BodyDescription, JointDescription, JointKind, Mechanism, Workspace, update_kinematics,
+};
+use crate::multibody::{Body, BodyGeometry, BodyPair, BodyState, Model, ModelError, NamedMaterial, State};
+use crate::rollout::Command;
+use crate::spatial::{RigidTransform, SpatialVelocity};
+use crate::step::SolverTolerance;
+
+/// What a scene's tables mean.
+pub(in crate::io) struct Content {
+    pub model: Model,
+    pub state: State,
+    pub commands: Vec<Command>,
+    pub time_step: f64,
+    pub tolerance: SolverTolerance,
+    pub fixed: Vec<bool>,
+    pub excluded: Vec<BodyPair>,
+    pub files: Vec<PathBuf>,
+    pub skirt: f64,
+    pub warnings: Vec<Problem>,
+}
+
+/// The model and state of a scene's tables.
+pub(in crate::io) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Content, Problem> {
+    let root = FieldPath::root();
+    let gravity = vector(table.gravity, Range::Finite, &root.key("gravity"))?;
+    let time_step = number(table.solver.time_step, Range::Positive, &root.key("solver").key("time_step"))?;
+    let tolerance = solver_tolerance(&table.solver, &root.key("solver"))?;
+    let contact = contact_settings(&table.contact, &root.key("contact"))?;
+    let mut materials = Vec::new();
+    for (name, t) in &table.materials {
+        let material = material(t, &root.key("materials").key(name))?;
+        materials.push(NamedMaterial { name: name.clone(), material });
+    }
+    let context = GeometryContext {
+        folder: path.parent().unwrap_or(Path::new("")),
+        tables: &table.materials,
+        materials: &materials,
+        primitives: RefCell::default(),
+        files: RefCell::default(),
+    };
+    let robots = table.robots.iter().enumerate();
+    let robots = robots
+        .map(|(i, t)| robot(t, &context, purpose, &root.key("robots").index(i)))
+        .collect::<Result<Vec<_>, Problem>>()?;
+    let names = body_names(&table.bodies, &robots)?;
+    let mut excluded = excluded_pairs(table, &names)?;
+    exclude_within_robots(table, &robots, &mut excluded)?;
+
+    let mut parts = Parts::default();
+    if purpose == Purpose::Simulation {
+        parts.warnings = solver_warnings(table);
+    }
+    parts.warnings.extend(scene_angle_warnings(table));
+    let carriers = carriers(table, &names)?;
+    for (i, t) in table.bodies.iter().enumerate() {
+        parts.add_body(t, carriers.contains(&i), &context, purpose, &root.key("bodies").index(i))?;
+    }
+    for (i, robot) in robots.into_iter().enumerate() {
+        parts.add_robot(robot, &root.key("robots").index(i))?;
+    }
+
+    let files = context.files.into_inner();
+    let mechanism = parts.mechanism(&names)?;
+    let (actuators, commands) = actuators(&table.actuators, &mechanism)?;
+    let table_of_joint = |name: &str| parts.joint_tables.get(name).cloned();
+    let (joints, beyond) = initial_state(&mechanism, &parts.initial, table_of_joint);
+    let Parts { entries, mut warnings, .. } = parts;
+    let mut workspace = Workspace::new(&mechanism);
+    update_kinematics(&mechanism, &joints.q, &joints.v, &mut workspace);
+    let mut state = State { bodies: Vec::new(), joints };
+    let (mut bodies, mut fixed, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    let of_mechanism: HashMap<&str, usize> =
+        mechanism.bodies().iter().enumerate().map(|(i, body)| (body.name.as_str(), i)).collect();
+    for entry in entries {
+        let place = of_mechanism.get(entry.name()).copied();
+        let is_fixed = match entry {
+            Entry::Fixed(body, is_fixed) => {
+                bodies.push(body);
+                is_fixed
+            }
+            Entry::Free(body, start) => {
+                bodies.push(body);
+                state.bodies.push(start);
+                false
+            }
+            Entry::Jointed(name, geometries) => {
+                // Every jointed body is one of the mechanism.
+                let link = place.unwrap_or_default();
+                let moves = mechanism.bodies()[link].joint.is_some();
+                bodies.push(if moves && purpose == Purpose::Simulation {
+                    Body::link(name, link, geometries)
+                } else {
+                    let x_wb = workspace.body_pose(&mechanism, link);
+                    Body::fixed(name, x_wb, workspace.body_velocity(&mechanism, link), geometries)
+                });
+                !moves
+            }
+        };
+        fixed.push(is_fixed);
+        places.push(place);
+    }
+    check_start(&bodies, &state, |link| workspace.body_pose(&mechanism, link))?;
+    exclude_connected(&mechanism, &places, &bodies, &mut excluded);
+    excluded.sort_unstable();
+    excluded.dedup();
+    warnings.extend(size_warnings(table, &bodies));
+    let skirt = put_on_skirts(&mut bodies, table.contact.skirt, &root.key("contact").key("skirt"))?;
+    let made = match purpose {
+        Purpose::Contact => {
+            state = State::default();
+            Model::new(bodies, materials, gravity, contact, &excluded)
+        }
+        Purpose::Simulation => {
+            warnings.extend(beyond);
+            Model::with_joints(mechanism, bodies, materials, gravity, contact, &excluded)
+        }
+    };
+    let mut model = made.map_err(|error| model_problem(&error))?;
+    let commands = if purpose == Purpose::Simulation {
+        model.actuators = actuators;
+        commands
+    } else {
+        Vec::new()
+    };
+    Ok(Content { model, state, commands, time_step, tolerance, fixed, excluded, files, skirt, warnings })
+}
+
+/// A body of the model before the joints are known.
+enum Entry {
+    /// It does not move, or not while contact is looked at; whether the file fixes it.
+    Fixed(Body, bool),
+    /// It moves freely from a state.
+    Free(Body, BodyState),
+    /// Joints carry it.
+    Jointed(String, Vec<BodyGeometry>),
+}
+
+impl Entry {
+    fn name(&self) -> &str {
+        match self {
+            Self::Fixed(body, _) | Self::Free(body, _) => &body.name,
+            Self::Jointed(name, _) => name,
+        }
+    }
+}
+
+/// What the model and its mechanism are made from.
+#[derive(Default)]
+struct Parts {
+    entries: Vec<Entry>,
+    links: Vec<BodyDescription>,
+    joints: Vec<JointDescription>,
+    initial: Vec<InitialCoordinates>,
+    /// Where the joint of each name stands.
+    joint_tables: BTreeMap<String, FieldPath>,
+    /// Names of bodies that do not move but carry joints, and their poses.
+    carriers: Vec<(String, RigidTransform)>,
+    warnings: Vec<Problem>,
+}
+
+impl Parts {
+    /// Adds a body; `carries` says whether joints name it as their parent.
+    fn add_body(
+        &mut self,
+        t: &BodyTable,
+        carries: bool,
+        context: &GeometryContext,
+        purpose: Purpose,
+        table: &FieldPath,
+    ) -> Result<(), Problem> {
+        check_mass_fields(t, table)?;
+        let mut geometries = Vec::new();
+        for (j, g) in t.geometries.iter().enumerate() {
+            let here = table.key("geometries").index(j);
+            let made = geometry(g, context, &here)?;
+            self.warnings.extend(zero_gradient_warning(&made, &t.name, &here.key("shape")));
+            geometries.push(made);
+        }
+        if t.joint.is_some() {
+            return self.add_jointed(t, geometries, purpose, table);
+        }
+        let (orientation, position) = PoseFields::from(t).read(table)?;
+        let velocity = velocity(t, table)?;
+        let start = BodyState { orientation, position, velocity };
+        let held = t.fixed || purpose == Purpose::Contact;
+        if !held {
+            self.entries.push(Entry::Free(free_body(t, geometries, table)?, start));
+            return Ok(());
+        }
+        if purpose == Purpose::Simulation && velocity != SpatialVelocity::zero() {
+            return Err(Problem::new(
+                table.clone(),
+                format_args!("body `{}` is fixed but has a velocity; a fixed body must be at rest", t.name),
+            ));
+        }
+        if carries {
+            self.carriers.push((t.name.clone(), start.pose()));
+        }
+        self.entries
+            .push(Entry::Fixed(Body::fixed(t.name.clone(), start.pose(), velocity, geometries), t.fixed));
+        Ok(())
+    }
+
+    /// Adds a body that a joint carries.
+    fn add_jointed(
+        &mut self,
+        t: &BodyTable,
+        geometries: Vec<BodyGeometry>,
+        purpose: Purpose,
+        table: &FieldPath,
+    ) -> Result<(), Problem> {
+        let Some(joint_table) = &t.joint else { return Ok(()) };
+        let field = table.key("joint");
+        let own = [
+            ("fixed", t.fixed),
+            ("translation", t.translation.is_some()),
+            ("quaternion_wxyz", t.quaternion_wxyz.is_some()),
+            ("rpy", t.rpy.is_some()),
+            ("rotation_matrix", t.rotation_matrix.is_some()),
+            ("linear_velocity", t.linear_velocity.is_some()),
+            ("angular_velocity", t.angular_velocity.is_some()),
+        ];
+        if let Some((name, _)) = own.iter().find(|(_, given)| *given) {
+            return Err(Problem::new(
+                table.key(name),
+                format_args!(
+                    "found beside joint; the joint says where body `{}` is (joint.translation, joint.position, …) and how it moves",
+                    t.name
+                ),
+            ));
+        }
+        let mass = match purpose {
+            Purpose::Simulation => link_mass(t, &geometries, table)?,
+            Purpose::Contact => Some(UNIT_MASS),
+        };
+        let (description, initial) = joint(joint_table, &t.name, &field)?;
+        let named = if joint_table.name.is_some() { field.key("name") } else { field.clone() };
+        check_name(&description.name, &named)?;
+        self.add_joint(description, field, named)?;
+        self.initial.push(initial);
+        self.links.push(BodyDescription { name: t.name.clone(), mass });
+        self.entries.push(Entry::Jointed(t.name.clone(), geometries));
+        Ok(())
+    }
+
+    /// Adds a robot.
+    fn add_robot(&mut self, robot: SceneRobot, table: &FieldPath) -> Result<(), Problem> {
+        for joint in robot.joints {
+            self.add_joint(joint, table.clone(), table.key("prefix"))?;
+        }
+        let links = robot.bodies.iter().zip(robot.geometries);
+        self.entries.extend(links.map(|(link, geometries)| Entry::Jointed(link.name.clone(), geometries)));
+        self.links.extend(robot.bodies);
+        self.initial.extend(robot.initial);
+        self.warnings.extend(robot.warnings);
+        Ok(())
+    }
+
+    /// Adds a joint that stands at `table`; `named` is where its name comes from.
+    fn add_joint(
+        &mut self,
+        joint: JointDescription,
+        table: FieldPath,
+        named: FieldPath,
+    ) -> Result<(), Problem> {
+        if let Some(first) = self.joint_tables.get(&joint.name) {
+            return Err(Problem::new(
+                named,
+                format_args!(
+                    "the joint `{}` has the name of that of {first}; names of joints must be unique (a robot can have a prefix)",
+                    joint.name
+                ),
+            ));
+        }
+        self.joint_tables.insert(joint.name.clone(), table);
+        self.joints.push(joint);
+        Ok(())
+    }
+
+    /// The mechanism of all joints.
+    fn mechanism(&mut self, names: &BTreeMap<String, BodyName>) -> Result<Mechanism, Problem> {
+        // Fixed bodies first, so that joints keep their order.
+        let (mut links, mut joints) = (Vec::new(), Vec::new());
+        for (name, pose) in &self.carriers {
+            // A fixed joint's name is not seen anywhere, but must be one of its own.
+            let mut joint = name.clone();
+            while self.joint_tables.contains_key(&joint) {
+                joint.push('_');
+            }
+            links.push(BodyDescription { name: name.clone(), mass: None });
+            joints.push(JointDescription::new(joint, JointKind::Fixed, None, name.clone(), *pose));
+        }
+        links.append(&mut self.links);
+        joints.append(&mut self.joints);
+        let table_of_body = |name: &str| names.get(name).map(|n| n.field.clone());
+        let table_of_joint = |name: &str| self.joint_tables.get(name).cloned();
+        Mechanism::new(links, joints)
+            .map_err(|error| mechanism_problem(&error, table_of_body, table_of_joint))
+    }
+}
+
+/// What a velocity-level solver leaves out of account.
+fn solver_warnings(table: &SceneTable) -> Vec<Problem> {
+    let root = FieldPath::root();
+    let sap = table.solver.kind == SolverKind::Sap;
+    let others = [SolverKind::Lagged, SolverKind::Similar, SolverKind::Tamsi];
+    let mut warnings = Vec::new();
+    for (name, m) in &table.materials {
+        let field = root.key("materials").key(name);
+        if sap && m.dissipation != 0.0 && m.relaxation_time == 0.0 {
+            warnings.push(Problem::new(
+                field.key("dissipation"),
+                "the solver \"sap\" does not use it; give a relaxation_time instead",
+            ));
+        }
+        if others.contains(&table.solver.kind) && m.relaxation_time != 0.0 && m.dissipation == 0.0 {
+            warnings.push(Problem::new(
+                field.key("relaxation_time"),
+                "only the solver \"sap\" uses it; give a dissipation instead",
+            ));
+        }
+        if (sap || others.contains(&table.solver.kind))
+            && let (Some(fixed), Some(sliding)) = (m.static_friction, m.dynamic_friction)
+            && fixed != sliding
+        {
+            warnings.push(Problem::new(
+                field.key("static_friction"),
+                format_args!("found {fixed}; velocity-level solvers use dynamic_friction = {sliding} alone"),
+            ));
+        }
+    }
+    warnings
+}
+
+/// When the iteration of an implicit step ends.
+fn solver_tolerance(table: &SolverTable, field: &FieldPath) -> Result<SolverTolerance, Problem> {
+    let mut tolerance = SolverTolerance::default();
+    if let Some(relative) = table.relative_tolerance {
+        tolerance.relative = number(relative, Range::Positive, &field.key("relative_tolerance"))?;
+    }
+    if let Some(iterations) = table.maximum_iterations {
+        if iterations == 0 {
+            return Err(Problem::new(field.key("maximum_iterations"), "found 0; it must be at least 1"));
+        }
+        tolerance.iterations = iterations;
+    }
+    Ok(tolerance)
+}
+
+/// What is wrong with a model, in the words of the scene file.
+fn model_problem(error: &ModelError) -> Problem {
+    Problem::new(
+        FieldPath::root().key("bodies"),
+        format_args!("{error} (contact.excluded_pairs lists such pairs)"),
+    )
+}

@@ -1,0 +1,295 @@
+//! From the geometry tables of a scene file to geometries on a body.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::contact::{Collider, ContactGeometry, Material};
+use crate::field::{PressureField, RigidSurface, primitive_field};
+use crate::geometry::{Shape, surface_mass_properties, volume_mass_properties};
+use crate::io::document::field_path::FieldPath;
+use crate::io::file_error::Problem;
+use crate::io::scene::body_tables::{PoseFields, Range, number, vector};
+use crate::io::scene::mesh_tables::{Meshes, convex_meshes, mesh_file, surface_mesh, volume_mesh};
+use crate::io::scene::schema::MaterialTable;
+use crate::io::scene::shape_schema::{GeometryTable, HalfSpaceTable, ShapeTable};
+use crate::multibody::{BodyGeometry, NamedMaterial};
+use crate::spatial::{MassProperties, RigidTransform};
+
+/// The resolution of a primitive where the scene gives none: this part of its radius, and for an
+/// ellipsoid of its middle semi-axis. (A box has no curve to resolve.)
+pub(in crate::io) const DEFAULT_RESOLUTION: f64 = 0.25;
+
+/// What geometries refer to.
+pub(in crate::io) struct GeometryContext<'a> {
+    /// The folder of the scene file, which files are relative to.
+    pub folder: &'a Path,
+    /// The materials as written.
+    pub tables: &'a BTreeMap<String, MaterialTable>,
+    /// The same materials, in the same order.
+    pub materials: &'a [NamedMaterial],
+    /// The primitives made so far, which geometries of the same shape share.
+    pub primitives: RefCell<HashMap<PrimitiveKey, ContactShape>>,
+    /// The files that geometries were read from.
+    pub files: RefCell<Vec<PathBuf>>,
+}
+
+/// What tells primitives from others: the shape's kind and the bits of its lengths and of its
+/// resolution, and whether it is rigid.
+pub(in crate::io) type PrimitiveKey = (std::mem::Discriminant<Shape>, [u64; 4], bool);
+
+/// A geometry of a body.
+pub(in crate::io) fn geometry(
+    t: &GeometryTable,
+    context: &GeometryContext,
+    table: &FieldPath,
+) -> Result<BodyGeometry, Problem> {
+    let x_bg = PoseFields::from(t).pose(table)?;
+    let named = table.key("material");
+    let material = t.material.as_deref().map(|name| find_material(name, context, &named)).transpose()?;
+    if !t.rigid {
+        match material {
+            Some(material) => check_compliant(material, context, &named)?,
+            None => {
+                return Err(Problem::new(
+                    table.clone(),
+                    "found neither a material nor rigid = true; a compliant geometry needs a material with a hydroelastic_modulus",
+                ));
+            }
+        }
+    }
+    let field = table.key("shape");
+    let shape = match &t.shape {
+        ShapeTable::HalfSpace(h) => half_space(h, t.rigid, &field.key("half_space"))?,
+        shape => bounded(shape, t.rigid, context, &field)?,
+    };
+    Ok(body_geometry(x_bg, shape, material, context))
+}
+
+/// What a geometry is in contact: the geometry itself, the thickness of a half-space, and the
+/// mass properties at unit density of a bounded one.
+#[derive(Clone)]
+pub(in crate::io) struct ContactShape {
+    geometry: Arc<ContactGeometry>,
+    thickness: f64,
+    unit_mass: Option<MassProperties>,
+}
+
+/// A geometry of a body from its parts.
+pub(in crate::io) fn body_geometry(
+    x_bg: RigidTransform,
+    shape: ContactShape,
+    material: Option<usize>,
+    context: &GeometryContext,
+) -> BodyGeometry {
+    let parameters = material.map_or(
+        Material {
+            hydroelastic_modulus: 0.0,
+            dissipation: 0.0,
+            relaxation_time: 0.0,
+            static_friction: 0.0,
+            dynamic_friction: 0.0,
+        },
+        |i| context.materials[i].material,
+    );
+    let collider = Collider::new(shape.geometry, parameters, shape.thickness);
+    BodyGeometry { x_bg, collider, material, unit_mass: shape.unit_mass }
+}
+
+/// What to say of a geometry with tetrahedra in which the pressure vanishes.
+pub(in crate::io) fn zero_gradient_warning(
+    g: &BodyGeometry,
+    body: &str,
+    shape: &FieldPath,
+) -> Option<Problem> {
+    let ContactGeometry::Compliant(field) = g.collider.geometry.as_ref() else { return None };
+    let (zero, all) = (field.zero_tetrahedra(), field.tetrahedra().len());
+    (zero > 0).then(|| {
+        Problem::new(
+            shape.clone(),
+            format_args!(
+                "body `{body}`: in {zero} of {all} tetrahedra the extent is 0 at all four vertices, so they have no \
+                 pressure gradient and bear no load; set split_zero_gradient = true to split them, or give a mesh \
+                 (or an extent) with values above 0 inside"
+            ),
+        )
+    })
+}
+
+/// The place of a material.
+pub(in crate::io) fn find_material(
+    name: &str,
+    context: &GeometryContext,
+    field: &FieldPath,
+) -> Result<usize, Problem> {
+    context.materials.iter().position(|m| m.name == name).ok_or_else(|| {
+        let known: Vec<&str> = context.materials.iter().map(|m| m.name.as_str()).collect();
+        let known = if known.is_empty() {
+            "the scene defines none".to_owned()
+        } else {
+            format!("the materials are {}", known.join(", "))
+        };
+        Problem::new(field.clone(), format_args!("found `{name}`, which is no material; {known}"))
+    })
+}
+
+/// Checks that the material of a compliant geometry has a modulus.
+pub(in crate::io) fn check_compliant(
+    material: usize,
+    context: &GeometryContext,
+    field: &FieldPath,
+) -> Result<(), Problem> {
+    let name = &context.materials[material].name;
+    if context.tables[name].hydroelastic_modulus.is_none() {
+        return Err(Problem::new(
+            field.clone(),
+            format_args!(
+                "found `{name}`, which has no hydroelastic_modulus; a compliant geometry needs one (or set rigid = true)"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// A half-space; a rigid one has no thickness, and one that is given is not used.
+fn half_space(t: &HalfSpaceTable, rigid: bool, table: &FieldPath) -> Result<ContactShape, Problem> {
+    let field = table.key("thickness");
+    let thickness = t.thickness.map(|x| number(x, Range::Positive, &field)).transpose()?;
+    let shape = |geometry, thickness| {
+        let geometry = Arc::new(geometry);
+        ContactShape { geometry, thickness, unit_mass: None }
+    };
+    match (rigid, thickness) {
+        (true, _) => Ok(shape(ContactGeometry::RigidHalfSpace, 0.0)),
+        (false, Some(thickness)) => Ok(shape(ContactGeometry::CompliantHalfSpace, thickness)),
+        (false, None) => Err(Problem::new(
+            field,
+            "is missing; a compliant half-space needs the depth in m at which its extent reaches 1",
+        )),
+    }
+}
+
+/// A shape with a volume.
+fn bounded(
+    t: &ShapeTable,
+    rigid: bool,
+    context: &GeometryContext,
+    field: &FieldPath,
+) -> Result<ContactShape, Problem> {
+    let primitive =
+        |shape: &Shape, resolution, here: &FieldPath| primitive(shape, resolution, rigid, context, here);
+    let meshes = match t {
+        ShapeTable::Sphere(s) => {
+            let here = field.key("sphere");
+            let radius = number(s.radius, Range::Positive, &here.key("radius"))?;
+            return primitive(&Shape::Sphere { radius }, s.resolution, &here);
+        }
+        ShapeTable::Box(b) => {
+            let here = field.key("box");
+            let size = vector(b.size, Range::Positive, &here.key("size"))?;
+            return primitive(&Shape::Box { size: size.into() }, b.resolution, &here);
+        }
+        ShapeTable::Cylinder(c) => {
+            let here = field.key("cylinder");
+            let radius = number(c.radius, Range::Positive, &here.key("radius"))?;
+            let length = number(c.length, Range::Positive, &here.key("length"))?;
+            return primitive(&Shape::Cylinder { radius, length }, c.resolution, &here);
+        }
+        ShapeTable::Capsule(c) => {
+            let here = field.key("capsule");
+            let radius = number(c.radius, Range::Positive, &here.key("radius"))?;
+            let length = number(c.length, Range::Positive, &here.key("length"))?;
+            return primitive(&Shape::Capsule { radius, length }, c.resolution, &here);
+        }
+        ShapeTable::Ellipsoid(e) => {
+            let here = field.key("ellipsoid");
+            let axes = vector(e.semi_axes, Range::Positive, &here.key("semi_axes"))?;
+            return primitive(&Shape::Ellipsoid { semi_axes: axes.into() }, e.resolution, &here);
+        }
+        ShapeTable::Mesh(m) => {
+            context.files.borrow_mut().push(context.folder.join(&m.file));
+            mesh_file(m, rigid, context.folder, &field.key("mesh"))
+        }
+        ShapeTable::Convex(c) => {
+            context.files.borrow_mut().extend(c.file.iter().map(|file| context.folder.join(file)));
+            convex_meshes(c, rigid, context.folder, &field.key("convex"))
+        }
+        ShapeTable::VolumeMesh(m) => volume_mesh(m, rigid, &field.key("volume_mesh")),
+        ShapeTable::SurfaceMesh(m) => surface_mesh(m, rigid, &field.key("surface_mesh")),
+        ShapeTable::HalfSpace(_) => {
+            Err(Problem::new(field.key("half_space"), "found an unbounded shape; it has no mesh"))
+        }
+    };
+    ContactShape::from_meshes(meshes?, field)
+}
+
+impl ContactShape {
+    /// The shape that meshes make.
+    pub fn from_meshes(meshes: Meshes, field: &FieldPath) -> Result<Self, Problem> {
+        let problem = |error: &dyn std::fmt::Display| Problem::new(field.clone(), error);
+        let (geometry, properties) = match meshes {
+            Meshes::Compliant(mesh, extent) => {
+                let properties = volume_mass_properties(&mesh).map_err(|e| problem(&e))?;
+                let field = PressureField::new(mesh, extent).map_err(|e| problem(&e))?;
+                (ContactGeometry::Compliant(field), properties)
+            }
+            Meshes::Rigid(mesh) => {
+                let properties = surface_mass_properties(&mesh).map_err(|e| problem(&e))?;
+                (ContactGeometry::Rigid(RigidSurface::new(mesh)), properties)
+            }
+        };
+        Ok(Self { geometry: Arc::new(geometry), thickness: 0.0, unit_mass: Some(properties) })
+    }
+}
+
+/// The length that the default resolution of a primitive is a part of.
+fn resolved_length(shape: &Shape) -> f64 {
+    match *shape {
+        Shape::Sphere { radius } | Shape::Cylinder { radius, .. } | Shape::Capsule { radius, .. } => radius,
+        Shape::Box { size: [x, y, z] } => x.min(y).min(z),
+        Shape::Ellipsoid { semi_axes } => {
+            let mut sorted = semi_axes;
+            sorted.sort_by(f64::total_cmp);
+            sorted[1]
+        }
+    }
+}
+
+/// The lengths of a shape, and zeros for those that it has not.
+fn lengths(shape: &Shape) -> [f64; 3] {
+    match *shape {
+        Shape::Sphere { radius } => [radius, 0.0, 0.0],
+        Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } => [radius, length, 0.0],
+        Shape::Box { size } => size,
+        Shape::Ellipsoid { semi_axes } => semi_axes,
+    }
+}
+
+/// A primitive, the same for all that have equal lengths and resolutions.
+pub(in crate::io) fn primitive(
+    shape: &Shape,
+    resolution: Option<f64>,
+    rigid: bool,
+    context: &GeometryContext,
+    table: &FieldPath,
+) -> Result<ContactShape, Problem> {
+    let resolution = match resolution {
+        Some(resolution) => number(resolution, Range::Positive, &table.key("resolution"))?,
+        None => DEFAULT_RESOLUTION * resolved_length(shape),
+    };
+    let [a, b, c] = lengths(shape);
+    let key = (std::mem::discriminant(shape), [a, b, c, resolution].map(f64::to_bits), rigid);
+    if let Some(made) = context.primitives.borrow().get(&key) {
+        return Ok(made.clone());
+    }
+    let meshes = if rigid {
+        shape.surface_mesh(resolution).map(Meshes::Rigid)
+    } else {
+        primitive_field(shape, resolution).map(|(mesh, extent)| Meshes::Compliant(mesh, extent))
+    };
+    let meshes = meshes.map_err(|error| Problem::new(table.clone(), error))?;
+    let made = ContactShape::from_meshes(meshes, table)?;
+    context.primitives.borrow_mut().insert(key, made.clone());
+    Ok(made)
+}

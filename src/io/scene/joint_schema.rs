@@ -1,0 +1,235 @@
+//! Joints and robots as a scene file writes them: the form alone, as in [`crate::io::scene::schema`].
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use crate::io::strict::{Exactly, map_without_duplicates};
+use crate::multibody::tree::JointLimits;
+
+/// How a joint moves; coordinates in the order of `position` and `velocity`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::io) enum JointType {
+    /// Not at all.
+    Fixed,
+    /// Rotation about its axis: the angle in rad.
+    Revolute,
+    /// Translation along its axis: the way in m.
+    Prismatic,
+    /// In the xy plane of its frame: x and y in m, the angle in rad.
+    Planar,
+    /// Any rotation: the quaternion w, x, y, z; the angular velocity in rad/s.
+    Ball,
+    /// Any motion: the quaternion w, x, y, z, then x, y, z in m; the angular velocity in rad/s,
+    /// then the velocity in m/s.
+    Free,
+}
+
+/// The joint that carries a body, `[bodies.joint]`. Its frame is fixed on the parent by `translation` and a rotation;
+/// at position 0 the body's frame is the same.
+///
+/// Trajectories name its coordinates `NAME.q` and `NAME.v`, `NAME.q[0]`, … where there are several.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct JointTable {
+    /// How it moves.
+    #[serde(rename = "type")]
+    pub kind: JointType,
+    /// Its name, unlike those of other joints.
+    #[schemars(extend("x-default" = "the body's name"))]
+    pub name: Option<String>,
+    /// The body or robot link that it is on: a body that is `fixed` or has a joint too.
+    #[schemars(extend("x-default" = "the world"))]
+    pub parent: Option<String>,
+    /// Direction in the joint's frame, of any length; needed by revolute and prismatic joints, and
+    /// only theirs.
+    pub axis: Option<Exactly<f64, 3>>,
+    /// Position of the joint's frame in the parent's.
+    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
+    pub translation: Option<Exactly<f64, 3>>,
+    /// Orientation in the parent's frame: a unit quaternion w, x, y, z.
+    pub quaternion_wxyz: Option<Exactly<f64, 4>>,
+    /// Orientation in the parent's frame: angles of roll, pitch and yaw.
+    #[schemars(extend("x-unit" = "rad"))]
+    pub rpy: Option<Exactly<f64, 3>>,
+    /// Orientation in the parent's frame: a rotation matrix, row by row.
+    pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
+    /// Coordinates at the start.
+    #[schemars(extend("x-unit" = "rad or m", "x-default" = "0, no rotation"))]
+    pub position: Option<Coordinates>,
+    /// Velocities at the start.
+    #[schemars(extend("x-unit" = "rad/s or m/s", "x-default" = "0"))]
+    pub velocity: Option<Coordinates>,
+    /// Least position; as all the following of revolute and prismatic joints only, but for
+    /// `damping` and `rotor_inertia`.
+    #[schemars(extend("x-unit" = "rad or m", "x-default" = "none"))]
+    pub lower: Option<f64>,
+    /// Largest position.
+    #[schemars(extend("x-unit" = "rad or m", "x-default" = "none"))]
+    pub upper: Option<f64>,
+    /// Stiffness of the compliant stops at both ends of the range.
+    #[schemars(extend("x-unit" = "N m/rad or N/m", "default" = JointLimits::default().stiffness))]
+    pub stop_stiffness: Option<f64>,
+    /// Hunt–Crossley dissipation of the stops.
+    #[schemars(extend("x-unit" = "s/rad or s/m", "default" = JointLimits::default().dissipation))]
+    pub stop_dissipation: Option<f64>,
+    /// Viscous damping of each coordinate.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "N m s/rad or N s/m"))]
+    pub damping: f64,
+    /// Inertia of the drive's rotor, seen at the joint; added for each coordinate.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "kg m² or kg"))]
+    pub rotor_inertia: f64,
+    /// A linear spring on the position.
+    #[schemars(extend("x-default" = "none"))]
+    pub spring: Option<SpringTable>,
+}
+
+/// A linear spring on a joint's position.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct SpringTable {
+    /// Stiffness.
+    #[schemars(extend("x-unit" = "N m/rad or N/m"))]
+    pub stiffness: f64,
+    /// Position without force.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "rad or m"))]
+    pub rest: f64,
+}
+
+/// How a robot's root link is connected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::io) enum BaseTable {
+    /// It does not move: on the world, or on its `parent`.
+    #[default]
+    Fixed,
+    /// It moves freely, by a free joint on the world with the name of the link.
+    Free,
+}
+
+/// A robot from a URDF file, `[[robots]]`: its links are bodies, its joints are joints. Friction in its joints is
+/// not simulated; joints that mimic others and loops are refused.
+///
+/// A link collides, with its `collision` elements, only if `materials` names it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct RobotTable {
+    /// The file, relative to the scene.
+    pub urdf: PathBuf,
+    /// Folders that are ROS packages or hold them, for `package://` names of meshes; relative to
+    /// the scene.
+    #[serde(default)]
+    pub packages: Vec<PathBuf>,
+    /// Put before the names of its links and joints everywhere else in the scene.
+    #[serde(default)]
+    pub prefix: String,
+    /// How the root link is connected.
+    #[serde(default)]
+    pub base: BaseTable,
+    /// The body, or link of another robot (with its prefix), that the base is mounted on; not with
+    /// a free base.
+    #[schemars(extend("x-default" = "the world"))]
+    pub parent: Option<String>,
+    /// Position of the base in its parent's frame.
+    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
+    pub translation: Option<Exactly<f64, 3>>,
+    /// Orientation in the parent's frame: a unit quaternion w, x, y, z.
+    pub quaternion_wxyz: Option<Exactly<f64, 4>>,
+    /// Orientation in the parent's frame: angles of roll, pitch and yaw.
+    #[schemars(extend("x-unit" = "rad"))]
+    pub rpy: Option<Exactly<f64, 3>>,
+    /// Orientation in the parent's frame: a rotation matrix, row by row.
+    pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
+    /// Coordinates at the start by the joints' names in the URDF file; the others are 0.
+    #[serde(default, deserialize_with = "map_without_duplicates")]
+    #[schemars(extend("x-unit" = "rad or m"))]
+    pub positions: BTreeMap<String, Coordinates>,
+    /// Velocities at the start by the joints' names in the URDF file; the others are 0.
+    #[serde(default, deserialize_with = "map_without_duplicates")]
+    #[schemars(extend("x-unit" = "rad/s or m/s"))]
+    pub velocities: BTreeMap<String, Coordinates>,
+    /// For each link that collides, by its name in the URDF file, the name of its material, or
+    /// `rigid`.
+    #[serde(default, deserialize_with = "map_without_duplicates")]
+    pub materials: BTreeMap<String, String>,
+    /// Resolution of the primitive shapes of its links.
+    #[schemars(extend("x-unit" = "m", "x-default" = "that of each shape"))]
+    pub resolution: Option<f64>,
+    /// Whether links of the robot touch each other.
+    #[serde(default = "yes")]
+    pub self_contact: bool,
+    /// Whether joints that mimic others are read as joints that move on their own, which then need
+    /// drives of their own; otherwise they are refused.
+    #[serde(default)]
+    pub independent_mimic_joints: bool,
+}
+
+/// What stands in place of a material's name for a rigid link.
+pub(in crate::io) const RIGID: &str = "rigid";
+
+fn yes() -> bool {
+    true
+}
+
+/// One number, or as many as the joint has coordinates.
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(untagged)]
+pub(in crate::io) enum Coordinates {
+    /// Of a joint with one coordinate.
+    One(f64),
+    /// Of any joint.
+    Several(Vec<f64>),
+}
+
+impl Coordinates {
+    pub fn as_slice(&self) -> &[f64] {
+        match self {
+            Self::One(x) => std::slice::from_ref(x),
+            Self::Several(x) => x,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Coordinates {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CoordinatesVisitor;
+
+        impl<'de> Visitor<'de> for CoordinatesVisitor {
+            type Value = Coordinates;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or a list with a number for each coordinate of the joint")
+            }
+
+            fn visit_f64<E: Error>(self, x: f64) -> Result<Coordinates, E> {
+                Ok(Coordinates::One(x))
+            }
+
+            fn visit_i64<E: Error>(self, x: i64) -> Result<Coordinates, E> {
+                Ok(Coordinates::One(x as f64))
+            }
+
+            fn visit_u64<E: Error>(self, x: u64) -> Result<Coordinates, E> {
+                Ok(Coordinates::One(x as f64))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Coordinates, A::Error> {
+                let mut numbers = Vec::new();
+                while let Some(x) = list.next_element()? {
+                    numbers.push(x);
+                }
+                Ok(Coordinates::Several(numbers))
+            }
+        }
+
+        deserializer.deserialize_any(CoordinatesVisitor)
+    }
+}

@@ -1,0 +1,242 @@
+//! From the mesh tables of a scene file to checked meshes with their extents.
+
+use std::path::Path;
+
+use nalgebra::Vector3;
+
+use crate::field::{
+    DEFAULT_CORE_THRESHOLD, ExtentError, deep_core, distance_extent, laplace_extent,
+    split_zero_gradient_tetrahedra,
+};
+use crate::geometry::{
+    SurfaceMesh, VertexPlace, VolumeMesh, boundary_surface, convex_hull, read_surface_mesh, read_volume_mesh,
+    scaled, tetrahedralize, validate_surface, validate_volume, vertex_places,
+};
+use crate::io::document::field_path::FieldPath;
+use crate::io::file_error::Problem;
+use crate::io::scene::body_tables::{Range, number, vector};
+use crate::io::scene::shape_schema::{
+    ConvexTable, ExtentTable, MeshTable, SurfaceMeshTable, VolumeMeshTable,
+};
+use crate::io::strict::Exactly;
+
+/// What a shape is in contact.
+pub(in crate::io) enum Meshes {
+    /// A volume mesh and the extent of each vertex.
+    Compliant(VolumeMesh, Vec<f64>),
+    /// A closed surface.
+    Rigid(SurfaceMesh),
+}
+
+/// An inline volume mesh.
+pub(in crate::io) fn volume_mesh(
+    t: &VolumeMeshTable,
+    rigid: bool,
+    table: &FieldPath,
+) -> Result<Meshes, Problem> {
+    let mesh = VolumeMesh {
+        vertices: vertices(&t.vertices, &table.key("vertices"))?,
+        tetrahedra: t.tetrahedra.iter().map(|t| t.0).collect(),
+    };
+    validate_volume(&mesh).map_err(|error| Problem::new(table.clone(), error))?;
+    from_volume(mesh, t.extent.as_ref(), t.split_zero_gradient, rigid, table)
+}
+
+/// An inline surface mesh.
+pub(in crate::io) fn surface_mesh(
+    t: &SurfaceMeshTable,
+    rigid: bool,
+    table: &FieldPath,
+) -> Result<Meshes, Problem> {
+    let mesh = SurfaceMesh {
+        vertices: vertices(&t.vertices, &table.key("vertices"))?,
+        triangles: t.triangles.iter().map(|t| t.0).collect(),
+    };
+    validate_surface(&mesh).map_err(|error| Problem::new(table.clone(), error))?;
+    from_surface(mesh, t.extent.as_ref(), rigid, table)
+}
+
+/// A mesh in a file: a surface (.obj, .stl) or a volume (.vtk, .msh).
+pub(in crate::io) fn mesh_file(
+    t: &MeshTable,
+    rigid: bool,
+    folder: &Path,
+    table: &FieldPath,
+) -> Result<Meshes, Problem> {
+    let field = table.key("file");
+    let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
+    match read_mesh(&t.file, folder, &field)? {
+        // A surface that is filled has no tetrahedra to split: all of them share an inner vertex.
+        MeshFile::Surface(mesh) => from_surface(scaled(&mesh, scale), t.extent.as_ref(), rigid, table),
+        MeshFile::Volume(mesh) => {
+            from_volume(scaled(&mesh, scale), t.extent.as_ref(), t.split_zero_gradient, rigid, table)
+        }
+    }
+}
+
+/// The mesh of a robot's link, its coordinates multiplied by factors.
+pub(in crate::io) fn link_mesh(
+    file: &Path,
+    scale: &Vector3<f64>,
+    rigid: bool,
+    field: &FieldPath,
+) -> Result<Meshes, Problem> {
+    let stretch =
+        |vertices: &mut [Vector3<f64>]| vertices.iter_mut().for_each(|v| v.component_mul_assign(scale));
+    // A mirrored mesh is turned inside out.
+    let mirrored = scale.product() < 0.0;
+    match read_mesh(file, Path::new(""), field)? {
+        MeshFile::Surface(mut mesh) => {
+            stretch(&mut mesh.vertices);
+            if mirrored {
+                mesh.triangles.iter_mut().for_each(|t| t.swap(1, 2));
+            }
+            from_surface(mesh, None, rigid, field)
+        }
+        MeshFile::Volume(mut mesh) => {
+            stretch(&mut mesh.vertices);
+            if mirrored {
+                mesh.tetrahedra.iter_mut().for_each(|t| t.swap(2, 3));
+            }
+            from_volume(mesh, None, false, rigid, field)
+        }
+    }
+}
+
+/// The convex hull of points, inline or the vertices of a file.
+pub(in crate::io) fn convex_meshes(
+    t: &ConvexTable,
+    rigid: bool,
+    folder: &Path,
+    table: &FieldPath,
+) -> Result<Meshes, Problem> {
+    let points = match (&t.points, &t.file) {
+        (Some(points), None) => vertices(points, &table.key("points"))?,
+        (None, Some(file)) => match read_mesh(file, folder, &table.key("file"))? {
+            MeshFile::Surface(mesh) => mesh.vertices,
+            MeshFile::Volume(mesh) => mesh.vertices,
+        },
+        _ => {
+            return Err(Problem::new(
+                table.clone(),
+                "found both or neither of points and file; give one of them",
+            ));
+        }
+    };
+    let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
+    let hull = convex_hull(&points).map_err(|error| Problem::new(table.clone(), error))?;
+    from_surface(scaled(&hull, scale), t.extent.as_ref(), rigid, table)
+}
+
+/// A mesh as a file holds it.
+enum MeshFile {
+    Surface(SurfaceMesh),
+    Volume(VolumeMesh),
+}
+
+/// Reads a file by the ending of its name.
+fn read_mesh(file: &Path, folder: &Path, field: &FieldPath) -> Result<MeshFile, Problem> {
+    let path = folder.join(file);
+    let ending = file.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+    match ending.as_str() {
+        "obj" | "stl" => read_surface_mesh(&path)
+            .map(MeshFile::Surface)
+            .map_err(|error| Problem::new(field.clone(), error)),
+        "vtk" | "msh" => {
+            read_volume_mesh(&path).map(MeshFile::Volume).map_err(|error| Problem::new(field.clone(), error))
+        }
+        _ => Err(Problem::new(
+            field.clone(),
+            format_args!(
+                "found `{}`; a mesh file ends in .obj or .stl (surface) or .vtk or .msh (volume)",
+                file.display()
+            ),
+        )),
+    }
+}
+
+/// A valid closed surface as a body in contact: a compliant one is filled with tetrahedra.
+fn from_surface(
+    mesh: SurfaceMesh,
+    extent: Option<&ExtentTable>,
+    rigid: bool,
+    table: &FieldPath,
+) -> Result<Meshes, Problem> {
+    if rigid {
+        return Ok(Meshes::Rigid(mesh));
+    }
+    if matches!(extent, Some(ExtentTable::Given(_))) {
+        return Err(Problem::new(
+            table.key("extent"),
+            "found a list, but a surface has no vertices inside; use \"distance\" or \"laplace\", or a volume mesh",
+        ));
+    }
+    let filled = tetrahedralize(&mesh).map_err(|error| Problem::new(table.clone(), error))?;
+    from_volume(filled, extent, false, rigid, table)
+}
+
+/// Points with finite coordinates.
+fn vertices(points: &[Exactly<f64, 3>], field: &FieldPath) -> Result<Vec<Vector3<f64>>, Problem> {
+    points.iter().enumerate().map(|(i, p)| vector(*p, Range::Finite, &field.index(i))).collect()
+}
+
+/// A mesh whose tetrahedra with all vertices on the boundary are split at their centroids.
+fn split(mesh: &VolumeMesh) -> VolumeMesh {
+    let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
+    let inside: Vec<f64> = places.iter().map(|p| f64::from(u8::from(*p == VertexPlace::Interior))).collect();
+    split_zero_gradient_tetrahedra(mesh, &inside).mesh
+}
+
+/// A valid volume mesh as a body in contact.
+fn from_volume(
+    mut mesh: VolumeMesh,
+    extent: Option<&ExtentTable>,
+    split_zero_gradient: bool,
+    rigid: bool,
+    table: &FieldPath,
+) -> Result<Meshes, Problem> {
+    if rigid {
+        return Ok(Meshes::Rigid(boundary_surface(&mesh)));
+    }
+    let field = table.key("extent");
+    if split_zero_gradient {
+        if matches!(extent, Some(ExtentTable::Given(_))) {
+            return Err(Problem::new(
+                table.key("split_zero_gradient"),
+                "found beside a list of extents; the vertices that splitting adds have none, so leave it out or \
+                 use \"distance\" or \"laplace\"",
+            ));
+        }
+        mesh = split(&mesh);
+    }
+    let problem = |error: ExtentError| match error {
+        ExtentError::NoInteriorVertex { .. } => Problem::new(
+            table.clone(),
+            format_args!("{error} (split_zero_gradient = true splits tetrahedra without inner vertices)"),
+        ),
+        _ => Problem::new(field.clone(), error),
+    };
+    let extent = match extent.unwrap_or(&ExtentTable::default()) {
+        ExtentTable::Distance => distance_extent(&mesh).map_err(problem)?,
+        ExtentTable::Laplace => deep_core(&mesh, DEFAULT_CORE_THRESHOLD)
+            .and_then(|core| laplace_extent(&mesh, &core))
+            .map_err(problem)?,
+        ExtentTable::Given(values) => {
+            for (i, &value) in values.iter().enumerate() {
+                number(value, Range::AtLeastZero, &field.index(i))?;
+            }
+            if values.len() != mesh.vertices.len() {
+                return Err(Problem::new(
+                    field,
+                    format_args!(
+                        "found {} numbers; the mesh has {} vertices and each needs one",
+                        values.len(),
+                        mesh.vertices.len()
+                    ),
+                ));
+            }
+            values.clone()
+        }
+    };
+    Ok(Meshes::Compliant(mesh, extent))
+}

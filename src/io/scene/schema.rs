@@ -1,0 +1,246 @@
+//! The scene file as it is written: one schema for TOML and JSON.
+//!
+//! Only the form is checked here (names and types of fields); ranges and references are checked
+//! where the tables are turned into a model. The comments are the text of the reference that
+//! [`crate::io::reference`] makes of these types: they speak to who writes a scene.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::contact::{
+    ContactSettings, DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation,
+};
+use crate::io::scene::actuator_schema::ActuatorTable;
+use crate::io::scene::joint_schema::{JointTable, RobotTable};
+use crate::io::scene::shape_schema::GeometryTable;
+use crate::io::strict::{Exactly, map_without_duplicates};
+use crate::step::SolverTolerance;
+
+/// A scene says which bodies there are, how they move and what they are made of. It is a TOML or
+/// JSON file; its name ends in `.toml` or `.json`. Files that it names are relative to it.
+///
+/// All numbers are in SI units, angles in radians. W is the world's frame; gravity is along −z
+/// unless the scene says otherwise. Unknown fields are refused.
+///
+/// All bodies can touch each other but for: two that are both fixed, two that one joint connects
+/// or that move as one, links of a robot with `self_contact = false`, and the pairs in
+/// `contact.excluded_pairs`. Of two geometries that can touch one must be compliant, and they
+/// cannot both be half-spaces.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct SceneTable {
+    /// Acceleration of gravity in W.
+    #[serde(default = "standard_gravity")]
+    #[schemars(extend("x-unit" = "m/s²"))]
+    pub gravity: Exactly<f64, 3>,
+    /// Materials by name.
+    #[serde(default, deserialize_with = "map_without_duplicates")]
+    pub materials: BTreeMap<String, MaterialTable>,
+    /// How the scene is simulated.
+    #[serde(default)]
+    pub solver: SolverTable,
+    /// How contact is computed, and between which bodies.
+    #[serde(default)]
+    pub contact: ContactTable,
+    /// The bodies.
+    #[serde(default)]
+    pub bodies: Vec<BodyTable>,
+    /// Robots from URDF files.
+    #[serde(default)]
+    pub robots: Vec<RobotTable>,
+    /// Drives of joints, each with its command.
+    #[serde(default)]
+    pub actuators: Vec<ActuatorTable>,
+}
+
+fn standard_gravity() -> Exactly<f64, 3> {
+    Exactly([0.0, 0.0, -9.81])
+}
+
+/// What a geometry is made of: a table `[materials.NAME]`.
+///
+/// Two materials A and B in contact combine so: friction, static and dynamic, is
+/// 2 μ_A μ_B / (μ_A + μ_B), so that equal coefficients stay as they are and friction vanishes where
+/// one is 0; dissipation is (E_B d_A + E_A d_B) / (E_A + E_B), each weighted by the *other's*
+/// modulus E, because the softer body deforms more; relaxation times add up. The moduli are not
+/// combined: the contact surface is where the pressures of both bodies are equal.
+///
+/// Of a rigid geometry neither modulus nor dissipation counts: the pair has those of the compliant
+/// one. Its friction counts; one without a material takes the friction of whatever it touches.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct MaterialTable {
+    /// Hydroelastic modulus: the pressure where the extent is 1, in the middle of a body. Needed
+    /// by compliant geometries.
+    #[schemars(extend("x-unit" = "Pa"))]
+    pub hydroelastic_modulus: Option<f64>,
+    /// Hunt–Crossley dissipation d: the pressure is multiplied by (1 − d v)₊ where the bodies
+    /// separate at v. With `contact.dissipation_model = "strain_rate"` χ in s. Not used by the
+    /// solver `sap`.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "s/m"))]
+    pub dissipation: f64,
+    /// Relaxation time of linear (Kelvin–Voigt) dissipation; used by the solver `sap` alone.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "s"))]
+    pub relaxation_time: f64,
+    /// Coefficient of friction, static and dynamic; instead of those two.
+    #[schemars(extend("x-default" = "0"))]
+    pub friction: Option<f64>,
+    /// Coefficient of static friction, not below the dynamic one. With explicit solvers, and in
+    /// `isobar contact`, friction falls from it to the dynamic one where slip exceeds the stiction
+    /// velocity; implicit solvers do not use it.
+    #[schemars(extend("x-default" = "`dynamic_friction`"))]
+    pub static_friction: Option<f64>,
+    /// Coefficient of dynamic friction.
+    #[schemars(extend("x-default" = "`static_friction`"))]
+    pub dynamic_friction: Option<f64>,
+}
+
+/// Which method a scene asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SolverKind {
+    /// Semi-implicit Euler: explicit, of first order; for soft contact.
+    #[default]
+    SemiImplicitEuler,
+    /// The classical Runge–Kutta method: explicit, of order 4; for soft contact and energy that
+    /// must be kept.
+    Rk4,
+    /// The convex semi-analytic primal formulation: implicit, with linear dissipation.
+    Sap,
+    /// The convex lagged model: implicit; the one to begin with.
+    Lagged,
+    /// The convex similar model: implicit.
+    Similar,
+    /// The transition-aware modified semi-implicit method: implicit, not convex, with friction in
+    /// exact proportion to the normal force.
+    Tamsi,
+}
+
+/// How a scene is simulated: the table `[solver]`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct SolverTable {
+    /// The method of a step.
+    #[serde(default)]
+    pub kind: SolverKind,
+    /// Length of a step.
+    #[serde(default = "default_time_step")]
+    #[schemars(extend("x-unit" = "s"))]
+    pub time_step: f64,
+    /// What the iteration of an implicit step may leave of the balance of momentum, relative to
+    /// its terms.
+    #[schemars(extend("default" = SolverTolerance::default().relative))]
+    pub relative_tolerance: Option<f64>,
+    /// Most iterations of an implicit step.
+    #[schemars(extend("default" = SolverTolerance::default().iterations))]
+    pub maximum_iterations: Option<usize>,
+}
+
+fn default_time_step() -> f64 {
+    1e-3
+}
+
+impl Default for SolverTable {
+    fn default() -> Self {
+        Self {
+            kind: SolverKind::default(),
+            time_step: default_time_step(),
+            relative_tolerance: None,
+            maximum_iterations: None,
+        }
+    }
+}
+
+/// How contact is computed, and between which bodies: the table `[contact]`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct ContactTable {
+    /// How the contact surface is cut into faces.
+    #[schemars(extend("default" = ContactSettings::default().surface))]
+    pub surface: Option<SurfaceRepresentation>,
+    /// Which faces count.
+    #[schemars(extend("default" = ContactSettings::default().face_filter))]
+    pub face_filter: Option<FaceFilter>,
+    /// How the pressure depends on the rate of approach.
+    #[schemars(extend("default" = ContactSettings::default().dissipation_model))]
+    pub dissipation_model: Option<DissipationModel>,
+    /// Half-width of the smooth positive part in the dissipation factor, in units of that factor;
+    /// 0 is the exact positive part. Explicit solvers only.
+    #[schemars(extend("default" = ContactSettings::default().positive_part_width))]
+    pub positive_part_width: Option<f64>,
+    /// How friction depends on the slip velocity. Implicit solvers have `smooth` alone.
+    #[schemars(extend("default" = ContactSettings::default().friction_regularization))]
+    pub friction_regularization: Option<FrictionRegularization>,
+    /// Stiction velocity v_s, at which friction becomes nearly full: a body that should stick
+    /// creeps at a part of it.
+    #[schemars(extend("x-unit" = "m/s", "default" = ContactSettings::default().stiction_velocity))]
+    pub stiction_velocity: Option<f64>,
+    /// Degree of polynomial that the quadrature on triangles integrates exactly, 1 to 5; polygons
+    /// are integrated at their centroids.
+    #[schemars(extend("default" = ContactSettings::default().quadrature_order))]
+    pub quadrature_order: Option<u8>,
+    /// Thickness of the skirt of every compliant geometry: its pressure goes on that far beyond its
+    /// surface, below zero, and a smooth part of it acts, so that forces and gradients begin before
+    /// bodies touch. For optimization from afar; 0 is none.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "m"))]
+    pub skirt: f64,
+    /// Pairs of names of bodies (or links of robots) that do not touch each other.
+    #[serde(default)]
+    pub excluded_pairs: Vec<Exactly<String, 2>>,
+}
+
+/// A body, `[[bodies]]`. It moves freely unless it is `fixed` or has a `joint`; one with a joint is where its
+/// joint puts it and has neither pose nor velocity of its own.
+///
+/// A body that moves needs `mass` or `density` (one with a joint can do without both if others on
+/// it have mass). Mass is spread evenly over the volume of the geometries, which gives centre of
+/// mass and inertia, unless `inertia` is given; a skirt and rigidity change nothing in it.
+///
+/// The orientation is given by at most one of `quaternion_wxyz`, `rpy` and `rotation_matrix`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct BodyTable {
+    /// Its name, unlike those of all others and of links of robots.
+    pub name: String,
+    /// Whether it stays where it is.
+    #[serde(default)]
+    pub fixed: bool,
+    /// The joint that carries it.
+    pub joint: Option<JointTable>,
+    /// Position of its frame in W.
+    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
+    pub translation: Option<Exactly<f64, 3>>,
+    /// Orientation in W: a unit quaternion w, x, y, z.
+    pub quaternion_wxyz: Option<Exactly<f64, 4>>,
+    /// Orientation in W: angles of roll, pitch and yaw; R = R_z(yaw) R_y(pitch) R_x(roll).
+    #[schemars(extend("x-unit" = "rad"))]
+    pub rpy: Option<Exactly<f64, 3>>,
+    /// Orientation in W: a rotation matrix, row by row.
+    pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
+    /// Velocity of its frame's origin in W at the start.
+    #[schemars(extend("x-unit" = "m/s", "default" = [0, 0, 0]))]
+    pub linear_velocity: Option<Exactly<f64, 3>>,
+    /// Angular velocity in W at the start.
+    #[schemars(extend("x-unit" = "rad/s", "default" = [0, 0, 0]))]
+    pub angular_velocity: Option<Exactly<f64, 3>>,
+    /// Mass.
+    #[schemars(extend("x-unit" = "kg"))]
+    pub mass: Option<f64>,
+    /// Mass per volume of its geometries, in place of the mass; volumes that overlap count twice.
+    #[schemars(extend("x-unit" = "kg/m³"))]
+    pub density: Option<f64>,
+    /// Inertia about the centre of mass in the axes of the body's frame, row by row.
+    #[schemars(extend("x-unit" = "kg m²", "x-default" = "of the geometries"))]
+    pub inertia: Option<Exactly<Exactly<f64, 3>, 3>>,
+    /// Centre of mass in the body's frame; only beside `inertia`.
+    #[schemars(extend("x-unit" = "m", "x-default" = "of the geometries"))]
+    pub center_of_mass: Option<Exactly<f64, 3>>,
+    /// What it touches others with; at least one unless it has a joint.
+    #[serde(default)]
+    pub geometries: Vec<GeometryTable>,
+}

@@ -1,0 +1,278 @@
+//! Geometries of a scene file as they are written: the form alone, as in [`crate::io::scene::schema`].
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+
+use crate::io::scene::geometry_tables::DEFAULT_RESOLUTION;
+use crate::io::strict::Exactly;
+
+/// What a body touches others with, `[[bodies.geometries]]`: a shape, where it is on the body, and
+/// its material.
+///
+/// Compliant geometries (the default) have a pressure that grows from 0 at the surface to the
+/// material's modulus inside, where the extent is 1; rigid ones have none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct GeometryTable {
+    /// The shape.
+    pub shape: ShapeTable,
+    /// Position of its frame in the body's.
+    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
+    pub translation: Option<Exactly<f64, 3>>,
+    /// Orientation in the body's frame: a unit quaternion w, x, y, z.
+    pub quaternion_wxyz: Option<Exactly<f64, 4>>,
+    /// Orientation in the body's frame: angles of roll, pitch and yaw.
+    #[schemars(extend("x-unit" = "rad"))]
+    pub rpy: Option<Exactly<f64, 3>>,
+    /// Orientation in the body's frame: a rotation matrix, row by row.
+    pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
+    /// Name of the material; needed unless the geometry is rigid.
+    pub material: Option<String>,
+    /// Whether it is rigid; of the material only the friction counts then.
+    #[serde(default)]
+    pub rigid: bool,
+}
+
+/// A shape: a table with exactly one of these, as `{ sphere = { radius = 0.05 } }`.
+///
+/// The mesh of a primitive is made; `resolution` is the length of its edges that follow a curve.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::io) enum ShapeTable {
+    /// A ball around its frame's origin.
+    Sphere(SphereTable),
+    /// A box around its frame's origin.
+    Box(BoxTable),
+    /// A cylinder around its frame's origin, its axis along z.
+    Cylinder(CylinderTable),
+    /// A cylinder with half balls at both ends, around its frame's origin, its axis along z.
+    Capsule(CapsuleTable),
+    /// An ellipsoid around its frame's origin.
+    Ellipsoid(EllipsoidTable),
+    /// All of z ≤ 0 in its frame.
+    HalfSpace(HalfSpaceTable),
+    /// A mesh in a file.
+    Mesh(MeshTable),
+    /// The convex hull of points.
+    Convex(ConvexTable),
+    /// A mesh of tetrahedra in the scene itself.
+    VolumeMesh(VolumeMeshTable),
+    /// A closed mesh of triangles in the scene itself.
+    SurfaceMesh(SurfaceMeshTable),
+}
+
+/// The default resolution of a primitive, in words.
+fn resolution_of(length: &str) -> String {
+    format!("{DEFAULT_RESOLUTION} of {length}")
+}
+
+/// A ball around its frame's origin.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct SphereTable {
+    /// Radius.
+    #[schemars(extend("x-unit" = "m"))]
+    pub radius: f64,
+    /// Length of the mesh's edges.
+    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
+    pub resolution: Option<f64>,
+}
+
+/// A box around its frame's origin.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct BoxTable {
+    /// Lengths of the edges along x, y and z.
+    #[schemars(extend("x-unit" = "m"))]
+    pub size: Exactly<f64, 3>,
+    /// Not used: a box has no curve to resolve, and its mesh is the same with all.
+    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the shortest edge")))]
+    pub resolution: Option<f64>,
+}
+
+/// A cylinder around its frame's origin, its axis along z.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct CylinderTable {
+    /// Radius.
+    #[schemars(extend("x-unit" = "m"))]
+    pub radius: f64,
+    /// Length along z.
+    #[schemars(extend("x-unit" = "m"))]
+    pub length: f64,
+    /// Length of the mesh's edges.
+    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
+    pub resolution: Option<f64>,
+}
+
+/// A cylinder with half balls at both ends, around its frame's origin, its axis along z.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct CapsuleTable {
+    /// Radius.
+    #[schemars(extend("x-unit" = "m"))]
+    pub radius: f64,
+    /// Length along z of the cylinder, without the half balls.
+    #[schemars(extend("x-unit" = "m"))]
+    pub length: f64,
+    /// Length of the mesh's edges.
+    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
+    pub resolution: Option<f64>,
+}
+
+/// An ellipsoid around its frame's origin.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct EllipsoidTable {
+    /// Semi-axes along x, y and z.
+    #[schemars(extend("x-unit" = "m"))]
+    pub semi_axes: Exactly<f64, 3>,
+    /// Length of the mesh's edges.
+    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the middle semi-axis")))]
+    pub resolution: Option<f64>,
+}
+
+/// All of z ≤ 0 in its frame: a floor or a wall.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct HalfSpaceTable {
+    /// The depth at which the extent of a compliant one reaches 1, which needs it; a rigid one has
+    /// none.
+    #[schemars(extend("x-unit" = "m"))]
+    pub thickness: Option<f64>,
+}
+
+/// A mesh in a file: a closed surface (`.obj`, `.stl`) or a volume (legacy `.vtk`, Gmsh 4.1
+/// `.msh`). A compliant surface is filled with tetrahedra, which must be possible from one inner
+/// point; a rigid volume is its boundary.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct MeshTable {
+    /// The file, relative to the scene.
+    pub file: PathBuf,
+    /// Factor of all coordinates, which are in metres after it: 0.001 for a mesh in millimetres.
+    #[schemars(extend("default" = 1.0))]
+    pub scale: Option<f64>,
+    /// Where the extent comes from.
+    #[schemars(extend("default" = "distance"))]
+    pub extent: Option<ExtentTable>,
+    /// Whether tetrahedra with all four vertices on the boundary, which have no pressure
+    /// gradient, are split at their centroids before the extent is computed.
+    #[serde(default)]
+    pub split_zero_gradient: bool,
+}
+
+/// The convex hull of points; exactly one of `file` and `points` is given.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct ConvexTable {
+    /// A mesh file, relative to the scene, whose vertices are the points.
+    pub file: Option<PathBuf>,
+    /// The points.
+    #[schemars(extend("x-unit" = "m"))]
+    pub points: Option<Vec<Exactly<f64, 3>>>,
+    /// Factor of all coordinates, which are in metres after it.
+    #[schemars(extend("default" = 1.0))]
+    pub scale: Option<f64>,
+    /// Where the extent comes from.
+    #[schemars(extend("default" = "distance"))]
+    pub extent: Option<ExtentTable>,
+}
+
+/// A mesh of tetrahedra in the scene itself.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct VolumeMeshTable {
+    /// The vertices.
+    #[schemars(extend("x-unit" = "m"))]
+    pub vertices: Vec<Exactly<f64, 3>>,
+    /// Four vertices of each tetrahedron, counted from 0, so that its volume is positive.
+    pub tetrahedra: Vec<Exactly<u32, 4>>,
+    /// Where the extent comes from.
+    #[schemars(extend("default" = "distance"))]
+    pub extent: Option<ExtentTable>,
+    /// As of a mesh in a file; not beside an extent that is given by numbers.
+    #[serde(default)]
+    pub split_zero_gradient: bool,
+}
+
+/// A closed mesh of triangles in the scene itself.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct SurfaceMeshTable {
+    /// The vertices.
+    #[schemars(extend("x-unit" = "m"))]
+    pub vertices: Vec<Exactly<f64, 3>>,
+    /// Three vertices of each triangle, counted from 0, anticlockwise seen from outside.
+    pub triangles: Vec<Exactly<u32, 3>>,
+    /// Where the extent comes from, once the surface is filled.
+    #[schemars(extend("default" = "distance"))]
+    pub extent: Option<ExtentTable>,
+}
+
+/// Where the extent of a mesh comes from.
+#[derive(Debug, Default, PartialEq)]
+pub(in crate::io) enum ExtentTable {
+    /// The normalized distance to the boundary.
+    #[default]
+    Distance,
+    /// Laplace's equation.
+    Laplace,
+    /// One number for each vertex.
+    Given(Vec<f64>),
+}
+
+impl JsonSchema for ExtentTable {
+    fn schema_name() -> Cow<'static, str> {
+        "Extent".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The extent of a mesh, 0 on its boundary and 1 deepest inside: by the distance to the \
+                            boundary (divided by the largest), by Laplace's equation (between the boundary and the \
+                            deep core), or a number for each vertex of a volume mesh.",
+            "anyOf": [
+                { "type": "string", "enum": ["distance", "laplace"] },
+                { "type": "array", "items": { "type": "number" } },
+            ],
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for ExtentTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ExtentVisitor;
+
+        impl<'de> Visitor<'de> for ExtentVisitor {
+            type Value = ExtentTable;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"distance\", \"laplace\", or a list with a number for each vertex")
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<ExtentTable, E> {
+                match name {
+                    "distance" => Ok(ExtentTable::Distance),
+                    "laplace" => Ok(ExtentTable::Laplace),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(name), &self)),
+                }
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ExtentTable, A::Error> {
+                let mut values = Vec::with_capacity(list.size_hint().unwrap_or(0).min(1 << 16));
+                while let Some(value) = list.next_element()? {
+                    values.push(value);
+                }
+                Ok(ExtentTable::Given(values))
+            }
+        }
+
+        deserializer.deserialize_any(ExtentVisitor)
+    }
+}
