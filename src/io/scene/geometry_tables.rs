@@ -13,13 +13,9 @@ use crate::io::file_error::Problem;
 use crate::io::scene::body_tables::{PoseFields, Range, number, vector};
 use crate::io::scene::mesh_tables::{Meshes, convex_meshes, mesh_file, surface_mesh, volume_mesh};
 use crate::io::scene::schema::MaterialTable;
-use crate::io::scene::shape_schema::{GeometryTable, HalfSpaceTable, ShapeTable};
+use crate::io::scene::shape_schema::{DEFAULT_RESOLUTION, GeometryTable, HalfSpaceTable, ShapeTable};
 use crate::multibody::{BodyGeometry, NamedMaterial};
 use crate::spatial::{MassProperties, RigidTransform};
-
-/// The resolution of a primitive where the scene gives none: this part of its radius, and for an
-/// ellipsoid of its middle semi-axis. (A box has no curve to resolve.)
-pub(in crate::io) const DEFAULT_RESOLUTION: f64 = 0.25;
 
 /// What geometries refer to.
 pub(in crate::io) struct GeometryContext<'a> {

@@ -8,8 +8,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
-use crate::io::scene::geometry_tables::DEFAULT_RESOLUTION;
 use crate::io::strict::Exactly;
+
+/// The resolution of a primitive where the scene gives none: this part of its radius, and for an
+/// ellipsoid of its middle semi-axis. (A box has no curve to resolve.)
+pub(in crate::io) const DEFAULT_RESOLUTION: f64 = 0.25;
 
 /// What a body touches others with, `[[bodies.geometries]]`: a shape, where it is on the body, and
 /// its material.
