@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::differences::{CheckSettings, compare_derivative};
+use super::comparison::CheckSettings;
+use super::differences::compare_derivative;
 use super::report::{GradientReport, ReportRow};
 
 /// An input of a function of many.

@@ -3,8 +3,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::scene::{SceneCheck, SceneCheckError};
-use crate::multibody::{AppliedForces, DifferentiatedModel, TANGENT_DIMENSION};
+use crate::multibody::{AppliedForces, DifferentiatedModel, InputError, Model, TANGENT_DIMENSION};
+use crate::rollout::Rollout;
 use crate::step::{DerivativeWorkspace, Integrator, StepDerivativeError, StepWorkspace};
 
 /// A disturbance that grows by more than this in one step is one of the method.
@@ -36,25 +36,26 @@ impl Instability {
     }
 }
 
-/// The first step of an explicit method that is not stable.
+/// The first step of an explicit method that is not stable, of so many of the same length.
 ///
 /// The growth is the largest magnitude of an eigenvalue of the step's derivative, by powers.
 pub(super) fn first_instability<A: AppliedForces>(
-    check: &SceneCheck<A>,
-) -> Result<Option<Instability>, SceneCheckError> {
-    let method = check.method();
+    rollout: &Rollout<'_, A>,
+    steps: usize,
+) -> Result<Option<Instability>, InputError> {
+    let Rollout { model, applied, controls, settings, .. } = *rollout;
+    let (method, dt) = (settings.integrator, settings.time_step);
     if matches!(method, Integrator::VelocityLevel(_)) {
         return Ok(None);
     }
-    let (applied, dt) = (check.applied, check.time_step);
-    let model =
-        DifferentiatedModel::new(check.model, &[], applied.dependence(), applied.control_dimension())?;
+    let differentiated =
+        DifferentiatedModel::new(model, &[], applied.dependence(), applied.control_dimension())?;
     let (mut workspace, mut derivatives) = (StepWorkspace::default(), DerivativeWorkspace::default());
-    let mut state = check.state.clone();
-    for step in 0..check.steps {
-        let (time, control) = (step as f64 * dt, check.controls.row(step));
+    let mut state = rollout.initial.clone();
+    for step in 0..steps {
+        let (time, control) = (step as f64 * dt, controls.row(step));
         let outcome = method.step_and_jacobian(
-            &model,
+            &differentiated,
             &state,
             time,
             dt,
@@ -65,13 +66,13 @@ pub(super) fn first_instability<A: AppliedForces>(
         );
         let (after, jacobian) = match outcome {
             Ok(both) => both,
-            Err(StepDerivativeError::Input(source)) => return Err(source.into()),
+            Err(StepDerivativeError::Input(source)) => return Err(source),
             // The simulation itself has taken these steps.
             Err(StepDerivativeError::Step(_)) => return Ok(None),
         };
         let (growth, largest) = fastest_growth(&jacobian.by_state);
         if growth > GROWTH {
-            return Ok(Some(Instability { step, growth, moves: named(check, largest) }));
+            return Ok(Some(Instability { step, growth, moves: named(model, largest) }));
         }
         state = after;
     }
@@ -97,15 +98,15 @@ fn fastest_growth(by_state: &DMatrix<f64>) -> (f64, usize) {
 }
 
 /// The name of what moves along a direction of the tangent space.
-fn named<A: AppliedForces>(check: &SceneCheck<A>, direction: usize) -> String {
-    let bodies = check.model.free_bodies().count();
+fn named(model: &Model, direction: usize) -> String {
+    let bodies = model.free_bodies().count();
     if direction < TANGENT_DIMENSION * bodies {
-        let body = check.model.free_bodies().nth(direction / TANGENT_DIMENSION);
+        let body = model.free_bodies().nth(direction / TANGENT_DIMENSION);
         return body.map(|(_, body, _)| body.name.clone()).unwrap_or_default();
     }
-    let nv = check.model.mechanism.velocity_dimension().max(1);
+    let nv = model.mechanism.velocity_dimension().max(1);
     let v = (direction - TANGENT_DIMENSION * bodies) % nv;
-    let joint = check.model.mechanism.joints().iter().find(|joint| joint.v.contains(&v));
+    let joint = model.mechanism.joints().iter().find(|joint| joint.v.contains(&v));
     joint.map(|joint| format!("joint {}", joint.name)).unwrap_or_default()
 }
 

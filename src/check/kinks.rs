@@ -1,8 +1,8 @@
 //! Which differences count: those over steps along which the contacts stay the same; and what is
 //! said where there are none.
 
+use super::comparison::{CheckSettings, Comparison, Verdict};
 use super::contact_events::{Event, described};
-use super::differences::{CheckSettings, Comparison, Verdict};
 use super::samples::{Sampled, kink_note};
 use super::scene::{CheckedValue, Quantities, SceneCheck, SceneCheckError};
 use super::varied::{Varied, settings_for, step_scale};

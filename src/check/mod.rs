@@ -4,6 +4,7 @@
 //! so for all inputs of a scene, [`check_gradient`] for one number that depends on many;
 //! [`GradientReport`] gathers the verdicts in a table.
 
+mod comparison;
 mod contact_events;
 mod differences;
 mod gradient;
@@ -15,7 +16,8 @@ mod scene;
 mod tight;
 mod varied;
 
-pub use differences::{CheckSettings, Comparison, Verdict, compare_derivative, compare_groups};
+pub use comparison::{CheckSettings, Comparison, Verdict};
+pub use differences::{compare_derivative, compare_groups};
 pub use gradient::{CheckedInput, check_gradient};
 pub use report::{GradientReport, ReportRow};
 pub use scene::{SceneCheckError, check_scene};

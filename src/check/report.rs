@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::differences::{Comparison, Verdict};
+use super::comparison::{Comparison, Verdict};
 
 /// One derivative: of a quantity with respect to an input.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::differences::{CheckSettings, Comparison, Verdict};
+use super::comparison::{CheckSettings, Comparison, Verdict};
 
 /// Fewest step sizes that a derivative is judged by.
 const FEWEST_LEVELS: usize = 5;

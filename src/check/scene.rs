@@ -3,8 +3,8 @@
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
+use super::comparison::{CheckSettings, Comparison};
 use super::contact_events::{Events, Watch};
-use super::differences::{CheckSettings, Comparison};
 use super::instability::{Instability, first_instability};
 use super::report::GradientReport;
 use super::tight::tightest_first;
@@ -14,7 +14,8 @@ use crate::multibody::{
     all_inputs, body_pair_contact, seeded,
 };
 use crate::rollout::{
-    Controls, SimulationError, SimulationSettings, StepTime, checked_step, simulate_controlled, step_failed,
+    Controls, Rollout, SimulationError, SimulationSettings, StepTime, checked_step, simulate_controlled,
+    step_failed,
 };
 use crate::scalar::{DualArray, Scalar};
 use crate::step::{Integrator, StepError, StepWorkspace};
@@ -117,7 +118,15 @@ pub fn check_scene(
         instability: None,
     };
     let mut check = check.started_at(state)?;
-    check.instability = first_instability(&check)?;
+    let rollout = Rollout {
+        model,
+        initial: state,
+        settings: SimulationSettings { integrator: check.method(), ..*simulation },
+        until: check.steps as f64 * simulation.time_step,
+        applied,
+        controls,
+    };
+    check.instability = first_instability(&rollout, check.steps)?;
     let names = check.names();
     let mut inputs: Vec<CheckedValue> = all_inputs(model)
         .into_iter()

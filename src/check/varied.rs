@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::differences::CheckSettings;
+use super::comparison::CheckSettings;
 use crate::multibody::{Input, Model};
 use crate::rollout::Controls;
 

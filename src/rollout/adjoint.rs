@@ -2,12 +2,11 @@
 
 use super::checkpoints::{CheckpointMemory, Checkpoints, Placement, next_checkpoint};
 use super::controls::Controls;
+use super::error::SimulationError;
 use super::gradient::{GradientError, not_differentiated};
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
-use super::simulate::{
-    SimulationError, SimulationSettings, StepTime, Trajectory, check_start, checked_step_with_rates,
-    simulate_controlled,
-};
+use super::schedule::{SimulationSettings, StepTime};
+use super::simulate::{Trajectory, check_start, checked_step_with_rates, simulate_controlled};
 use crate::multibody::{AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, State};
 use crate::step::{DerivativeWorkspace, StepCotangent, StepPoint, StepWorkspace};
 

@@ -9,7 +9,8 @@ use super::checkpoints::Checkpoints;
 use super::controls::Controls;
 use super::gradient::GradientError;
 use super::loss::DifferentiableLoss;
-use super::simulate::{SimulationSettings, Trajectory};
+use super::schedule::SimulationSettings;
+use super::simulate::Trajectory;
 use crate::multibody::{AppliedForces, Input, Model, State, seeded};
 
 /// What is particular to one rollout of a batch.

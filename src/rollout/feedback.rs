@@ -1,7 +1,9 @@
 //! Simulation under controls that follow the state.
 
 use super::controls::Controls;
-use super::simulate::{SimulationError, SimulationSettings, Trajectory, check_start, checked_step};
+use super::error::SimulationError;
+use super::schedule::SimulationSettings;
+use super::simulate::{Trajectory, check_start, checked_step};
 use crate::multibody::{AppliedForces, Model, State};
 use crate::step::StepWorkspace;
 

@@ -7,7 +7,8 @@ use super::checkpoints::CheckpointMemory;
 use super::controls::Controls;
 use super::gradient::{GradientError, not_differentiated};
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
-use super::simulate::{StepTime, checked_step};
+use super::schedule::StepTime;
+use super::simulate::checked_step;
 use crate::multibody::{AppliedForces, Input};
 use crate::step::{DerivativeWorkspace, StepPoint, StepWorkspace};
 

@@ -3,7 +3,9 @@
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
-use super::simulate::{SimulationError, SimulationSettings, StepTime, Trajectory, simulate, step_failed};
+use super::error::SimulationError;
+use super::schedule::{SimulationSettings, StepTime};
+use super::simulate::{Trajectory, simulate, step_failed};
 use crate::multibody::{AppliedForces, Input, InputError, Model, State, seeded};
 use crate::scalar::DualArray;
 use crate::step::StepDerivativeError;

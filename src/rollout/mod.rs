@@ -15,12 +15,14 @@ mod command;
 mod control_knots;
 mod controls;
 mod discretization_error;
+mod error;
 mod feedback;
 mod forward;
 mod gauss_newton;
 mod gradient;
 mod linearization;
 mod loss;
+mod schedule;
 mod simulate;
 mod streaming;
 mod watch;
@@ -32,16 +34,18 @@ pub use command::{Command, CommandError, KnotValues, command_controls};
 pub use control_knots::{ControlKnots, ControlKnotsError, KnotInterpolation, KnotMap};
 pub use controls::Controls;
 pub use discretization_error::{DiscretizationError, discretization_errors};
+pub use error::SimulationError;
 pub use feedback::simulate_with_feedback;
 pub use forward::loss_gradient_forward;
 pub use gauss_newton::{GaussNewton, TrajectoryResiduals};
 pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
 pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
+pub(crate) use schedule::StepTime;
+pub use schedule::{SimulationSettings, StepSchedule};
 pub use simulate::{
-    SimulationError, SimulationSettings, StepSchedule, Trajectory, motion_warnings, simulate,
-    simulate_controlled, simulate_into, simulate_watched,
+    Trajectory, motion_warnings, simulate, simulate_controlled, simulate_into, simulate_watched,
 };
-pub(crate) use simulate::{StepTime, checked_step, step_failed};
+pub(crate) use simulate::{checked_step, step_failed};
 pub use streaming::{Streamed, simulate_streaming};
 pub use watch::{MotionWarning, WarningCause, Watch};

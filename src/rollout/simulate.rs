@@ -1,117 +1,12 @@
 //! From an initial state to a trajectory.
 
 use super::controls::Controls;
+use super::error::SimulationError;
+use super::schedule::{SimulationSettings, StepTime};
 use super::watch::{MotionWarning, Watch};
 use crate::multibody::{AppliedForces, Model, State};
 use crate::scalar::Scalar;
 use crate::step::{Integrator, StepError, StepWorkspace};
-
-/// Steps that a simulation may have at most.
-const MAXIMUM_STEPS: f64 = 1e9;
-
-/// How a simulation advances.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SimulationSettings {
-    /// The method of one step.
-    pub integrator: Integrator,
-    /// Length of a step, s; positive.
-    pub time_step: f64,
-}
-
-impl Default for SimulationSettings {
-    /// Semi-implicit Euler with steps of 1 ms.
-    fn default() -> Self {
-        Self { integrator: Integrator::default(), time_step: 1e-3 }
-    }
-}
-
-/// Why a simulation stopped.
-#[derive(Debug, thiserror::Error, PartialEq)]
-pub enum SimulationError {
-    /// The length of a step is not usable.
-    #[error("the time step is {0} s; it must be positive and finite")]
-    TimeStep(f64),
-    /// The end is not usable.
-    #[error("the end of the simulation is {0} s; it must be at least 0 and finite")]
-    Until(f64),
-    /// There would be too many steps.
-    #[error(
-        "{until} s in steps of {time_step} s are more than {MAXIMUM_STEPS:e} steps; make the steps longer"
-    )]
-    TooManySteps {
-        /// End of the simulation, s.
-        until: f64,
-        /// Length of a step, s.
-        time_step: f64,
-    },
-    /// The state does not belong to the model.
-    #[error("the state has {state} bodies but the model has {model} free bodies; they must be equally many")]
-    BodyCount {
-        /// Bodies in the state.
-        state: usize,
-        /// Free bodies in the model.
-        model: usize,
-    },
-    /// There are not as many control values as the user's forces take.
-    #[error("there are {found} control values a step, but the forces take {expected}")]
-    ControlDimension {
-        /// Values in a row of the controls.
-        found: usize,
-        /// What the forces take.
-        expected: usize,
-    },
-    /// The joints' coordinates are not those of the model.
-    #[error(
-        "the state has {state} joint velocities, but the model's joints have {model}, or its joints are of other kinds"
-    )]
-    JointCount {
-        /// Joint velocities of the state.
-        state: usize,
-        /// Joint velocities of the model.
-        model: usize,
-    },
-    /// There are not as many rows of control values as steps.
-    #[error("there are control values for {found} steps, but the simulation has {expected} steps")]
-    ControlSteps {
-        /// Rows of the controls.
-        found: usize,
-        /// Steps of the simulation.
-        expected: usize,
-    },
-    /// The state is no longer finite.
-    #[error(
-        "the state of body `{body}` is not finite any more at t = {time} s, after {steps} steps of {time_step} s; make the steps shorter"
-    )]
-    NotFinite {
-        /// Time at the end of the step, s.
-        time: f64,
-        /// Steps taken.
-        steps: usize,
-        /// Length of a step, s.
-        time_step: f64,
-        /// Name of the body.
-        body: String,
-    },
-    /// A step failed.
-    #[error("the step from t = {time} s, number {step}, failed for {bodies}: {source}")]
-    Step {
-        /// Time at the start of the step, s.
-        time: f64,
-        /// Number of the step, from 1.
-        step: usize,
-        /// Names of the bodies concerned.
-        bodies: String,
-        /// What went wrong.
-        source: StepError,
-    },
-}
-
-impl SimulationError {
-    /// Whether a step failed, and not what the simulation was asked for.
-    pub fn is_failed_step(&self) -> bool {
-        matches!(self, Self::NotFinite { .. } | Self::Step { .. })
-    }
-}
 
 /// States at increasing times.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,88 +15,6 @@ pub struct Trajectory<T = f64> {
     pub times: Vec<f64>,
     /// The state at each time.
     pub states: Vec<State<T>>,
-}
-
-/// When the steps of a simulation begin: at 0 and at multiples of the time step. The last step is
-/// shorter where the end is not a multiple.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StepSchedule {
-    time_step: f64,
-    until: f64,
-    steps: usize,
-}
-
-impl SimulationSettings {
-    /// The steps of a simulation until a time in s.
-    ///
-    /// # Errors
-    /// When the time step or the end is out of range, or there are too many steps.
-    pub fn schedule(&self, until: f64) -> Result<StepSchedule, SimulationError> {
-        let time_step = self.time_step;
-        if !(time_step > 0.0 && time_step.is_finite()) {
-            return Err(SimulationError::TimeStep(time_step));
-        }
-        if !(until >= 0.0 && until.is_finite()) {
-            return Err(SimulationError::Until(until));
-        }
-        // A remainder that is only rounding is not a step of its own.
-        let steps = (until / time_step - 1e-9).ceil().max(0.0);
-        if steps > MAXIMUM_STEPS {
-            return Err(SimulationError::TooManySteps { until, time_step });
-        }
-        Ok(StepSchedule { time_step, until, steps: steps as usize })
-    }
-
-    /// The times of a simulation: 0, multiples of the time step, and `until` in s (see
-    /// [`StepSchedule`]).
-    ///
-    /// # Errors
-    /// When the time step or the end is out of range, or there are too many steps.
-    pub fn step_times(&self, until: f64) -> Result<Vec<f64>, SimulationError> {
-        let schedule = self.schedule(until)?;
-        Ok((0..=schedule.steps()).map(|steps| schedule.time(steps)).collect())
-    }
-
-    /// The steps of a simulation until a time in s, as a list.
-    ///
-    /// # Errors
-    /// As of [`Self::schedule`].
-    pub(crate) fn step_schedule(&self, until: f64) -> Result<Vec<StepTime>, SimulationError> {
-        let schedule = self.schedule(until)?;
-        Ok((0..schedule.steps()).map(|before| schedule.step(before)).collect())
-    }
-}
-
-impl StepSchedule {
-    /// Number of steps.
-    pub fn steps(&self) -> usize {
-        self.steps
-    }
-
-    /// The time after so many steps, s.
-    pub fn time(&self, steps: usize) -> f64 {
-        if steps < self.steps { steps as f64 * self.time_step } else { self.until }
-    }
-
-    /// The step after so many others.
-    pub(crate) fn step(&self, before: usize) -> StepTime {
-        let (time, regular) = (self.time(before), before + 1 < self.steps);
-        let remaining = self.time(before + 1) - time;
-        // Differences of multiples of the step are not the same to the last bit.
-        let whole = regular || (remaining - self.time_step).abs() < 1e-9 * self.time_step;
-        StepTime { time, dt: if whole { self.time_step } else { remaining }, number: before + 1 }
-    }
-}
-
-/// When a step is taken.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct StepTime {
-    /// Time at its start, s.
-    pub time: f64,
-    /// Its length, s.
-    pub dt: f64,
-    /// Its number in the simulation, from 1.
-    pub number: usize,
 }
 
 /// The failure of a step, with the time and the bodies that it concerns.
@@ -434,24 +247,4 @@ fn advance<T: Scalar>(
         states.push(state);
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_end_where_asked() {
-        let step_times = |time_step: f64, until: f64| {
-            SimulationSettings { time_step, ..Default::default() }.step_times(until)
-        };
-        assert_eq!(step_times(0.25, 1.0).expect("valid"), [0.0, 0.25, 0.5, 0.75, 1.0]);
-        assert_eq!(step_times(0.4, 1.0).expect("valid"), [0.0, 0.4, 0.8, 1.0]);
-        assert_eq!(step_times(0.1, 0.0).expect("valid"), [0.0]);
-        assert_eq!(step_times(1e-3, 0.3).expect("valid").len(), 301);
-        assert_eq!(step_times(0.0, 1.0), Err(SimulationError::TimeStep(0.0)));
-        assert!(matches!(step_times(f64::NAN, 1.0), Err(SimulationError::TimeStep(_))));
-        assert_eq!(step_times(0.1, -1.0), Err(SimulationError::Until(-1.0)));
-        assert!(matches!(step_times(1e-300, 1.0), Err(SimulationError::TooManySteps { .. })));
-    }
 }

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 
 use super::command::Command;
-use super::simulate::{SimulationError, SimulationSettings, check_initial, checked_step};
+use super::error::SimulationError;
+use super::schedule::SimulationSettings;
+use super::simulate::{check_initial, checked_step};
 use super::watch::Watch;
 use crate::multibody::{Model, NoForces, State};
 use crate::step::StepWorkspace;

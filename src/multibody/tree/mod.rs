@@ -9,6 +9,7 @@
 //! different bodies add up as they are (Featherstone, *Rigid Body Dynamics Algorithms*, 2008,
 //! whose tables they follow).
 
+mod build;
 mod carried;
 mod derivatives;
 mod description;

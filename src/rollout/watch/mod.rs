@@ -9,7 +9,7 @@ pub use warning::{MotionWarning, WarningCause};
 
 use self::passage::Passages;
 use self::patch_look::{PatchLook, smallest_extent};
-use super::simulate::SimulationSettings;
+use super::schedule::SimulationSettings;
 use crate::contact::{ContactPair, PairMaterial, Workspace};
 use crate::multibody::{BodyFrame, GeometryPair, JointKinematics, Model, State, with_pair};
 use crate::step::{Integrator, StepWorkspace};

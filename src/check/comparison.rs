@@ -1,0 +1,70 @@
+//! How a derivative is compared with differences, and what comes of it.
+
+use serde::Serialize;
+
+/// How a derivative is checked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CheckSettings {
+    /// Largest step, relative to the scale of the input.
+    pub largest_step: f64,
+    /// Smallest step, relative to the scale of the input.
+    pub smallest_step: f64,
+    /// Number of step sizes, in geometric progression; at least 8.
+    pub steps: usize,
+    /// Relative error up to which a derivative is right.
+    pub tolerance: f64,
+}
+
+impl Default for CheckSettings {
+    /// 15 steps from 10⁻² to 10⁻⁹, tolerance 10⁻⁵.
+    fn default() -> Self {
+        Self { largest_step: 1e-2, smallest_step: 1e-9, steps: 15, tolerance: 1e-5 }
+    }
+}
+
+/// What differences say about a claimed derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It agrees with the differences.
+    Ok,
+    /// The function is smooth here and the derivative differs.
+    Wrong,
+    /// Left and right differences disagree however small the step (or the value jumps): there is
+    /// no derivative to compare with.
+    Kink,
+    /// Neither the function nor the claim changes with the input.
+    Zero,
+    /// Differences are too inaccurate to decide.
+    Noisy,
+}
+
+impl Verdict {
+    /// Whether the derivative agrees with the differences, so that nothing is left to find out.
+    pub(super) fn is_settled(self) -> bool {
+        matches!(self, Self::Ok | Self::Zero)
+    }
+}
+
+/// One component of a function along one input.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The component's value at the point.
+    pub value: f64,
+    /// The claimed derivative.
+    pub claimed: f64,
+    /// The derivative from central differences.
+    pub difference: f64,
+    /// The error of `difference`, estimated from its change with the step and from rounding.
+    pub difference_error: f64,
+    /// The derivative from the left and from the right at the smallest step that resolves them.
+    pub one_sided: [f64; 2],
+    /// |claimed − difference| over the larger of the two; 0 where both are 0.
+    pub relative_error: f64,
+    /// The step (in the input's unit) that `difference` was taken at.
+    pub step: f64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What a reader should know about it; empty where there is nothing to add.
+    pub note: String,
+}
