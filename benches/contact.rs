@@ -144,7 +144,11 @@ fn measure(
     let settings = ContactSettings { surface, ..Default::default() };
     let mut workspace = Workspace::default();
     let faces = (0..POSES)
-        .map(|i| contact(&scene.pair(i), &settings, &mut workspace).map_or(0, |p| p.faces))
+        .map(|i| {
+            contact(&scene.pair(i), &settings, &mut workspace)
+                .expect("a pair that can touch")
+                .map_or(0, |p| p.faces)
+        })
         .sum::<usize>() as f64
         / POSES as f64;
     let (mut wall, mut cpu) = (Vec::new(), Vec::new());
@@ -164,8 +168,12 @@ fn measure(
                 let pair = black_box(scene.pair(call));
                 call += 1;
                 match query {
-                    Query::Wrench => drop(black_box(contact(&pair, &settings, &mut workspace))),
-                    Query::Jacobian => drop(black_box(contact_jacobian(&pair, &settings, &mut workspace))),
+                    Query::Wrench => drop(black_box(
+                        contact(&pair, &settings, &mut workspace).expect("a pair that can touch"),
+                    )),
+                    Query::Jacobian => drop(black_box(
+                        contact_jacobian(&pair, &settings, &mut workspace).expect("a pair that can touch"),
+                    )),
                 }
             }
             let elapsed = start.elapsed();

@@ -251,7 +251,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let x_block = RigidTransform::identity();
     let pair = ContactPair::at_rest(&egg, x_egg, &block, x_block);
     let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
-    let patch = contact(&pair, &settings, &mut workspace).ok_or("the bodies do not touch")?;
+    let patch = contact(&pair, &settings, &mut workspace)?.ok_or("the bodies do not touch")?;
     let mut pieces = Vec::new();
     for_each_contact_polygon(&pair, &settings, &mut workspace, |p| {
         pieces.push(Piece { vertices: p.vertices.to_vec(), pressures: p.pressures.to_vec() });

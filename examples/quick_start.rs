@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
     let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.045));
     let pair = ContactPair::at_rest(&ball, pose, &floor, RigidTransform::identity());
-    let (patch, jacobian) = contact_jacobian(&pair, &settings, &mut workspace).ok_or("no contact")?;
+    let (patch, jacobian) = contact_jacobian(&pair, &settings, &mut workspace)?.ok_or("no contact")?;
     println!("force         {:.3} N", patch.wrench_on_a.translational.z);
     println!("  by height   {:.0} N/m", jacobian.by_pose_a[(5, 5)]);
     println!("  by modulus  {:.3e} N/Pa", jacobian.by_modulus_a[5]);
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pose = RigidTransform::from_translation(Vector3::new(0.0.into(), 0.0.into(), height));
     let (ball, floor) = (Collider::lift(&ball), Collider::lift(&floor));
     let pair = ContactPair::at_rest(&ball, pose, &floor, RigidTransform::identity());
-    let patch = contact(&pair, &settings, &mut workspace).ok_or("no contact")?;
+    let patch = contact(&pair, &settings, &mut workspace)?.ok_or("no contact")?;
     println!("area          {:.3e} m²", patch.area.re);
     println!("  by height   {:.3} m", patch.area.eps);
     Ok(())

@@ -57,7 +57,9 @@ fn faces(model: &Model, state: &State, workspace: &mut Workspace) -> (usize, [us
         let (a, x_wa) = geometry(pair.bodies.a, pair.geometry_a);
         let (b, x_wb) = geometry(pair.bodies.b, pair.geometry_b);
         let query = ContactPair::at_rest(a, x_wa, b, x_wb);
-        let count = contact(&query, &model.contact, workspace).map_or(0, |patch| patch.faces);
+        let count = contact(&query, &model.contact, workspace)
+            .expect("a pair that can touch")
+            .map_or(0, |patch| patch.faces);
         all += count;
         let names = [pair.bodies.a, pair.bodies.b].map(|body| model.bodies[body].name.as_str());
         for (sum, contact) in some.iter_mut().zip(CONTACTS) {

@@ -222,7 +222,7 @@ mod tests {
             let mut workspace = Workspace::default();
             for (i, pair) in model.pairs.iter().enumerate() {
                 let touches = with_pair(&model, &frames, pair, |query| {
-                    contact_lifted(query, &model.contact, &mut workspace).is_some()
+                    contact_lifted(query, &model.contact, &mut workspace).expect("checked").is_some()
                 });
                 prop_assert!(!touches || found.contains(&i), "pair {i}");
             }

@@ -82,7 +82,9 @@ fn patch<T: Scalar>(
     pair: &GeometryPair,
     workspace: &mut Workspace,
 ) -> Option<ContactPatch<T>> {
+    // The pairs of a model can touch: it has checked them.
     with_pair(model, frames, pair, |query| contact_lifted(query, &model.contact, workspace))
+        .unwrap_or_default()
 }
 
 /// The contact between two bodies, summed over their geometries.
@@ -205,7 +207,7 @@ pub fn body_pair_jacobian(
     let scratch = &mut workspace.of_threads(1)[0];
     for pair in pairs {
         let found = with_pair(model, frames, pair, |query| contact_jacobian(query, &model.contact, scratch));
-        if let Some((patch, jacobian)) = found {
+        if let Ok(Some((patch, jacobian))) = found {
             let of_bodies = ContactSensitivity::new(model, frames, pair, &patch.wrench_on_a, &jacobian);
             sum.by_pose_a += of_bodies.by_state_a.fixed_columns::<6>(0);
             sum.by_pose_b += of_bodies.by_state_b.fixed_columns::<6>(0);

@@ -68,7 +68,8 @@ pub(super) fn pair_cotangent(
     let by_wrench = SpatialForce::new(by_moment, by_linear);
     let contact = with_pair(model, frames, pair, |query| {
         contact_transposed(query, &by_wrench, &model.contact, scratch)
-    })?;
+    })
+    .ok()??;
     let force = contact.wrench_on_a.translational;
     let mut state_a = by_body_state(
         &contact.pose_a,

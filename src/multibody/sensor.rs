@@ -123,7 +123,7 @@ pub fn pair_pressure<T: Scalar>(
     let rule = triangle_rule(model.contact.quadrature_order.clamp(1, 5)).unwrap_or(&[]);
     for pair in model.pairs_of(bodies) {
         with_pair(model, frames, pair, |query| {
-            let Some((width, _)) = Roles::new(query).map(|roles| roles.onset_width()) else { return };
+            let Ok((width, _)) = Roles::new(query).map(|roles| roles.onset_width()) else { return };
             for_each_contact_polygon(query, &model.contact, scratch, |polygon| {
                 let (vertices, pressures) = (polygon.vertices, polygon.pressures);
                 for &p in pressures {

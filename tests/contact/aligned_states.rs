@@ -51,7 +51,9 @@ fn one_sided(
 /// The largest error of a derivative's entries, relative to their blocks.
 fn derivative_error(state: &State, settings: &ContactSettings) -> f64 {
     let w = &mut Workspace::default();
-    let (_, jacobian) = contact_jacobian(&state.pair(), settings, w).expect("bodies that touch");
+    let (_, jacobian) = contact_jacobian(&state.pair(), settings, w)
+        .expect("a pair that can touch")
+        .expect("bodies that touch");
     let scale = state.scale(&state.output(settings, w));
     let mut worst: f64 = 0.0;
     for block in BLOCKS {
@@ -406,12 +408,16 @@ fn flush_states_give_a_limit_or_the_symmetric_force() {
             );
             if name.starts_with("equal") {
                 // The fields are equal everywhere; the force just beside flips with the direction.
-                assert!(contact_jacobian(&state.pair(), &settings, w).is_none());
+                assert!(
+                    contact_jacobian(&state.pair(), &settings, w).expect("a pair that can touch").is_none()
+                );
                 assert_eq!(at, [0.0; 7]);
                 continue;
             }
             let force = Vector3::new(at[3], at[4], at[5]);
-            let (_, jacobian) = contact_jacobian(&state.pair(), &settings, w).expect("bodies that touch");
+            let (_, jacobian) = contact_jacobian(&state.pair(), &settings, w)
+                .expect("a pair that can touch")
+                .expect("bodies that touch");
             // Not the jump over a small step.
             let bound = 1e4 * force.norm() / state.length;
             assert!(jacobian.by_pose_a.iter().all(|x| x.abs() < bound), "{name}: {}", jacobian.by_pose_a);
@@ -454,7 +460,10 @@ fn equal_balls_turned_about_one_centre_give_numbers() {
     for turn in [Vector3::new(0.3, 0.15, 0.06), Vector3::new(1e-9, 0.0, 0.0)] {
         let x_wb = RigidTransform::new(rotation_exponential(&turn), Vector3::zeros());
         let pair = ContactPair::at_rest(&a, RigidTransform::identity(), &b, x_wb);
-        let look = || contact_jacobian(&pair, &ContactSettings::default(), &mut Workspace::default());
+        let look = || {
+            contact_jacobian(&pair, &ContactSettings::default(), &mut Workspace::default())
+                .expect("a pair that can touch")
+        };
         let (patch, jacobian) = look().expect("fields that are equal on a surface");
         // By symmetry there is no net force, but for the rounding of 2000 N, which act between balls whose
         // centres are a little apart. (There is a torque: that between the facets.)

@@ -8,7 +8,8 @@ use crate::common::{
 };
 use approx::assert_relative_eq;
 use isobar::contact::{
-    Collider, ContactPatch, ContactSettings, SurfaceRepresentation, Workspace, contact, contact_energy,
+    Collider, ContactPatch, ContactSettings, SurfaceRepresentation, Workspace, check_pair, contact,
+    contact_energy,
 };
 use isobar::geometry::{ConvexPolyhedron, HalfSpace};
 use isobar::spatial::{RigidTransform, SpatialForce, rotation_exponential};
@@ -26,7 +27,7 @@ fn query(
     surface: SurfaceRepresentation,
 ) -> Option<ContactPatch> {
     let settings = ContactSettings { surface, ..Default::default() };
-    contact(&at_rest(a, x_wa, b, x_wb), &settings, &mut Workspace::default())
+    contact(&at_rest(a, x_wa, b, x_wb), &settings, &mut Workspace::default()).expect("a pair that can touch")
 }
 
 fn shifted(x: f64, y: f64, z: f64) -> RigidTransform {
@@ -353,6 +354,28 @@ fn the_world_has_no_preferred_direction() {
             let (Some(one), Some(other)) = (one, other) else { continue };
             let off = distance(&other.wrench_on_a, &one.wrench_on_a.rotated(&turn), 1.0);
             assert!(off < 1e-10, "{name}: {off:e}");
+        }
+    }
+}
+
+/// Bodies that are apart are no error, pairs that cannot touch are, whichever comes first.
+#[test]
+fn pairs_that_cannot_touch_are_told_from_those_that_do_not() {
+    let ball = icosphere(0.1, 1);
+    let (soft, hard) = (compliant(ball.clone(), 1e5), rigid(&ball));
+    let (soft_ground, hard_ground) = (compliant_half_space(1e5, 0.1), rigid_half_space());
+    let colliders = [&soft, &hard, &soft_ground, &hard_ground];
+    let apart = shifted(0.0, 0.0, 0.3);
+    for a in colliders {
+        for b in colliders {
+            let pair = at_rest(a, apart, b, RigidTransform::identity());
+            let found = contact(&pair, &ContactSettings::default(), &mut Workspace::default());
+            let expected = check_pair(&a.geometry, &b.geometry);
+            assert_eq!(found.as_ref().err(), expected.as_ref().err(), "{a:?} {b:?}");
+            // Nothing is below the ground here; a half-space as A is not above anything.
+            if found.is_ok() && !a.geometry.is_half_space() {
+                assert!(found.expect("can touch").is_none());
+            }
         }
     }
 }

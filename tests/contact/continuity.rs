@@ -46,6 +46,7 @@ impl Walk<'_> {
     fn wrench(&mut self, x_wa: &RigidTransform) -> (usize, SpatialForce) {
         let pair = at_rest(self.a, *x_wa, self.b, RigidTransform::identity());
         contact(&pair, &self.settings, &mut self.workspace)
+            .expect("a pair that can touch")
             .map_or((0, SpatialForce::zero()), |p| (p.faces, p.wrench_on_a))
     }
 

@@ -128,7 +128,7 @@ fn check(case: &Case, surface: SurfaceRepresentation, expected: &Expected) -> f6
         stiction_velocity: case.stiction_velocity,
         ..Default::default()
     };
-    let patch = contact(&pair, &settings, &mut Workspace::default());
+    let patch = contact(&pair, &settings, &mut Workspace::default()).expect("a pair that can touch");
     if expected.faces == 0 {
         assert!(patch.is_none(), "{}: these bodies do not touch", case.name);
         return 0.0;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::common::{compliant, compliant_half_space, icosphere, random_in_ball, rigid, torus};
 use crate::truth::*;
 use isobar::contact::{
-    Collider, ContactGeometry, ContactPair, ContactPatch, ContactSettings, DissipationModel,
+    Collider, ContactError, ContactGeometry, ContactPair, ContactPatch, ContactSettings, DissipationModel,
     FrictionRegularization, SurfaceRepresentation, Workspace, contact, contact_jacobian, contact_lifted,
 };
 use isobar::field::{PressureField, RigidSurface};
@@ -22,13 +22,12 @@ use rand_chacha::ChaCha8Rng;
 /// Pose of A (rotation, translation), velocity of B, modulus of A, of B, dissipation of A.
 const INPUTS: usize = 15;
 
+/// A function that finds a contact.
+type Query<T> =
+    fn(&ContactPair<T>, &ContactSettings, &mut Workspace) -> Result<Option<ContactPatch<T>>, ContactError>;
+
 /// Torque, force, area and centroid of the state moved by `x`.
-fn evaluate<T: Scalar>(
-    s: &State,
-    settings: &ContactSettings,
-    x: &[T; INPUTS],
-    query: fn(&ContactPair<T>, &ContactSettings, &mut Workspace) -> Option<ContactPatch<T>>,
-) -> [T; 10] {
+fn evaluate<T: Scalar>(s: &State, settings: &ContactSettings, x: &[T; INPUTS], query: Query<T>) -> [T; 10] {
     let v = |i: usize| Vector3::new(x[i], x[i + 1], x[i + 2]);
     let (mut a, mut b) = (Collider::<T>::lift(&s.a), Collider::<T>::lift(&s.b));
     a.material.hydroelastic_modulus *= x[12] + 1.0;
@@ -43,7 +42,8 @@ fn evaluate<T: Scalar>(
         x_wb: RigidTransform::lift(&s.x_wb),
         v_wb: SpatialVelocity::new(v_wb.rotational + v(6), v_wb.translational + v(9)),
     };
-    let p = query(&pair, settings, &mut Workspace::default()).expect("bodies that touch");
+    let found = query(&pair, settings, &mut Workspace::default()).expect("a pair that can touch");
+    let p = found.expect("bodies that touch");
     let (m, f, c) = (p.wrench_on_a.rotational, p.wrench_on_a.translational, p.centroid);
     [m.x, m.y, m.z, f.x, f.y, f.z, p.area, c.x, c.y, c.z]
 }
@@ -168,7 +168,9 @@ fn first_derivatives_agree_between_types() {
         worst = worst.max(difference(&reference, &single));
         hyper_worst = hyper_worst.max(difference(&reference, &hyper));
         // The local Jacobian in the world.
-        let (_, j) = contact_jacobian(&s.pair(), &settings, &mut Workspace::default()).unwrap();
+        let (_, j) = contact_jacobian(&s.pair(), &settings, &mut Workspace::default())
+            .expect("a pair that can touch")
+            .unwrap();
         let mut world = reference;
         for (i, row) in world.iter_mut().enumerate().take(6) {
             let pose = (0..6).map(|k| j.by_pose_a[(i, k)]);
@@ -306,7 +308,9 @@ fn derivatives_by_vertices_and_extents_agree_with_rebuilt_fields() {
                         v_wb: SpatialVelocity::lift(&s.v_wb),
                     };
                     let w = &mut Workspace::default();
-                    let p = contact_lifted(&pair, &settings, w).expect("bodies that touch");
+                    let p = contact_lifted(&pair, &settings, w)
+                        .expect("a pair that can touch")
+                        .expect("bodies that touch");
                     let (m, f) = (p.wrench_on_a.rotational, p.wrench_on_a.translational);
                     let exact: Output = [m.x, m.y, m.z, f.x, f.y, f.z, p.area].map(|y: Dual64| y.eps);
                     let d = subtract(&up.output(&settings, w), &down.output(&settings, w), 2.0 * h);

@@ -47,7 +47,9 @@ fn check(name: &str, a: &Collider, b: &Collider, reach: f64, poses: usize) {
         let wrench = |surface| {
             // The pressure of the fan's triangles is linear: order 2 integrates its moment exactly.
             let settings = ContactSettings { surface, ..Default::default() };
-            contact(&pair, &settings, &mut Workspace::default()).map(|p| p.wrench_on_a)
+            contact(&pair, &settings, &mut Workspace::default())
+                .expect("a pair that can touch")
+                .map(|p| p.wrench_on_a)
         };
         let (energy, slope) = (contact_energy(&pair), stacked(&energy_slope(&pair)));
         let Some(w) = wrench(SurfaceRepresentation::Triangles) else {

@@ -76,7 +76,9 @@ fn compare(
     blocks: &[Block],
     workspace: &mut Workspace,
 ) -> Outcome {
-    let Some((_, jacobian)) = contact_jacobian(&state.pair(), settings, workspace) else {
+    let Some((_, jacobian)) =
+        contact_jacobian(&state.pair(), settings, workspace).expect("a pair that can touch")
+    else {
         return Outcome::Skipped;
     };
     let faces = state.face_set(settings, workspace);
@@ -363,7 +365,8 @@ fn with_skirts(mut state: State, place: Where, seed: u64) -> State {
         while far - near > 1e-9 {
             let middle = 0.5 * (near + far);
             state.x_wb.translation = start + away * middle;
-            let touches = contact(&state.pair(), &settings, &mut workspace).is_some();
+            let touches =
+                contact(&state.pair(), &settings, &mut workspace).expect("a pair that can touch").is_some();
             (near, far) = if touches { (middle, far) } else { (near, middle) };
         }
         let part = match place {
@@ -394,11 +397,16 @@ fn derivatives_of_bodies_with_skirts_agree_with_differences() {
                     .into_par_iter()
                     .map_init(Workspace::default, |workspace, seed| {
                         let bare = moving_state(&cases, &settings, seed);
-                        if contact(&bare.pair(), &settings, workspace).is_none() {
+                        if contact(&bare.pair(), &settings, workspace)
+                            .expect("a pair that can touch")
+                            .is_none()
+                        {
                             return Outcome::Skipped;
                         }
                         let state = with_skirts(bare, place, seed);
-                        let touch = contact(&state.pair(), &settings, workspace).is_some();
+                        let touch = contact(&state.pair(), &settings, workspace)
+                            .expect("a pair that can touch")
+                            .is_some();
                         assert!(touch, "{place:?} {seed}: the skirts do not touch");
                         compare(&state, &settings, &everything(&state), workspace)
                     })

@@ -174,7 +174,7 @@ impl State {
 }
 
 fn query(pair: &ContactPair, settings: &ContactSettings) -> Option<ContactPatch> {
-    contact(pair, settings, &mut Workspace::default())
+    contact(pair, settings, &mut Workspace::default()).expect("a pair that can touch")
 }
 
 fn is_finite(f: &SpatialForce) -> bool {
@@ -248,7 +248,7 @@ proptest! {
         });
         prop_assert_eq!(faces, patch.faces);
         prop_assert!((area - patch.area).abs() <= 1e-12 * patch.area);
-        let (again, jacobian) = contact_jacobian(&pair, &state.settings, &mut Workspace::default()).unwrap();
+        let (again, jacobian) = contact_jacobian(&pair, &state.settings, &mut Workspace::default()).expect("a pair that can touch").unwrap();
         let scale = load(&pair, &patch, &state.settings);
         prop_assert!(distance(&again.wrench_on_a, &patch.wrench_on_a) <= 1e-12 * scale);
         for m in [jacobian.by_pose_a, jacobian.by_pose_b, jacobian.by_velocity_a, jacobian.by_velocity_b] {
@@ -354,7 +354,7 @@ proptest! {
             &b,
             RigidTransform::identity(),
         );
-        let Some((patch, jacobian)) = contact_jacobian(&pair, &settings, &mut Workspace::default()) else {
+        let Some((patch, jacobian)) = contact_jacobian(&pair, &settings, &mut Workspace::default()).expect("a pair that can touch") else {
             return Err(TestCaseError::reject("apart"));
         };
         prop_assert!(is_finite(&patch.wrench_on_a));

@@ -106,10 +106,20 @@ fn queries_allocate_nothing_in_the_steady_state() {
             let mut series = || {
                 for step in 0..STEPS {
                     let pair = at_pose(&a, &b, distance, step);
-                    touched[0] += usize::from(contact(&pair, &settings, &mut workspace).is_some());
-                    touched[1] += usize::from(contact_jacobian(&pair, &settings, &mut workspace).is_some());
+                    touched[0] += usize::from(
+                        contact(&pair, &settings, &mut workspace).expect("a pair that can touch").is_some(),
+                    );
+                    touched[1] += usize::from(
+                        contact_jacobian(&pair, &settings, &mut workspace)
+                            .expect("a pair that can touch")
+                            .is_some(),
+                    );
                     let dual = with_derivatives(&pair, &mut a_dual, &b_dual);
-                    touched[2] += usize::from(contact_lifted(&dual, &settings, &mut workspace).is_some());
+                    touched[2] += usize::from(
+                        contact_lifted(&dual, &settings, &mut workspace)
+                            .expect("a pair that can touch")
+                            .is_some(),
+                    );
                     for_each_face(&pair, &settings, &mut workspace, |_| touched[3] += 1);
                     for_each_contact_polygon(&pair, &settings, &mut workspace, |_| touched[4] += 1);
                 }
@@ -199,8 +209,9 @@ fn series_bits(a: &Collider, b: &Collider, distance: f64, workspace: &mut Worksp
     for settings in both_representations() {
         for step in 0..STEPS {
             let pair = at_pose(a, b, distance, step);
-            let patch = contact(&pair, &settings, workspace).unwrap();
-            let (again, jacobian) = contact_jacobian(&pair, &settings, workspace).unwrap();
+            let patch = contact(&pair, &settings, workspace).expect("a pair that can touch").unwrap();
+            let (again, jacobian) =
+                contact_jacobian(&pair, &settings, workspace).expect("a pair that can touch").unwrap();
             assert_eq!(patch.faces, again.faces);
             all.push(patch.faces as u64);
             all.extend(bits(&patch));

@@ -37,7 +37,9 @@ fn force(a: &Collider, b: &Collider, turn: [f64; 3], height: f64, settings: &Con
     let r = rotation_from_rpy(turn[0], turn[1], turn[2]);
     let x_wa = RigidTransform::new(r, Vector3::new(0.0013, -0.0021, height));
     let pair = at_rest(a, x_wa, b, RigidTransform::identity());
-    contact(&pair, settings, &mut Workspace::default()).map_or(0.0, |p| p.wrench_on_a.translational.z)
+    contact(&pair, settings, &mut Workspace::default())
+        .expect("a pair that can touch")
+        .map_or(0.0, |p| p.wrench_on_a.translational.z)
 }
 
 /// Two bodies, their turn, the height at which they touch, how far from there they still act on
@@ -128,7 +130,10 @@ fn a_skirt_of_no_thickness_changes_no_bit() {
             assert!((one / bare - 1.0).abs() < 1e-9, "{name}: {one} {bare}");
             let x_wa = RigidTransform::from_translation(Vector3::new(0.0, 0.0, touch + 1e-4));
             let pair = at_rest(&a, x_wa, &b, RigidTransform::identity());
-            assert!(contact(&pair, &settings, &mut workspace).is_none(), "{name}");
+            assert!(
+                contact(&pair, &settings, &mut workspace).expect("a pair that can touch").is_none(),
+                "{name}"
+            );
         }
     }
 }
@@ -169,7 +174,9 @@ fn every_way_to_the_derivatives_agrees() {
             for lift in [0.014, 0.012, 0.0103, 0.0051, 0.0013, -0.001, -0.004] {
                 let x_wa = RigidTransform::new(r, Vector3::new(0.0013, -0.0021, touch + lift));
                 let pair = at_rest(&a, x_wa, &b, RigidTransform::identity());
-                let Some((patch, jacobian)) = contact_jacobian(&pair, &settings, &mut workspace) else {
+                let Some((patch, jacobian)) =
+                    contact_jacobian(&pair, &settings, &mut workspace).expect("a pair that can touch")
+                else {
                     continue;
                 };
                 seen += 1;
@@ -190,8 +197,8 @@ fn every_way_to_the_derivatives_agrees() {
                     v_wb: SpatialVelocity::zero(),
                 };
                 for found in [
-                    contact(&pair, &settings, &mut workspace),
-                    contact_lifted(&pair, &settings, &mut workspace),
+                    contact(&pair, &settings, &mut workspace).expect("a pair that can touch"),
+                    contact_lifted(&pair, &settings, &mut workspace).expect("a pair that can touch"),
                 ] {
                     let found = found.expect("they touch");
                     assert_eq!(found.max_pressure, patch.max_pressure);
@@ -230,17 +237,23 @@ fn aligned_boxes_have_derivatives_before_touch() {
         let at = |height: f64| RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.04 + height));
         let force = |height: f64, workspace: &mut Workspace| {
             let pair = at_rest(&a, at(height), &b, RigidTransform::identity());
-            contact(&pair, &settings, workspace).map_or(0.0, |p| p.wrench_on_a.translational.z)
+            contact(&pair, &settings, workspace)
+                .expect("a pair that can touch")
+                .map_or(0.0, |p| p.wrench_on_a.translational.z)
         };
         let pair = at_rest(&a, at(gap), &b, RigidTransform::identity());
-        let (patch, jacobian) = contact_jacobian(&pair, &settings, &mut workspace).expect("they touch");
+        let (patch, jacobian) = contact_jacobian(&pair, &settings, &mut workspace)
+            .expect("a pair that can touch")
+            .expect("they touch");
         let h = 1e-7;
         let difference = (force(gap + h, &mut workspace) - force(gap - h, &mut workspace)) / (2.0 * h);
         let found = jacobian.by_pose_a[(5, 5)];
         println!("gap {gap}: {} N, {found} N/m, {difference}", patch.wrench_on_a.translational.z);
         assert!(found < 0.0 && (found / difference - 1.0).abs() < 1e-4, "{gap}: {found} {difference}");
         let by = SpatialForce::new(Vector3::new(0.3, -0.2, 0.1), Vector3::new(0.5, 0.7, -0.4));
-        let transposed = contact_transposed(&pair, &by, &settings, &mut workspace).expect("they touch");
+        let transposed = contact_transposed(&pair, &by, &settings, &mut workspace)
+            .expect("a pair that can touch")
+            .expect("they touch");
         let expected = jacobian.by_pose_a.tr_mul(&Vector6::new(0.3, -0.2, 0.1, 0.5, 0.7, -0.4));
         assert!((transposed.pose_a - expected).norm() <= 1e-12 * expected.norm());
     }

@@ -197,7 +197,7 @@ impl State {
 
     /// Torque, force and area, zero where the bodies do not touch.
     pub fn output(&self, settings: &ContactSettings, workspace: &mut Workspace) -> Output {
-        match contact(&self.pair(), settings, workspace) {
+        match contact(&self.pair(), settings, workspace).expect("a pair that can touch") {
             Some(p) => {
                 let (m, f) = (p.wrench_on_a.rotational, p.wrench_on_a.translational);
                 [m.x, m.y, m.z, f.x, f.y, f.z, p.area]

@@ -28,7 +28,7 @@ use crate::spatial::RigidTransform;
 /// for rounding, and cost as many intersections as there are overlapping pairs of elements: this
 /// is meant for checks and energy budgets, not for every step.
 pub fn contact_energy<T: Scalar>(pair: &ContactPair<T>) -> T {
-    let Some(roles) = Roles::new(pair) else { return T::from(0.0) };
+    let Ok(roles) = Roles::new(pair) else { return T::from(0.0) };
     match roles.parts {
         Parts::TwoFields { o, f } => two_fields(&roles, o, f),
         Parts::SurfaceInField { o, f } => surface_in_field(&roles, o, f),

@@ -8,7 +8,7 @@ use crate::contact::force::one_sided::differentiate_one_sided;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::{ContactPatch, Integral, contact};
 use crate::contact::pair::collider::{Collider, ContactGeometry};
-use crate::contact::pair::query::{ContactPair, Roles};
+use crate::contact::pair::query::{ContactError, ContactPair, Roles};
 use crate::contact::settings::{ContactSettings, DissipationModel};
 use crate::contact::surface::workspace::Workspace;
 use crate::scalar::{DualArray, Scalar};
@@ -113,20 +113,23 @@ fn chained<T: Scalar>(
 /// For scalars that carry first derivatives in many directions this is many times faster. For
 /// scalars with second derivatives, and where a collider's vertices or extents carry
 /// derivatives, it *is* [`contact`]; for plain `f64` too.
+///
+/// # Errors
+/// For pairs that [`crate::contact::check_pair`] refuses.
 pub fn contact_lifted<T: Scalar>(
     pair: &ContactPair<T>,
     settings: &ContactSettings,
     workspace: &mut Workspace,
-) -> Option<ContactPatch<T>> {
+) -> Result<Option<ContactPatch<T>>, ContactError> {
     if T::NDERIV != 1 || pair.a.has_shape_derivatives() || pair.b.has_shape_derivatives() {
         return contact(pair, settings, workspace);
     }
     let (a, b) = (pair.a.real(), pair.b.real());
     let local = differentiated(&Roles::new(&pair.real(&a, &b))?, settings, workspace);
     if local.integral.faces == 0 {
-        return None;
+        return Ok(None);
     }
-    chained(&Roles::new(pair)?, &local, settings, &pair.x_wa.translation)
+    Ok(chained(&Roles::new(pair)?, &local, settings, &pair.x_wa.translation))
 }
 
 /// The derivatives of a contact in the world. Rows are torque about the origin of A's geometry
@@ -199,19 +202,24 @@ fn seeded(
 /// the meshes are aligned exactly each of those by A's pose and by the moduli is the one towards
 /// positive (or, if A has the field that the query runs in, negative) values of its input; those
 /// by B's pose follow from them.
+///
+/// # Errors
+/// For pairs that [`crate::contact::check_pair`] refuses.
 pub fn contact_jacobian(
     pair: &ContactPair,
     settings: &ContactSettings,
     workspace: &mut Workspace,
-) -> Option<(ContactPatch, ContactJacobian)> {
+) -> Result<Option<(ContactPatch, ContactJacobian)>, ContactError> {
     let real = Roles::new(pair)?;
     let local = differentiated(&real, settings, workspace);
     let p_wa = pair.x_wa.translation;
-    let patch = local.integral.patch(&real, &p_wa)?;
+    let Some(patch) = local.integral.patch(&real, &p_wa) else { return Ok(None) };
     let (a, x_wa, v_wa) = seeded(pair.a, &pair.x_wa, &pair.v_wa, 0, 24);
     let (b, x_wb, v_wb) = seeded(pair.b, &pair.x_wb, &pair.v_wb, 12, 25);
     let dual = ContactPair { a: &a, x_wa, v_wa, b: &b, x_wb, v_wb };
-    let lifted = chained(&Roles::new(&dual)?, &local, settings, &x_wa.translation)?;
+    let Some(lifted) = chained(&Roles::new(&dual)?, &local, settings, &x_wa.translation) else {
+        return Ok(None);
+    };
     let entry = |row: usize| {
         let w = &lifted.wrench_on_a;
         if row < 3 { w.rotational[row] } else { w.translational[row - 3] }
@@ -242,5 +250,5 @@ pub fn contact_jacobian(
         area_by_modulus_a: lifted.area.eps[24],
         area_by_modulus_b: lifted.area.eps[25],
     };
-    Some((patch, jacobian))
+    Ok(Some((patch, jacobian)))
 }

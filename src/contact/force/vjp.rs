@@ -6,7 +6,7 @@ use crate::contact::force::jvp::contact_jacobian;
 use crate::contact::force::local_vjp::{LocalCotangent, local_transposed};
 use crate::contact::pair::combination::combination_derivatives;
 use crate::contact::pair::material::Material;
-use crate::contact::pair::query::{ContactPair, Roles};
+use crate::contact::pair::query::{ContactError, ContactPair, Roles};
 use crate::contact::settings::ContactSettings;
 use crate::contact::surface::workspace::Workspace;
 use crate::spatial::SpatialForce;
@@ -44,12 +44,15 @@ fn six(rotational: &Vector3<f64>, translational: &Vector3<f64>) -> Vector6<f64> 
 /// It costs two to three evaluations of the wrench, several times less than
 /// [`contact_jacobian`]; where the meshes are aligned exactly that one, whose conventions these
 /// are, is used.
+///
+/// # Errors
+/// For pairs that [`crate::contact::check_pair`] refuses.
 pub fn contact_transposed(
     pair: &ContactPair,
     by_wrench: &SpatialForce,
     settings: &ContactSettings,
     workspace: &mut Workspace,
-) -> Option<ContactCotangent> {
+) -> Result<Option<ContactCotangent>, ContactError> {
     let roles = Roles::new(pair)?;
     let sign = if roles.a_is_o { 1.0 } else { -1.0 };
     let p_wf = roles.x_wf.translation;
@@ -63,7 +66,7 @@ pub fn contact_transposed(
     if local.aligned {
         return by_jacobian(pair, by_wrench, settings, workspace);
     }
-    let patch = local.integral.patch(&roles, &pair.x_wa.translation)?;
+    let Some(patch) = local.integral.patch(&roles, &pair.x_wa.translation) else { return Ok(None) };
     let LocalCotangent { integral, rotation, translation, angular_velocity, velocity, .. } = &local;
     let r = &roles.x_wf.rotation;
     let wrench = integral.wrench_on_o.rotated(r);
@@ -96,7 +99,7 @@ pub fn contact_transposed(
         (pose_f, velocity_f, pose_o, velocity_o)
     };
     let wrench_on_a = patch.wrench_on_a;
-    Some(ContactCotangent { wrench_on_a, pose_a, velocity_a, pose_b, velocity_b, material_a, material_b })
+    Ok(Some(ContactCotangent { wrench_on_a, pose_a, velocity_a, pose_b, velocity_b, material_a, material_b }))
 }
 
 /// The derivatives by both materials.
@@ -129,8 +132,8 @@ fn by_jacobian(
     by_wrench: &SpatialForce,
     settings: &ContactSettings,
     workspace: &mut Workspace,
-) -> Option<ContactCotangent> {
-    let (patch, jacobian) = contact_jacobian(pair, settings, workspace)?;
+) -> Result<Option<ContactCotangent>, ContactError> {
+    let Some((patch, jacobian)) = contact_jacobian(pair, settings, workspace)? else { return Ok(None) };
     let by = six(&by_wrench.rotational, &by_wrench.translational);
     let combination = combination_derivatives(pair.a, pair.b, settings);
     let material = |own: &Material, by_modulus: &Vector6<f64>| Material {
@@ -141,7 +144,7 @@ fn by_jacobian(
         static_friction: jacobian.by_static_friction.dot(&by) * own.static_friction,
         dynamic_friction: jacobian.by_dynamic_friction.dot(&by) * own.dynamic_friction,
     };
-    Some(ContactCotangent {
+    Ok(Some(ContactCotangent {
         wrench_on_a: patch.wrench_on_a,
         pose_a: jacobian.by_pose_a.tr_mul(&by),
         velocity_a: jacobian.by_velocity_a.tr_mul(&by),
@@ -149,5 +152,5 @@ fn by_jacobian(
         velocity_b: jacobian.by_velocity_b.tr_mul(&by),
         material_a: material(&combination[0], &jacobian.by_modulus_a),
         material_b: material(&combination[1], &jacobian.by_modulus_b),
-    })
+    }))
 }

@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
-use crate::contact::pair::query::{ContactPair, Roles};
+use crate::contact::pair::query::{ContactError, ContactPair, Roles};
 use crate::contact::settings::{ContactSettings, SurfaceRepresentation};
 use crate::contact::surface::search::for_each_polygon;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
@@ -192,8 +192,7 @@ impl<T: Scalar> Integral<T> {
     }
 }
 
-/// The contact between two bodies, or `None` if they do not touch (or are a pair that
-/// [`crate::contact::check_pair`] refuses).
+/// The contact between two bodies, or `None` if they do not touch.
 ///
 /// The wrench on B about the same point is the exact opposite. Every number of `pair` may carry
 /// derivatives of any order; they are those of the formulas at the present set of faces. Where
@@ -210,15 +209,18 @@ impl<T: Scalar> Integral<T> {
 ///   no surface of equal pressure and the result is `None`.
 /// * The torque of [`SurfaceRepresentation::Polygons`], whose force acts at each polygon's
 ///   centroid, jumps where polygons merge.
+///
+/// # Errors
+/// For pairs that [`crate::contact::check_pair`] refuses.
 pub fn contact<T: Scalar>(
     pair: &ContactPair<T>,
     settings: &ContactSettings,
     workspace: &mut Workspace,
-) -> Option<ContactPatch<T>> {
+) -> Result<Option<ContactPatch<T>>, ContactError> {
     let roles = Roles::new(pair)?;
     let law = TractionLaw::new(&roles, settings);
     let sum = Integral::over(&roles, &law, settings, workspace);
-    sum.patch(&roles, &pair.x_wa.translation)
+    Ok(sum.patch(&roles, &pair.x_wa.translation))
 }
 
 /// Calls `visit` with every face of the contact surface, in a fixed order.
@@ -228,7 +230,7 @@ pub fn for_each_face<T: Scalar>(
     workspace: &mut Workspace,
     mut visit: impl FnMut(&ContactFace<T>),
 ) {
-    let Some(roles) = Roles::new(pair) else { return };
+    let Ok(roles) = Roles::new(pair) else { return };
     let sign = T::from(if roles.a_is_o { 1.0 } else { -1.0 });
     let (width, _) = roles.onset_width();
     for_each_polygon(&roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {

@@ -200,7 +200,7 @@ pub(crate) fn find_contacts(
     workspace: &mut Workspace,
     contacts: &mut PointContacts,
 ) -> Option<DiscretePatch> {
-    let roles = Roles::new(pair)?;
+    let roles = Roles::new(pair).ok()?;
     contacts_of(
         &roles,
         &TractionLaw::new(&roles, settings.contact),

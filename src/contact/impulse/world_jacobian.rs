@@ -122,7 +122,7 @@ pub(crate) fn world_impulse_jacobian(
     contacts: &PointContacts,
     (impulse, hessian): &(Vector6<f64>, Matrix6<f64>),
 ) -> Option<ImpulseJacobian> {
-    let (roles, roles_after) = (Roles::new(before)?, Roles::new(after)?);
+    let (roles, roles_after) = (Roles::new(before).ok()?, Roles::new(after).ok()?);
     let (v0, v1) = (roles.v_fo, roles_after.v_fo);
     let pair = PairImpulse { roles: &roles, settings, patch, contacts, before: &v0, after: &v1 };
     let local = pair.jacobian();

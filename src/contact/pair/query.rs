@@ -132,8 +132,11 @@ pub(crate) struct Roles<'a, T> {
 }
 
 impl<'a, T: Scalar> Roles<'a, T> {
-    /// Assigns the parts; `None` for pairs that [`check_pair`] refuses.
-    pub fn new(pair: &ContactPair<'a, T>) -> Option<Self> {
+    /// Assigns the parts.
+    ///
+    /// # Errors
+    /// For pairs that [`check_pair`] refuses.
+    pub fn new(pair: &ContactPair<'a, T>) -> Result<Self, ContactError> {
         use ContactGeometry as G;
         let (a, b) = (pair.a.geometry.as_ref(), pair.b.geometry.as_ref());
         let (parts, a_is_o) = match (a, b) {
@@ -157,7 +160,12 @@ impl<'a, T: Scalar> Roles<'a, T> {
             }
             (G::Rigid(o), G::CompliantHalfSpace) => (Parts::SurfaceInHalfSpace { o }, true),
             (G::CompliantHalfSpace, G::Rigid(o)) => (Parts::SurfaceInHalfSpace { o }, false),
-            _ => return None,
+            (G::Rigid(_) | G::RigidHalfSpace, G::Rigid(_)) | (G::Rigid(_), G::RigidHalfSpace) => {
+                return Err(ContactError::RigidRigid);
+            }
+            (G::RigidHalfSpace | G::CompliantHalfSpace, G::RigidHalfSpace | G::CompliantHalfSpace) => {
+                return Err(ContactError::HalfSpaces);
+            }
         };
         let (o, x_wo, v_wo, f, x_wf, v_wf) = if a_is_o {
             (pair.a, &pair.x_wa, &pair.v_wa, pair.b, &pair.x_wb, &pair.v_wb)
@@ -168,7 +176,7 @@ impl<'a, T: Scalar> Roles<'a, T> {
         let r_fw = x_wf.rotation.transpose();
         let x_fo = RigidTransform::new(r_fw * x_wo.rotation, r_fw * p_fo_w);
         let v_fo = (v_wo.shifted(&-p_fo_w) - *v_wf).rotated(&r_fw);
-        Some(Self { parts, o, f, a_is_o, x_fo, v_fo, x_wf: *x_wf })
+        Ok(Self { parts, o, f, a_is_o, x_fo, v_fo, x_wf: *x_wf })
     }
 
     /// The width of the onset of the pressure, Pa (see [`crate::contact::onset`]): how far the pressure of

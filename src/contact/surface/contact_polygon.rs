@@ -34,7 +34,7 @@ pub fn for_each_contact_polygon<T: Scalar>(
     workspace: &mut Workspace,
     mut visit: impl FnMut(&ContactPolygon<T>),
 ) {
-    let Some(roles) = Roles::new(pair) else { return };
+    let Ok(roles) = Roles::new(pair) else { return };
     for_each_polygon(&roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
         let mut polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
         let len = polygon.len;
@@ -90,7 +90,7 @@ mod tests {
         let settings = ContactSettings::default();
         let mut workspace = Workspace::default();
         for pair in [ball_first, ground_first] {
-            let patch = contact(&pair, &settings, &mut workspace).unwrap();
+            let patch = contact(&pair, &settings, &mut workspace).expect("a pair that can touch").unwrap();
             let (mut area, mut force) = (0.0, Vector3::zeros());
             for_each_contact_polygon(&pair, &settings, &mut workspace, |polygon| {
                 for i in 1..polygon.vertices.len() - 1 {

@@ -22,7 +22,7 @@ impl Workspace {
         filter: FaceFilter,
         mixed: impl Fn(u64) -> u64,
     ) -> Option<(u64, bool)> {
-        let roles = Roles::new(pair)?;
+        let roles = Roles::new(pair).ok()?;
         let (mut number, mut aligned) = (u64::from(roles.a_is_o), false);
         let mut polygons = 0;
         for_each_polygon(&roles, filter, &mut self.search, |polygon, _| {

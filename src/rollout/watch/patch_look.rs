@@ -26,7 +26,7 @@ pub(super) struct PatchLook {
 impl PatchLook {
     /// Looks at the contact of two geometries, if they touch.
     pub fn new(query: &ContactPair, settings: &ContactSettings, workspace: &mut Workspace) -> Option<Self> {
-        let patch = contact(query, settings, workspace)?;
+        let patch = contact(query, settings, workspace).ok()??;
         let (mut stiffness, mut depth) = (0.0, 0.0);
         for_each_face(query, settings, workspace, |face| {
             let gradient = match (face.gradient_a, face.gradient_b) {

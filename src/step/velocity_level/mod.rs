@@ -367,16 +367,16 @@ fn patch_impulse<T: Scalar>(
     inverse_inertia: impl FnOnce(&Roles<T>) -> Matrix6<T>,
 ) -> Option<(SpatialForce<T>, Vector3<T>)> {
     let pair = &model.pairs[patch.pair];
-    let after = with_pair(model, after, pair, |query| Some(Roles::new(query)?.v_fo))?;
+    let after = with_pair(model, after, pair, |query| Some(Roles::new(query).ok()?.v_fo))?;
     with_pair(model, before, pair, |query| {
-        let roles = Roles::new(query)?;
+        let roles = Roles::new(query).ok()?;
         let lambda = inverse_inertia(&roles);
         let shaped = query.a.has_shape_derivatives() || query.b.has_shape_derivatives();
         let on_o = if T::NDERIV == 1 && !shaped {
             // The velocities are constants, or those that the search for contacts saw.
             let (a, b) = (query.a.real(), query.b.real());
             let real = query.real(&a, &b);
-            let real = Roles::new(&real)?;
+            let real = Roles::new(&real).ok()?;
             let local = PairImpulse {
                 roles: &real,
                 settings,
