@@ -1,9 +1,7 @@
 //! A compliant ball on the floor: the force on it, and how that follows its height and modulus.
 
-use std::sync::Arc;
-
 use isobar::contact::{
-    Collider, ContactGeometry, ContactPair, ContactSettings, Material, Workspace, contact, contact_jacobian,
+    Collider, ContactPair, ContactSettings, Material, Workspace, contact, contact_jacobian,
 };
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
@@ -22,8 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.01)?;
     let field = PressureField::new(mesh, extent)?;
-    let ball = Collider::new(Arc::new(ContactGeometry::Compliant(field)), foam, 1.0);
-    let floor = Collider::new(Arc::new(ContactGeometry::RigidHalfSpace), foam, 1.0);
+    let ball = Collider::compliant(field, foam);
+    let floor = Collider::rigid_half_space(foam);
 
     // The ball has sunk 5 mm into the floor.
     let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());

@@ -24,12 +24,12 @@ const MATERIAL: Material = Material {
 fn compliant(shape: Shape) -> Collider {
     let (mesh, extent) = primitive_field(&shape, 0.02).unwrap();
     let field = PressureField::new(mesh, extent).unwrap();
-    Collider::new(Arc::new(ContactGeometry::Compliant(field)), MATERIAL, 1.0)
+    Collider::compliant(field, MATERIAL)
 }
 
 fn rigid(shape: Shape) -> Collider {
     let surface = RigidSurface::new(shape.surface_mesh(0.02).unwrap());
-    Collider::new(Arc::new(ContactGeometry::Rigid(surface)), MATERIAL, 1.0)
+    Collider::rigid(surface, MATERIAL)
 }
 
 /// Pairs of every kind, with the distance along z at which they overlap.

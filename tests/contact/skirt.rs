@@ -1,11 +1,9 @@
 //! Skirts: the onset of the force before touch, what is left of it in deep contact, its energy and
 //! its gradients.
 
-use std::sync::Arc;
-
 use isobar::contact::{
-    Collider, ContactGeometry, ContactModel, ContactPair, ContactSettings, SurfaceRepresentation, Workspace,
-    contact, contact_energy, contact_jacobian, contact_lifted, contact_transposed,
+    Collider, ContactModel, ContactPair, ContactSettings, SurfaceRepresentation, Workspace, contact,
+    contact_energy, contact_jacobian, contact_lifted, contact_transposed,
 };
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
@@ -267,7 +265,7 @@ fn gliding(skirt: f64) -> (Model, State) {
     let geometry = |shape: &Shape| {
         let (mesh, extent) = primitive_field(shape, 0.02).expect("a shape");
         let field = PressureField::new(mesh, extent).expect("a field");
-        let collider = Collider::new(Arc::new(ContactGeometry::Compliant(field)), foam, 0.0);
+        let collider = Collider::compliant(field, foam);
         BodyGeometry {
             x_bg: RigidTransform::identity(),
             collider: collider.with_skirt(skirt).expect("a thin skirt"),

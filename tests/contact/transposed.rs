@@ -44,7 +44,7 @@ fn pairs() -> Vec<(Collider, Collider, f64)> {
     let slab = Shape::Box { size: [0.2, 0.16, 0.12] };
     let rigid = |shape: Shape| {
         let surface = RigidSurface::new(shape.surface_mesh(0.05).unwrap());
-        Collider::new(Arc::new(ContactGeometry::Rigid(surface)), hard, 1.0)
+        Collider::rigid(surface, hard)
     };
     let plane = |geometry| Collider::new(Arc::new(geometry), hard, 0.1);
     vec![

@@ -3,12 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::Arc;
 
 use isobar::check::{CheckSettings, Verdict, compare_derivative};
 use isobar::contact::{
-    Collider, ContactGeometry, ContactModel, ContactSettings, DissipationModel, Material,
-    SurfaceRepresentation,
+    Collider, ContactModel, ContactSettings, DissipationModel, Material, SurfaceRepresentation,
 };
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
@@ -59,7 +57,7 @@ fn geometry(
 ) -> BodyGeometry {
     let (mesh, extent) = primitive_field(shape, resolution).expect("valid shape");
     let field = PressureField::new(mesh, extent).expect("valid field");
-    let collider = Collider::new(Arc::new(ContactGeometry::Compliant(field)), materials[place].material, 0.0);
+    let collider = Collider::compliant(field, materials[place].material);
     BodyGeometry { x_bg, collider, material: Some(place), unit_mass: None }
 }
 

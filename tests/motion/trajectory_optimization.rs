@@ -9,9 +9,7 @@ use std::sync::{Arc, Mutex};
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::{DVector, Matrix3, Vector3};
 
-use isobar::contact::{
-    Collider, ContactGeometry, ContactModel, ContactSettings, Material, SurfaceRepresentation,
-};
+use isobar::contact::{Collider, ContactModel, ContactSettings, Material, SurfaceRepresentation};
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::{Shape, volume_mass_properties};
 use isobar::io::CheckpointFile;
@@ -167,9 +165,9 @@ fn ball_on_table() -> (Model, State) {
     let unit_mass = Some(volume_mass_properties(&mesh).expect("a volume"));
     let field = PressureField::new(mesh, extent).expect("valid field");
     let x_bg = RigidTransform::identity();
-    let collider = Collider::new(Arc::new(ContactGeometry::Compliant(field)), material, 0.0);
+    let collider = Collider::compliant(field, material);
     let ball = BodyGeometry { x_bg, collider, material: Some(0), unit_mass };
-    let collider = Collider::new(Arc::new(ContactGeometry::CompliantHalfSpace), material, 0.1);
+    let collider = Collider::compliant_half_space(material, 0.1);
     let table = BodyGeometry { x_bg, collider, material: Some(0), unit_mass: None };
     let ball = Body::free("ball", MassSource::Density(600.0), vec![ball]).expect("a volume");
     let table = Body::fixed("table", x_bg, SpatialVelocity::zero(), vec![table]);

@@ -3,9 +3,8 @@
 
 use std::collections::HashMap;
 use std::f64::consts::TAU;
-use std::sync::Arc;
 
-use isobar::contact::{Collider, ContactGeometry, ContactPair, Material, contact_energy};
+use isobar::contact::{Collider, ContactPair, Material, contact_energy};
 use isobar::field::{PressureField, RigidSurface, distance_extent};
 use isobar::geometry::{VolumeMesh, boundary_surface, icosphere_volume};
 use isobar::scalar::DualArray;
@@ -146,23 +145,23 @@ pub fn elastic(hydroelastic_modulus: f64) -> Material {
 /// A compliant body without dissipation and friction.
 pub fn compliant((mesh, extent): Field, modulus: f64) -> Collider {
     let field = PressureField::new(mesh, extent).expect("a valid field");
-    Collider::new(Arc::new(ContactGeometry::Compliant(field)), elastic(modulus), 1.0)
+    Collider::compliant(field, elastic(modulus))
 }
 
 /// The rigid body bounded by a volume mesh, without friction.
 pub fn rigid((mesh, _): &Field) -> Collider {
     let surface = RigidSurface::new(boundary_surface(mesh));
-    Collider::new(Arc::new(ContactGeometry::Rigid(surface)), elastic(1.0), 1.0)
+    Collider::rigid(surface, elastic(1.0))
 }
 
 /// A compliant half-space without dissipation and friction.
 pub fn compliant_half_space(modulus: f64, thickness: f64) -> Collider {
-    Collider::new(Arc::new(ContactGeometry::CompliantHalfSpace), elastic(modulus), thickness)
+    Collider::compliant_half_space(elastic(modulus), thickness)
 }
 
 /// A rigid half-space without friction.
 pub fn rigid_half_space() -> Collider {
-    Collider::new(Arc::new(ContactGeometry::RigidHalfSpace), elastic(1.0), 1.0)
+    Collider::rigid_half_space(elastic(1.0))
 }
 
 /// Two bodies at rest.

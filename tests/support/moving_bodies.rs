@@ -71,7 +71,7 @@ pub fn half_space(materials: &[NamedMaterial], material: Option<usize>) -> BodyG
 
 fn rigid_without_material(shape: &Shape, x_bg: RigidTransform) -> BodyGeometry {
     let surface = RigidSurface::new(shape.surface_mesh(0.03).expect("valid shape"));
-    let collider = Collider::new(Arc::new(ContactGeometry::Rigid(surface)), NO_MATERIAL, 0.0);
+    let collider = Collider::rigid(surface, NO_MATERIAL);
     BodyGeometry { x_bg, collider, material: None, unit_mass: None }
 }
 

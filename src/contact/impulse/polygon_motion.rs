@@ -188,7 +188,7 @@ mod tests {
     fn compliant(shape: Shape, resolution: f64, modulus: f64) -> Collider {
         let (mesh, extent) = primitive_field(&shape, resolution).unwrap();
         let field = PressureField::new(mesh, extent).unwrap();
-        Collider::new(Arc::new(ContactGeometry::Compliant(field)), material(modulus), 1.0)
+        Collider::compliant(field, material(modulus))
     }
 
     /// A ball against a compliant and a rigid box, and against compliant and rigid ground.

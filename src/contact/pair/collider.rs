@@ -56,7 +56,29 @@ pub struct Collider<T = f64> {
 }
 
 impl Collider<f64> {
-    /// A collider without derivatives. `thickness` matters for compliant half-spaces only.
+    /// A compliant body with a pressure field.
+    pub fn compliant(field: PressureField, material: Material<f64>) -> Self {
+        Self::new(Arc::new(ContactGeometry::Compliant(field)), material, 0.0)
+    }
+
+    /// A rigid body; of its material the friction counts.
+    pub fn rigid(surface: RigidSurface, material: Material<f64>) -> Self {
+        Self::new(Arc::new(ContactGeometry::Rigid(surface)), material, 0.0)
+    }
+
+    /// A compliant half-space below the plane z = 0 of its frame, of which `thickness` is the depth in
+    /// metres at which the extent reaches 1.
+    pub fn compliant_half_space(material: Material<f64>, thickness: f64) -> Self {
+        Self::new(Arc::new(ContactGeometry::CompliantHalfSpace), material, thickness)
+    }
+
+    /// A rigid half-space below the plane z = 0 of its frame; of its material the friction counts.
+    pub fn rigid_half_space(material: Material<f64>) -> Self {
+        Self::new(Arc::new(ContactGeometry::RigidHalfSpace), material, 0.0)
+    }
+
+    /// A collider without derivatives, of a geometry that others may share. `thickness` matters for
+    /// compliant half-spaces only (see [`Self::compliant_half_space`]).
     pub fn new(geometry: Arc<ContactGeometry>, material: Material<f64>, thickness: f64) -> Self {
         Self { geometry, material, thickness, skirt: 0.0, vertices: None, extent: None }
     }

@@ -82,7 +82,7 @@ mod tests {
             dynamic_friction: 0.0,
         };
         let ball = Collider::new(Arc::new(ball), material, 1.0);
-        let ground = Collider::new(Arc::new(ContactGeometry::RigidHalfSpace), material, 1.0);
+        let ground = Collider::rigid_half_space(material);
         let x_ball = RigidTransform::new(rotation_from_rpy(0.3, -0.2, 0.5), Vector3::new(0.01, 0.02, 0.07));
         let x_ground = RigidTransform::new(rotation_from_rpy(0.1, 0.05, 0.0), Vector3::zeros());
         let ball_first = ContactPair::at_rest(&ball, x_ball, &ground, x_ground);
