@@ -118,7 +118,7 @@ pub(in crate::io) fn joint_titles(joint: &str, kind: &str, count: usize) -> Vec<
     }
 }
 
-/// Reads a trajectory that [`write_trajectory`](super::write_trajectory) wrote, or any table with the same columns, in
+/// Reads a trajectory that [`write_trajectory`](crate::io::write_trajectory) wrote, or any table with the same columns, in
 /// any order.
 ///
 /// # Errors
