@@ -207,6 +207,7 @@ pub fn body_pair_jacobian(
     let scratch = &mut workspace.of_threads(1)[0];
     for pair in pairs {
         let found = with_pair(model, frames, pair, |query| contact_jacobian(query, &model.contact, scratch));
+        // The pairs of a model can touch: it has checked them.
         if let Ok(Some((patch, jacobian))) = found {
             let of_bodies = ContactSensitivity::new(model, frames, pair, &patch.wrench_on_a, &jacobian);
             sum.by_pose_a += of_bodies.by_state_a.fixed_columns::<6>(0);

@@ -66,6 +66,7 @@ pub(super) fn pair_cotangent(
     let by_linear =
         by_a.translational - by_b.translational + by_b.rotational.cross(&to_b) + by_moment.cross(&p_a);
     let by_wrench = SpatialForce::new(by_moment, by_linear);
+    // The pairs of a model can touch: it has checked them.
     let contact = with_pair(model, frames, pair, |query| {
         contact_transposed(query, &by_wrench, &model.contact, scratch)
     })

@@ -24,7 +24,7 @@ pub(super) struct PatchLook {
 }
 
 impl PatchLook {
-    /// Looks at the contact of two geometries, if they touch.
+    /// Looks at the contact of two geometries, if they touch (and can).
     pub fn new(query: &ContactPair, settings: &ContactSettings, workspace: &mut Workspace) -> Option<Self> {
         let patch = contact(query, settings, workspace).ok()??;
         let (mut stiffness, mut depth) = (0.0, 0.0);
