@@ -15,7 +15,7 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::dynamics::solve;
-use crate::scalar::{DualArray, Scalar, real_matrix, real_vector};
+use crate::scalar::{DualArray, Scalar, lift_vector, real_matrix, real_vector};
 use crate::spatial::{
     MASS_NUMBERS, MassProperties, cross_matrix, rotation_exponential, rotation_exponential_jacobian,
     rotation_exponential_less_identity,
@@ -87,13 +87,13 @@ impl<T: Scalar> FreeMotion<T> {
         }
     }
 
-    /// The motion without its derivatives.
-    pub fn real(&self) -> FreeMotion {
-        FreeMotion {
-            angular_velocity: real_vector(&self.angular_velocity),
-            extra_turn: real_vector(&self.extra_turn),
-            extra_shift: real_vector(&self.extra_shift),
-            swing: real_vector(&self.swing),
+    /// A constant motion.
+    pub fn lift(motion: &FreeMotion) -> Self {
+        Self {
+            angular_velocity: lift_vector(&motion.angular_velocity),
+            extra_turn: lift_vector(&motion.extra_turn),
+            extra_shift: lift_vector(&motion.extra_shift),
+            swing: lift_vector(&motion.swing),
         }
     }
 
@@ -311,13 +311,7 @@ impl FreeMotionSensitivity {
     /// The motion with derivatives by the numbers of the mass properties, if they were asked for,
     /// else constant.
     pub fn seeded_by_mass(&self) -> FreeMotion<DualArray<MASS_NUMBERS>> {
-        let lift = |v: &Vector3<f64>| v.map(DualArray::from);
-        self.by_mass.unwrap_or_else(|| FreeMotion {
-            angular_velocity: lift(&self.value.angular_velocity),
-            extra_turn: lift(&self.value.extra_turn),
-            extra_shift: lift(&self.value.extra_shift),
-            swing: lift(&self.value.swing),
-        })
+        self.by_mass.unwrap_or_else(|| FreeMotion::lift(&self.value))
     }
 }
 
@@ -460,8 +454,7 @@ mod tests {
             let seeded = Vector3::from_fn(|i, _| Dual::variable(velocity[i], i));
             let lifted = FreeMotion::new(&MassProperties::lift(&mass), &rotation.map(Dual::from), &seeded, dt);
             let (value, slopes) = by_angular_velocity(&mass, &rotation, &velocity, dt);
-            let real = lifted.real();
-            prop_assert_eq!(value.parts(), real.parts());
+            prop_assert_eq!(value.parts().map(|v| *v), lifted.parts().map(real_vector));
             let scale = 1e-11 * (1.0 + dt) * (1.0 + velocity.norm() * dt);
             for (slope, expected) in slopes.iter().zip(lifted.parts()) {
                 let expected = Matrix3::from_fn(|i, k| expected[i].eps[k]);

@@ -79,10 +79,7 @@ impl ModelGradient {
                 .inputs
                 .iter()
                 .any(|input| matches!(input, Input::DriveStiffness { .. } | Input::DriveDamping { .. })),
-            of_links: model
-                .inputs
-                .iter()
-                .any(|input| input.mass_of_body().is_some_and(|b| !model.model.bodies[b].is_free())),
+            of_links: model.asks_for_link_masses(),
             of_free_bodies: model.asks_for_free_masses(),
             direct: vec![0.0; model.inputs.len()],
         }
@@ -188,6 +185,12 @@ impl<'m> DifferentiatedModel<'m> {
             Some(body) => self.model.bodies[body].is_free(),
             None => matches!(input, Input::GeometryScale { .. }),
         })
+    }
+
+    /// Whether the mass of a link is among the inputs.
+    pub(crate) fn asks_for_link_masses(&self) -> bool {
+        let is_of_link = |body: usize| !self.model.bodies[body].is_free();
+        self.inputs.iter().any(|input| input.mass_of_body().is_some_and(is_of_link))
     }
 
     /// The joints as constants, for derivatives by their configuration.

@@ -46,10 +46,13 @@ pub struct MassProperties<T = f64> {
 pub(crate) const MASS_NUMBERS: usize = 13;
 
 impl MassProperties {
-    /// Mass properties with derivatives along [`MASS_NUMBERS`] directions from `first`, one for
-    /// each of their numbers.
+    /// Mass properties with derivatives by `N` of their [`MASS_NUMBERS`] numbers, from the number
+    /// `first` on: a direction for each.
     pub(crate) fn seeded<const N: usize>(&self, first: usize) -> MassProperties<DualArray<N>> {
-        let variable = |value: f64, k: usize| DualArray::variable(value, first + k);
+        let variable = |value: f64, number: usize| match number.checked_sub(first) {
+            Some(k) if k < N => DualArray::variable(value, k),
+            _ => DualArray::from(value),
+        };
         MassProperties {
             mass: variable(self.mass, 0),
             center_of_mass: Vector3::from_fn(|i, _| variable(self.center_of_mass[i], 1 + i)),

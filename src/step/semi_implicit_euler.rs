@@ -4,9 +4,10 @@ use nalgebra::Vector3;
 
 use super::derivative::{DerivativeWorkspace, StepCotangent, StepPoint};
 use super::joint_moves::move_transposed;
+use crate::multibody::tree::{InertialMotion, InertialSensitivity, JointState};
 use crate::multibody::{
     AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForceWorkspace, FreeMotion,
-    FreeMotionSensitivity, MassProperties, Model, State, TANGENT_DIMENSION, body_acceleration,
+    FreeMotionSensitivity, MassProperties, Model, State, TANGENT_DIMENSION, add_link_mass, body_acceleration,
     body_acceleration_transposed, joint_acceleration, total_forces,
 };
 use crate::scalar::Scalar;
@@ -28,9 +29,13 @@ pub(super) fn step<T: Scalar>(
     let bodies =
         bodies.map(|(((_, _, mass), body), f)| step_body(mass, &model.gravity, body, f, dt)).collect();
     let mut change = joint_acceleration(model, &state.joints, forces, kinematics);
+    let JointState { q, v, .. } = &state.joints;
+    let inertial = InertialMotion::new(&model.mechanism, q, v, dt);
     let dt = T::from(dt);
     change.iter_mut().for_each(|a| *a *= dt);
-    let moves: Vec<T> = state.joints.v.iter().zip(&change).map(|(&v, &c)| (v + c) * dt).collect();
+    change.iter_mut().zip(&inertial.velocity_change).for_each(|(sum, c)| *sum += *c);
+    let mut moves: Vec<T> = v.iter().zip(&change).map(|(&v, &c)| (v + c) * dt).collect();
+    moves.iter_mut().zip(&inertial.extra_moves).for_each(|(x, extra)| *x += *extra);
     State { bodies, joints: state.joints.moved(&moves, &change) }
 }
 
@@ -92,13 +97,24 @@ pub(super) fn transposed<A: AppliedForces>(
     by_state.clear();
     by_state.resize(at.before.tangent_dimension(), 0.0);
     let sum_of_joints = &mut by_state[of_bodies.len()..];
-    // q' = q ⊕ v' dt, v' = v + a dt
+    // q' = q ⊕ (v' dt + extra moves), v' = v + a dt + change without forces
     let nv = at.before.joints.v.len();
     let (by_q, by_v) = of_joints.split_at_mut(nv);
-    let moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
+    let mut moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
+    let JointState { q, v, .. } = &at.before.joints;
+    let inertial = InertialMotion::new(&model.mechanism, q, v, at.dt);
+    moves.iter_mut().zip(&inertial.extra_moves).for_each(|(x, extra)| *x += extra);
     move_transposed(&at.before.joints, &moves, by_q, &mut sum_of_joints[..nv]);
     by_v.iter_mut().zip(&*by_q).for_each(|(v, q)| *v += q * at.dt);
     sum_of_joints[nv..].copy_from_slice(by_v);
+    let (mechanism, of_masses) = (at.model.constant_joints(), at.model.asks_for_link_masses());
+    if let Some(inertial) =
+        InertialSensitivity::new(&model.mechanism, mechanism, &at.before.joints, at.dt, of_masses)
+    {
+        let (velocity_change, extra_moves) = (by_v.to_vec(), by_q.to_vec());
+        let by = InertialMotion { velocity_change, extra_moves, ..InertialMotion::default() };
+        inertial.add_transposed(&by, sum_of_joints, |link, mass| add_link_mass(model, out.model, link, mass));
+    }
     by_rate.clear();
     by_rate.extend(by_v.iter().map(|v| v * at.dt));
     joints.force_cotangent(model, &at.before.joints, by_rate, by_force);

@@ -1,13 +1,15 @@
 //! The transposed derivative of a step is the transpose of its derivative.
 
 use crate::jointed_scene;
+use crate::mechanisms::random;
 use crate::moving_bodies::{CONTROLS, Pull, Thrust, heap};
-use crate::step_scenes;
-use nalgebra::DMatrix;
+use crate::{step_floating, step_scenes};
+use nalgebra::{DMatrix, Vector3};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use isobar::contact::{ContactModel, ContactSettings, DissipationModel, SurfaceRepresentation};
+use isobar::multibody::tree::JointKind;
 use isobar::multibody::{
     AppliedForces, DifferentiatedModel, Input, InputError, Model, ModelGradient, NoForces, State, all_inputs,
     relaxation_times, seeded,
@@ -239,6 +241,97 @@ fn mechanisms_in_contact_have_their_derivatives() {
             assert!(error < 1e-11, "{integrator:?}: {error:e}");
             let passive = worst_error(integrator, &model, &start, &NoForces, &control[..4], &weights);
             assert!(passive < 1e-11, "{integrator:?}: {passive:e}");
+        }
+    }
+}
+
+#[test]
+fn mechanisms_that_spin_have_their_derivatives() {
+    let x = JointKind::Revolute { axis: Vector3::x() };
+    let joints = [
+        (JointKind::Free, None),
+        (x, Some(0)),
+        (JointKind::Ball, Some(1)),
+        (x, None),
+        (JointKind::Ball, Some(3)),
+    ];
+    // Radians a step of 1 ms; the last are divided.
+    for (seed, turn) in [(1, 0.02), (2, 0.4)] {
+        let rng = &mut random(seed);
+        let model = step_floating::model(rng, &joints);
+        let start = step_floating::start(rng, &model, 0.5);
+        let fast: Vec<f64> = start.joints.v.iter().map(|v| 1e3 * turn * v).collect();
+        let joints = model.mechanism.state(start.joints.q.clone(), fast);
+        let state = State { bodies: vec![], joints };
+        let weights: Vec<f64> =
+            (0..state.tangent_dimension()).map(|i| (1.7 * i as f64 + 0.3).sin()).collect();
+        // The velocity-level kinds have this in common.
+        for integrator in integrators().take(4) {
+            let error = worst_error(integrator, &model, &state, &NoForces, &[], &weights);
+            assert!(error < 1e-10, "{integrator:?}, {turn} rad: {error:e}");
+        }
+        for integrator in [Integrator::SemiImplicitEuler, Integrator::velocity_level(ContactModel::Lagged)] {
+            agrees_with_differences(integrator, &model, &state);
+        }
+    }
+}
+
+/// The derivatives of a step of 1 ms without forces by state and masses against differences.
+fn agrees_with_differences(integrator: Integrator, model: &Model, state: &State) {
+    let inputs = inputs_of(model);
+    let differentiated =
+        DifferentiatedModel::new(model, &inputs, NoForces.dependence(), 0).expect("valid inputs");
+    let step = |model: &Model, state: &State| {
+        integrator.step(model, state, 0.0, 1e-3, &NoForces, &[], &mut StepWorkspace::default()).expect("step")
+    };
+    let after = step(model, state);
+    let at = StepPoint {
+        model: &differentiated,
+        before: state,
+        after: &after,
+        time: 0.0,
+        dt: 1e-3,
+        applied: &NoForces,
+        control: &[],
+    };
+    let jacobian = integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("step");
+    let n = state.tangent_dimension();
+    let velocity = after.joints.v.iter().fold(1.0, |most: f64, v| most.max(v.abs()));
+    for column in 0..n + inputs.len() {
+        let input = column.checked_sub(n).map(|i| inputs[i]);
+        if matches!(input, Some(Input::InitialJoint { .. })) {
+            continue;
+        }
+        let exact = match input {
+            None => jacobian.by_state.column(column),
+            Some(_) => jacobian.by_inputs.column(column - n),
+        };
+        // Of configuration, velocity, and masses of the order of one.
+        let h = if input.is_none() && column >= n / 2 { 1e-4 * velocity } else { 1e-4 };
+        let moved = |h: f64| match input {
+            None => {
+                let mut tangent = vec![0.0; n];
+                tangent[column] = h;
+                after.difference(&step(model, &state.moved(&tangent)))
+            }
+            Some(input) => {
+                let value = input.value(model).expect("valid") + h;
+                let (model, _) = seeded(model, state, &[(input, value)]).expect("valid");
+                after.difference(&step(&model, state))
+            }
+        };
+        let [a, b, c, d] = [2.0, 1.0, -1.0, -2.0].map(|k| moved(k * h));
+        for row in 0..n {
+            let difference = (8.0 * (b[row] - c[row]) - (a[row] - d[row])) / (12.0 * h);
+            // Rows of the configuration, and of the velocity.
+            let half = if row < n / 2 { exact.rows(0, n / 2) } else { exact.rows(n / 2, n / 2) };
+            let error = (difference - exact[row]).abs();
+            let allowed = 1e-6 * half.amax().max(if row < n / 2 { 1e-3 } else { velocity });
+            assert!(
+                error <= allowed,
+                "{integrator:?}, column {column} ({input:?}), row {row}: {difference} {}",
+                exact[row]
+            );
         }
     }
 }

@@ -85,6 +85,11 @@ impl JointKind {
         matches!(self, Self::Planar | Self::Free)
     }
 
+    /// Whether the joint leaves all rotations to its child.
+    pub fn is_spherical(&self) -> bool {
+        matches!(self, Self::Ball | Self::Free)
+    }
+
     /// Whether velocity coordinate `index` of the joint is a translation.
     pub(crate) fn is_translation(&self, index: usize) -> bool {
         match self {

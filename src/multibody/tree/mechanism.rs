@@ -214,6 +214,16 @@ impl<T: Scalar> Mechanism<T> {
         self.nv
     }
 
+    /// Whether a joint leaves all rotations to its child.
+    pub(crate) fn has_spherical_joints(&self) -> bool {
+        self.trees.iter().any(|tree| self.is_spherical(tree))
+    }
+
+    /// Whether a joint of a tree leaves all rotations to its child.
+    pub(super) fn is_spherical(&self, tree: &Tree) -> bool {
+        self.joints[tree.joints.clone()].iter().any(|joint| joint.kind.is_spherical())
+    }
+
     /// The place of the body with this name.
     pub fn body_index(&self, name: &str) -> Option<usize> {
         self.bodies.iter().position(|b| b.name == name)

@@ -90,7 +90,7 @@ impl<T: Scalar> JointState<T> {
             *next += kind.velocity_dimension();
             Some((kind, start))
         });
-        starts.filter(|(kind, _)| matches!(kind, JointKind::Ball | JointKind::Free)).map(|(_, start)| start)
+        starts.filter(|(kind, _)| kind.is_spherical()).map(|(_, start)| start)
     }
 
     /// The kinds of the joints, in order.

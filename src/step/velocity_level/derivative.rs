@@ -12,7 +12,7 @@ use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
 use super::joint_derivative::JointDerivatives;
 
-use super::{VelocityLevel, Workspace, free_motions, patch_impulse};
+use super::{VelocityLevel, Workspace, patch_impulse};
 use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
 use crate::linear_algebra::Values;
 use crate::multibody::tree::JointState;
@@ -51,7 +51,7 @@ pub(super) struct BalanceDerivatives {
     patches: Vec<PatchSensitivity>,
     /// Each body's part of φ without contact and applied forces.
     pub(super) bodies: Vec<BodySensitivity>,
-    joints: JointDerivatives,
+    pub(super) joints: JointDerivatives,
     applied: ForceSensitivity,
     by_force: Forces,
     /// Derivatives by the motions of the moving bodies, with the velocities after the step and
@@ -87,8 +87,6 @@ impl VelocityLevel {
         workspace.forces.reset(model);
         workspace.commands.clear();
         workspace.commands.extend_from_slice(at.split_control().0);
-        workspace.free_motions.clear();
-        workspace.free_motions.extend(free_motions(model, at.before, at.dt));
         workspace.assemble(model, at.before, self.model, at.dt);
         let Workspace { problem, newton, .. } = workspace;
         newton.set_velocity(at.after);
@@ -348,14 +346,15 @@ impl VelocityLevel {
             let by_free = by_extra_pose(by_vector, by_position);
             body.free.add_transposed(&by_free, by, by_mass);
         }
-        // q₁ = q₀ ⊕ v δt
+        // q₁ = q₀ ⊕ (v δt + extra moves)
         let (by_q, by_v) = of_joints.split_at_mut(at.after.joints.v.len());
-        let moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
-        let mut by_before = vec![0.0; moves.len()];
-        move_transposed(&at.before.joints, &moves, by_q, &mut by_before);
+        let mut by_before = vec![0.0; by_q.len()];
+        move_transposed(&at.before.joints, &workspace.joint_moves(at), by_q, &mut by_before);
         mu.extend(by_v.iter().zip(&*by_q).map(|(v, q)| v + q * at.dt));
+        let by_moves = by_q.to_vec();
         by_q.copy_from_slice(&by_before);
         by_v.fill(0.0);
+        parts.joints.add_extra_moves(at.model.model(), by_moves, of_joints, out.model);
         workspace.newton.factor.solve_transposed(mu);
         self.add_balance(at, workspace, parts, mu, out);
         self.add_applied(at, parts, out);

@@ -1,7 +1,9 @@
 //! The derivatives of the joints' part of the balance of momentum.
 
+use crate::multibody::tree::{InertialMotion, InertialSensitivity};
 use crate::multibody::{
-    AppliedForces, ContactSensitivity, Forces, JointLaw, JointSensitivity, ModelGradient,
+    AppliedForces, ContactSensitivity, Forces, JointLaw, JointSensitivity, Model, ModelGradient,
+    add_link_mass,
 };
 use crate::spatial::SpatialForce;
 use crate::step::StepPoint;
@@ -12,6 +14,8 @@ pub(super) struct JointDerivatives {
     pub sensitivity: JointSensitivity,
     /// The joints' velocities after the step.
     pub velocity: Vec<f64>,
+    /// How the joints' motion without forces depends on the state before the step.
+    inertial: Option<InertialSensitivity>,
 }
 
 impl JointDerivatives {
@@ -43,6 +47,34 @@ impl JointDerivatives {
         let change = self.velocity.iter().zip(&at.before.joints.v);
         let vdot: Vec<f64> = change.map(|(v, before)| (v - before) / at.dt).collect();
         self.sensitivity.evaluate(model, &at.before.joints, &vdot, &forces.bodies);
+        let of_masses = at.model.asks_for_link_masses();
+        let (mechanism, joints) = (at.model.constant_joints(), &at.before.joints);
+        self.inertial = InertialSensitivity::new(&model.mechanism, mechanism, joints, at.dt, of_masses);
+    }
+
+    /// Adds the derivatives of a number through the joints' moves besides those of their
+    /// velocities, given those by these moves.
+    pub fn add_extra_moves(
+        &self,
+        model: &Model,
+        by_moves: Vec<f64>,
+        by_joints: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
+        let by = InertialMotion { extra_moves: by_moves, ..InertialMotion::default() };
+        self.add_inertial(model, &by, by_joints, by_model);
+    }
+
+    fn add_inertial(
+        &self,
+        model: &Model,
+        by: &InertialMotion,
+        by_joints: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
+        if let Some(inertial) = &self.inertial {
+            inertial.add_transposed(by, by_joints, |link, mass| add_link_mass(model, by_model, link, mass));
+        }
     }
 
     /// Adds the derivatives of μᵀφ through the joints' own balance; contact and the user's forces
@@ -59,7 +91,7 @@ impl JointDerivatives {
         if mu.iter().all(|m| *m == 0.0) {
             return;
         }
-        // φ = −δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ)
+        // φ = −δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ) + impulse of inertia
         let scaled: Vec<f64> = mu.iter().map(|m| m * at.dt).collect();
         self.sensitivity.subtract_transposed(model, &scaled, by_joints, by_model);
         if let Some(mass) = self.sensitivity.mass_matrix() {
@@ -67,6 +99,8 @@ impl JointDerivatives {
                 by_joints[n + i] += (0..n).map(|k| mass[(i, k)] * mu[k]).sum::<f64>();
             }
         }
+        let by_impulse = InertialMotion { impulse: mu.to_vec(), ..InertialMotion::default() };
+        self.add_inertial(model, &by_impulse, by_joints, by_model);
         let (q, v) = (&at.before.joints.q, &self.velocity);
         for (joint, by) in model.mechanism.joints().iter().zip(&mut by_model.joints) {
             by.damping -= joint.v.clone().map(|k| v[k] * scaled[k]).sum::<f64>();

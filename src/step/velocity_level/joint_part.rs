@@ -7,7 +7,7 @@ use nalgebra::DMatrix;
 
 use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::{
-    BodyForce, StepInput, Workspace as JointWorkspace, factorize, free_impulse, step_matrix,
+    BodyForce, InertialMotion, StepInput, Workspace as JointWorkspace, factorize, free_impulse, step_matrix,
 };
 use crate::multibody::{Forces, JointLaw, Model, State, link_forces};
 
@@ -57,6 +57,7 @@ impl JointPart {
         model: &Model,
         state: &State,
         joints: &mut JointWorkspace,
+        inertial: &InertialMotion,
         forces: &Forces,
         commands: &[f64],
         dt: f64,
@@ -93,6 +94,7 @@ impl JointPart {
         momentum.resize(self.first + n, 0.0);
         let momentum = &mut momentum[self.first..];
         free_impulse(mechanism, joints, &input, dt, momentum);
+        momentum.iter_mut().zip(&inertial.impulse).for_each(|(p, impulse)| *p += impulse);
         for (i, p) in momentum.iter_mut().enumerate() {
             *p += v.iter().enumerate().map(|(k, v)| self.inertia[(i, k)] * v).sum::<f64>();
         }

@@ -11,6 +11,7 @@ mod branches;
 mod coupled_patch;
 mod derivative;
 mod free_body;
+mod free_motions;
 mod gliding;
 mod inertia_sensitivity;
 mod inverse_inertia;
@@ -34,17 +35,18 @@ pub use timing::StepTiming;
 
 use self::coupled_patch::CoupledPatch;
 use self::free_body::{BODY, BodyInertia, six, velocity_of};
+use self::free_motions::FreeMotions;
 use self::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use self::newton::{Newton, NewtonError};
 use self::problem::Problem;
-use super::StepError;
+use super::{StepError, StepPoint};
 use crate::contact::{
     ContactModel, DiscreteSettings, PairImpulse, PointContacts, Roles, discrete_impulse, impulse_lifted,
 };
-use crate::multibody::tree::{BodyForce, factorize, inverse_dynamics, step_matrix};
+use crate::multibody::tree::{BodyForce, MidpointRule, factorize, inverse_dynamics, step_matrix};
 use crate::multibody::{
-    AppliedForces, BodyFrame, BodyState, Forces, FreeMotion, JointKinematics, Model, Motion, State,
-    link_forces, set_link_velocities, with_pair,
+    AppliedForces, BodyFrame, BodyState, Forces, JointKinematics, Model, Motion, State, link_forces,
+    set_link_velocities, with_pair,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -58,8 +60,8 @@ pub(crate) struct Workspace {
     /// For each body its place among the moving ones.
     moving: Vec<Option<usize>>,
     joints: JointKinematics,
-    /// The motion of each free body without moments.
-    free_motions: Vec<FreeMotion>,
+    free_motions: FreeMotions,
+    inertial: MidpointRule,
     forces: Forces,
     commands: Vec<f64>,
     timing: StepTiming,
@@ -69,6 +71,14 @@ impl Workspace {
     /// How the last step's iteration went.
     pub fn statistics(&self) -> &SolverStatistics {
         &self.newton.statistics
+    }
+
+    /// How far a step moved the joints' configuration, with the free motions in the workspace.
+    fn joint_moves<A>(&self, at: &StepPoint<'_, A>) -> Vec<f64> {
+        let mut moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
+        let extra = &self.free_motions.joints.extra_moves;
+        moves.iter_mut().zip(extra).for_each(|(x, extra)| *x += extra);
+        moves
     }
 
     /// How long the parts of the last step took.
@@ -128,9 +138,6 @@ impl VelocityLevel {
         workspace.commands.extend(commands.iter().map(|u| u.real()));
         workspace.newton.keep_factor = keep;
         workspace.problem.contacts.keep_polygons = keep;
-        let free: Vec<_> = free_motions(model, state, dt).collect();
-        workspace.free_motions.clear();
-        workspace.free_motions.extend(free.iter().map(FreeMotion::real));
         if let (Some(model), Some(state)) =
             ((model as &dyn Any).downcast_ref::<Model>(), (state as &dyn Any).downcast_ref::<State>())
         {
@@ -138,6 +145,10 @@ impl VelocityLevel {
         } else {
             self.solve(&model.real(), &state.real(), dt, workspace)?;
         }
+        let free = match T::NDERIV {
+            0 => FreeMotions::lift(&workspace.free_motions),
+            _ => FreeMotions::new(model, state, dt),
+        };
         let mut velocity: Vec<T> = workspace.newton.velocity.iter().map(|&v| T::from(v)).collect();
         for _ in 0..T::NDERIV {
             let mut residual =
@@ -186,7 +197,7 @@ impl VelocityLevel {
         &self,
         model: &Model<T>,
         state: &State<T>,
-        free_motions: &[FreeMotion<T>],
+        free_motions: &FreeMotions<T>,
         forces: &Forces<T>,
         commands: &[T],
         velocity: &[T],
@@ -197,7 +208,7 @@ impl VelocityLevel {
         let (mut before, mut joints) = (Vec::new(), JointKinematics::default());
         model.update_frames(state, &mut before, &mut joints);
         let mut after = before.clone();
-        let bodies = model.free_bodies().zip(&state.bodies).zip(free_motions).zip(&forces.bodies);
+        let bodies = model.free_bodies().zip(&state.bodies).zip(&free_motions.bodies).zip(&forces.bodies);
         for (((((index, _, mass), state), free), force), v) in bodies.zip(velocity.chunks_exact(BODY)) {
             after[index].velocity = velocity_of(v);
             let body = BodyInertia::new(mass, state);
@@ -265,6 +276,10 @@ impl VelocityLevel {
             dt,
             &mut joints,
         ));
+        let of_joints = &mut residual[BODY * state.bodies.len()..];
+        for (residual, impulse) in of_joints.iter_mut().zip(&free_motions.joints.impulse) {
+            *residual -= *impulse;
+        }
         residual
     }
 
@@ -338,13 +353,14 @@ fn body_of_tree(model: &Model, moving: &[Option<usize>], tree: usize) -> Option<
 }
 
 impl Workspace {
-    /// Finds the contacts at a state, and sets up the balance of momentum, with the free motions,
+    /// Finds the contacts at a state, and sets up the balance of momentum, with the
     /// forces and commands in the workspace. Returns when the search for contacts began.
     fn assemble(&mut self, model: &Model, state: &State, kind: ContactModel, dt: f64) -> Instant {
-        let Self { problem, frames, moving, joints, free_motions, forces, commands, .. } = self;
+        let Self { problem, frames, moving, joints, free_motions, inertial, forces, commands, .. } = self;
         model.update_frames(state, frames, joints);
         model.moving_indices(moving);
         let joints = joints.of(&model.mechanism);
+        free_motions.set(model, state, joints, dt, inertial);
         problem.set_free_motion(model, state, joints, free_motions, forces, commands, dt);
         let searching = Instant::now();
         problem.find_contacts(model, state, frames, moving, joints, kind, dt);
@@ -404,22 +420,11 @@ fn patch_impulse<T: Scalar>(
     })
 }
 
-/// The motion of each free body over a step without moments.
-fn free_motions<'a, T: Scalar>(
-    model: &'a Model<T>,
-    state: &'a State<T>,
-    dt: f64,
-) -> impl Iterator<Item = FreeMotion<T>> + 'a {
-    model.free_bodies().zip(&state.bodies).map(move |((_, _, mass), body)| {
-        FreeMotion::new(mass, &body.orientation.to_matrix(), &body.velocity.rotational, dt)
-    })
-}
-
 /// The state carried by the velocities at the end of the step, and by what free motions turn and
 /// shift bodies besides.
-fn moved<T: Scalar>(state: &State<T>, free_motions: &[FreeMotion<T>], velocity: &[T], dt: f64) -> State<T> {
+fn moved<T: Scalar>(state: &State<T>, free_motions: &FreeMotions<T>, velocity: &[T], dt: f64) -> State<T> {
     let dt = T::from(dt);
-    let bodies = state.bodies.iter().zip(free_motions).zip(velocity.chunks_exact(BODY));
+    let bodies = state.bodies.iter().zip(&free_motions.bodies).zip(velocity.chunks_exact(BODY));
     let bodies = bodies.map(|((state, free), v)| {
         let velocity = velocity_of(v);
         BodyState {
@@ -430,7 +435,8 @@ fn moved<T: Scalar>(state: &State<T>, free_motions: &[FreeMotion<T>], velocity: 
     });
     let bodies = bodies.collect();
     let v = &velocity[BODY * state.bodies.len()..];
-    let moves: Vec<T> = v.iter().map(|&v| v * dt).collect();
+    let mut moves: Vec<T> = v.iter().map(|&v| v * dt).collect();
+    moves.iter_mut().zip(&free_motions.joints.extra_moves).for_each(|(x, extra)| *x += *extra);
     let changes: Vec<T> = v.iter().zip(&state.joints.v).map(|(&v, &before)| v - before).collect();
     let mut joints = state.joints.moved(&moves, &changes);
     // Not a sum with what it was before: the bits of the solution.

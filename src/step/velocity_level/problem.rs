@@ -11,6 +11,7 @@ use nalgebra::{Matrix6, Vector3, Vector6};
 use super::balance_scale::BalanceScale;
 use super::coupled_patch::{Bodies, Column, CoupledPatch};
 use super::free_body::{BODY, BodyInertia, add_block, add_to_tree, six, tree_velocity};
+use super::free_motions::FreeMotions;
 use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use super::joint_part::JointPart;
 use crate::contact::{
@@ -19,7 +20,7 @@ use crate::contact::{
 };
 use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::Workspace as JointWorkspace;
-use crate::multibody::{BodyFrame, BroadPhase, Forces, FreeMotion, Model, State, with_pair};
+use crate::multibody::{BodyFrame, BroadPhase, Forces, Model, State, with_pair};
 
 /// The balance of momentum of a step, and the memory it is kept in.
 #[derive(Debug, Default)]
@@ -51,14 +52,14 @@ impl Problem {
         model: &Model,
         state: &State,
         joints: &mut JointWorkspace,
-        free_motions: &[FreeMotion],
+        free_motions: &FreeMotions,
         forces: &Forces,
         commands: &[f64],
         dt: f64,
     ) {
         self.inertia.clear();
         self.momentum.clear();
-        let bodies = model.free_bodies().zip(&state.bodies).zip(free_motions).zip(&forces.bodies);
+        let bodies = model.free_bodies().zip(&state.bodies).zip(&free_motions.bodies).zip(&forces.bodies);
         for ((((_, _, mass), state), free), force) in bodies {
             let body = BodyInertia::new(mass, state);
             self.inertia.push(body.matrix());
@@ -68,7 +69,8 @@ impl Problem {
         self.sizes.clear();
         self.sizes.resize(self.inertia.len(), BODY);
         let Self { joints: joint_part, sizes, momentum, .. } = self;
-        joint_part.assemble(model, state, joints, forces, commands, dt, sizes, momentum);
+        let inertial = &free_motions.joints;
+        joint_part.assemble(model, state, joints, inertial, forces, commands, dt, sizes, momentum);
         let mut scale = std::mem::take(&mut self.scale);
         scale.set_forces(model, forces, &self.joints, self.inertia_diagonal(), dt);
         self.scale = scale;

@@ -148,13 +148,28 @@ impl VelocityLevel {
             }
         }
         if nv > 0 {
-            let moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
-            let [by_move, by_before] = move_jacobians(&at.before.joints, &moves);
+            let [by_move, by_before] = move_jacobians(&at.before.joints, &workspace.joint_moves(at));
             let (first, own) = (at.before.body_tangent_dimension(), by.rows(free, nv));
-            all.rows_mut(first, nv).copy_from(&(by_move * own * at.dt));
+            all.rows_mut(first, nv).copy_from(&(&by_move * own * at.dt));
             all.rows_mut(first + nv, nv).copy_from(&own);
             let mut kept = all.view_mut((first, first), (nv, nv));
             kept += by_before;
+            // What the joints move besides without forces.
+            let mut own = vec![0.0; 2 * nv];
+            for row in 0..nv {
+                own.fill(0.0);
+                by_model.clear();
+                let by_moves = by_move.row(row).iter().copied().collect();
+                parts.joints.add_extra_moves(model, by_moves, &mut own, &mut by_model);
+                for (k, value) in own.iter().enumerate() {
+                    all[(first + row, first + k)] += value;
+                }
+                if at.model.asks_for_link_masses() {
+                    for (column, value) in at.model.by_inputs(&nowhere, &by_model).into_iter().enumerate() {
+                        all[(first + row, rows + controls + column)] += value;
+                    }
+                }
+            }
         }
         let columns = |from: usize, count: usize| all.columns(from, count).into_owned();
         StepJacobian {
