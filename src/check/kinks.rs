@@ -31,6 +31,19 @@ struct Limits {
     aligned: Vec<Option<Event>>,
 }
 
+/// Settles what is rounding: a derivative and a difference that are both negligible, and a derivative
+/// that is off by no more than it is known to.
+fn settle_rounding(c: &mut Comparison, negligible: f64, known: f64) {
+    let unsettled = matches!(c.verdict, Verdict::Wrong | Verdict::Noisy);
+    let no_difference = c.difference.abs() <= negligible.max(2.0 * c.difference_error);
+    if unsettled && c.claimed.abs() <= negligible && no_difference {
+        (c.verdict, c.note) = (Verdict::Zero, String::new());
+    } else if c.verdict == Verdict::Wrong && (c.claimed - c.difference).abs() <= known {
+        let note = format!("off by less than {KNOWN_SENSITIVITY:e} of the quantity's largest sensitivity");
+        (c.verdict, c.note) = (Verdict::Noisy, note);
+    }
+}
+
 impl<A: AppliedForces> SceneCheck<'_, A> {
     /// The derivatives of all quantities by one input, compared.
     pub(super) fn compare(
@@ -185,17 +198,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             for (components, largest) in of_input.iter_mut().zip(largest) {
                 let limit = NEGLIGIBLE_SENSITIVITY * largest / scale;
                 for c in components {
-                    let unsettled = matches!(c.verdict, Verdict::Wrong | Verdict::Noisy);
-                    let no_difference = c.difference.abs() <= limit.max(2.0 * c.difference_error);
-                    let known = KNOWN_SENSITIVITY * largest / scale;
-                    if unsettled && c.claimed.abs() <= limit && no_difference {
-                        (c.verdict, c.note) = (Verdict::Zero, String::new());
-                    } else if c.verdict == Verdict::Wrong && (c.claimed - c.difference).abs() <= known {
-                        let note = format!(
-                            "off by less than {KNOWN_SENSITIVITY:e} of the quantity's largest sensitivity"
-                        );
-                        (c.verdict, c.note) = (Verdict::Noisy, note);
-                    }
+                    settle_rounding(c, limit, KNOWN_SENSITIVITY * largest / scale);
                 }
             }
         }
@@ -279,3 +282,34 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 
 /// What is added to the note of a kink beside which the derivative is right.
 const RIGHT_BESIDE: &str = "; right beside it";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_off_by_rounding_of_the_largest_sensitivity_is_not_wrong() {
+        let settled = |claimed: f64, difference: f64, verdict: Verdict| {
+            let mut comparison = Comparison {
+                value: 1.0,
+                claimed,
+                difference,
+                difference_error: 1e-13,
+                one_sided: [difference; 2],
+                relative_error: 1.0,
+                step: 1e-6,
+                verdict,
+                note: String::new(),
+            };
+            settle_rounding(&mut comparison, 1e-11, 1e-8);
+            comparison.verdict
+        };
+        assert_eq!(settled(3e-12, -2e-12, Verdict::Wrong), Verdict::Zero);
+        assert_eq!(settled(3e-12, -2e-12, Verdict::Noisy), Verdict::Zero);
+        assert_eq!(settled(3e-9, -2e-9, Verdict::Wrong), Verdict::Noisy);
+        assert_eq!(settled(3e-9, -2e-9, Verdict::Kink), Verdict::Kink);
+        // A derivative that is missing, and one that is off by more than rounding.
+        assert_eq!(settled(0.0, 2e-8, Verdict::Wrong), Verdict::Wrong);
+        assert_eq!(settled(1.0, 1.0 + 2e-8, Verdict::Wrong), Verdict::Wrong);
+    }
+}

@@ -122,7 +122,8 @@ impl<T: Scalar> MidpointRule<T> {
         self.subtract_drift(mechanism, workspace);
     }
 
-    /// Has the velocity and the momenta at the start be those seen from the centres of mass.
+    /// Has the velocity and the momenta at the start be those seen from the centres of mass, and
+    /// nothing in trees that this does not concern, which rest.
     fn subtract_drift(&mut self, mechanism: &Mechanism<T>, workspace: &Workspace<T>) {
         let Self { velocity_before, momentum_before, drift, centers, matrix, .. } = self;
         drift.clear();
@@ -133,6 +134,10 @@ impl<T: Scalar> MidpointRule<T> {
             centers.push(center);
             for k in mechanism.floating(tree) {
                 drift[k] = momentum_before[k] * mass.recip();
+            }
+            if !mechanism.is_spherical(tree) {
+                velocity_before[tree.v.clone()].fill(T::from(0.0));
+                momentum_before[tree.v.clone()].fill(T::from(0.0));
             }
             for k in mechanism.floating(tree) {
                 velocity_before[k] -= drift[k];
@@ -160,8 +165,7 @@ impl<T: Scalar> MidpointRule<T> {
         kinematics
     }
 
-    /// What is left of p₀ + δt/2 g(q_m, v_m) − M(q_m) v_m over a part of `dt` seconds, in the trees
-    /// that this concerns.
+    /// What is left of p₀ + δt/2 g(q_m, v_m) − M(q_m) v_m over a part of `dt` seconds.
     fn update_left(&mut self, mechanism: &Mechanism<T>, dt: f64) {
         self.advance(mechanism, 0.5 * dt);
         let Self { kinematics, velocity, left, rate, momentum, .. } = self;
@@ -175,9 +179,6 @@ impl<T: Scalar> MidpointRule<T> {
         }
         for ((left, &rate), &p) in left.iter_mut().zip(&*rate).zip(&*momentum) {
             *left = p + rate * T::from(0.5 * dt) - *left;
-        }
-        for tree in mechanism.trees.iter().filter(|tree| !mechanism.is_spherical(tree)) {
-            left[tree.v.clone()].fill(T::from(0.0));
         }
     }
 
