@@ -186,12 +186,9 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs the recordings and models in ../shared/data"]
     fn recorded_models_are_repaired() {
         let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/models");
-        if !models.is_dir() {
-            println!("skipped: {} is absent", models.display());
-            return;
-        }
         for name in [
             "wsg_50/bubble.vtk",
             "veggies/yellow_bell_pepper_no_stem_low.vtk",
