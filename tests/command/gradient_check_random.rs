@@ -11,7 +11,7 @@ use crate::checked_scenes::{Drag, FAMILIES, KINDS, scene};
 use crate::folder::Folder;
 
 /// Steps of a rollout: with right derivatives, and with wrong ones, where every row is looked into.
-const STEPS: usize = 5;
+const STEPS: usize = 3;
 const FEW_STEPS: usize = 2;
 
 /// The report of a scene; none where its explicit steps are too long for it.

@@ -175,11 +175,11 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
             let error = relative_difference(a, f);
             assert!(error < 1e-9, "{integrator:?}: {error:e}");
         }
-        // Differences: every input (of the costlier methods some), and some control values.
+        // Differences: some inputs, of the costlier methods fewer, and some control values.
         let every = match integrator {
-            Integrator::SemiImplicitEuler => 1,
-            Integrator::RungeKutta4 => 7,
-            Integrator::VelocityLevel(_) => 11,
+            Integrator::SemiImplicitEuler => 2,
+            Integrator::RungeKutta4 => 11,
+            Integrator::VelocityLevel(_) => 17,
         };
         let some: Vec<_> = inputs.iter().zip(&adjoint.by_inputs).step_by(every).collect();
         let errors = some.par_iter().map(|(input, gradient)| {

@@ -23,7 +23,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// States of each contact model.
-const STATES: usize = 1000;
+const STATES: usize = 600;
 const DT: f64 = 1e-3;
 
 /// What the bodies do at the contact.
