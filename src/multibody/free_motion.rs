@@ -15,9 +15,9 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::dynamics::solve;
-use crate::scalar::{DualArray, Scalar, lift_vector, real_matrix, real_vector};
+use crate::scalar::{Scalar, lift_vector, real_matrix, real_vector};
 use crate::spatial::{
-    MASS_NUMBERS, MassProperties, cross_matrix, rotation_exponential, rotation_exponential_jacobian,
+    MassProperties, cross_matrix, rotation_exponential, rotation_exponential_jacobian,
     rotation_exponential_less_identity,
 };
 
@@ -62,7 +62,7 @@ impl<T: Scalar> FreeMotion<T> {
 
     /// The motion of a body whose rate of turning exceeds that at the start by so much, in the body's
     /// axes.
-    fn with_rate(
+    pub(super) fn with_rate(
         mass: &MassProperties<T>,
         rotation: &Matrix3<T>,
         angular_velocity: &Vector3<T>,
@@ -97,7 +97,7 @@ impl<T: Scalar> FreeMotion<T> {
         }
     }
 
-    fn parts(&self) -> [&Vector3<T>; 4] {
+    pub(super) fn parts(&self) -> [&Vector3<T>; 4] {
         [&self.angular_velocity, &self.extra_turn, &self.extra_shift, &self.swing]
     }
 }
@@ -129,7 +129,7 @@ fn violation_slope(
 /// By how much the rate ω_m of turning over a step exceeds that at its start, in the body's axes.
 ///
 /// None where Newton's method finds none (a body that turns by several radians in a step).
-fn real_midpoint_rate(
+pub(super) fn real_midpoint_rate(
     inertia: &Matrix3<f64>,
     spin: &Vector3<f64>,
     momentum: &Vector3<f64>,
@@ -175,165 +175,24 @@ fn midpoint_rate<T: Scalar>(
     lifted
 }
 
-/// A⁻¹ B.
-fn solve_columns(a: &Matrix3<f64>, b: &Matrix3<f64>) -> Matrix3<f64> {
-    Matrix3::from_columns(&[0, 1, 2].map(|k| solve(a, &b.column(k).into_owned())))
-}
-
-/// The motion, and the derivatives of its vectors, in their order, with respect to the angular
-/// velocity before the step. In closed form: every step's Jacobian needs them for every body, and
-/// dual numbers would carry zeros through most of the products. It is tested against them.
-fn by_angular_velocity(
-    mass: &MassProperties,
-    rotation: &Matrix3<f64>,
-    angular_velocity: &Vector3<f64>,
-    dt: f64,
-) -> (FreeMotion, [ByVector; 4]) {
-    let (inertia, one) = (&mass.inertia, Matrix3::identity());
-    let spin = rotation.transpose() * angular_velocity;
-    let momentum = inertia * spin;
-    let rate = real_midpoint_rate(inertia, &spin, &momentum, dt);
-    let extra_rate = rate.unwrap_or_default();
-    let value = FreeMotion::with_rate(mass, rotation, angular_velocity, &extra_rate, dt);
-    // All that follows is with respect to the spin, in the body's axes.
-    let angle = (spin + extra_rate) * dt;
-    let jacobian = rotation_exponential_jacobian(&angle);
-    let (turned, turn) = (rotation_exponential(&angle), rotation_exponential_less_identity(&angle));
-    // Eᵀ Π₀ − Π₀ by the momentum and by the rate.
-    let by_spin = turn.transpose() * inertia;
-    let by_rate = turned.transpose() * cross_matrix(&momentum) * jacobian * dt;
-    let rate_by_spin = match rate {
-        Some(_) => solve_columns(&(inertia - by_rate * 0.5), &((by_spin + by_rate) * 0.5)),
-        None => Matrix3::zeros(),
-    };
-    let change = solve(inertia, &(turn.transpose() * momentum));
-    let change_by_spin = solve_columns(inertia, &(by_spin + by_rate * (one + rate_by_spin)));
-    // How E follows the spin: as a turn on its left.
-    let left_turn = jacobian * (one + rate_by_spin) * dt;
-    let velocity_change =
-        turn + turned * change_by_spin - cross_matrix(&(turned * (spin + change))) * left_turn;
-    let centre = turned * mass.center_of_mass;
-    let centre_by_spin = -cross_matrix(&centre) * left_turn;
-    // In W, with respect to the angular velocity.
-    let in_world = |matrix: &Matrix3<f64>| rotation * matrix * rotation.transpose();
-    let velocity_change = in_world(&velocity_change);
-    let angular = one + velocity_change;
-    let extra_turn = (in_world(&rate_by_spin) - velocity_change) * dt;
-    let (after, way) = (rotation * centre, rotation * (turn * mass.center_of_mass));
-    let way_by_velocity = in_world(&centre_by_spin);
-    let swing = cross_matrix(&value.angular_velocity) * way_by_velocity - cross_matrix(&way) * angular;
-    let extra_shift =
-        (cross_matrix(&value.angular_velocity) * way_by_velocity - cross_matrix(&after) * angular) * dt
-            - way_by_velocity;
-    (value, [angular, extra_turn, extra_shift, swing])
-}
-
-/// Derivatives of a vector by a vector.
-type ByVector = Matrix3<f64>;
-
-/// How a vector of [`FreeMotion`] follows the state before the step.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct VectorSensitivity {
-    /// By a turn of the body, its angular velocity in W held.
-    pub by_turn: ByVector,
-    /// By the angular velocity.
-    pub by_angular_velocity: ByVector,
-}
-
-/// The derivatives of [`FreeMotion`].
-#[derive(Clone, Debug)]
-pub(crate) struct FreeMotionSensitivity {
-    pub value: FreeMotion,
-    pub angular_velocity: VectorSensitivity,
-    pub extra_turn: VectorSensitivity,
-    pub extra_shift: VectorSensitivity,
-    pub swing: VectorSensitivity,
-    /// By the numbers of the mass properties, if they are asked for.
-    by_mass: Option<FreeMotion<DualArray<MASS_NUMBERS>>>,
-}
-
-impl FreeMotionSensitivity {
-    /// For a step of `dt` seconds; by the mass properties only if asked.
-    pub fn new(
-        mass: &MassProperties,
-        rotation: &Matrix3<f64>,
-        angular_velocity: &Vector3<f64>,
-        dt: f64,
-        of_mass: bool,
-    ) -> Self {
-        let (value, slopes) = by_angular_velocity(mass, rotation, angular_velocity, dt);
-        let spin = cross_matrix(angular_velocity);
-        // With body and velocity turned together every vector turns as well.
-        let sensitivity = |v: &Vector3<f64>, by_angular_velocity: ByVector| {
-            let by_turn = by_angular_velocity * spin - cross_matrix(v);
-            VectorSensitivity { by_turn, by_angular_velocity }
-        };
-        let by_mass = of_mass.then(|| {
-            type Dual = DualArray<MASS_NUMBERS>;
-            let (rotation, velocity) = (rotation.map(Dual::from), angular_velocity.map(Dual::from));
-            FreeMotion::new(&mass.seeded(0), &rotation, &velocity, dt)
-        });
-        let [angular, turn, shift, swing] = slopes;
-        Self {
-            angular_velocity: sensitivity(&value.angular_velocity, angular),
-            extra_turn: sensitivity(&value.extra_turn, turn),
-            extra_shift: sensitivity(&value.extra_shift, shift),
-            swing: sensitivity(&value.swing, swing),
-            value,
-            by_mass,
-        }
-    }
-
-    /// Adds the derivatives by the state (turn, position, angular and linear velocity) and by the
-    /// mass properties, from those by the vectors of [`FreeMotion`].
-    pub fn add_transposed(&self, by: &FreeMotion, by_state: &mut [f64], by_mass: &mut MassProperties) {
-        let sensitivities = [&self.angular_velocity, &self.extra_turn, &self.extra_shift, &self.swing];
-        for (sensitivity, by) in sensitivities.into_iter().zip(by.parts()) {
-            let turn = sensitivity.by_turn.tr_mul(by);
-            let velocity = sensitivity.by_angular_velocity.tr_mul(by);
-            for axis in 0..3 {
-                by_state[axis] += turn[axis];
-                by_state[6 + axis] += velocity[axis];
-            }
-        }
-        if let Some(motion) = &self.by_mass {
-            let rows = motion.parts().into_iter().flatten();
-            let mut numbers = [0.0; MASS_NUMBERS];
-            for (row, by) in rows.zip(by.parts().into_iter().flatten()) {
-                for (number, eps) in numbers.iter_mut().zip(&row.eps) {
-                    *number += by * eps;
-                }
-            }
-            by_mass.add_numbers(&numbers);
-        }
-    }
-
-    /// The motion with derivatives by the numbers of the mass properties, if they were asked for,
-    /// else constant.
-    pub fn seeded_by_mass(&self) -> FreeMotion<DualArray<MASS_NUMBERS>> {
-        self.by_mass.unwrap_or_else(|| FreeMotion::lift(&self.value))
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::spatial::Quaternion;
     use approx::assert_relative_eq;
     use proptest::prelude::*;
 
-    fn body(moments: [f64; 3]) -> MassProperties {
+    pub fn body(moments: [f64; 3]) -> MassProperties {
         let axes = rotation_exponential(&Vector3::new(0.4, -0.9, 0.3));
         let inertia = axes * Matrix3::from_diagonal(&Vector3::from(moments)) * axes.transpose();
         MassProperties { mass: 1.7, center_of_mass: Vector3::new(0.1, -0.3, 0.2), inertia }
     }
 
-    fn vector(range: f64) -> impl Strategy<Value = Vector3<f64>> {
+    pub fn vector(range: f64) -> impl Strategy<Value = Vector3<f64>> {
         proptest::array::uniform3(-range..range).prop_map(Vector3::from)
     }
 
     /// Principal moments, as of any distribution of mass.
-    fn moments() -> impl Strategy<Value = [f64; 3]> {
+    pub fn moments() -> impl Strategy<Value = [f64; 3]> {
         proptest::array::uniform3(0.02..1.0f64).prop_map(|[x, y, z]| [y + z, z + x, x + y])
     }
 
@@ -396,72 +255,6 @@ mod tests {
         };
         let order = (error(0.1) / error(0.05)).log2();
         assert!((order - 3.0).abs() < 0.1, "{order}");
-    }
-
-    #[test]
-    fn derivatives_agree_with_differences() {
-        let mass = body([0.5, 0.9, 1.1]);
-        let orientation = Quaternion::from_wxyz(0.8, 0.3, -0.4, 0.2);
-        let (velocity, dt) = (Vector3::new(3.0, -2.0, 5.0), 0.15);
-        let by = FreeMotion {
-            angular_velocity: Vector3::new(0.3, -0.8, 1.1),
-            extra_turn: Vector3::new(0.6, -0.4, 0.9),
-            extra_shift: Vector3::new(-0.2, 0.5, 0.7),
-            swing: Vector3::new(0.1, 1.3, -0.6),
-        };
-        let value = |step: &[f64]| {
-            let part = |i: usize| Vector3::new(step[i], step[i + 1], step[i + 2]);
-            let mut mass = mass;
-            mass.center_of_mass += part(6);
-            mass.inertia += Matrix3::from_row_slice(&step[9..18]);
-            let rotation = orientation.rotated_by(&part(0)).to_matrix();
-            let motion = FreeMotion::new(&mass, &rotation, &(velocity + part(3)), dt);
-            motion.parts().iter().zip(by.parts()).map(|(x, by)| x.dot(by)).sum::<f64>()
-        };
-        let rotation = orientation.to_matrix();
-        let sensitivity = FreeMotionSensitivity::new(&mass, &rotation, &velocity, dt, true);
-        let (mut by_state, mut by_mass) = ([0.0; 12], MassProperties::zero());
-        sensitivity.add_transposed(&by, &mut by_state, &mut by_mass);
-        let mut found = [&by_state[..3], &by_state[6..9], by_mass.center_of_mass.as_slice()].concat();
-        found.extend(by_mass.inertia.transpose().iter());
-        for (k, found) in found.into_iter().enumerate() {
-            // Inertia changes symmetrically.
-            let mirror = if k < 9 { k } else { 9 + 3 * ((k - 9) % 3) + (k - 9) / 3 };
-            let along = |h: f64| {
-                let mut step = [0.0; 18];
-                (step[k], step[mirror]) = (h, h);
-                value(&step)
-            };
-            let count = if mirror == k { 1.0 } else { 2.0 };
-            let difference = (along(1e-6) - along(-1e-6)) / 2e-6;
-            assert_relative_eq!(found * count, difference, max_relative = 1e-7, epsilon = 1e-8);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn the_closed_form_is_that_of_dual_numbers(
-            moments in moments(),
-            center in vector(0.3),
-            velocity in vector(10.0),
-            axis in vector(2.0),
-            dt in prop_oneof![1e-4..1e-2, 0.01..1.0, 10.0..100.0],
-        ) {
-            type Dual = DualArray<3>;
-            let mut mass = body(moments);
-            mass.center_of_mass = center;
-            let rotation = rotation_exponential(&axis);
-            let seeded = Vector3::from_fn(|i, _| Dual::variable(velocity[i], i));
-            let lifted = FreeMotion::new(&MassProperties::lift(&mass), &rotation.map(Dual::from), &seeded, dt);
-            let (value, slopes) = by_angular_velocity(&mass, &rotation, &velocity, dt);
-            prop_assert_eq!(value.parts().map(|v| *v), lifted.parts().map(real_vector));
-            let scale = 1e-11 * (1.0 + dt) * (1.0 + velocity.norm() * dt);
-            for (slope, expected) in slopes.iter().zip(lifted.parts()) {
-                let expected = Matrix3::from_fn(|i, k| expected[i].eps[k]);
-                let size = expected.norm().max(1.0);
-                prop_assert!((slope - expected).norm() <= scale * size, "{slope} {expected}");
-            }
-        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod force_sensitivity;
 mod force_values;
 mod forces;
 mod free_motion;
+mod free_motion_sensitivity;
 mod input;
 mod joint_dynamics;
 mod kinematics;
@@ -53,7 +54,8 @@ pub(crate) use force_sensitivity::{lift_frame, size_has_derivatives};
 pub(crate) use force_values::ForceEntry;
 pub use force_values::{AppliedWorkspace, ForcePoint, Forces};
 pub use forces::{ForceWorkspace, add_contact_forces, total_forces};
-pub(crate) use free_motion::{FreeMotion, FreeMotionSensitivity};
+pub(crate) use free_motion::FreeMotion;
+pub(crate) use free_motion_sensitivity::FreeMotionSensitivity;
 pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, relaxation_times};
 pub(crate) use joint_dynamics::{
     JointSensitivity, add_link_mass, add_link_motions, joint_acceleration, link_forces, set_link_velocities,
