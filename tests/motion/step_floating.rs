@@ -127,7 +127,7 @@ fn the_energy_of_ball_and_free_joints_does_not_drift() {
         &[(x, None), (JointKind::Ball, Some(0)), (x, Some(1))],
     ];
     for (seed, joints) in carried.into_iter().cycle().take(8).enumerate() {
-        // The moment at the start of the step gives all of these ten times their energy.
+        // Radians a step, steps, and the part of the energy that may come or go.
         for (turn, steps, allowed) in [(0.01, 500, 1e-3), (0.06, 500, 0.02), (1.0, 40, 0.02)] {
             for integrator in
                 [Integrator::velocity_level(ContactModel::Lagged), Integrator::SemiImplicitEuler]
