@@ -1,5 +1,6 @@
 //! Random scenes whose derivatives are checked: bodies on ramps, at random and in symmetric
-//! starts, between two fingers, on joints and in collisions, under every kind of step.
+//! starts, between two fingers, on joints, in collisions and on a floating base, under every kind
+//! of step.
 #![allow(dead_code, reason = "not every program that includes this module uses all of it")]
 
 use isobar::multibody::{AppliedForces, Forces, Model, State};
@@ -12,7 +13,13 @@ use rand_chacha::ChaCha8Rng;
 pub const KINDS: [&str; 6] = ["semi-implicit-euler", "rk4", "sap", "lagged", "similar", "tamsi"];
 
 /// The families of scenes.
-pub const FAMILIES: [&str; 5] = ["on a ramp", "symmetric on a ramp", "two fingers", "jointed", "collision"];
+pub const FAMILIES: [&str; 6] =
+    ["on a ramp", "symmetric on a ramp", "two fingers", "jointed", "collision", "floating base"];
+
+/// Whether a family has free bodies, on which [`Drag`] acts.
+pub fn has_free_bodies(family: usize) -> bool {
+    !matches!(FAMILIES[family], "jointed" | "floating base")
+}
 
 /// A scene with what it is.
 pub struct CheckedScene {
@@ -159,6 +166,36 @@ impl Maker {
              shape = {{ half_space = {{}} }}\nrigid = true\n"
         )
     }
+
+    /// A box on a free joint that spins on the ground, with an arm on a hinge and a head on a ball
+    /// joint.
+    fn floating_base(&mut self) -> String {
+        let depth = self.depth();
+        let angle = self.between(-0.5, 0.5);
+        let half = 0.5 * angle;
+        let spin = self.logarithmic(0.3, 30.0);
+        let w = self.three(spin);
+        let v = self.three(0.3);
+        let (arm, head) = (self.logarithmic(0.02, 0.3), self.logarithmic(0.02, 0.3));
+        let (swing, nod) = (self.between(-5.0, 5.0), self.three(5.0));
+        // The lowest corner of the box, turned about x, lies on the ground.
+        let height = 0.025 * angle.sin().abs() + 0.03 * angle.cos() - depth;
+        let position = [half.cos(), half.sin(), 0.0, 0.0, 0.1, 0.2, height];
+        let velocity = [w[0], w[1], w[2], v[0], v[1], v[2]];
+        let damping = self.pick(&[0.0, 1e-3]);
+        format!(
+            "[[bodies]]\nname = \"base\"\ndensity = 300\n\
+             joint = {{ type = \"free\", position = {position:?}, velocity = {velocity:?} }}\n\
+             [[bodies.geometries]]\nshape = {{ box = {{ size = [0.08, 0.05, 0.06] }} }}\nmaterial = \"foam\"\n\
+             [[bodies]]\nname = \"arm\"\nmass = {arm}\ninertia = [[2e-4, 0, 0], [0, 2e-4, 0], [0, 0, 1e-4]]\n\
+             joint = {{ type = \"revolute\", name = \"elbow\", parent = \"base\", axis = [0, 1, 0], translation = [0.05, 0, 0.02], velocity = {swing}, damping = {damping} }}\n\
+             [[bodies]]\nname = \"head\"\nmass = {head}\ninertia = [[2e-5, 0, 0], [0, 2e-5, 0], [0, 0, 1e-5]]\n\
+             center_of_mass = [0, 0, 0.02]\n\
+             joint = {{ type = \"ball\", name = \"neck\", parent = \"base\", translation = [0, 0.02, 0.03], velocity = {nod:?} }}\n\
+             [[bodies]]\nname = \"floor\"\nfixed = true\n[[bodies.geometries]]\nshape = {{ half_space = {{}} }}\nrigid = true\n\
+             [[actuators]]\nname = \"motor\"\njoints = [\"elbow\"]\ndrive = \"force\"\neffort = 0.5\ncommand = 0.05\n"
+        )
+    }
 }
 
 /// The random scene of a number.
@@ -174,7 +211,8 @@ pub fn scene(seed: u64) -> CheckedScene {
         0 | 1 => maker.on_ramp(),
         2 => maker.two_fingers(),
         3 => maker.jointed(),
-        _ => maker.collision(),
+        4 => maker.collision(),
+        _ => maker.floating_base(),
     };
     let text = format!(
         "[solver]\nkind = \"{}\"\ntime_step = {time_step}\n[contact]\nsurface = \"{surface}\"\n{materials}{bodies}",
