@@ -20,7 +20,7 @@ use clock::thread_time;
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use isobar::contact::{ContactModel, SurfaceRepresentation};
 use isobar::multibody::{AppliedForces, DifferentiatedModel, Input, Model, NoForces, State};
-use isobar::step::{DerivativeWorkspace, Integrator, StepWorkspace};
+use isobar::step::{DerivativeWorkspace, Integrator, StepProblem, StepWorkspace, Tape};
 use median::median;
 use step_scenes::*;
 
@@ -69,7 +69,7 @@ fn measure(
     });
     let inputs: Vec<Input> = materials.collect();
     let differentiated = DifferentiatedModel::new(&model, &inputs, applied.dependence(), 0).expect("inputs");
-    let mut derivatives = DerivativeWorkspace::default();
+    let (mut derivatives, mut tape) = (DerivativeWorkspace::default(), Tape::default());
     let integrator = Integrator::velocity_level(kind);
     let start = settled(&model, initial, integrator, DT, settle, applied);
     let mut workspace = StepWorkspace::default();
@@ -94,7 +94,8 @@ fn measure(
                 let before = state.clone();
                 let (clock, cpu_clock) = (Instant::now(), thread_time());
                 for _ in 0..block {
-                    let next = integrator.step(&model, &state, 0.0, DT, applied, &[], &mut workspace);
+                    let next =
+                        integrator.step(&StepProblem::new(&model, &state, DT).under(applied), &mut workspace);
                     state = black_box(next.expect("a step"));
                     steps += 1;
                     iterations += workspace.statistics().iterations;
@@ -109,18 +110,12 @@ fn measure(
                         state = before;
                         let (clock, cpu_clock) = (Instant::now(), thread_time());
                         for _ in 0..block {
-                            let (memory, found) = (&mut workspace, &mut derivatives);
-                            let both = integrator.step_and_jacobian(
-                                &differentiated,
-                                &state,
-                                0.0,
-                                DT,
-                                applied,
-                                &[],
-                                memory,
-                                found,
-                            );
-                            state = black_box(both.expect("a step")).0;
+                            let problem = StepProblem::new(&model, &state, DT).under(applied);
+                            let next =
+                                integrator.step_taped(&problem, &differentiated, &mut workspace, &mut tape);
+                            let jacobian = tape.jacobian(&differentiated, applied, &mut derivatives);
+                            black_box(jacobian.expect("differentiable"));
+                            state = black_box(next.expect("a step"));
                         }
                         elapsed += clock.elapsed();
                         elapsed_cpu += thread_time() - cpu_clock;
@@ -169,7 +164,7 @@ fn measure_pile(
                 (iterations, faces) = (0, 0);
                 for _ in 0..PILE_STEPS {
                     state = integrator
-                        .step(&model, &state, 0.0, DT, &NoForces, &[], &mut workspace)
+                        .step(&StepProblem::new(&model, &state, DT), &mut workspace)
                         .expect("a step");
                     iterations += workspace.statistics().iterations;
                     faces += workspace.statistics().contacts;

@@ -13,11 +13,9 @@ use isobar::contact::{ContactModel, ContactSettings};
 use isobar::multibody::tree::{
     BodyDescription, JointDescription, JointKind, Mechanism, Workspace, momentum, update_kinematics,
 };
-use isobar::multibody::{
-    Body, BodyState, MassProperties, MassSource, Model, NoForces, State, body_acceleration,
-};
+use isobar::multibody::{Body, BodyState, MassProperties, MassSource, Model, State, body_acceleration};
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
-use isobar::step::{Integrator, StepWorkspace};
+use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
 use plot::{Curve, Plot, stack};
 
@@ -39,7 +37,7 @@ fn mass() -> MassProperties {
 
 fn with(integrator: Integrator, model: &Model, dt: f64) -> Step {
     let (model, mut workspace) = (model.clone(), StepWorkspace::default());
-    Box::new(move |state| integrator.step(&model, state, 0.0, dt, &NoForces, &[], &mut workspace).ok())
+    Box::new(move |state| integrator.step(&StepProblem::new(&model, state, dt), &mut workspace).ok())
 }
 
 /// For comparison: the gyroscopic moment taken at the start of the step.

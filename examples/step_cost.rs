@@ -12,7 +12,7 @@ mod step_scenes;
 
 use isobar::contact::{ContactModel, SurfaceRepresentation};
 use isobar::multibody::{AppliedForces, Model, State};
-use isobar::step::{Integrator, StepWorkspace};
+use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use median::median;
 use plot::{Curve, Plot};
 use step_scenes::*;
@@ -48,7 +48,9 @@ fn costs<const N: usize>(
     for _ in 0..turns {
         for (model, state, workspace, sum, [solver, geometry]) in &mut running {
             for _ in 0..TURN {
-                *state = integrator.step(model, state, 0.0, DT, applied, &[], workspace).expect("a step");
+                *state = integrator
+                    .step(&StepProblem::new(model, state, DT).under(applied), workspace)
+                    .expect("a step");
                 let timing = workspace.timing();
                 solver.push(timing.solver.as_secs_f64() * 1e6);
                 geometry.push(timing.geometry.as_secs_f64() * 1e6);

@@ -14,10 +14,10 @@ use isobar::contact::{
 use isobar::field::RigidSurface;
 use isobar::geometry::SurfaceMesh;
 use isobar::multibody::{
-    Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, NamedMaterial, NoForces, State,
+    Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, NamedMaterial, State,
 };
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
-use isobar::step::{Integrator, StepError, StepWorkspace};
+use isobar::step::{Integrator, StepError, StepProblem, StepWorkspace};
 use nalgebra::{Matrix3, Vector2, Vector3};
 
 /// Radius, thickness (m) and mass (kg) of the coin.
@@ -220,7 +220,7 @@ pub fn slide(
     let mut angle = 0.0;
     for step in 1..=(until / dt).round() as usize {
         let integrator = Integrator::velocity_level(kind);
-        state = integrator.step(model, &state, 0.0, dt, &NoForces, &[], &mut workspace)?;
+        state = integrator.step(&StepProblem::new(model, &state, dt), &mut workspace)?;
         let body = &state.bodies[0];
         let (v, w) = (body.velocity.translational, body.velocity.rotational.z);
         angle += w * dt;

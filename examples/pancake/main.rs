@@ -16,7 +16,7 @@ use isobar::contact::{ContactModel, ContactPair, SurfaceRepresentation, Workspac
 use isobar::io::{Purpose, Scene};
 use isobar::multibody::{Drive, Model, NoForces, State};
 use isobar::rollout::{Command, Controls, KnotInterpolation, KnotValues, Trajectory, simulate_controlled};
-use isobar::step::{Integrator, StepTiming, StepWorkspace};
+use isobar::step::{Integrator, StepProblem, StepTiming, StepWorkspace};
 use key_poses::{JOINTS, KEY_POSES, TIP, motion};
 use plot::{Curve, Plot};
 
@@ -86,8 +86,9 @@ fn mean_timing(
     let mut sum = StepTiming::default();
     for step in 0..controls.steps() {
         let (time, state) = (trajectory.times[step], &trajectory.states[step]);
-        let row = controls.row(step);
-        integrator.step(model, state, time, time_step, &NoForces, row, &mut workspace)?;
+        let (applied, control) = (&NoForces, controls.row(step));
+        let problem = StepProblem { model, state, time, time_step, applied, control };
+        integrator.step(&problem, &mut workspace)?;
         let StepTiming { geometry, solver } = workspace.timing();
         sum = StepTiming { geometry: sum.geometry + geometry, solver: sum.solver + solver };
     }

@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 
 use crate::multibody::{AppliedForces, DifferentiatedModel, InputError, Model, TANGENT_DIMENSION};
 use crate::rollout::Rollout;
-use crate::step::{DerivativeWorkspace, Integrator, StepDerivativeError, StepWorkspace};
+use crate::step::{DerivativeWorkspace, Integrator, StepDerivativeError, StepProblem, StepWorkspace, Tape};
 
 /// A disturbance that grows by more than this in one step is one of the method.
 const GROWTH: f64 = 1.1;
@@ -51,19 +51,15 @@ pub(super) fn first_instability<A: AppliedForces>(
     let differentiated =
         DifferentiatedModel::new(model, &[], applied.dependence(), applied.control_dimension())?;
     let (mut workspace, mut derivatives) = (StepWorkspace::default(), DerivativeWorkspace::default());
+    let mut tape = Tape::default();
     let mut state = rollout.initial.clone();
     for step in 0..steps {
         let (time, control) = (step as f64 * dt, controls.row(step));
-        let outcome = method.step_and_jacobian(
-            &differentiated,
-            &state,
-            time,
-            dt,
-            applied,
-            control,
-            &mut workspace,
-            &mut derivatives,
-        );
+        let problem = StepProblem { model, state: &state, time, time_step: dt, applied, control };
+        let outcome = method
+            .step_taped(&problem, &differentiated, &mut workspace, &mut tape)
+            .map_err(StepDerivativeError::from)
+            .and_then(|after| Ok((after, tape.jacobian(&differentiated, applied, &mut derivatives)?)));
         let (after, jacobian) = match outcome {
             Ok(both) => both,
             Err(StepDerivativeError::Input(source)) => return Err(source),

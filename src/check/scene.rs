@@ -10,15 +10,15 @@ use super::report::GradientReport;
 use super::tight::tightest_first;
 use super::varied::{JointPart, Varied, joint_parts};
 use crate::multibody::{
-    AppliedForces, BodyPair, GeometryPair, Input, InputError, Model, PairWorkspace, State, TANGENT_DIMENSION,
-    all_inputs, body_pair_contact, seeded,
+    AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Input, InputError, Model, PairWorkspace,
+    State, TANGENT_DIMENSION, all_inputs, body_pair_contact, seeded,
 };
 use crate::rollout::{
-    Controls, Rollout, SimulationError, SimulationSettings, StepTime, checked_step, simulate_controlled,
-    step_failed,
+    Controls, Rollout, SimulationError, SimulationSettings, checked_step, checked_step_taped,
+    simulate_controlled,
 };
 use crate::scalar::{DualArray, Scalar};
-use crate::step::{Integrator, StepError, StepWorkspace};
+use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};
 
 /// Why a scene could not be checked.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -352,26 +352,33 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     /// What contacts and joints do along the trajectory with an input at a value.
     pub fn watched(&self, varied: Varied, value: f64) -> Result<Events, SceneCheckError> {
         let (model, state, controls) = self.varied(&[(varied, value)])?;
+        let applied = self.applied;
+        let parameters = DifferentiatedModel::new(&model, &[], applied.dependence(), controls.dimension())?;
         let mut watch = Watch::default();
         let events = self.with_tightest(|method| {
             let mut state = state.clone();
-            let mut workspace = StepWorkspace::default();
+            let (mut workspace, mut tape) = (StepWorkspace::default(), Tape::default());
             let mut events = Events {
                 initial: watch.at_state(&model, &state, controls.row(0)),
                 steps: Vec::with_capacity(self.steps),
             };
             for step in 0..self.steps {
-                let (row, dt) = (controls.row(step), self.time_step);
-                let at = StepTime { time: step as f64 * dt, dt, number: step + 1 };
-                let after = checked_step(method, &model, &state, at, self.applied, row, &mut workspace)?;
-                events.steps.push(match method {
-                    Integrator::SemiImplicitEuler => watch.at_state(&model, &state, row),
+                let (control, time_step) = (controls.row(step), self.time_step);
+                let time = step as f64 * time_step;
+                let problem = StepProblem { model: &model, state: &state, time, time_step, applied, control };
+                let number = step + 1;
+                let after = match method {
                     Integrator::RungeKutta4 => {
-                        let stages = self.stages(&model, &state, at, row, &mut workspace)?;
-                        watch.of_stages(&model, &stages, row)
+                        let workspace = &mut workspace;
+                        checked_step_taped(method, &problem, number, &parameters, workspace, &mut tape)?
                     }
+                    _ => checked_step(method, &problem, number, &mut workspace)?,
+                };
+                events.steps.push(match method {
+                    Integrator::SemiImplicitEuler => watch.at_state(&model, &state, control),
+                    Integrator::RungeKutta4 => watch.of_stages(&model, &tape.stages(), control),
                     Integrator::VelocityLevel(_) => {
-                        watch.of_step(&model, [&state, &after], dt, row, &workspace)
+                        watch.of_step(&model, [&state, &after], time_step, control, &workspace)
                     }
                 });
                 state = after;
@@ -379,28 +386,6 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             Ok(events)
         });
         Ok(events?)
-    }
-
-    /// The states at which a step of the Runge–Kutta method evaluates forces.
-    fn stages(
-        &self,
-        model: &Model,
-        state: &State,
-        at: StepTime,
-        control: &[f64],
-        workspace: &mut StepWorkspace,
-    ) -> Result<Vec<State>, SimulationError> {
-        let (mut rates, method) = (Vec::new(), Integrator::RungeKutta4);
-        let StepTime { time, dt, .. } = at;
-        method
-            .step_with_rates(model, state, time, dt, self.applied, control, workspace, Some(&mut rates))
-            .map_err(|source| step_failed(model, at, source))?;
-        let moves = rates.chunks_exact(state.tangent_dimension().max(1)).zip([0.5, 0.5, 1.0]);
-        let moved = moves.map(|(rate, part)| {
-            let tangent: Vec<f64> = rate.iter().map(|r| r * (part * dt)).collect();
-            state.moved(&tangent)
-        });
-        Ok(std::iter::once(state.clone()).chain(moved).collect())
     }
 
     /// The first outcome of a simulation, from the tightest tolerance on, that is not a step that

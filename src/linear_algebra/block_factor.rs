@@ -8,6 +8,7 @@
 mod dense;
 mod elimination;
 mod elimination_order;
+mod factors;
 mod minimal_residual;
 mod scalars;
 mod solution;
@@ -15,6 +16,8 @@ mod wide_product;
 
 use self::dense::{FREE_BODY, subtract_product};
 use self::elimination_order::{EliminationOrder, refill};
+pub(crate) use self::factors::Factors;
+use self::factors::{Coupled, Pivot, Source};
 pub(crate) use self::minimal_residual::MinimalResidual;
 use self::wide_product::{OfProducts, Products};
 
@@ -42,9 +45,7 @@ pub(crate) struct BlockFactor {
     order: EliminationOrder,
     /// Where the velocities of each tree start.
     starts: Vec<usize>,
-    /// In the order of elimination.
-    pivots: Vec<Pivot>,
-    blocks: Vec<Coupled>,
+    factors: Factors,
     /// For each pivot and each pair a ≤ b of those coupled with it, where block (b, a) starts: the
     /// block changes when the pivot is eliminated.
     targets: Vec<usize>,
@@ -55,61 +56,11 @@ pub(crate) struct BlockFactor {
     /// values.
     diagonals: Vec<usize>,
     pairs: Vec<usize>,
-    /// D and L, each block column after column, in the order of elimination: the diagonal
-    /// block of a pivot p, then for each tree q coupled with it that comes later, by fill if not
-    /// otherwise, the block (q, p).
-    factors: Vec<f64>,
-    /// The blocks (p, q) of U, where those of L are; without meaning for symmetric values.
-    upper: Vec<f64>,
-    /// What the factors are of.
-    kind: Values,
     /// The blocks (q, p) of a pivot before they are divided by its diagonal block.
     panel: Vec<f64>,
     /// Multiplications of a factorization, half of K alone, and of a solution.
     elimination_work: usize,
     solution_work: usize,
-    /// Row exchanges within the diagonal blocks.
-    exchanges: Vec<usize>,
-}
-
-/// A tree to be eliminated.
-#[derive(Clone, Copy, Debug)]
-struct Pivot {
-    tree: usize,
-    size: usize,
-    /// Whether it and all that is coupled with it and comes later are free bodies.
-    free: bool,
-    /// Where its velocities start.
-    start: usize,
-    /// Where its diagonal block starts in the factors, and where its last block ends.
-    values: (usize, usize),
-    /// Its blocks below the diagonal, in `blocks`.
-    blocks: (usize, usize),
-    /// Its first target.
-    targets: usize,
-}
-
-/// A tree q coupled with a pivot p and eliminated after it.
-#[derive(Clone, Copy, Debug)]
-struct Coupled {
-    /// Place in the order of elimination.
-    place: usize,
-    size: usize,
-    /// Where its velocities start.
-    start: usize,
-    /// Where block (q, p) starts in L, and block (p, q) in U.
-    values: usize,
-    /// Where the blocks of K are in the values; `None` where K has none.
-    source: Option<Source>,
-}
-
-/// The blocks of two coupled trees p and q in the values of K.
-#[derive(Clone, Copy, Debug)]
-struct Source {
-    /// Where the first of the two blocks starts.
-    start: usize,
-    /// Whether that is (q, p).
-    in_order: bool,
 }
 
 impl BlockFactor {
@@ -136,7 +87,7 @@ impl BlockFactor {
         self.lay_out();
         self.find_targets();
         self.find_sources();
-        refill(&mut self.exchanges, sizes.iter().sum(), 0);
+        refill(&mut self.factors.exchanges, sizes.iter().sum(), 0);
     }
 
     /// Gives each block its place in the values and in the factors.
@@ -152,50 +103,56 @@ impl BlockFactor {
         self.pairs.clear();
         self.pairs.extend(self.couplings.iter().map(pair));
         refill(&mut self.values, end, 0.0);
-        self.pivots.clear();
-        self.blocks.clear();
+        self.factors.pivots.clear();
+        self.factors.blocks.clear();
         self.solution_work = 0;
         let mut end = 0;
         for (place, &tree) in self.order.order.iter().enumerate() {
             let size = self.sizes[tree];
-            let (first_value, first_block) = (end, self.blocks.len());
+            let (first_value, first_block) = (end, self.factors.blocks.len());
             let mut free = size == FREE_BODY;
             end += size * size;
             for &place in self.order.later(place) {
                 let other = self.order.order[place];
                 let (start, other_size) = (self.starts[other], self.sizes[other]);
-                self.blocks.push(Coupled { place, size: other_size, start, values: end, source: None });
+                self.factors.blocks.push(Coupled {
+                    place,
+                    size: other_size,
+                    start,
+                    values: end,
+                    source: None,
+                });
                 end += size * other_size;
                 free &= other_size == FREE_BODY;
             }
             self.solution_work += 2 * (end - first_value) - size * size;
-            let blocks = (first_block, self.blocks.len());
+            let blocks = (first_block, self.factors.blocks.len());
             let (start, values) = (self.starts[tree], (first_value, end));
-            self.pivots.push(Pivot { tree, size, free, start, values, blocks, targets: 0 });
+            self.factors.pivots.push(Pivot { tree, size, free, start, values, blocks, targets: 0 });
         }
-        refill(&mut self.factors, end, 0.0);
+        refill(&mut self.factors.values, end, 0.0);
     }
 
     /// Where the blocks start that change when a pivot is eliminated.
     fn find_targets(&mut self) {
         self.targets.clear();
         self.elimination_work = 0;
-        for place in 0..self.pivots.len() {
-            self.pivots[place].targets = self.targets.len();
-            let (first, last) = self.pivots[place].blocks;
-            let coupled: usize = self.blocks[first..last].iter().map(|block| block.size).sum();
-            self.elimination_work += self.pivots[place].size * coupled * coupled / 2;
+        for place in 0..self.factors.pivots.len() {
+            self.factors.pivots[place].targets = self.targets.len();
+            let (first, last) = self.factors.pivots[place].blocks;
+            let coupled: usize = self.factors.blocks[first..last].iter().map(|block| block.size).sum();
+            self.elimination_work += self.factors.pivots[place].size * coupled * coupled / 2;
             for a in first..last {
                 // Trees coupled with the pivot are coupled with one another, by fill if not otherwise:
                 // the rest of the pivot's list is found, in the same order, in the list of a.
-                let pivot = &self.pivots[self.blocks[a].place];
+                let pivot = &self.factors.pivots[self.factors.blocks[a].place];
                 self.targets.push(pivot.values.0);
                 let mut at = pivot.blocks.0;
                 for b in a + 1..last {
-                    while self.blocks[at].place != self.blocks[b].place {
+                    while self.factors.blocks[at].place != self.factors.blocks[b].place {
                         at += 1;
                     }
-                    self.targets.push(self.blocks[at].values);
+                    self.targets.push(self.factors.blocks[at].values);
                 }
             }
         }
@@ -205,10 +162,10 @@ impl BlockFactor {
     fn find_sources(&mut self) {
         for (&(i, j), &start) in self.couplings.iter().zip(&self.pairs) {
             let (place_i, place_j) = (self.order.places[i], self.order.places[j]);
-            let (first, last) = self.pivots[place_i.min(place_j)].blocks;
+            let (first, last) = self.factors.pivots[place_i.min(place_j)].blocks;
             let later = place_i.max(place_j);
-            let at = first + self.blocks[first..last].partition_point(|block| block.place < later);
-            self.blocks[at].source = Some(Source { start, in_order: place_i > place_j });
+            let at = first + self.factors.blocks[first..last].partition_point(|block| block.place < later);
+            self.factors.blocks[at].source = Some(Source { start, in_order: place_i > place_j });
         }
     }
 
@@ -257,24 +214,9 @@ impl BlockFactor {
         self.elimination_work / self.solution_work.max(1)
     }
 
-    fn coupled(&self, pivot: &Pivot) -> &[Coupled] {
-        &self.blocks[pivot.blocks.0..pivot.blocks.1]
-    }
-
-    /// The factors of a pivot's diagonal block.
-    fn diagonal(&self, pivot: &Pivot) -> (&[f64], &[usize]) {
-        let block = &self.factors[pivot.values.0..][..pivot.size * pivot.size];
-        (block, &self.exchanges[pivot.start..pivot.start + pivot.size])
-    }
-
-    /// The block (q, p) of L of a tree q coupled with a pivot p.
-    fn lower(&self, pivot: &Pivot, block: &Coupled) -> &[f64] {
-        &self.factors[block.values..][..pivot.size * block.size]
-    }
-
-    /// The block (p, q) of U.
-    fn upper(&self, pivot: &Pivot, block: &Coupled) -> &[f64] {
-        &self.upper[block.values..][..pivot.size * block.size]
+    /// The factorization.
+    pub(crate) fn factors(&self) -> &Factors {
+        &self.factors
     }
 }
 

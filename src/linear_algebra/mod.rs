@@ -2,4 +2,4 @@
 
 mod block_factor;
 
-pub(crate) use block_factor::{BlockFactor, MinimalResidual, Values};
+pub(crate) use block_factor::{BlockFactor, Factors, MinimalResidual, Values};

@@ -164,6 +164,12 @@ impl<T: Scalar> State<T> {
         Self { bodies: s.bodies.iter().map(BodyState::lift).collect(), joints: JointState::lift(&s.joints) }
     }
 
+    /// The memory that it takes, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let joints = (self.joints.q.len() + self.joints.v.len()) * size_of::<T>();
+        size_of::<Self>() + self.bodies.len() * size_of::<BodyState<T>>() + joints
+    }
+
     /// Sets this to a constant state, in place.
     pub(crate) fn assign(&mut self, s: &State<f64>) {
         self.bodies.clear();

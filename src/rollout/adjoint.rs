@@ -3,12 +3,15 @@
 use super::checkpoints::{CheckpointMemory, Checkpoints, Placement, next_checkpoint};
 use super::controls::Controls;
 use super::error::SimulationError;
-use super::gradient::{GradientError, not_differentiated};
+use super::gradient::GradientError;
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::schedule::{SimulationSettings, StepTime};
-use super::simulate::{Trajectory, check_start, checked_step_with_rates, simulate_controlled};
+use super::simulate::{
+    Trajectory, check_start, checked_step, checked_step_taped, simulate_controlled, step_failed,
+};
+use super::tapes::Tapes;
 use crate::multibody::{AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, State};
-use crate::step::{DerivativeWorkspace, StepCotangent, StepPoint, StepWorkspace};
+use crate::step::{DerivativeWorkspace, StepCotangent, StepProblem, StepWorkspace};
 
 /// A simulation to be done: where it starts, how it advances, and under which control values.
 #[derive(Debug)]
@@ -128,9 +131,7 @@ struct Sweep<'a, A, L> {
     by_state: Vec<f64>,
     by_controls: Controls,
     by_model: ModelGradient,
-    /// What the steps between the consecutive states that are kept at present kept besides (see
-    /// [`crate::step::Integrator::step_with_rates`]), one after the other; the last may be missing.
-    rates: Vec<f64>,
+    tapes: Tapes,
     value: f64,
     memory: CheckpointMemory,
 }
@@ -153,7 +154,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             by_state: vec![0.0; rollout.initial.tangent_dimension()],
             by_controls: Controls::zeros(schedule.len(), rollout.controls.dimension()),
             by_model: ModelGradient::zero(model),
-            rates: Vec::new(),
+            tapes: Tapes::of(rollout.settings.integrator),
             value: 0.0,
             memory: CheckpointMemory::default(),
         }
@@ -169,18 +170,40 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         }
     }
 
-    /// Takes a step, and keeps its rates if asked to.
-    fn advance(&mut self, step: usize, state: &State, keep: bool) -> Result<State, SimulationError> {
-        let Rollout { model, settings, applied, controls, .. } = *self.rollout;
-        self.memory.steps_taken += 1;
-        let (at, row) = (self.schedule[step], controls.row(step));
-        let kept = keep.then_some(&mut self.rates);
-        checked_step_with_rates(settings.integrator, model, state, at, applied, row, &mut self.steps, kept)
+    /// The step of this number, from a state.
+    fn problem<'s>(&self, step: usize, state: &'s State) -> StepProblem<'s, A>
+    where
+        'a: 's,
+    {
+        let Rollout { model, applied, controls, .. } = *self.rollout;
+        let StepTime { time, dt: time_step, .. } = self.schedule[step];
+        StepProblem { model, state, time, time_step, applied, control: controls.row(step) }
     }
 
-    /// Takes note of what is kept at present: a number of states, and rates.
+    /// Takes a step.
+    fn advance(&mut self, step: usize, state: &State) -> Result<State, SimulationError> {
+        self.memory.steps_taken += 1;
+        let (integrator, number) = (self.rollout.settings.integrator, self.schedule[step].number);
+        checked_step(integrator, &self.problem(step, state), number, &mut self.steps)
+    }
+
+    /// Takes a step, and keeps its tape if there is room for it: a step of those whose states are
+    /// kept, in their order.
+    fn advance_taped(&mut self, step: usize, state: &State) -> Result<State, SimulationError> {
+        if !self.tapes.has_room() {
+            return self.advance(step, state);
+        }
+        self.memory.steps_taken += 1;
+        let (integrator, number) = (self.rollout.settings.integrator, self.schedule[step].number);
+        let (problem, mut tape) = (self.problem(step, state), self.tapes.blank());
+        let after = checked_step_taped(integrator, &problem, number, self.model, &mut self.steps, &mut tape)?;
+        self.tapes.keep(step, tape);
+        Ok(after)
+    }
+
+    /// Takes note of what is kept at present: a number of states, and tapes.
     fn note(&mut self, states: usize) {
-        self.memory.note(states, self.rollout.initial, self.rates.len());
+        self.memory.note(states, self.rollout.initial, self.tapes.bytes());
     }
 
     /// Starts the sweep at the end.
@@ -191,29 +214,29 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         self.value += self.loss.add_terminal(&moment, &mut by, &mut self.losses);
     }
 
-    /// Sweeps over a step, number `place` of those whose rates were kept.
-    fn reverse(
-        &mut self,
-        step: usize,
-        place: usize,
-        before: &State,
-        after: &State,
-    ) -> Result<(), GradientError> {
+    /// Sweeps over a step.
+    fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), GradientError> {
         let Rollout { model, settings, applied, controls, .. } = *self.rollout;
         let StepTime { time, dt, .. } = self.schedule[step];
         let control = controls.row(step);
-        let at = StepPoint { model: self.model, before, after, time, dt, applied, control };
+        let mut tape = match self.tapes.take(step) {
+            Some(tape) => tape,
+            None => {
+                let (problem, mut tape) = (self.problem(step, before), self.tapes.blank());
+                settings
+                    .integrator
+                    .tape(&problem, after, self.model, &mut self.steps, &mut tape)
+                    .map_err(|source| step_failed(model, self.schedule[step], source))?;
+                tape
+            }
+        };
         let mut out = StepCotangent {
             state: &mut self.by_state,
             control: self.by_controls.row_mut(step),
             model: &mut self.by_model,
         };
-        let size = settings.integrator.kept_rates(before);
-        let kept = self.rates.get(place * size..(place + 1) * size);
-        settings
-            .integrator
-            .transposed_with_rates(&at, kept, &mut self.derivatives, &mut out)
-            .map_err(|e| not_differentiated(model, self.schedule[step], e))?;
+        tape.vjp(self.model, applied, &mut self.derivatives, &mut out);
+        self.tapes.give_back(tape);
         let moment = Moment { step, time, dt, model, state: before, control };
         let mut by = MomentGradient { state: &mut self.by_state, control: self.by_controls.row_mut(step) };
         self.value += self.loss.add_running(&moment, &mut by, &mut self.losses);
@@ -223,7 +246,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     /// Sweeps over consecutive steps, from the last to the `first`, all of whose states are given.
     fn reverse_all(&mut self, first: usize, states: &[State]) -> Result<(), GradientError> {
         for (i, pair) in states.windows(2).enumerate().rev() {
-            self.reverse(first + i, i, &pair[0], &pair[1])?;
+            self.reverse(first + i, &pair[0], &pair[1])?;
         }
         Ok(())
     }
@@ -231,6 +254,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     /// The whole sweep with a checkpoint every `spacing` steps.
     fn equidistant(&mut self, spacing: usize) -> Result<(), GradientError> {
         let steps = self.schedule.len();
+        let last_part = steps.saturating_sub(1) / spacing * spacing;
         let mut checkpoints: Vec<State> = Vec::new();
         // The states from the last checkpoint on, that one included.
         let mut states = vec![self.rollout.initial.clone()];
@@ -240,9 +264,13 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
                 let last = states.pop();
                 checkpoints.extend(states.drain(..).next());
                 states.extend(last);
-                self.rates.clear();
             }
-            let next = self.advance(step, &states[states.len() - 1], true)?;
+            let last = &states[states.len() - 1];
+            // Of the other steps the tapes would have to be thrown away.
+            let next = match step >= last_part {
+                true => self.advance_taped(step, last)?,
+                false => self.advance(step, last)?,
+            };
             states.push(next);
             self.note(checkpoints.len() + states.len());
         }
@@ -254,9 +282,8 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             states.truncate(1);
             let after = states.pop();
             states.push(checkpoint);
-            self.rates.clear();
             for step in first..first + spacing - 1 {
-                let next = self.advance(step, &states[states.len() - 1], true)?;
+                let next = self.advance_taped(step, &states[states.len() - 1])?;
                 states.push(next);
             }
             states.extend(after);
@@ -293,9 +320,9 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         let (spare, used) = checkpoints;
         if end - first > 1 && spare > 0 {
             let middle = first + next_checkpoint(end - first, spare);
-            let mut state = self.advance(first, start, false)?;
+            let mut state = self.advance(first, start)?;
             for step in first + 1..middle {
-                state = self.advance(step, &state, false)?;
+                state = self.advance(step, &state)?;
             }
             self.binomial_part(middle, &state, end, (spare - 1, used + 1), after)?;
             return self.binomial_part(first, start, middle, checkpoints, after);
@@ -303,19 +330,19 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         for last in (first..end).rev() {
             let mut state = start.clone();
             for step in first..last {
-                state = self.advance(step, &state, false)?;
+                state = self.advance(step, &state)?;
             }
             // The initial state, the checkpoints, the states before and after this step.
             self.note(used + 3);
             let next = match after.take() {
                 Some(next) => next,
                 None => {
-                    let next = self.advance(last, &state, false)?;
+                    let next = self.advance(last, &state)?;
                     self.end(&next);
                     next
                 }
             };
-            self.reverse(last, 0, &state, &next)?;
+            self.reverse(last, &state, &next)?;
             *after = Some(state);
         }
         Ok(())

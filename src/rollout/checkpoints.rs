@@ -1,12 +1,13 @@
 //! Which states of a trajectory are kept for the way back.
 
-use crate::multibody::{BodyState, State};
+use crate::multibody::State;
 
 /// Which states of a trajectory are kept for the backward sweep of an adjoint; the others are
 /// computed again when they are needed. The gradient has the same bits whatever is kept.
 ///
-/// Where consecutive states are kept, the rates at the stages of a Runge–Kutta step between them
-/// are kept as well, 36 numbers a free body; with [`Self::Binomial`] they are evaluated again.
+/// Where consecutive states are kept, so are the tapes of the steps between them (see
+/// [`crate::step::Tape`]), up to 256 MiB of them; the others are made again, which costs a search
+/// for contacts each. With [`Self::Binomial`] all are made again, and semi-implicit Euler needs none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checkpoints {
     /// All of them: no step is taken twice.
@@ -50,20 +51,19 @@ impl Checkpoints {
 pub struct CheckpointMemory {
     /// States kept at the same time, at most.
     pub states: usize,
-    /// Memory of what was kept at the same time, at most, bytes: these states and, with
-    /// Runge–Kutta, the rates at the stages of the steps that were kept with both of their states.
+    /// Memory of what was kept at the same time, at most, bytes: these states, and the tapes of
+    /// the steps between them.
     pub bytes: usize,
     /// Steps taken on the way, those taken again included.
     pub steps_taken: usize,
 }
 
 impl CheckpointMemory {
-    /// Takes note of a number of states, and of numbers besides, that are kept at the same time.
-    pub(super) fn note(&mut self, states: usize, example: &State, numbers: usize) {
-        let joints = (example.joints.q.len() + example.joints.v.len()) * size_of::<f64>();
-        let bytes = size_of::<State>() + example.bodies.len() * size_of::<BodyState>() + joints;
+    /// Takes note of a number of states, and of tapes of so many bytes, that are kept at the same
+    /// time.
+    pub(super) fn note(&mut self, states: usize, example: &State, tapes: usize) {
         self.states = self.states.max(states);
-        self.bytes = self.bytes.max(states * bytes + numbers * size_of::<f64>());
+        self.bytes = self.bytes.max(states * example.bytes() + tapes);
     }
 }
 

@@ -5,7 +5,7 @@ use super::error::SimulationError;
 use super::schedule::SimulationSettings;
 use super::simulate::{Trajectory, check_start, checked_step};
 use crate::multibody::{AppliedForces, Model, State};
-use crate::step::StepWorkspace;
+use crate::step::{StepProblem, StepWorkspace};
 
 /// Simulates a model from a state at time 0 until a time in s; `policy` fills in the control values
 /// of each step (the commands of the model's actuators, then those of the user's forces) from the
@@ -34,7 +34,9 @@ pub fn simulate_with_feedback(
         let state = &trajectory.states[step];
         let row = controls.row_mut(step);
         policy(step, state, row);
-        let after = checked_step(settings.integrator, model, state, at, applied, row, &mut workspace)?;
+        let (time, time_step) = (at.time, at.dt);
+        let problem = StepProblem { model, state, time, time_step, applied, control: row };
+        let after = checked_step(settings.integrator, &problem, at.number, &mut workspace)?;
         trajectory.times.push(schedule.get(step + 1).map_or(until, |next| next.time));
         trajectory.states.push(after);
     }

@@ -8,9 +8,9 @@ use super::controls::Controls;
 use super::gradient::{GradientError, not_differentiated};
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::schedule::StepTime;
-use super::simulate::checked_step;
+use super::simulate::checked_step_taped;
 use crate::multibody::{AppliedForces, Input};
-use crate::step::{DerivativeWorkspace, StepPoint, StepWorkspace};
+use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
 
 /// What [`super::loss_gradient`] computes, by carrying the derivative of the state with respect to
 /// everything forward from step to step with the derivative of each step as a matrix.
@@ -43,7 +43,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     let mut gradient = DVector::zeros(count);
     let mut by_state = vec![0.0; rows];
     let (mut value, mut losses, mut steps) = (0.0, LossWorkspace::new(model), StepWorkspace::default());
-    let mut derivatives = DerivativeWorkspace::default();
+    let (mut derivatives, mut tape) = (DerivativeWorkspace::default(), Tape::default());
     let mut state = rollout.initial.clone();
     for (step, &at) in schedule.iter().enumerate() {
         let StepTime { time, dt, .. } = at;
@@ -57,12 +57,17 @@ pub fn loss_gradient_forward<A: AppliedForces>(
         value += loss.add_running(&moment, &mut by, &mut losses);
         add_product(&mut gradient, &sensitivity, active, &by_state);
         by_control.iter().enumerate().for_each(|(k, by)| gradient[active + k] += by);
-        let after = checked_step(settings.integrator, model, &state, at, applied, control, &mut steps)?;
-        let point =
-            StepPoint { model: &differentiated, before: &state, after: &after, time, dt, applied, control };
-        let jacobian = settings
-            .integrator
-            .jacobian(&point, &mut derivatives)
+        let problem = StepProblem { model, state: &state, time, time_step: dt, applied, control };
+        let after = checked_step_taped(
+            settings.integrator,
+            &problem,
+            at.number,
+            &differentiated,
+            &mut steps,
+            &mut tape,
+        )?;
+        let jacobian = tape
+            .jacobian(&differentiated, applied, &mut derivatives)
             .map_err(|e| not_differentiated(model, at, e))?;
         let carried = &jacobian.by_state * sensitivity.columns(0, active);
         sensitivity.columns_mut(0, active).copy_from(&carried);

@@ -9,7 +9,7 @@ use super::gradient::{GradientError, not_differentiated};
 use super::loss::{Direction, Moment};
 use super::simulate::Trajectory;
 use crate::multibody::{AppliedForces, DIRECTIONS, Model, State, for_each_tangent_chunk};
-use crate::step::{DerivativeWorkspace, StepPoint};
+use crate::step::{DerivativeWorkspace, StepDerivativeError, StepProblem, StepWorkspace, Tape};
 
 /// Residuals of one moment and their derivatives.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,27 +62,22 @@ pub fn linearize<A: AppliedForces>(
     let states = &trajectory.states;
     assert_eq!(states.len(), schedule.len() + 1, "a state at every time");
     let lifted = Model::<Direction>::lift(model);
-    let one = |derivatives: &mut DerivativeWorkspace, step: usize| {
+    let one = |memory: &mut (StepWorkspace, Tape, DerivativeWorkspace), step: usize| {
+        let (workspace, tape, derivatives) = memory;
         let at = schedule[step];
         let (state, control) = (&states[step], controls.row(step));
-        let point = StepPoint {
-            model: &differentiated,
-            before: state,
-            after: &states[step + 1],
-            time: at.time,
-            dt: at.dt,
-            applied,
-            control,
-        };
+        let problem = StepProblem { model, state, time: at.time, time_step: at.dt, applied, control };
         let jacobian = settings
             .integrator
-            .jacobian(&point, derivatives)
+            .tape(&problem, &states[step + 1], &differentiated, workspace, tape)
+            .map_err(StepDerivativeError::from)
+            .and_then(|()| tape.jacobian(&differentiated, applied, derivatives))
             .map_err(|error| not_differentiated(model, at, error))?;
         let moment = Moment { step, time: at.time, dt: at.dt, model, state, control };
         let residuals = residual_jacobian(&moment, &lifted, |moment, out| residuals.running(moment, out));
         Ok(StepLinearization { by_state: jacobian.by_state, by_control: jacobian.by_control, residuals })
     };
-    let steps = (0..schedule.len()).into_par_iter().map_init(DerivativeWorkspace::default, one);
+    let steps = (0..schedule.len()).into_par_iter().map_init(Default::default, one);
     let steps: Result<Vec<_>, GradientError> = steps.collect();
     let (step, state) = (schedule.len(), &states[schedule.len()]);
     let moment = Moment { step, time: rollout.until, dt: 0.0, model, state, control: &[] };

@@ -25,6 +25,7 @@ mod loss;
 mod schedule;
 mod simulate;
 mod streaming;
+mod tapes;
 mod watch;
 
 pub use adjoint::{LossGradient, Rollout, loss_gradient};
@@ -41,11 +42,10 @@ pub use gauss_newton::{GaussNewton, TrajectoryResiduals};
 pub use gradient::{GradientError, TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
 pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
-pub(crate) use schedule::StepTime;
 pub use schedule::{SimulationSettings, StepSchedule};
 pub use simulate::{
     Trajectory, motion_warnings, simulate, simulate_controlled, simulate_into, simulate_watched,
 };
-pub(crate) use simulate::{checked_step, step_failed};
+pub(crate) use simulate::{checked_step, checked_step_taped};
 pub use streaming::{Streamed, simulate_streaming};
 pub use watch::{MotionWarning, WarningCause, Watch};

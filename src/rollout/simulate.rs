@@ -4,9 +4,9 @@ use super::controls::Controls;
 use super::error::SimulationError;
 use super::schedule::{SimulationSettings, StepTime};
 use super::watch::{MotionWarning, Watch};
-use crate::multibody::{AppliedForces, Model, State};
+use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
 use crate::scalar::Scalar;
-use crate::step::{Integrator, StepError, StepWorkspace};
+use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};
 
 /// States at increasing times.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,38 +25,39 @@ pub(crate) fn step_failed<T: Scalar>(model: &Model<T>, at: StepTime, source: Ste
 }
 
 /// A step of a simulation, whose failures say when it was taken and which bodies they concern.
-pub(crate) fn checked_step<T: Scalar>(
+pub(crate) fn checked_step<A: AppliedForces, T: Scalar>(
     integrator: Integrator,
-    model: &Model<T>,
-    state: &State<T>,
-    at: StepTime,
-    applied: &impl AppliedForces,
-    control: &[T],
+    step: &StepProblem<'_, A, T>,
+    number: usize,
     workspace: &mut StepWorkspace<T>,
 ) -> Result<State<T>, SimulationError> {
-    checked_step_with_rates(integrator, model, state, at, applied, control, workspace, None)
+    checked(step, number, integrator.step(step, workspace))
 }
 
-/// The same, which keeps what the step's transposed derivative needs besides the states (see
-/// [`Integrator::step_with_rates`]).
-#[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
-pub(super) fn checked_step_with_rates<T: Scalar>(
+/// The same, with its tape.
+pub(crate) fn checked_step_taped<A: AppliedForces>(
     integrator: Integrator,
-    model: &Model<T>,
-    state: &State<T>,
-    at: StepTime,
-    applied: &impl AppliedForces,
-    control: &[T],
-    workspace: &mut StepWorkspace<T>,
-    kept: Option<&mut Vec<T>>,
+    step: &StepProblem<'_, A>,
+    number: usize,
+    parameters: &DifferentiatedModel<'_>,
+    workspace: &mut StepWorkspace,
+    tape: &mut Tape,
+) -> Result<State, SimulationError> {
+    checked(step, number, integrator.step_taped(step, parameters, workspace, tape))
+}
+
+/// What a step, number `number` of a simulation, led to.
+fn checked<A, T: Scalar>(
+    step: &StepProblem<'_, A, T>,
+    number: usize,
+    outcome: Result<State<T>, StepError>,
 ) -> Result<State<T>, SimulationError> {
-    let StepTime { time, dt, number } = at;
-    let after = integrator
-        .step_with_rates(model, state, time, dt, applied, control, workspace, kept)
-        .map_err(|source| step_failed(model, at, source))?;
+    let StepProblem { model, time, time_step, .. } = *step;
+    let after =
+        outcome.map_err(|source| step_failed(model, StepTime { time, dt: time_step, number }, source))?;
     if let Some(body) = model.first_not_finite(&after) {
         let body = body.to_owned();
-        return Err(SimulationError::NotFinite { time: time + dt, steps: number, time_step: dt, body });
+        return Err(SimulationError::NotFinite { time: time + time_step, steps: number, time_step, body });
     }
     Ok(after)
 }
@@ -238,9 +239,10 @@ fn advance<T: Scalar>(
     states.reserve(schedule.len());
     let mut workspace = StepWorkspace::default();
     for (step, &at) in schedule.iter().enumerate() {
-        let row = controls.row(step);
-        let state =
-            checked_step(settings.integrator, model, &states[step], at, applied, row, &mut workspace)?;
+        let StepTime { time, dt: time_step, number } = at;
+        let (state, control) = (&states[step], controls.row(step));
+        let problem = StepProblem { model, state, time, time_step, applied, control };
+        let state = checked_step(settings.integrator, &problem, number, &mut workspace)?;
         let end = schedule.get(step + 1).map_or(until, |next| next.time);
         observe(Observed { time: end, state: &state, taken: Some((at, &workspace)) });
         times.push(end);

@@ -8,7 +8,7 @@ use super::schedule::SimulationSettings;
 use super::simulate::{check_initial, checked_step};
 use super::watch::Watch;
 use crate::multibody::{Model, NoForces, State};
-use crate::step::StepWorkspace;
+use crate::step::{StepProblem, StepWorkspace};
 
 /// A state of a simulation that is under way.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,9 @@ pub fn simulate_streaming<E: From<SimulationError>>(
             break;
         }
         let at = schedule.step(steps);
-        *state = checked_step(settings.integrator, model, state, at, &NoForces, &row, &mut workspace)?;
+        let (time, time_step) = (at.time, at.dt);
+        let step = StepProblem { model, state, time, time_step, applied: &NoForces, control: &row };
+        *state = checked_step(settings.integrator, &step, at.number, &mut workspace)?;
         if let Some(watch) = &mut watch {
             watch.after_step(model, at.time, at.dt, state, &workspace);
         }

@@ -1,12 +1,12 @@
-//! The derivative of one step: as matrices, and transposed without forming them.
+//! The derivative of one step: as matrices, and vector–Jacobian products without forming them.
 //!
 //! Both are in the tangent spaces of the states before and after (see
 //! [`crate::multibody::State::moved`]).
 
 use nalgebra::DMatrix;
 
-use super::velocity_level::DerivativeMemory;
-use super::{Integrator, StepError, StepWorkspace};
+use super::velocity_level::VjpMemory;
+use super::{Integrator, StepError, StepProblem, StepWorkspace};
 use crate::multibody::{
     AppliedForces, DifferentiatedModel, ForcePoint, ForceSensitivity, ForceWorkspace, Forces, Input,
     InputError, JointSensitivity, Model, ModelGradient, State, seeded,
@@ -16,23 +16,16 @@ use crate::scalar::DualArray;
 /// Directions that one dual step of [`Integrator::jacobian`] carries.
 const CHUNK: usize = 8;
 
-/// A step that was taken, at which derivatives are asked for.
+/// A step that was taken, at which derivatives are asked for: a [`StepProblem`] with its outcome.
 #[derive(Debug)]
-pub struct StepPoint<'a, A> {
-    /// The model, with the inputs to differentiate by.
+pub(super) struct StepPoint<'a, A> {
+    /// The model, with the inputs to differentiate with respect to.
     pub model: &'a DifferentiatedModel<'a>,
-    /// The state before the step.
     pub before: &'a State,
-    /// The state after the step, as [`Integrator::step`] gave it.
     pub after: &'a State,
-    /// Time at the start of the step, s.
     pub time: f64,
-    /// Length of the step, s.
     pub dt: f64,
-    /// The user's forces.
     pub applied: &'a A,
-    /// Control values during the step: the commands of the actuators, then those of the user's
-    /// forces.
     pub control: &'a [f64],
 }
 
@@ -45,6 +38,11 @@ impl<A> Clone for StepPoint<'_, A> {
 impl<A> Copy for StepPoint<'_, A> {}
 
 impl<'a, A> StepPoint<'a, A> {
+    pub fn new(step: &StepProblem<'a, A>, after: &'a State, model: &'a DifferentiatedModel<'a>) -> Self {
+        let StepProblem { state: before, time, time_step: dt, applied, control, .. } = *step;
+        Self { model, before, after, time, dt, applied, control }
+    }
+
     /// The point at which forces are evaluated at a state and a time during the step.
     pub(super) fn forces_at(&self, state: &'a State, time: f64) -> ForcePoint<'a> {
         let (commands, control) = self.split_control();
@@ -57,7 +55,7 @@ impl<'a, A> StepPoint<'a, A> {
     }
 }
 
-/// The derivatives of one number, such as a loss, that a transposed step carries backward.
+/// The derivatives of one number, such as a loss, that [`Tape::vjp`](super::Tape::vjp) carries backward.
 #[derive(Debug)]
 pub struct StepCotangent<'a> {
     /// By the state in its tangent space: on entry by the state after the step, on
@@ -113,7 +111,7 @@ pub struct DerivativeWorkspace {
     /// The tangent that leads from the state before the step to the one after it.
     pub(super) tangent: Vec<f64>,
     /// For velocity-level steps.
-    pub(super) velocity_level: DerivativeMemory,
+    pub(super) velocity_level: VjpMemory,
 }
 
 /// A state within a step.
@@ -148,7 +146,9 @@ pub(super) fn jacobian_by_duals<A: AppliedForces>(
     let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
     let mut workspace = StepWorkspace::default();
     let mut columns = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
-        let after = integrator.step(model, state, at.time, at.dt, at.applied, control, &mut workspace)?;
+        let StepPoint { time, dt: time_step, applied, .. } = *at;
+        let step = StepProblem { model, state, time, time_step, applied, control };
+        let after = integrator.step(&step, &mut workspace)?;
         Ok::<_, StepError>(State::lift(&after.real()).difference(&after))
     };
     let put = |matrix: &mut DMatrix<f64>, column: usize, tangent: &[Dual], k: usize| {

@@ -5,6 +5,7 @@
 
 use nalgebra::Vector3;
 
+use super::StepProblem;
 use super::derivative::{DerivativeWorkspace, Stage, StepCotangent, StepPoint};
 use super::joint_moves::move_transposed;
 use crate::multibody::tree::JointState;
@@ -15,19 +16,14 @@ use crate::multibody::{
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
 
-/// The state after a step of `dt` seconds. The rates that a later stage starts from are appended
-/// to `kept`, for [`transposed`].
-#[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
-pub(super) fn step<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    time: f64,
-    dt: f64,
-    applied: &impl AppliedForces,
-    control: &[T],
+/// The state after a step. The rates that a later stage starts from are appended to `kept`, for
+/// [`vjp`].
+pub(super) fn step<A: AppliedForces, T: Scalar>(
+    step: &StepProblem<'_, A, T>,
     workspace: &mut ForceWorkspace<T>,
     kept: Option<&mut Vec<T>>,
 ) -> State<T> {
+    let StepProblem { model, state, time, time_step: dt, applied, control } = *step;
     let mut rate_after = |rate: Option<&[T]>, part: f64| {
         let h = T::from(part * dt);
         let tangent: Vec<T> = match rate {
@@ -111,13 +107,16 @@ fn rotation_vector_rate<T: Scalar>(u: &Vector3<T>, angular_velocity: &Vector3<T>
 const STAGES: [(f64, f64); 4] = [(0.0, 1.0 / 6.0), (0.5, 1.0 / 3.0), (0.5, 1.0 / 3.0), (1.0, 1.0 / 6.0)];
 
 /// How many rates [`step`] keeps.
-pub(super) const KEPT_RATES: usize = STAGES.len() - 1;
+const KEPT_RATES: usize = STAGES.len() - 1;
+
+/// The parts of the step that the stages after the first lie at.
+pub(super) const LATER_STAGES: [f64; KEPT_RATES] = [STAGES[1].0, STAGES[2].0, STAGES[3].0];
 
 /// The transposed derivative of a step, from the rates that it kept if there are any; else they
 /// are evaluated again.
-pub(super) fn transposed<A: AppliedForces>(
+pub(super) fn vjp<A: AppliedForces>(
     at: &StepPoint<'_, A>,
-    kept: Option<&[f64]>,
+    kept: &[f64],
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
@@ -247,8 +246,8 @@ enum Rate<'a> {
 
 impl<'a> Rate<'a> {
     /// The rate of stage `i`, `size` numbers.
-    fn of_stage(kept: Option<&'a [f64]>, i: usize, size: usize) -> Self {
-        kept.map_or(Self::Evaluated, |kept| Self::Kept(&kept[i * size..(i + 1) * size]))
+    fn of_stage(kept: &'a [f64], i: usize, size: usize) -> Self {
+        kept.get(i * size..(i + 1) * size).map_or(Self::Evaluated, Self::Kept)
     }
 }
 

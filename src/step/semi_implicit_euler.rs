@@ -2,28 +2,25 @@
 
 use nalgebra::Vector3;
 
+use super::StepProblem;
 use super::derivative::{DerivativeWorkspace, StepCotangent, StepPoint};
 use super::joint_moves::move_transposed;
 use crate::multibody::tree::{InertialMotion, InertialSensitivity, JointState};
 use crate::multibody::{
     AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForceWorkspace, FreeMotion,
-    FreeMotionSensitivity, MassProperties, Model, State, TANGENT_DIMENSION, add_link_mass, body_acceleration,
+    FreeMotionSensitivity, MassProperties, State, TANGENT_DIMENSION, add_link_mass, body_acceleration,
     body_acceleration_transposed, joint_acceleration, total_forces,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
 
-/// The state after a step of `dt` seconds: forces at the present state change the velocity, the
-/// new velocity changes the pose, the orientation by the exponential map.
-pub(super) fn step<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    time: f64,
-    dt: f64,
-    applied: &impl AppliedForces,
-    control: &[T],
+/// The state after a step: forces at the present state change the velocity, the new velocity
+/// changes the pose, the orientation by the exponential map.
+pub(super) fn step<A: AppliedForces, T: Scalar>(
+    step: &StepProblem<'_, A, T>,
     workspace: &mut ForceWorkspace<T>,
 ) -> State<T> {
+    let StepProblem { model, state, time, time_step: dt, applied, control } = *step;
     let (forces, kinematics) = total_forces(model, state, time, applied, control, workspace);
     let bodies = model.free_bodies().zip(&state.bodies).zip(&forces.bodies);
     let bodies =
@@ -76,7 +73,7 @@ fn not_turning<T: Scalar>(body: &BodyState<T>) -> BodyState<T> {
 }
 
 /// The transposed derivative of a step.
-pub(super) fn transposed<A: AppliedForces>(
+pub(super) fn vjp<A: AppliedForces>(
     at: &StepPoint<'_, A>,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,

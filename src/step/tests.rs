@@ -1,7 +1,7 @@
 use approx::assert_relative_eq;
 use nalgebra::{Matrix3, Vector3};
 
-use super::{Integrator, StepWorkspace};
+use super::{Integrator, StepProblem, StepWorkspace};
 use crate::contact::ContactSettings;
 use crate::multibody::{
     AppliedForces, Body, BodyState, Forces, MassProperties, MassSource, Model, NoForces, State,
@@ -28,9 +28,9 @@ fn advance(integrator: Integrator, model: &Model, start: &State, until: f64, ste
     let mut workspace = StepWorkspace::default();
     let mut state = start.clone();
     for i in 0..steps {
-        state = integrator
-            .step(model, &state, i as f64 * dt, dt, &NoForces, &[], &mut workspace)
-            .expect("explicit");
+        let (time, applied, control) = (i as f64 * dt, &NoForces, &[]);
+        let step = StepProblem { model, state: &state, time, time_step: dt, applied, control };
+        state = integrator.step(&step, &mut workspace).expect("explicit");
     }
     state
 }
@@ -108,9 +108,9 @@ fn applied_forces_enter_at_their_time() {
     let dt = until / f64::from(steps);
     let mut workspace = StepWorkspace::default();
     for i in 0..steps {
-        state = Integrator::RungeKutta4
-            .step(&model, &state, f64::from(i) * dt, dt, &Spring, &[], &mut workspace)
-            .expect("explicit");
+        let (model, time, applied) = (&model, f64::from(i) * dt, &Spring);
+        let step = StepProblem { model, state: &state, time, time_step: dt, applied, control: &[] };
+        state = Integrator::RungeKutta4.step(&step, &mut workspace).expect("explicit");
     }
     // x'' + 4x = sin 3t from rest: x = (3/10) sin 2t − (1/5) sin 3t.
     let expected = 0.3 * (2.0 * until).sin() - 0.2 * (3.0 * until).sin();

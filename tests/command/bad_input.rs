@@ -476,8 +476,7 @@ fn simulate_warns_of_steps_that_are_too_long() {
 /// The library's steps refuse lengths and states that are not numbers.
 #[test]
 fn steps_refuse_bad_lengths_and_states() {
-    use isobar::multibody::NoForces;
-    use isobar::step::{StepError, StepWorkspace};
+    use isobar::step::{StepError, StepProblem, StepWorkspace};
     let folder = Folder::new("steps");
     for kind in ["semi-implicit-euler", "rk4", "sap", "lagged", "similar", "tamsi"] {
         let text = with("[solver]", &format!("[solver]\nkind = \"{kind}\""));
@@ -485,13 +484,13 @@ fn steps_refuse_bad_lengths_and_states() {
         let integrator = scene.simulation_settings().expect("supported").integrator;
         let mut workspace = StepWorkspace::default();
         for dt in [0.0, -1e-3, f64::NAN, f64::INFINITY] {
-            let step = integrator.step(&scene.model, &scene.state, 0.0, dt, &NoForces, &[], &mut workspace);
+            let step = integrator.step(&StepProblem::new(&scene.model, &scene.state, dt), &mut workspace);
             assert!(matches!(step, Err(StepError::TimeStep(_))), "{kind}, {dt} s: {step:?}");
         }
         for value in [f64::NAN, f64::INFINITY] {
             let mut state = scene.state.clone();
             state.bodies[0].velocity.translational.x = value;
-            let step = integrator.step(&scene.model, &state, 0.0, 1e-3, &NoForces, &[], &mut workspace);
+            let step = integrator.step(&StepProblem::new(&scene.model, &state, 1e-3), &mut workspace);
             let refused = match &step {
                 Err(error) => matches!(error, StepError::NotFinite { bodies } if bodies == &[0]),
                 Ok(after) => !after.is_finite(),

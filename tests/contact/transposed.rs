@@ -16,7 +16,7 @@ use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, all_inputs};
 use isobar::spatial::{RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
-use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepPoint, StepWorkspace};
+use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepProblem, StepWorkspace, Tape};
 
 fn material(hydroelastic_modulus: f64, dissipation: f64, friction: f64) -> Material {
     Material {
@@ -210,20 +210,19 @@ fn transposed_steps_allocate_nothing_in_the_steady_state() {
     let differentiated =
         DifferentiatedModel::new(&model, &inputs, Pull.dependence(), control.len()).expect("valid inputs");
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {
-        let (time, dt) = (0.0, 1e-4);
-        let after = integrator
-            .step(&model, &before, time, dt, &Pull, &control, &mut StepWorkspace::default())
+        let (model, state, applied, control) = (&model, &before, &Pull, &control[..]);
+        let problem = StepProblem { model, state, time: 0.0, time_step: 1e-4, applied, control };
+        let (mut tape, mut workspace) = (Tape::default(), DerivativeWorkspace::default());
+        integrator
+            .step_taped(&problem, &differentiated, &mut StepWorkspace::default(), &mut tape)
             .expect("explicit");
-        let (before, applied, control) = (&before, &Pull, &control[..]);
-        let at = StepPoint { model: &differentiated, before, after: &after, time, dt, applied, control };
-        let mut workspace = DerivativeWorkspace::default();
         let mut by_state = vec![0.3; before.tangent_dimension()];
         let mut by_control = vec![0.0; control.len()];
         let mut by_model = ModelGradient::zero(&differentiated);
         let mut step = || {
             let mut out =
                 StepCotangent { state: &mut by_state, control: &mut by_control, model: &mut by_model };
-            integrator.transposed(&at, &mut workspace, &mut out).expect("explicit");
+            tape.vjp(&differentiated, applied, &mut workspace, &mut out);
         };
         step();
         let steady = allocation_counter::measure(step);

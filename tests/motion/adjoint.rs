@@ -23,6 +23,8 @@ use isobar::scalar::Scalar;
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 
 const INTEGRATORS: [Integrator; 2] = [Integrator::SemiImplicitEuler, Integrator::RungeKutta4];
+const MODELS: [ContactModel; 4] =
+    [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
 
 /// Effort, the path of one body and the turning of another on the way; where a third one ends.
 #[derive(Clone, Copy, Debug)]
@@ -145,8 +147,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
     let steps = 500;
     let controls = controls(steps);
     let inputs = all_inputs(&model);
-    let models = [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
-    let integrators: Vec<Integrator> = INTEGRATORS.into_iter().chain(models.map(exact)).collect();
+    let integrators: Vec<Integrator> = INTEGRATORS.into_iter().chain(MODELS.map(exact)).collect();
     integrators.into_par_iter().for_each(|integrator| {
         let r = rollout(&model, &initial, &controls, integrator, steps);
         let adjoint = loss_gradient(&r, &Task, &inputs, Checkpoints::All).expect("simulates");
@@ -221,22 +222,39 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
 fn whatever_is_kept_the_gradient_has_the_same_bits() {
     let (model, initial) = scene();
     let inputs = all_inputs(&model);
-    // A Runge-Kutta step between two states that are kept keeps the rates that lead to its stages.
-    let numbers = [0, 3 * initial.tangent_dimension()];
-    let cases = INTEGRATORS.into_iter().zip(numbers).flat_map(|case| [0, 1, 2, 7, 40, 41].map(|n| (case, n)));
-    let mut each = 0;
-    for ((integrator, numbers), steps) in cases {
+    let implicit = MODELS.map(Integrator::velocity_level);
+    for integrator in INTEGRATORS.into_iter().chain(implicit) {
+        let rollout_of = |controls, steps| rollout(&model, &initial, controls, integrator, steps);
+        let (none, one) = (controls(0), controls(1));
+        let memory = |r: &Rollout<_>| {
+            let gradient = loss_gradient(r, &Task, &inputs, Checkpoints::All).expect("simulates");
+            gradient.memory.bytes
+        };
+        let each = memory(&rollout_of(&none, 0));
+        // The tape of a step.
+        let tape = memory(&rollout_of(&one, 1)) - 2 * each;
+        assert!(each > 0 && (tape > 0) == (integrator != Integrator::SemiImplicitEuler), "{integrator:?}");
+        check_memory(&model, &initial, &inputs, integrator, [each, tape]);
+    }
+}
+
+/// The gradient and the memory that it takes, with `each` state and with the `tape` of a step that
+/// may be without contact.
+fn check_memory(model: &Model, initial: &State, inputs: &[Input], integrator: Integrator, bytes: [usize; 2]) {
+    let [each, tape] = bytes;
+    let lengths: &[usize] = if INTEGRATORS.contains(&integrator) { &[1, 2, 7, 40, 41] } else { &[2, 40] };
+    for &steps in lengths {
         let controls = controls(steps);
-        let r = rollout(&model, &initial, &controls, integrator, steps);
-        let gradient = |checkpoints| loss_gradient(&r, &Task, &inputs, checkpoints).expect("simulates");
+        let r = rollout(model, initial, &controls, integrator, steps);
+        let gradient = |checkpoints| loss_gradient(&r, &Task, inputs, checkpoints).expect("simulates");
         let all = gradient(Checkpoints::All);
         assert_eq!(all.memory.states, steps + 1);
         assert_eq!(all.memory.steps_taken, steps);
-        if steps == 0 {
-            each = all.memory.bytes;
-            assert!(each > 0);
+        let tapes = all.memory.bytes - (steps + 1) * each;
+        match integrator {
+            Integrator::VelocityLevel(_) => assert!(tapes >= steps * tape, "{tapes} bytes of {steps} steps"),
+            _ => assert_eq!(tapes, steps * tape),
         }
-        assert_eq!(all.memory.bytes, (steps + 1) * each + steps * numbers * size_of::<f64>());
         for checkpoints in [
             Checkpoints::SquareRoot,
             Checkpoints::Every(0),
@@ -259,7 +277,7 @@ fn whatever_is_kept_the_gradient_has_the_same_bits() {
                     Checkpoints::SquareRoot => {
                         assert!(memory.states <= 2 * 7 + 1, "{what}");
                         assert!(memory.steps_taken < 80, "{what}");
-                        assert!(besides <= 7 * numbers * size_of::<f64>(), "{what}");
+                        assert!(besides <= tapes / 5, "{what}");
                     }
                     Checkpoints::Binomial(spare) => {
                         assert!(memory.states <= spare + 3, "{what}");

@@ -11,10 +11,10 @@ use isobar::contact::{
 use isobar::field::PressureField;
 use isobar::geometry::VolumeMesh;
 use isobar::multibody::{
-    Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, NamedMaterial, NoForces, State,
+    Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, NamedMaterial, State,
 };
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
-use isobar::step::{Integrator, StepWorkspace};
+use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
 use serde::Deserialize;
 
@@ -123,7 +123,7 @@ fn steps_are_those_of_drake() {
         let (before, expected) = (state(&step.x0), state(&step.x1));
         let mut workspace = StepWorkspace::default();
         let integrator = Integrator::velocity_level(contact_model);
-        let after = integrator.step(&model, &before, 0.0, step.dt, &NoForces, &[], &mut workspace).unwrap();
+        let after = integrator.step(&StepProblem::new(&model, &before, step.dt), &mut workspace).unwrap();
         let (a, b) = (&after.bodies[0].velocity, &expected.bodies[0].velocity);
         let start = &before.bodies[0].velocity;
         let relative = |a: &Vector3<f64>, b: &Vector3<f64>, start: &Vector3<f64>| {

@@ -16,8 +16,8 @@ use isobar::multibody::{
 };
 use isobar::scalar::DualArray;
 use isobar::step::{
-    DerivativeWorkspace, Integrator, SolverTolerance, StepCotangent, StepJacobian, StepPoint, StepWorkspace,
-    VelocityLevel,
+    DerivativeWorkspace, Integrator, SolverTolerance, StepCotangent, StepJacobian, StepProblem,
+    StepWorkspace, Tape, VelocityLevel,
 };
 
 const MODELS: [ContactModel; 4] =
@@ -29,21 +29,27 @@ fn integrators() -> impl Iterator<Item = Integrator> {
 }
 
 /// The derivative of a step taken in dual numbers, one direction at a time.
-fn jacobian_by_duals<A: AppliedForces>(integrator: Integrator, at: &StepPoint<'_, A>) -> StepJacobian {
+fn jacobian_by_duals<A: AppliedForces>(
+    integrator: Integrator,
+    step: &StepProblem<'_, A>,
+    after: &State,
+    inputs: &[Input],
+) -> StepJacobian {
     type Dual = DualArray<1>;
+    let StepProblem { model: real_model, state: before, time, time_step, applied, control: real_control } =
+        *step;
     let column = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
-        let mut workspace = StepWorkspace::default();
-        let after =
-            integrator.step(model, state, at.time, at.dt, at.applied, control, &mut workspace).expect("step");
-        State::lift(at.after).difference(&after).iter().map(|x| x.eps[0]).collect::<Vec<f64>>()
+        let step = StepProblem { model, state, time, time_step, applied, control };
+        let found = integrator.step(&step, &mut StepWorkspace::default()).expect("step");
+        State::lift(after).difference(&found).iter().map(|x| x.eps[0]).collect::<Vec<f64>>()
     };
     let unit = |values: &[f64], k: usize| -> Vec<Dual> {
         let one = |(i, &x): (usize, &f64)| if i == k { Dual::variable(x, 0) } else { Dual::from(x) };
         values.iter().enumerate().map(one).collect()
     };
-    let (model, state) = (Model::lift(at.model.model()), State::<Dual>::lift(at.before));
-    let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
-    let zeros = vec![0.0; at.before.tangent_dimension()];
+    let (model, state) = (Model::lift(real_model), State::<Dual>::lift(before));
+    let control: Vec<Dual> = real_control.iter().map(|&c| Dual::from(c)).collect();
+    let zeros = vec![0.0; before.tangent_dimension()];
     let matrix = |columns: Vec<Vec<f64>>| {
         DMatrix::from_fn(zeros.len(), columns.len(), |row, column| columns[column][row])
     };
@@ -51,8 +57,8 @@ fn jacobian_by_duals<A: AppliedForces>(integrator: Integrator, at: &StepPoint<'_
         if matches!(input, Input::InitialTangent { .. } | Input::InitialJoint { .. }) {
             return zeros.clone();
         }
-        let value = Dual::variable(input.value(at.model.model()).expect("valid"), 0);
-        let (model, state) = seeded(at.model.model(), at.before, &[(*input, value)]).expect("valid");
+        let value = Dual::variable(input.value(real_model).expect("valid"), 0);
+        let (model, state) = seeded(real_model, before, &[(*input, value)]).expect("valid");
         column(&model, &state, &control)
     };
     StepJacobian {
@@ -60,10 +66,23 @@ fn jacobian_by_duals<A: AppliedForces>(integrator: Integrator, at: &StepPoint<'_
             (0..zeros.len()).map(|k| column(&model, &state.moved(&unit(&zeros, k)), &control)).collect(),
         ),
         by_control: matrix(
-            (0..control.len()).map(|k| column(&model, &state, &unit(at.control, k))).collect(),
+            (0..control.len()).map(|k| column(&model, &state, &unit(real_control, k))).collect(),
         ),
-        by_inputs: matrix(at.model.inputs().iter().map(by_input).collect()),
+        by_inputs: matrix(inputs.iter().map(by_input).collect()),
     }
+}
+
+/// A step with its derivative.
+fn with_jacobian<A: AppliedForces>(
+    integrator: Integrator,
+    step: &StepProblem<'_, A>,
+    parameters: &DifferentiatedModel<'_>,
+) -> (State, StepJacobian) {
+    let mut tape = Tape::default();
+    let after =
+        integrator.step_taped(step, parameters, &mut StepWorkspace::default(), &mut tape).expect("step");
+    let jacobian = tape.jacobian(parameters, step.applied, &mut DerivativeWorkspace::default());
+    (after, jacobian.expect("differentiable"))
 }
 
 fn inputs_of(model: &Model) -> Vec<Input> {
@@ -104,21 +123,19 @@ fn worst_error<A: AppliedForces>(
     let inputs = inputs_of(model);
     let differentiated =
         DifferentiatedModel::new(model, &inputs, applied.dependence(), control.len()).expect("valid inputs");
-    let (time, dt) = (0.3, 1e-3);
-    let after = integrator
-        .step(model, state, time, dt, applied, control, &mut StepWorkspace::default())
-        .expect("step");
-    let at = StepPoint { model: &differentiated, before: state, after: &after, time, dt, applied, control };
-    let jacobian = integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("step");
-    let (together, found) = (&mut StepWorkspace::default(), &mut DerivativeWorkspace::default());
-    let (end, at_once) = integrator
-        .step_and_jacobian(&differentiated, state, time, dt, applied, control, together, found)
-        .expect("step");
+    let problem = StepProblem { model, state, time: 0.3, time_step: 1e-3, applied, control };
+    let after = integrator.step(&problem, &mut StepWorkspace::default()).expect("step");
+    let (mut tape, mut memory) = (Tape::default(), DerivativeWorkspace::default());
+    let workspace = &mut StepWorkspace::default();
+    let end = integrator.step_taped(&problem, &differentiated, workspace, &mut tape).expect("step");
     assert_eq!(end, after);
-    for (a, b) in [(&at_once.by_state, &jacobian.by_state), (&at_once.by_inputs, &jacobian.by_inputs)] {
-        assert!((a - b).amax() <= 1e-12 * b.amax(), "{integrator:?}");
-    }
-    let dual = jacobian_by_duals(integrator, &at);
+    let jacobian = tape.jacobian(&differentiated, applied, &mut memory).expect("step");
+    // The tape of the same step made again.
+    let mut again = Tape::default();
+    integrator.tape(&problem, &after, &differentiated, workspace, &mut again).expect("step");
+    let same = again.jacobian(&differentiated, applied, &mut memory).expect("step");
+    assert_eq!(same, jacobian, "{integrator:?}");
+    let dual = jacobian_by_duals(integrator, &problem, &after, &inputs);
     for (a, b) in [
         (&jacobian.by_state, &dual.by_state),
         (&jacobian.by_control, &dual.by_control),
@@ -134,7 +151,7 @@ fn worst_error<A: AppliedForces>(
     let mut by_control = vec![0.0; control.len()];
     let mut by_model = ModelGradient::zero(&differentiated);
     let mut out = StepCotangent { state: &mut by_state, control: &mut by_control, model: &mut by_model };
-    integrator.transposed(&at, &mut DerivativeWorkspace::default(), &mut out).expect("step");
+    tape.vjp(&differentiated, applied, &mut memory, &mut out);
     // The initial state is not the step's: by the inputs that move it there is nothing to find.
     let nothing = vec![0.0; by_state.len()];
     let by_inputs = differentiated.by_inputs(&nothing, &by_model);
@@ -282,19 +299,10 @@ fn agrees_with_differences(integrator: Integrator, model: &Model, state: &State)
     let differentiated =
         DifferentiatedModel::new(model, &inputs, NoForces.dependence(), 0).expect("valid inputs");
     let step = |model: &Model, state: &State| {
-        integrator.step(model, state, 0.0, 1e-3, &NoForces, &[], &mut StepWorkspace::default()).expect("step")
+        integrator.step(&StepProblem::new(model, state, 1e-3), &mut StepWorkspace::default()).expect("step")
     };
-    let after = step(model, state);
-    let at = StepPoint {
-        model: &differentiated,
-        before: state,
-        after: &after,
-        time: 0.0,
-        dt: 1e-3,
-        applied: &NoForces,
-        control: &[],
-    };
-    let jacobian = integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("step");
+    let problem = StepProblem::new(model, state, 1e-3);
+    let (after, jacobian) = with_jacobian(integrator, &problem, &differentiated);
     let n = state.tangent_dimension();
     let velocity = after.joints.v.iter().fold(1.0, |most: f64, v| most.max(v.abs()));
     for column in 0..n + inputs.len() {
@@ -400,23 +408,13 @@ fn mechanisms_in_contact_agree_with_differences() {
     let differentiated = DifferentiatedModel::new(&model, &inputs, feedback.dependence(), control.len())
         .expect("valid inputs");
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4].into_iter().chain(tight) {
-        let (time, dt) = (0.3, 1e-3);
+        let problem = StepProblem { time: 0.3, ..StepProblem::new(&model, &start, 1e-3).under(feedback) };
         let step = |model: &Model, state: &State, control: &[f64]| {
-            integrator
-                .step(model, state, time, dt, feedback, control, &mut StepWorkspace::default())
-                .expect("step")
+            let moved = StepProblem { model, state, control, ..problem };
+            integrator.step(&moved, &mut StepWorkspace::default()).expect("step")
         };
-        let after = step(&model, &start, &control);
-        let at = StepPoint {
-            model: &differentiated,
-            before: &start,
-            after: &after,
-            time,
-            dt,
-            applied: feedback,
-            control: &control,
-        };
-        let jacobian = integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("step");
+        let problem = StepProblem { control: &control, ..problem };
+        let (after, jacobian) = with_jacobian(integrator, &problem, &differentiated);
         let n = start.tangent_dimension();
         for column in 0..n + control.len() + inputs.len() {
             let input = column.checked_sub(n + control.len()).map(|i| inputs[i]);
@@ -473,10 +471,8 @@ fn touching_flush_and_at_rest_all_derivatives_are_finite() {
                 let inputs = inputs_of(&model);
                 let differentiated = DifferentiatedModel::new(&model, &inputs, NoForces.dependence(), 0)
                     .expect("valid inputs");
-                let (memory, found) = (&mut StepWorkspace::default(), &mut DerivativeWorkspace::default());
-                let (after, jacobian) = integrator
-                    .step_and_jacobian(&differentiated, &state, 0.0, 1e-3, &NoForces, &[], memory, found)
-                    .expect("a step");
+                let problem = StepProblem::new(&model, &state, 1e-3);
+                let (after, jacobian) = with_jacobian(integrator, &problem, &differentiated);
                 assert!(after.is_finite());
                 let bad = error(&jacobian.by_state) + error(&jacobian.by_inputs);
                 assert_eq!(bad, 0, "{integrator:?}, {name}, depth {depth}");

@@ -4,8 +4,8 @@ use isobar::contact::{ContactModel, ContactSettings};
 use isobar::multibody::tree::{
     BodyDescription, JointDescription, JointKind, Mechanism, Workspace, momentum, update_kinematics,
 };
-use isobar::multibody::{Body, Model, NoForces, State};
-use isobar::step::{Integrator, StepWorkspace};
+use isobar::multibody::{Body, Model, State};
+use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use nalgebra::Vector3;
 use rand_chacha::ChaCha8Rng;
 
@@ -60,7 +60,7 @@ fn run(
     let mut state = start.clone();
     for step in 1..=steps {
         state = integrator
-            .step(model, &state, 0.0, dt, &NoForces, &[], &mut workspace)
+            .step(&StepProblem::new(model, &state, dt), &mut workspace)
             .expect("a step without forces");
         visit(step, &state);
     }

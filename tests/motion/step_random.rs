@@ -3,9 +3,9 @@
 use crate::step_scenes::*;
 use isobar::contact::{ContactModel, ContactSettings, SurfaceRepresentation};
 use isobar::geometry::Shape;
-use isobar::multibody::{Model, NoForces, State, body_pair_energy};
+use isobar::multibody::{Model, State, body_pair_energy};
 use isobar::spatial::{Quaternion, RigidTransform};
-use isobar::step::{Integrator, StepError, StepWorkspace};
+use isobar::step::{Integrator, StepError, StepProblem, StepWorkspace};
 use nalgebra::Vector3;
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use rand::prelude::*;
@@ -68,7 +68,7 @@ proptest! {
             let mut workspace = StepWorkspace::default();
             let mut state = initial.clone();
             for step in 0..10 {
-                match Integrator::velocity_level(kind).step(&model, &state, 0.0, dt, &NoForces, &[], &mut workspace) {
+                match Integrator::velocity_level(kind).step(&StepProblem::new(&model, &state, dt), &mut workspace) {
                     Ok(next) => state = next,
                     Err(StepError::NotConverged { .. }) if kind == ContactModel::Tamsi => break,
                     Err(error) => prop_assert!(false, "{kind:?}, step {step} of {dt} s: {error}"),
@@ -87,9 +87,9 @@ proptest! {
         for kind in MODELS {
             let integrator = Integrator::velocity_level(kind);
             let mut used = StepWorkspace::default();
-            let _ = integrator.step(&other_model, &other, 0.0, other_dt, &NoForces, &[], &mut used);
-            let a = integrator.step(&model, &state, 0.0, dt, &NoForces, &[], &mut used);
-            let b = integrator.step(&model, &state, 0.0, dt, &NoForces, &[], &mut StepWorkspace::default());
+            let _ = integrator.step(&StepProblem::new(&other_model, &other, other_dt), &mut used);
+            let a = integrator.step(&StepProblem::new(&model, &state, dt), &mut used);
+            let b = integrator.step(&StepProblem::new(&model, &state, dt), &mut StepWorkspace::default());
             prop_assert_eq!(a, b);
         }
     }
@@ -104,15 +104,9 @@ fn iterations_in_random_scenes() {
             let (model, mut state, dt) = scene(seed);
             let mut workspace = StepWorkspace::default();
             for _ in 0..10 {
-                match Integrator::velocity_level(kind).step(
-                    &model,
-                    &state,
-                    0.0,
-                    dt,
-                    &NoForces,
-                    &[],
-                    &mut workspace,
-                ) {
+                match Integrator::velocity_level(kind)
+                    .step(&StepProblem::new(&model, &state, dt), &mut workspace)
+                {
                     Ok(next) => state = next,
                     Err(error) => {
                         println!("{kind:?} seed {seed}: {error}");
@@ -170,7 +164,7 @@ fn energy_is_not_created() {
             let mut highest = f64::NEG_INFINITY;
             for step in 1..=400 {
                 state = Integrator::velocity_level(kind)
-                    .step(&model, &state, 0.0, 1e-3, &NoForces, &[], &mut workspace)
+                    .step(&StepProblem::new(&model, &state, 1e-3), &mut workspace)
                     .unwrap();
                 // The stored energy takes longer than the step.
                 if step % 4 == 0 {

@@ -3,9 +3,9 @@
 
 use crate::step_scenes::{MODELS, moving};
 use isobar::contact::ContactSettings;
-use isobar::multibody::{Body, MassProperties, MassSource, Model, NoForces, State};
+use isobar::multibody::{Body, MassProperties, MassSource, Model, State};
 use isobar::spatial::Quaternion;
-use isobar::step::{Integrator, StepWorkspace};
+use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
 
 /// Angular momentum about the centre of mass in W, and the position and velocity of that.
@@ -45,7 +45,7 @@ fn a_free_body_keeps_momentum_and_energy() {
                 let steps = 2000;
                 for step in 1..=steps {
                     state = integrator
-                        .step(&model, &state, 0.0, dt, &NoForces, &[], &mut workspace)
+                        .step(&StepProblem::new(&model, &state, dt), &mut workspace)
                         .expect("a step without forces");
                     let [l, c, v] = motion(&model, &state);
                     let case = format!("{integrator:?}, {turn_in_step} rad a step, step {step}");

@@ -4,9 +4,9 @@
 use crate::step_scenes::*;
 use isobar::contact::{ContactModel, ContactSettings, SurfaceRepresentation};
 use isobar::geometry::Shape;
-use isobar::multibody::{Model, NoForces, State};
+use isobar::multibody::{Model, State};
 use isobar::spatial::{Quaternion, RigidTransform};
-use isobar::step::{Integrator, StepWorkspace};
+use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use nalgebra::Vector3;
 
 const STICTION_VELOCITY: f64 = 1e-4;
@@ -29,7 +29,7 @@ fn run(model: &Model, state: &State, kind: ContactModel, dt: f64, steps: usize) 
     let integrator = Integrator::velocity_level(kind);
     for step in 0..steps {
         r.last = integrator
-            .step(model, &r.last, 0.0, dt, &NoForces, &[], &mut workspace)
+            .step(&StepProblem::new(model, &r.last, dt), &mut workspace)
             .unwrap_or_else(|e| panic!("{kind:?}, step {step}: {e}"));
         let statistics = workspace.statistics();
         assert!(kind == ContactModel::Tamsi || statistics.iterations <= 100);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use isobar::contact::{ContactModel, SurfaceRepresentation};
-use isobar::step::{Integrator, StepWorkspace};
+use isobar::step::{Integrator, StepProblem, StepWorkspace};
 
 use super::step_scenes::*;
 
@@ -17,7 +17,7 @@ fn the_parts_of_a_step_take_no_longer_than_the_step() {
         for _ in 0..20 {
             let start = Instant::now();
             state = integrator
-                .step(&model, &state, 0.0, 1e-3, &Squeeze(15.0), &[], &mut workspace)
+                .step(&StepProblem::new(&model, &state, 1e-3).under(&Squeeze(15.0)), &mut workspace)
                 .expect("a step");
             let (elapsed, timing) = (start.elapsed(), workspace.timing());
             assert!(timing.geometry > Duration::ZERO && timing.solver > Duration::ZERO, "{timing:?}");
@@ -37,7 +37,7 @@ fn polygons_are_fewer_than_triangles() {
             let integrator = Integrator::velocity_level(ContactModel::Lagged);
             (0..50).fold(state, |state, _| {
                 integrator
-                    .step(&model, &state, 0.0, 1e-3, &Squeeze(15.0), &[], &mut workspace)
+                    .step(&StepProblem::new(&model, &state, 1e-3).under(&Squeeze(15.0)), &mut workspace)
                     .expect("a step")
             });
             workspace.statistics().contacts as f64

@@ -16,7 +16,7 @@ use isobar::multibody::{
 };
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
 use isobar::step::{
-    DerivativeWorkspace, Integrator, SolverTolerance, StepPoint, StepWorkspace, VelocityLevel,
+    DerivativeWorkspace, Integrator, SolverTolerance, StepProblem, StepWorkspace, Tape, VelocityLevel,
 };
 use nalgebra::{Matrix3, Vector3};
 use rand::{Rng, SeedableRng};
@@ -173,23 +173,17 @@ fn check_steps(states: usize, skirt: f64) {
                 .collect();
             inputs.extend(relaxation_times(&model));
             let step = |model: &Model, state: &State| {
-                let mut workspace = StepWorkspace::default();
-                integrator.step(model, state, 0.0, DT, &NoForces, &[], &mut workspace)
+                integrator.step(&StepProblem::new(model, state, DT), &mut StepWorkspace::default())
             };
-            let after = step(&model, &before).expect("converges");
             let differentiated =
                 DifferentiatedModel::new(&model, &inputs, NoForces.dependence(), 0).expect("valid inputs");
-            let at = StepPoint {
-                model: &differentiated,
-                before: &before,
-                after: &after,
-                time: 0.0,
-                dt: DT,
-                applied: &NoForces,
-                control: &[],
-            };
-            let jacobian =
-                integrator.jacobian(&at, &mut DerivativeWorkspace::default()).expect("differentiable");
+            let (mut tape, problem) = (Tape::default(), StepProblem::new(&model, &before, DT));
+            integrator
+                .step_taped(&problem, &differentiated, &mut StepWorkspace::default(), &mut tape)
+                .expect("converges");
+            let jacobian = tape
+                .jacobian(&differentiated, &NoForces, &mut DerivativeWorkspace::default())
+                .expect("differentiable");
             // Along one random direction, in turn of the state alone and of everything.
             let tangent_scales = [0.05, 1e-3, 0.1, 0.02];
             let tangent: Vec<f64> =

@@ -15,7 +15,7 @@ use isobar::multibody::{
 };
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
-use isobar::step::{Integrator, StepWorkspace};
+use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
 
 /// The contact models of velocity-level steps.
@@ -263,7 +263,7 @@ pub fn settled(
 ) -> State {
     let mut workspace = StepWorkspace::default();
     (0..steps).fold(state, |state, _| {
-        integrator.step(model, &state, 0.0, dt, applied, &[], &mut workspace).expect("a step")
+        integrator.step(&StepProblem::new(model, &state, dt).under(applied), &mut workspace).expect("a step")
     })
 }
 

@@ -1,8 +1,9 @@
 //! The elimination of one tree after the other.
 
 use super::dense::{BLOCK, Block, divide_right, factor, subtract_product, subtract_product_with_transpose};
+use super::factors::Coupled;
 use super::wide_product::{self, OfProducts, Products};
-use super::{BlockFactor, Coupled, Values};
+use super::{BlockFactor, Values};
 
 impl BlockFactor {
     /// Factorizes the matrix that the blocks hold. The factorization stays until the next one.
@@ -12,14 +13,14 @@ impl BlockFactor {
     /// definite, is not positive). An infinite block or one that is not a number shows at its
     /// tree or at one coupled with it. There is no factorization then, and nothing to solve with.
     pub(crate) fn factorize(&mut self, kind: Values) -> Result<(), usize> {
-        self.kind = kind;
+        self.factors.kind = kind;
         match kind {
             Values::PositiveDefinite => {
                 self.fill_factors::<false>();
                 wide_product::compute(Eliminate::<false>(self))
             }
             Values::General => {
-                self.upper.resize(self.factors.len(), 0.0);
+                self.factors.upper.resize(self.factors.values.len(), 0.0);
                 self.fill_factors::<true>();
                 wide_product::compute(Eliminate::<true>(self))
             }
@@ -28,11 +29,11 @@ impl BlockFactor {
 
     /// Whether the determinant of the matrix that has been factorized is negative.
     pub(crate) fn has_negative_determinant(&self) -> bool {
-        self.pivots.iter().fold(false, |negative, pivot| {
-            let diagonal = &self.factors[pivot.values.0..][..pivot.size * pivot.size];
-            let exchanges = &self.exchanges[pivot.start..][..pivot.size];
+        self.factors.pivots.iter().fold(false, |negative, pivot| {
+            let diagonal = &self.factors.values[pivot.values.0..][..pivot.size * pivot.size];
+            let exchanges = &self.factors.exchanges[pivot.start..][..pivot.size];
             (0..pivot.size).fold(negative, |negative, k| {
-                let exchanged = self.kind == Values::General && exchanges[k] != k;
+                let exchanged = self.factors.kind == Values::General && exchanges[k] != k;
                 negative ^ exchanged ^ (diagonal[k * pivot.size + k] < 0.0)
             })
         })
@@ -40,25 +41,25 @@ impl BlockFactor {
 
     /// Puts the blocks of K where they are eliminated, and zeros where they fill in.
     fn fill_factors<const GENERAL: bool>(&mut self) {
-        for pivot in &self.pivots {
+        for pivot in &self.factors.pivots {
             let size = pivot.size * pivot.size;
             let block = &self.values[self.diagonals[pivot.tree]..][..size];
-            self.factors[pivot.values.0..][..size].copy_from_slice(block);
-            for block in &self.blocks[pivot.blocks.0..pivot.blocks.1] {
+            self.factors.values[pivot.values.0..][..size].copy_from_slice(block);
+            for block in &self.factors.blocks[pivot.blocks.0..pivot.blocks.1] {
                 let size = pivot.size * block.size;
                 let range = block.values..block.values + size;
                 let Some(source) = block.source else {
-                    self.factors[range.clone()].fill(0.0);
+                    self.factors.values[range.clone()].fill(0.0);
                     if GENERAL {
-                        self.upper[range].fill(0.0);
+                        self.factors.upper[range].fill(0.0);
                     }
                     continue;
                 };
                 let (first, second) = two_blocks(&self.values, source.start, size);
                 let (lower, upper) = if source.in_order { (first, second) } else { (second, first) };
-                self.factors[range.clone()].copy_from_slice(lower);
+                self.factors.values[range.clone()].copy_from_slice(lower);
                 if GENERAL {
-                    self.upper[range].copy_from_slice(upper);
+                    self.factors.upper[range].copy_from_slice(upper);
                 }
             }
         }
@@ -66,17 +67,17 @@ impl BlockFactor {
 
     #[inline(always)]
     fn eliminate<const GENERAL: bool>(&mut self, products: impl Products) -> Result<(), usize> {
-        for pivot in &self.pivots {
+        for pivot in &self.factors.pivots {
             let (n, (first, end)) = (pivot.size, pivot.values);
-            let (own, later) = self.factors.split_at_mut(end);
+            let (own, later) = self.factors.values.split_at_mut(end);
             let (diagonal, lower) = own[first..].split_at_mut(n * n);
-            let exchanges = &mut self.exchanges[pivot.start..pivot.start + n];
+            let exchanges = &mut self.factors.exchanges[pivot.start..pivot.start + n];
             if !factor::<GENERAL>(diagonal, exchanges) {
                 return Err(pivot.tree);
             }
             let no_upper: &mut [f64] = &mut [];
             let (upper, later_upper) = if GENERAL {
-                let (own, later) = self.upper.split_at_mut(end);
+                let (own, later) = self.factors.upper.split_at_mut(end);
                 (&own[first + n * n..], later)
             } else {
                 self.panel.clear();
@@ -88,7 +89,7 @@ impl BlockFactor {
             if pivot.free {
                 panel.eliminate_free_body::<GENERAL>(products);
             } else {
-                panel.eliminate::<GENERAL>(&self.blocks[pivot.blocks.0..pivot.blocks.1]);
+                panel.eliminate::<GENERAL>(&self.factors.blocks[pivot.blocks.0..pivot.blocks.1]);
             }
         }
         Ok(())

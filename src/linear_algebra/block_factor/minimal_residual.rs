@@ -49,7 +49,7 @@ impl MinimalResidual {
             for ((v, b), w) in self.vector.iter_mut().zip(&self.basis[n * k..]).zip(weight) {
                 *v = b / w;
             }
-            factor.solve(&mut self.vector);
+            factor.factors().solve(&mut self.vector);
             self.basis.resize(n * (k + 2), 0.0);
             let (before, next) = self.basis.split_at_mut(n * (k + 1));
             factor.subtract_product(&self.vector, next);
@@ -103,7 +103,7 @@ impl MinimalResidual {
             x.iter_mut().zip(b).for_each(|(x, b)| *x += part * b);
         }
         x.iter_mut().zip(weight).for_each(|(x, w)| *x /= w);
-        factor.solve(x);
+        factor.factors().solve(x);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Solutions for right-hand sides in scalars of any kind: how a solution's derivatives follow.
 
 use super::solution::two_parts;
-use super::{BlockFactor, Values};
+use super::{Factors, Values};
 use crate::scalar::Scalar;
 
 /// `c` −= `a` `b`, where `a` is stored column after column and has as many rows as `c`.
@@ -43,7 +43,7 @@ fn divide<T: Scalar>(x: &mut [T], d: &[f64], exchanges: &[usize]) {
     }
 }
 
-impl BlockFactor {
+impl Factors {
     /// x ← K⁻¹ x for a vector of scalars of any kind, as [`Self::solve`].
     pub(crate) fn solve_scalars<T: Scalar>(&self, x: &mut [T]) {
         for pivot in &self.pivots {

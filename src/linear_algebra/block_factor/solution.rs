@@ -4,9 +4,9 @@ use super::dense::{
     BLOCK, Block, FREE_BODY, Vector, divide, divide_transposed, subtract_product, subtract_transposed_product,
 };
 use super::wide_product::{self, OfProducts, Products};
-use super::{BlockFactor, Pivot, Values};
+use super::{Factors, Pivot, Values};
 
-impl BlockFactor {
+impl Factors {
     /// x ← K⁻¹ x for a vector: the velocities of the trees one after the other.
     pub(crate) fn solve(&self, x: &mut [f64]) {
         wide_product::compute(Solve(self, x));
@@ -57,7 +57,7 @@ impl BlockFactor {
     #[inline(always)]
     fn pass_on_from_free_body(&self, pivot: &Pivot, x: &mut [f64], products: impl Products) {
         let from = *vector_at(x, pivot.start);
-        for (block, lower) in self.coupled(pivot).iter().zip(blocks_of(&self.factors, pivot)) {
+        for (block, lower) in self.coupled(pivot).iter().zip(blocks_of(&self.values, pivot)) {
             products.subtract_product_with_vector(vector_at(x, block.start), lower, &from);
         }
     }
@@ -90,7 +90,7 @@ impl BlockFactor {
             }
             Values::PositiveDefinite => {
                 let mut sum = products.no_sum();
-                for (block, lower) in self.coupled(pivot).iter().zip(blocks_of(&self.factors, pivot)) {
+                for (block, lower) in self.coupled(pivot).iter().zip(blocks_of(&self.values, pivot)) {
                     sum = products.add_transposed_product(sum, lower, vector_at(x, block.start));
                 }
                 products.subtract_sum(&mut to, sum);
@@ -121,8 +121,8 @@ impl BlockFactor {
     }
 }
 
-/// [`BlockFactor::solve`].
-struct Solve<'a>(&'a BlockFactor, &'a mut [f64]);
+/// [`Factors::solve`].
+struct Solve<'a>(&'a Factors, &'a mut [f64]);
 
 impl OfProducts for Solve<'_> {
     type Output = ();

@@ -18,11 +18,11 @@ use crate::multibody::{
 };
 use crate::optimize::data::{RecordedState, Recording};
 use crate::rollout::{
-    Controls, MotionWarning, SimulationError, SimulationSettings, StepTime, checked_step, motion_warnings,
+    Controls, MotionWarning, SimulationError, SimulationSettings, checked_step, motion_warnings,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
-use crate::step::StepWorkspace;
+use crate::step::{StepProblem, StepWorkspace};
 
 /// Standard deviations of a recording, one number for each direction of a vector. Velocities
 /// without one are not compared.
@@ -345,8 +345,8 @@ fn advance<T: Scalar>(
     let dt = length / steps;
     for step in 0..steps as usize {
         let time = span.start + step as f64 * dt;
-        let at = StepTime { time, dt, number: step + 1 };
-        state = checked_step(settings.integrator, model, &state, at, applied, &[], workspace)?;
+        let problem = StepProblem { model, state: &state, time, time_step: dt, applied, control: &[] };
+        state = checked_step(settings.integrator, &problem, step + 1, workspace)?;
     }
     Ok(state)
 }

@@ -9,7 +9,7 @@ mod balance_scale;
 mod body_sensitivity;
 mod branches;
 mod coupled_patch;
-mod derivative;
+
 mod free_body;
 mod free_motions;
 mod gliding;
@@ -20,18 +20,21 @@ mod joint_part;
 mod newton;
 mod problem;
 mod step_jacobian;
+mod tape;
 mod timing;
 mod transition_aware;
+mod vjp;
 
 use std::any::Any;
 use std::time::Instant;
 
 use nalgebra::{DMatrix, Matrix6, Vector3, Vector6};
 
-pub(super) use derivative::DerivativeMemory;
 pub use gliding::Gliding;
 pub use newton::{SolverStatistics, SolverTolerance};
+pub(super) use tape::BalanceTape;
 pub use timing::StepTiming;
+pub(super) use vjp::VjpMemory;
 
 use self::coupled_patch::CoupledPatch;
 use self::free_body::{BODY, BodyInertia, six, velocity_of};
@@ -39,7 +42,7 @@ use self::free_motions::FreeMotions;
 use self::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use self::newton::{Newton, NewtonError};
 use self::problem::Problem;
-use super::{StepError, StepPoint};
+use super::{StepError, StepProblem};
 use crate::contact::{
     ContactModel, DiscreteSettings, PairImpulse, PointContacts, Roles, discrete_impulse, impulse_lifted,
 };
@@ -65,20 +68,15 @@ pub(crate) struct Workspace {
     forces: Forces,
     commands: Vec<f64>,
     timing: StepTiming,
+    /// While a tape is made: the bodies with their velocities after the step, and the forces on them.
+    after: Vec<BodyFrame>,
+    loads: Forces,
 }
 
 impl Workspace {
     /// How the last step's iteration went.
     pub fn statistics(&self) -> &SolverStatistics {
         &self.newton.statistics
-    }
-
-    /// How far a step moved the joints' configuration, with the free motions in the workspace.
-    fn joint_moves<A>(&self, at: &StepPoint<'_, A>) -> Vec<f64> {
-        let mut moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
-        let extra = &self.free_motions.joints.extra_moves;
-        moves.iter_mut().zip(extra).for_each(|(x, extra)| *x += extra);
-        moves
     }
 
     /// How long the parts of the last step took.
@@ -97,36 +95,17 @@ pub struct VelocityLevel {
 }
 
 impl VelocityLevel {
-    /// The state after a step of `dt` seconds, in scalars of any kind: the velocities are found
-    /// in `f64`, and given the derivatives that the balance of momentum implies.
-    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
-    pub(super) fn step<T: Scalar>(
+    /// The state after a step, in scalars of any kind: the velocities are found in `f64`, and
+    /// given the derivatives that the balance of momentum implies. With `keep` the polygons of the
+    /// contacts and the factorization at the solution are left in the workspace.
+    pub(super) fn step<A: AppliedForces, T: Scalar>(
         &self,
-        model: &Model<T>,
-        state: &State<T>,
-        time: f64,
-        dt: f64,
-        applied: &impl AppliedForces,
-        control: &[T],
-        workspace: &mut Workspace,
-    ) -> Result<State<T>, StepError> {
-        self.step_keeping(T::NDERIV > 0, model, state, time, dt, applied, control, workspace)
-    }
-
-    /// [`Self::step`]; with `keep` it leaves in the workspace what derivatives take: the polygons
-    /// of the contacts, and the factorization at the solution.
-    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
-    pub(super) fn step_keeping<T: Scalar>(
-        &self,
+        step: &StepProblem<'_, A, T>,
         keep: bool,
-        model: &Model<T>,
-        state: &State<T>,
-        time: f64,
-        dt: f64,
-        applied: &impl AppliedForces,
-        control: &[T],
         workspace: &mut Workspace,
     ) -> Result<State<T>, StepError> {
+        let StepProblem { model, state, time, time_step: dt, applied, control } = *step;
+        let keep = keep || T::NDERIV > 0;
         let mut forces = Forces::zero(model);
         let (commands, control) = control.split_at(model.command_dimension());
         applied.apply(model, state, time, control, &mut forces);
@@ -151,11 +130,10 @@ impl VelocityLevel {
         };
         let mut velocity: Vec<T> = workspace.newton.velocity.iter().map(|&v| T::from(v)).collect();
         for _ in 0..T::NDERIV {
-            let mut residual =
-                self.residual(model, state, &free, &forces, commands, &velocity, dt, workspace);
+            let mut residual = self.residual(step, &free, &forces, &velocity, workspace);
             // What is left of the real part is rounding.
             residual.iter_mut().for_each(|r| *r -= r.real());
-            workspace.newton.factor.solve_scalars(&mut residual);
+            workspace.newton.factor.factors().solve_scalars(&mut residual);
             velocity.iter_mut().zip(&residual).for_each(|(v, r)| *v -= *r);
         }
         Ok(moved(state, &free, &velocity, dt))
@@ -191,19 +169,17 @@ impl VelocityLevel {
         })
     }
 
-    /// The balance of momentum A v − p − Jᵀγ(v) at the contacts that have been found.
-    #[allow(clippy::too_many_arguments, reason = "the balance depends on all of this")]
-    fn residual<T: Scalar>(
+    /// The balance of momentum A v − p − Jᵀγ(v) at the contacts that have been found, with the
+    /// motions without forces and the user's forces.
+    fn residual<A, T: Scalar>(
         &self,
-        model: &Model<T>,
-        state: &State<T>,
+        step: &StepProblem<'_, A, T>,
         free_motions: &FreeMotions<T>,
         forces: &Forces<T>,
-        commands: &[T],
         velocity: &[T],
-        dt: f64,
         workspace: &Workspace,
     ) -> Vec<T> {
+        let StepProblem { model, state, time_step: dt, .. } = *step;
         let mut residual = Vec::with_capacity(velocity.len());
         let (mut before, mut joints) = (Vec::new(), JointKinematics::default());
         model.update_frames(state, &mut before, &mut joints);
@@ -266,16 +242,7 @@ impl VelocityLevel {
                 }
             }
         }
-        residual.extend(joint_residual(
-            model,
-            state,
-            forces,
-            &on_links,
-            commands,
-            of_joints,
-            dt,
-            &mut joints,
-        ));
+        residual.extend(joint_residual(step, forces, &on_links, of_joints, &mut joints));
         let of_joints = &mut residual[BODY * state.bodies.len()..];
         for (residual, impulse) in of_joints.iter_mut().zip(&free_motions.joints.impulse) {
             *residual -= *impulse;
@@ -303,17 +270,15 @@ impl VelocityLevel {
 /// The part of the joints in the balance of momentum:
 /// δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ), less the impulses of actuators
 /// and stops, at the kinematics of the state.
-#[allow(clippy::too_many_arguments, reason = "the joints' balance depends on all of this")]
-fn joint_residual<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
+fn joint_residual<A, T: Scalar>(
+    step: &StepProblem<'_, A, T>,
     forces: &Forces<T>,
     on_links: &[BodyForce<T>],
-    commands: &[T],
     v: &[T],
-    dt: f64,
     joints: &mut JointKinematics<T>,
 ) -> Vec<T> {
+    let StepProblem { model, state, time_step: dt, control, .. } = *step;
+    let commands = &control[..model.command_dimension()];
     let mechanism = &model.mechanism;
     let mut residual = vec![T::from(0.0); v.len()];
     if v.is_empty() {

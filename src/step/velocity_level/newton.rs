@@ -291,7 +291,7 @@ impl Newton {
             best = best.min(residual);
             before = Some(residual);
             if !close {
-                self.factor.solve(&mut self.step);
+                self.factor.factors().solve(&mut self.step);
             }
             self.statistics.iterations += 1;
             let before_step = residual;

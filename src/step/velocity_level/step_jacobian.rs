@@ -2,49 +2,28 @@
 
 use nalgebra::{DMatrix, Vector3};
 
-use super::derivative::{BalanceDerivatives, DerivativeMemory, by_extra_pose, turn_jacobian};
+use super::VelocityLevel;
 use super::free_body::{BODY, six, velocity_of};
-use super::{VelocityLevel, Workspace};
+use super::tape::BalanceTape;
+use super::vjp::{VjpMemory, by_extra_pose, turn_jacobian};
 use crate::multibody::{
     AppliedColumn, AppliedForces, AppliedWorkspace, ForceEntry, ModelGradient, TANGENT_DIMENSION,
     for_each_applied_derivative, for_each_applied_derivative_by_input,
 };
 use crate::step::joint_moves::move_jacobians;
-use crate::step::{StepCotangent, StepDerivativeError, StepJacobian, StepPoint};
+use crate::step::{StepCotangent, StepJacobian, StepPoint};
 
 impl VelocityLevel {
     /// The derivative of a step as matrices.
     pub(in crate::step) fn jacobian<A: AppliedForces>(
         &self,
         at: &StepPoint<'_, A>,
-        memory: &mut DerivativeMemory,
-    ) -> Result<StepJacobian, StepDerivativeError> {
-        let DerivativeMemory { workspace, parts, .. } = memory;
-        self.find_again(at, workspace)?;
-        Ok(self.jacobian_at(at, workspace, parts))
-    }
-
-    /// The derivative, as matrices, of the step that the workspace has just taken and kept.
-    pub(in crate::step) fn jacobian_of_last<A: AppliedForces>(
-        &self,
-        at: &StepPoint<'_, A>,
-        workspace: &Workspace,
-        memory: &mut DerivativeMemory,
+        tape: &mut BalanceTape,
+        memory: &mut VjpMemory,
     ) -> StepJacobian {
-        self.jacobian_at(at, workspace, &mut memory.parts)
-    }
-
-    /// The derivative as matrices, with the contacts and the factorization in the workspace.
-    fn jacobian_at<A: AppliedForces>(
-        &self,
-        at: &StepPoint<'_, A>,
-        workspace: &Workspace,
-        parts: &mut BalanceDerivatives,
-    ) -> StepJacobian {
-        self.differentiate(at, workspace, parts);
         let model = at.model.model();
         let nv = at.before.joints.v.len();
-        let (n, rows) = (parts.bodies.len() * BODY + nv, at.before.tangent_dimension());
+        let (n, rows) = (tape.bodies.len() * BODY + nv, at.before.tangent_dimension());
         let (controls, inputs) = (at.control.len(), at.model.inputs().len());
         // ∂φ, row by row, then dv = K⁻¹ ∂φ.
         let mut by = DMatrix::zeros(n, rows + controls + inputs);
@@ -58,7 +37,7 @@ impl VelocityLevel {
             control.fill(0.0);
             by_model.clear();
             let mut out = StepCotangent { state: &mut state, control: &mut control, model: &mut by_model };
-            self.add_balance(at, workspace, parts, &mu, &mut out);
+            self.add_balance(at, tape, memory, &mu, &mut out);
             mu[row] = 0.0;
             let by_inputs = at.model.by_inputs(&nowhere, &by_model);
             // The user's forces follow.
@@ -72,9 +51,9 @@ impl VelocityLevel {
         let mut scratch = AppliedWorkspace::default();
         let point = at.forces_at(at.before, at.time);
         let commands = at.split_control().0.len();
-        let free = BODY * parts.bodies.len();
+        let free = BODY * tape.bodies.len();
         let links: Vec<usize> = model.links().map(|(_, link)| link).collect();
-        let joint_workspace = parts.kinematics[1].of(&model.mechanism);
+        let joint_workspace = tape.kinematics[1].of(&model.mechanism);
         let mut put = |column: usize, force: ForceEntry| match force {
             ForceEntry::Joint(k, f) => by[(free + k, column)] += f * at.dt,
             ForceEntry::Body(body, f) if BODY * body < free => {
@@ -100,12 +79,12 @@ impl VelocityLevel {
         for_each_applied_derivative_by_input(at.applied, &point, &mut scratch, |column, force| {
             put(rows + controls + column, force);
         });
-        workspace.newton.factor.solve_many(by.as_mut_slice());
+        tape.factors.solve_many(by.as_mut_slice());
         let mut all = DMatrix::zeros(rows, rows + controls + inputs);
         let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
         for (tree, ((_, before), after)) in states.enumerate() {
             let first = tree * TANGENT_DIMENSION;
-            let free = &parts.bodies[tree].free;
+            let free = &tape.bodies[tree].free;
             let by_vector = turn_jacobian(after, &free.value, at.dt);
             let turn = by_vector * at.dt;
             for column in 0..by.ncols() {
@@ -148,7 +127,7 @@ impl VelocityLevel {
             }
         }
         if nv > 0 {
-            let [by_move, by_before] = move_jacobians(&at.before.joints, &workspace.joint_moves(at));
+            let [by_move, by_before] = move_jacobians(&at.before.joints, &tape.joint_moves);
             let (first, own) = (at.before.body_tangent_dimension(), by.rows(free, nv));
             all.rows_mut(first, nv).copy_from(&(&by_move * own * at.dt));
             all.rows_mut(first + nv, nv).copy_from(&own);
@@ -160,7 +139,7 @@ impl VelocityLevel {
                 own.fill(0.0);
                 by_model.clear();
                 let by_moves = by_move.row(row).iter().copied().collect();
-                parts.joints.add_extra_moves(model, by_moves, &mut own, &mut by_model);
+                tape.joints.add_extra_moves(model, by_moves, &mut own, &mut by_model);
                 for (k, value) in own.iter().enumerate() {
                     all[(first + row, first + k)] += value;
                 }

@@ -136,8 +136,8 @@ impl Curve<'_> {
         let weight = &problem.scale.weight;
         let length = super::weighted_length(step.iter().copied(), weight);
         let is_on_curve = left <= self.tolerance.relative || length <= ON_CURVE * self.scale;
-        newton.factor.solve(&mut step);
-        newton.factor.solve(&mut by_part);
+        newton.factor.factors().solve(&mut step);
+        newton.factor.factors().solve(&mut by_part);
         let backward = newton.factor.has_negative_determinant();
         Some(Linearization { step, by_part, backward, is_on_curve })
     }

@@ -1,0 +1,44 @@
+//! What a step depends on.
+
+use crate::multibody::{Model, NoForces, State};
+
+/// A step to be taken: where it starts, how long it is, and what acts during it.
+#[derive(Debug)]
+pub struct StepProblem<'a, A, T = f64> {
+    /// The model.
+    pub model: &'a Model<T>,
+    /// The state at its start.
+    pub state: &'a State<T>,
+    /// Time at its start, s.
+    pub time: f64,
+    /// Its length, s.
+    pub time_step: f64,
+    /// The user's forces.
+    pub applied: &'a A,
+    /// Control values, constant during the step: the commands of the actuators, then those of the
+    /// user's forces (see [`AppliedForces::control_dimension`]).
+    ///
+    /// [`AppliedForces::control_dimension`]: crate::multibody::AppliedForces::control_dimension
+    pub control: &'a [T],
+}
+
+impl<A, T> Clone for StepProblem<'_, A, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A, T> Copy for StepProblem<'_, A, T> {}
+
+impl<'a, T> StepProblem<'a, NoForces, T> {
+    /// A step at time 0 without forces of the user's and without control values.
+    pub fn new(model: &'a Model<T>, state: &'a State<T>, time_step: f64) -> Self {
+        Self { model, state, time: 0.0, time_step, applied: &NoForces, control: &[] }
+    }
+
+    /// The same step under forces of the user's.
+    pub fn under<A>(self, applied: &'a A) -> StepProblem<'a, A, T> {
+        let Self { model, state, time, time_step, control, .. } = self;
+        StepProblem { model, state, time, time_step, applied, control }
+    }
+}

@@ -1,0 +1,225 @@
+//! What a velocity-level step leaves behind for its derivatives.
+//!
+//! The velocities after the step solve φ(v; x, u, θ) = p − A v + Jᵀγ(v) = 0, so that
+//! dv = K⁻¹ ∂φ with K = −∂φ/∂v, which Newton's method factorizes. A tape holds the factors of K and
+//! the derivatives of φ by all but v: a few matrices for each pair in contact, however many faces
+//! its surface has.
+
+use super::body_sensitivity::BodySensitivity;
+use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
+use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
+use super::joint_derivative::JointDerivatives;
+use super::{VelocityLevel, Workspace, patch_impulse};
+use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
+use crate::linear_algebra::{Factors, Values};
+use crate::multibody::tree::JointState;
+use crate::multibody::{
+    AppliedForces, BodyFrame, ContactSensitivity, JointKinematics, Motion, SEEDS, SeededModel, lift_frame,
+    set_link_velocities, size_has_derivatives, with_pair,
+};
+use crate::scalar::DualArray;
+use crate::spatial::SpatialForce;
+use crate::step::{StepError, StepPoint};
+
+/// How the impulse of one patch follows everything but the velocities after the step.
+#[derive(Debug)]
+pub(super) struct PatchSensitivity {
+    /// By poses and materials, with the velocities after the step.
+    pub after: ContactSensitivity,
+    /// By poses and velocities before the step: for Lagged.
+    pub before: Option<ContactSensitivity>,
+    /// By the inverse inertia, and how that depends on the state and the masses: for SAP.
+    pub inertia: Option<InertiaSensitivity>,
+}
+
+impl PatchSensitivity {
+    /// Both parts, that with the velocities after the step first.
+    pub fn terms(&self) -> impl Iterator<Item = &ContactSensitivity> {
+        std::iter::once(&self.after).chain(&self.before)
+    }
+}
+
+/// How the impulse on what moves follows the size of a geometry.
+#[derive(Debug)]
+pub(super) struct SizeTerm {
+    /// The column of the size among the inputs.
+    pub column: usize,
+    /// The place of the body among the moving ones.
+    pub tree: usize,
+    /// The derivative of the impulse on it about its origin, in W.
+    pub impulse: SpatialForce,
+}
+
+/// The factors of K at the solution and the derivatives of φ by all but the velocities after the
+/// step.
+#[derive(Debug, Default)]
+pub(in crate::step) struct BalanceTape {
+    pub(super) factors: Factors,
+    /// For each body its place among the moving ones.
+    pub(super) moving: Vec<Option<usize>>,
+    pub(super) patches: Vec<PatchSensitivity>,
+    pub(super) sizes: Vec<SizeTerm>,
+    /// Each body's part of φ without contact and applied forces.
+    pub(super) bodies: Vec<BodySensitivity>,
+    pub(super) joints: JointDerivatives,
+    /// The joints with the velocities after the step and with those before it.
+    pub(super) kinematics: [JointKinematics; 2],
+    /// How far the step moved the joints' configuration.
+    pub(super) joint_moves: Vec<f64>,
+}
+
+impl BalanceTape {
+    /// The memory that it holds, bytes: what grows with contacts and bodies.
+    pub fn bytes(&self) -> usize {
+        let patches = self.patches.capacity() * size_of::<PatchSensitivity>();
+        let bodies = self.bodies.capacity() * size_of::<BodySensitivity>();
+        let joints = self.joint_moves.len() * self.joint_moves.len() * size_of::<f64>();
+        self.factors.bytes() + patches + bodies + joints
+    }
+}
+
+impl VelocityLevel {
+    /// Finds the contacts at the state before the step again, and factorizes K at the velocities
+    /// after it.
+    pub(in crate::step) fn find_again<A>(
+        &self,
+        at: &StepPoint<'_, A>,
+        workspace: &mut Workspace,
+    ) -> Result<(), StepError> {
+        let model = at.model.model();
+        workspace.problem.contacts.keep_polygons = true;
+        // The applied forces do not change K.
+        workspace.forces.reset(model);
+        workspace.commands.clear();
+        workspace.commands.extend_from_slice(at.split_control().0);
+        workspace.assemble(model, at.before, self.model, at.dt);
+        let Workspace { problem, newton, .. } = workspace;
+        newton.set_velocity(at.after);
+        let kind = if self.model.is_convex() { Values::PositiveDefinite } else { Values::General };
+        newton.factorize_at(problem, kind).map_err(|()| StepError::NotFinite { bodies: Vec::new() })
+    }
+
+    /// Makes the tape of a step that the workspace has taken and kept, or found again.
+    pub(in crate::step) fn record<A: AppliedForces>(
+        &self,
+        at: &StepPoint<'_, A>,
+        workspace: &mut Workspace,
+        tape: &mut BalanceTape,
+    ) {
+        let model = at.model.model();
+        let Workspace { problem, newton, frames, moving, free_motions, after, loads, .. } = workspace;
+        let BalanceTape { patches, bodies, joints, kinematics, joint_moves, sizes, .. } = tape;
+        tape.factors.clone_from(newton.factor.factors());
+        tape.moving.clone_from(moving);
+        joint_moves.clear();
+        joint_moves.extend(at.after.joints.v.iter().map(|v| v * at.dt));
+        joint_moves.iter_mut().zip(&free_motions.joints.extra_moves).for_each(|(x, extra)| *x += extra);
+        after.clone_from(frames);
+        bodies.clear();
+        let of_masses = at.model.asks_for_free_masses();
+        let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
+        joints.velocity.clone_from(&at.after.joints.v);
+        let [kinematics_after, kinematics_before] = kinematics;
+        let JointState { q, v, .. } = &at.before.joints;
+        set_link_velocities(model, kinematics_after, q, &joints.velocity, after);
+        kinematics_before.update(&model.mechanism, q, v);
+        for (((index, _, mass), before), state) in states {
+            after[index].velocity = state.velocity;
+            let (after, gravity, dt) = (&state.velocity, &model.gravity, at.dt);
+            bodies.push(BodySensitivity::new(mass, before, after, gravity, dt, of_masses));
+        }
+
+        let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt: at.dt };
+        let mut directions = None;
+        patches.clear();
+        for (patch, impulse) in problem.patches.iter().zip(&newton.by_patch) {
+            let impulse = &patch.contacts.about_f(impulse);
+            let pair = &model.pairs[patch.pair];
+            let found = with_pair(model, frames, pair, |query: &ContactPair| {
+                with_pair(model, after, pair, |query_after: &ContactPair| {
+                    let (contacts, found) = (&patch.contacts, &problem.contacts);
+                    world_impulse_jacobian(query, query_after, &settings, contacts, found, impulse)
+                })
+            });
+            let Some(found) = found else { continue };
+            let sensitivity = |frames: &[BodyFrame], wrench: &SpatialForce, jacobian: &ContactJacobian| {
+                ContactSensitivity::new(model, frames, pair, wrench, jacobian)
+            };
+            // The velocities after the step are unknowns, not inputs.
+            let mut by_poses = sensitivity(after, &found.impulse_on_a, &found.after);
+            // Those of links follow their configuration, though.
+            let sides =
+                [(pair.bodies.a, &mut by_poses.by_state_a), (pair.bodies.b, &mut by_poses.by_state_b)];
+            for (body, by_state) in sides {
+                if !matches!(model.bodies[body].motion, Motion::Link { .. }) {
+                    by_state.fixed_columns_mut::<6>(6).fill(0.0);
+                }
+            }
+            let before = found.before.map(|j| sensitivity(frames, &SpatialForce::zero(), &j));
+            let inertia = found.by_inverse_inertia.map(|by_lambda| {
+                let bodies = [pair.bodies.a, pair.bodies.b];
+                let f = if patch.contacts.a_is_o { 1 } else { 0 };
+                let geometry_a = &model.bodies[bodies[0]].geometries[pair.geometry_a];
+                let origin = frames[bodies[0]].pose * geometry_a.x_bg.translation;
+                let x_wf = patch.contacts.x_wf;
+                InertiaSensitivity {
+                    by_lambda,
+                    levers: bodies.map(|b| origin - frames[b].pose.translation),
+                    trees: bodies.map(|b| moving[b]),
+                    parts: bodies.map(|b| {
+                        let (mass, tree) = (model.bodies[b].mass()?, moving[b]?);
+                        Some(InertiaPart::new(tree, mass, &at.before.bodies[tree], &x_wf))
+                    }),
+                    links: has_link(model, pair).then(|| {
+                        let (mechanism, joints) = (at.model.constant_joints(), &at.before.joints);
+                        let new = || JointDirections::new(mechanism, joints, at.dt);
+                        LinkInertia::new(model, pair, directions.get_or_insert_with(new), &x_wf)
+                    }),
+                    x_wf,
+                    tree_f: moving[bodies[f]],
+                    offset_f: x_wf.translation - frames[bodies[f]].pose.translation,
+                }
+            });
+            patches.push(PatchSensitivity { after: by_poses, before, inertia });
+        }
+        joints.evaluate(at, moving, patches.iter().map(|patch| &patch.after), loads);
+        sizes.clear();
+        for seeded in at.model.sizes() {
+            self.record_sizes(at, workspace, seeded, sizes);
+        }
+    }
+
+    /// Records how the impulses of contact follow the sizes of geometries; what changes with their
+    /// mass aside.
+    fn record_sizes<A>(
+        &self,
+        at: &StepPoint<'_, A>,
+        workspace: &Workspace,
+        SeededModel { columns, model }: &SeededModel,
+        sizes: &mut Vec<SizeTerm>,
+    ) {
+        let settings = DiscreteSettings { contact: &at.model.model().contact, model: self.model, dt: at.dt };
+        let before: Vec<_> = workspace.frames.iter().map(lift_frame::<SEEDS>).collect();
+        let after: Vec<_> = workspace.after.iter().map(lift_frame::<SEEDS>).collect();
+        for (patch, evaluated) in workspace.problem.patches.iter().zip(&workspace.newton.by_patch) {
+            let pair = &model.pairs[patch.pair];
+            if !size_has_derivatives(model, pair) {
+                continue;
+            }
+            let lambda = patch.contacts.inverse_inertia.map(DualArray::from);
+            let contacts = &workspace.problem.contacts;
+            let impulse =
+                patch_impulse(model, &before, &after, patch, &settings, contacts, evaluated, |_| lambda);
+            let Some((on_a, origin)) = impulse else { continue };
+            for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
+                let Some(tree) = workspace.moving[body] else { continue };
+                let on_body = on_body.shifted(&(before[body].pose.translation - origin));
+                sizes.extend(columns.iter().enumerate().map(|(k, &column)| {
+                    let rotational = on_body.rotational.map(|x| x.eps[k]);
+                    let translational = on_body.translational.map(|x| x.eps[k]);
+                    SizeTerm { column, tree, impulse: SpatialForce::new(rotational, translational) }
+                }));
+            }
+        }
+    }
+}
