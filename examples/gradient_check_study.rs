@@ -15,7 +15,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use isobar::check::{CheckSettings, GradientReport, Verdict, check_scene};
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::multibody::NoForces;
 use rayon::prelude::*;
 
@@ -35,7 +35,7 @@ const VERDICTS: [Verdict; 5] = [Verdict::Ok, Verdict::Zero, Verdict::Kink, Verdi
 fn checked(scene: &CheckedScene, planted: bool) -> Result<GradientReport, String> {
     let folder = folder::Folder::new("gradient-check-study");
     let path = folder.file("scene.toml", &scene.text);
-    let loaded = Scene::load(&path, Purpose::Simulation).map_err(|e| e.to_string())?;
+    let loaded = Scene::load(&path).map_err(|e| e.to_string())?;
     let settings = loaded.simulation_settings().map_err(|e| e.to_string())?;
     let until = STEPS as f64 * settings.time_step;
     let controls = loaded.controls(&settings.step_times(until).map_err(|e| e.to_string())?);

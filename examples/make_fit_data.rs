@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::multibody::{BodyState, Model, NoForces, PairWorkspace, State, body_pair_contact, seeded};
 use isobar::optimize::identification::inputs_at;
 use isobar::rollout::simulate;
@@ -108,7 +108,7 @@ fn throw(
 /// # Errors
 /// The scene cannot be read or simulated.
 pub fn files(scene: &Path) -> Result<Vec<(String, String)>, Box<dyn Error>> {
-    let scene = Scene::load(scene, Purpose::Simulation)?;
+    let scene = Scene::load(scene)?;
     let mut values = Vec::new();
     for (name, value) in TRUTH {
         values.extend(inputs_at(&scene.model, name)?.into_iter().map(|input| (input, value)));

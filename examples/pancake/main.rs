@@ -13,7 +13,7 @@ mod plot;
 use std::time::{Duration, Instant};
 
 use isobar::contact::{ContactModel, ContactPair, SurfaceRepresentation, Workspace, contact};
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::multibody::{Drive, Model, NoForces, State};
 use isobar::rollout::{Command, Controls, KnotInterpolation, KnotValues, Trajectory, simulate_controlled};
 use isobar::step::{Integrator, StepProblem, StepTiming, StepWorkspace};
@@ -149,7 +149,7 @@ fn run(scene: &Scene, surface: SurfaceRepresentation, until: f64) -> Result<Run,
 fn main() -> Result<(), Failure> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "docs".into());
     let scene = std::env::args().nth(2).unwrap_or_else(|| "scene.toml".into());
-    let mut scene = Scene::load(format!("{SCENES}/{scene}"), Purpose::Simulation)?;
+    let mut scene = Scene::load(format!("{SCENES}/{scene}"))?;
     command(&mut scene)?;
     let until = KEY_POSES[KEY_POSES.len() - 1].time;
     let pancake = scene.model.body_index("pancake").and_then(|body| scene.model.free_index(body));

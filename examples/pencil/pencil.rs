@@ -5,7 +5,7 @@ use std::sync::Arc;
 use isobar::contact::{Collider, ContactGeometry};
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::multibody::{BodyState, NoForces};
 use isobar::rollout::{
     ControlKnots, Controls, GaussNewton, KnotInterpolation, KnotMap, Moment, Rollout, SimulationSettings,
@@ -63,7 +63,7 @@ pub struct Turn {
 
 impl Task {
     pub fn load() -> Result<Self, Failure> {
-        let scene = Scene::load(SCENE, Purpose::Simulation)?;
+        let scene = Scene::load(SCENE)?;
         let settings = scene.simulation_settings()?;
         let times = settings.step_times(UNTIL)?;
         let map = ControlKnots::new(KnotInterpolation::Linear, KNOTS.to_vec())?.map(1, &times)?;

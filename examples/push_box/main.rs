@@ -9,7 +9,7 @@ mod picture;
 use std::time::Instant;
 
 use argmin::core::{CostFunction, Gradient};
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::multibody::tree::JointKind;
 use isobar::optimize::checkpoint::NoStore;
 use isobar::optimize::objective::{CostTerm, Deviation, Objective, Quantity, Target, When};
@@ -114,7 +114,7 @@ fn report(name: &str, cost: f64, errors: &[[f64; 2]], gradient_error: f64) {
 
 fn main() -> Result<(), Failure> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "docs".into());
-    let scene = Scene::load(SCENE, Purpose::Simulation)?;
+    let scene = Scene::load(SCENE)?;
     let tasks = tasks(&scene);
     let objective = objective(&scene, &tasks)?;
     let applied = PushLaw { tasks: tasks.clone(), damping: DAMPING, reach: REACH };

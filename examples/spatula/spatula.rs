@@ -8,7 +8,7 @@ use std::time::Instant;
 use isobar::contact::{Collider, ContactGeometry};
 use isobar::field::{PressureField, distance_extent};
 use isobar::geometry::read_volume_mesh;
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::multibody::{
     BodyPair, MassProperties, MassSource, Motion, NoForces, SensorWorkspace, pair_contact,
 };
@@ -93,7 +93,7 @@ impl Run {
 
 /// The scene, with ellipsoids as bubbles.
 pub fn load() -> Result<Scene, Failure> {
-    Ok(Scene::load(SCENE, Purpose::Simulation)?)
+    Ok(Scene::load(SCENE)?)
 }
 
 /// Puts the tetrahedral mesh of half an ellipsoid, with its dome to −z, in place of the bubbles'

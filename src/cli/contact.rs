@@ -11,7 +11,7 @@ use super::loaded::print_loaded;
 use super::messages::text_output;
 use super::outputs::print_json;
 use super::{Error, is_zero, load_scene, skirt_line};
-use crate::io::{Purpose, Scene, SceneSummary};
+use crate::io::{Scene, SceneSummary};
 use crate::multibody::{
     BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
     body_pair_contact, body_pair_energy, body_pair_jacobian, check_pair_count, geometry_pairs, may_touch,
@@ -113,7 +113,7 @@ impl DerivativesReport {
 
 /// Loads the scene, computes and prints.
 pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
-    let scene = load_scene(&arguments.scene, Purpose::Contact)?;
+    let scene = load_scene(&arguments.scene)?;
     let pairs = body_pairs(&scene)?;
     let loaded = scene.summary(pairs.iter().map(|(bodies, _)| *bodies));
     if !arguments.json {

@@ -14,7 +14,7 @@ use crate::check::{
     CheckSettings, CheckedInput, GradientReport, SceneCheckError, Verdict, check_gradient, check_scene,
     tightest_first,
 };
-use crate::io::{OptimizedControl, ProblemFile, Purpose};
+use crate::io::{OptimizedControl, ProblemFile};
 use crate::multibody::NoForces;
 use crate::rollout::motion_warnings;
 
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
             allowed: "absent: it belongs to a problem file",
         });
     }
-    let scene = load_scene(&arguments.file, Purpose::Simulation)?;
+    let scene = load_scene(&arguments.file)?;
     let simulation = scene.simulation_settings()?;
     let path = || scene.path.display().to_string();
     let steps = arguments.steps as usize;

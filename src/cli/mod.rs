@@ -21,7 +21,7 @@ use interruption::handle_interruption;
 use messages::tell;
 
 use crate::io::urdf::UrdfError;
-use crate::io::{FileError, FitFileError, JointStateError, Purpose, Scene, TrajectoryError};
+use crate::io::{FileError, FitFileError, JointStateError, Scene, TrajectoryError};
 use crate::multibody::ModelError;
 use crate::rollout::{MotionWarning, SimulationError};
 
@@ -240,8 +240,8 @@ fn skirt_line(thickness: f64) -> Option<String> {
 }
 
 /// Loads a scene, with its warnings on standard error.
-fn load_scene(path: &Path, purpose: Purpose) -> Result<Scene, Error> {
-    let scene = Scene::load(path, purpose)?;
+fn load_scene(path: &Path) -> Result<Scene, Error> {
+    let scene = Scene::load(path)?;
     print_warnings(&scene.warnings);
     Ok(scene)
 }

@@ -10,8 +10,8 @@ use serde::{Serialize, Serializer};
 use super::messages::text_output;
 use super::outputs::print_json;
 use super::{Error, load_scene, print_warnings};
+use crate::io::JointStateFile;
 use crate::io::urdf::{MimicJoints, Robot, UrdfOptions};
-use crate::io::{JointStateFile, Purpose};
 use crate::multibody::Model;
 use crate::multibody::tree::{
     JointState, Mechanism, Workspace, gravity_forces, inverse_dynamics, mass_matrix, update_kinematics,
@@ -79,7 +79,8 @@ impl Joints {
         let file = &arguments.file;
         let is_scene = file.extension().is_some_and(|e| e == "toml" || e == "json");
         if is_scene {
-            let scene = load_scene(file, Purpose::Simulation)?;
+            let scene = load_scene(file)?;
+            scene.check_motion()?;
             let (Model { mechanism, gravity, .. }, state) = (scene.model, scene.state.joints);
             return Ok(Self { name: file.display().to_string(), mechanism, state, gravity });
         }

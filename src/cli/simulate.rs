@@ -14,7 +14,7 @@ use super::loaded::print_loaded;
 use super::outputs::check_outputs;
 use super::{Error, load_scene, print_motion_warnings};
 use crate::interruption;
-use crate::io::{Purpose, Scene};
+use crate::io::Scene;
 use crate::rollout::{
     DiscretizationError, MotionWarning, SimulationError, SimulationSettings, StepSchedule, Streamed, Watch,
     discretization_errors, simulate_streaming,
@@ -68,7 +68,7 @@ impl From<SimulationError> for Failure {
 /// Loads the scene, simulates it while it writes the trajectory (up to the step that failed, if one
 /// did, or to Ctrl-C) and prints a summary.
 pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
-    let mut scene = load_scene(&arguments.scene, Purpose::Simulation)?;
+    let mut scene = load_scene(&arguments.scene)?;
     if let Some(file) = &arguments.commands {
         scene.read_commands(file)?;
     }

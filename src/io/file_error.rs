@@ -47,7 +47,7 @@ impl fmt::Display for At {
 }
 
 /// What is wrong with a field, before the file and the line are known.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Problem {
     /// The field.
     pub field: FieldPath,

@@ -23,5 +23,4 @@ pub use problem::checkpoint::CheckpointFile;
 pub use problem::controls::OptimizedControl;
 pub use problem::file::{OptimizedCommand, ProblemFile, ScatteredStarts};
 pub use scene::file::{Scene, SceneMotion, SolverKind};
-pub use scene::purpose::Purpose;
 pub use scene::summary::{LoadedBody, SceneSummary};

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use isobar::io::{Purpose, Scene, read_trajectory};
+use isobar::io::{Scene, read_trajectory};
 
 use crate::folder::Folder;
 use crate::isobar;
@@ -46,10 +46,7 @@ fn with(old: &str, new: &str) -> String {
 /// What the simulation says to a scene: by the library and by the command, which agree.
 fn message(folder: &Folder, name: &str, text: &str) -> String {
     let path = folder.file(name, text);
-    let error = Scene::load(&path, Purpose::Simulation)
-        .and_then(|scene| scene.simulation_settings())
-        .expect_err(text)
-        .to_string();
+    let error = Scene::load(&path).and_then(|scene| scene.simulation_settings()).expect_err(text).to_string();
     let out = folder.0.join("out.csv");
     let output = isobar(&[
         "simulate",
@@ -73,7 +70,7 @@ fn message(folder: &Folder, name: &str, text: &str) -> String {
 fn the_good_scene_is_good() {
     let folder = Folder::new("good");
     let path = folder.file("scene.toml", GOOD);
-    Scene::load(&path, Purpose::Simulation).expect("valid");
+    Scene::load(&path).expect("valid");
 }
 
 #[test]
@@ -281,7 +278,7 @@ fn json_has_the_same_checks() {
   ]
 }"#;
     let folder = Folder::new("json");
-    Scene::load(folder.file("good.json", good), Purpose::Simulation).expect("valid");
+    Scene::load(folder.file("good.json", good)).expect("valid");
     let cases: [(&str, &str, &[&str]); 8] = [
         ("\"mass\": 1", "\"mas\": 1", &[":6:", "`mas`", "`mass`"]),
         ("\"mass\": 1", "\"mass\": -1", &[":6:", "bodies[0].mass", "-1", "positive"]),
@@ -304,7 +301,7 @@ fn json_has_the_same_checks() {
 #[test]
 fn files_that_are_no_scenes() {
     let folder = Folder::new("files");
-    let error = |path: &Path| Scene::load(path, Purpose::Contact).expect_err("bad file").to_string();
+    let error = |path: &Path| Scene::load(path).expect_err("bad file").to_string();
     assert!(error(&folder.0.join("missing.toml")).contains("missing.toml: cannot be read"));
     assert!(error(&folder.file("scene.yaml", GOOD)).contains("must end in .toml or .json"));
     let binary = folder.0.join("binary.toml");
@@ -433,7 +430,7 @@ fn velocity_level_solvers_name_what_they_do_not_support() {
         }
         let good = scene("friction_regularization = \"smooth\"");
         let load = |text: &str| {
-            let scene = Scene::load(folder.file("good.toml", text), Purpose::Simulation).expect("valid");
+            let scene = Scene::load(folder.file("good.toml", text)).expect("valid");
             scene.simulation_settings().expect("supported");
             scene.warnings
         };
@@ -480,7 +477,7 @@ fn steps_refuse_bad_lengths_and_states() {
     let folder = Folder::new("steps");
     for kind in ["semi-implicit-euler", "rk4", "sap", "lagged", "similar", "tamsi"] {
         let text = with("[solver]", &format!("[solver]\nkind = \"{kind}\""));
-        let scene = Scene::load(folder.file("scene.toml", &text), Purpose::Simulation).expect("valid");
+        let scene = Scene::load(folder.file("scene.toml", &text)).expect("valid");
         let integrator = scene.simulation_settings().expect("supported").integrator;
         let mut workspace = StepWorkspace::default();
         for dt in [0.0, -1e-3, f64::NAN, f64::INFINITY] {

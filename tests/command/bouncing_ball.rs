@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use isobar::io::{Purpose, Scene, read_trajectory};
+use isobar::io::{Scene, read_trajectory};
 use isobar::multibody::{BodyPair, State, body_pair_energy, geometry_pairs};
 
 use crate::folder::Folder;
@@ -50,7 +50,7 @@ fn energy_errors(folder: &Folder, kind: &str, time_step: f64) -> ([f64; 2], usiz
     let run = isobar(&["simulate", "--until", "1", "--out", text(&out), text(&file)]);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let table = read_trajectory(&out).expect("a trajectory");
-    let model = Scene::load(&file, Purpose::Simulation).expect("valid").model;
+    let model = Scene::load(&file).expect("valid").model;
     let pairs = geometry_pairs(&model.bodies, BodyPair { a: 0, b: 1 }).expect("they can touch");
     let mut frames = Vec::new();
     let mut stored = Vec::new();

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::multibody::{
     BodyPair, BodyPairJacobian, PairWorkspace, body_pair_contact, body_pair_jacobian, geometry_pairs,
 };
@@ -365,7 +365,7 @@ fn changed(scene: &Value, change: Change, by: f64) -> Value {
 
 /// The wrench on A that the library finds for a scene file.
 fn wrench(folder: &Folder, scene: &Value) -> Vector6<f64> {
-    let scene = Scene::load(folder.scene("scene", scene, false), Purpose::Contact).expect("valid");
+    let scene = Scene::load(folder.scene("scene", scene, false)).expect("valid");
     let bodies = BodyPair { a: 0, b: 1 };
     let geometries = geometry_pairs(&scene.model.bodies, bodies).expect("they can touch");
     let mut frames = Vec::new();
@@ -380,7 +380,7 @@ fn six(torque: &Vector3<f64>, force: &Vector3<f64>) -> Vector6<f64> {
 
 /// The derivatives that the library finds for a scene file.
 fn jacobian(folder: &Folder, scene: &Value) -> BodyPairJacobian {
-    let scene = Scene::load(folder.scene("scene", scene, false), Purpose::Contact).expect("valid");
+    let scene = Scene::load(folder.scene("scene", scene, false)).expect("valid");
     let bodies = BodyPair { a: 0, b: 1 };
     let geometries = geometry_pairs(&scene.model.bodies, bodies).expect("they can touch");
     let mut frames = Vec::new();

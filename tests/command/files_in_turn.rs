@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use isobar::io::{Purpose, Scene, read_trajectory};
+use isobar::io::{Scene, read_trajectory};
 use isobar::multibody::{BodyPair, SensorWorkspace, State, pair_contact};
 use isobar::spatial::RigidTransform;
 use nalgebra::Vector3;
@@ -110,7 +110,7 @@ fn forces_of_contacts_are_in_trajectories_on_request() {
     assert_eq!((&plain.times, &plain.bodies), (&table.times, &table.bodies));
     let pairs: Vec<&str> = table.contacts.iter().map(|contact| contact.pair.as_str()).collect();
     assert_eq!(pairs, ["red ball-other-ball", "red ball-floor", "other-ball-floor"]);
-    let scene = Scene::load(&file, Purpose::Simulation).expect("valid");
+    let scene = Scene::load(&file).expect("valid");
     let mut workspace = SensorWorkspace::default();
     let mut touching = 0;
     for (k, _) in table.times.iter().enumerate() {
@@ -256,7 +256,7 @@ positions = { turn = 1.5707963267948966 }
 fn a_robot_is_mounted_on_the_link_of_another() {
     let folder = robots();
     let file = folder.file("scene.toml", MOUNTED);
-    let scene = Scene::load(&file, Purpose::Simulation).expect("valid");
+    let scene = Scene::load(&file).expect("valid");
     let mut frames = Vec::new();
     scene.model.body_frames(&scene.state, &mut frames);
     let pose = |name: &str| -> RigidTransform { frames[scene.model.body_index(name).expect("a body")].pose };
@@ -271,17 +271,15 @@ fn a_robot_is_mounted_on_the_link_of_another() {
     let out = folder.0.join("out.csv");
     json(&["simulate", text(&file), "--until", "0.01", "--out", text(&out), "--json"]);
 
-    // On a fixed body, and for contact alone, in the same way.
+    // On a fixed body in the same way.
     let on_body = MOUNTED.replace("parent = \"arm wrist\"", "parent = \"table\"")
         + "[materials.wood]\nfriction = 0.3\n[[bodies]]\nname = \"table\"\nfixed = true\ntranslation = [0, 0, 2]\n\
            [[bodies.geometries]]\nshape = { box = { size = [1, 1, 0.1] } }\nmaterial = \"wood\"\nrigid = true\n";
     let file = folder.file("on_body.toml", on_body);
-    for purpose in [Purpose::Simulation, Purpose::Contact] {
-        let scene = Scene::load(&file, purpose).expect("valid");
-        scene.model.body_frames(&scene.state, &mut frames);
-        let palm = frames[scene.model.body_index("hand palm").expect("a body")].pose;
-        assert_eq!(palm.translation, Vector3::new(0.5, 0.0, 2.0));
-    }
+    let scene = Scene::load(&file).expect("valid");
+    scene.model.body_frames(&scene.state, &mut frames);
+    let palm = frames[scene.model.body_index("hand palm").expect("a body")].pose;
+    assert_eq!(palm.translation, Vector3::new(0.5, 0.0, 2.0));
     for (from, to, expected) in [
         (
             "\"arm wrist\"",

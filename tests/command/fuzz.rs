@@ -22,8 +22,7 @@ use std::time::{Duration, Instant};
 use isobar::geometry::{read_surface_mesh, read_volume_mesh};
 use isobar::io::urdf::{Robot, UrdfOptions};
 use isobar::io::{
-    CheckpointFile, FitFile, JointStateFile, ProblemFile, Purpose, Scene, read_parameter_values,
-    read_trajectory,
+    CheckpointFile, FitFile, JointStateFile, ProblemFile, Scene, read_parameter_values, read_trajectory,
 };
 use isobar::optimize::data::{read_indentations, read_recording};
 use isobar::optimize::trajectory::TrajectoryCheckpoints;
@@ -61,12 +60,12 @@ fn told<T, E: ToString>(outcome: Result<T, E>) -> Result<(), String> {
 }
 
 fn scene(path: &Path) -> Result<(), String> {
-    let scene = Scene::load(path, Purpose::Simulation).map_err(|e| e.to_string())?;
+    let scene = Scene::load(path).map_err(|e| e.to_string())?;
     told(scene.simulation_settings())
 }
 
 fn scene_for_contact(path: &Path) -> Result<(), String> {
-    told(Scene::load(path, Purpose::Contact))
+    told(Scene::load(path))
 }
 
 fn fit(path: &Path) -> Result<(), String> {
@@ -101,7 +100,7 @@ fn checkpoint(path: &Path) -> Result<(), String> {
 /// A state of the mechanism of the scene beside it.
 fn joint_state(path: &Path) -> Result<(), String> {
     let scene = path.parent().map(|folder| folder.join("scene.toml")).unwrap_or_default();
-    let scene = Scene::load(scene, Purpose::Simulation).map_err(|e| e.to_string())?;
+    let scene = Scene::load(scene).map_err(|e| e.to_string())?;
     told(JointStateFile::load(path, &scene.model.mechanism))
 }
 
@@ -432,7 +431,7 @@ fn heap(random: &mut Random) -> String {
 /// The bits of all states after a few steps; the failure of a step instead where one fails.
 fn bits_after(text: &str, folder: &Folder, steps: usize) -> Result<Vec<u64>, String> {
     let path = folder.file("scene.toml", text);
-    let scene = Scene::load(&path, Purpose::Simulation).expect("a valid scene");
+    let scene = Scene::load(&path).expect("a valid scene");
     let settings = scene.simulation_settings().expect("a valid solver");
     let until = steps as f64 * settings.time_step;
     let run = scene.simulate(&settings, until).completed();

@@ -3,7 +3,7 @@
 //! `examples/gradient_check_study.rs`.
 
 use isobar::check::{CheckSettings, GradientReport, SceneCheckError, Verdict, check_scene};
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::rollout::SimulationError;
 use rayon::prelude::*;
 
@@ -19,7 +19,7 @@ fn checked(seed: u64, wrong: bool) -> Option<GradientReport> {
     let steps = if wrong { FEW_STEPS } else { STEPS };
     let folder = Folder::new("gradient-check-random");
     let path = folder.file("scene.toml", scene(seed).text);
-    let loaded = Scene::load(&path, Purpose::Simulation).expect("a valid scene");
+    let loaded = Scene::load(&path).expect("a valid scene");
     let settings = loaded.simulation_settings().expect("a valid solver");
     let until = steps as f64 * settings.time_step;
     let controls = loaded.controls(&settings.step_times(until).expect("valid times"));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use isobar::io::{Purpose, Scene, TrajectoryTable, read_trajectory, write_trajectory};
+use isobar::io::{Scene, TrajectoryTable, read_trajectory, write_trajectory};
 use isobar::multibody::tree::JointKind;
 use isobar::multibody::{BodyFrame, BodyPair, Drive, Motion, TANGENT_DIMENSION};
 use isobar::rollout::Trajectory;
@@ -138,7 +138,7 @@ const GRIPPER: &str = r#"<robot name="gripper">
 const TETRAHEDRON: &str = "v 0 0 0\nv 0.02 0 0\nv 0 0.02 0\nv 0 0 0.02\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
 
 fn load(folder: &Folder, scene: &str) -> Scene {
-    Scene::load(folder.file("scene.toml", scene), Purpose::Simulation).expect("a valid scene")
+    Scene::load(folder.file("scene.toml", scene)).expect("a valid scene")
 }
 
 fn frames(scene: &Scene) -> Vec<BodyFrame> {
@@ -413,16 +413,16 @@ fn a_link_whose_mesh_is_there_collides() {
     let folder = Folder::new("mesh");
     let scene = robot_scene(&folder, "packages = [\"ros\"]\nmaterials = { right = \"rigid\" }", BALL);
     let path = folder.file("scene.toml", &scene);
-    let error = Scene::load(&path, Purpose::Simulation).expect_err("no mesh").to_string();
+    let error = Scene::load(&path).expect_err("no mesh").to_string();
     for part in ["scene.toml:", "robots[0].materials.right", "finger.obj", "ros"] {
         assert!(error.contains(part), "`{part}` is not in: {error}");
     }
     folder.file("ros/gripper/finger.obj", TETRAHEDRON);
-    let rigid = Scene::load(&path, Purpose::Simulation).expect("valid");
+    let rigid = Scene::load(&path).expect("valid");
     assert_eq!(rigid.model.pairs.len(), 1);
     let mirrored = GRIPPER.replace("scale=\"1 1 1\"", "scale=\"-1 2 1\"");
     folder.file("gripper.urdf", mirrored);
-    let scene = Scene::load(&path, Purpose::Simulation).expect("valid");
+    let scene = Scene::load(&path).expect("valid");
     let volume = |s: &Scene| s.model.bodies[3].geometries[0].unit_mass.expect("a volume").mass;
     assert!((volume(&scene) / volume(&rigid) - 2.0).abs() < 1e-12);
 }
@@ -527,10 +527,16 @@ fn the_state_of_a_scene_fits_its_model() {
     let scene = load(&folder, &format!("{MATERIALS}{EVERY_JOINT}"));
     let nv = scene.model.mechanism.velocity_dimension();
     assert_eq!(scene.state.tangent_dimension(), TANGENT_DIMENSION + 2 * nv);
-    let contact = Scene::load(folder.0.join("scene.toml"), Purpose::Contact).expect("valid");
-    assert_eq!((contact.state.tangent_dimension(), contact.commands.len()), (0, 0));
-    // Held where the joints put them.
-    for (held, frame) in contact.model.bodies.iter().zip(frames(&scene)) {
+    assert!(scene.check_motion().is_ok());
+    // A body without a mass: all of them are held where the joints put them.
+    let text =
+        format!("{MATERIALS}{EVERY_JOINT}").replace("name = \"stone\"\ndensity = 2000", "name = \"stone\"");
+    let held = Scene::load(folder.file("held.toml", text)).expect("valid for contact");
+    let error = held.check_motion().expect_err("no mass").to_string();
+    assert!(error.contains("body `stone` moves but has no mass"), "{error}");
+    assert_eq!(held.simulation_settings().expect_err("no mass").to_string(), error);
+    assert_eq!((held.state.tangent_dimension(), held.commands.len()), (0, 0));
+    for (held, frame) in held.model.bodies.iter().zip(frames(&scene)) {
         let Motion::Fixed { x_wb, v_wb } = &held.motion else { panic!("held") };
         assert!((x_wb.translation - frame.pose.translation).norm() < 1e-15);
         assert!((v_wb.translational - frame.velocity.translational).norm() < 1e-15);
@@ -540,7 +546,8 @@ fn the_state_of_a_scene_fits_its_model() {
 /// What the simulation says to a scene, by the library and by the command, which agree.
 fn message(folder: &Folder, text_of_scene: &str) -> String {
     let path: PathBuf = folder.file("scene.toml", text_of_scene);
-    let error = Scene::load(&path, Purpose::Simulation).expect_err(text_of_scene).to_string();
+    let error =
+        Scene::load(&path).and_then(|scene| scene.check_motion()).expect_err(text_of_scene).to_string();
     let out = folder.0.join("out.csv");
     let output = isobar(&["simulate", text(&path), "--until", "0.001", "--out", text(&out)]);
     assert_eq!(output.status.code(), Some(2), "{error}");
@@ -715,15 +722,15 @@ fn json_is_the_same_scene() {
     let toml = format!("{MATERIALS}{EVERY_JOINT}");
     let table: toml::Table = toml.parse().expect("TOML");
     let json = folder.file("scene.json", serde_json::to_string_pretty(&table).expect("JSON"));
-    let (a, b) = (load(&folder, &toml), Scene::load(&json, Purpose::Simulation).expect("valid"));
+    let (a, b) = (load(&folder, &toml), Scene::load(&json).expect("valid"));
     assert_eq!(run(&a, 0.02), run(&b, 0.02), "to the last bit");
     let text_of_json = std::fs::read_to_string(&json).expect("read");
     let line = text_of_json.lines().position(|l| l.contains("\"lower\"")).expect("a limit") + 1;
     let bad = folder.file("bad.json", text_of_json.replace("\"lower\": -1", "\"lower\": 3"));
-    let error = Scene::load(bad, Purpose::Simulation).expect_err("reversed").to_string();
+    let error = Scene::load(bad).expect_err("reversed").to_string();
     assert!(error.contains(&format!("bad.json:{line}: bodies[1].joint.lower: found 3")), "{error}");
     let double = "{\"robots\": [{\"urdf\": \"a\", \"positions\": {\"x\": 1, \"x\": 2}}]}";
-    let error = Scene::load(folder.file("double.json", double), Purpose::Simulation).expect_err("twice");
+    let error = Scene::load(folder.file("double.json", double)).expect_err("twice");
     assert!(error.to_string().contains("`x` is defined twice"), "{error}");
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use isobar::contact::ContactGeometry;
 use isobar::field::PressureField;
 use isobar::geometry::{SurfaceMesh, VolumeMesh, boundary_surface, icosphere_volume, write_volume_mesh};
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::multibody::{
     BodyPair, BodyPairContact, PairWorkspace, body_pair_contact, body_pair_energy, geometry_pairs,
 };
@@ -33,7 +33,7 @@ fn scene(shape: &str, rigid: bool, height: f64) -> String {
 }
 
 fn contact(path: &Path) -> (BodyPairContact, f64) {
-    let scene = Scene::load(path, Purpose::Contact).unwrap_or_else(|e| panic!("{e}"));
+    let scene = Scene::load(path).unwrap_or_else(|e| panic!("{e}"));
     let pairs = geometry_pairs(&scene.model.bodies, BodyPair { a: 0, b: 1 }).expect("they can touch");
     let mut frames = Vec::new();
     scene.model.body_frames(&scene.state, &mut frames);
@@ -256,7 +256,7 @@ fn tetrahedra_without_gradient_are_reported_and_split() {
             ),
         ] {
             let path = scene_in(&folder, &shape, false, -0.01);
-            let scene = Scene::load(&path, Purpose::Contact).expect("valid");
+            let scene = Scene::load(&path).expect("valid");
             assert_eq!(scene.warnings, Vec::<String>::new());
             assert_eq!(field(&scene).tetrahedra().len(), 4 * mesh.tetrahedra.len());
             assert_eq!(field(&scene).zero_tetrahedra(), 0);
@@ -269,7 +269,7 @@ fn tetrahedra_without_gradient_are_reported_and_split() {
     let zero = mesh.tetrahedra.iter().filter(|t| !t.contains(&0)).count();
     let given = format!(", extent = {extent:?}");
     let path = scene_in(&folder, &inline(&mesh, 1.0, &given), false, -0.01);
-    let scene = Scene::load(&path, Purpose::Contact).expect("valid");
+    let scene = Scene::load(&path).expect("valid");
     assert_eq!(field(&scene).extent(), extent);
     assert_eq!(scene.warnings.len(), 1);
     let run = isobar(&["contact", "--json", "--derivatives", text(&path)]);
@@ -316,7 +316,7 @@ fn recorded_models_load() {
                     "{{ mesh = {{ file = {path:?}, scale = {scale}, extent = \"{extent}\"{split} }} }}"
                 );
                 let label = format!("{file}, rigid = {rigid}, {extent}");
-                let loaded = Scene::load(scene_in(&folder, &shape, rigid, 0.0), Purpose::Contact);
+                let loaded = Scene::load(scene_in(&folder, &shape, rigid, 0.0));
                 match (loaded, refused[usize::from(rigid)]) {
                     (Ok(scene), None) => {
                         let (found, energy) = contact(&folder.0.join("scene.toml"));

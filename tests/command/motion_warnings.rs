@@ -1,7 +1,7 @@
 //! What goes wrong in a simulation without an error is noticed while it happens.
 
 use crate::folder::Folder;
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::rollout::{MotionWarning, WarningCause};
 
 use crate::{isobar, text};
@@ -50,7 +50,7 @@ impl Case<'_> {
     fn warnings(&self, until: f64) -> Vec<MotionWarning> {
         let folder = Folder::new("warnings");
         let path = folder.file("scene.toml", self.scene());
-        let scene = Scene::load(&path, Purpose::Simulation).expect("a valid scene");
+        let scene = Scene::load(&path).expect("a valid scene");
         let settings = scene.simulation_settings().expect("implemented");
         let motion = scene.simulate(&settings, until);
         motion.outcome.expect("a simulation");

@@ -4,7 +4,7 @@
 //! `ISOBAR_RANDOM_SCENES=10000` runs as many instead of 60, and prints what it counts with
 //! `--nocapture`. `ISOBAR_RANDOM_SEEDS=17,4711` runs the scenes of these seeds instead.
 
-use isobar::io::{Purpose, Scene, SceneMotion};
+use isobar::io::{Scene, SceneMotion};
 use isobar::multibody::{BodyFrame, BodyPair, BodyState, Model, State, body_pair_energy, geometry_pairs};
 use isobar::rollout::WarningCause;
 use isobar::spatial::SpatialVelocity;
@@ -72,7 +72,7 @@ fn run(seed: u64, folder: &Folder) -> Outcome {
     table["solver"] = json!({"kind": kind, "time_step": time_step});
     let path = folder.file(&format!("{seed}.json"), table.to_string());
     let case = format!("seed {seed}, {kind}, {time_step} s");
-    let scene = match Scene::load(&path, Purpose::Simulation) {
+    let scene = match Scene::load(&path) {
         Ok(scene) => scene,
         Err(error) => return Outcome::Failed(format!("{case}: {error}")),
     };

@@ -2,7 +2,7 @@
 //! and both integrators; and scene texts with random mistakes in them. Nothing panics, nothing
 //! that is returned is NaN, and what is refused is refused in one line.
 
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::multibody::{
     BodyPair, PairWorkspace, body_pair_contact, body_pair_energy, body_pair_jacobian, geometry_pairs,
 };
@@ -138,7 +138,7 @@ fn gives_numbers(seed: u64) -> Result<(), TestCaseError> {
     let folder = Folder::new(&format!("valid-{seed}"));
     let table = scene(&mut Random::seed_from_u64(seed));
     let path = folder.file("scene.json", table.to_string());
-    let held = Scene::load(&path, Purpose::Contact).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let held = Scene::load(&path).map_err(|e| TestCaseError::fail(e.to_string()))?;
     let model = &held.model;
     let mut frames = Vec::new();
     model.body_frames(&held.state, &mut frames);
@@ -161,7 +161,7 @@ fn gives_numbers(seed: u64) -> Result<(), TestCaseError> {
             prop_assert!(all.clone().all(|x| x.is_finite()), "{j:?}");
         }
     }
-    let free = Scene::load(&path, Purpose::Simulation).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let free = Scene::load(&path).map_err(|e| TestCaseError::fail(e.to_string()))?;
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {
         let settings = SimulationSettings { integrator, time_step: 1e-4 };
         match free.simulate(&settings, 5e-4).completed() {

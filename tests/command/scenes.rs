@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use isobar::io::{Purpose, Scene, read_trajectory, write_trajectory};
+use isobar::io::{Scene, read_trajectory, write_trajectory};
 use isobar::multibody::{Motion, State};
 use isobar::rollout::Trajectory;
 use isobar::spatial::Quaternion;
@@ -86,8 +86,8 @@ fn run(scene: &Scene, until: f64) -> Trajectory {
 #[test]
 fn toml_and_json_are_the_same_scene() {
     let folder = Folder::new("formats");
-    let toml = Scene::load(folder.file("a.toml", TOML), Purpose::Simulation).expect("valid");
-    let json = Scene::load(folder.file("a.json", JSON), Purpose::Simulation).expect("valid");
+    let toml = Scene::load(folder.file("a.toml", TOML)).expect("valid");
+    let json = Scene::load(folder.file("a.json", JSON)).expect("valid");
     assert_eq!(toml.state, json.state);
     assert_eq!(toml.model.contact, json.model.contact);
     assert_eq!(toml.model.materials, json.model.materials);
@@ -100,7 +100,7 @@ fn toml_and_json_are_the_same_scene() {
 #[test]
 fn scene_files_say_what_they_mean() {
     let folder = Folder::new("meaning");
-    let scene = Scene::load(folder.file("a.toml", TOML), Purpose::Simulation).expect("valid");
+    let scene = Scene::load(folder.file("a.toml", TOML)).expect("valid");
     let model = &scene.model;
     assert_eq!(model.gravity.x, 0.1);
     assert_eq!(scene.fixed, [false, true, false]);
@@ -127,7 +127,7 @@ fn scene_files_say_what_they_mean() {
 #[test]
 fn trajectories_come_back_bit_by_bit() {
     let folder = Folder::new("bits");
-    let scene = Scene::load(folder.file("a.toml", TOML), Purpose::Simulation).expect("valid");
+    let scene = Scene::load(folder.file("a.toml", TOML)).expect("valid");
     let mut trajectory = run(&scene, 0.05);
     // Numbers that are hard to write.
     let body = &mut trajectory.states[3].bodies[0];

@@ -6,7 +6,7 @@
 //! `ISOBAR_REST_SECONDS=10` simulates as long as that instead of 0.05 s.
 
 use crate::folder::Folder;
-use isobar::io::{Purpose, Scene};
+use isobar::io::Scene;
 use isobar::multibody::NoForces;
 use isobar::rollout::simulate;
 use rayon::prelude::*;
@@ -79,7 +79,7 @@ fn balanced_forces_leave_everything_at_rest() {
                  friction = 0.5\n[solver]\nkind = \"{kind}\"\ntime_step = 2e-3\n{}",
                 bodies(mass)
             );
-            let scene = Scene::load(folder.file(&name, text), Purpose::Simulation).expect("a valid scene");
+            let scene = Scene::load(folder.file(&name, text)).expect("a valid scene");
             let settings = scene.simulation_settings().expect("implemented");
             let mut fastest = 0.0;
             let run = simulate(&scene.model, &scene.state, &settings, seconds, &NoForces, |_, state| {

@@ -12,7 +12,6 @@ use crate::io::document::{Document, beside, read_text};
 use crate::io::file_error::{FileError, Problem};
 use crate::io::fit::schema::{FitTable, TrajectoriesTable};
 use crate::io::scene::file::Scene;
-use crate::io::scene::purpose::Purpose;
 use crate::multibody::NoForces;
 use crate::optimize::data::{DataError, Recording, read_indentations, read_recording};
 use crate::optimize::fit::FitSettings;
@@ -63,7 +62,8 @@ impl FitFile {
         let field = FieldPath::root().key("parameters");
         let parameters =
             Parameters::new(table.parameters.clone()).map_err(|e| located(&document, &field, e))?;
-        let scene = Scene::load(beside(&path, &table.scene), Purpose::Simulation)?;
+        let scene = Scene::load(beside(&path, &table.scene))?;
+        scene.check_motion()?;
         if let Some(joint) = scene.model.mechanism.joints().first() {
             let message =
                 format!("joint `{}` can move; a fit needs a scene of free and fixed bodies", joint.name);

@@ -16,7 +16,6 @@ use crate::io::problem::schema::{OptimizerTable, ProblemTable, StartsTable};
 use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::file::Scene;
 use crate::io::scene::plausibility::angle_warnings;
-use crate::io::scene::purpose::Purpose;
 use crate::multibody::NoForces;
 use crate::optimize::multi_start::scattered_starts;
 use crate::optimize::objective::Objective;
@@ -82,7 +81,7 @@ impl ProblemFile {
         let path = path.as_ref();
         let document = Document::read_toml(path)?;
         let table: ProblemTable = document.contents()?;
-        let mut scene = Scene::load(beside(path, &table.scene), Purpose::Simulation)?;
+        let mut scene = Scene::load(beside(path, &table.scene))?;
         let warnings = cost_angle_warnings(&table).into_iter();
         scene.warnings.extend(warnings.map(|p| format!("warning: {}", document.located(p))));
         let simulation = scene.simulation_settings()?;

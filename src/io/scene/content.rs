@@ -18,7 +18,6 @@ use crate::io::scene::body_tables::{
 use crate::io::scene::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
 use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings};
-use crate::io::scene::purpose::Purpose;
 use crate::io::scene::robot_tables::{SceneRobot, UNIT_MASS, robot};
 use crate::io::scene::schema::SolverKind;
 use crate::io::scene::schema::{BodyTable, SceneTable, SolverTable};
@@ -42,10 +41,12 @@ pub(in crate::io) struct Content {
     pub files: Vec<PathBuf>,
     pub skirt: f64,
     pub warnings: Vec<Problem>,
+    /// What is missing for motion, such as a mass: with any of it all bodies are held.
+    pub missing: Vec<Problem>,
 }
 
 /// The model and state of a scene's tables.
-pub(in crate::io) fn content(path: &Path, table: &SceneTable, purpose: Purpose) -> Result<Content, Problem> {
+pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content, Problem> {
     let root = FieldPath::root();
     let gravity = vector(table.gravity, Range::Finite, &root.key("gravity"))?;
     let time_step = number(table.solver.time_step, Range::Positive, &root.key("solver").key("time_step"))?;
@@ -65,20 +66,17 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable, purpose: Purpose) 
     };
     let robots = table.robots.iter().enumerate();
     let robots = robots
-        .map(|(i, t)| robot(t, &context, purpose, &root.key("robots").index(i)))
+        .map(|(i, t)| robot(t, &context, &root.key("robots").index(i)))
         .collect::<Result<Vec<_>, Problem>>()?;
     let names = body_names(&table.bodies, &robots)?;
     let mut excluded = excluded_pairs(table, &names)?;
     exclude_within_robots(table, &robots, &mut excluded)?;
 
-    let mut parts = Parts::default();
-    if purpose == Purpose::Simulation {
-        parts.warnings = solver_warnings(table);
-    }
+    let mut parts = Parts { warnings: solver_warnings(table), ..Parts::default() };
     parts.warnings.extend(scene_angle_warnings(table));
     let carriers = carriers(table, &names)?;
     for (i, t) in table.bodies.iter().enumerate() {
-        parts.add_body(t, carriers.contains(&i), &context, purpose, &root.key("bodies").index(i))?;
+        parts.add_body(t, carriers.contains(&i), &context, &root.key("bodies").index(i))?;
     }
     for (i, robot) in robots.into_iter().enumerate() {
         parts.add_robot(robot, &root.key("robots").index(i))?;
@@ -89,7 +87,8 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable, purpose: Purpose) 
     let (actuators, commands) = actuators(&table.actuators, &mechanism)?;
     let table_of_joint = |name: &str| parts.joint_tables.get(name).cloned();
     let (joints, beyond) = initial_state(&mechanism, &parts.initial, table_of_joint);
-    let Parts { entries, mut warnings, .. } = parts;
+    let Parts { entries, mut warnings, missing, .. } = parts;
+    let held = !missing.is_empty();
     let mut workspace = Workspace::new(&mechanism);
     update_kinematics(&mechanism, &joints.q, &joints.v, &mut workspace);
     let mut state = State { bodies: Vec::new(), joints };
@@ -103,6 +102,10 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable, purpose: Purpose) 
                 bodies.push(body);
                 is_fixed
             }
+            Entry::Free(body, start) if held => {
+                bodies.push(Body::fixed(body.name, start.pose(), start.velocity, body.geometries));
+                false
+            }
             Entry::Free(body, start) => {
                 bodies.push(body);
                 state.bodies.push(start);
@@ -112,7 +115,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable, purpose: Purpose) 
                 // Every jointed body is one of the mechanism.
                 let link = place.unwrap_or_default();
                 let moves = mechanism.bodies()[link].joint.is_some();
-                bodies.push(if moves && purpose == Purpose::Simulation {
+                bodies.push(if moves && !held {
                     Body::link(name, link, geometries)
                 } else {
                     let x_wb = workspace.body_pose(&mechanism, link);
@@ -130,29 +133,33 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable, purpose: Purpose) 
     excluded.dedup();
     warnings.extend(size_warnings(table, &bodies));
     let skirt = put_on_skirts(&mut bodies, table.contact.skirt, &root.key("contact").key("skirt"))?;
-    let made = match purpose {
-        Purpose::Contact => {
-            state = State::default();
-            Model::new(bodies, materials, gravity, contact, &excluded)
-        }
-        Purpose::Simulation => {
-            warnings.extend(beyond);
-            Model::with_joints(mechanism, bodies, materials, gravity, contact, &excluded)
-        }
-    };
-    let mut model = made.map_err(|error| model_problem(&error))?;
-    let commands = if purpose == Purpose::Simulation {
-        model.actuators = actuators;
-        commands
+    warnings.extend(beyond);
+    let (made, commands) = if held {
+        state = State::default();
+        (Model::new(bodies, materials, gravity, contact, &excluded), Vec::new())
     } else {
-        Vec::new()
+        let made = Model::with_joints(mechanism, bodies, materials, gravity, contact, &excluded);
+        (made.map(|model| Model { actuators, ..model }), commands)
     };
-    Ok(Content { model, state, commands, time_step, tolerance, fixed, excluded, files, skirt, warnings })
+    let model = made.map_err(|error| model_problem(&error))?;
+    Ok(Content {
+        model,
+        state,
+        commands,
+        time_step,
+        tolerance,
+        fixed,
+        excluded,
+        files,
+        skirt,
+        warnings,
+        missing,
+    })
 }
 
 /// A body of the model before the joints are known.
 enum Entry {
-    /// It does not move, or not while contact is looked at; whether the file fixes it.
+    /// It does not move; whether the file fixes it.
     Fixed(Body, bool),
     /// It moves freely from a state.
     Free(Body, BodyState),
@@ -181,6 +188,9 @@ struct Parts {
     /// Names of bodies that do not move but carry joints, and their poses.
     carriers: Vec<(String, RigidTransform)>,
     warnings: Vec<Problem>,
+    /// What is missing for motion: with any of it all bodies are held where they are. Joints that
+    /// lack a mass move [`UNIT_MASS`] until it is known where bodies are.
+    missing: Vec<Problem>,
 }
 
 impl Parts {
@@ -190,7 +200,6 @@ impl Parts {
         t: &BodyTable,
         carries: bool,
         context: &GeometryContext,
-        purpose: Purpose,
         table: &FieldPath,
     ) -> Result<(), Problem> {
         check_mass_fields(t, table)?;
@@ -202,18 +211,21 @@ impl Parts {
             geometries.push(made);
         }
         if t.joint.is_some() {
-            return self.add_jointed(t, geometries, purpose, table);
+            return self.add_jointed(t, geometries, table);
         }
         let (orientation, position) = PoseFields::from(t).read(table)?;
         let velocity = velocity(t, table)?;
         let start = BodyState { orientation, position, velocity };
-        let held = t.fixed || purpose == Purpose::Contact;
-        if !held {
-            self.entries.push(Entry::Free(free_body(t, geometries, table)?, start));
-            return Ok(());
-        }
-        if purpose == Purpose::Simulation && velocity != SpatialVelocity::zero() {
-            return Err(Problem::new(
+        if !t.fixed {
+            match free_body(t, geometries.clone(), table) {
+                Ok(body) => {
+                    self.entries.push(Entry::Free(body, start));
+                    return Ok(());
+                }
+                Err(problem) => self.missing.push(problem),
+            }
+        } else if velocity != SpatialVelocity::zero() {
+            self.missing.push(Problem::new(
                 table.clone(),
                 format_args!("body `{}` is fixed but has a velocity; a fixed body must be at rest", t.name),
             ));
@@ -231,7 +243,6 @@ impl Parts {
         &mut self,
         t: &BodyTable,
         geometries: Vec<BodyGeometry>,
-        purpose: Purpose,
         table: &FieldPath,
     ) -> Result<(), Problem> {
         let Some(joint_table) = &t.joint else { return Ok(()) };
@@ -254,10 +265,10 @@ impl Parts {
                 ),
             ));
         }
-        let mass = match purpose {
-            Purpose::Simulation => link_mass(t, &geometries, table)?,
-            Purpose::Contact => Some(UNIT_MASS),
-        };
+        let mass = link_mass(t, &geometries, table).unwrap_or_else(|problem| {
+            self.missing.push(problem);
+            Some(UNIT_MASS)
+        });
         let (description, initial) = joint(joint_table, &t.name, &field)?;
         let named = if joint_table.name.is_some() { field.key("name") } else { field.clone() };
         check_name(&description.name, &named)?;
@@ -278,6 +289,7 @@ impl Parts {
         self.links.extend(robot.bodies);
         self.initial.extend(robot.initial);
         self.warnings.extend(robot.warnings);
+        self.missing.extend(robot.missing);
         Ok(())
     }
 
@@ -319,8 +331,20 @@ impl Parts {
         joints.append(&mut self.joints);
         let table_of_body = |name: &str| names.get(name).map(|n| n.field.clone());
         let table_of_joint = |name: &str| self.joint_tables.get(name).cloned();
-        Mechanism::new(links, joints)
-            .map_err(|error| mechanism_problem(&error, table_of_body, table_of_joint))
+        let of_unit_masses = |links: &[BodyDescription]| {
+            let unit = |link: &BodyDescription| BodyDescription { mass: Some(UNIT_MASS), ..link.clone() };
+            Mechanism::new(links.iter().map(unit).collect(), joints.clone())
+        };
+        Mechanism::new(links.clone(), joints.clone()).or_else(|error| {
+            let problem = mechanism_problem(&error, table_of_body, table_of_joint);
+            match of_unit_masses(&links) {
+                Ok(mechanism) => {
+                    self.missing.push(problem);
+                    Ok(mechanism)
+                }
+                Err(_) => Err(problem),
+            }
+        })
     }
 }
 

@@ -7,7 +7,6 @@ use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
 use crate::io::scene::content::{Content, content};
-use crate::io::scene::purpose::Purpose;
 use crate::io::scene::schema::SceneTable;
 pub use crate::io::scene::schema::SolverKind;
 use crate::multibody::{BodyPair, Model, NoForces, State};
@@ -48,6 +47,8 @@ pub struct Scene {
     /// What is allowed but hardly meant, such as tetrahedra without a pressure gradient: each a
     /// line of text that names the field.
     pub warnings: Vec<String>,
+    /// What is missing for motion, the first thing.
+    missing: Option<Problem>,
     document: Document,
 }
 
@@ -78,14 +79,14 @@ impl Scene {
     /// # Errors
     /// When a file cannot be read or is not valid; the message names the file, the field or
     /// line, what was found and what is allowed.
-    pub fn load(path: impl AsRef<Path>, purpose: Purpose) -> Result<Self, FileError> {
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         let document = match path.extension().and_then(|e| e.to_str()) {
             Some(e) if e.eq_ignore_ascii_case("toml") => Document::read_toml(path)?,
             Some(e) if e.eq_ignore_ascii_case("json") => Document::read_json(path)?,
             _ => return Err(FileError::Extension { path: path.to_owned() }),
         };
-        build(path, &document.contents()?, document, purpose)
+        build(path, &document.contents()?, document)
     }
 
     /// The commands of every step, given the times at which steps begin and the last one ends (see
@@ -108,11 +109,23 @@ impl Scene {
         SceneMotion { trajectory, warnings, outcome }
     }
 
+    /// Whether the scene can move: all that moves has a mass, and what is fixed is at rest. For
+    /// contact it need not; then [`Self::model`] has all bodies fixed where the file puts them, with
+    /// their velocities, and [`Self::state`] is empty.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn check_motion(&self) -> Result<(), FileError> {
+        self.missing.as_ref().map_or(Ok(()), |problem| Err(self.document.located(problem.clone())))
+    }
+
     /// How the scene is to be simulated.
     ///
     /// # Errors
-    /// When the file asks for settings of contact that its solver does not have.
+    /// When it cannot move (see [`Self::check_motion`]), or the file asks for settings of contact
+    /// that its solver does not have.
     pub fn simulation_settings(&self) -> Result<SimulationSettings, FileError> {
+        self.check_motion()?;
         let integrator = match self.solver {
             SolverKind::SemiImplicitEuler => Integrator::SemiImplicitEuler,
             SolverKind::Rk4 => Integrator::RungeKutta4,
@@ -146,9 +159,21 @@ impl Scene {
 }
 
 /// The scene of a file.
-fn build(path: &Path, table: &SceneTable, document: Document, purpose: Purpose) -> Result<Scene, FileError> {
-    let Content { model, state, commands, time_step, tolerance, fixed, excluded, mut files, skirt, warnings } =
-        content(path, table, purpose).map_err(|problem| document.located(problem))?;
+fn build(path: &Path, table: &SceneTable, document: Document) -> Result<Scene, FileError> {
+    let Content {
+        model,
+        state,
+        commands,
+        time_step,
+        tolerance,
+        fixed,
+        excluded,
+        mut files,
+        skirt,
+        warnings,
+        missing,
+    } = content(path, table).map_err(|problem| document.located(problem))?;
+    let missing = missing.into_iter().next();
     let warnings =
         warnings.into_iter().map(|problem| format!("warning: {}", document.located(problem))).collect();
     files.insert(0, path.to_owned());
@@ -166,6 +191,7 @@ fn build(path: &Path, table: &SceneTable, document: Document, purpose: Purpose) 
         files,
         skirt,
         warnings,
+        missing,
         document,
     })
 }

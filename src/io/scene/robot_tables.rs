@@ -13,7 +13,6 @@ use crate::io::scene::geometry_tables::{
 use crate::io::scene::joint_schema::{BaseTable, Coordinates, RIGID, RobotTable};
 use crate::io::scene::joint_tables::{InitialCoordinates, configuration, free_configuration, velocity};
 use crate::io::scene::mesh_tables::link_mesh;
-use crate::io::scene::purpose::Purpose;
 use crate::io::urdf::{
     CollisionGeometry, CollisionShape, MimicJoints, RobotBase, RobotDescription, UrdfOptions,
 };
@@ -33,9 +32,11 @@ pub(in crate::io) struct SceneRobot {
     pub initial: Vec<InitialCoordinates>,
     /// What is allowed but hardly meant.
     pub warnings: Vec<Problem>,
+    /// What is missing for motion, if anything.
+    pub missing: Option<Problem>,
 }
 
-/// Stands for masses where motion is not asked for, so that they need not be there.
+/// Stands for masses that are missing, so that joints say where bodies are that do not move.
 pub(in crate::io) const UNIT_MASS: MassProperties = MassProperties {
     mass: 1.0,
     center_of_mass: nalgebra::Vector3::new(0.0, 0.0, 0.0),
@@ -46,7 +47,6 @@ pub(in crate::io) const UNIT_MASS: MassProperties = MassProperties {
 pub(in crate::io) fn robot(
     t: &RobotTable,
     context: &GeometryContext,
-    purpose: Purpose,
     table: &FieldPath,
 ) -> Result<SceneRobot, Problem> {
     let (orientation, position) = PoseFields::from(t).read(table)?;
@@ -70,11 +70,17 @@ pub(in crate::io) fn robot(
     let field = table.key("urdf");
     let mut robot =
         RobotDescription::load(&path, &options).map_err(|error| Problem::new(field.clone(), error))?;
-    if purpose == Purpose::Contact {
-        robot.bodies.iter_mut().for_each(|b| b.mass = Some(UNIT_MASS));
-    }
     // Alone first, so that messages name its file.
-    robot.clone().robot(&path).map_err(|error| Problem::new(field.clone(), error))?;
+    let mut missing = None;
+    if let Err(error) = robot.clone().robot(&path) {
+        robot.bodies.iter_mut().for_each(|b| b.mass = Some(UNIT_MASS));
+        let usable = robot.clone().robot(&path);
+        let problem = Problem::new(field.clone(), error);
+        match usable {
+            Ok(_) => missing = Some(problem),
+            Err(_) => return Err(problem),
+        }
+    }
 
     let mut initial = initial_coordinates(t, &robot.joints, table)?;
     if let (BaseTable::Free, Some(base)) = (t.base, robot.joints.first()) {
@@ -105,7 +111,7 @@ pub(in crate::io) fn robot(
         joint.parent = joint.parent.take().or_else(|| t.parent.clone());
     }
     initial.iter_mut().for_each(|i| prefixed(&mut i.joint));
-    Ok(SceneRobot { bodies: robot.bodies, joints: robot.joints, geometries, initial, warnings })
+    Ok(SceneRobot { bodies: robot.bodies, joints: robot.joints, geometries, initial, warnings, missing })
 }
 
 /// The initial coordinates by the joints' names in the URDF.
