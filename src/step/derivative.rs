@@ -43,6 +43,12 @@ impl<'a, A> StepPoint<'a, A> {
         Self { model, before, after, time, dt, applied, control }
     }
 
+    /// The same step without its forces, for what does not evaluate them and is compiled once.
+    pub fn without_forces(&self) -> StepPoint<'a, ()> {
+        let Self { model, before, after, time, dt, control, .. } = *self;
+        StepPoint { model, before, after, time, dt, applied: &(), control }
+    }
+
     /// The point at which forces are evaluated at a state and a time during the step.
     pub(super) fn forces_at(&self, state: &'a State, time: f64) -> ForcePoint<'a> {
         let (commands, control) = self.split_control();

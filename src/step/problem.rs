@@ -35,9 +35,11 @@ impl<'a, T> StepProblem<'a, NoForces, T> {
     pub fn new(model: &'a Model<T>, state: &'a State<T>, time_step: f64) -> Self {
         Self { model, state, time: 0.0, time_step, applied: &NoForces, control: &[] }
     }
+}
 
-    /// The same step under forces of the user's.
-    pub fn under<A>(self, applied: &'a A) -> StepProblem<'a, A, T> {
+impl<'a, A, T> StepProblem<'a, A, T> {
+    /// The same step under other forces of the user's.
+    pub fn under<B>(self, applied: &'a B) -> StepProblem<'a, B, T> {
         let Self { model, state, time, time_step, control, .. } = self;
         StepProblem { model, state, time, time_step, applied, control }
     }

@@ -176,7 +176,11 @@ fn bad_fit_files_are_refused_one_by_one() {
     };
     let measurements = &GOOD[GOOD.find("[[indentations]]").expect("there")..];
     for (old, new, expected) in [
-        ("scene.toml", "no_scene.toml", &["no_scene.toml: cannot be read"][..]),
+        (
+            "scene.toml",
+            "no_scene.toml",
+            &["fit.toml:1: scene: found \"no_scene.toml\", which is no file"][..],
+        ),
         ("foam.friction", "rubber.friction", &["fit.toml:3: parameters", "no material `rubber`", "`foam`"]),
         ("foam.friction", "foam.grip", &["no `grip`", "`hydroelastic_modulus`"]),
         ("upper = 2.0", "upper = -1.0", &["`materials.foam.friction`: `lower` is 0", "below `upper`"]),
@@ -195,7 +199,11 @@ fn bad_fit_files_are_refused_one_by_one() {
         ),
         ("[0, 0, -1]", "[0, 0, 0]", &["indentations[0]", "`direction` is [0, 0, 0]", "not zero"]),
         ("body = \"ball\"", "body = \"bal\"", &["indentations[0]", "no body `bal`", "`ball`, `table`"]),
-        ("data/indentation", "data/missing", &["data/missing.csv: cannot be read"]),
+        (
+            "data/indentation",
+            "data/missing",
+            &["indentations[0].file: found \"data/missing.csv\", which is no file"],
+        ),
         ("throw_*", "toss_*", &["trajectories[0].files[0]", "data/toss_*.csv", "no file matches"]),
         ("position_sigma = 1e-3", "position_sigma = 0", &["`position_sigma` is 0", "positive"]),
         ("position_sigma = 1e-3\n", "", &["missing field `position_sigma`"]),

@@ -449,7 +449,7 @@ fn bad_problems_are_refused_with_file_line_and_field() {
     let cases: Vec<(String, &str)> = vec![
         (PROBLEM.replace("until = 1.0", "until = 1.0\nend = 2"), "problem.toml:3: end: unknown field"),
         (PROBLEM.replace("until = 1.0", "until = -1"), "problem.toml:2: until: found -1"),
-        (PROBLEM.replace("scene.toml", "none.toml"), "none.toml: cannot be read"),
+        (PROBLEM.replace("scene.toml", "none.toml"), "scene: found \"none.toml\", which is no file"),
         (PROBLEM.replace("count = 5", ""), "knots: exactly one of `count` and `times`"),
         (PROBLEM.replace("count = 5", "count = 0"), "problem.toml:4: knots.count: no knots"),
         (PROBLEM.replace("count = 5", "times = [0, 0.5, 0.5]"), "knots.times[2]: knot 2 is at 0.5 s"),

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use super::file_error::{FileError, Problem};
+use crate::shown::shown;
+use field_path::FieldPath;
 use node::{Misplaced, Node};
 
 /// A file of TOML or JSON that was read.
@@ -68,6 +70,20 @@ impl Document {
         self.root.entry(key).is_some()
     }
 
+    /// The file that a field names, relative to this one.
+    ///
+    /// # Errors
+    /// When there is no such file.
+    pub fn named_file(&self, field: &FieldPath, name: &Path) -> Result<PathBuf, FileError> {
+        let path = beside(&self.path, name);
+        if path.exists() {
+            return Ok(path);
+        }
+        let found = name.to_string_lossy();
+        let message = format_args!("found \"{}\", which is no file", shown(&found));
+        Err(self.located(Problem::new(field.clone(), message)))
+    }
+
     /// A problem with a field, with the file and the line.
     pub fn located(&self, Problem { field, message }: Problem) -> FileError {
         let line = self.root.position(&field).map(|position| line_at(&self.text, position));
@@ -87,7 +103,6 @@ fn line_at(document: &str, position: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::field_path::FieldPath;
     use super::*;
 
     fn lines(text: &str, parse: fn(&str) -> Result<Node, Misplaced>) -> impl Fn(&FieldPath) -> Option<usize> {

@@ -62,7 +62,7 @@ impl FitFile {
         let field = FieldPath::root().key("parameters");
         let parameters =
             Parameters::new(table.parameters.clone()).map_err(|e| located(&document, &field, e))?;
-        let scene = Scene::load(beside(&path, &table.scene))?;
+        let scene = Scene::load(document.named_file(&FieldPath::root().key("scene"), &table.scene)?)?;
         scene.check_motion()?;
         if let Some(joint) = scene.model.mechanism.joints().first() {
             let message =
@@ -96,7 +96,8 @@ impl FitFile {
             }
         }
         for (i, table) in self.table.indentations.iter().enumerate() {
-            let file = beside(&self.path, Path::new(&table.file));
+            let field = root.key("indentations").index(i).key("file");
+            let file = self.document.named_file(&field, Path::new(&table.file))?;
             let rows = read_indentations(&file)?;
             let direction = Vector3::from(table.direction.0);
             let name = file.display().to_string();

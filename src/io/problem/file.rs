@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
-use crate::io::document::{Document, beside};
 use crate::io::file_error::{FileError, Problem};
 use crate::io::problem::checkpoint::CheckpointFile;
 use crate::io::problem::controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
@@ -81,7 +81,8 @@ impl ProblemFile {
         let path = path.as_ref();
         let document = Document::read_toml(path)?;
         let table: ProblemTable = document.contents()?;
-        let mut scene = Scene::load(beside(path, &table.scene))?;
+        let scene = document.named_file(&FieldPath::root().key("scene"), &table.scene)?;
+        let mut scene = Scene::load(scene)?;
         let warnings = cost_angle_warnings(&table).into_iter();
         scene.warnings.extend(warnings.map(|p| format!("warning: {}", document.located(p))));
         let simulation = scene.simulation_settings()?;

@@ -2,8 +2,7 @@
 
 use crate::multibody::tree::{InertialMotion, InertialSensitivity};
 use crate::multibody::{
-    AppliedForces, ContactSensitivity, Forces, JointLaw, JointSensitivity, Model, ModelGradient,
-    add_link_mass,
+    ContactSensitivity, Forces, JointLaw, JointSensitivity, Model, ModelGradient, add_link_mass,
 };
 use crate::spatial::SpatialForce;
 use crate::step::StepPoint;
@@ -19,11 +18,11 @@ pub(super) struct JointDerivatives {
 }
 
 impl JointDerivatives {
-    /// Evaluates the balance at the velocities after the step, which are set, with the impulses of
-    /// contact: one of `patches` for each. `forces` is scratch.
-    pub fn evaluate<'a, A: AppliedForces>(
+    /// Evaluates the balance at the velocities after the step, which are set, with the user's
+    /// `forces`, to which the impulses of contact are added: one of `patches` for each.
+    pub fn evaluate<'a>(
         &mut self,
-        at: &StepPoint<'_, A>,
+        at: &StepPoint<'_, ()>,
         moving: &[Option<usize>],
         patches: impl Iterator<Item = &'a ContactSensitivity>,
         forces: &mut Forces,
@@ -32,9 +31,6 @@ impl JointDerivatives {
         if self.velocity.is_empty() {
             return;
         }
-        // The forces on links keep their directions when these move: the user's, and contact's.
-        forces.reset(model);
-        at.applied.apply(model, at.before, at.time, at.split_control().1, forces);
         for term in patches {
             let sides = [(term.pair.bodies.a, term.wrench_on_a), (term.pair.bodies.b, term.wrench_on_b())];
             for (body, impulse) in sides {
@@ -79,9 +75,9 @@ impl JointDerivatives {
 
     /// Adds the derivatives of μᵀφ through the joints' own balance; contact and the user's forces
     /// aside.
-    pub fn add<A>(
+    pub fn add(
         &mut self,
-        at: &StepPoint<'_, A>,
+        at: &StepPoint<'_, ()>,
         mu: &[f64],
         by_joints: &mut [f64],
         by_commands: &mut [f64],

@@ -104,17 +104,29 @@ impl VelocityLevel {
         keep: bool,
         workspace: &mut Workspace,
     ) -> Result<State<T>, StepError> {
-        let StepProblem { model, state, time, time_step: dt, applied, control } = *step;
-        let keep = keep || T::NDERIV > 0;
+        let StepProblem { model, state, time, applied, control, .. } = *step;
         let mut forces = Forces::zero(model);
-        let (commands, control) = control.split_at(model.command_dimension());
-        applied.apply(model, state, time, control, &mut forces);
+        applied.apply(model, state, time, &control[model.command_dimension()..], &mut forces);
+        self.step_under(&step.under(&()), &forces, keep, workspace)
+    }
+
+    /// [`Self::step`] with the user's forces at its start: the part that is compiled once for all
+    /// of them.
+    fn step_under<T: Scalar>(
+        &self,
+        step: &StepProblem<'_, (), T>,
+        forces: &Forces<T>,
+        keep: bool,
+        workspace: &mut Workspace,
+    ) -> Result<State<T>, StepError> {
+        let StepProblem { model, state, time_step: dt, control, .. } = *step;
+        let keep = keep || T::NDERIV > 0;
         workspace.forces.bodies.clear();
         workspace.forces.bodies.extend(forces.bodies.iter().map(SpatialForce::real));
         workspace.forces.joints.clear();
         workspace.forces.joints.extend(forces.joints.iter().map(|f| f.real()));
         workspace.commands.clear();
-        workspace.commands.extend(commands.iter().map(|u| u.real()));
+        workspace.commands.extend(control[..model.command_dimension()].iter().map(|u| u.real()));
         workspace.newton.keep_factor = keep;
         workspace.problem.contacts.keep_polygons = keep;
         if let (Some(model), Some(state)) =
@@ -130,7 +142,7 @@ impl VelocityLevel {
         };
         let mut velocity: Vec<T> = workspace.newton.velocity.iter().map(|&v| T::from(v)).collect();
         for _ in 0..T::NDERIV {
-            let mut residual = self.residual(step, &free, &forces, &velocity, workspace);
+            let mut residual = self.residual(step, &free, forces, &velocity, workspace);
             // What is left of the real part is rounding.
             residual.iter_mut().for_each(|r| *r -= r.real());
             workspace.newton.factor.factors().solve_scalars(&mut residual);
@@ -171,9 +183,9 @@ impl VelocityLevel {
 
     /// The balance of momentum A v − p − Jᵀγ(v) at the contacts that have been found, with the
     /// motions without forces and the user's forces.
-    fn residual<A, T: Scalar>(
+    fn residual<T: Scalar>(
         &self,
-        step: &StepProblem<'_, A, T>,
+        step: &StepProblem<'_, (), T>,
         free_motions: &FreeMotions<T>,
         forces: &Forces<T>,
         velocity: &[T],
@@ -270,8 +282,8 @@ impl VelocityLevel {
 /// The part of the joints in the balance of momentum:
 /// δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ), less the impulses of actuators
 /// and stops, at the kinematics of the state.
-fn joint_residual<A, T: Scalar>(
-    step: &StepProblem<'_, A, T>,
+fn joint_residual<T: Scalar>(
+    step: &StepProblem<'_, (), T>,
     forces: &Forces<T>,
     on_links: &[BodyForce<T>],
     v: &[T],

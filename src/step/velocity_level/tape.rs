@@ -106,6 +106,17 @@ impl VelocityLevel {
         workspace: &mut Workspace,
         tape: &mut BalanceTape,
     ) {
+        // The forces on links keep their directions when these move: the user's, and contact's.
+        workspace.loads.reset(at.model.model());
+        if !at.after.joints.v.is_empty() {
+            let control = at.split_control().1;
+            at.applied.apply(at.model.model(), at.before, at.time, control, &mut workspace.loads);
+        }
+        self.record_under(&at.without_forces(), workspace, tape);
+    }
+
+    /// [`Self::record`] with the user's forces in the workspace.
+    fn record_under(&self, at: &StepPoint<'_, ()>, workspace: &mut Workspace, tape: &mut BalanceTape) {
         let model = at.model.model();
         let Workspace { problem, newton, frames, moving, free_motions, after, loads, .. } = workspace;
         let BalanceTape { patches, bodies, joints, kinematics, joint_moves, sizes, .. } = tape;
@@ -191,9 +202,9 @@ impl VelocityLevel {
 
     /// Records how the impulses of contact follow the sizes of geometries; what changes with their
     /// mass aside.
-    fn record_sizes<A>(
+    fn record_sizes(
         &self,
-        at: &StepPoint<'_, A>,
+        at: &StepPoint<'_, ()>,
         workspace: &Workspace,
         SeededModel { columns, model }: &SeededModel,
         sizes: &mut Vec<SizeTerm>,

@@ -41,9 +41,9 @@ pub(super) fn by_extra_pose(extra_turn: Vector3<f64>, extra_shift: Vector3<f64>)
 impl VelocityLevel {
     /// Adds the derivatives of μᵀφ by the state before the step and by the model; those through
     /// the user's forces aside.
-    pub(super) fn add_balance<A: AppliedForces>(
+    pub(super) fn add_balance(
         &self,
-        at: &StepPoint<'_, A>,
+        at: &StepPoint<'_, ()>,
         tape: &mut BalanceTape,
         memory: &mut VjpMemory,
         mu: &[f64],
@@ -141,6 +141,18 @@ impl VelocityLevel {
         memory: &mut VjpMemory,
         out: &mut StepCotangent<'_>,
     ) {
+        self.vjp_of_balance(&at.without_forces(), tape, memory, out);
+        self.add_applied(at, memory, out);
+    }
+
+    /// [`Self::vjp`] but for the derivatives of the user's forces.
+    fn vjp_of_balance(
+        &self,
+        at: &StepPoint<'_, ()>,
+        tape: &mut BalanceTape,
+        memory: &mut VjpMemory,
+        out: &mut StepCotangent<'_>,
+    ) {
         let mut mu = std::mem::take(&mut memory.by_velocity);
         mu.clear();
         let (of_bodies, of_joints) = out.state.split_at_mut(at.before.body_tangent_dimension());
@@ -174,7 +186,6 @@ impl VelocityLevel {
         tape.joints.add_extra_moves(at.model.model(), by_moves, of_joints, out.model);
         tape.factors.solve_transposed(&mut mu);
         self.add_balance(at, tape, memory, &mu, out);
-        self.add_applied(at, memory, out);
         memory.by_velocity = mu;
     }
 }
