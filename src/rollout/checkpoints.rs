@@ -6,7 +6,7 @@ use crate::multibody::State;
 /// computed again when they are needed. The gradient has the same bits whatever is kept.
 ///
 /// Where consecutive states are kept, so are the tapes of the steps between them (see
-/// [`crate::step::Tape`]), up to 256 MiB of them; the others are made again, which costs a search
+/// [`crate::step::Tape`]), up to about 256 MiB of them; the others are made again, which costs a search
 /// for contacts each. With [`Self::Binomial`] all are made again, and semi-implicit Euler needs none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checkpoints {

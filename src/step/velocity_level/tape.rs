@@ -5,6 +5,8 @@
 //! the derivatives of φ by all but v: a few matrices for each pair in contact, however many faces
 //! its surface has.
 
+use nalgebra::Matrix6;
+
 use super::body_sensitivity::BodySensitivity;
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
@@ -20,6 +22,13 @@ use crate::multibody::{
 use crate::scalar::DualArray;
 use crate::spatial::SpatialForce;
 use crate::step::{StepError, StepPoint};
+
+/// About what a joint takes in the three kinematics of a tape, and how many matrices between
+/// coordinates there are, for [`BalanceTape::bytes`].
+const JOINT_BYTES: usize = 2500;
+const MATRICES_OF_JOINTS: usize = 12;
+/// How SAP's inverse inertia follows one coordinate.
+const MATRIX_BYTES: usize = size_of::<Matrix6<f64>>();
 
 /// How the impulse of one patch follows everything but the velocities after the step.
 #[derive(Debug)]
@@ -69,12 +78,18 @@ pub(in crate::step) struct BalanceTape {
 }
 
 impl BalanceTape {
-    /// The memory that it holds, bytes: what grows with contacts and bodies.
+    /// About the memory that it holds, bytes: what grows with contacts, bodies and joints.
     pub fn bytes(&self) -> usize {
-        let patches = self.patches.capacity() * size_of::<PatchSensitivity>();
-        let bodies = self.bodies.capacity() * size_of::<BodySensitivity>();
-        let joints = self.joint_moves.len() * self.joint_moves.len() * size_of::<f64>();
-        self.factors.bytes() + patches + bodies + joints
+        let joints = self.joint_moves.len();
+        let patch = size_of::<PatchSensitivity>()
+            + if self.patches.iter().any(|patch| patch.inertia.is_some()) {
+                joints * MATRIX_BYTES
+            } else {
+                0
+            };
+        let bodies = self.bodies.len() * size_of::<BodySensitivity>();
+        let joints = joints * (JOINT_BYTES + MATRICES_OF_JOINTS * joints * size_of::<f64>());
+        self.factors.bytes() + self.patches.len() * patch + bodies + joints
     }
 }
 
