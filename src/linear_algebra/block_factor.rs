@@ -72,8 +72,8 @@ impl BlockFactor {
         if self.sizes == sizes && self.couplings == couplings {
             return;
         }
-        debug_assert!(couplings.is_sorted_by(|a, b| a < b), "couplings are sorted and unique");
-        debug_assert!(couplings.iter().all(|&(i, j)| i < j && j < sizes.len()), "couplings are of trees");
+        assert!(couplings.is_sorted_by(|a, b| a < b), "couplings are sorted and unique");
+        assert!(couplings.iter().all(|&(i, j)| i < j && j < sizes.len()), "couplings are of trees");
         self.sizes.clear();
         self.sizes.extend_from_slice(sizes);
         self.couplings.clear();

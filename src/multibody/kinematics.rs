@@ -55,7 +55,7 @@ impl<T: Scalar> Model<T> {
                 },
             })
         }));
-        debug_assert_eq!(frames.len(), self.bodies.len(), "a state for each free body");
+        assert_eq!(frames.len(), self.bodies.len(), "a state for each free body");
     }
 }
 

@@ -102,7 +102,7 @@ impl QuadraticModel {
         let mut truncated = cauchy.clone();
         free.iter().zip(newton.iter()).for_each(|(&i, d)| truncated[i] = into(i, cauchy[i] + fraction * d));
         let direction = step(&truncated);
-        debug_assert_eq!(direction.len(), n);
+        assert_eq!(direction.len(), n);
         (slope(&direction) < 0.0).then_some(direction)
     }
 
