@@ -28,11 +28,17 @@ impl<T: Scalar> Model<T> {
     /// The frames of all bodies, written into `frames`, in the order of [`Model::bodies`].
     ///
     /// With joints it allocates memory for their kinematics: [`Model::update_frames`] reuses it.
+    ///
+    /// # Panics
+    /// When the state does not belong to the model.
     pub fn body_frames(&self, state: &State<T>, frames: &mut Vec<BodyFrame<T>>) {
         self.update_frames(state, frames, &mut JointKinematics::default());
     }
 
     /// [`Model::body_frames`], with the kinematics of the joints left in `joints`.
+    ///
+    /// # Panics
+    /// When the state does not belong to the model.
     pub fn update_frames(
         &self,
         state: &State<T>,
