@@ -352,7 +352,7 @@ mod tests {
         let log = refused(&format!("scene = \"s.toml\"\n{parameter}lower = 0.0\nlog = true\n"));
         assert!(log.contains("fit.toml:2: parameters: parameter `a`: `lower` is 0"), "{log}");
         let scene = refused(&format!("scene = \"s.toml\"\n{parameter}"));
-        assert!(scene.contains("s.toml: cannot be read"), "{scene}");
+        assert!(scene.contains("fit.toml:1: scene: found \"s.toml\", which is no file"), "{scene}");
         assert!(refused("scene = ").contains("fit.toml:1"));
         fs::write(folder.join("p.json"), "{\"a\": 1.5}").unwrap();
         assert_eq!(read_parameter_values(&folder.join("p.json")).unwrap()["a"], 1.5);
