@@ -41,7 +41,15 @@ fn checked(scene: &CheckedScene, planted: bool) -> Result<GradientReport, String
     let controls = loaded.controls(&settings.step_times(until).map_err(|e| e.to_string())?);
     let (model, state, check) = (&loaded.model, &loaded.state, CheckSettings::default());
     let report = match planted {
-        true => check_scene(model, state, &settings, &Drag { wrong: true }, &controls, STEPS, &check),
+        true => check_scene(
+            model,
+            state,
+            &settings,
+            &Drag { coefficient: 20.0, wrong: true },
+            &controls,
+            STEPS,
+            &check,
+        ),
         false => check_scene(model, state, &settings, &NoForces, &controls, STEPS, &check),
     };
     report.map_err(|e| e.to_string())

@@ -25,7 +25,7 @@ fn checked(seed: u64, wrong: bool) -> Option<GradientReport> {
     let until = steps as f64 * settings.time_step;
     let controls = loaded.controls(&settings.step_times(until).expect("valid times"));
     let check = CheckSettings::default();
-    let drag = Drag { wrong };
+    let drag = Drag { coefficient: if wrong { 20.0 } else { 0.0 }, wrong };
     match check_scene(&loaded.model, &loaded.state, &settings, &drag, &controls, steps, &check) {
         Ok(report) => Some(report),
         Err(SceneCheckError::Simulation(SimulationError::NotFinite { .. })) => None,

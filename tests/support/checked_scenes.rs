@@ -221,9 +221,11 @@ pub fn scene(seed: u64) -> CheckedScene {
     CheckedScene { kind, family, text }
 }
 
-/// A viscous drag on every free body, N s/m; where it is `wrong` its derivative by the velocity is
-/// off by a hundredth.
+/// A viscous drag on every free body; where it is `wrong` its derivative by the velocity is off by a
+/// hundredth.
 pub struct Drag {
+    /// Its coefficient, N s/m.
+    pub coefficient: f64,
     /// Whether its derivative is wrong.
     pub wrong: bool,
 }
@@ -233,7 +235,7 @@ impl AppliedForces for Drag {
         for (body, force) in state.bodies.iter().zip(&mut forces.bodies) {
             let exact = body.velocity.translational;
             let claimed = exact.map(|v| v * 1.01 - v.real() * 0.01);
-            force.translational -= if self.wrong { claimed } else { exact } * T::from(20.0);
+            force.translational -= if self.wrong { claimed } else { exact } * T::from(self.coefficient);
         }
     }
 }
