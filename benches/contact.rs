@@ -28,13 +28,7 @@ use rand_chacha::ChaCha8Rng;
 
 const POSES: usize = 32;
 
-const MATERIAL: Material = Material {
-    hydroelastic_modulus: 1e5,
-    dissipation: 0.0,
-    relaxation_time: 0.0,
-    static_friction: 0.0,
-    dynamic_friction: 0.0,
-};
+const MATERIAL: Material = Material::new(1e5, 0.0, 0.0);
 
 /// A pair of bodies and the poses it takes.
 struct Scene {

@@ -33,13 +33,7 @@ const STEPS: usize = 1000;
 const CONTROLS: usize = 10;
 const TIME_STEP: f64 = 1e-4;
 
-const MATERIAL: Material = Material {
-    hydroelastic_modulus: 5e4,
-    dissipation: 0.5,
-    relaxation_time: 0.0,
-    static_friction: 0.5,
-    dynamic_friction: 0.5,
-};
+const MATERIAL: Material = Material::new(5e4, 0.5, 0.5);
 
 /// Ten thrusters on the first body, some off its origin.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use clock::thread_time;
 use criterion::{BenchmarkId, Criterion, SamplingMode};
-use isobar::contact::{ContactModel, SurfaceRepresentation};
+use isobar::contact::{ContactModel, MaterialParameter, SurfaceRepresentation};
 use isobar::multibody::{AppliedForces, DifferentiatedModel, Input, Model, NoForces, State};
 use isobar::step::{DerivativeWorkspace, Integrator, StepProblem, StepWorkspace, Tape};
 use median::median;
@@ -62,9 +62,9 @@ fn measure(
 ) -> Option<Measurement> {
     let materials = (0..model.materials.len()).flat_map(|material| {
         [
-            Input::HydroelasticModulus { material },
-            Input::Dissipation { material },
-            Input::DynamicFriction { material },
+            Input::Material { parameter: MaterialParameter::HydroelasticModulus, material },
+            Input::Material { parameter: MaterialParameter::Dissipation, material },
+            Input::Material { parameter: MaterialParameter::DynamicFriction, material },
         ]
     });
     let inputs: Vec<Input> = materials.collect();

@@ -137,13 +137,7 @@ impl Piece {
     }
 }
 
-const MATERIAL: Material = Material {
-    hydroelastic_modulus: 1e5,
-    dissipation: 0.0,
-    relaxation_time: 0.0,
-    static_friction: 0.5,
-    dynamic_friction: 0.5,
-};
+const MATERIAL: Material = Material::new(1e5, 0.0, 0.5);
 
 fn compliant(shape: &Shape, resolution: f64) -> Result<Collider, Box<dyn std::error::Error>> {
     let (mesh, extent) = primitive_field(shape, resolution)?;

@@ -11,13 +11,7 @@ use num_dual::Dual64;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A ball of 5 cm radius, meshed at 1 cm, and a rigid floor that fills z ≤ 0.
-    let foam = Material {
-        hydroelastic_modulus: 1e5,
-        dissipation: 1.0,
-        relaxation_time: 0.0,
-        static_friction: 0.5,
-        dynamic_friction: 0.5,
-    };
+    let foam = Material::new(1e5, 1.0, 0.5);
     let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.01)?;
     let field = PressureField::new(mesh, extent)?;
     let ball = Collider::compliant(field, foam);

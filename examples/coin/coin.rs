@@ -136,13 +136,7 @@ pub fn limit(points: &[(Vector2<f64>, f64)]) -> f64 {
 
 /// The model, and the coin at rest where the plane bears its weight.
 pub fn model(division: Division, surface: SurfaceRepresentation, stiction_velocity: f64) -> (Model, State) {
-    let material = Material {
-        hydroelastic_modulus: MODULUS,
-        dissipation: 10.0,
-        relaxation_time: 1e-3,
-        static_friction: FRICTION,
-        dynamic_friction: FRICTION,
-    };
+    let material = Material::new(MODULUS, 10.0, FRICTION).with_relaxation_time(1e-3);
     let materials = vec![NamedMaterial { name: "metal".into(), material }];
     let geometry = |geometry: ContactGeometry| BodyGeometry {
         x_bg: RigidTransform::identity(),

@@ -8,7 +8,7 @@
 
 use nalgebra::Vector3;
 
-use crate::contact::{PairMaterial, Workspace, for_each_face};
+use crate::contact::{DampingPoint, PairMaterial, Workspace, for_each_face};
 use crate::multibody::{BodyFrame, BroadPhase, Model, State, with_pair};
 use crate::spatial::SpatialVelocity;
 use crate::step::StepWorkspace;
@@ -188,7 +188,8 @@ impl Watch {
             let Place::Pair(index) = place else { continue };
             let number = with_pair(model, frames, &model.pairs[index], |query| {
                 let rigid = [query.a, query.b].map(|c| c.geometry.is_rigid());
-                let of_pair = PairMaterial::combine(&query.a.material, rigid[0], &query.b.material, rigid[1]);
+                let (a, b, law) = (&query.a.material, &query.b.material, model.contact.law);
+                let of_pair = PairMaterial::combine(a, rigid[0], b, rigid[1], law);
                 let (mut number, mut face_number) = (0_u64, 0);
                 for_each_face(query, &model.contact, scratch, |face| {
                     let at_face = |v: &SpatialVelocity, origin: &Vector3<f64>| {
@@ -196,7 +197,16 @@ impl Watch {
                     };
                     let slip = at_face(&query.v_wa, &query.x_wa.translation)
                         - at_face(&query.v_wb, &query.x_wb.translation);
-                    if of_pair.dissipation * slip.dot(&face.normal) >= 1.0 {
+                    let normal_velocity = slip.dot(&face.normal);
+                    let PairMaterial { dissipation, own, .. } = of_pair;
+                    let without_pressure = match law {
+                        None => dissipation * normal_velocity >= 1.0,
+                        Some(law) => {
+                            let pressure = face.pressure;
+                            law.damping(&DampingPoint { pressure, normal_velocity, dissipation, own }) <= 0.0
+                        }
+                    };
+                    if without_pressure {
                         number = number.wrapping_add(mixed(face_number));
                     }
                     face_number += 1;

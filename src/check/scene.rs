@@ -9,6 +9,7 @@ use super::instability::{Instability, first_instability};
 use super::report::GradientReport;
 use super::tight::tightest_first;
 use super::varied::{JointPart, Varied, joint_parts};
+use crate::contact::MaterialParameter;
 use crate::multibody::{
     AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Input, InputError, Model, PairWorkspace,
     State, TANGENT_DIMENSION, all_inputs, body_pair_contact, seeded,
@@ -134,10 +135,13 @@ pub fn check_scene(
             let (name, value) = (input.name(model), input.value(model)?);
             let may_be_zero = matches!(
                 input,
-                Input::Dissipation { .. }
-                    | Input::RelaxationTime { .. }
-                    | Input::StaticFriction { .. }
-                    | Input::DynamicFriction { .. }
+                Input::Material {
+                    parameter: MaterialParameter::Dissipation
+                        | MaterialParameter::RelaxationTime
+                        | MaterialParameter::StaticFriction
+                        | MaterialParameter::DynamicFriction,
+                    ..
+                }
             );
             Ok(match value {
                 0.0 if may_be_zero => {

@@ -3,6 +3,7 @@
 //! | room and file | what it computes | from | held to |
 //! |---|---|---|---|
 //! | `pair/material`, `combination` | how two materials combine, and the derivatives of that | Drake's rules | `tests/contact/drake_cases`, `transposed` |
+//! | `own_law` | a law of the user's own, in any scalar | | differences, `tests/motion/own_law` |
 //! | `pair/query` | which body's frame a query is answered in | | invariance, `tests/contact/random_states` |
 //! | `surface/polygon`, `clip`, `rigid_triangle` | the section of one element, clipped by another | Elandt §VI-B; Masterjohn §III-A | each other, on random elements |
 //! | `surface/search` | all polygons of two bodies | Elandt Algorithm 1 | trying all pairs of elements |
@@ -25,6 +26,7 @@
 
 mod force;
 mod impulse;
+mod own_law;
 mod pair;
 mod settings;
 mod surface;
@@ -46,9 +48,10 @@ pub(crate) use impulse::point_contacts::{
     DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts,
 };
 pub(crate) use impulse::world_jacobian::world_impulse_jacobian;
+pub use own_law::{ContactLaw, DampingPoint, FrictionPoint, OWN_PARAMETERS, OwnLaw};
 pub use pair::collider::{Collider, ContactGeometry};
 pub use pair::combination::combination_derivatives;
-pub use pair::material::{Material, PairMaterial};
+pub use pair::material::{Material, MaterialParameter, PairMaterial};
 pub(crate) use pair::query::Roles;
 pub use pair::query::{ContactError, ContactPair, check_pair};
 pub use settings::{

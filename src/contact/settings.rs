@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::contact::own_law::OwnLaw;
+
 /// How the contact surface is cut into faces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -70,6 +72,10 @@ pub struct ContactSettings {
     /// Degree of polynomial that the quadrature on fan triangles integrates exactly, 1 to 5.
     /// Polygons always use their centroid.
     pub quadrature_order: u8,
+    /// A law of the user's own in the place of Hunt–Crossley's damping factor and of Coulomb's coefficient
+    /// of friction, if any. Friction is regularized as [`Self::friction_regularization`] says, but for its
+    /// Stribeck curve, whose place the smooth form takes.
+    pub law: Option<OwnLaw>,
 }
 
 impl Default for ContactSettings {
@@ -82,6 +88,7 @@ impl Default for ContactSettings {
             friction_regularization: FrictionRegularization::Smooth,
             stiction_velocity: 1e-3,
             quadrature_order: 2,
+            law: None,
         }
     }
 }

@@ -155,13 +155,7 @@ mod tests {
     use crate::multibody::{Body, BodyGeometry, BodyState, MassProperties, MassSource, State};
     use crate::spatial::{Quaternion, SpatialVelocity};
 
-    const MATERIAL: Material = Material {
-        hydroelastic_modulus: 1e5,
-        dissipation: 0.0,
-        relaxation_time: 0.0,
-        static_friction: 0.0,
-        dynamic_friction: 0.0,
-    };
+    const MATERIAL: Material = Material::new(1e5, 0.0, 0.0);
 
     fn geometry(geometry: ContactGeometry, offset: Vector3<f64>) -> BodyGeometry {
         BodyGeometry {

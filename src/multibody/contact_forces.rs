@@ -215,7 +215,7 @@ pub fn body_pair_jacobian(
             let about_body = shift_back(&offset_a(model, frames, pair));
             sum.by_modulus_a += about_body * jacobian.by_modulus_a;
             sum.by_modulus_b += about_body * jacobian.by_modulus_b;
-            sum.by_dissipation += about_body * jacobian.by_dissipation;
+            sum.by_dissipation += about_body * jacobian.by_parameters.dissipation;
             sum.by_friction += about_body * jacobian.by_friction();
         }
     }

@@ -71,14 +71,7 @@ pub(super) fn geometry_offset(frame: &BodyFrame, geometry: &BodyGeometry) -> Vec
 
 /// No derivative by a material.
 fn no_material() -> Material<Vector6<f64>> {
-    let zero = Vector6::zeros();
-    Material {
-        hydroelastic_modulus: zero,
-        dissipation: zero,
-        relaxation_time: zero,
-        static_friction: zero,
-        dynamic_friction: zero,
-    }
+    Material::NONE.map(|_| Vector6::zeros())
 }
 
 /// The derivatives by both materials, from those by the pair's combined parameters.
@@ -92,18 +85,18 @@ fn by_materials(
     let one = |own: &Material, by_modulus: Vector6<f64>| Material {
         // The modulus' part in the combined dissipation is in the Jacobian already.
         hydroelastic_modulus: by_modulus,
-        dissipation: jacobian.by_dissipation * own.dissipation,
-        relaxation_time: jacobian.by_relaxation_time * own.relaxation_time,
-        static_friction: jacobian.by_static_friction * own.static_friction,
-        dynamic_friction: jacobian.by_dynamic_friction * own.dynamic_friction,
+        ..jacobian.by_parameters.with_modulus(by_modulus).zip(own, |by, own| by * own)
     };
     let mut by = [one(&combination[0], jacobian.by_modulus_a), one(&combination[1], jacobian.by_modulus_b)];
-    // A geometry without a material has the other's friction.
+    // A geometry without a material has the other's friction and parameters of an own law.
     for (own, geometry) in [ga, gb].into_iter().enumerate() {
         if geometry.material.is_none() {
             let adopted = std::mem::replace(&mut by[own], no_material());
             by[1 - own].static_friction += adopted.static_friction;
             by[1 - own].dynamic_friction += adopted.dynamic_friction;
+            for (out, by) in by[1 - own].own.iter_mut().zip(adopted.own) {
+                *out += by;
+            }
         }
     }
     by
@@ -142,13 +135,8 @@ impl ContactSensitivity {
         let turning = cross_matrix(&wrench.translational) * cross_matrix(&p_a);
         let mut quarter = by_state_a.fixed_view_mut::<3, 3>(0, 0);
         quarter += turning;
-        let [by_material_a, by_material_b] = by_materials(model, ga, gb, jacobian).map(|m| Material {
-            hydroelastic_modulus: about_body * m.hydroelastic_modulus,
-            dissipation: about_body * m.dissipation,
-            relaxation_time: about_body * m.relaxation_time,
-            static_friction: about_body * m.static_friction,
-            dynamic_friction: about_body * m.dynamic_friction,
-        });
+        let [by_material_a, by_material_b] =
+            by_materials(model, ga, gb, jacobian).map(|m| m.map(|by| about_body * by));
         Self {
             pair: *pair,
             wrench_on_a: wrench.shifted(&-p_a),
@@ -220,11 +208,7 @@ impl ContactSensitivity {
             let Some(i) = place else { continue };
             let out = &mut by_model.materials[i];
             let along = |by: &Vector6<f64>| dot(by.as_slice(), by_wrench.as_slice());
-            out.hydroelastic_modulus += along(&by.hydroelastic_modulus);
-            out.dissipation += along(&by.dissipation);
-            out.relaxation_time += along(&by.relaxation_time);
-            out.static_friction += along(&by.static_friction);
-            out.dynamic_friction += along(&by.dynamic_friction);
+            *out = out.zip(by, |out, by| out + along(&by));
         }
     }
 }

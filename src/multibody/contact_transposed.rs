@@ -127,11 +127,12 @@ impl PairCotangent {
                 out.dissipation += by.dissipation;
                 out.relaxation_time += by.relaxation_time;
             }
-            // A geometry without a material has the friction of the other.
+            // A geometry without a material has the friction and the own law's parameters of the other.
             if let Some(i) = materials[side].or(materials[1 - side]) {
                 let out = &mut by_model.materials[i];
                 out.static_friction += by.static_friction;
                 out.dynamic_friction += by.dynamic_friction;
+                out.own.iter_mut().zip(by.own).for_each(|(out, by)| *out += by);
             }
         }
     }

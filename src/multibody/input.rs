@@ -5,7 +5,7 @@ use super::body::{BodyGeometry, Motion};
 use super::mass::{MassError, MassSource};
 use super::model::Model;
 use super::state::TANGENT_DIMENSION;
-use crate::contact::ContactGeometry;
+use crate::contact::{ContactGeometry, MaterialParameter};
 use crate::field::FieldError;
 use crate::spatial::MassProperties;
 
@@ -32,30 +32,13 @@ pub enum Input {
         /// The direction, 0 to 2 nv − 1.
         index: usize,
     },
-    /// The hydroelastic modulus of a material, Pa.
-    HydroelasticModulus {
-        /// The material.
+    /// A parameter of a material, in its unit. Of the relaxation time only steps with the contact model
+    /// SAP depend, of those of a law of the user's own only models that have one.
+    Material {
+        /// The material in [`Model::materials`].
         material: usize,
-    },
-    /// The dissipation of a material, s/m (s in the strain-rate form).
-    Dissipation {
-        /// The material.
-        material: usize,
-    },
-    /// The relaxation time of a material, s. Only steps with the contact model SAP depend on it.
-    RelaxationTime {
-        /// The material.
-        material: usize,
-    },
-    /// The coefficient of static friction of a material.
-    StaticFriction {
-        /// The material.
-        material: usize,
-    },
-    /// The coefficient of dynamic friction of a material.
-    DynamicFriction {
-        /// The material.
-        material: usize,
+        /// Which parameter.
+        parameter: MaterialParameter,
     },
     /// The mass of a free body or a link, kg, at the size that its geometries have in the model. An inertia
     /// that was given stays as it is, one that comes from the geometries stays proportional to
@@ -170,11 +153,9 @@ impl Input {
                 format!("{}.{}", body(b), TANGENT_NAMES.get(index).unwrap_or(&"?"))
             }
             Self::InitialJoint { index } => joint_tangent_name(model, index),
-            Self::HydroelasticModulus { material: m } => format!("{}.hydroelastic_modulus", material(m)),
-            Self::Dissipation { material: m } => format!("{}.dissipation", material(m)),
-            Self::RelaxationTime { material: m } => format!("{}.relaxation_time", material(m)),
-            Self::StaticFriction { material: m } => format!("{}.static_friction", material(m)),
-            Self::DynamicFriction { material: m } => format!("{}.dynamic_friction", material(m)),
+            Self::Material { material: m, parameter } => {
+                format!("{}.{}", material(m), parameter.name(model.contact.law))
+            }
             Self::Mass { body: b } => format!("{}.mass", body(b)),
             Self::Inertia { body: b, row, column } => format!("{}.inertia[{row}][{column}]", body(b)),
             Self::CenterOfMass { body: b, axis } => format!("{}.center_of_mass[{axis}]", body(b)),
@@ -201,11 +182,7 @@ impl Input {
             Self::InitialTangent { .. } | Self::InitialJoint { .. } => {
                 self.initial_tangent(model).map(|_| 0.0).ok_or_else(missing)
             }
-            Self::HydroelasticModulus { material: m } => Ok(material(m)?.hydroelastic_modulus),
-            Self::Dissipation { material: m } => Ok(material(m)?.dissipation),
-            Self::RelaxationTime { material: m } => Ok(material(m)?.relaxation_time),
-            Self::StaticFriction { material: m } => Ok(material(m)?.static_friction),
-            Self::DynamicFriction { material: m } => Ok(material(m)?.dynamic_friction),
+            Self::Material { material: m, parameter } => material(m)?.get(parameter).ok_or_else(missing),
             Self::Mass { body } => Ok(model.body_mass(body).ok_or_else(missing)?.mass),
             Self::Inertia { body, row, column } => {
                 let inertia = given_mass(model, body).ok_or_else(missing)?.inertia;
@@ -268,14 +245,12 @@ impl Input {
             | Self::InitialJoint { .. }
             | Self::Inertia { .. }
             | Self::CenterOfMass { .. }
-            | Self::Gravity { .. } => (true, "finite"),
-            Self::HydroelasticModulus { .. } | Self::Mass { .. } | Self::GeometryScale { .. } => {
-                (value > 0.0, "positive and finite")
-            }
-            Self::Dissipation { .. }
-            | Self::RelaxationTime { .. }
-            | Self::StaticFriction { .. }
-            | Self::DynamicFriction { .. }
+            | Self::Gravity { .. }
+            | Self::Material { parameter: MaterialParameter::Own(_), .. } => (true, "finite"),
+            Self::Material { parameter: MaterialParameter::HydroelasticModulus, .. }
+            | Self::Mass { .. }
+            | Self::GeometryScale { .. } => (value > 0.0, "positive and finite"),
+            Self::Material { .. }
             | Self::JointDamping { .. }
             | Self::SpringStiffness { .. }
             | Self::DriveStiffness { .. }
@@ -316,7 +291,7 @@ pub fn relaxation_times(model: &Model) -> Vec<Input> {
     let geometries = || model.bodies.iter().flat_map(|b| &b.geometries);
     (0..model.materials.len())
         .filter(|&material| geometries().any(|g| g.material == Some(material)))
-        .map(|material| Input::RelaxationTime { material })
+        .map(|material| Input::Material { material, parameter: MaterialParameter::RelaxationTime })
         .collect()
 }
 
@@ -339,10 +314,14 @@ pub fn all_inputs(model: &Model) -> Vec<Input> {
     for material in 0..model.materials.len() {
         let uses = |g: &BodyGeometry| g.material == Some(material);
         if geometries().any(|g| uses(g) && !g.collider.geometry.is_rigid()) {
-            inputs.extend([Input::HydroelasticModulus { material }, Input::Dissipation { material }]);
+            let elastic = [MaterialParameter::HydroelasticModulus, MaterialParameter::Dissipation];
+            inputs.extend(elastic.map(|parameter| Input::Material { material, parameter }));
         }
         if geometries().any(uses) {
-            inputs.extend([Input::StaticFriction { material }, Input::DynamicFriction { material }]);
+            let friction = [MaterialParameter::StaticFriction, MaterialParameter::DynamicFriction];
+            inputs.extend(friction.map(|parameter| Input::Material { material, parameter }));
+            let own = 0..model.contact.law.map_or(0, |law| law.parameters().len());
+            inputs.extend(own.map(|k| Input::Material { material, parameter: MaterialParameter::Own(k) }));
         }
     }
     for body in (0..model.bodies.len()).filter(|&b| model.body_mass(b).is_some()) {

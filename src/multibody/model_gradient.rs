@@ -53,20 +53,11 @@ pub struct ModelGradient {
     pub direct: Vec<f64>,
 }
 
-/// No dependence on a material.
-const NO_MATERIAL: Material = Material {
-    hydroelastic_modulus: 0.0,
-    dissipation: 0.0,
-    relaxation_time: 0.0,
-    static_friction: 0.0,
-    dynamic_friction: 0.0,
-};
-
 impl ModelGradient {
     /// No dependence on anything.
     pub fn zero(model: &DifferentiatedModel) -> Self {
         Self {
-            materials: vec![NO_MATERIAL; model.model.materials.len()],
+            materials: vec![Material::NONE; model.model.materials.len()],
             masses: vec![MassProperties::zero(); model.model.moving_count()],
             gravity: Vector3::zeros(),
             joints: vec![GainGradient::default(); model.model.mechanism.joints().len()],
@@ -87,7 +78,7 @@ impl ModelGradient {
 
     /// Becomes zero.
     pub(crate) fn clear(&mut self) {
-        self.materials.fill(NO_MATERIAL);
+        self.materials.fill(Material::NONE);
         self.masses.fill(MassProperties::zero());
         self.gravity = Vector3::zeros();
         self.joints.fill(GainGradient::default());
@@ -240,11 +231,9 @@ impl<'m> DifferentiatedModel<'m> {
             Input::InitialTangent { .. } | Input::InitialJoint { .. } => {
                 input.initial_tangent(self.model).map_or(0.0, |i| by_initial[i])
             }
-            Input::HydroelasticModulus { material } => by_model.materials[material].hydroelastic_modulus,
-            Input::Dissipation { material } => by_model.materials[material].dissipation,
-            Input::RelaxationTime { material } => by_model.materials[material].relaxation_time,
-            Input::StaticFriction { material } => by_model.materials[material].static_friction,
-            Input::DynamicFriction { material } => by_model.materials[material].dynamic_friction,
+            Input::Material { material, parameter } => {
+                by_model.materials[material].get(parameter).unwrap_or(0.0)
+            }
             Input::Mass { body } => mass(body).map_or(0.0, |by| match &self.model.bodies[body].motion {
                 Motion::Free { source: MassSource::Spread(_) | MassSource::Density(_), mass, .. } => {
                     // Inertia is proportional to the mass.

@@ -34,7 +34,7 @@ pub struct GeometryPair {
 }
 
 /// The collider of a geometry that touches `other`. A rigid geometry without a material of its
-/// own takes the friction of the other: equal coefficients combine to themselves.
+/// own takes the friction and an own law's parameters of the other: equal coefficients combine to themselves.
 pub(super) fn collider<'a, T: Scalar>(
     own: &'a BodyGeometry<T>,
     other: &BodyGeometry<T>,
@@ -45,5 +45,6 @@ pub(super) fn collider<'a, T: Scalar>(
     let mut adopted = own.collider.clone();
     adopted.material.static_friction = other.collider.material.static_friction;
     adopted.material.dynamic_friction = other.collider.material.dynamic_friction;
+    adopted.material.own = other.collider.material.own;
     Cow::Owned(adopted)
 }

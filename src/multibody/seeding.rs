@@ -43,16 +43,9 @@ pub fn seeded<T: Scalar>(
                 let place = input.initial_tangent(model).and_then(|i| tangent.get_mut(i));
                 *place.ok_or(InputError::NoSuchInput(input))? = value;
             }
-            Input::HydroelasticModulus { material } => {
-                out.materials[material].material.hydroelastic_modulus = value;
-            }
-            Input::Dissipation { material } => out.materials[material].material.dissipation = value,
-            Input::RelaxationTime { material } => {
-                out.materials[material].material.relaxation_time = value;
-            }
-            Input::StaticFriction { material } => out.materials[material].material.static_friction = value,
-            Input::DynamicFriction { material } => {
-                out.materials[material].material.dynamic_friction = value;
+            Input::Material { material, parameter } => {
+                let place = out.materials[material].material.get_mut(parameter);
+                *place.ok_or(InputError::NoSuchInput(input))? = value;
             }
             Input::Mass { body } => {
                 let present = input.value(model)?;

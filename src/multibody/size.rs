@@ -39,13 +39,7 @@ mod tests {
 
     #[test]
     fn the_box_around_all_bounded_geometries() {
-        let material = Material {
-            hydroelastic_modulus: 0.0,
-            dissipation: 0.0,
-            relaxation_time: 0.0,
-            static_friction: 0.0,
-            dynamic_friction: 0.0,
-        };
+        let material = Material::NONE;
         let geometry = |shape: ContactGeometry, x_bg| BodyGeometry {
             x_bg,
             collider: Collider::new(Arc::new(shape), material, 0.0),

@@ -1,11 +1,18 @@
 //! Why a step could not be taken.
 
+use crate::contact::ContactModel;
+
 /// Why a step could not be taken.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StepError {
     /// The length of the step is not usable.
     #[error("the time step is {0} s; it must be positive and finite")]
     TimeStep(f64),
+    /// A contact model cannot take a law of the user's own.
+    #[error(
+        "steps of the contact model {0:?} minimize a cost that is made for their own damping and friction; a law of the user's own works in `tamsi` steps, and in the explicit `semi_implicit_euler` and `rk4`"
+    )]
+    OwnLaw(ContactModel),
     /// The iteration for the velocities after the step did not converge.
     #[error(
         "the velocities after the step did not converge: after {iterations} iterations the balance of momentum is violated by {residual:.3e} of its terms, {allowed:.1e} is allowed"
@@ -33,7 +40,7 @@ impl StepError {
     /// The bodies concerned, by their place in [`crate::multibody::Model::bodies`].
     pub fn bodies(&self) -> &[usize] {
         match self {
-            Self::TimeStep(_) => &[],
+            Self::TimeStep(_) | Self::OwnLaw(_) => &[],
             Self::NotConverged { bodies, .. } | Self::NotFinite { bodies } => bodies,
         }
     }

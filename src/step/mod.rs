@@ -95,24 +95,34 @@ impl<T> StepWorkspace<T> {
     }
 }
 
-/// Refuses lengths of a step that are not positive and finite.
-fn check_time_step(dt: f64) -> Result<(), StepError> {
-    if dt > 0.0 && dt.is_finite() { Ok(()) } else { Err(StepError::TimeStep(dt)) }
-}
-
 impl Integrator {
+    /// Refuses lengths of a step that are not positive and finite, and laws of the user's own in a
+    /// convex contact model.
+    fn check<A, T>(self, step: &StepProblem<'_, A, T>) -> Result<(), StepError> {
+        let dt = step.time_step;
+        if !(dt > 0.0 && dt.is_finite()) {
+            return Err(StepError::TimeStep(dt));
+        }
+        match (self, step.model.contact.law) {
+            (Self::VelocityLevel(VelocityLevel { model, .. }), Some(_)) if model.is_convex() => {
+                Err(StepError::OwnLaw(model))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The state after a step.
     ///
     /// # Errors
     /// When the length of the step is not positive and finite, an implicit method does not
-    /// converge, or the state or the forces are not finite (where the explicit methods give a state
+    /// converge or its contact model is convex and the model has a law of the user's own, or the state or the forces are not finite (where the explicit methods give a state
     /// that is not either).
     pub fn step<A: AppliedForces, T: Scalar>(
         self,
         step: &StepProblem<'_, A, T>,
         workspace: &mut StepWorkspace<T>,
     ) -> Result<State<T>, StepError> {
-        check_time_step(step.time_step)?;
+        self.check(step)?;
         match self {
             Self::SemiImplicitEuler => Ok(semi_implicit_euler::step(step, &mut workspace.forces)),
             Self::RungeKutta4 => Ok(runge_kutta::step(step, &mut workspace.forces, None)),

@@ -3,7 +3,7 @@
 use super::derivative::{DerivativeWorkspace, StepCotangent, StepPoint, jacobian_by_duals};
 use super::velocity_level::BalanceTape;
 use super::{Integrator, StepDerivativeError, StepError, StepJacobian, StepProblem, StepWorkspace};
-use super::{check_time_step, runge_kutta, semi_implicit_euler};
+use super::{runge_kutta, semi_implicit_euler};
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 
 /// The tape of a step: its states, and what it takes to differentiate it without taking it again.
@@ -39,7 +39,7 @@ impl Integrator {
         workspace: &mut StepWorkspace,
         tape: &mut Tape,
     ) -> Result<State, StepError> {
-        check_time_step(step.time_step)?;
+        self.check(step)?;
         tape.start(self, step);
         let forces = &mut workspace.forces;
         let after = match self {

@@ -85,13 +85,7 @@ impl Body {
                 .unwrap(),
             ),
         };
-        let material = Material {
-            hydroelastic_modulus: self.modulus,
-            dissipation: self.dissipation,
-            relaxation_time: 0.0,
-            static_friction: self.friction,
-            dynamic_friction: self.friction,
-        };
+        let material = Material::new(self.modulus, self.dissipation, self.friction);
         Collider::new(Arc::new(geometry), material, self.thickness)
     }
 

@@ -76,12 +76,9 @@ fn maybe(strategy: impl Strategy<Value = f64> + 'static) -> impl Strategy<Value 
 
 fn material() -> impl Strategy<Value = Material> {
     (2.0..9.0, maybe(0.0..20.0), maybe(0.0..1.5), maybe(0.0..1.0)).prop_map(
-        |(magnitude, dissipation, static_friction, part)| Material {
-            hydroelastic_modulus: f64::powf(10.0, magnitude),
-            dissipation,
-            relaxation_time: 0.0,
-            static_friction,
-            dynamic_friction: static_friction * part,
+        |(magnitude, dissipation, static_friction, part)| {
+            let modulus = f64::powf(10.0, magnitude);
+            Material::new(modulus, dissipation, static_friction * part).with_static_friction(static_friction)
         },
     )
 }
@@ -140,6 +137,7 @@ fn settings() -> impl Strategy<Value = ContactSettings> {
                 friction_regularization: friction,
                 stiction_velocity: f64::powf(10.0, stiction),
                 quadrature_order: order,
+                law: None,
             }
         })
 }
@@ -257,9 +255,9 @@ proptest! {
         for m in [
             jacobian.by_modulus_a,
             jacobian.by_modulus_b,
-            jacobian.by_dissipation,
-            jacobian.by_static_friction,
-            jacobian.by_dynamic_friction,
+            jacobian.by_parameters.dissipation,
+            jacobian.by_parameters.static_friction,
+            jacobian.by_parameters.dynamic_friction,
             jacobian.area_by_pose_a,
         ] {
             prop_assert!(m.iter().all(|x| x.is_finite()), "{jacobian:?}");

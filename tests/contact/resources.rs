@@ -13,13 +13,7 @@ use isobar::scalar::DualArray;
 use isobar::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
 use nalgebra::Vector3;
 
-const MATERIAL: Material = Material {
-    hydroelastic_modulus: 1e5,
-    dissipation: 0.7,
-    relaxation_time: 0.0,
-    static_friction: 0.6,
-    dynamic_friction: 0.5,
-};
+const MATERIAL: Material = Material::new(1e5, 0.7, 0.5).with_static_friction(0.6);
 
 fn compliant(shape: Shape) -> Collider {
     let (mesh, extent) = primitive_field(&shape, 0.02).unwrap();

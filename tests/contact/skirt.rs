@@ -2,8 +2,8 @@
 //! its gradients.
 
 use isobar::contact::{
-    Collider, ContactModel, ContactPair, ContactSettings, SurfaceRepresentation, Workspace, contact,
-    contact_energy, contact_jacobian, contact_lifted, contact_transposed,
+    Collider, ContactModel, ContactPair, ContactSettings, MaterialParameter, SurfaceRepresentation,
+    Workspace, contact, contact_energy, contact_jacobian, contact_lifted, contact_transposed,
 };
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
@@ -298,7 +298,7 @@ fn a_rollout_that_does_not_touch_yet_has_a_gradient() {
             let (model, state) = gliding(skirt);
             let values = [
                 (Input::InitialTangent { body: 1, index: 5 }, height),
-                (Input::HydroelasticModulus { material: 0 }, modulus),
+                (Input::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 }, modulus),
             ];
             let (model, state) = seeded(&model, &state, &values).expect("inputs");
             let settings = SimulationSettings { integrator, time_step: 1e-3 };
@@ -308,10 +308,12 @@ fn a_rollout_that_does_not_touch_yet_has_a_gradient() {
         assert_eq!(end(0.0, 0.0, 1e5), 0.0);
         let rest = end(SKIRT, 0.0, 1e5);
         assert!(rest > 0.0, "{integrator:?}: pushed by {rest}");
-        for (k, input) in
-            [Input::InitialTangent { body: 1, index: 5 }, Input::HydroelasticModulus { material: 0 }]
-                .into_iter()
-                .enumerate()
+        for (k, input) in [
+            Input::InitialTangent { body: 1, index: 5 },
+            Input::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
+        ]
+        .into_iter()
+        .enumerate()
         {
             let (model, state) = gliding(SKIRT);
             type Dual = DualArray<1>;

@@ -19,13 +19,7 @@ use isobar::spatial::{RigidTransform, SpatialForce, SpatialVelocity, rotation_fr
 use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepProblem, StepWorkspace, Tape};
 
 fn material(hydroelastic_modulus: f64, dissipation: f64, friction: f64) -> Material {
-    Material {
-        hydroelastic_modulus,
-        dissipation,
-        relaxation_time: 0.0,
-        static_friction: 1.3 * friction,
-        dynamic_friction: friction,
-    }
+    Material::new(hydroelastic_modulus, dissipation, friction).with_static_friction(1.3 * friction)
 }
 
 fn compliant(shape: Shape, material: Material) -> Collider {
@@ -167,9 +161,9 @@ fn agree(
             let own = &combination[body];
             for (vector, got) in [
                 (moduli[body], material.hydroelastic_modulus),
-                (jacobian.by_dissipation * own.dissipation, material.dissipation),
-                (jacobian.by_static_friction * own.static_friction, material.static_friction),
-                (jacobian.by_dynamic_friction * own.dynamic_friction, material.dynamic_friction),
+                (jacobian.by_parameters.dissipation * own.dissipation, material.dissipation),
+                (jacobian.by_parameters.static_friction * own.static_friction, material.static_friction),
+                (jacobian.by_parameters.dynamic_friction * own.dynamic_friction, material.dynamic_friction),
             ] {
                 let error = (vector.dot(&w) - got).abs();
                 prop_assert!(

@@ -9,7 +9,7 @@ use nalgebra::Vector3;
 use rayon::prelude::*;
 
 use isobar::check::{CheckSettings, compare_derivative};
-use isobar::contact::{ContactModel, ContactSettings};
+use isobar::contact::{ContactModel, ContactSettings, MaterialParameter};
 use isobar::multibody::{
     AppliedForces, ForceDependence, Forces, Input, Model, NoForces, State, StateDependence, all_inputs,
     seeded,
@@ -368,7 +368,7 @@ fn gauss_newton_products_agree_with_each_other_and_with_differences() {
     let controls = controls(steps);
     let inputs = [
         Input::InitialTangent { body: 0, index: 10 },
-        Input::HydroelasticModulus { material: 0 },
+        Input::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
         Input::Mass { body: 1 },
         Input::GeometryScale { body: 0, geometry: 0 },
     ];
@@ -427,7 +427,10 @@ fn batches_have_the_same_bits_for_any_number_of_threads_and_keep_errors_apart() 
             own.values_mut()[0] += f64::from(i);
             let inputs = match i % 3 {
                 0 => vec![],
-                1 => vec![(Input::HydroelasticModulus { material: 0 }, 4e4 + 1e3 * f64::from(i))],
+                1 => vec![(
+                    Input::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
+                    4e4 + 1e3 * f64::from(i),
+                )],
                 _ => vec![(Input::Mass { body: 1 }, 0.2), (Input::Gravity { axis: 2 }, -9.0)],
             };
             BatchMember { initial: start, inputs, controls: own }
@@ -442,7 +445,10 @@ fn batches_have_the_same_bits_for_any_number_of_threads_and_keep_errors_apart() 
         let settings = settings(Integrator::SemiImplicitEuler);
         let until = steps as f64 * TIME_STEP;
         let batch = Batch { model: &model, settings, until, applied: &Pull, members };
-        let inputs = [Input::Mass { body: 0 }, Input::StaticFriction { material: 1 }];
+        let inputs = [
+            Input::Mass { body: 0 },
+            Input::Material { parameter: MaterialParameter::StaticFriction, material: 1 },
+        ];
         pool.install(|| (batch.simulate(), batch.loss_gradients(|_| Task, &inputs, Checkpoints::SquareRoot)))
     };
     let one = batch(&members, 1);

@@ -62,13 +62,7 @@ fn geometry(mesh: &Mesh, material: usize, materials: &[NamedMaterial]) -> BodyGe
 fn model(reference: &Reference, surface: SurfaceRepresentation) -> Model {
     let material = |name: &str, hydroelastic_modulus| NamedMaterial {
         name: name.into(),
-        material: Material {
-            hydroelastic_modulus,
-            dissipation: 1.25,
-            relaxation_time: 0.01,
-            static_friction: 0.5,
-            dynamic_friction: 0.5,
-        },
+        material: Material::new(hydroelastic_modulus, 1.25, 0.5).with_relaxation_time(0.01),
     };
     let moduli = [1e5, 1e6];
     let materials = vec![material("ball", moduli[0]), material("box", moduli[1])];

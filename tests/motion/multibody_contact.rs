@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use isobar::contact::ContactSettings;
+use isobar::contact::{ContactSettings, MaterialParameter};
 use isobar::geometry::Shape;
 use isobar::multibody::{
     Body, BodyFrame, BodyPair, BodyState, ForceWorkspace, Input, MassProperties, MassSource, Model,
@@ -220,8 +220,8 @@ fn seeding_at_the_present_values_changes_nothing() {
     // Out of range or not there: refused.
     let bad = [
         (Input::Mass { body: 0 }, -1.0),
-        (Input::HydroelasticModulus { material: 0 }, f64::NAN),
-        (Input::DynamicFriction { material: 7 }, 0.1),
+        (Input::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 }, f64::NAN),
+        (Input::Material { parameter: MaterialParameter::DynamicFriction, material: 7 }, 0.1),
         (Input::InitialTangent { body: 1, index: 0 }, 0.0),
         (Input::GeometryScale { body: 0, geometry: 0 }, 0.0),
     ];

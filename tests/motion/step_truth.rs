@@ -38,13 +38,7 @@ enum Regime {
 const REGIMES: [Regime; 4] = [Regime::Stick, Regime::Slip, Regime::Make, Regime::Break];
 
 fn material(name: &str, hydroelastic_modulus: f64, friction: f64) -> NamedMaterial {
-    let material = Material {
-        hydroelastic_modulus,
-        dissipation: 1.1,
-        relaxation_time: 0.004,
-        static_friction: friction,
-        dynamic_friction: friction,
-    };
+    let material = Material::new(hydroelastic_modulus, 1.1, friction).with_relaxation_time(0.004);
     NamedMaterial { name: name.into(), material }
 }
 

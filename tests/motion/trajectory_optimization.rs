@@ -154,13 +154,7 @@ impl TrajectoryResiduals for Place {
 
 /// A compliant ball on a compliant table.
 fn ball_on_table() -> (Model, State) {
-    let material = Material {
-        hydroelastic_modulus: 5e4,
-        dissipation: 1.0,
-        relaxation_time: 0.02,
-        static_friction: 0.4,
-        dynamic_friction: 0.4,
-    };
+    let material = Material::new(5e4, 1.0, 0.4).with_relaxation_time(0.02);
     let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.04).expect("valid shape");
     let unit_mass = Some(volume_mass_properties(&mesh).expect("a volume"));
     let field = PressureField::new(mesh, extent).expect("valid field");

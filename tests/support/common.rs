@@ -133,13 +133,7 @@ pub fn box_field(size: [f64; 3]) -> Field {
 
 /// A material without dissipation and friction.
 pub fn elastic(hydroelastic_modulus: f64) -> Material {
-    Material {
-        hydroelastic_modulus,
-        dissipation: 0.0,
-        relaxation_time: 0.0,
-        static_friction: 0.0,
-        dynamic_friction: 0.0,
-    }
+    Material::new(hydroelastic_modulus, 0.0, 0.0)
 }
 
 /// A compliant body without dissipation and friction.

@@ -20,13 +20,9 @@ use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from
 pub fn materials(moduli: [f64; 2], static_over_dynamic: f64) -> Vec<NamedMaterial> {
     let material = |name: &str, hydroelastic_modulus, dissipation, friction| NamedMaterial {
         name: name.to_owned(),
-        material: Material {
-            hydroelastic_modulus,
-            dissipation,
-            relaxation_time: 0.01,
-            static_friction: static_over_dynamic * friction,
-            dynamic_friction: friction,
-        },
+        material: Material::new(hydroelastic_modulus, dissipation, friction)
+            .with_static_friction(static_over_dynamic * friction)
+            .with_relaxation_time(0.01),
     };
     vec![material("foam", moduli[0], 0.7, 0.4), material("rubber", moduli[1], 0.3, 0.8)]
 }
@@ -51,13 +47,7 @@ pub fn compliant(
 }
 
 /// What the material of a rigid geometry without one is set to.
-const NO_MATERIAL: Material = Material {
-    hydroelastic_modulus: 0.0,
-    dissipation: 0.0,
-    relaxation_time: 0.0,
-    static_friction: 0.0,
-    dynamic_friction: 0.0,
-};
+const NO_MATERIAL: Material = Material::NONE;
 
 /// A compliant half-space of a material, or a rigid one without.
 pub fn half_space(materials: &[NamedMaterial], material: Option<usize>) -> BodyGeometry {

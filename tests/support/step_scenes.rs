@@ -32,13 +32,7 @@ pub fn material(
     relaxation_time: f64,
     friction: f64,
 ) -> Material {
-    Material {
-        hydroelastic_modulus,
-        dissipation,
-        relaxation_time,
-        static_friction: friction,
-        dynamic_friction: friction,
-    }
+    Material::new(hydroelastic_modulus, dissipation, friction).with_relaxation_time(relaxation_time)
 }
 
 /// A compliant primitive.

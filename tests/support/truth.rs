@@ -250,11 +250,11 @@ impl State {
                 (j.by_modulus_b * e, j.area_by_modulus_b * e)
             }
             Input::Dissipation => match settings.dissipation_model {
-                DissipationModel::HuntCrossley => (j.by_dissipation, 0.0),
-                DissipationModel::StrainRate => (j.by_dissipation / MODULUS, 0.0),
+                DissipationModel::HuntCrossley => (j.by_parameters.dissipation, 0.0),
+                DissipationModel::StrainRate => (j.by_parameters.dissipation / MODULUS, 0.0),
             },
-            Input::StaticFriction => (j.by_static_friction, 0.0),
-            Input::DynamicFriction => (j.by_dynamic_friction, 0.0),
+            Input::StaticFriction => (j.by_parameters.static_friction, 0.0),
+            Input::DynamicFriction => (j.by_parameters.dynamic_friction, 0.0),
         };
         let mut out = [area; 7];
         out[..6].copy_from_slice(wrench.as_slice());

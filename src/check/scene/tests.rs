@@ -36,13 +36,7 @@ fn scene(height: f64) -> (Model, State) {
         inertia: Matrix3::from_diagonal(&Vector3::new(1e-3, 2e-3, 2.5e-3)),
     };
     let body = Body::free("block", MassSource::Given(properties), vec![]).unwrap();
-    let material = Material {
-        hydroelastic_modulus: 40.0,
-        dissipation: 0.3,
-        relaxation_time: 0.0,
-        static_friction: 0.0,
-        dynamic_friction: 0.0,
-    };
+    let material = Material::new(40.0, 0.3, 0.0);
     let materials = vec![NamedMaterial { name: "spring".into(), material }];
     let model = Model::new(vec![body], materials, Vector3::zeros(), ContactSettings::default(), &[]).unwrap();
     let body = crate::multibody::BodyState {

@@ -43,7 +43,7 @@ fn quintic_step_quotient<T: Scalar>(y: T) -> T {
 
 /// The smooth or arctangent form of slip over slip speed, in s/m: 1 / |v_t| at high slip.
 #[inline(always)]
-fn slip_quotient<T: Scalar>(s: T, settings: &ContactSettings) -> T {
+pub(crate) fn slip_quotient<T: Scalar>(s: T, settings: &ContactSettings) -> T {
     let v_s = settings.stiction_velocity;
     match settings.friction_regularization {
         FrictionRegularization::Atan => atan_quotient(s / (v_s * v_s)) * (std::f64::consts::FRAC_2_PI / v_s),

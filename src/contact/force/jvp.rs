@@ -8,8 +8,9 @@ use crate::contact::force::one_sided::differentiate_one_sided;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::{ContactPatch, Integral, contact};
 use crate::contact::pair::collider::{Collider, ContactGeometry};
+use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::{ContactError, ContactPair, Roles};
-use crate::contact::settings::{ContactSettings, DissipationModel};
+use crate::contact::settings::ContactSettings;
 use crate::contact::surface::workspace::Workspace;
 use crate::scalar::{DualArray, Scalar};
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
@@ -96,15 +97,9 @@ fn chained<T: Scalar>(
         add(&mut sum.wrench_on_o, |row| local.by_velocity[(row, k)], angular);
         add(&mut sum.wrench_on_o, |row| local.by_velocity[(row, 3 + k)], linear);
     }
-    let law = TractionLaw::new(roles, settings);
-    let dissipation = match settings.dissipation_model {
-        DissipationModel::HuntCrossley => law.pair().dissipation,
-        DissipationModel::StrainRate => law.strain_rate(),
-    };
-    add(&mut sum.wrench_on_o, |row| local.by_dissipation[row], infinitesimal(dissipation));
-    let (static_friction, dynamic_friction) = law.friction();
-    add(&mut sum.wrench_on_o, |row| local.by_static_friction[row], infinitesimal(static_friction));
-    add(&mut sum.wrench_on_o, |row| local.by_dynamic_friction[row], infinitesimal(dynamic_friction));
+    TractionLaw::new(roles, settings).parameters().for_each_with(&local.by_parameters, |parameter, by| {
+        add(&mut sum.wrench_on_o, |row| by[row], infinitesimal(parameter));
+    });
     sum.patch(roles, p_wa)
 }
 
@@ -148,15 +143,10 @@ pub struct ContactJacobian {
     pub by_modulus_a: Vector6<f64>,
     /// By B's modulus, per Pa, its part in the combined dissipation included; 0 if B is rigid.
     pub by_modulus_b: Vector6<f64>,
-    /// By the combined Hunt–Crossley dissipation, per s/m. In the strain-rate form: by the sum
-    /// of both bodies' χ/E, per 1/(Pa/s).
-    pub by_dissipation: Vector6<f64>,
-    /// By the sum of the relaxation times, per s. A contact at an instant does not depend on it.
-    pub by_relaxation_time: Vector6<f64>,
-    /// By the combined coefficient of static friction.
-    pub by_static_friction: Vector6<f64>,
-    /// By the combined coefficient of dynamic friction.
-    pub by_dynamic_friction: Vector6<f64>,
+    /// By the combined parameters: by the dissipation per s/m, in the strain-rate form by the sum of
+    /// both bodies' χ/E, per 1/(Pa/s); by the sum of the relaxation times, per s, on which a contact at an
+    /// instant does not depend.
+    pub by_parameters: PairMaterial<Vector6<f64>>,
     /// The area, m², by A's pose: rotation about its own origin, then translation, in W.
     pub area_by_pose_a: Vector6<f64>,
     /// The area by A's modulus, m²/Pa.
@@ -168,7 +158,7 @@ pub struct ContactJacobian {
 impl ContactJacobian {
     /// By a common coefficient of friction, static and dynamic.
     pub fn by_friction(&self) -> Vector6<f64> {
-        self.by_static_friction + self.by_dynamic_friction
+        self.by_parameters.static_friction + self.by_parameters.dynamic_friction
     }
 }
 
@@ -242,10 +232,7 @@ pub fn contact_jacobian(
         by_velocity_b: block(18),
         by_modulus_a: column(24),
         by_modulus_b: column(25),
-        by_dissipation: in_world(&local.by_dissipation),
-        by_relaxation_time: Vector6::zeros(),
-        by_static_friction: in_world(&local.by_static_friction),
-        by_dynamic_friction: in_world(&local.by_dynamic_friction),
+        by_parameters: local.by_parameters.map(|by| in_world(&by)),
         area_by_pose_a: Vector6::from_fn(|k, _| lifted.area.eps[k]),
         area_by_modulus_a: lifted.area.eps[24],
         area_by_modulus_b: lifted.area.eps[25],

@@ -17,6 +17,7 @@ use crate::contact::force::polygon_derivatives::{
 use crate::contact::force::skirt_onset::OnsetSlopes;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::{Integral, fan_rule};
+use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::{Parts, Roles};
 use crate::contact::settings::{ContactSettings, DissipationModel, SurfaceRepresentation};
 use crate::contact::surface::polygon::{Constraint, FIRST_OF_F, Polygon};
@@ -48,12 +49,9 @@ pub(crate) struct LocalJacobian {
     pub by_geometry: ByGeometry,
     /// By the relative velocity at F's origin, (angular, linear).
     pub by_velocity: Matrix6<f64>,
-    /// By the combined dissipation (Hunt–Crossley) or the summed compliance χ/E (strain rate).
-    pub by_dissipation: Vector6<f64>,
-    /// By the combined static friction coefficient.
-    pub by_static_friction: Vector6<f64>,
-    /// By the combined dynamic friction coefficient.
-    pub by_dynamic_friction: Vector6<f64>,
+    /// By the combined parameters; by the dissipation (Hunt–Crossley) or the summed compliance χ/E
+    /// (strain rate).
+    pub by_parameters: PairMaterial<Vector6<f64>>,
     /// The area by the directions of the geometry.
     pub area_by_geometry: [f64; DIRECTIONS],
     /// The first moment of area by the directions of the geometry.
@@ -299,9 +297,7 @@ pub(crate) fn local_jacobian(
         integral: Integral::new(width),
         by_geometry: [[0.0; DIRECTIONS]; 6],
         by_velocity: Matrix6::zeros(),
-        by_dissipation: Vector6::zeros(),
-        by_static_friction: Vector6::zeros(),
-        by_dynamic_friction: Vector6::zeros(),
+        by_parameters: PairMaterial::filled(Vector6::zeros()),
         area_by_geometry: [0.0; DIRECTIONS],
         moment_by_geometry: SMatrix::zeros(),
         aligned: false,
@@ -310,7 +306,7 @@ pub(crate) fn local_jacobian(
     let v_fo = &roles.v_fo;
     let spin = (v_fo.rotational != Vector3::zeros()).then_some(&v_fo.rotational);
     let (mut polygon, mut turning) = (SurfacePolygon::empty(), SurfacePolygon::empty());
-    let (mut sums, mut over_surface) = (PolygonDerivatives::new(width), SurfaceSums::new());
+    let (mut sums, mut over_surface) = (PolygonDerivatives::new(width, law.is_own()), SurfaceSums::new());
     for_each_polygon(roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
         polygon.set_real(found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
@@ -326,16 +322,17 @@ pub(crate) fn local_jacobian(
         };
         let n = polygon.len;
         let normal = &polygon.normal;
-        let traction = |x: &Vector3<f64>| {
+        let traction = |x: &Vector3<f64>, pressure: f64| {
             let velocity = v_fo.translational + v_fo.rotational.cross(x);
-            law.derivatives(normal, &velocity, dissipation.re)
+            let own = law.own_derivatives(normal, &velocity, dissipation.re, pressure);
+            (law.derivatives(normal, &velocity, dissipation.re, pressure), own)
         };
         sums.clear(n);
         match settings.surface {
             SurfaceRepresentation::Polygons => {
                 let (x, p) = (&fan.centroid, fan.pressure);
-                let t = traction(x);
                 let acting = OnsetSlopes::new(p, width);
+                let t = traction(x, acting.value);
                 let point = add_point((x, p, fan.area), &acting, &t, normal, &mut sums, &mut over_surface);
                 sums.centroid.add(1.0, &point, spin);
                 for i in 0..n {
@@ -353,8 +350,8 @@ pub(crate) fn local_jacobian(
                         let x = fan.centroid * c + from * u + to * w;
                         let p = fan.pressure * c + polygon.pressure[i] * u + polygon.pressure[next] * w;
                         let area = fan.triangle_area[i] * q.weight;
-                        let t = traction(&x);
                         let acting = OnsetSlopes::new(p, width);
+                        let t = traction(&x, acting.value);
                         let point =
                             add_point((&x, p, area), &acting, &t, normal, &mut sums, &mut over_surface);
                         add(&mut per_area, &point.per_pressure, acting.value * q.weight);
@@ -372,7 +369,7 @@ pub(crate) fn local_jacobian(
         }
         let [a, b, c, d, e, f] = sums.wrench;
         jacobian.integral.wrench_on_o += SpatialForce::new(Vector3::new(a, b, c), Vector3::new(d, e, f));
-        jacobian.by_dissipation += Vector6::from(sums.by_dissipation) * series;
+        jacobian.by_parameters.dissipation += Vector6::from(sums.by_dissipation) * series;
         for row in 0..6 {
             for k in 0..DIRECTIONS {
                 jacobian.by_geometry[row][k] += sums.by_dissipation[row] * dissipation.eps[k];
@@ -415,8 +412,9 @@ pub(crate) fn local_jacobian(
         add_normal(&mut jacobian.by_geometry, &sums.by_normal, normal, &gradients, equilibrium);
     });
     jacobian.by_velocity = over_surface.by_velocity();
-    jacobian.by_static_friction = over_surface.by_static_friction.into();
-    jacobian.by_dynamic_friction = over_surface.by_dynamic_friction.into();
+    jacobian.by_parameters.static_friction = over_surface.by_static_friction.into();
+    jacobian.by_parameters.dynamic_friction = over_surface.by_dynamic_friction.into();
+    jacobian.by_parameters.own = over_surface.by_own.map(Vector6::from);
     jacobian.moment_by_geometry = SMatrix::from_fn(|row, k| moment_by_geometry[row][k]);
     jacobian
 }

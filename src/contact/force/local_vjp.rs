@@ -10,6 +10,7 @@ use crate::contact::force::local_jacobian::Gradients;
 use crate::contact::force::skirt_onset::OnsetSlopes;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::{Integral, fan_rule};
+use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::Roles;
 use crate::contact::settings::{ContactSettings, DissipationModel, SurfaceRepresentation};
 use crate::contact::surface::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon};
@@ -33,12 +34,9 @@ pub(crate) struct LocalCotangent {
     pub angular_velocity: Vector3<f64>,
     /// By the relative velocity at F's origin.
     pub velocity: Vector3<f64>,
-    /// By the combined dissipation (Hunt–Crossley) or the summed compliance χ/E (strain rate).
-    pub dissipation: f64,
-    /// By the combined static friction coefficient.
-    pub static_friction: f64,
-    /// By the combined dynamic friction coefficient.
-    pub dynamic_friction: f64,
+    /// By the combined parameters; by the dissipation (Hunt–Crossley) or the summed compliance χ/E
+    /// (strain rate).
+    pub parameters: PairMaterial,
     /// By the width of the pressure's onset; it is among those by the moduli too.
     width: f64,
     /// Whether the meshes are aligned exactly somewhere on the surface, so that these are the
@@ -108,8 +106,8 @@ impl Pass<'_> {
     ) -> PointCotangent {
         let spin = &self.roles.v_fo.rotational;
         let velocity = self.roles.v_fo.translational + spin.cross(x);
-        let t = self.law.derivatives(normal, &velocity, dissipation);
         let acting = OnsetSlopes::new(pressure, self.width);
+        let t = self.law.derivatives(normal, &velocity, dissipation, acting.value);
         let load = acting.value * area;
         let (n, v_t) = (normal, &t.v_t);
         let along = |[by_n, by_v_t]: [f64; 2]| n * by_n + v_t * by_v_t;
@@ -120,20 +118,28 @@ impl Pass<'_> {
         let by_force = self.by_wrench.translational + by_moment.cross(x);
         let by_load = by_force.dot(&value);
         let by_traction = by_force * load;
-        self.sum.width += by_load * area * acting.by_width;
         let (by_n, by_v_t) = (by_traction.dot(n), by_traction.dot(v_t));
+        // By the area times the pressure that acts, and by that pressure over the area.
+        let mut by_acting = by_load;
+        if let Some(own) = self.law.own_derivatives(normal, &velocity, dissipation, acting.value) {
+            by_acting += by_force.dot(&along(own.by_pressure)) * acting.value;
+            for (sum, [first, second]) in self.sum.parameters.own.iter_mut().zip(own.by_own) {
+                *sum += by_n * first + by_v_t * second;
+            }
+        }
+        self.sum.width += by_acting * area * acting.by_width;
         let [nn, tn, tt, one] = t.by_velocity;
         let by_velocity = n * (nn * by_n + tn * by_v_t) + v_t * (tt * by_v_t) + by_traction * one;
         self.sum.velocity += by_velocity;
         self.sum.angular_velocity += x.cross(&by_velocity);
-        self.sum.static_friction += by_v_t * t.by_static_friction;
-        self.sum.dynamic_friction += by_v_t * t.by_dynamic_friction;
+        self.sum.parameters.static_friction += by_v_t * t.by_static_friction;
+        self.sum.parameters.dynamic_friction += by_v_t * t.by_dynamic_friction;
         let [nt, tt, one] = t.by_normal;
         by.normal += v_t * (nt * by_n + tt * by_v_t) + by_traction * one;
         by.dissipation += by_n * t.by_dissipation[0] + by_v_t * t.by_dissipation[1];
         PointCotangent {
             position: force.cross(by_moment) + by_velocity.cross(spin),
-            pressure: by_load * area * acting.by_pressure,
+            pressure: by_acting * area * acting.by_pressure,
             area: by_load * acting.value,
         }
     }
@@ -201,9 +207,9 @@ impl Pass<'_> {
         // The gradients along the normal enter the strain-rate form.
         let (mut by_gradient_o, mut by_gradient_f) = (Vector3::zeros(), Vector3::zeros());
         match self.settings.dissipation_model {
-            DissipationModel::HuntCrossley => self.sum.dissipation += by.dissipation,
+            DissipationModel::HuntCrossley => self.sum.parameters.dissipation += by.dissipation,
             DissipationModel::StrainRate => {
-                self.sum.dissipation += by.dissipation * polygon.gradient_in_series();
+                self.sum.parameters.dissipation += by.dissipation * polygon.gradient_in_series();
                 let [by_o, by_f] =
                     series_slopes(polygon).map(|s| s * by.dissipation * self.law.strain_rate());
                 if let Some(gradient_o) = &equilibrium.gradient_o {
@@ -348,9 +354,7 @@ pub(crate) fn local_transposed(
             log_moduli: [0.0; 2],
             angular_velocity: Vector3::zeros(),
             velocity: Vector3::zeros(),
-            dissipation: 0.0,
-            static_friction: 0.0,
-            dynamic_friction: 0.0,
+            parameters: PairMaterial::filled(0.0),
             width: 0.0,
             aligned: false,
         },

@@ -7,7 +7,8 @@
 use nalgebra::{Matrix3, Matrix6, Vector3};
 
 use crate::contact::force::skirt_onset::OnsetSlopes;
-use crate::contact::force::traction::TractionDerivatives;
+use crate::contact::force::traction::{OwnTractionDerivatives, TractionDerivatives};
+use crate::contact::own_law::OWN_PARAMETERS;
 use crate::contact::surface::polygon::MAX_VERTICES;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
 use crate::spatial::cross_matrix;
@@ -72,6 +73,8 @@ pub(in crate::contact) struct PointForce {
     by_pressure: f64,
     load: f64,
     pub per_pressure: Wrench,
+    /// By the pressure that acts, which is `per_pressure` unless a law of the user's own depends on it.
+    by_acting: Wrench,
     /// Through the velocity's component along the normal, through that along `slip_velocity`, and
     /// isotropic.
     by_normal_velocity: Wrench,
@@ -111,7 +114,7 @@ impl PointSums {
     #[inline(always)]
     pub fn add(&mut self, weight: f64, point: &PointForce, spin: Option<&Vector3<f64>>) {
         let (by_pressure, load) = (weight * point.by_pressure, weight * point.load);
-        add(&mut self.per_pressure, &point.per_pressure, by_pressure);
+        add(&mut self.per_pressure, &point.by_acting, by_pressure);
         for k in 0..3 {
             self.force[k] += point.per_pressure[3 + k] * load;
         }
@@ -207,18 +210,18 @@ pub(in crate::contact) struct PolygonDerivatives {
     pub by_dissipation: Wrench,
     /// The wrench.
     pub wrench: Wrench,
-    /// The width of the pressure's onset, Pa.
-    width: f64,
-    /// By the logarithm of the fields' pressure, and by the width of the pressure's onset; neither
-    /// is computed where that is 0.
+    /// Whether the next two are computed: not where the traction is proportional to the fields' pressure.
+    logs: bool,
+    /// By the logarithm of the fields' pressure, and by the width of the pressure's onset.
     by_log_pressure: Wrench,
     pub by_width: Wrench,
 }
 
 impl PolygonDerivatives {
-    pub fn new(width: f64) -> Self {
+    /// For a `width` of the pressure's onset in Pa, and a law that may be one of the user's own.
+    pub fn new(width: f64, own_law: bool) -> Self {
         Self {
-            width,
+            logs: width > 0.0 || own_law,
             by_area: [[[0.0; 6]; 3]; MAX_VERTICES],
             by_area_at_centroid: [[0.0; 6]; 3],
             points: [PointSums::ZERO; MAX_VERTICES],
@@ -236,7 +239,7 @@ impl PolygonDerivatives {
 
     /// The derivative by the logarithm of the fields' pressure.
     pub fn by_log_pressure(&self) -> &Wrench {
-        if self.width > 0.0 { &self.by_log_pressure } else { &self.wrench }
+        if self.logs { &self.by_log_pressure } else { &self.wrench }
     }
 
     /// Begins a polygon of `n` vertices.
@@ -265,6 +268,7 @@ pub(in crate::contact) struct SurfaceSums {
     isotropic_moment: Matrix3<f64>,
     pub by_static_friction: Wrench,
     pub by_dynamic_friction: Wrench,
+    pub by_own: [Wrench; OWN_PARAMETERS],
 }
 
 impl SurfaceSums {
@@ -276,6 +280,7 @@ impl SurfaceSums {
             isotropic_moment: Matrix3::zeros(),
             by_static_friction: [0.0; 6],
             by_dynamic_friction: [0.0; 6],
+            by_own: [[0.0; 6]; OWN_PARAMETERS],
         }
     }
 
@@ -303,7 +308,7 @@ impl SurfaceSums {
 pub(in crate::contact) fn add_point(
     (x, p, area): (&Vector3<f64>, f64, f64),
     acting: &OnsetSlopes,
-    t: &TractionDerivatives,
+    (t, own): &(TractionDerivatives, Option<OwnTractionDerivatives>),
     normal: &Vector3<f64>,
     polygon: &mut PolygonDerivatives,
     surface: &mut SurfaceSums,
@@ -313,9 +318,17 @@ pub(in crate::contact) fn add_point(
     let (along, across) = (wrench_at(x, normal), wrench_at(x, &t.v_t));
     let per_pressure = combine(&along, t.value[0], &across, t.value[1]);
     add(&mut polygon.wrench, &per_pressure, load);
-    if polygon.width > 0.0 {
-        add(&mut polygon.by_log_pressure, &per_pressure, p * by_pressure);
-        add(&mut polygon.by_width, &per_pressure, acting.by_width * area);
+    let mut by_acting = per_pressure;
+    if let Some(own) = own {
+        let [first, second] = own.by_pressure;
+        add(&mut by_acting, &combine(&along, first, &across, second), acting.value);
+        for (sum, [first, second]) in surface.by_own.iter_mut().zip(own.by_own) {
+            add(sum, &combine(&along, first, &across, second), load);
+        }
+    }
+    if polygon.logs {
+        add(&mut polygon.by_log_pressure, &by_acting, p * by_pressure);
+        add(&mut polygon.by_width, &by_acting, acting.by_width * area);
     }
     let [a, b, c, isotropic] = t.by_velocity;
     // A turn δω changes the velocity along a vector f by (x × f)·δω.
@@ -347,6 +360,7 @@ pub(in crate::contact) fn add_point(
         by_pressure,
         load,
         per_pressure,
+        by_acting,
         by_normal_velocity: combine(&along, a, &across, b),
         by_slip: across.map(|w| w * c),
         slip_velocity: t.v_t,

@@ -2,7 +2,11 @@
 
 use nalgebra::Vector3;
 
-use crate::contact::force::friction::{friction_factor, friction_weights};
+use crate::contact::force::friction::{friction_factor, friction_weights, slip_quotient};
+use crate::contact::own_law::{
+    DampingPoint, FIRST_OF_PAIR, FIRST_OWN, FrictionPoint, OWN_PARAMETERS, OwnLaw, PRESSURE, SECOND_OF_PAIR,
+    SPEED,
+};
 use crate::contact::pair::collider::Collider;
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::Roles;
@@ -45,8 +49,8 @@ impl<T: Scalar> TractionLaw<T> {
     /// The law between two bodies.
     pub fn new(roles: &Roles<T>, settings: &ContactSettings) -> Self {
         let (o, f) = (roles.o, roles.f);
-        let pair =
-            PairMaterial::combine(&o.material, o.geometry.is_rigid(), &f.material, f.geometry.is_rigid());
+        let rigid = [o.geometry.is_rigid(), f.geometry.is_rigid()];
+        let pair = PairMaterial::combine(&o.material, rigid[0], &f.material, rigid[1], settings.law);
         let strain_rate = compliance(o, o.material.dissipation) + compliance(f, f.material.dissipation);
         Self { pair, strain_rate, settings: *settings }
     }
@@ -74,22 +78,51 @@ impl<T: Scalar> TractionLaw<T> {
         self.strain_rate
     }
 
+    /// The combined parameters as derivatives are taken by them: in the strain-rate form with the sum of
+    /// χ/E in the place of the dissipation.
+    pub fn parameters(&self) -> PairMaterial<T> {
+        match self.settings.dissipation_model {
+            DissipationModel::HuntCrossley => self.pair,
+            DissipationModel::StrainRate => PairMaterial { dissipation: self.strain_rate, ..self.pair },
+        }
+    }
+
     /// The combined friction coefficients, static and dynamic.
     pub fn friction(&self) -> (T, T) {
         (self.pair.static_friction, self.pair.dynamic_friction)
     }
 
-    /// The traction on O per unit of undamped pressure, where O moves with velocity `v` relative
-    /// to F and `n` is the unit normal into O: φ (n − h v_t) with the damping factor
-    /// φ = (1 − κ v_n)₊ and the friction factor h.
+    /// The traction on O per unit of the undamped pressure that acts, `pressure`, where O moves with
+    /// velocity `v` relative to F and `n` is the unit normal into O: φ (n − h v_t) with the damping
+    /// factor φ = (1 − κ v_n)₊ and the friction factor h, or those of a law of the user's own.
     #[inline]
-    pub fn per_pressure(&self, n: &Vector3<T>, v: &Vector3<T>, dissipation: T) -> Vector3<T> {
+    pub fn per_pressure(&self, n: &Vector3<T>, v: &Vector3<T>, dissipation: T, pressure: T) -> Vector3<T> {
         let v_n = v.dot(n);
         let v_t = v - n * v_n;
+        if let Some(law) = self.settings.law {
+            let s = v_t.dot(&v_t);
+            let damping = law.damping(&self.damping_point(pressure, v_n, dissipation));
+            let h = law.friction(&self.friction_point(pressure, s)) * slip_quotient(s, &self.settings);
+            return (n - v_t * h) * damping;
+        }
         let (static_friction, dynamic_friction) = self.friction();
         let h = friction_factor(v_t.dot(&v_t), static_friction, dynamic_friction, &self.settings);
         let damping = positive_part(T::from(1.0) - dissipation * v_n, self.settings.positive_part_width);
         (n - v_t * h) * damping
+    }
+}
+
+impl<T: Scalar> TractionLaw<T> {
+    /// What an own law's damping factor depends on.
+    fn damping_point(&self, pressure: T, normal_velocity: T, dissipation: T) -> DampingPoint<T> {
+        DampingPoint { pressure, normal_velocity, dissipation, own: self.pair.own }
+    }
+
+    /// What an own law's coefficient of friction depends on, at the square `s` of the slip speed.
+    fn friction_point(&self, pressure: T, s: T) -> FrictionPoint<T> {
+        let slip_speed = (s + self.settings.stiction_velocity * self.settings.stiction_velocity).sqrt();
+        let (static_friction, dynamic_friction) = self.friction();
+        FrictionPoint { pressure, slip_speed, static_friction, dynamic_friction, own: self.pair.own }
     }
 }
 
@@ -113,10 +146,98 @@ pub(crate) struct TractionDerivatives {
     pub by_dynamic_friction: f64,
 }
 
+/// What the traction per unit of undamped pressure depends on besides, with a law of the user's own: factors
+/// of the normal n and the tangential velocity v_t.
+pub(crate) struct OwnTractionDerivatives {
+    /// By the pressure.
+    pub by_pressure: [f64; 2],
+    /// By each of the law's own parameters.
+    pub by_own: [[f64; 2]; OWN_PARAMETERS],
+}
+
 impl TractionLaw<f64> {
+    /// Whether the traction depends on what [`Self::own_derivatives`] gives, too.
+    pub fn is_own(&self) -> bool {
+        self.settings.law.is_some()
+    }
+
     /// [`Self::per_pressure`] with its derivatives, in closed form.
     #[inline(always)]
-    pub fn derivatives(&self, n: &Vector3<f64>, v: &Vector3<f64>, dissipation: f64) -> TractionDerivatives {
+    pub fn derivatives(
+        &self,
+        n: &Vector3<f64>,
+        v: &Vector3<f64>,
+        dissipation: f64,
+        pressure: f64,
+    ) -> TractionDerivatives {
+        match self.settings.law {
+            None => self.built_in_derivatives(n, v, dissipation),
+            Some(law) => self.with_own(law, n, v, dissipation, pressure).0,
+        }
+    }
+
+    /// The derivatives of [`Self::per_pressure`] that are those of a law of the user's own alone; `None`
+    /// without one.
+    #[inline(always)]
+    pub fn own_derivatives(
+        &self,
+        n: &Vector3<f64>,
+        v: &Vector3<f64>,
+        dissipation: f64,
+        pressure: f64,
+    ) -> Option<OwnTractionDerivatives> {
+        self.settings.law.map(|law| self.with_own(law, n, v, dissipation, pressure).1)
+    }
+
+    /// The derivatives of a traction by a law of the user's own: φ (n − μ q v_t) with its damping factor
+    /// φ, its coefficient of friction μ and the regularization q.
+    #[inline(never)]
+    fn with_own(
+        &self,
+        law: OwnLaw,
+        n: &Vector3<f64>,
+        v: &Vector3<f64>,
+        dissipation: f64,
+        pressure: f64,
+    ) -> (TractionDerivatives, OwnTractionDerivatives) {
+        let v_n = v.dot(n);
+        let v_t = v - n * v_n;
+        let s = v_t.norm_squared();
+        let point = self.friction_point(pressure, s);
+        let damping = law.damping_slopes(&self.damping_point(pressure, v_n, dissipation));
+        let friction = law.friction_slopes(&point);
+        let q = slip_quotient(DualArray::<1>::variable(s, 0), &self.settings);
+        let (phi, mu) = (damping.re, friction.re);
+        let h = mu * q.re;
+        // The slip speed grows by ds/(2 r).
+        let h_slope = friction.eps[SPEED] / (2.0 * point.slip_speed) * q.re + mu * q.eps[0];
+        let by_v_n = [phi * h + damping.eps[SPEED], -h * damping.eps[SPEED]];
+        let slip = 2.0 * h_slope * phi;
+        let by = |phi_by: f64, mu_by: f64| [phi_by, -phi_by * h - phi * q.re * mu_by];
+        let derivatives = TractionDerivatives {
+            v_t,
+            value: [phi, -phi * h],
+            by_velocity: [by_v_n[0], by_v_n[1], -slip, -phi * h],
+            by_normal: [by_v_n[0], by_v_n[1] + slip * v_n, phi * (1.0 + h * v_n)],
+            by_dissipation: by(damping.eps[FIRST_OF_PAIR], 0.0),
+            by_static_friction: -friction.eps[FIRST_OF_PAIR] * q.re * phi,
+            by_dynamic_friction: -friction.eps[SECOND_OF_PAIR] * q.re * phi,
+        };
+        let own = OwnTractionDerivatives {
+            by_pressure: by(damping.eps[PRESSURE], friction.eps[PRESSURE]),
+            by_own: std::array::from_fn(|k| by(damping.eps[FIRST_OWN + k], friction.eps[FIRST_OWN + k])),
+        };
+        (derivatives, own)
+    }
+
+    /// [`Self::derivatives`] of the built-in laws.
+    #[inline(always)]
+    fn built_in_derivatives(
+        &self,
+        n: &Vector3<f64>,
+        v: &Vector3<f64>,
+        dissipation: f64,
+    ) -> TractionDerivatives {
         let v_n = v.dot(n);
         let v_t = v - n * v_n;
         let (static_friction, dynamic_friction) = self.friction();
@@ -148,6 +269,7 @@ impl TractionLaw<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contact::own_law::tests::{Everything, OWN};
     use approx::assert_relative_eq;
     use nalgebra::Matrix3;
 
@@ -167,37 +289,34 @@ mod tests {
 
     #[test]
     fn closed_form_derivatives_agree_with_dual_numbers() {
-        type D = DualArray<9>;
-        for (width, kappa) in [(0.0, 0.3), (0.5, 4.0)] {
-            let law = TractionLaw {
-                pair: PairMaterial {
-                    dissipation: kappa,
-                    relaxation_time: 0.0,
-                    static_friction: 0.9,
-                    dynamic_friction: 0.6,
-                },
-                strain_rate: 0.0,
-                settings: ContactSettings {
-                    positive_part_width: width,
-                    stiction_velocity: 0.05,
-                    ..Default::default()
-                },
+        type D = DualArray<14>;
+        let own_law = Some(OwnLaw::new(&Everything));
+        for (width, kappa, law) in [(0.0, 0.3, None), (0.5, 4.0, None), (0.0, 0.3, own_law)] {
+            let settings = ContactSettings {
+                positive_part_width: width,
+                stiction_velocity: 0.05,
+                law,
+                ..Default::default()
             };
+            let pair = PairMaterial {
+                dissipation: kappa,
+                relaxation_time: 0.0,
+                static_friction: 0.9,
+                dynamic_friction: 0.6,
+                own: OWN,
+            };
+            let law = TractionLaw { pair, strain_rate: 0.0, settings };
             let n = Vector3::new(0.48, -0.6, 0.64);
             let v = Vector3::new(0.1, 0.25, -0.07);
-            let exact = law.derivatives(&n, &v, kappa);
-            let dual = TractionLaw {
-                pair: PairMaterial {
-                    dissipation: D::from(kappa),
-                    relaxation_time: D::from(0.0),
-                    static_friction: D::variable(0.9, 7),
-                    dynamic_friction: D::variable(0.6, 8),
-                },
-                strain_rate: D::from(0.0),
-                settings: law.settings,
-            };
+            let p = 3e4;
+            let exact = law.derivatives(&n, &v, kappa, p);
+            let mut dual_pair = pair.map(D::from);
+            dual_pair.static_friction = D::variable(0.9, 7);
+            dual_pair.dynamic_friction = D::variable(0.6, 8);
+            dual_pair.own = std::array::from_fn(|k| D::variable(OWN[k], 10 + k));
+            let dual = TractionLaw { pair: dual_pair, strain_rate: D::from(0.0), settings };
             let seed = |x: &Vector3<f64>, at: usize| Vector3::from_fn(|i, _| D::variable(x[i], at + i));
-            let t = dual.per_pressure(&seed(&n, 0), &seed(&v, 3), D::variable(kappa, 6));
+            let t = dual.per_pressure(&seed(&n, 0), &seed(&v, 3), D::variable(kappa, 6), D::variable(p, 9));
             let v_t = exact.v_t;
             let [a, b, c, d] = exact.by_velocity;
             let by_velocity = n * n.transpose() * a
@@ -209,8 +328,9 @@ mod tests {
             let across = Matrix3::identity() - n * n.transpose();
             let dual_by_normal = Matrix3::from_fn(|row, k| t[row].eps[k]);
             assert_relative_eq!(dual_by_normal * across, by_normal * across, epsilon = 1e-12);
-            let value = n * exact.value[0] + v_t * exact.value[1];
-            let by_dissipation = n * exact.by_dissipation[0] + v_t * exact.by_dissipation[1];
+            let along = |[first, second]: [f64; 2]| n * first + v_t * second;
+            let value = along(exact.value);
+            let by_dissipation = along(exact.by_dissipation);
             for row in 0..3 {
                 assert_relative_eq!(t[row].re, value[row], epsilon = 1e-15);
                 for k in 0..3 {
@@ -219,6 +339,16 @@ mod tests {
                 assert_relative_eq!(t[row].eps[6], by_dissipation[row], epsilon = 1e-12);
                 assert_relative_eq!(t[row].eps[7], exact.by_static_friction * v_t[row], epsilon = 1e-12);
                 assert_relative_eq!(t[row].eps[8], exact.by_dynamic_friction * v_t[row], epsilon = 1e-12);
+            }
+            let own = law.own_derivatives(&n, &v, kappa, p);
+            assert_eq!(own.is_some(), own_law.is_some() && settings.law.is_some());
+            let Some(own) = own else { continue };
+            for row in 0..3 {
+                assert_relative_eq!(t[row].eps[9], along(own.by_pressure)[row], max_relative = 1e-11);
+                for (k, by) in own.by_own.into_iter().enumerate() {
+                    assert_relative_eq!(t[row].eps[10 + k], along(by)[row], max_relative = 1e-11);
+                    assert!(along(by)[row] != 0.0);
+                }
             }
         }
     }

@@ -116,13 +116,10 @@ fn by_materials(
         let (own, by) = ([pair.a, pair.b][body], &combination[body]);
         let through_pressure =
             if own.geometry.is_rigid() { 0.0 } else { logs[body] / own.material.hydroelastic_modulus };
-        Material {
-            hydroelastic_modulus: through_pressure + local.dissipation * by.hydroelastic_modulus,
-            dissipation: local.dissipation * by.dissipation,
-            relaxation_time: 0.0,
-            static_friction: local.static_friction * by.static_friction,
-            dynamic_friction: local.dynamic_friction * by.dynamic_friction,
-        }
+        let local = &local.parameters;
+        let mut by = local.with_modulus(local.dissipation).zip(by, |local, by| local * by);
+        by.hydroelastic_modulus += through_pressure;
+        by
     })
 }
 
@@ -136,13 +133,10 @@ fn by_jacobian(
     let Some((patch, jacobian)) = contact_jacobian(pair, settings, workspace)? else { return Ok(None) };
     let by = six(&by_wrench.rotational, &by_wrench.translational);
     let combination = combination_derivatives(pair.a, pair.b, settings);
-    let material = |own: &Material, by_modulus: &Vector6<f64>| Material {
-        // The modulus' part in the combined dissipation is in the Jacobian already.
+    // The modulus' part in the combined dissipation is in the Jacobian already.
+    let material = |of_own: &Material, by_modulus: &Vector6<f64>| Material {
         hydroelastic_modulus: by_modulus.dot(&by),
-        dissipation: jacobian.by_dissipation.dot(&by) * own.dissipation,
-        relaxation_time: jacobian.by_relaxation_time.dot(&by) * own.relaxation_time,
-        static_friction: jacobian.by_static_friction.dot(&by) * own.static_friction,
-        dynamic_friction: jacobian.by_dynamic_friction.dot(&by) * own.dynamic_friction,
+        ..jacobian.by_parameters.with_modulus(*by_modulus).zip(of_own, |by_pair, own| by_pair.dot(&by) * own)
     };
     Ok(Some(ContactCotangent {
         wrench_on_a: patch.wrench_on_a,

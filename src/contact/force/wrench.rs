@@ -146,7 +146,8 @@ impl<T: Scalar> Integral<T> {
             let dissipation = law.dissipation(&polygon);
             for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
                 let v = roles.v_fo.translational + roles.v_fo.rotational.cross(x);
-                let force = law.per_pressure(&polygon.normal, &v, dissipation) * (onset(p, width).0 * a);
+                let acting = onset(p, width).0;
+                let force = law.per_pressure(&polygon.normal, &v, dissipation, acting) * (acting * a);
                 sum.wrench_on_o += SpatialForce::new(x.cross(&force), force);
             });
         });

@@ -8,7 +8,6 @@ use crate::contact::force::traction::TractionLaw;
 use crate::contact::impulse::local_jacobian::LocalImpulseJacobian;
 use crate::contact::impulse::point_contacts::DiscreteSettings;
 use crate::contact::pair::query::Roles;
-use crate::contact::settings::DissipationModel;
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity};
 
@@ -40,14 +39,10 @@ pub(crate) fn impulse_lifted<T: Scalar>(
         add(&mut sum, |row| -hessian[(row, k)], infinitesimal(v1));
         add(&mut sum, |row| local.by_velocity_before[(row, k)], infinitesimal(v0));
     }
-    let law = TractionLaw::new(roles, settings.contact);
-    let dissipation = match settings.contact.dissipation_model {
-        DissipationModel::HuntCrossley => law.pair().dissipation,
-        DissipationModel::StrainRate => law.strain_rate(),
-    };
-    add(&mut sum, |row| local.by_dissipation[row], infinitesimal(dissipation));
-    add(&mut sum, |row| local.by_relaxation_time[row], infinitesimal(law.pair().relaxation_time));
-    add(&mut sum, |row| local.by_friction[row], infinitesimal(law.pair().dynamic_friction));
+    let parameters = TractionLaw::new(roles, settings.contact).parameters();
+    parameters.for_each_with(&local.by_parameters, |parameter, by| {
+        add(&mut sum, |row| by[row], infinitesimal(parameter));
+    });
     let by_inverse_inertia = local.by_inverse_inertia.map(|by| by.matrix());
     for (index, lambda) in inverse_inertia.iter().enumerate() {
         add(&mut sum, |row| by_inverse_inertia[row][index], infinitesimal(*lambda));

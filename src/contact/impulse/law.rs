@@ -8,6 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::contact::own_law::{DampingPoint, FrictionPoint, OWN_PARAMETERS, OwnLaw};
 use crate::scalar::Scalar;
 
 /// A contact model of velocity-level stepping.
@@ -51,6 +52,21 @@ pub(crate) struct ImpulseLaw<T> {
     pub friction: T,
     /// Combined relaxation time, s.
     pub relaxation_time: T,
+    /// The part of a law of the user's own; for TAMSI alone.
+    pub own: Option<OwnImpulse<T>>,
+}
+
+/// What a law of the user's own adds to an [`ImpulseLaw`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnImpulse<T> {
+    /// The law.
+    pub law: OwnLaw,
+    /// Combined coefficient of static friction.
+    pub static_friction: T,
+    /// Combined parameters of the law.
+    pub parameters: [T; OWN_PARAMETERS],
+    /// The part of friction that acts while a solution is followed from none to all of it.
+    pub part: f64,
 }
 
 /// What the impulse of one face depends on besides the velocity.
@@ -63,7 +79,8 @@ pub(crate) struct FaceConstants<T> {
     /// Hunt–Crossley dissipation, s/m.
     pub dissipation: T,
     /// For the model Lagged the normal velocity before the step, m/s; for SAP the inverse
-    /// inertia w that the face feels, 1/kg; for the others nothing.
+    /// inertia w that the face feels, 1/kg; for TAMSI the pressure at its start, Pa, which laws of the
+    /// user's own may depend on; for Similar nothing.
     pub history: T,
 }
 
@@ -134,7 +151,10 @@ impl<T: Scalar> ImpulseLaw<T> {
                 Impulse { normal, slip: mu * normal / soft }
             }
             ContactModel::Tamsi => {
-                let normal = hunt_crossley(self.dt, face, v_n);
+                let (normal, mu) = match &self.own {
+                    None => (hunt_crossley(self.dt, face, v_n), mu),
+                    Some(own) => (self.own_normal(own, face, v_n), self.own_friction(own, face, s)),
+                };
                 // μ(r) v_t/|v_t| with μ(r) = μ r (2 − r) below r = |v_t|/v_s = 1, μ above.
                 let square = s.real();
                 let per_slip = if square >= v_s * v_s {
@@ -163,6 +183,50 @@ impl<T: Scalar> ImpulseLaw<T> {
                     zero
                 }
             }
+        }
+    }
+}
+
+impl<T: Scalar> ImpulseLaw<T> {
+    /// The normal impulse δt (A p − δt k v)₊ φ with the damping factor of a law of the user's own.
+    fn own_normal(&self, own: &OwnImpulse<T>, face: &FaceConstants<T>, v_n: T) -> T {
+        let elastic = face.load - face.stiffness * v_n * self.dt;
+        if elastic.real() <= 0.0 {
+            return T::from(0.0);
+        }
+        elastic * own.law.damping(&own.damping_point(face, v_n)) * self.dt
+    }
+
+    /// The coefficient of friction of a law of the user's own at a squared slip velocity.
+    fn own_friction(&self, own: &OwnImpulse<T>, face: &FaceConstants<T>, s: T) -> T {
+        own.law.friction(&self.own_friction_point(own, face, s)) * own.part
+    }
+
+    /// What that coefficient depends on.
+    pub(in crate::contact) fn own_friction_point(
+        &self,
+        own: &OwnImpulse<T>,
+        face: &FaceConstants<T>,
+        s: T,
+    ) -> FrictionPoint<T> {
+        FrictionPoint {
+            pressure: face.history,
+            slip_speed: (s + self.stiction_velocity * self.stiction_velocity).sqrt(),
+            static_friction: own.static_friction,
+            dynamic_friction: self.friction,
+            own: own.parameters,
+        }
+    }
+}
+
+impl<T: Scalar> OwnImpulse<T> {
+    /// What the damping factor depends on.
+    pub(in crate::contact) fn damping_point(&self, face: &FaceConstants<T>, v_n: T) -> DampingPoint<T> {
+        DampingPoint {
+            pressure: face.history,
+            normal_velocity: v_n,
+            dissipation: face.dissipation,
+            own: self.parameters,
         }
     }
 }
@@ -207,22 +271,60 @@ impl ImpulseLaw<f64> {
 #[cfg(test)]
 pub(in crate::contact) mod tests {
     use super::*;
+    use crate::contact::own_law::tests::{Everything, OWN};
     use crate::scalar::DualArray;
 
     pub const MODELS: [ContactModel; 4] =
         [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];
 
     pub fn law(model: ContactModel) -> ImpulseLaw<f64> {
-        ImpulseLaw { model, dt: 1e-3, stiction_velocity: 1e-2, friction: 0.5, relaxation_time: 2e-3 }
+        ImpulseLaw {
+            model,
+            dt: 1e-3,
+            stiction_velocity: 1e-2,
+            friction: 0.5,
+            relaxation_time: 2e-3,
+            own: None,
+        }
+    }
+
+    /// The four models, and TAMSI with a law of the user's own.
+    pub fn laws() -> Vec<ImpulseLaw<f64>> {
+        let mut laws = MODELS.map(law).to_vec();
+        let law = OwnLaw::new(&Everything);
+        let own = OwnImpulse { law, static_friction: 0.8, parameters: OWN, part: 0.7 };
+        laws.push(ImpulseLaw { own: Some(own), ..laws[3] });
+        laws
+    }
+
+    /// A law without derivatives.
+    pub fn lifted<T: Scalar>(law: &ImpulseLaw<f64>) -> ImpulseLaw<T> {
+        ImpulseLaw {
+            model: law.model,
+            dt: law.dt,
+            stiction_velocity: law.stiction_velocity,
+            friction: T::from(law.friction),
+            relaxation_time: T::from(law.relaxation_time),
+            own: law.own.map(|own| OwnImpulse {
+                law: own.law,
+                static_friction: T::from(own.static_friction),
+                parameters: own.parameters.map(T::from),
+                part: own.part,
+            }),
+        }
     }
 
     pub fn face(history: f64) -> FaceConstants<f64> {
         FaceConstants { load: 0.3, stiffness: 4e3, dissipation: 1.5, history }
     }
 
-    /// History of a face: an inverse inertia for SAP, a velocity for the others.
+    /// History of a face: an inverse inertia for SAP, a pressure for TAMSI, a velocity for the others.
     pub fn history(model: ContactModel) -> f64 {
-        if model == ContactModel::Sap { 30.0 } else { -0.02 }
+        match model {
+            ContactModel::Sap => 30.0,
+            ContactModel::Tamsi => 2e4,
+            ContactModel::Lagged | ContactModel::Similar => -0.02,
+        }
     }
 
     /// Velocities in stick, slip, separation, and near-separation.
@@ -249,14 +351,13 @@ pub(in crate::contact) mod tests {
     #[test]
     fn at_rest_all_derivatives_are_finite() {
         type D = DualArray<6>;
-        for model in MODELS {
+        for real in laws() {
+            let model = real.model;
             for v_n in [-0.1, 0.0, 0.075, 1.0] {
                 let law = ImpulseLaw {
-                    model,
-                    dt: 1e-3,
-                    stiction_velocity: 1e-2,
                     friction: D::variable(0.5, 0),
                     relaxation_time: D::variable(0.0, 1),
+                    ..lifted(&real)
                 };
                 let face = FaceConstants {
                     load: D::variable(0.3, 2),

@@ -3,7 +3,10 @@
 use nalgebra::Vector3;
 
 use crate::contact::ContactModel;
-use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, sap_regularization};
+use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, OwnImpulse, sap_regularization};
+use crate::contact::own_law::{
+    ByArguments, FIRST_OF_PAIR, FIRST_OWN, OWN_PARAMETERS, PRESSURE, SECOND_OF_PAIR, SPEED,
+};
 
 /// What a face's impulse depends on.
 pub(in crate::contact) const ARGUMENTS: usize = 8;
@@ -74,6 +77,29 @@ fn by_one(argument: usize, slope: f64) -> ByArgument {
     by
 }
 
+/// TAMSI's friction per slip velocity and normal impulse over μ, and its derivative by s.
+#[inline(always)]
+fn tamsi_slip(s: f64, v_s: f64) -> (f64, f64) {
+    if s >= v_s * v_s {
+        let per_speed = 1.0 / s.sqrt();
+        (per_speed, -0.5 * per_speed * (per_speed * per_speed))
+    } else if s > 0.0 {
+        let speed = s.sqrt();
+        ((2.0 - speed / v_s) / v_s, -0.5 / (speed * v_s * v_s))
+    } else {
+        (2.0 / v_s, 0.0)
+    }
+}
+
+/// The derivatives of γ_n and of S that are those of a law of the user's own alone.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::contact) struct OwnDerivatives {
+    /// By the combined coefficient of static friction.
+    pub by_static_friction: [f64; 2],
+    /// By the combined parameters of the law.
+    pub by_parameters: [[f64; 2]; OWN_PARAMETERS],
+}
+
 /// The Hunt–Crossley impulse at the normal velocity `v` with its derivatives, that by `v` in the
 /// place of the normal velocity.
 #[inline(always)]
@@ -133,16 +159,11 @@ impl ImpulseLaw<f64> {
                 ImpulseDerivatives { normal, slip, normal_by, slip_by }
             }
             ContactModel::Tamsi => {
+                if let Some(own) = &self.own {
+                    return self.own_derivatives(own, face, v_n, s).0;
+                }
                 let (normal, normal_by) = hunt_crossley(self.dt, face, v_n);
-                let (per, per_by_square) = if s >= v_s * v_s {
-                    let per_speed = 1.0 / s.sqrt();
-                    (per_speed, -0.5 * per_speed * (per_speed * per_speed))
-                } else if s > 0.0 {
-                    let speed = s.sqrt();
-                    ((2.0 - speed / v_s) / v_s, -0.5 / (speed * v_s * v_s))
-                } else {
-                    (2.0 / v_s, 0.0)
-                };
+                let (per, per_by_square) = tamsi_slip(s, v_s);
                 let mut slip_by = times(&normal_by, mu * per);
                 slip_by[SQUARE] += mu * normal * per_by_square;
                 slip_by[FRICTION] += normal * per;
@@ -150,6 +171,62 @@ impl ImpulseLaw<f64> {
             }
             ContactModel::Sap => self.sap_derivatives(face, v_n, s),
         }
+    }
+
+    /// Friction per slip velocity and normal impulse with a law of the user's own, and its derivative by
+    /// the squared slip velocity.
+    pub(in crate::contact) fn own_slip_per_normal(&self, face: &FaceConstants<f64>, s: f64) -> [f64; 2] {
+        let Some(own) = &self.own else { return [0.0; 2] };
+        let point = self.own_friction_point(own, face, s);
+        let friction = own.law.friction_slopes(&point) * own.part;
+        let (per, per_by_square) = tamsi_slip(s, self.stiction_velocity);
+        // The slip speed √(s + v_s²) grows by ds over twice itself.
+        let by_square = 0.5 * friction.eps[SPEED] / point.slip_speed;
+        [friction.re * per, friction.re * per_by_square + by_square * per]
+    }
+
+    /// The derivatives with a law of the user's own, and those of γ_n and S by static friction and by each
+    /// of the law's parameters.
+    #[inline(never)]
+    pub(in crate::contact) fn own_derivatives(
+        &self,
+        own: &OwnImpulse<f64>,
+        face: &FaceConstants<f64>,
+        v_n: f64,
+        s: f64,
+    ) -> (ImpulseDerivatives, OwnDerivatives) {
+        let dt = self.dt;
+        let point = self.own_friction_point(own, face, s);
+        let friction = own.law.friction_slopes(&point) * own.part;
+        let mut damping = own.law.damping_slopes(&own.damping_point(face, v_n));
+        let mut elastic = face.load - face.stiffness * v_n * dt;
+        let mut normal_by = NONE;
+        if elastic > 0.0 {
+            normal_by[VELOCITY] = dt * (elastic * damping.eps[SPEED] - face.stiffness * dt * damping.re);
+            normal_by[LOAD] = damping.re * dt;
+            normal_by[STIFFNESS] = -v_n * dt * damping.re * dt;
+            normal_by[DISSIPATION] = elastic * damping.eps[FIRST_OF_PAIR] * dt;
+            normal_by[HISTORY] = elastic * damping.eps[PRESSURE] * dt;
+        } else {
+            (elastic, damping) = (0.0, ByArguments::constant(0.0));
+        }
+        let normal = elastic * damping.re * dt;
+        let (per, _) = tamsi_slip(s, self.stiction_velocity);
+        let mu = friction.re;
+        let mut slip_by = times(&normal_by, mu * per);
+        let [per_normal, per_normal_by_square] = self.own_slip_per_normal(face, s);
+        slip_by[SQUARE] += normal * per_normal_by_square;
+        slip_by[FRICTION] += normal * per * friction.eps[SECOND_OF_PAIR];
+        slip_by[HISTORY] += normal * per * friction.eps[PRESSURE];
+        let derivatives = ImpulseDerivatives { normal, slip: normal * per_normal, normal_by, slip_by };
+        let by_own = OwnDerivatives {
+            by_static_friction: [0.0, normal * per * friction.eps[FIRST_OF_PAIR]],
+            by_parameters: std::array::from_fn(|k| {
+                let by = elastic * damping.eps[FIRST_OWN + k] * dt;
+                [by, by * mu * per + normal * per * friction.eps[FIRST_OWN + k]]
+            }),
+        };
+        (derivatives, by_own)
     }
 
     /// [`Self::derivatives`] of SAP.
@@ -201,7 +278,7 @@ impl ImpulseLaw<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::impulse::law::tests::{MODELS, STATES, face, history, law};
+    use crate::contact::impulse::law::tests::{STATES, face, history, laws, lifted};
     use crate::scalar::DualArray;
     use approx::assert_relative_eq;
 
@@ -215,16 +292,13 @@ mod tests {
 
     #[test]
     fn they_are_those_of_dual_numbers() {
-        for model in MODELS {
-            let law = law(model);
+        for law in laws() {
             let seeded = ImpulseLaw {
-                model,
-                dt: law.dt,
-                stiction_velocity: law.stiction_velocity,
                 friction: Dual::variable(law.friction, FRICTION),
                 relaxation_time: Dual::variable(law.relaxation_time, RELAXATION_TIME),
+                ..lifted(&law)
             };
-            for face in faces(model) {
+            for face in faces(law.model) {
                 let constants = FaceConstants {
                     load: Dual::variable(face.load, LOAD),
                     stiffness: Dual::variable(face.stiffness, STIFFNESS),
@@ -256,11 +330,40 @@ mod tests {
     }
 
     #[test]
+    fn those_by_a_law_of_the_users_own_are_those_of_dual_numbers() {
+        const OWN: usize = OWN_PARAMETERS + 1;
+        type D = DualArray<OWN>;
+        let law = laws().pop().unwrap();
+        let own = law.own.unwrap();
+        let mut seeded = lifted::<D>(&law);
+        let seeds = seeded.own.as_mut().unwrap();
+        seeds.static_friction = D::variable(own.static_friction, 0);
+        seeds.parameters = std::array::from_fn(|k| D::variable(own.parameters[k], k + 1));
+        for face in faces(law.model) {
+            let constants = FaceConstants {
+                load: D::from(face.load),
+                stiffness: D::from(face.stiffness),
+                dissipation: D::from(face.dissipation),
+                history: D::from(face.history),
+            };
+            for (v_n, v_t) in STATES.into_iter().chain([(-0.01, 0.0)]) {
+                let (_, got) = law.own_derivatives(&own, &face, v_n, v_t * v_t);
+                let expected = seeded.impulse(&constants, D::from(v_n), D::from(v_t * v_t));
+                let by = std::iter::once(got.by_static_friction).chain(got.by_parameters);
+                for (k, [normal, slip]) in by.enumerate() {
+                    assert_relative_eq!(normal, expected.normal.eps[k], max_relative = 1e-12);
+                    assert_relative_eq!(slip, expected.slip.eps[k], max_relative = 1e-12);
+                    assert!(expected.normal.re == 0.0 || slip != 0.0);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn they_agree_with_differences() {
-        for model in MODELS {
-            for face in faces(model) {
+        for law in laws() {
+            for face in faces(law.model) {
                 for (v_n, v_t) in STATES {
-                    let law = law(model);
                     let at = [
                         v_n,
                         v_t * v_t,

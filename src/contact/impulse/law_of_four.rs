@@ -3,6 +3,7 @@
 
 use crate::contact::ContactModel;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, sap_regularization};
+use crate::contact::impulse::law_derivatives::{SQUARE, VELOCITY};
 use crate::contact::impulse::simd::{LANES, Lanes};
 
 /// Impulses γ_n n̂ − S v_t with their derivatives by the normal velocity v_n and the squared slip
@@ -147,6 +148,39 @@ impl ImpulseLaw<f64> {
         (per_speed.where_else(slides, sticking), sliding_by.where_else(slides, sticking_by))
     }
 
+    /// [`Self::slopes`] with a law of the user's own, one face after the other.
+    #[inline(never)]
+    fn own_slopes<L: Lanes>(&self, lists: &FaceLists, group: &Group, v_n: L, s: L) -> ImpulseSlopes<L> {
+        let zero = v_n.all(0.0);
+        let (normal_velocity, square) = (v_n.numbers(), s.numbers());
+        // γ_n and S with their derivatives.
+        let mut numbers = [[0.0; LANES]; 6];
+        for k in 0..group.count {
+            let place = group.places[k];
+            let by = self.derivatives(&lists.constants[place], normal_velocity[k], square[k]);
+            let mut slip = [by.slip, by.slip_by[VELOCITY], by.slip_by[SQUARE]];
+            if let Some(&held) = lists.frozen.get(place) {
+                // Friction from the normal impulse that is held, which does not change with the velocity.
+                let per = self.own_slip_per_normal(&lists.constants[place], square[k]);
+                slip = [held * per[0], 0.0, held * per[1]];
+            }
+            let of_face =
+                [by.normal, by.normal_by[VELOCITY], by.normal_by[SQUARE], slip[0], slip[1], slip[2]];
+            for (numbers, number) in numbers.iter_mut().zip(of_face) {
+                numbers[k] = number;
+            }
+        }
+        let [normal, by_velocity, by_square, slip, slip_by_velocity, slip_by_square] =
+            numbers.map(|of_faces| v_n.with(of_faces));
+        ImpulseSlopes {
+            normal,
+            normal_by: [by_velocity, by_square],
+            slip,
+            slip_by: [slip_by_velocity, slip_by_square],
+            per_scale: zero,
+        }
+    }
+
     /// The impulses of faces in lists with their derivatives by the velocity.
     #[inline(always)]
     pub(in crate::contact) fn slopes<L: Lanes>(
@@ -180,6 +214,7 @@ impl ImpulseLaw<f64> {
                 let slip_by = [ratio * slope, slip_by_square];
                 ImpulseSlopes { normal, normal_by: [slope, by_square], slip, slip_by, per_scale }
             }
+            ContactModel::Tamsi if self.own.is_some() => self.own_slopes(lists, group, v_n, s),
             ContactModel::Tamsi => {
                 let (normal, slope) = hunt_crossley_slope(self.dt, &lists.constants_of(group, v_n), v_n);
                 let (per, per_by_square) = self.tamsi_slip(s);
@@ -246,7 +281,7 @@ impl ImpulseLaw<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::impulse::law::tests::{MODELS, STATES, face, history, law};
+    use crate::contact::impulse::law::tests::{STATES, face, history, laws, lifted};
     use crate::contact::impulse::simd::Narrow;
     use crate::scalar::DualArray;
     use approx::assert_relative_eq;
@@ -285,15 +320,9 @@ mod tests {
     #[test]
     fn slopes_are_those_of_dual_numbers() {
         type D = DualArray<2>;
-        for model in MODELS {
-            let (law, face) = (law(model), face(history(model)));
-            let dual_law = ImpulseLaw {
-                model,
-                dt: law.dt,
-                stiction_velocity: law.stiction_velocity,
-                friction: D::from(law.friction),
-                relaxation_time: D::from(law.relaxation_time),
-            };
+        for law in laws() {
+            let face = face(history(law.model));
+            let dual_law = lifted::<D>(&law);
             let dual_face = FaceConstants {
                 load: D::from(face.load),
                 stiffness: D::from(face.stiffness),
@@ -318,9 +347,9 @@ mod tests {
 
     #[test]
     fn frozen_friction_takes_the_load_that_is_given() {
-        let (law, face) = (law(ContactModel::Tamsi), face(0.0));
-        for (v_n, v_t) in STATES {
-            let s = v_t * v_t;
+        let laws = laws().into_iter().filter(|law| law.model == ContactModel::Tamsi);
+        for (law, (v_n, v_t)) in laws.flat_map(|law| STATES.map(|state| (law, state))) {
+            let (face, s) = (face(2e4), v_t * v_t);
             let (free, frozen) = (slopes(&law, &face, v_n, s, None), slopes(&law, &face, v_n, s, Some(2.0)));
             assert_eq!(free.normal, frozen.normal);
             assert_relative_eq!(frozen.slip * free.normal, free.slip * 2.0, max_relative = 1e-14);
@@ -332,8 +361,8 @@ mod tests {
 
     #[test]
     fn slopes_agree_with_differences() {
-        for model in MODELS {
-            let (law, face) = (law(model), face(history(model)));
+        for law in laws() {
+            let face = face(history(law.model));
             for (v_n, v_t) in STATES {
                 let s = v_t * v_t;
                 let exact = slopes(&law, &face, v_n, s, None);

@@ -24,6 +24,7 @@ use crate::contact::impulse::point_contacts::{
 };
 use crate::contact::impulse::polygon_motion::{FacePoint, cross, moving_face, moving_triangles};
 use crate::contact::impulse::simd::with_registers;
+use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::Roles;
 use crate::contact::settings::{DissipationModel, SurfaceRepresentation};
 use crate::contact::surface::polygon::{MAX_VERTICES, Polygon};
@@ -40,12 +41,9 @@ pub(crate) struct LocalImpulseJacobian {
     pub by_geometry: ByGeometry,
     /// By the velocity of O relative to F before the step, at F's origin.
     pub by_velocity_before: Matrix6<f64>,
-    /// By the combined dissipation (Hunt–Crossley) or the summed compliance χ/E (strain rate).
-    pub by_dissipation: Vector6<f64>,
-    /// By the combined relaxation time.
-    pub by_relaxation_time: Vector6<f64>,
-    /// By the combined coefficient of dynamic friction.
-    pub by_friction: Vector6<f64>,
+    /// By the combined parameters; by the dissipation (Hunt–Crossley) or the summed compliance χ/E
+    /// (strain rate).
+    pub by_parameters: PairMaterial<Vector6<f64>>,
     /// For SAP: for each row its derivatives by the inverse inertia Λ.
     pub by_inverse_inertia: [ByInverseInertia; 6],
 }
@@ -142,9 +140,7 @@ impl PairImpulse<'_> {
         let mut jacobian = LocalImpulseJacobian {
             by_geometry: [[0.0; DIRECTIONS]; 6],
             by_velocity_before: Matrix6::zeros(),
-            by_dissipation: Vector6::zeros(),
-            by_relaxation_time: Vector6::zeros(),
-            by_friction: Vector6::zeros(),
+            by_parameters: PairMaterial::filled(Vector6::zeros()),
             by_inverse_inertia: [ByInverseInertia::ZERO; 6],
         };
         let area = with_registers(
@@ -192,9 +188,10 @@ impl PairImpulse<'_> {
                 if impulse.normal == 0.0 && impulse.slip == 0.0 {
                     continue;
                 }
-                jacobian.by_friction += wrench_of(x, &impulse.by(FRICTION, n, &v_t));
-                jacobian.by_relaxation_time += wrench_of(x, &impulse.by(RELAXATION_TIME, n, &v_t));
-                jacobian.by_dissipation += wrench_of(x, &impulse.by(DISSIPATION, n, &v_t)) * per_parameter;
+                let sums = &mut jacobian.by_parameters;
+                sums.dynamic_friction += wrench_of(x, &impulse.by(FRICTION, n, &v_t));
+                sums.relaxation_time += wrench_of(x, &impulse.by(RELAXATION_TIME, n, &v_t));
+                sums.dissipation += wrench_of(x, &impulse.by(DISSIPATION, n, &v_t)) * per_parameter;
                 let mut history_by_x = Vector3::zeros();
                 let mut history_by_n = Vector3::zeros();
                 match settings.model {
@@ -217,7 +214,25 @@ impl PairImpulse<'_> {
                         }
                         history_by_x = by_x;
                     }
-                    ContactModel::Similar | ContactModel::Tamsi => {}
+                    ContactModel::Tamsi => {
+                        if let Some(own) = &patch.law.own {
+                            // The pressure at the start of the step, and the law's own parameters.
+                            let by_pressure = wrench_of(x, &impulse.by(HISTORY, n, &v_t));
+                            for (row, by) in jacobian.by_geometry.iter_mut().enumerate() {
+                                for k in 0..DIRECTIONS {
+                                    by[k] += by_pressure[row] * p.eps[k];
+                                }
+                            }
+                            let (_, by_own) =
+                                patch.law.own_derivatives(own, constants, v_n, v_t.norm_squared());
+                            let wrench = |[normal, slip]: [f64; 2]| wrench_of(x, &(n * normal - v_t * slip));
+                            sums.static_friction += wrench(by_own.by_static_friction);
+                            for (sum, by) in sums.own.iter_mut().zip(by_own.by_parameters) {
+                                *sum += wrench(by);
+                            }
+                        }
+                    }
+                    ContactModel::Similar => {}
                 }
                 let face = FaceMotion {
                     x,

@@ -15,7 +15,7 @@ use nalgebra::{Matrix3, Matrix6, Vector3};
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::for_each_point;
-use crate::contact::impulse::law::{FaceConstants, ImpulseLaw};
+use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, OwnImpulse};
 use crate::contact::impulse::law_of_four::Regularization;
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::{ContactPair, Roles};
@@ -98,6 +98,12 @@ impl DiscreteSettings<'_> {
             stiction_velocity: self.contact.stiction_velocity,
             friction: pair.dynamic_friction,
             relaxation_time: pair.relaxation_time,
+            own: self.contact.law.filter(|_| !self.model.is_convex()).map(|law| OwnImpulse {
+                law,
+                static_friction: pair.static_friction,
+                parameters: pair.own,
+                part: 1.0,
+            }),
         }
     }
 }
@@ -185,7 +191,8 @@ pub(crate) fn face_constants<T: Scalar>(
     let history = match model {
         ContactModel::Lagged => (before.translational + before.rotational.cross(x)).dot(normal),
         ContactModel::Sap => point_inverse_inertia(inverse_inertia, x),
-        ContactModel::Similar | ContactModel::Tamsi => T::from(0.0),
+        ContactModel::Tamsi => pressure,
+        ContactModel::Similar => T::from(0.0),
     };
     FaceConstants { load: pressure * area, stiffness: gradient * area, dissipation, history }
 }

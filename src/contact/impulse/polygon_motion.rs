@@ -176,13 +176,7 @@ mod tests {
     use std::sync::Arc;
 
     fn material(hydroelastic_modulus: f64) -> Material {
-        Material {
-            hydroelastic_modulus,
-            dissipation: 0.0,
-            relaxation_time: 0.0,
-            static_friction: 0.5,
-            dynamic_friction: 0.5,
-        }
+        Material::new(hydroelastic_modulus, 0.0, 0.5)
     }
 
     fn compliant(shape: Shape, resolution: f64, modulus: f64) -> Collider {

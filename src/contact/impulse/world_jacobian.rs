@@ -9,6 +9,7 @@ use crate::contact::impulse::inverse_inertia::ByInverseInertia;
 use crate::contact::impulse::local_jacobian::PairImpulse;
 use crate::contact::impulse::point_contacts::{DiscretePatch, DiscreteSettings, PointContacts};
 use crate::contact::pair::combination::combination_derivatives;
+use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::{ContactPair, Roles};
 use crate::spatial::{SpatialForce, SpatialVelocity, cross_matrix, from_quarters};
 
@@ -101,10 +102,7 @@ fn no_jacobian() -> ContactJacobian {
         by_velocity_b: matrix,
         by_modulus_a: vector,
         by_modulus_b: vector,
-        by_dissipation: vector,
-        by_relaxation_time: vector,
-        by_static_friction: vector,
-        by_dynamic_friction: vector,
+        by_parameters: PairMaterial::filled(vector),
         area_by_pose_a: vector,
         area_by_modulus_a: 0.0,
         area_by_modulus_b: 0.0,
@@ -157,16 +155,14 @@ pub(crate) fn world_impulse_jacobian(
     let mut jacobian = no_jacobian();
     (jacobian.by_pose_a, jacobian.by_pose_b) = assign(pose_o, pose_f);
     (jacobian.by_velocity_a, jacobian.by_velocity_b) = assign(of_o[1], of_f[1]);
-    jacobian.by_dissipation = chain.on_a(&local.by_dissipation);
-    jacobian.by_relaxation_time = chain.on_a(&local.by_relaxation_time);
-    jacobian.by_dynamic_friction = chain.on_a(&local.by_friction);
+    jacobian.by_parameters = local.by_parameters.map(|by| chain.on_a(&by));
     let combination = combination_derivatives(roles.o, roles.f, settings.contact);
     let by_modulus = [roles.o, roles.f].map(|c| c.material.hydroelastic_modulus);
     let by_modulus = [0, 1].map(|k| {
         let rigid = if k == 0 { roles.o.geometry.is_rigid() } else { false };
         let by_logarithm = Vector6::from_fn(|row, _| local.by_geometry[row][6 + k]);
         let direct = if rigid { Vector6::zeros() } else { by_logarithm / by_modulus[k] };
-        chain.on_a(&(direct + local.by_dissipation * combination[k].hydroelastic_modulus))
+        chain.on_a(&(direct + local.by_parameters.dissipation * combination[k].hydroelastic_modulus))
     });
     let [of_a, of_b] = if roles.a_is_o { [0, 1] } else { [1, 0] };
     (jacobian.by_modulus_a, jacobian.by_modulus_b) = (by_modulus[of_a], by_modulus[of_b]);

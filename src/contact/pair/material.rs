@@ -1,5 +1,6 @@
 //! Contact materials and how two of them combine.
 
+use crate::contact::own_law::{OWN_PARAMETERS, OwnLaw};
 use crate::scalar::Scalar;
 
 /// The contact parameters of one body.
@@ -17,29 +18,154 @@ pub struct Material<T = f64> {
     pub static_friction: T,
     /// Coefficient of dynamic friction.
     pub dynamic_friction: T,
+    /// The parameters of a law of the user's own ([`crate::contact::ContactLaw`]), in its order and
+    /// units; not used without one.
+    pub own: [T; OWN_PARAMETERS],
+}
+
+/// One of a [`Material`]'s parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MaterialParameter {
+    /// [`Material::hydroelastic_modulus`].
+    HydroelasticModulus,
+    /// [`Material::dissipation`].
+    Dissipation,
+    /// [`Material::relaxation_time`].
+    RelaxationTime,
+    /// [`Material::static_friction`].
+    StaticFriction,
+    /// [`Material::dynamic_friction`].
+    DynamicFriction,
+    /// The parameter of this index in [`Material::own`].
+    Own(usize),
+}
+
+impl MaterialParameter {
+    /// The parameters of every material, those of laws of the user's own apart.
+    pub const BUILT_IN: [Self; 5] = [
+        Self::HydroelasticModulus,
+        Self::Dissipation,
+        Self::RelaxationTime,
+        Self::StaticFriction,
+        Self::DynamicFriction,
+    ];
+
+    /// The parameter's name in files and messages. That of an own parameter is its law's, if there is
+    /// one that has it, else `own[index]`.
+    pub fn name(self, law: Option<OwnLaw>) -> String {
+        match self {
+            Self::HydroelasticModulus => "hydroelastic_modulus".to_owned(),
+            Self::Dissipation => "dissipation".to_owned(),
+            Self::RelaxationTime => "relaxation_time".to_owned(),
+            Self::StaticFriction => "static_friction".to_owned(),
+            Self::DynamicFriction => "dynamic_friction".to_owned(),
+            Self::Own(index) => {
+                let name = law.and_then(|law| law.parameters().get(index).copied());
+                name.map_or_else(|| format!("own[{index}]"), str::to_owned)
+            }
+        }
+    }
+}
+
+impl Material<f64> {
+    /// All parameters 0: no stiffness, no dissipation, no friction.
+    pub const NONE: Self = Self::new(0.0, 0.0, 0.0);
+
+    /// A material with a hydroelastic modulus in Pa, a dissipation in s/m (in s for the strain-rate
+    /// form), and one coefficient of friction, static and dynamic. Its relaxation time and the
+    /// parameters of a law of the user's own are 0.
+    pub const fn new(hydroelastic_modulus: f64, dissipation: f64, friction: f64) -> Self {
+        Self {
+            hydroelastic_modulus,
+            dissipation,
+            relaxation_time: 0.0,
+            static_friction: friction,
+            dynamic_friction: friction,
+            own: [0.0; OWN_PARAMETERS],
+        }
+    }
+
+    /// The same material with this coefficient of static friction.
+    #[must_use]
+    pub const fn with_static_friction(mut self, static_friction: f64) -> Self {
+        self.static_friction = static_friction;
+        self
+    }
+
+    /// The same material with this relaxation time in s.
+    #[must_use]
+    pub const fn with_relaxation_time(mut self, relaxation_time: f64) -> Self {
+        self.relaxation_time = relaxation_time;
+        self
+    }
+
+    /// The same material with these parameters of a law of the user's own.
+    #[must_use]
+    pub const fn with_own(mut self, own: [f64; OWN_PARAMETERS]) -> Self {
+        self.own = own;
+        self
+    }
+}
+
+impl<T: Copy> Material<T> {
+    /// The material whose parameters `f` makes of these.
+    pub fn map<U>(&self, mut f: impl FnMut(T) -> U) -> Material<U> {
+        Material {
+            hydroelastic_modulus: f(self.hydroelastic_modulus),
+            dissipation: f(self.dissipation),
+            relaxation_time: f(self.relaxation_time),
+            static_friction: f(self.static_friction),
+            dynamic_friction: f(self.dynamic_friction),
+            own: self.own.map(f),
+        }
+    }
+
+    /// The material whose parameters `f` makes of these and the same ones of another.
+    pub fn zip<U: Copy, V>(&self, other: &Material<U>, mut f: impl FnMut(T, U) -> V) -> Material<V> {
+        Material {
+            hydroelastic_modulus: f(self.hydroelastic_modulus, other.hydroelastic_modulus),
+            dissipation: f(self.dissipation, other.dissipation),
+            relaxation_time: f(self.relaxation_time, other.relaxation_time),
+            static_friction: f(self.static_friction, other.static_friction),
+            dynamic_friction: f(self.dynamic_friction, other.dynamic_friction),
+            own: std::array::from_fn(|k| f(self.own[k], other.own[k])),
+        }
+    }
+
+    /// One parameter; `None` for an own one that there is no place for.
+    pub fn get(&self, parameter: MaterialParameter) -> Option<T> {
+        match parameter {
+            MaterialParameter::HydroelasticModulus => Some(self.hydroelastic_modulus),
+            MaterialParameter::Dissipation => Some(self.dissipation),
+            MaterialParameter::RelaxationTime => Some(self.relaxation_time),
+            MaterialParameter::StaticFriction => Some(self.static_friction),
+            MaterialParameter::DynamicFriction => Some(self.dynamic_friction),
+            MaterialParameter::Own(index) => self.own.get(index).copied(),
+        }
+    }
+
+    /// The place of one parameter; `None` for an own one that there is no place for.
+    pub fn get_mut(&mut self, parameter: MaterialParameter) -> Option<&mut T> {
+        match parameter {
+            MaterialParameter::HydroelasticModulus => Some(&mut self.hydroelastic_modulus),
+            MaterialParameter::Dissipation => Some(&mut self.dissipation),
+            MaterialParameter::RelaxationTime => Some(&mut self.relaxation_time),
+            MaterialParameter::StaticFriction => Some(&mut self.static_friction),
+            MaterialParameter::DynamicFriction => Some(&mut self.dynamic_friction),
+            MaterialParameter::Own(index) => self.own.get_mut(index),
+        }
+    }
 }
 
 impl<T: Scalar> Material<T> {
     /// A constant material as scalars `T`.
     pub fn lift(m: &Material<f64>) -> Self {
-        Self {
-            hydroelastic_modulus: T::from(m.hydroelastic_modulus),
-            dissipation: T::from(m.dissipation),
-            relaxation_time: T::from(m.relaxation_time),
-            static_friction: T::from(m.static_friction),
-            dynamic_friction: T::from(m.dynamic_friction),
-        }
+        m.map(T::from)
     }
 
     /// The material without its derivatives.
     pub fn real(&self) -> Material<f64> {
-        Material {
-            hydroelastic_modulus: self.hydroelastic_modulus.real(),
-            dissipation: self.dissipation.real(),
-            relaxation_time: self.relaxation_time.real(),
-            static_friction: self.static_friction.real(),
-            dynamic_friction: self.dynamic_friction.real(),
-        }
+        self.map(|x| x.real())
     }
 }
 
@@ -54,6 +180,54 @@ pub struct PairMaterial<T = f64> {
     pub static_friction: T,
     /// Combined coefficient of dynamic friction.
     pub dynamic_friction: T,
+    /// Combined parameters of a law of the user's own.
+    pub own: [T; OWN_PARAMETERS],
+}
+
+impl<T: Copy> PairMaterial<T> {
+    /// All parameters the same.
+    pub fn filled(value: T) -> Self {
+        Self {
+            dissipation: value,
+            relaxation_time: value,
+            static_friction: value,
+            dynamic_friction: value,
+            own: [value; OWN_PARAMETERS],
+        }
+    }
+
+    /// Calls `visit` with each parameter and the same one of another.
+    pub fn for_each_with<U: Copy>(&self, other: &PairMaterial<U>, mut visit: impl FnMut(T, U)) {
+        visit(self.dissipation, other.dissipation);
+        visit(self.relaxation_time, other.relaxation_time);
+        visit(self.static_friction, other.static_friction);
+        visit(self.dynamic_friction, other.dynamic_friction);
+        self.own.iter().zip(other.own).for_each(|(x, y)| visit(*x, y));
+    }
+
+    /// The parameters that `f` makes of these.
+    pub fn map<U>(&self, mut f: impl FnMut(T) -> U) -> PairMaterial<U> {
+        PairMaterial {
+            dissipation: f(self.dissipation),
+            relaxation_time: f(self.relaxation_time),
+            static_friction: f(self.static_friction),
+            dynamic_friction: f(self.dynamic_friction),
+            own: self.own.map(f),
+        }
+    }
+
+    /// The same parameters as those of one material with this modulus.
+    pub fn with_modulus(&self, hydroelastic_modulus: T) -> Material<T> {
+        let Self { dissipation, relaxation_time, static_friction, dynamic_friction, own } = *self;
+        Material {
+            hydroelastic_modulus,
+            dissipation,
+            relaxation_time,
+            static_friction,
+            dynamic_friction,
+            own,
+        }
+    }
 }
 
 /// 2 μ_A μ_B / (μ_A + μ_B), and 0 where both are 0.
@@ -65,8 +239,15 @@ fn combine_friction<T: Scalar>(a: T, b: T) -> T {
 impl<T: Scalar> PairMaterial<T> {
     /// Combines two materials as Drake does: each body's dissipation is weighted by the
     /// *other's* modulus (the softer body deforms more), friction by its harmonic mean. The
-    /// dissipation of a rigid body does not count; relaxation times add up.
-    pub fn combine(a: &Material<T>, a_is_rigid: bool, b: &Material<T>, b_is_rigid: bool) -> Self {
+    /// dissipation of a rigid body does not count; relaxation times add up. Parameters of a law of the
+    /// user's own are combined by that law, and are 0 without one.
+    pub fn combine(
+        a: &Material<T>,
+        a_is_rigid: bool,
+        b: &Material<T>,
+        b_is_rigid: bool,
+        law: Option<OwnLaw>,
+    ) -> Self {
         let dissipation = match (a_is_rigid, b_is_rigid) {
             (false, false) => {
                 let (ea, eb) = (a.hydroelastic_modulus, b.hydroelastic_modulus);
@@ -80,6 +261,7 @@ impl<T: Scalar> PairMaterial<T> {
             relaxation_time: a.relaxation_time + b.relaxation_time,
             static_friction: combine_friction(a.static_friction, b.static_friction),
             dynamic_friction: combine_friction(a.dynamic_friction, b.dynamic_friction),
+            own: law.map_or([T::from(0.0); OWN_PARAMETERS], |law| law.combine(&a.own, &b.own)),
         }
     }
 }

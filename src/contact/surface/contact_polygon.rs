@@ -74,13 +74,7 @@ mod tests {
     fn polygons_are_the_patch() {
         let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.1 }, 0.03).unwrap();
         let ball = ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap());
-        let material = Material {
-            hydroelastic_modulus: 1e5,
-            dissipation: 0.0,
-            relaxation_time: 0.0,
-            static_friction: 0.0,
-            dynamic_friction: 0.0,
-        };
+        let material = Material::new(1e5, 0.0, 0.0);
         let ball = Collider::new(Arc::new(ball), material, 1.0);
         let ground = Collider::rigid_half_space(material);
         let x_ball = RigidTransform::new(rotation_from_rpy(0.3, -0.2, 0.5), Vector3::new(0.01, 0.02, 0.07));

@@ -365,13 +365,7 @@ mod tests {
     }
 
     fn collider(geometry: ContactGeometry, hydroelastic_modulus: f64) -> Collider {
-        let material = Material {
-            hydroelastic_modulus,
-            dissipation: 0.0,
-            relaxation_time: 0.0,
-            static_friction: 0.0,
-            dynamic_friction: 0.0,
-        };
+        let material = Material::new(hydroelastic_modulus, 0.0, 0.0);
         Collider::new(Arc::new(geometry), material, 1.0)
     }
 

@@ -215,7 +215,9 @@ pub(in crate::io) fn material(t: &MaterialTable, table: &FieldPath) -> Result<Ma
             ),
         ));
     }
-    Ok(Material { hydroelastic_modulus, dissipation, relaxation_time, static_friction, dynamic_friction })
+    Ok(Material::new(hydroelastic_modulus, dissipation, dynamic_friction)
+        .with_static_friction(static_friction)
+        .with_relaxation_time(relaxation_time))
 }
 
 /// The settings of contact queries.
@@ -232,6 +234,8 @@ pub(in crate::io) fn contact_settings(
         friction_regularization: t.friction_regularization.unwrap_or(default.friction_regularization),
         stiction_velocity: t.stiction_velocity.unwrap_or(default.stiction_velocity),
         quadrature_order: t.quadrature_order.unwrap_or(default.quadrature_order),
+        // Laws of the user's own are code, not files.
+        law: None,
     };
     number(settings.positive_part_width, Range::AtLeastZero, &table.key("positive_part_width"))?;
     number(settings.stiction_velocity, Range::Positive, &table.key("stiction_velocity"))?;

@@ -79,16 +79,7 @@ pub(in crate::io) fn body_geometry(
     material: Option<usize>,
     context: &GeometryContext,
 ) -> BodyGeometry {
-    let parameters = material.map_or(
-        Material {
-            hydroelastic_modulus: 0.0,
-            dissipation: 0.0,
-            relaxation_time: 0.0,
-            static_friction: 0.0,
-            dynamic_friction: 0.0,
-        },
-        |i| context.materials[i].material,
-    );
+    let parameters = material.map_or(Material::NONE, |i| context.materials[i].material);
     let collider = Collider::new(shape.geometry, parameters, shape.thickness);
     BodyGeometry { x_bg, collider, material, unit_mass: shape.unit_mass }
 }

@@ -1,6 +1,6 @@
 //! From the name of a parameter in a fit file to the inputs of a model.
 
-use crate::contact::DissipationModel;
+use crate::contact::{DissipationModel, MaterialParameter};
 use crate::multibody::{Input, Model};
 
 /// Why a name does not stand for an input of the model.
@@ -65,12 +65,16 @@ pub enum ParameterPathError {
 /// The unit of an input that a parameter may set.
 pub(super) fn unit(model: &Model, input: &Input) -> &'static str {
     match input {
-        Input::HydroelasticModulus { .. } => "Pa",
-        Input::Dissipation { .. } => match model.contact.dissipation_model {
-            DissipationModel::HuntCrossley => "s/m",
-            DissipationModel::StrainRate => "s",
+        Input::Material { parameter, .. } => match parameter {
+            MaterialParameter::HydroelasticModulus => "Pa",
+            MaterialParameter::Dissipation => match model.contact.dissipation_model {
+                DissipationModel::HuntCrossley => "s/m",
+                DissipationModel::StrainRate => "s",
+            },
+            MaterialParameter::RelaxationTime => "s",
+            MaterialParameter::StaticFriction | MaterialParameter::DynamicFriction => "1",
+            MaterialParameter::Own(_) => "the law's unit",
         },
-        Input::RelaxationTime { .. } => "s",
         Input::Mass { .. } => "kg",
         Input::Inertia { .. } => "kg m²",
         Input::CenterOfMass { .. } => "m",
@@ -99,8 +103,8 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// The inputs of a model that a parameter of this name sets, all to the parameter's value.
 ///
 /// Names follow the scene file: `materials.NAME.FIELD` with FIELD one of `hydroelastic_modulus`,
-/// `dissipation`, `relaxation_time`, `static_friction`, `dynamic_friction` or `friction` (both of
-/// them), `bodies.NAME.mass`, `bodies.NAME.center_of_mass[AXIS]` and
+/// `dissipation`, `relaxation_time`, `static_friction`, `dynamic_friction`, `friction` (both of
+/// them) or the name of a parameter of the model's own law, `bodies.NAME.mass`, `bodies.NAME.center_of_mass[AXIS]` and
 /// `bodies.NAME.inertia[ROW][COLUMN]` where they are given,
 /// `bodies.NAME.geometries[INDEX].scale` (1 leaves the geometry as it is) and `gravity[AXIS]`;
 /// rows, columns and axes are 0, 1 or 2.
@@ -121,21 +125,21 @@ pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ParameterPathE
             name: name.to_string(),
             found: listed(model.materials.iter().map(|m| m.name.as_str())),
         })?;
-        return Ok(match field {
-            "hydroelastic_modulus" => vec![Input::HydroelasticModulus { material }],
-            "dissipation" => vec![Input::Dissipation { material }],
-            "relaxation_time" => vec![Input::RelaxationTime { material }],
-            "static_friction" => vec![Input::StaticFriction { material }],
-            "dynamic_friction" => vec![Input::DynamicFriction { material }],
-            "friction" => vec![Input::StaticFriction { material }, Input::DynamicFriction { material }],
-            _ => {
-                return Err(ParameterPathError::NoSuchField {
-                    path: path.to_string(),
-                    field: field.to_string(),
-                    allowed: MATERIAL_FIELDS,
-                });
-            }
-        });
+        let own = model.contact.law.map_or(0, |law| law.parameters().len());
+        let parameters: Vec<MaterialParameter> = match field {
+            "friction" => vec![MaterialParameter::StaticFriction, MaterialParameter::DynamicFriction],
+            _ => (MaterialParameter::BUILT_IN.into_iter().chain((0..own).map(MaterialParameter::Own)))
+                .filter(|parameter| parameter.name(model.contact.law) == field)
+                .collect(),
+        };
+        if parameters.is_empty() {
+            return Err(ParameterPathError::NoSuchField {
+                path: path.to_string(),
+                field: field.to_string(),
+                allowed: MATERIAL_FIELDS,
+            });
+        }
+        return Ok(parameters.into_iter().map(|parameter| Input::Material { material, parameter }).collect());
     }
     let rest = path.strip_prefix("bodies.").ok_or_else(form)?;
     let (rest, field) = rest.rsplit_once('.').ok_or_else(form)?;

@@ -36,13 +36,7 @@ fn given(mass: f64, inertia: Matrix3<f64>) -> MassSource {
 }
 
 fn model(other: Option<Body>) -> Model {
-    let material = Material {
-        hydroelastic_modulus: 2000.0,
-        dissipation: 0.3,
-        relaxation_time: 0.0,
-        static_friction: 0.5,
-        dynamic_friction: 0.5,
-    };
+    let material = Material::new(2000.0, 0.3, 0.5);
     let inertia = Matrix3::from_diagonal(&Vector3::new(1e-3, 1.5e-3, 2e-3));
     let source = given(0.4, inertia);
     let bodies = vec![Body::free("block", source, vec![]).unwrap()].into_iter().chain(other).collect();

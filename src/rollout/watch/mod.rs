@@ -162,7 +162,7 @@ impl Watch {
         let per_force = with_pair(model, &self.frames, &model.pairs[pair], |query: &ContactPair| {
             let rigid = [query.a, query.b].map(|c| c.geometry.is_rigid());
             let (a, b) = (&query.a.material, &query.b.material);
-            PairMaterial::combine(a, rigid[0], b, rigid[1]).static_friction
+            PairMaterial::combine(a, rigid[0], b, rigid[1], None).static_friction
         }) * dt
             * mobility;
         self.pairs[pair].slope = per_force;

@@ -242,7 +242,11 @@ impl Problem {
     /// Sets the coefficients of friction of the patches to a part of these.
     pub fn set_friction(&mut self, friction: &[f64], part: f64) {
         for (patch, friction) in self.patches.iter_mut().zip(friction) {
-            patch.contacts.law.friction = part * friction;
+            match &mut patch.contacts.law.own {
+                // Its friction need not be proportional to the coefficient.
+                Some(own) => own.part = part,
+                None => patch.contacts.law.friction = part * friction,
+            }
         }
     }
 
