@@ -5,6 +5,7 @@ use crate::common;
 use std::sync::Arc;
 
 use crate::common::{compliant, compliant_half_space, icosphere, random_in_ball, rigid, torus};
+use crate::own_law::{OWN, rubber};
 use crate::truth::*;
 use isobar::contact::{
     Collider, ContactError, ContactGeometry, ContactPair, ContactPatch, ContactSettings, DissipationModel,
@@ -62,10 +63,11 @@ fn states() -> Vec<(State, ContactSettings)> {
     for (k, (a, b)) in bodies.iter().enumerate() {
         for surface in [SurfaceRepresentation::Triangles, SurfaceRepresentation::Polygons] {
             for dissipation_model in [DissipationModel::HuntCrossley, DissipationModel::StrainRate] {
-                for friction_regularization in [
-                    FrictionRegularization::Smooth,
-                    FrictionRegularization::Atan,
-                    FrictionRegularization::Stribeck,
+                for (friction_regularization, law) in [
+                    (FrictionRegularization::Smooth, None),
+                    (FrictionRegularization::Atan, None),
+                    (FrictionRegularization::Stribeck, None),
+                    (FrictionRegularization::Atan, Some(rubber())),
                 ] {
                     let height = [0.14, 0.14, 0.05, 0.08, -0.08][k];
                     let near_upright = rotation_exponential(&(random_in_ball(&mut rng) * 0.05));
@@ -84,11 +86,13 @@ fn states() -> Vec<(State, ContactSettings)> {
                         c.material.dissipation = 0.5;
                         c.material.static_friction = 0.7;
                         c.material.dynamic_friction = 0.4;
+                        c.material.own = OWN;
                     }
                     let settings = ContactSettings {
                         surface,
                         dissipation_model,
                         friction_regularization,
+                        law,
                         stiction_velocity: 0.05,
                         ..Default::default()
                     };

@@ -14,6 +14,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use crate::own_law::{OWN, rubber};
 use crate::truth::*;
 
 /// The largest relative error allowed.
@@ -329,6 +330,33 @@ fn derivatives_of_moving_bodies_agree_with_differences() {
                     check(&name, &outcomes);
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn derivatives_with_a_law_of_the_users_own_agree_with_differences() {
+    let cases = cases(1);
+    for surface in [SurfaceRepresentation::Triangles, SurfaceRepresentation::Polygons] {
+        for dissipation_model in [DissipationModel::HuntCrossley, DissipationModel::StrainRate] {
+            let settings = ContactSettings {
+                surface,
+                dissipation_model,
+                stiction_velocity: 0.05,
+                law: Some(rubber()),
+                ..Default::default()
+            };
+            let outcomes: Vec<Outcome> = (0..200)
+                .into_par_iter()
+                .map_init(Workspace::default, |workspace, seed| {
+                    let mut state = moving_state(&cases, &settings, seed);
+                    (state.a.material.own, state.b.material.own) = (OWN, OWN);
+                    let mut inputs = everything(&state);
+                    inputs.extend((0..OWN.len()).map(|k| vec![Input::Own(k)]));
+                    compare(&state, &settings, &inputs, workspace)
+                })
+                .collect();
+            check(&format!("own law, {surface:?} {dissipation_model:?}"), &outcomes);
         }
     }
 }

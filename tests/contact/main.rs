@@ -17,5 +17,7 @@ mod transposed;
 mod common;
 #[path = "../support/moving_bodies.rs"]
 mod moving_bodies;
+#[path = "../support/own_law.rs"]
+mod own_law;
 #[path = "../support/truth.rs"]
 mod truth;

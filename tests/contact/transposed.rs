@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use crate::moving_bodies::{Pull, heap};
+use crate::own_law::{OWN, rubber};
 use nalgebra::{Vector3, Vector6};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use isobar::contact::{
     Collider, ContactGeometry, ContactPair, ContactSettings, DissipationModel, Material,
-    SurfaceRepresentation, Workspace, combination_derivatives, contact_jacobian, contact_transposed,
+    OWN_PARAMETERS, SurfaceRepresentation, Workspace, combination_derivatives, contact_jacobian, contact_transposed,
 };
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
@@ -19,7 +20,7 @@ use isobar::spatial::{RigidTransform, SpatialForce, SpatialVelocity, rotation_fr
 use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepProblem, StepWorkspace, Tape};
 
 fn material(hydroelastic_modulus: f64, dissipation: f64, friction: f64) -> Material {
-    Material::new(hydroelastic_modulus, dissipation, friction).with_static_friction(1.3 * friction)
+    Material::new(hydroelastic_modulus, dissipation, friction).with_static_friction(1.3 * friction).with_own(OWN)
 }
 
 fn compliant(shape: Shape, material: Material) -> Collider {
@@ -64,8 +65,10 @@ proptest! {
         polygons in any::<bool>(),
         strain_rate in any::<bool>(),
         swapped in any::<bool>(),
+        own in any::<bool>(),
     ) {
         let settings = ContactSettings {
+            law: own.then(rubber),
             surface: if polygons { SurfaceRepresentation::Polygons } else { SurfaceRepresentation::Triangles },
             dissipation_model: if strain_rate { DissipationModel::StrainRate } else { DissipationModel::HuntCrossley },
             positive_part_width: 0.5,
@@ -84,8 +87,10 @@ proptest! {
         polygons in any::<bool>(),
         strain_rate in any::<bool>(),
         swapped in any::<bool>(),
+        own in any::<bool>(),
     ) {
         let settings = ContactSettings {
+            law: own.then(rubber),
             surface: if polygons { SurfaceRepresentation::Polygons } else { SurfaceRepresentation::Triangles },
             dissipation_model: if strain_rate { DissipationModel::StrainRate } else { DissipationModel::HuntCrossley },
             ..Default::default()
@@ -159,12 +164,17 @@ fn agree(
         let moduli = [jacobian.by_modulus_a, jacobian.by_modulus_b];
         for (body, material) in [found.material_a, found.material_b].into_iter().enumerate() {
             let own = &combination[body];
+            let by = &jacobian.by_parameters;
+            let own_law = (0..OWN_PARAMETERS).map(|k| (by.own[k] * own.own[k], material.own[k]));
             for (vector, got) in [
                 (moduli[body], material.hydroelastic_modulus),
-                (jacobian.by_parameters.dissipation * own.dissipation, material.dissipation),
-                (jacobian.by_parameters.static_friction * own.static_friction, material.static_friction),
-                (jacobian.by_parameters.dynamic_friction * own.dynamic_friction, material.dynamic_friction),
-            ] {
+                (by.dissipation * own.dissipation, material.dissipation),
+                (by.static_friction * own.static_friction, material.static_friction),
+                (by.dynamic_friction * own.dynamic_friction, material.dynamic_friction),
+            ]
+            .into_iter()
+            .chain(own_law)
+            {
                 let error = (vector.dot(&w) - got).abs();
                 prop_assert!(
                     error <= 1e-12 * vector.norm() + underflow,

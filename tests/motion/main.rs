@@ -8,6 +8,7 @@ mod mechanism_allocation;
 mod multibody_contact;
 mod nonlinear_regression;
 mod objective;
+mod own_laws;
 mod sensors;
 mod step_at_rest;
 mod step_coin;
@@ -28,5 +29,7 @@ mod jointed_scene;
 mod mechanisms;
 #[path = "../support/moving_bodies.rs"]
 mod moving_bodies;
+#[path = "../support/own_law.rs"]
+mod own_law;
 #[path = "../support/step_scenes.rs"]
 mod step_scenes;

@@ -22,7 +22,8 @@ pub fn materials(moduli: [f64; 2], static_over_dynamic: f64) -> Vec<NamedMateria
         name: name.to_owned(),
         material: Material::new(hydroelastic_modulus, dissipation, friction)
             .with_static_friction(static_over_dynamic * friction)
-            .with_relaxation_time(0.01),
+            .with_relaxation_time(0.01)
+            .with_own([0.4, 1.5, 0.3, 0.5]),
     };
     vec![material("foam", moduli[0], 0.7, 0.4), material("rubber", moduli[1], 0.3, 0.8)]
 }

@@ -127,6 +127,7 @@ pub enum Input {
     Dissipation,
     StaticFriction,
     DynamicFriction,
+    Own(usize),
 }
 
 /// Torque about A's origin, force, and area.
@@ -190,6 +191,10 @@ impl State {
             Input::DynamicFriction => {
                 s.a.material.dynamic_friction += h;
                 s.b.material.dynamic_friction += h;
+            }
+            Input::Own(k) => {
+                s.a.material.own[k] += h;
+                s.b.material.own[k] += h;
             }
         }
         s
@@ -255,6 +260,9 @@ impl State {
             },
             Input::StaticFriction => (j.by_parameters.static_friction, 0.0),
             Input::DynamicFriction => (j.by_parameters.dynamic_friction, 0.0),
+            // The law combines the first of them in series, which halves it where both are the same.
+            Input::Own(0) => (j.by_parameters.own[0] * 0.5, 0.0),
+            Input::Own(k) => (j.by_parameters.own[k], 0.0),
         };
         let mut out = [area; 7];
         out[..6].copy_from_slice(wrench.as_slice());

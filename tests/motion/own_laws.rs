@@ -1,0 +1,153 @@
+//! Steps and gradients with a contact law of the user's own.
+
+use isobar::check::{CheckSettings, Verdict, check_scene};
+use isobar::contact::{ContactLaw, ContactModel, ContactSettings, MaterialParameter, OwnLaw};
+use isobar::multibody::{Input, NoForces, all_inputs, seeded};
+use isobar::optimize::identification::inputs_at;
+use isobar::rollout::{
+    Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient, loss_gradient_forward,
+    simulate,
+};
+use isobar::scalar::Scalar;
+use isobar::step::{Integrator, SolverTolerance, StepError, StepProblem, StepWorkspace, VelocityLevel};
+
+use crate::moving_bodies::heap;
+use crate::own_law::rubber;
+
+fn with_rubber() -> ContactSettings {
+    ContactSettings { stiction_velocity: 0.02, law: Some(rubber()), ..Default::default() }
+}
+
+fn tight(model: ContactModel) -> Integrator {
+    let tolerance = SolverTolerance { relative: 1e-15, iterations: 200 };
+    Integrator::VelocityLevel(VelocityLevel { model, tolerance })
+}
+
+/// The kinds of steps that take a law of the user's own.
+fn kinds() -> [Integrator; 3] {
+    [Integrator::SemiImplicitEuler, Integrator::RungeKutta4, tight(ContactModel::Tamsi)]
+}
+
+/// A law that leaves everything as it is.
+#[derive(Debug)]
+struct Unchanged;
+
+impl ContactLaw for Unchanged {}
+
+#[test]
+fn the_default_law_is_hunt_crossley_and_coulomb() {
+    let until = 0.02;
+    for integrator in kinds() {
+        let settings = SimulationSettings { integrator, time_step: 2e-4 };
+        let end = |law: Option<OwnLaw>| {
+            let (model, state) = heap(ContactSettings { stiction_velocity: 0.02, law, ..Default::default() });
+            // One coefficient of friction: without a law of the user's own it is the static one at rest.
+            let same = |material: usize, value: f64| {
+                let of = |parameter| (Input::Material { material, parameter }, value);
+                [of(MaterialParameter::StaticFriction), of(MaterialParameter::DynamicFriction)]
+            };
+            let (model, state) = seeded::<f64>(&model, &state, &[same(0, 0.4), same(1, 0.8)].concat()).unwrap();
+            simulate(&model, &state, &settings, until, &NoForces, |_, _| ()).unwrap().states.pop().unwrap()
+        };
+        let (own, built_in) = (end(Some(OwnLaw::new(&Unchanged))), end(None));
+        for (a, b) in own.bodies.iter().zip(&built_in.bodies) {
+            let difference = (a.position - b.position).norm();
+            let velocity = (a.velocity - b.velocity).translational.norm();
+            assert!(difference < 1e-10 && velocity < 1e-7, "{integrator:?}: {difference:e}, {velocity:e}");
+        }
+        let (model, _) = heap(with_rubber());
+        assert_ne!(built_in, end(Some(rubber())), "{:?}", model.contact.law);
+    }
+}
+
+#[test]
+fn gradients_by_all_inputs_agree_with_differences() {
+    let (model, state) = heap(with_rubber());
+    let own = all_inputs(&model);
+    let own = own.iter().filter(|i| matches!(i, Input::Material { parameter: MaterialParameter::Own(_), .. }));
+    assert_eq!(own.count(), 8);
+    for integrator in kinds() {
+        let settings = SimulationSettings { integrator, time_step: 2e-4 };
+        let report = check_scene(
+            &model,
+            &state,
+            &settings,
+            &NoForces,
+            &Controls::none(),
+            10,
+            &CheckSettings::default(),
+        )
+        .unwrap();
+        assert!(report.passed(), "{integrator:?}: {} wrong", report.count(Verdict::Wrong));
+        for name in ["hardening", "decay", "viscosity", "fading"] {
+            let rows = || report.rows.iter().filter(|row| row.input.ends_with(name));
+            let checked = rows().filter(|row| row.comparison.verdict == Verdict::Ok).count();
+            assert!(checked > 10, "{integrator:?}, {name}: {checked} of {}", rows().count());
+        }
+    }
+}
+
+/// Where everything ends.
+struct End;
+
+impl Loss for End {
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        let mut sum = T::from(0.0);
+        for (i, body) in moment.state.bodies.iter().enumerate() {
+            let off = body.position;
+            sum += off.dot(&off) * (1.0 + i as f64) + body.velocity.rotational.dot(&body.velocity.translational) * 0.1;
+        }
+        sum
+    }
+}
+
+#[test]
+fn the_adjoint_agrees_with_forward_sensitivities() {
+    let (model, initial) = heap(with_rubber());
+    let inputs = all_inputs(&model);
+    let controls = Controls::none();
+    for integrator in kinds() {
+        let settings = SimulationSettings { integrator, time_step: 2e-4 };
+        let rollout = Rollout {
+            model: &model,
+            initial: &initial,
+            settings,
+            until: 0.004,
+            applied: &NoForces,
+            controls: &controls,
+        };
+        let adjoint = loss_gradient(&rollout, &End, &inputs, Checkpoints::default()).unwrap();
+        let forward = loss_gradient_forward(&rollout, &End, &inputs).unwrap();
+        for (k, input) in inputs.iter().enumerate() {
+            let (a, f) = (adjoint.by_inputs[k], forward.by_inputs[k]);
+            let name = input.name(&model);
+            assert!((a - f).abs() < 1e-9 * f.abs().max(1e-9), "{integrator:?}, {name}: {a:e}, {f:e}");
+            if matches!(input, Input::Material { parameter: MaterialParameter::Own(_), .. }) {
+                assert!(f != 0.0, "{integrator:?}, {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn convex_steps_refuse_a_law_of_the_users_own() {
+    let (model, state) = heap(with_rubber());
+    for kind in [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar] {
+        let step = StepProblem::new(&model, &state, 1e-3);
+        let error = tight(kind).step(&step, &mut StepWorkspace::default()).unwrap_err();
+        assert_eq!(error, StepError::OwnLaw(kind));
+        assert!(error.to_string().contains("`tamsi`"), "{error}");
+    }
+}
+
+#[test]
+fn its_parameters_have_names() {
+    let (model, _) = heap(with_rubber());
+    let input = Input::Material { material: 1, parameter: MaterialParameter::Own(2) };
+    assert_eq!(input.name(&model), "rubber.viscosity");
+    assert_eq!(inputs_at(&model, "materials.rubber.viscosity"), Ok(vec![input]));
+    assert!(inputs_at(&model, "materials.rubber.thickness").is_err());
+    let (model, _) = heap(ContactSettings::default());
+    assert_eq!(input.name(&model), "rubber.own[2]");
+    assert!(inputs_at(&model, "materials.rubber.viscosity").is_err());
+}
