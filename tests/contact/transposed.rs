@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use isobar::contact::{
-    Collider, ContactGeometry, ContactPair, ContactSettings, DissipationModel, Material,
-    OWN_PARAMETERS, SurfaceRepresentation, Workspace, combination_derivatives, contact_jacobian, contact_transposed,
+    Collider, ContactGeometry, ContactPair, ContactSettings, DissipationModel, Material, OWN_PARAMETERS,
+    SurfaceRepresentation, Workspace, combination_derivatives, contact_jacobian, contact_transposed,
 };
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
@@ -20,7 +20,9 @@ use isobar::spatial::{RigidTransform, SpatialForce, SpatialVelocity, rotation_fr
 use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepProblem, StepWorkspace, Tape};
 
 fn material(hydroelastic_modulus: f64, dissipation: f64, friction: f64) -> Material {
-    Material::new(hydroelastic_modulus, dissipation, friction).with_static_friction(1.3 * friction).with_own(OWN)
+    Material::new(hydroelastic_modulus, dissipation, friction)
+        .with_static_friction(1.3 * friction)
+        .with_own(OWN)
 }
 
 fn compliant(shape: Shape, material: Material) -> Collider {
