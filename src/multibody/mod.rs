@@ -6,6 +6,7 @@
 //! respect to a list of [`Input`]s.
 
 mod actuator;
+mod actuator_error;
 mod applied_forces;
 mod body;
 mod broad_phase;
@@ -37,7 +38,8 @@ pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub(crate) use actuator::JointLaw;
-pub use actuator::{Actuator, ActuatorError, Drive, DrivenCoordinate, GainGradient};
+pub use actuator::{Actuator, Drive, DrivenCoordinate, GainGradient};
+pub use actuator_error::ActuatorError;
 pub(crate) use applied_forces::{
     AppliedColumn, for_each_applied_derivative, for_each_applied_derivative_by_input,
 };

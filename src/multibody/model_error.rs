@@ -1,6 +1,6 @@
 //! Why a model could not be made.
 
-use super::actuator::ActuatorError;
+use super::actuator_error::ActuatorError;
 use super::mass::MassError;
 use super::model_builder::LARGEST_PAIR_COUNT;
 use crate::contact::ContactError;

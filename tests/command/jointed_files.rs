@@ -207,7 +207,7 @@ fn joints_of_every_type_are_read() {
         assert!(touch(a, b), "{a} {b}");
     }
     // Actuators and commands.
-    let [bend, reach] = &model.actuators()[..] else { panic!("two actuators") };
+    let [bend, reach] = model.actuators() else { panic!("two actuators") };
     assert_eq!((bend.drive, bend.effort), (Drive::Velocity { damping: 0.5 }, 3.0));
     assert_eq!(reach.drive, Drive::Position { stiffness: 30.0, damping: 1.0 });
     assert_eq!(
