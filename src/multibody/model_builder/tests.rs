@@ -66,10 +66,10 @@ fn built() -> Model {
     parts().build().unwrap()
 }
 
-/// The ball 2 mm deep in the ground while it slides, the block far away.
+/// The ball 5 mm deep in the ground while it slides, the block far away.
 fn state(model: &Model) -> State {
     let at = |z: f64| BodyState::at_rest(&RigidTransform::from_translation(Vector3::new(0.0, 0.0, z)));
-    let mut ball = at(0.048);
+    let mut ball = at(0.045);
     ball.velocity.translational = Vector3::new(0.3, 0.0, -0.1);
     State { bodies: vec![ball, at(3.0)], joints: model.mechanism.neutral_state() }
 }
@@ -225,7 +225,8 @@ fn a_changed_material_changes_the_motion() {
     let mut changed = model.clone().into_builder();
     changed.materials[0].material.hydroelastic_modulus = 2e5;
     let changed = changed.build().unwrap();
-    assert!(force(&changed).z > 1.2 * force(&model).z && force(&model).z > 1.0);
+    let (before, after) = (force(&model), force(&changed));
+    assert!(before.z > 0.5 && after.z > 1.2 * before.z, "{before} {after}");
     for integrator in [Integrator::SemiImplicitEuler, Integrator::velocity_level(ContactModel::Lagged)] {
         let speeds = [&model, &changed].map(|m| velocity_after_step(m, integrator).z);
         assert!(speeds[1] > speeds[0] + 1e-4, "{integrator:?}: {speeds:?}");
@@ -249,8 +250,9 @@ fn parameters_are_set_in_materials_and_in_contact() {
     }
     assert_eq!(changed.bodies()[0].geometries[0].collider.material, changed.materials()[1].material);
     assert_eq!(changed.pairs(), model.pairs());
-    assert!(force(&changed).z > 1.2 * force(&model).z);
-    assert!(force(&model).x < -0.1 && force(&changed).x.abs() < 1e-9);
+    let (before, after) = (force(&model), force(&changed));
+    assert!(after.z > 1.2 * before.z, "{before} {after}");
+    assert!(before.x < -0.3 * before.z && after.x.abs() < 0.1 * after.z, "{before} {after}");
     // The same by the builder.
     let mut parts = model.clone().into_builder();
     parts.materials[0].material.hydroelastic_modulus = 2e5;
