@@ -20,7 +20,7 @@ use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::{Shape, icosphere_volume, volume_mass_properties};
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, Input, MassSource, Model,
-    NamedMaterial, State, StateDependence,
+    ModelBuilder, NamedMaterial, State, StateDependence,
 };
 use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
 use isobar::scalar::Scalar;
@@ -108,8 +108,9 @@ fn ball_on_box(level: u32) -> (Model, State) {
     let ground = Body::fixed("box", at, SpatialVelocity::zero(), vec![slab()]);
     let materials = vec![NamedMaterial { name: "foam".into(), material: MATERIAL }];
     let settings = ContactSettings { stiction_velocity: 0.01, ..Default::default() };
-    let gravity = Vector3::new(0.0, 0.0, -9.81);
-    let model = Model::new(vec![ball, ground], materials, gravity, settings, &[]).unwrap();
+    let model =
+        ModelBuilder { bodies: vec![ball, ground], materials, contact: settings, ..Default::default() };
+    let model = model.build().unwrap();
     let body = BodyState {
         orientation: Quaternion::from_wxyz(0.9, 0.1, 0.2, 0.3),
         position: Vector3::new(0.0, 0.0, 0.042),

@@ -60,7 +60,7 @@ fn measure(
     settle: usize,
     applied: &impl AppliedForces,
 ) -> Option<Measurement> {
-    let materials = (0..model.materials.len()).flat_map(|material| {
+    let materials = (0..model.materials().len()).flat_map(|material| {
         [
             Input::Material { parameter: MaterialParameter::HydroelasticModulus, material },
             Input::Material { parameter: MaterialParameter::Dissipation, material },

@@ -64,7 +64,7 @@ fn indentation(model: &Model, scene: &Scene, random: &mut ChaCha8Rng) -> String 
         let mut state = scene.state.clone();
         state.bodies[0].position.z -= depth;
         model.body_frames(&state, &mut frames);
-        let contact = body_pair_contact(model, &frames, &model.pairs, &mut PairWorkspace::default());
+        let contact = body_pair_contact(model, &frames, model.pairs(), &mut PairWorkspace::default());
         // The ball is the first body of the pair; the table pushes it up.
         let force = contact.wrench_on_a.translational.z + FORCE_NOISE * normal(random);
         let _ = writeln!(text, "{depth:.4},{force:.4},{FORCE_NOISE}");

@@ -9,11 +9,13 @@ mod plot;
 
 use std::path::{Path, PathBuf};
 
-use isobar::contact::{ContactModel, ContactSettings};
+use isobar::contact::ContactModel;
 use isobar::multibody::tree::{
     BodyDescription, JointDescription, JointKind, Mechanism, Workspace, momentum, update_kinematics,
 };
-use isobar::multibody::{Body, BodyState, MassProperties, MassSource, Model, State, body_acceleration};
+use isobar::multibody::{
+    Body, BodyState, MassProperties, MassSource, Model, ModelBuilder, State, body_acceleration,
+};
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
@@ -42,7 +44,7 @@ fn with(integrator: Integrator, model: &Model, dt: f64) -> Step {
 
 /// For comparison: the gyroscopic moment taken at the start of the step.
 fn explicit(model: &Model, dt: f64) -> Step {
-    let gravity = model.gravity;
+    let gravity = *model.gravity();
     Box::new(move |state| {
         let body = &state.bodies[0];
         let acceleration = body_acceleration(&mass(), &gravity, body, &SpatialForce::zero());
@@ -158,16 +160,16 @@ fn floating() -> Result<(Model, State), Box<dyn std::error::Error>> {
     joints.v[3..6].copy_from_slice((-linear).as_slice());
     let names = ["base", "arm", "head"];
     let links = names.iter().enumerate().map(|(i, name)| Body::link(*name, i, Vec::new())).collect();
-    let settings = ContactSettings::default();
-    let model = Model::with_joints(mechanism, links, Vec::new(), Vector3::zeros(), settings, &[])?;
-    Ok((model, State { bodies: Vec::new(), joints }))
+    let model = ModelBuilder { mechanism, bodies: links, gravity: Vector3::zeros(), ..Default::default() };
+    Ok((model.build()?, State { bodies: Vec::new(), joints }))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".into()));
     std::fs::create_dir_all(&folder)?;
     let body = Body::free("body", MassSource::Given(mass()), Vec::new())?;
-    let model = Model::new(vec![body], Vec::new(), Vector3::zeros(), ContactSettings::default(), &[])?;
+    let model = ModelBuilder { bodies: vec![body], gravity: Vector3::zeros(), ..Default::default() };
+    let model = model.build()?;
     let spin = Vector3::from(SPIN);
     let start = BodyState {
         orientation: Quaternion::identity(),

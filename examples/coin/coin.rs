@@ -14,7 +14,7 @@ use isobar::contact::{
 use isobar::field::RigidSurface;
 use isobar::geometry::SurfaceMesh;
 use isobar::multibody::{
-    Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, NamedMaterial, State,
+    Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, ModelBuilder, NamedMaterial, State,
 };
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
 use isobar::step::{Integrator, StepError, StepProblem, StepWorkspace};
@@ -164,7 +164,8 @@ pub fn model(division: Division, surface: SurfaceRepresentation, stiction_veloci
     ];
     let settings = ContactSettings { surface, stiction_velocity, ..Default::default() };
     let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
-    let model = Model::new(bodies, materials, gravity, settings, &[]).expect("a valid model");
+    let model = ModelBuilder { bodies, materials, gravity, contact: settings, ..Default::default() };
+    let model = model.build().expect("a valid model");
     let area: f64 = points(division, surface).iter().map(|p| p.1).sum();
     let sink = MASS * GRAVITY * DEPTH / (MODULUS * area);
     let state = BodyState {

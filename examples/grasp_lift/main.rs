@@ -118,7 +118,7 @@ impl Motion {
         let body = |name: &str| model.body_index(name).ok_or(format!("there is no body `{name}`"));
         let (object, palm) = (body(object)?, body("palm")?);
         let squeeze =
-            model.actuators.iter().position(|a| a.name == "squeeze").ok_or("no actuator `squeeze`")?;
+            model.actuators().iter().position(|a| a.name == "squeeze").ok_or("no actuator `squeeze`")?;
         let Trajectory { times, states } = trajectory;
         let mut frames = Vec::new();
         let mut heights = |body: usize| -> Vec<f64> {

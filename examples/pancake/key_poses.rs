@@ -66,7 +66,7 @@ fn deviation(at: &RigidTransform, wanted: &RigidTransform) -> SVector<f64, 9> {
 
 /// The coordinates of the arm's joints.
 fn joints(model: &Model) -> [DrivenCoordinate; JOINTS] {
-    std::array::from_fn(|j| model.actuators[j].coordinates[0])
+    std::array::from_fn(|j| model.actuators()[j].coordinates[0])
 }
 
 /// Turns the arm so that the grip has a pose, by damped Newton steps with differences; returns
@@ -111,14 +111,14 @@ pub struct Motion {
 pub fn motion(model: &Model, state: &mut State) -> Result<Motion, String> {
     let hand = model.body_index("hand").ok_or("the robot has no link `hand`")?;
     let joints = joints(model);
-    let of = |joint: &DrivenCoordinate| model.mechanism.joints().iter().position(|j| j.q.start == joint.q);
+    let of = |joint: &DrivenCoordinate| model.mechanism().joints().iter().position(|j| j.q.start == joint.q);
     let places: Vec<usize> = joints.iter().filter_map(of).collect();
     let until = KEY_POSES[KEY_POSES.len() - 1].time;
     let count = (until / 0.05).round() as usize;
     let mut moving = state.clone();
     let mut motion = Motion { times: Vec::new(), angles: Vec::new(), weights: Vec::new() };
     let mut forces = vec![0.0; state.joints.v.len()];
-    let mut workspace = Workspace::new(&model.mechanism);
+    let mut workspace = Workspace::new(model.mechanism());
     for k in 0..=count {
         let time = until * k as f64 / count as f64;
         let left = reach(model, &mut moving, hand, &grip_at(time));
@@ -127,13 +127,13 @@ pub fn motion(model: &Model, state: &mut State) -> Result<Motion, String> {
         }
         let q = &moving.joints.q;
         for (j, joint) in joints.iter().enumerate() {
-            let limits = &model.mechanism.joints()[places[j]].limits;
+            let limits = &model.mechanism().joints()[places[j]].limits;
             if q[joint.q] < limits.lower || q[joint.q] > limits.upper {
                 return Err(format!("joint {} of the arm leaves its limits at {time:.2} s", j + 1));
             }
         }
-        update_kinematics(&model.mechanism, q, &moving.joints.v, &mut workspace);
-        gravity_forces(&model.mechanism, &mut workspace, &model.gravity, &mut forces);
+        update_kinematics(model.mechanism(), q, &moving.joints.v, &mut workspace);
+        gravity_forces(model.mechanism(), &mut workspace, model.gravity(), &mut forces);
         motion.times.push(time);
         motion.angles.push(std::array::from_fn(|j| q[joints[j].q]));
         motion.weights.push(std::array::from_fn(|j| forces[joints[j].v]));

@@ -33,7 +33,7 @@ const CONTACTS: [(&str, &str); 3] =
 fn command(scene: &mut Scene) -> Result<(), Failure> {
     let motion = motion(&scene.model, &mut scene.state)?;
     for j in 0..JOINTS {
-        let Drive::Position { stiffness, .. } = scene.model.actuators[j].drive else {
+        let Drive::Position { stiffness, .. } = scene.model.actuators()[j].drive else {
             return Err("the arm's joints need position servos".into());
         };
         let knots = motion.angles.iter().zip(&motion.weights);
@@ -49,19 +49,19 @@ fn faces(model: &Model, state: &State, workspace: &mut Workspace) -> (usize, [us
     let mut frames = Vec::new();
     model.body_frames(state, &mut frames);
     let (mut all, mut some) = (0, [0; CONTACTS.len()]);
-    for pair in &model.pairs {
+    for pair in model.pairs() {
         let geometry = |body: usize, place: usize| {
-            let geometry = &model.bodies[body].geometries[place];
+            let geometry = &model.bodies()[body].geometries[place];
             (&geometry.collider, frames[body].of_geometry(geometry).pose)
         };
         let (a, x_wa) = geometry(pair.bodies.a, pair.geometry_a);
         let (b, x_wb) = geometry(pair.bodies.b, pair.geometry_b);
         let query = ContactPair::at_rest(a, x_wa, b, x_wb);
-        let count = contact(&query, &model.contact, workspace)
+        let count = contact(&query, model.contact(), workspace)
             .expect("a pair that can touch")
             .map_or(0, |patch| patch.faces);
         all += count;
-        let names = [pair.bodies.a, pair.bodies.b].map(|body| model.bodies[body].name.as_str());
+        let names = [pair.bodies.a, pair.bodies.b].map(|body| model.bodies()[body].name.as_str());
         for (sum, contact) in some.iter_mut().zip(CONTACTS) {
             if names == [contact.0, contact.1] || names == [contact.1, contact.0] {
                 *sum += count;
@@ -112,8 +112,9 @@ impl Run {
 }
 
 fn run(scene: &Scene, surface: SurfaceRepresentation, until: f64) -> Result<Run, Failure> {
-    let mut model = scene.model.clone();
+    let mut model = scene.model.clone().into_builder();
     model.contact.surface = surface;
+    let model = model.build()?;
     let settings = scene.simulation_settings()?;
     let controls = scene.controls(&settings.step_times(until)?);
     let clock = Instant::now();

@@ -75,15 +75,18 @@ impl Task {
         let radius = 0.002;
         let (mesh, extent) = primitive_field(&Shape::Sphere { radius }, 0.25 * radius)?;
         let geometry = Arc::new(ContactGeometry::Compliant(PressureField::new(mesh, extent)?));
+        let mut model = self.scene.model.into_builder();
         for (finger, inward) in FINGERS.into_iter().zip([1.0, -1.0]) {
-            let pad = &mut self.scene.model.bodies[finger].geometries[0];
-            let mut material = pad.collider.material;
-            material.hydroelastic_modulus = 4e8;
-            pad.collider = Collider::new(Arc::clone(&geometry), material, 0.0);
+            let pad = &mut model.bodies[finger].geometries[0];
+            pad.collider = Collider::new(Arc::clone(&geometry), pad.collider.material, 0.0);
+            if let Some(material) = pad.material {
+                model.materials[material].material.hydroelastic_modulus = 4e8;
+            }
             // The balls touch where the faces of the pads did.
             pad.x_bg.translation.y = inward * (0.005 - radius);
             pad.unit_mass = None;
         }
+        self.scene.model = model.build()?;
         Ok(self)
     }
 

@@ -39,7 +39,7 @@ const START: [f64; GAINS] = [1.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -4.0];
 
 /// The boxes of a scene with their pushers, in order.
 fn tasks(scene: &Scene) -> Vec<Task> {
-    let joints = scene.model.mechanism.joints().iter().filter(|j| j.kind == JointKind::Planar);
+    let joints = scene.model.mechanism().joints().iter().filter(|j| j.kind == JointKind::Planar);
     let task = |(body, joint): (usize, _)| Task { body, joint, target: [0.0, APART * body as f64, 0.0] };
     joints.map(|j| j.v.start).enumerate().map(task).collect()
 }

@@ -44,14 +44,13 @@ impl Inertia {
     /// A scene whose spatula has this inertia.
     pub fn applied_to(self, scene: &Scene) -> Result<Scene, Failure> {
         let mut scene = scene.clone();
-        if let (Self::Published, Motion::Free { source, mass }) =
-            (self, &mut scene.model.bodies[SPATULA].motion)
-        {
+        let mut model = scene.model.into_builder();
+        if let (Self::Published, Motion::Free { source, mass }) = (self, &mut model.bodies[SPATULA].motion) {
             let inertia = Matrix3::from_diagonal(&Vector3::new(0.037, 0.211, 0.189));
             *mass = MassProperties { inertia, ..*mass };
-            mass.validate()?;
             *source = MassSource::Given(*mass);
         }
+        scene.model = model.build()?;
         Ok(scene)
     }
 }
@@ -99,16 +98,18 @@ pub fn load() -> Result<Scene, Failure> {
 /// Puts the tetrahedral mesh of half an ellipsoid, with its dome to −z, in place of the bubbles'
 /// ellipsoids.
 pub fn use_bubble_mesh(scene: &mut Scene, path: &Path) -> Result<usize, Failure> {
+    let mut model = scene.model.clone().into_builder();
     let mesh = read_volume_mesh(path)?;
     let tetrahedra = mesh.tetrahedra.len();
     let extent = distance_extent(&mesh)?;
     let geometry = Arc::new(ContactGeometry::Compliant(PressureField::new(mesh, extent)?));
     for (body, angle) in BUBBLES.into_iter().zip([FRAC_PI_2, -FRAC_PI_2]) {
-        let bubble = &mut scene.model.bodies[body].geometries[0];
+        let bubble = &mut model.bodies[body].geometries[0];
         bubble.collider = Collider::new(Arc::clone(&geometry), bubble.collider.material, 0.0);
         bubble.x_bg.rotation = rotation_exponential(&Vector3::new(angle, 0.0, 0.0));
         bubble.unit_mass = None;
     }
+    scene.model = model.build()?;
     Ok(tetrahedra)
 }
 

@@ -1,6 +1,7 @@
 //! Forces along single joint coordinates: the drives that actuators turn commands into, and the
 //! stops at the ends of a joint's range.
 
+use super::actuator_error::ActuatorError;
 use super::tree::{JointKind, Mechanism};
 use crate::contact::hunt_crossley_cost;
 use crate::scalar::{DualArray, Scalar};
@@ -67,49 +68,6 @@ pub struct Actuator<T = f64> {
     pub coordinates: Vec<DrivenCoordinate>,
 }
 
-/// Why an actuator cannot be.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ActuatorError {
-    /// There is no such joint.
-    #[error("actuator `{actuator}`: there is no joint `{joint}` that can move; there are {known}")]
-    NoJoint {
-        /// The actuator.
-        actuator: String,
-        /// The name found.
-        joint: String,
-        /// The names there are.
-        known: String,
-    },
-    /// The joint has no such coordinate.
-    #[error(
-        "actuator `{actuator}`: joint `{joint}` ({kind}) has no coordinate {index} with a position of its own; {allowed}"
-    )]
-    NoCoordinate {
-        /// The actuator.
-        actuator: String,
-        /// The joint.
-        joint: String,
-        /// Its kind.
-        kind: &'static str,
-        /// The coordinate asked for.
-        index: usize,
-        /// What it has.
-        allowed: String,
-    },
-    /// A number is out of range.
-    #[error("actuator `{actuator}`: {what} is {value}; it must be {allowed}")]
-    Value {
-        /// The actuator.
-        actuator: String,
-        /// What number.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-}
-
 /// The coordinates of a joint whose configuration is a sum of moves: all but the rotations of
 /// ball and free joints. By their places in the joint's velocity and configuration.
 fn additive_coordinates(kind: &JointKind) -> &'static [(usize, usize)] {
@@ -126,7 +84,8 @@ impl Actuator {
     /// that have one), and the ratio of its command.
     ///
     /// # Errors
-    /// When a joint or coordinate is not there, a gain is negative, or the limit is not positive.
+    /// When a joint or coordinate is not there, there is none or one twice, a gain is negative, or the
+    /// limit is not positive.
     pub fn new(
         name: impl Into<String>,
         mechanism: &Mechanism,
@@ -135,22 +94,7 @@ impl Actuator {
         effort: f64,
     ) -> Result<Self, ActuatorError> {
         let name = name.into();
-        let value = |what, value, good: bool, allowed| {
-            let error = ActuatorError::Value { actuator: name.clone(), what, value, allowed };
-            if good { Ok(()) } else { Err(error) }
-        };
-        let gain = |what, x: f64| value(what, x, x >= 0.0 && x.is_finite(), "at least 0 and finite");
-        match drive {
-            Drive::Force => {}
-            Drive::Velocity { damping } => gain("its damping", damping)?,
-            Drive::Position { stiffness, damping } => {
-                gain("its stiffness", stiffness)?;
-                gain("its damping", damping)?;
-            }
-        }
-        value("its largest effort", effort, effort > 0.0, "positive")?;
         let place = |&(joint, index, ratio): &(&str, usize, f64)| {
-            value("a ratio", ratio, ratio.is_finite(), "finite")?;
             let known =
                 || mechanism.joints().iter().map(|j| format!("`{}`", j.name)).collect::<Vec<_>>().join(", ");
             let found = mechanism.joint_index(joint).map(|i| &mechanism.joints()[i]).ok_or_else(|| {
@@ -175,7 +119,47 @@ impl Actuator {
             Ok(DrivenCoordinate { v: found.v.start + dv, q: found.q.start + dq, ratio })
         };
         let coordinates = joints.iter().map(place).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { name, drive, effort, coordinates })
+        let made = Self { name, drive, effort, coordinates };
+        made.check(mechanism)?;
+        Ok(made)
+    }
+
+    /// Checks the numbers of the actuator, and that the mechanism has its coordinates.
+    pub(super) fn check(&self, mechanism: &Mechanism) -> Result<(), ActuatorError> {
+        let actuator = || self.name.clone();
+        let value = |what, value, good: bool, allowed| {
+            let error = || ActuatorError::Value { actuator: actuator(), what, value, allowed };
+            if good { Ok(()) } else { Err(error()) }
+        };
+        let gain = |what, x: f64| value(what, x, x >= 0.0 && x.is_finite(), "at least 0 and finite");
+        match self.drive {
+            Drive::Force => {}
+            Drive::Velocity { damping } => gain("its damping", damping)?,
+            Drive::Position { stiffness, damping } => {
+                gain("its stiffness", stiffness)?;
+                gain("its damping", damping)?;
+            }
+        }
+        value("its largest effort", self.effort, self.effort > 0.0, "positive")?;
+        if self.coordinates.is_empty() {
+            return Err(ActuatorError::Nothing { actuator: actuator() });
+        }
+        for (i, &DrivenCoordinate { v, q, ratio }) in self.coordinates.iter().enumerate() {
+            value("a ratio", ratio, ratio.is_finite(), "finite")?;
+            let driven = mechanism.joints().iter().flat_map(|joint| {
+                let at = |&(dv, dq): &(usize, usize)| (joint.v.start + dv, joint.q.start + dq);
+                additive_coordinates(&joint.kind).iter().map(at)
+            });
+            if !driven.clone().any(|at| at == (v, q)) {
+                let allowed: Vec<String> = driven.map(|(v, q)| format!("({v}, {q})")).collect();
+                let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
+                return Err(ActuatorError::Place { actuator: actuator(), v, q, allowed });
+            }
+            if self.coordinates[..i].iter().any(|other| other.v == v) {
+                return Err(ActuatorError::Twice { actuator: actuator(), v });
+            }
+        }
+        Ok(())
     }
 }
 

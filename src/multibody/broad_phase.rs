@@ -148,11 +148,13 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use crate::contact::{Collider, ContactSettings, Material, Workspace, contact_lifted};
+    use crate::contact::{Collider, Material, Workspace, contact_lifted};
     use crate::field::{PressureField, primitive_field};
     use crate::geometry::Shape;
     use crate::multibody::contact_forces::with_pair;
-    use crate::multibody::{Body, BodyGeometry, BodyState, MassProperties, MassSource, State};
+    use crate::multibody::{
+        Body, BodyGeometry, BodyState, MassProperties, MassSource, ModelBuilder, NamedMaterial, State,
+    };
     use crate::spatial::{Quaternion, SpatialVelocity};
 
     const MATERIAL: Material = Material::new(1e5, 0.0, 0.0);
@@ -192,8 +194,9 @@ mod tests {
             count / 2,
             Body::fixed("ground", RigidTransform::identity(), SpatialVelocity::zero(), vec![ground]),
         );
-        let apart = [BodyPair { a: 0, b: 1 }];
-        Model::new(bodies, Vec::new(), Vector3::zeros(), ContactSettings::default(), &apart).expect("a model")
+        let materials = vec![NamedMaterial { name: "foam".into(), material: MATERIAL }];
+        let apart = vec![BodyPair { a: 0, b: 1 }];
+        ModelBuilder { bodies, materials, apart, ..Default::default() }.build().expect("a model")
     }
 
     proptest! {

@@ -122,6 +122,14 @@ pub enum InputError {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// It belongs to the initial state, where an input of the model is asked for.
+    #[error(
+        "{name} is a move of the initial state, not a parameter of the model; change the state that the motion starts from"
+    )]
+    OfState {
+        /// Name of the input.
+        name: String,
+    },
     /// The mass properties cannot be made.
     #[error("body `{body}`: {source}")]
     Mass {
@@ -213,6 +221,11 @@ impl Input {
                 geometries.and_then(|g| g.get(geometry)).map(|_| 1.0).ok_or_else(missing)
             }
         }
+    }
+
+    /// Whether the input moves the initial state, and leaves the model as it is.
+    pub(super) fn is_of_state(&self) -> bool {
+        matches!(self, Self::InitialTangent { .. } | Self::InitialJoint { .. })
     }
 
     /// The direction of the state's tangent space that an input moves the initial state along.

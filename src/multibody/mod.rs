@@ -1,10 +1,12 @@
 //! Bodies, their state, and how forces accelerate them.
 //!
-//! A [`Model`] is immutable: bodies, materials, gravity, and which geometries can touch. A
-//! [`State`] is what changes: pose and velocity of every free body. Both are generic over the
-//! scalar, and [`seeded`] makes either carry derivatives with respect to a list of [`Input`]s.
+//! A [`Model`] is immutable: bodies, materials, gravity, and which geometries can touch; a
+//! [`ModelBuilder`] makes and checks it. A [`State`] is what changes: pose and velocity of every
+//! free body. Both are generic over the scalar, and [`seeded`] makes either carry derivatives with
+//! respect to a list of [`Input`]s.
 
 mod actuator;
+mod actuator_error;
 mod applied_forces;
 mod body;
 mod broad_phase;
@@ -24,6 +26,8 @@ mod joint_dynamics;
 mod kinematics;
 mod mass;
 mod model;
+mod model_builder;
+mod model_error;
 mod model_gradient;
 mod pair;
 mod seeding;
@@ -34,7 +38,8 @@ pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub(crate) use actuator::JointLaw;
-pub use actuator::{Actuator, ActuatorError, Drive, DrivenCoordinate, GainGradient};
+pub use actuator::{Actuator, Drive, DrivenCoordinate, GainGradient};
+pub use actuator_error::ActuatorError;
 pub(crate) use applied_forces::{
     AppliedColumn, for_each_applied_derivative, for_each_applied_derivative_by_input,
 };
@@ -62,7 +67,9 @@ pub(crate) use joint_dynamics::{
 };
 pub use kinematics::{BodyFrame, JointKinematics};
 pub use mass::{MassError, MassSource};
-pub use model::{Model, ModelError, NamedMaterial, check_pair_count, geometry_pairs};
+pub use model::{Model, NamedMaterial};
+pub use model_builder::{ModelBuilder, check_pair_count, geometry_pairs};
+pub use model_error::ModelError;
 pub(crate) use model_gradient::JOINT_DIRECTIONS;
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
 pub use pair::{BodyPair, GeometryPair};

@@ -4,55 +4,13 @@ use nalgebra::Vector3;
 
 use super::actuator::{Actuator, JointLaw, JointPlace};
 use super::body::{Body, Motion};
-use super::mass::MassError;
+use super::model_builder::ModelBuilder;
 use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
 use super::tree::{JointState, Mechanism};
-use crate::contact::{ContactError, ContactSettings, Material, check_pair};
+use crate::contact::{ContactSettings, Material};
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::MassProperties;
-
-/// Most pairs of geometries that can touch: a list of them takes 3 GiB.
-const LARGEST_PAIR_COUNT: usize = 100_000_000;
-
-/// Why a model could not be made.
-#[derive(Debug, thiserror::Error, PartialEq)]
-pub enum ModelError {
-    /// A free body has no usable mass.
-    #[error("body `{body}`: {source}")]
-    Mass {
-        /// Name of the body.
-        body: String,
-        /// What is wrong.
-        source: MassError,
-    },
-    /// Two geometries could touch between which contact cannot be computed.
-    #[error(
-        "bodies `{a}` and `{b}` could touch, but {source}; or fix both bodies, or leave the pair out of contact"
-    )]
-    Pair {
-        /// Name of the one body.
-        a: String,
-        /// Name of the other body.
-        b: String,
-        /// Why contact between them cannot be computed.
-        source: ContactError,
-    },
-    /// There are too many pairs of geometries.
-    #[error(
-        "up to {count} pairs of geometries could touch; at most {LARGEST_PAIR_COUNT} are allowed: leave out bodies, or fix them"
-    )]
-    TooManyPairs {
-        /// How many pairs there could be.
-        count: usize,
-    },
-    /// A body is said to be a link that joints do not move.
-    #[error("body `{body}` is not a link that joints of the mechanism move")]
-    NoLink {
-        /// Name of the body.
-        body: String,
-    },
-}
 
 /// A material that bodies share by its place in [`Model::materials`].
 #[derive(Clone, Debug, PartialEq)]
@@ -64,125 +22,75 @@ pub struct NamedMaterial<T = f64> {
 }
 
 /// What moves and what can touch: immutable, and shared by every state.
+///
+/// A [`ModelBuilder`] makes it and checks it. What a model should have otherwise is changed in the
+/// builder that [`Model::into_builder`] gives, or set by [`Model::with_parameters`].
 #[derive(Clone, Debug)]
 pub struct Model<T = f64> {
-    /// The bodies.
-    pub bodies: Vec<Body<T>>,
+    pub(crate) bodies: Vec<Body<T>>,
+    pub(crate) mechanism: Mechanism<T>,
+    pub(crate) actuators: Vec<Actuator<T>>,
+    pub(crate) materials: Vec<NamedMaterial<T>>,
+    pub(crate) gravity: Vector3<T>,
+    pub(crate) contact: ContactSettings,
+    /// The pairs of bodies that were left out of contact, in increasing order.
+    pub(super) apart: Vec<BodyPair>,
+    pub(crate) pairs: Vec<GeometryPair>,
+}
+
+/// Gives the collider of every geometry the material that the geometry names.
+pub(super) fn share_materials<T: Scalar>(bodies: &mut [Body<T>], materials: &[NamedMaterial<T>]) {
+    for geometry in bodies.iter_mut().flat_map(|body| &mut body.geometries) {
+        if let Some(named) = geometry.material.and_then(|place| materials.get(place)) {
+            geometry.collider.material = named.material;
+        }
+    }
+}
+
+impl Model {
+    /// The parts that the model was built from, to change some of them and build another model:
+    /// building them as they are makes the same model with the same pairs.
+    pub fn into_builder(self) -> ModelBuilder {
+        let Self { bodies, mechanism, actuators, materials, gravity, contact, apart, pairs: _ } = self;
+        ModelBuilder { mechanism, bodies, actuators, materials, gravity, contact, apart }
+    }
+}
+
+impl<T> Model<T> {
+    /// The bodies, in the order in which everything that names a body by its place counts them.
+    pub fn bodies(&self) -> &[Body<T>] {
+        &self.bodies
+    }
+
     /// The joints, and the bodies that they carry.
-    pub mechanism: Mechanism<T>,
+    pub fn mechanism(&self) -> &Mechanism<T> {
+        &self.mechanism
+    }
+
     /// The drives of the joints, in the order of their commands among the control values.
-    pub actuators: Vec<Actuator<T>>,
-    /// The materials that geometries name.
-    pub materials: Vec<NamedMaterial<T>>,
-    /// Acceleration of gravity in W, m/s².
-    pub gravity: Vector3<T>,
+    pub fn actuators(&self) -> &[Actuator<T>] {
+        &self.actuators
+    }
+
+    /// The materials that geometries name by their place. The colliders of these geometries have
+    /// them too.
+    pub fn materials(&self) -> &[NamedMaterial<T>] {
+        &self.materials
+    }
+
+    /// The acceleration of gravity in W, m/s².
+    pub fn gravity(&self) -> &Vector3<T> {
+        &self.gravity
+    }
+
     /// What contact queries compute.
-    pub contact: ContactSettings,
+    pub fn contact(&self) -> &ContactSettings {
+        &self.contact
+    }
+
     /// The geometries that can touch, in increasing order.
-    pub pairs: Vec<GeometryPair>,
-}
-
-impl Model<f64> {
-    /// A model of free and fixed bodies, in which all geometries of different bodies can touch,
-    /// unless both bodies are fixed or the pair is in `apart`.
-    ///
-    /// # Errors
-    /// When two rigid geometries, or two half-spaces, could touch.
-    pub fn new(
-        bodies: Vec<Body>,
-        materials: Vec<NamedMaterial>,
-        gravity: Vector3<f64>,
-        contact: ContactSettings,
-        apart: &[BodyPair],
-    ) -> Result<Self, ModelError> {
-        Self::with_joints(Mechanism::default(), bodies, materials, gravity, contact, apart)
-    }
-
-    /// A model some of whose bodies are links of a mechanism. Besides what [`Model::new`] leaves
-    /// out, links that one joint connects do not touch each other, nor do those that move as one.
-    /// Bodies of the mechanism that are fixed to the world are not its links: where one that is a
-    /// fixed body here must not touch the links on it, that pair belongs in `apart` (see
-    /// [`Mechanism::are_connected`]).
-    ///
-    /// # Errors
-    /// When two rigid geometries, or two half-spaces, could touch, or a body is a link that the
-    /// mechanism does not have or that is fixed to the world.
-    pub fn with_joints(
-        mechanism: Mechanism,
-        bodies: Vec<Body>,
-        materials: Vec<NamedMaterial>,
-        gravity: Vector3<f64>,
-        contact: ContactSettings,
-        apart: &[BodyPair],
-    ) -> Result<Self, ModelError> {
-        for body in &bodies {
-            if let Motion::Link { link } = body.motion
-                && mechanism.bodies().get(link).is_none_or(|b| b.joint.is_none())
-            {
-                return Err(ModelError::NoLink { body: body.name.clone() });
-            }
-        }
-        let count = |body: &Body| body.geometries.len();
-        let moving: usize = bodies.iter().filter(|b| b.is_moving()).map(count).sum();
-        let fixed = bodies.iter().map(count).sum::<usize>() - moving;
-        check_pair_count(moving.saturating_mul(moving / 2 + fixed))?;
-        let mut apart = apart.to_vec();
-        apart.sort_unstable();
-        let solid: Vec<usize> = (0..bodies.len()).filter(|&i| count(&bodies[i]) > 0).collect();
-        let mut pairs = Vec::new();
-        for (i, &b) in solid.iter().enumerate() {
-            for &a in &solid[..i] {
-                // First of all, since a scene may have many fixed bodies, none of which touch.
-                if !bodies[a].is_moving() && !bodies[b].is_moving() {
-                    continue;
-                }
-                let connected = are_connected(&mechanism, &bodies[a], &bodies[b]);
-                if !connected && apart.binary_search(&BodyPair { a, b }).is_err() {
-                    pairs.extend(geometry_pairs(&bodies, BodyPair { a, b })?);
-                }
-            }
-        }
-        pairs.sort_unstable();
-        Ok(Self { bodies, mechanism, actuators: Vec::new(), materials, gravity, contact, pairs })
-    }
-}
-
-/// Checks that so many pairs of geometries are not too many, before they are listed.
-///
-/// # Errors
-/// When they are.
-pub fn check_pair_count(count: usize) -> Result<(), ModelError> {
-    if count <= LARGEST_PAIR_COUNT { Ok(()) } else { Err(ModelError::TooManyPairs { count }) }
-}
-
-/// The pairs of geometries of two bodies.
-///
-/// # Errors
-/// When two of them are rigid, or two are half-spaces.
-pub fn geometry_pairs<T: Scalar>(
-    bodies: &[Body<T>],
-    pair: BodyPair,
-) -> Result<Vec<GeometryPair>, ModelError> {
-    let (a, b) = (&bodies[pair.a], &bodies[pair.b]);
-    let mut pairs = Vec::with_capacity(a.geometries.len() * b.geometries.len());
-    for (geometry_a, ga) in a.geometries.iter().enumerate() {
-        for (geometry_b, gb) in b.geometries.iter().enumerate() {
-            check_pair(&ga.collider.geometry, &gb.collider.geometry).map_err(|source| ModelError::Pair {
-                a: a.name.clone(),
-                b: b.name.clone(),
-                source,
-            })?;
-            pairs.push(GeometryPair { bodies: pair, geometry_a, geometry_b });
-        }
-    }
-    Ok(pairs)
-}
-
-/// Whether two links move as one, or a single joint lies between them.
-fn are_connected(mechanism: &Mechanism, a: &Body, b: &Body) -> bool {
-    match (&a.motion, &b.motion) {
-        (Motion::Link { link: a }, Motion::Link { link: b }) => mechanism.are_connected(*a, *b),
-        _ => false,
+    pub fn pairs(&self) -> &[GeometryPair] {
+        &self.pairs
     }
 }
 
@@ -200,6 +108,7 @@ impl<T: Scalar> Model<T> {
                 .collect(),
             gravity: lift_vector(&m.gravity),
             contact: m.contact,
+            apart: m.apart.clone(),
             pairs: m.pairs.clone(),
         }
     }
@@ -217,6 +126,7 @@ impl<T: Scalar> Model<T> {
                 .collect(),
             gravity: real_vector(&self.gravity),
             contact: self.contact,
+            apart: self.apart.clone(),
             pairs: self.pairs.clone(),
         }
     }

@@ -8,7 +8,7 @@ use super::actuator::Drive;
 use super::body::{Body, BodyGeometry, Motion, unit_parts};
 use super::input::{Input, InputError};
 use super::mass::{MassError, MassSource};
-use super::model::Model;
+use super::model::{Model, share_materials};
 use super::state::State;
 use super::tree::Joint;
 use crate::contact::ContactGeometry;
@@ -32,17 +32,41 @@ pub fn seeded<T: Scalar>(
     state: &State,
     values: &[(Input, T)],
 ) -> Result<(Model<T>, State<T>), InputError> {
-    let mut out = Model::<T>::lift(model);
+    let out = with_values(model, values)?;
     let mut tangent = vec![T::from(0.0); state.tangent_dimension()];
+    for &(input, value) in values.iter().filter(|(input, _)| input.is_of_state()) {
+        let place = input.initial_tangent(model).and_then(|i| tangent.get_mut(i));
+        *place.ok_or(InputError::NoSuchInput(input))? = value;
+    }
+    Ok((out, State::lift(state).moved(&tangent)))
+}
+
+impl Model {
+    /// The model with some of its inputs set to other values: a material's parameter is then that of
+    /// the material and of every collider that has it. An input listed twice takes the last value.
+    /// Static friction may come out below dynamic friction, which [`ModelBuilder`](super::ModelBuilder)
+    /// refuses: derivatives by the two are looked for on both sides.
+    ///
+    /// # Errors
+    /// When an input is one of the initial state, which is no part of a model (see [`seeded`]), or for
+    /// the other reasons that [`seeded`] has.
+    pub fn with_parameters(&self, values: &[(Input, f64)]) -> Result<Self, InputError> {
+        match values.iter().find(|(input, _)| input.is_of_state()) {
+            Some((input, _)) => Err(InputError::OfState { name: input.name(self) }),
+            None => with_values(self, values),
+        }
+    }
+}
+
+/// The model with those inputs set that are no moves of the initial state; these are checked only.
+fn with_values<T: Scalar>(model: &Model, values: &[(Input, T)]) -> Result<Model<T>, InputError> {
+    let mut out = Model::<T>::lift(model);
     let mut remass = vec![false; model.bodies.len()];
     for &(input, value) in values {
         input.value(model)?;
         input.check(model, value.real())?;
         match input {
-            Input::InitialTangent { .. } | Input::InitialJoint { .. } => {
-                let place = input.initial_tangent(model).and_then(|i| tangent.get_mut(i));
-                *place.ok_or(InputError::NoSuchInput(input))? = value;
-            }
+            Input::InitialTangent { .. } | Input::InitialJoint { .. } => {}
             Input::Material { material, parameter } => {
                 let place = out.materials[material].material.get_mut(parameter);
                 *place.ok_or(InputError::NoSuchInput(input))? = value;
@@ -98,12 +122,8 @@ pub fn seeded<T: Scalar>(
         }
     }
     let Model { bodies, materials, mechanism, .. } = &mut out;
+    share_materials(bodies, materials);
     for (body, remass) in bodies.iter_mut().zip(remass) {
-        for geometry in &mut body.geometries {
-            if let Some(material) = geometry.material {
-                geometry.collider.material = materials[material].material;
-            }
-        }
         let Body { name, motion, geometries } = body;
         if !remass {
             continue;
@@ -122,7 +142,7 @@ pub fn seeded<T: Scalar>(
             Motion::Fixed { .. } => {}
         }
     }
-    Ok((out, State::lift(state).moved(&tangent)))
+    Ok(out)
 }
 
 /// Changes the mass properties of a link.

@@ -2,9 +2,8 @@ use approx::assert_relative_eq;
 use nalgebra::{Matrix3, Vector3};
 
 use super::{Integrator, StepProblem, StepWorkspace};
-use crate::contact::ContactSettings;
 use crate::multibody::{
-    AppliedForces, Body, BodyState, Forces, MassProperties, MassSource, Model, NoForces, State,
+    AppliedForces, Body, BodyState, Forces, MassProperties, MassSource, Model, ModelBuilder, NoForces, State,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{Quaternion, SpatialVelocity};
@@ -14,7 +13,8 @@ fn top(gravity: Vector3<f64>) -> (Model, State) {
     let inertia = Matrix3::new(0.3, 0.02, -0.01, 0.02, 0.4, 0.03, -0.01, 0.03, 0.6);
     let mass = MassProperties { mass: 1.7, center_of_mass: Vector3::new(0.2, -0.1, 0.3), inertia };
     let body = Body::free("top", MassSource::Given(mass), vec![]).expect("valid mass");
-    let model = Model::new(vec![body], vec![], gravity, ContactSettings::default(), &[]).expect("no pairs");
+    let model = ModelBuilder { bodies: vec![body], gravity, ..Default::default() };
+    let model = model.build().expect("no pairs");
     let state = State::of_bodies(vec![BodyState {
         orientation: Quaternion::from_wxyz(0.4, 0.1, -0.7, 0.3),
         position: Vector3::new(1.0, 2.0, 3.0),
@@ -101,8 +101,8 @@ fn applied_forces_enter_at_their_time() {
     let inertia = Matrix3::from_diagonal(&Vector3::new(0.3, 0.4, 0.6));
     let mass = MassProperties { mass: 1.0, center_of_mass: Vector3::zeros(), inertia };
     let body = Body::free("bob", MassSource::Given(mass), vec![]).expect("valid mass");
-    let model =
-        Model::new(vec![body], vec![], Vector3::zeros(), ContactSettings::default(), &[]).expect("no pairs");
+    let model = ModelBuilder { bodies: vec![body], gravity: Vector3::zeros(), ..Default::default() };
+    let model = model.build().expect("no pairs");
     let mut state = State::of_bodies(vec![BodyState::at_rest(&crate::spatial::RigidTransform::identity())]);
     let (steps, until) = (400, 1.0_f64);
     let dt = until / f64::from(steps);

@@ -51,7 +51,7 @@ fn energy_errors(folder: &Folder, kind: &str, time_step: f64) -> ([f64; 2], usiz
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let table = read_trajectory(&out).expect("a trajectory");
     let model = Scene::load(&file).expect("valid").model;
-    let pairs = geometry_pairs(&model.bodies, BodyPair { a: 0, b: 1 }).expect("they can touch");
+    let pairs = geometry_pairs(model.bodies(), BodyPair { a: 0, b: 1 }).expect("they can touch");
     let mut frames = Vec::new();
     let mut stored = Vec::new();
     let energies: Vec<f64> = table.bodies[0]

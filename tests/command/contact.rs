@@ -367,7 +367,7 @@ fn changed(scene: &Value, change: Change, by: f64) -> Value {
 fn wrench(folder: &Folder, scene: &Value) -> Vector6<f64> {
     let scene = Scene::load(folder.scene("scene", scene, false)).expect("valid");
     let bodies = BodyPair { a: 0, b: 1 };
-    let geometries = geometry_pairs(&scene.model.bodies, bodies).expect("they can touch");
+    let geometries = geometry_pairs(scene.model.bodies(), bodies).expect("they can touch");
     let mut frames = Vec::new();
     scene.model.body_frames(&scene.state, &mut frames);
     let found = body_pair_contact(&scene.model, &frames, &geometries, &mut PairWorkspace::default());
@@ -382,7 +382,7 @@ fn six(torque: &Vector3<f64>, force: &Vector3<f64>) -> Vector6<f64> {
 fn jacobian(folder: &Folder, scene: &Value) -> BodyPairJacobian {
     let scene = Scene::load(folder.scene("scene", scene, false)).expect("valid");
     let bodies = BodyPair { a: 0, b: 1 };
-    let geometries = geometry_pairs(&scene.model.bodies, bodies).expect("they can touch");
+    let geometries = geometry_pairs(scene.model.bodies(), bodies).expect("they can touch");
     let mut frames = Vec::new();
     scene.model.body_frames(&scene.state, &mut frames);
     body_pair_jacobian(&scene.model, &frames, &geometries, &mut PairWorkspace::default())

@@ -163,8 +163,8 @@ fn a_robot_of_a_thousand_links_is_loaded() {
         "robots = [{ urdf = \"chain.urdf\", self_contact = false }]\n[[bodies]]\nname = \"floor\"\nfixed = true\n[[bodies.geometries]]\nshape = { half_space = {} }\nrigid = true\n",
     );
     let loaded = isobar::io::Scene::load(&scene).expect("a scene");
-    assert_eq!((loaded.model.bodies.len(), loaded.model.mechanism.joints().len()), (1002, 1000));
-    assert!(loaded.excluded.is_empty() && loaded.model.pairs.is_empty(), "nothing can touch");
+    assert_eq!((loaded.model.bodies().len(), loaded.model.mechanism().joints().len()), (1002, 1000));
+    assert!(loaded.excluded.is_empty() && loaded.model.pairs().is_empty(), "nothing can touch");
     assert!(isobar(&["contact", text(&scene)]).status.success());
 }
 

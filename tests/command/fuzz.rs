@@ -101,7 +101,7 @@ fn checkpoint(path: &Path) -> Result<(), String> {
 fn joint_state(path: &Path) -> Result<(), String> {
     let scene = path.parent().map(|folder| folder.join("scene.toml")).unwrap_or_default();
     let scene = Scene::load(scene).map_err(|e| e.to_string())?;
-    told(JointStateFile::load(path, &scene.model.mechanism))
+    told(JointStateFile::load(path, scene.model.mechanism()))
 }
 
 /// A slide with a force, for checkpoints and joint states.

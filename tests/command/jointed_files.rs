@@ -156,7 +156,7 @@ fn run(scene: &Scene, until: f64) -> Trajectory {
 fn joints_of_every_type_are_read() {
     let folder = Folder::new("every-joint");
     let scene = load(&folder, &format!("{MATERIALS}{EVERY_JOINT}"));
-    let (model, mechanism) = (&scene.model, &scene.model.mechanism);
+    let (model, mechanism) = (&scene.model, scene.model.mechanism());
     let joints: Vec<(&str, &str)> =
         mechanism.joints().iter().map(|j| (j.name.as_str(), j.kind.name())).collect();
     let expected = [
@@ -207,7 +207,7 @@ fn joints_of_every_type_are_read() {
         assert!(touch(a, b), "{a} {b}");
     }
     // Actuators and commands.
-    let [bend, reach] = &model.actuators[..] else { panic!("two actuators") };
+    let [bend, reach] = model.actuators() else { panic!("two actuators") };
     assert_eq!((bend.drive, bend.effort), (Drive::Velocity { damping: 0.5 }, 3.0));
     assert_eq!(reach.drive, Drive::Position { stiffness: 30.0, damping: 1.0 });
     assert_eq!(
@@ -243,7 +243,7 @@ fn trajectories_of_joints_come_back_bit_by_bit() {
     for (row, state) in trajectory.states.iter().enumerate() {
         let expected: Vec<u64> = scene
             .model
-            .mechanism
+            .mechanism()
             .joints()
             .iter()
             .flat_map(|j| state.joints.q[j.q.clone()].iter().chain(&state.joints.v[j.v.clone()]))
@@ -353,12 +353,12 @@ fn robots_are_loaded_with_pose_prefix_materials_and_positions() {
                     drive = \"force\"\neffort = 20\n";
     let scene = load(&folder, &robot_scene(&folder, robot, &format!("{BALL}{second}{actuator}")));
     let (model, state) = (&scene.model, &scene.state);
-    let names: Vec<&str> = model.bodies.iter().map(|b| b.name.as_str()).collect();
+    let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
     assert_eq!(names, ["ball", "a palm", "a left", "a right", "b palm", "b left", "b right"]);
-    let joints: Vec<&str> = model.mechanism.joints().iter().map(|j| j.name.as_str()).collect();
+    let joints: Vec<&str> = model.mechanism().joints().iter().map(|j| j.name.as_str()).collect();
     assert_eq!(joints, ["a close left", "a close right", "b palm", "b close left", "b close right"]);
     assert_eq!(scene.fixed, [false, true, false, false, false, false, false]);
-    assert!(matches!(model.bodies[1].motion, Motion::Fixed { .. }));
+    assert!(matches!(model.bodies()[1].motion, Motion::Fixed { .. }));
     assert_eq!(state.joints.q[..2], [0.015, 0.0]);
     assert_eq!(state.joints.v[..8], [0.0, -0.1, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let frames = frames(&scene);
@@ -367,9 +367,9 @@ fn robots_are_loaded_with_pose_prefix_materials_and_positions() {
     assert_eq!(frames[4].pose.translation, Vector3::new(1.0, 2.0, 3.0));
     assert!((frames[4].pose.rotation - rotation_from_rpy(0.1, 0.2, 0.3)).norm() < 1e-14);
     // Only links with a material collide; not with what they are jointed to.
-    let pairs: Vec<(usize, usize)> = model.pairs.iter().map(|p| (p.bodies.a, p.bodies.b)).collect();
+    let pairs: Vec<(usize, usize)> = model.pairs().iter().map(|p| (p.bodies.a, p.bodies.b)).collect();
     assert_eq!(pairs, [(0, 2), (0, 5), (2, 5)]);
-    assert_eq!(model.bodies[2].geometries[0].x_bg.translation, Vector3::new(0.0, 0.0, -0.03));
+    assert_eq!(model.bodies()[2].geometries[0].x_bg.translation, Vector3::new(0.0, 0.0, -0.03));
     assert_eq!(scene.commands[0].at(1.0), 0.0, "no force where no command is given");
     // Warnings: two for the mesh that is absent, two for the joint that starts beyond its limit.
     let warned = |part: &str| scene.warnings.iter().filter(|w| w.contains(part)).count();
@@ -398,7 +398,7 @@ fn actuators_without_an_effort_have_that_of_the_robots_joints() {
     let efforts = |urdf: &str| -> Vec<f64> {
         folder.file("gripper.urdf", urdf);
         let scene = load(&folder, &format!("{MATERIALS}[[robots]]\nurdf = \"gripper.urdf\"\n{rest}"));
-        scene.model.actuators.iter().map(|a| a.effort).collect()
+        scene.model.actuators().iter().map(|a| a.effort).collect()
     };
     let none = f64::INFINITY;
     assert_eq!(efforts(GRIPPER), [10.0, 10.0, 20.0, none, 10.0]);
@@ -419,11 +419,11 @@ fn a_link_whose_mesh_is_there_collides() {
     }
     folder.file("ros/gripper/finger.obj", TETRAHEDRON);
     let rigid = Scene::load(&path).expect("valid");
-    assert_eq!(rigid.model.pairs.len(), 1);
+    assert_eq!(rigid.model.pairs().len(), 1);
     let mirrored = GRIPPER.replace("scale=\"1 1 1\"", "scale=\"-1 2 1\"");
     folder.file("gripper.urdf", mirrored);
     let scene = Scene::load(&path).expect("valid");
-    let volume = |s: &Scene| s.model.bodies[3].geometries[0].unit_mass.expect("a volume").mass;
+    let volume = |s: &Scene| s.model.bodies()[3].geometries[0].unit_mass.expect("a volume").mass;
     assert!((volume(&scene) / volume(&rigid) - 2.0).abs() < 1e-12);
 }
 
@@ -433,7 +433,7 @@ fn a_robot_need_not_touch_itself() {
     folder.file("ros/gripper/finger.obj", TETRAHEDRON);
     let pairs = |extra: &str| {
         let robot = "packages = [\"ros\"]\nmaterials = { left = \"foam\", right = \"rigid\" }";
-        load(&folder, &robot_scene(&folder, &format!("{robot}\n{extra}"), BALL)).model.pairs.len()
+        load(&folder, &robot_scene(&folder, &format!("{robot}\n{extra}"), BALL)).model.pairs().len()
     };
     assert_eq!([pairs(""), pairs("self_contact = false")], [3, 2]);
 }
@@ -525,7 +525,7 @@ fn derivatives_of_a_gripper_pass_the_check() {
 fn the_state_of_a_scene_fits_its_model() {
     let folder = Folder::new("state");
     let scene = load(&folder, &format!("{MATERIALS}{EVERY_JOINT}"));
-    let nv = scene.model.mechanism.velocity_dimension();
+    let nv = scene.model.mechanism().velocity_dimension();
     assert_eq!(scene.state.tangent_dimension(), TANGENT_DIMENSION + 2 * nv);
     assert!(scene.check_motion().is_ok());
     // A body without a mass: all of them are held where the joints put them.
@@ -536,7 +536,7 @@ fn the_state_of_a_scene_fits_its_model() {
     assert!(error.contains("body `stone` moves but has no mass"), "{error}");
     assert_eq!(held.simulation_settings().expect_err("no mass").to_string(), error);
     assert_eq!((held.state.tangent_dimension(), held.commands.len()), (0, 0));
-    for (held, frame) in held.model.bodies.iter().zip(frames(&scene)) {
+    for (held, frame) in held.model.bodies().iter().zip(frames(&scene)) {
         let Motion::Fixed { x_wb, v_wb } = &held.motion else { panic!("held") };
         assert!((x_wb.translation - frame.pose.translation).norm() < 1e-15);
         assert!((v_wb.translational - frame.velocity.translational).norm() < 1e-15);

@@ -34,7 +34,7 @@ fn scene(shape: &str, rigid: bool, height: f64) -> String {
 
 fn contact(path: &Path) -> (BodyPairContact, f64) {
     let scene = Scene::load(path).unwrap_or_else(|e| panic!("{e}"));
-    let pairs = geometry_pairs(&scene.model.bodies, BodyPair { a: 0, b: 1 }).expect("they can touch");
+    let pairs = geometry_pairs(scene.model.bodies(), BodyPair { a: 0, b: 1 }).expect("they can touch");
     let mut frames = Vec::new();
     scene.model.body_frames(&scene.state, &mut frames);
     let found = body_pair_contact(&scene.model, &frames, &pairs, &mut PairWorkspace::default());
@@ -43,7 +43,7 @@ fn contact(path: &Path) -> (BodyPairContact, f64) {
 
 /// The pressure field of the first body.
 fn field(scene: &Scene) -> &PressureField {
-    match scene.model.bodies[0].geometries[0].collider.geometry.as_ref() {
+    match scene.model.bodies()[0].geometries[0].collider.geometry.as_ref() {
         ContactGeometry::Compliant(field) => field,
         _ => panic!("the body is compliant"),
     }

@@ -182,7 +182,7 @@ fn equal_primitives_share_their_mesh() {
         let head = format!("{skirt}materials.foam.hydroelastic_modulus = 1e5\n");
         let path = folder.file("scene.toml", head + &balls.concat());
         let scene = Scene::load(&path).expect("a scene");
-        let mesh = |i: usize| &scene.model.bodies[i].geometries[0].collider.geometry;
+        let mesh = |i: usize| &scene.model.bodies()[i].geometries[0].collider.geometry;
         assert!(std::sync::Arc::ptr_eq(mesh(0), mesh(1)), "{skirt}");
         assert!([2, 3].iter().all(|&i| !std::sync::Arc::ptr_eq(mesh(0), mesh(i))), "{skirt}");
     }

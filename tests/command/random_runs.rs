@@ -37,7 +37,7 @@ fn elastic_energy(model: &Model, state: &State, frames: &mut Vec<BodyFrame>) -> 
     let mut sum = 0.0;
     for b in 0..frames.len() {
         for a in 0..b {
-            if let Ok(pairs) = geometry_pairs(&model.bodies, BodyPair { a, b }) {
+            if let Ok(pairs) = geometry_pairs(model.bodies(), BodyPair { a, b }) {
                 sum += body_pair_energy(model, frames, &pairs);
             }
         }
@@ -102,9 +102,9 @@ fn run(seed: u64, folder: &Folder) -> Outcome {
         let text = format!("{case}: {worst:.2} times the energy there was at {when} s");
         return if warned { Outcome::GrewAsWarned } else { Outcome::Grew(text) };
     }
-    let has_ground = model.bodies.first().is_some_and(|body| !body.is_moving());
+    let has_ground = model.bodies().first().is_some_and(|body| !body.is_moving());
     // The ground is often a slope. What begins below it falls from there.
-    let slope = model.bodies[0].geometries[0].x_bg;
+    let slope = model.bodies()[0].geometries[0].x_bg;
     let height = |body: &BodyState| (slope.rotation.transpose() * (body.position - slope.translation)).z;
     let falls = |state: &State| {
         let bodies = state.bodies.iter().zip(&start.bodies);

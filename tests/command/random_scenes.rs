@@ -145,7 +145,7 @@ fn gives_numbers(seed: u64) -> Result<(), TestCaseError> {
     let mut workspace = PairWorkspace::default();
     for b in 0..frames.len() {
         for a in 0..b {
-            let pairs = geometry_pairs(&model.bodies, BodyPair { a, b }).expect("they can touch");
+            let pairs = geometry_pairs(model.bodies(), BodyPair { a, b }).expect("they can touch");
             let found = body_pair_contact(model, &frames, &pairs, &mut workspace);
             let w = found.wrench_on_a;
             let c = found.centroid.unwrap_or_default();

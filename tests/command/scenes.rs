@@ -89,9 +89,9 @@ fn toml_and_json_are_the_same_scene() {
     let toml = Scene::load(folder.file("a.toml", TOML)).expect("valid");
     let json = Scene::load(folder.file("a.json", JSON)).expect("valid");
     assert_eq!(toml.state, json.state);
-    assert_eq!(toml.model.contact, json.model.contact);
-    assert_eq!(toml.model.materials, json.model.materials);
-    assert_eq!(toml.model.pairs, json.model.pairs);
+    assert_eq!(toml.model.contact(), json.model.contact());
+    assert_eq!(toml.model.materials(), json.model.materials());
+    assert_eq!(toml.model.pairs(), json.model.pairs());
     assert_eq!(toml.simulation_settings().ok(), json.simulation_settings().ok());
     let (a, b) = (run(&toml, 0.1), run(&json, 0.1));
     assert_eq!(a, b, "to the last bit");
@@ -102,19 +102,19 @@ fn scene_files_say_what_they_mean() {
     let folder = Folder::new("meaning");
     let scene = Scene::load(folder.file("a.toml", TOML)).expect("valid");
     let model = &scene.model;
-    assert_eq!(model.gravity.x, 0.1);
+    assert_eq!(model.gravity().x, 0.1);
     assert_eq!(scene.fixed, [false, true, false]);
     // Ball and table, ball and peg; peg and table are excluded.
-    let pairs: Vec<_> = model.pairs.iter().map(|p| (p.bodies.a, p.bodies.b)).collect();
+    let pairs: Vec<_> = model.pairs().iter().map(|p| (p.bodies.a, p.bodies.b)).collect();
     assert_eq!(pairs, [(0, 1), (0, 2)]);
-    let ball = model.bodies[0].mass().expect("free");
+    let ball = model.bodies()[0].mass().expect("free");
     // The centre of mass is that of the shifted sphere; the mass that of an inscribed polyhedron.
     assert!((ball.center_of_mass.x - 0.01).abs() < 1e-15 && ball.center_of_mass.yz().norm() < 1e-15);
     let sphere = 200.0 * 4.0 / 3.0 * std::f64::consts::PI * 0.05_f64.powi(3);
     assert!(ball.mass < sphere && ball.mass > 0.8 * sphere);
-    let peg = model.bodies[2].mass().expect("free");
+    let peg = model.bodies()[2].mass().expect("free");
     assert_eq!((peg.mass, peg.inertia[(0, 0)]), (0.3, 1e-3));
-    assert!(matches!(model.bodies[1].motion, Motion::Fixed { .. }));
+    assert!(matches!(model.bodies()[1].motion, Motion::Fixed { .. }));
     // Half a turn around (1, 1, 1) by thirds: x goes to y.
     let r = scene.state.bodies[1].orientation.to_matrix();
     assert!((r.column(0) - nalgebra::Vector3::y()).norm() < 1e-15);

@@ -8,8 +8,8 @@ use isobar::contact::{
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{
-    Body, BodyGeometry, BodyState, Input, MassProperties, MassSource, Model, NamedMaterial, NoForces, State,
-    seeded,
+    Body, BodyGeometry, BodyState, Input, MassProperties, MassSource, Model, ModelBuilder, NamedMaterial,
+    NoForces, State, seeded,
 };
 use isobar::rollout::{SimulationSettings, simulate};
 use isobar::scalar::DualArray;
@@ -279,8 +279,9 @@ fn gliding(skirt: f64) -> (Model, State) {
         MassProperties { mass: 0.2, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() * 2e-4 };
     let table = Body::fixed("table", RigidTransform::identity(), SpatialVelocity::zero(), vec![table]);
     let ball = Body::free("ball", MassSource::Given(mass), vec![ball]).expect("a mass");
-    let model = Model::new(vec![table, ball], materials, Vector3::zeros(), ContactSettings::default(), &[])
-        .expect("compliant");
+    let (bodies, gravity) = (vec![table, ball], Vector3::zeros());
+    let model = ModelBuilder { bodies, materials, gravity, ..Default::default() };
+    let model = model.build().expect("compliant");
     let state = State::of_bodies(vec![BodyState {
         orientation: Quaternion::from_wxyz(0.9, 0.1, -0.2, 0.3),
         position: Vector3::new(0.01, 0.02, 0.1015),

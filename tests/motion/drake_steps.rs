@@ -11,7 +11,7 @@ use isobar::contact::{
 use isobar::field::PressureField;
 use isobar::geometry::VolumeMesh;
 use isobar::multibody::{
-    Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, NamedMaterial, State,
+    Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, ModelBuilder, NamedMaterial, State,
 };
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
 use isobar::step::{Integrator, StepProblem, StepWorkspace};
@@ -84,7 +84,7 @@ fn model(reference: &Reference, surface: SurfaceRepresentation) -> Model {
         stiction_velocity: 1e-4,
         ..Default::default()
     };
-    Model::new(bodies, materials, Vector3::new(0.0, 0.0, -9.81), settings, &[]).unwrap()
+    ModelBuilder { bodies, materials, contact: settings, ..Default::default() }.build().unwrap()
 }
 
 fn state(x: &[f64]) -> State {

@@ -2,12 +2,12 @@
 
 use nalgebra::Vector3;
 
-use isobar::contact::{ContactSettings, MaterialParameter};
+use isobar::contact::MaterialParameter;
 use isobar::geometry::Shape;
 use isobar::multibody::{
     Body, BodyFrame, BodyPair, BodyState, ForceWorkspace, Input, MassProperties, MassSource, Model,
-    NamedMaterial, NoForces, PairWorkspace, State, add_contact_forces, all_inputs, body_pair_contact,
-    body_pair_jacobian, geometry_pairs, seeded,
+    ModelBuilder, NamedMaterial, NoForces, PairWorkspace, State, add_contact_forces, all_inputs,
+    body_pair_contact, body_pair_jacobian, geometry_pairs, seeded,
 };
 use isobar::rollout::{SimulationSettings, simulate, trajectory_gradient};
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
@@ -27,9 +27,9 @@ fn dumbbell_over(ground: Option<usize>) -> (Model, State) {
     let ground = vec![half_space(&materials, ground)];
     let ground = Body::fixed("ground", RigidTransform::identity(), SpatialVelocity::zero(), ground);
     let gravity = Vector3::new(0.0, 0.3, -9.81);
-    let model =
-        Model::new(vec![dumbbell(&materials), ground], materials, gravity, ContactSettings::default(), &[])
-            .expect("compliant");
+    let bodies = vec![dumbbell(&materials), ground];
+    let model = ModelBuilder { bodies, materials, gravity, ..Default::default() };
+    let model = model.build().expect("compliant");
     let state = State::of_bodies(vec![BodyState {
         orientation: Quaternion::from_wxyz(0.9, 0.05, -0.08, 0.3),
         position: Vector3::new(0.2, -0.1, 0.048),
@@ -53,7 +53,7 @@ fn sizes(w: &SpatialForce) -> [f64; 6] {
 fn both_bodies_feel_the_same_contact_about_one_point() {
     let (model, state) = dumbbell_over(Some(1));
     // The ground set free: then it is the other half of the pair.
-    let mut bodies = model.bodies.clone();
+    let mut model = model.into_builder();
     let mass = MassProperties {
         mass: 5.0,
         center_of_mass: Vector3::zeros(),
@@ -65,9 +65,8 @@ fn both_bodies_feel_the_same_contact_about_one_point() {
         velocity: SpatialVelocity::zero(),
     };
     let ground = half_space(&model.materials, Some(1));
-    bodies[1] = Body::free("ground", MassSource::Given(mass), vec![ground]).expect("valid");
-    let model =
-        Model::new(bodies, materials(), model.gravity, ContactSettings::default(), &[]).expect("compliant");
+    model.bodies[1] = Body::free("ground", MassSource::Given(mass), vec![ground]).expect("valid");
+    let model = model.build().expect("compliant");
     let state = State::of_bodies(vec![state.bodies[0], ground_state]);
     let mut forces = vec![SpatialForce::zero(); 2];
     add_contact_forces(&model, &state, &mut ForceWorkspace::default(), &mut forces);
@@ -81,18 +80,15 @@ fn both_bodies_feel_the_same_contact_about_one_point() {
 #[test]
 fn a_rigid_geometry_without_material_takes_the_other_friction() {
     let (model, state) = dumbbell_over(None);
-    let mut explicit = model.clone();
-    let geometry = &mut explicit.bodies[1].geometries[0];
     let mut frames: Vec<BodyFrame> = Vec::new();
     model.body_frames(&state, &mut frames);
-    let pairs = geometry_pairs(&model.bodies, BodyPair { a: 0, b: 1 }).expect("compliant");
+    let pairs = geometry_pairs(model.bodies(), BodyPair { a: 0, b: 1 }).expect("compliant");
     // One pair at a time, so that one coefficient is the right one.
     for pair in &pairs {
-        let material = model.bodies[0].geometries[pair.geometry_a].material.expect("has one");
-        geometry.material = Some(material);
-        geometry.collider.material = materials()[material].material;
-        let mut model_with = model.clone();
-        model_with.bodies[1].geometries[0] = geometry.clone();
+        let material = model.bodies()[0].geometries[pair.geometry_a].material.expect("has one");
+        let mut model_with = model.clone().into_builder();
+        model_with.bodies[1].geometries[0].material = Some(material);
+        let model_with = model_with.build().expect("compliant");
         let contact = |m: &Model| {
             body_pair_contact(m, &frames, std::slice::from_ref(pair), &mut PairWorkspace::default())
         };
@@ -106,7 +102,7 @@ fn a_rigid_geometry_without_material_takes_the_other_friction() {
 fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
     for ground in [Some(1), None] {
         let (model, state) = dumbbell_over(ground);
-        let pairs = geometry_pairs(&model.bodies, BodyPair { a: 0, b: 1 }).expect("compliant");
+        let pairs = geometry_pairs(model.bodies(), BodyPair { a: 0, b: 1 }).expect("compliant");
         let mut workspace = PairWorkspace::default();
         let mut frames: Vec<BodyFrame> = Vec::new();
         model.body_frames(&state, &mut frames);
@@ -146,9 +142,17 @@ fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
                 [(0, pair[0].geometry_a, &jacobian.by_modulus_a), (1, 0, &jacobian.by_modulus_b)]
             {
                 let mut at = |h: f64| {
-                    let mut model = model.clone();
-                    let collider = &mut model.bodies[body].geometries[geometry].collider;
-                    collider.material.hydroelastic_modulus += h;
+                    // A material of its own, as other geometries may have the same.
+                    let mut model = model.clone().into_builder();
+                    let place = model.materials.len();
+                    let geometry = &mut model.bodies[body].geometries[geometry];
+                    if let Some(material) = &mut geometry.material {
+                        let mut own = model.materials[*material].clone();
+                        own.material.hydroelastic_modulus += h;
+                        model.materials.push(own);
+                        *material = place;
+                    }
+                    let model = model.build().expect("compliant");
                     six(&body_pair_contact(&model, &frames, pair, &mut workspace).wrench_on_a)
                 };
                 let (plus, minus) = (at(10.0), at(-10.0));
@@ -247,9 +251,10 @@ fn the_sum_over_many_pairs_has_the_same_bits_whatever_the_threads() {
             velocity: SpatialVelocity::new(Vector3::new(0.1, x, 0.0), Vector3::new(0.01 * x, 0.0, 0.1)),
         });
     }
-    let model = Model::new(bodies, materials(), Vector3::zeros(), ContactSettings::default(), &[])
-        .expect("compliant");
-    assert_eq!(model.pairs.len(), 36, "enough for several threads");
+    let (materials, gravity) = (materials(), Vector3::zeros());
+    let model = ModelBuilder { bodies, materials, gravity, ..Default::default() };
+    let model = model.build().expect("compliant");
+    assert_eq!(model.pairs().len(), 36, "enough for several threads");
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         let mut forces = vec![SpatialForce::zero(); 9];

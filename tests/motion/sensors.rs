@@ -3,8 +3,8 @@
 use crate::jointed_scene;
 use isobar::contact::SurfaceRepresentation;
 use isobar::multibody::{
-    BodyPair, Model, SensorWorkspace, State, body_frame, contact_wrench, joint_position, joint_velocity,
-    pair_contact, pair_pressure,
+    BodyPair, Model, NamedMaterial, SensorWorkspace, State, body_frame, contact_wrench, joint_position,
+    joint_velocity, pair_contact, pair_pressure,
 };
 use isobar::scalar::{DualArray, Scalar};
 
@@ -22,8 +22,8 @@ fn readings<T: Scalar>(model: &Model<T>, state: &State<T>, bodies: BodyPair) -> 
     let contact = pair_contact(model, state, bodies, &mut workspace);
     let on_b = contact_wrench(model, state, bodies.b, bodies.a, &mut workspace);
     let pressure = pair_pressure(model, state, bodies, &mut workspace).expect("they touch");
-    let elbow = model.mechanism.joint_index("elbow").expect("a joint");
-    let wrist = model.mechanism.joint_index("wrist").expect("a joint");
+    let elbow = model.mechanism().joint_index("elbow").expect("a joint");
+    let wrist = model.mechanism().joint_index("wrist").expect("a joint");
     vec![
         joint_position(model, state, elbow).to_vec(),
         joint_velocity(model, state, wrist).to_vec(),
@@ -65,13 +65,11 @@ fn readings_agree_with_each_other() {
         assert!(pressure.mean > 0.0 && pressure.mean < pressure.largest);
         // Without dissipation and friction the force is the mean pressure times the area, on a
         // surface that is nearly flat.
-        let mut smooth = model.clone();
-        for body in &mut smooth.bodies {
-            for geometry in &mut body.geometries {
-                let material = &mut geometry.collider.material;
-                (material.dissipation, material.static_friction, material.dynamic_friction) = (0.0, 0.0, 0.0);
-            }
+        let mut smooth = model.clone().into_builder();
+        for NamedMaterial { material, .. } in &mut smooth.materials {
+            (material.dissipation, material.static_friction, material.dynamic_friction) = (0.0, 0.0, 0.0);
         }
+        let smooth = smooth.build().expect("valid materials");
         let force = pair_contact(&smooth, &state, bodies, &mut workspace).wrench_on_a.translational.norm();
         let ratio = force / (pressure.mean * pressure.area);
         assert!(ratio > 0.95 && ratio <= 1.0 + 1e-12, "{ratio}");

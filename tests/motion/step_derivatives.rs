@@ -213,10 +213,12 @@ fn bodies_with_skirts_have_their_derivatives() {
     let control = [0.1, -0.2, 0.3, 0.4, 0.5];
     let weights: Vec<f64> = (0..36).map(|i| (1.7 * f64::from(i)).sin()).collect();
     for surface in [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles] {
-        let (mut model, state) = heap(ContactSettings { surface, ..Default::default() });
+        let (model, state) = heap(ContactSettings { surface, ..Default::default() });
+        let mut model = model.into_builder();
         for geometry in model.bodies.iter_mut().flat_map(|b| &mut b.geometries) {
             geometry.collider = geometry.collider.with_skirt(0.004).expect("a thin skirt");
         }
+        let model = model.build().expect("compliant");
         // Deep, and raised off the ground to where most of what touches are skirts.
         for raised in [0.0, 0.006] {
             let mut state = state.clone();
@@ -278,7 +280,7 @@ fn mechanisms_that_spin_have_their_derivatives() {
         let model = step_floating::model(rng, &joints);
         let start = step_floating::start(rng, &model, 0.5);
         let fast: Vec<f64> = start.joints.v.iter().map(|v| 1e3 * turn * v).collect();
-        let joints = model.mechanism.state(start.joints.q.clone(), fast);
+        let joints = model.mechanism().state(start.joints.q.clone(), fast);
         let state = State { bodies: vec![], joints };
         let weights: Vec<f64> =
             (0..state.tangent_dimension()).map(|i| (1.7 * i as f64 + 0.3).sin()).collect();

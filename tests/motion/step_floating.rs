@@ -1,10 +1,10 @@
 //! Ball and free joints of mechanisms without forces: what they carry turns like a free body.
 
-use isobar::contact::{ContactModel, ContactSettings};
+use isobar::contact::ContactModel;
 use isobar::multibody::tree::{
     BodyDescription, JointDescription, JointKind, Mechanism, Workspace, momentum, update_kinematics,
 };
-use isobar::multibody::{Body, Model, State};
+use isobar::multibody::{Body, Model, ModelBuilder, State};
 use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use nalgebra::Vector3;
 use rand_chacha::ChaCha8Rng;
@@ -31,20 +31,20 @@ pub fn model(rng: &mut ChaCha8Rng, joints: &[(JointKind, Option<usize>)]) -> Mod
     let joints: Vec<_> = joints.iter().enumerate().map(joint).collect();
     let mechanism = Mechanism::new(bodies, joints).expect("a tree");
     let links = (0..mechanism.bodies().len()).map(|i| Body::link(name(i), i, Vec::new())).collect();
-    let settings = ContactSettings::default();
-    Model::with_joints(mechanism, links, Vec::new(), Vector3::zeros(), settings, &[]).expect("a model")
+    let model = ModelBuilder { mechanism, bodies: links, gravity: Vector3::zeros(), ..Default::default() };
+    model.build().expect("a model")
 }
 
 /// A state far from the neutral one, in which the first joint turns with 1 rad/s and all others move
 /// with at most `limbs`.
 pub fn start(rng: &mut ChaCha8Rng, model: &Model, limbs: f64) -> State {
-    let neutral = model.mechanism.neutral_state();
+    let neutral = model.mechanism().neutral_state();
     let moves: Vec<f64> = numbers(rng, neutral.v.len()).iter().map(|x| 2.0 * x).collect();
     let mut v: Vec<f64> = numbers(rng, neutral.v.len()).iter().map(|x| limbs * x).collect();
     let spin = vector(rng).normalize();
     v[..3].copy_from_slice(spin.as_slice());
     let still = vec![0.0; v.len()];
-    let joints = model.mechanism.state(neutral.moved(&moves, &still).q, v);
+    let joints = model.mechanism().state(neutral.moved(&moves, &still).q, v);
     State { bodies: vec![], joints }
 }
 
@@ -69,16 +69,16 @@ fn run(
 /// Angular momentum about the centre of mass and the momentum of all, in W; and the sum of the
 /// magnitudes that they are summed from.
 fn momenta(model: &Model, state: &State) -> ([Vector3<f64>; 2], f64) {
-    let mut workspace = Workspace::new(&model.mechanism);
-    update_kinematics(&model.mechanism, &state.joints.q, &state.joints.v, &mut workspace);
-    let about_origin = momentum(&model.mechanism, &workspace);
+    let mut workspace = Workspace::new(model.mechanism());
+    update_kinematics(model.mechanism(), &state.joints.q, &state.joints.v, &mut workspace);
+    let about_origin = momentum(model.mechanism(), &workspace);
     let (mut mass, mut moment, mut size) = (0.0, Vector3::zeros(), 0.0);
-    for (i, body) in model.mechanism.bodies().iter().enumerate() {
+    for (i, body) in model.mechanism().bodies().iter().enumerate() {
         let own = body.mass.expect("a mass");
         mass += own.mass;
-        let pose = workspace.body_pose(&model.mechanism, i);
+        let pose = workspace.body_pose(model.mechanism(), i);
         moment += pose * own.center_of_mass * own.mass;
-        let v = workspace.body_velocity(&model.mechanism, i);
+        let v = workspace.body_velocity(model.mechanism(), i);
         let speed = v.translational.norm() + v.rotational.norm();
         size += (1.0 + pose.translation.norm()) * own.mass * speed;
     }

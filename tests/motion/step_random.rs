@@ -157,7 +157,7 @@ fn energy_is_not_created() {
             let total = |state: &State| {
                 let mut frames = Vec::new();
                 model.body_frames(state, &mut frames);
-                model.mechanical_energy(state) + body_pair_energy(&model, &frames, &model.pairs)
+                model.mechanical_energy(state) + body_pair_energy(&model, &frames, model.pairs())
             };
             let start = total(&state);
             let mut workspace = StepWorkspace::default();

@@ -2,8 +2,7 @@
 //! energy with it, at any turn a step.
 
 use crate::step_scenes::{MODELS, moving};
-use isobar::contact::ContactSettings;
-use isobar::multibody::{Body, MassProperties, MassSource, Model, State};
+use isobar::multibody::{Body, MassProperties, MassSource, Model, ModelBuilder, State};
 use isobar::spatial::Quaternion;
 use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
@@ -35,9 +34,9 @@ fn a_free_body_keeps_momentum_and_energy() {
                 let linear = Vector3::new(0.3, 0.1, -0.2);
                 let start = moving(Quaternion::identity(), Vector3::zeros(), spin, linear);
                 let body = Body::free("body", MassSource::Given(mass), Vec::new()).expect("a valid mass");
-                let settings = ContactSettings::default();
-                let model = Model::new(vec![body], Vec::new(), Vector3::zeros(), settings, &[]);
-                let model = model.expect("a valid model");
+                let (bodies, gravity) = (vec![body], Vector3::zeros());
+                let model = ModelBuilder { bodies, gravity, ..Default::default() };
+                let model = model.build().expect("a valid model");
                 let mut state = State { bodies: vec![start], ..State::default() };
                 let energy = model.mechanical_energy(&state);
                 let [momentum, center, velocity] = motion(&model, &state);

@@ -12,7 +12,7 @@ use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, DifferentiatedModel, Input, MassProperties, MassSource,
-    Model, NamedMaterial, NoForces, State, all_inputs, relaxation_times, seeded,
+    Model, ModelBuilder, NamedMaterial, NoForces, State, all_inputs, relaxation_times, seeded,
 };
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
 use isobar::step::{
@@ -77,7 +77,9 @@ fn model(settings: ContactSettings) -> Model {
         Body::free("ball", MassSource::Given(ball), vec![sphere]).expect("valid mass"),
         Body::free("box", MassSource::Given(block), vec![cuboid]).expect("valid mass"),
     ];
-    Model::new(bodies, materials, Vector3::new(0.4, -0.3, -9.7), settings, &[]).expect("compliant")
+    let gravity = Vector3::new(0.4, -0.3, -9.7);
+    let model = ModelBuilder { bodies, materials, gravity, contact: settings, ..Default::default() };
+    model.build().expect("compliant")
 }
 
 /// A state in which the ball touches the box from above.
@@ -90,7 +92,7 @@ fn random_state(model: &Model, regime: Regime, skirt: f64, rng: &mut ChaCha8Rng)
         velocity: SpatialVelocity::new(vector(0.1), vector(0.05)),
     };
     // In the frame of the box's geometry, whose top is at z = 0.05.
-    let frame = box_state.pose() * model.bodies[1].geometries[0].x_bg;
+    let frame = box_state.pose() * model.bodies()[1].geometries[0].x_bg;
     let (place, turn, spin, slip) = (vector(0.06), vector(3.0), vector(1.0), vector(1.0));
     let depth = match regime {
         Regime::Stick | Regime::Slip => rng.random_range(0.002..0.008),
@@ -156,10 +158,11 @@ fn check_steps(states: usize, skirt: f64) {
                 },
                 ..Default::default()
             };
-            let mut model = model(settings);
+            let mut model = model(settings).into_builder();
             for geometry in model.bodies.iter_mut().flat_map(|b| &mut b.geometries) {
                 geometry.collider = geometry.collider.with_skirt(skirt).expect("a thin skirt");
             }
+            let model = model.build().expect("compliant");
             let before = random_state(&model, regime, skirt, &mut rng);
             let mut inputs: Vec<Input> = all_inputs(&model)
                 .into_iter()

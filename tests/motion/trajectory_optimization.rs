@@ -15,7 +15,7 @@ use isobar::geometry::{Shape, volume_mass_properties};
 use isobar::io::CheckpointFile;
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
-    NamedMaterial, State, StateDependence,
+    ModelBuilder, NamedMaterial, State, StateDependence,
 };
 use isobar::optimize::checkpoint::{CheckpointStore, NoStore};
 use isobar::optimize::ilqr::{Policy, StagedProblem};
@@ -104,7 +104,7 @@ fn craft_under(gravity: f64) -> (Model, State) {
     };
     let body = Body::free("craft", MassSource::Given(mass), vec![]).expect("valid mass");
     let gravity = Vector3::new(0.0, 0.0, -gravity);
-    let model = Model::new(vec![body], vec![], gravity, ContactSettings::default(), &[]).expect("valid");
+    let model = ModelBuilder { bodies: vec![body], gravity, ..Default::default() }.build().expect("valid");
     let state = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
     (model, state)
 }
@@ -167,8 +167,9 @@ fn ball_on_table() -> (Model, State) {
     let table = Body::fixed("table", x_bg, SpatialVelocity::zero(), vec![table]);
     let materials = vec![NamedMaterial { name: "foam".into(), material }];
     let settings = ContactSettings { stiction_velocity: 0.01, ..Default::default() };
-    let gravity = Vector3::new(0.0, 0.0, -9.81);
-    let model = Model::new(vec![ball, table], materials, gravity, settings, &[]).expect("compliant");
+    let model =
+        ModelBuilder { bodies: vec![ball, table], materials, contact: settings, ..Default::default() };
+    let model = model.build().expect("compliant");
     let at = RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.0465));
     (model, State::of_bodies(vec![BodyState::at_rest(&at)]))
 }

@@ -8,7 +8,7 @@ use isobar::multibody::tree::{
 };
 use isobar::multibody::{
     Actuator, AppliedForces, Body, BodyGeometry, BodyState, Drive, Forces, MassProperties, MassSource, Model,
-    NamedMaterial, State,
+    ModelBuilder, NamedMaterial, State,
 };
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
@@ -140,10 +140,17 @@ pub fn scene(surface: SurfaceRepresentation) -> (Model, State) {
     let actuators = names.map(|(name, joints, drive, effort)| {
         Actuator::new(name, &mechanism, &joints, drive, effort).expect("a valid actuator")
     });
-    let mut model =
-        Model::with_joints(mechanism, bodies, materials, gravity, settings, &[]).expect("a valid model");
-    model.actuators = actuators.to_vec();
-    let mut joints = model.mechanism.neutral_state();
+    let model = ModelBuilder {
+        mechanism,
+        bodies,
+        actuators: actuators.to_vec(),
+        materials,
+        gravity,
+        contact: settings,
+        apart: Vec::new(),
+    };
+    let model = model.build().expect("a valid model");
+    let mut joints = model.mechanism().neutral_state();
     // base, elbow, wrist, left, right, plane (3), loose.
     joints.q[0] = 0.03;
     joints.q[1] = 0.3;

@@ -11,7 +11,7 @@ use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::{Shape, volume_mass_properties};
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
-    NamedMaterial, State, StateDependence,
+    ModelBuilder, NamedMaterial, State, StateDependence,
 };
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
@@ -112,10 +112,10 @@ pub fn heap(settings: ContactSettings) -> (Model, State) {
     let ground =
         Body::fixed("ground", RigidTransform::identity(), belt, vec![half_space(&materials, Some(1))]);
     let gravity = Vector3::new(0.0, 0.3, -9.81);
-    let apart = [isobar::multibody::BodyPair { a: 2, b: 3 }];
-    let model =
-        Model::new(vec![dumbbell(&materials), block, ball, ground], materials, gravity, settings, &apart)
-            .expect("compliant");
+    let apart = vec![isobar::multibody::BodyPair { a: 2, b: 3 }];
+    let bodies = vec![dumbbell(&materials), block, ball, ground];
+    let model = ModelBuilder { bodies, materials, gravity, contact: settings, apart, ..Default::default() };
+    let model = model.build().expect("compliant");
     let body = |q: [f64; 4], p: [f64; 3], w: [f64; 3], v: [f64; 3]| BodyState {
         orientation: Quaternion::from_wxyz(q[0], q[1], q[2], q[3]),
         position: Vector3::from(p),
@@ -157,7 +157,7 @@ impl AppliedForces for Pull {
         forces.bodies[0].rotational +=
             Vector3::new(T::from(0.01), T::from(0.0), T::from(0.02)).cross(&thrust);
         forces.bodies[1].rotational.z += control[3] * (1.0 + (20.0 * time).sin());
-        let stiffness = model.materials[0].material.hydroelastic_modulus * 1e-4 * (control[4] + 1.0);
+        let stiffness = model.materials()[0].material.hydroelastic_modulus * 1e-4 * (control[4] + 1.0);
         let pull = (second.position - first.position) * stiffness;
         forces.bodies[0].translational += pull;
         forces.bodies[1].translational -= pull;

@@ -11,7 +11,7 @@ use isobar::geometry::{Shape, boundary_surface};
 use isobar::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism};
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
-    NamedMaterial, State, StateDependence,
+    ModelBuilder, NamedMaterial, State, StateDependence,
 };
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
@@ -138,8 +138,10 @@ impl Builder {
     pub fn build(self, gravity: Vector3<f64>, settings: ContactSettings) -> (Model, State) {
         let mechanism = Mechanism::new(self.links, self.joints).expect("a valid mechanism");
         let joints = mechanism.state(vec![0.0; self.speeds.len()], self.speeds);
-        let model = Model::with_joints(mechanism, self.bodies, self.materials, gravity, settings, &[]);
-        (model.expect("a valid model"), State { bodies: self.states, joints })
+        let (bodies, materials) = (self.bodies, self.materials);
+        let model =
+            ModelBuilder { mechanism, bodies, materials, gravity, contact: settings, ..Default::default() };
+        (model.build().expect("a valid model"), State { bodies: self.states, joints })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::check::Verdict;
-use crate::contact::{ContactSettings, Material};
-use crate::multibody::{Body, Forces, MassProperties, MassSource, NamedMaterial};
+use crate::contact::Material;
+use crate::multibody::{Body, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial};
 use crate::spatial::{Quaternion, SpatialVelocity};
 use nalgebra::Matrix3;
 
@@ -38,7 +38,9 @@ fn scene(height: f64) -> (Model, State) {
     let body = Body::free("block", MassSource::Given(properties), vec![]).unwrap();
     let material = Material::new(40.0, 0.3, 0.0);
     let materials = vec![NamedMaterial { name: "spring".into(), material }];
-    let model = Model::new(vec![body], materials, Vector3::zeros(), ContactSettings::default(), &[]).unwrap();
+    let model =
+        ModelBuilder { bodies: vec![body], materials, gravity: Vector3::zeros(), ..Default::default() };
+    let model = model.build().unwrap();
     let body = crate::multibody::BodyState {
         orientation: Quaternion::from_wxyz(0.9, 0.2, -0.1, 0.3),
         position: Vector3::new(0.1, 0.2, height),

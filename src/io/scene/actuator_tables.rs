@@ -74,7 +74,10 @@ fn actuator(t: &ActuatorTable, mechanism: &Mechanism, table: &FieldPath) -> Resu
             ActuatorError::NoJoint { joint, .. } | ActuatorError::NoCoordinate { joint, .. } => {
                 place(joint).map_or_else(|| joints.clone(), |i| joints.index(i))
             }
-            ActuatorError::Value { .. } => table.clone(),
+            ActuatorError::Value { .. }
+            | ActuatorError::Nothing { .. }
+            | ActuatorError::Twice { .. }
+            | ActuatorError::Place { .. } => table.clone(),
         };
         Problem::new(field, error)
     })

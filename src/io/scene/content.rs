@@ -24,7 +24,9 @@ use crate::io::scene::schema::{BodyTable, SceneTable, SolverTable};
 use crate::multibody::tree::{
     BodyDescription, JointDescription, JointKind, Mechanism, Workspace, update_kinematics,
 };
-use crate::multibody::{Body, BodyGeometry, BodyPair, BodyState, Model, ModelError, NamedMaterial, State};
+use crate::multibody::{
+    Body, BodyGeometry, BodyPair, BodyState, Model, ModelBuilder, ModelError, NamedMaterial, State,
+};
 use crate::rollout::Command;
 use crate::spatial::{RigidTransform, SpatialVelocity};
 use crate::step::SolverTolerance;
@@ -134,14 +136,15 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     warnings.extend(size_warnings(table, &bodies));
     let skirt = put_on_skirts(&mut bodies, table.contact.skirt, &root.key("contact").key("skirt"))?;
     warnings.extend(beyond);
-    let (made, commands) = if held {
+    let builder =
+        ModelBuilder { bodies, materials, gravity, contact, apart: excluded.clone(), ..Default::default() };
+    let (builder, commands) = if held {
         state = State::default();
-        (Model::new(bodies, materials, gravity, contact, &excluded), Vec::new())
+        (builder, Vec::new())
     } else {
-        let made = Model::with_joints(mechanism, bodies, materials, gravity, contact, &excluded);
-        (made.map(|model| Model { actuators, ..model }), commands)
+        (ModelBuilder { mechanism, actuators, ..builder }, commands)
     };
-    let model = made.map_err(|error| model_problem(&error))?;
+    let model = builder.build().map_err(|error| model_problem(&error))?;
     Ok(Content {
         model,
         state,
@@ -398,8 +401,11 @@ fn solver_tolerance(table: &SolverTable, field: &FieldPath) -> Result<SolverTole
 
 /// What is wrong with a model, in the words of the scene file.
 fn model_problem(error: &ModelError) -> Problem {
-    Problem::new(
-        FieldPath::root().key("bodies"),
-        format_args!("{error} (contact.excluded_pairs lists such pairs)"),
-    )
+    let field = FieldPath::root().key("bodies");
+    match error {
+        ModelError::Pair { .. } | ModelError::TooManyPairs { .. } => {
+            Problem::new(field, format_args!("{error} (contact.excluded_pairs lists such pairs)"))
+        }
+        _ => Problem::new(field, error),
+    }
 }

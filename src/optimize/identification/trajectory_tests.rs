@@ -1,6 +1,6 @@
 use super::*;
-use crate::contact::{ContactSettings, Material};
-use crate::multibody::{Body, Forces, MassProperties, MassSource, NamedMaterial};
+use crate::contact::Material;
+use crate::multibody::{Body, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial};
 use crate::optimize::fit::{FitSettings, Method, fit};
 use crate::optimize::identification::{Identification, Measurement};
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
@@ -41,7 +41,7 @@ fn model(other: Option<Body>) -> Model {
     let source = given(0.4, inertia);
     let bodies = vec![Body::free("block", source, vec![]).unwrap()].into_iter().chain(other).collect();
     let materials = vec![NamedMaterial { name: "pad".into(), material }];
-    Model::new(bodies, materials, Vector3::new(0.0, 0.0, -9.81), ContactSettings::default(), &[]).unwrap()
+    ModelBuilder { bodies, materials, ..Default::default() }.build().unwrap()
 }
 
 fn start() -> RecordedState {
