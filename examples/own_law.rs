@@ -17,7 +17,7 @@ use isobar::contact::{
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::{Shape, volume_mass_properties};
 use isobar::multibody::{
-    Body, BodyGeometry, BodyState, MassSource, Model, NamedMaterial, NoForces, State, seeded,
+    Body, BodyGeometry, BodyState, MassSource, Model, ModelBuilder, NamedMaterial, NoForces, State,
 };
 use isobar::optimize::data::{RecordedState, Recording};
 use isobar::optimize::fit::{FitSettings, fit};
@@ -92,13 +92,18 @@ fn scene() -> Result<Model, Box<dyn Error>> {
         Body::fixed("table", place, SpatialVelocity::zero(), vec![table]),
     ];
     let materials = vec![NamedMaterial { name: "rubber".into(), material: rubber }];
-    let settings = ContactSettings { law: Some(OwnLaw::new(&Rubber)), ..Default::default() };
-    let model = Model::new(bodies, materials, Vector3::new(0.0, 0.0, -9.81), settings, &[])?;
+    let contact = ContactSettings { law: Some(OwnLaw::new(&Rubber)), ..Default::default() };
+    let model = ModelBuilder { bodies, materials, contact, ..Default::default() }.build()?;
+    with(&model, PARAMETERS.map(|(name, _, start)| (name, start)))
+}
+
+/// The model with parameters at these values.
+fn with(model: &Model, parameters: [(&str, f64); 3]) -> Result<Model, Box<dyn Error>> {
     let mut values = Vec::new();
-    for (name, _, start) in PARAMETERS {
-        values.extend(inputs_at(&model, name)?.into_iter().map(|input| (input, start)));
+    for (name, value) in parameters {
+        values.extend(inputs_at(model, name)?.into_iter().map(|input| (input, value)));
     }
-    Ok(seeded::<f64>(&model, &State::of_bodies(vec![thrown(&THROWS[0])]), &values)?.0)
+    Ok(model.with_parameters(&values)?)
 }
 
 fn thrown((height, linear, angular): &(f64, [f64; 3], [f64; 3])) -> BodyState {
@@ -146,12 +151,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         SimulationSettings { integrator: Integrator::velocity_level(ContactModel::Tamsi), time_step: 5e-4 };
 
     // Recordings, with the true parameters.
-    let mut values = Vec::new();
-    for (name, truth, _) in PARAMETERS {
-        values.extend(inputs_at(&model, name)?.into_iter().map(|input| (input, truth)));
-    }
-    let start = State::of_bodies(vec![thrown(&THROWS[0])]);
-    let (true_model, _) = seeded::<f64>(&model, &start, &values)?;
+    let true_model = with(&model, PARAMETERS.map(|(name, truth, _)| (name, truth)))?;
     let mut random = ChaCha8Rng::seed_from_u64(20_261_122);
     let sigma = StandardDeviations {
         position: NOISE[0],
@@ -168,8 +168,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // The fit: nothing in it knows the law.
+    let start = State::of_bodies(vec![thrown(&THROWS[0])]);
     let names = PARAMETERS.map(|(name, ..)| name);
-    let problem = Identification::new(model.clone(), start.clone(), settings, NoForces, names, measurements)?;
+    let problem = Identification::new(model.clone(), start, settings, NoForces, names, measurements)?;
     let unknown = PARAMETERS.map(|(name, _, start)| Parameter::new(name, start).bounded(0.0, f64::INFINITY));
     let result = fit(&problem, &Parameters::new(unknown.to_vec())?, &FitSettings::default(), None)?;
     println!("{} after {} iterations", result.termination, result.iterations);

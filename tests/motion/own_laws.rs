@@ -3,7 +3,9 @@
 use isobar::check::{CheckSettings, Verdict, check_scene};
 use isobar::contact::{ContactLaw, ContactModel, ContactSettings, MaterialParameter, OwnLaw};
 use isobar::geometry::Shape;
-use isobar::multibody::{Body, BodyState, Input, MassSource, Model, NoForces, State, all_inputs, seeded};
+use isobar::multibody::{
+    Body, BodyState, Input, MassSource, Model, ModelBuilder, NoForces, State, all_inputs, seeded,
+};
 use isobar::optimize::identification::inputs_at;
 use isobar::rollout::{
     Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient, loss_gradient_forward,
@@ -60,7 +62,7 @@ fn the_default_law_is_hunt_crossley_and_coulomb() {
             assert!(difference < 1e-10 && velocity < 1e-7, "{integrator:?}: {difference:e}, {velocity:e}");
         }
         let (model, _) = heap(with_rubber());
-        assert_ne!(built_in, end(Some(rubber())), "{:?}", model.contact.law);
+        assert_ne!(built_in, end(Some(rubber())), "{:?}", model.contact().law);
     }
 }
 
@@ -76,8 +78,9 @@ fn sliding_ball() -> (Model, State) {
         SpatialVelocity::zero(),
         vec![half_space(&materials, Some(1))],
     );
-    let gravity = Vector3::new(0.0, 0.0, -9.81);
-    let model = Model::new(vec![ball, ground], materials, gravity, with_rubber(), &[]).expect("compliant");
+    let bodies = vec![ball, ground];
+    let model = ModelBuilder { bodies, materials, contact: with_rubber(), ..Default::default() };
+    let model = model.build().expect("compliant");
     let body = BodyState {
         orientation: Quaternion::from_wxyz(0.9, 0.1, -0.2, 0.3).normalized(),
         position: Vector3::new(0.0, 0.0, 0.044),
