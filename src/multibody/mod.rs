@@ -67,6 +67,7 @@ pub(crate) use joint_dynamics::{
 };
 pub use kinematics::{BodyFrame, JointKinematics};
 pub use mass::{MassError, MassSource};
+pub(crate) use model::ModelIdentity;
 pub use model::{Model, NamedMaterial};
 pub use model_builder::{ModelBuilder, check_pair_count, geometry_pairs};
 pub use model_error::ModelError;

@@ -1,5 +1,7 @@
 //! The immutable description of what moves and what can touch.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use nalgebra::Vector3;
 
 use super::actuator::{Actuator, JointLaw, JointPlace};
@@ -36,6 +38,20 @@ pub struct Model<T = f64> {
     /// The pairs of bodies that were left out of contact, in increasing order.
     pub(super) apart: Vec<BodyPair>,
     pub(crate) pairs: Vec<GeometryPair>,
+    pub(super) identity: ModelIdentity,
+}
+
+/// Tells models apart: those with the same one are copies of each other, since none is changed once it
+/// is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ModelIdentity(u64);
+
+impl ModelIdentity {
+    /// One that no model has yet.
+    pub(super) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// Gives the collider of every geometry the material that the geometry names.
@@ -51,7 +67,7 @@ impl Model {
     /// The parts that the model was built from, to change some of them and build another model:
     /// building them as they are makes the same model with the same pairs.
     pub fn into_builder(self) -> ModelBuilder {
-        let Self { bodies, mechanism, actuators, materials, gravity, contact, apart, pairs: _ } = self;
+        let Self { bodies, mechanism, actuators, materials, gravity, contact, apart, .. } = self;
         ModelBuilder { mechanism, bodies, actuators, materials, gravity, contact, apart }
     }
 }
@@ -110,7 +126,13 @@ impl<T: Scalar> Model<T> {
             contact: m.contact,
             apart: m.apart.clone(),
             pairs: m.pairs.clone(),
+            identity: ModelIdentity::new(),
         }
+    }
+
+    /// What tells the model from others.
+    pub(crate) fn identity(&self) -> ModelIdentity {
+        self.identity
     }
 
     /// The model without its derivatives.
@@ -128,6 +150,7 @@ impl<T: Scalar> Model<T> {
             contact: self.contact,
             apart: self.apart.clone(),
             pairs: self.pairs.clone(),
+            identity: ModelIdentity::new(),
         }
     }
 

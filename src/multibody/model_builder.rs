@@ -6,7 +6,7 @@ use nalgebra::Vector3;
 
 use super::actuator::Actuator;
 use super::body::{Body, Motion};
-use super::model::{Model, NamedMaterial, share_materials};
+use super::model::{Model, ModelIdentity, NamedMaterial, share_materials};
 use super::model_error::ModelError;
 use super::pair::{BodyPair, GeometryPair};
 use super::tree::Mechanism;
@@ -92,7 +92,8 @@ impl ModelBuilder {
         apart.sort_unstable();
         apart.dedup();
         let pairs = touching_pairs(&mechanism, &bodies, &apart)?;
-        Ok(Model { bodies, mechanism, actuators, materials, gravity, contact, apart, pairs })
+        let identity = ModelIdentity::new();
+        Ok(Model { bodies, mechanism, actuators, materials, gravity, contact, apart, pairs, identity })
     }
 }
 

@@ -177,6 +177,13 @@ impl<T: Scalar> State<T> {
         self.joints.assign(&s.joints);
     }
 
+    /// Writes the state without its derivatives into `to`.
+    pub(crate) fn write_real(&self, to: &mut State<f64>) {
+        to.bodies.clear();
+        to.bodies.extend(self.bodies.iter().map(BodyState::real));
+        self.joints.write_real(&mut to.joints);
+    }
+
     /// The state without its derivatives.
     pub fn real(&self) -> State<f64> {
         State { bodies: self.bodies.iter().map(BodyState::real).collect(), joints: self.joints.real() }

@@ -290,6 +290,18 @@ pub(crate) fn local_jacobian(
     settings: &ContactSettings,
     workspace: &mut Workspace,
 ) -> LocalJacobian {
+    match settings.law {
+        None => jacobian_with::<false>(roles, settings, workspace),
+        Some(_) => jacobian_with::<true>(roles, settings, workspace),
+    }
+}
+
+/// [`local_jacobian`] with a law that is one of the user's own or not.
+fn jacobian_with<const OWN: bool>(
+    roles: &Roles<f64>,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+) -> LocalJacobian {
     let law = TractionLaw::new(roles, settings);
     let rule = fan_rule(settings);
     let (width, width_is_of_o) = roles.onset_width();
@@ -306,7 +318,7 @@ pub(crate) fn local_jacobian(
     let v_fo = &roles.v_fo;
     let spin = (v_fo.rotational != Vector3::zeros()).then_some(&v_fo.rotational);
     let (mut polygon, mut turning) = (SurfacePolygon::empty(), SurfacePolygon::empty());
-    let (mut sums, mut over_surface) = (PolygonDerivatives::new(width, law.is_own()), SurfaceSums::new());
+    let (mut sums, mut over_surface) = (PolygonDerivatives::new(width, OWN), SurfaceSums::new());
     for_each_polygon(roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
         polygon.set_real(found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
@@ -324,8 +336,7 @@ pub(crate) fn local_jacobian(
         let normal = &polygon.normal;
         let traction = |x: &Vector3<f64>, pressure: f64| {
             let velocity = v_fo.translational + v_fo.rotational.cross(x);
-            let own = law.own_derivatives(normal, &velocity, dissipation.re, pressure);
-            (law.derivatives(normal, &velocity, dissipation.re, pressure), own)
+            law.derivatives::<OWN>(normal, &velocity, dissipation.re, pressure)
         };
         sums.clear(n);
         match settings.surface {

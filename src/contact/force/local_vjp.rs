@@ -95,7 +95,7 @@ struct Pass<'a> {
 impl Pass<'_> {
     /// Adds the force at a quadrature point of a polygon, and what the number depends on there.
     #[inline(always)]
-    fn point(
+    fn point<const OWN: bool>(
         &mut self,
         x: &Vector3<f64>,
         pressure: f64,
@@ -107,7 +107,7 @@ impl Pass<'_> {
         let spin = &self.roles.v_fo.rotational;
         let velocity = self.roles.v_fo.translational + spin.cross(x);
         let acting = OnsetSlopes::new(pressure, self.width);
-        let t = self.law.derivatives(normal, &velocity, dissipation, acting.value);
+        let (t, own) = self.law.derivatives::<OWN>(normal, &velocity, dissipation, acting.value);
         let load = acting.value * area;
         let (n, v_t) = (normal, &t.v_t);
         let along = |[by_n, by_v_t]: [f64; 2]| n * by_n + v_t * by_v_t;
@@ -121,7 +121,7 @@ impl Pass<'_> {
         let (by_n, by_v_t) = (by_traction.dot(n), by_traction.dot(v_t));
         // By the area times the pressure that acts, and by that pressure over the area.
         let mut by_acting = by_load;
-        if let Some(own) = self.law.own_derivatives(normal, &velocity, dissipation, acting.value) {
+        if let Some(own) = own {
             by_acting += by_force.dot(&along(own.by_pressure)) * acting.value;
             for (sum, [first, second]) in self.sum.parameters.own.iter_mut().zip(own.by_own) {
                 *sum += by_n * first + by_v_t * second;
@@ -146,7 +146,7 @@ impl Pass<'_> {
 
     /// Adds all quadrature points of a polygon: the derivatives by its vertices.
     #[inline(always)]
-    fn points(
+    fn points<const OWN: bool>(
         &mut self,
         polygon: &SurfacePolygon<f64>,
         fan: &Fan<f64>,
@@ -158,7 +158,7 @@ impl Pass<'_> {
         let (mut by_centroid, mut by_mean_pressure, mut by_area) = (Vector3::zeros(), 0.0, 0.0);
         match self.settings.surface {
             SurfaceRepresentation::Polygons => {
-                let point = self.point(&fan.centroid, fan.pressure, fan.area, normal, dissipation, by);
+                let point = self.point::<OWN>(&fan.centroid, fan.pressure, fan.area, normal, dissipation, by);
                 (by_centroid, by_mean_pressure, by_area) = (point.position, point.pressure, point.area);
             }
             SurfaceRepresentation::Triangles => {
@@ -170,7 +170,7 @@ impl Pass<'_> {
                         let x = fan.centroid * c + polygon.position[i] * a + polygon.position[next] * b;
                         let p = fan.pressure * c + polygon.pressure[i] * a + polygon.pressure[next] * b;
                         let area = fan.triangle_area[i] * rule.weight;
-                        let point = self.point(&x, p, area, normal, dissipation, by);
+                        let point = self.point::<OWN>(&x, p, area, normal, dissipation, by);
                         by_centroid += point.position * c;
                         by.position[i] += point.position * a;
                         by.position[next] += point.position * b;
@@ -368,7 +368,11 @@ pub(crate) fn local_transposed(
         pass.sum.integral.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
         let dissipation = pass.law.dissipation(&polygon);
         by.clear(polygon.len);
-        pass.points(&polygon, &fan, dissipation, &mut by);
+        if pass.law.is_own() {
+            pass.points::<true>(&polygon, &fan, dissipation, &mut by);
+        } else {
+            pass.points::<false>(&polygon, &fan, dissipation, &mut by);
+        }
         pass.polygon(found, equilibrium, &polygon, &mut by);
     });
     pass.sum.log_moduli[usize::from(!width_is_of_o)] += pass.sum.width * width;

@@ -156,37 +156,26 @@ pub(crate) struct OwnTractionDerivatives {
 }
 
 impl TractionLaw<f64> {
-    /// Whether the traction depends on what [`Self::own_derivatives`] gives, too.
+    /// Whether the law is one of the user's own.
     pub fn is_own(&self) -> bool {
         self.settings.law.is_some()
     }
 
-    /// [`Self::per_pressure`] with its derivatives, in closed form.
+    /// [`Self::per_pressure`] with its derivatives, in closed form; `OWN` says whether the law is one of
+    /// the user's own, so that what only that takes is compiled out of loops without one.
     #[inline(always)]
-    pub fn derivatives(
+    pub fn derivatives<const OWN: bool>(
         &self,
         n: &Vector3<f64>,
         v: &Vector3<f64>,
         dissipation: f64,
         pressure: f64,
-    ) -> TractionDerivatives {
-        match self.settings.law {
-            None => self.built_in_derivatives(n, v, dissipation),
-            Some(law) => self.with_own(law, n, v, dissipation, pressure).0,
+    ) -> (TractionDerivatives, Option<OwnTractionDerivatives>) {
+        if OWN && let Some(law) = self.settings.law {
+            let (derivatives, own) = self.with_own(law, n, v, dissipation, pressure);
+            return (derivatives, Some(own));
         }
-    }
-
-    /// The derivatives of [`Self::per_pressure`] that are those of a law of the user's own alone; `None`
-    /// without one.
-    #[inline(always)]
-    pub fn own_derivatives(
-        &self,
-        n: &Vector3<f64>,
-        v: &Vector3<f64>,
-        dissipation: f64,
-        pressure: f64,
-    ) -> Option<OwnTractionDerivatives> {
-        self.settings.law.map(|law| self.with_own(law, n, v, dissipation, pressure).1)
+        (self.built_in_derivatives(n, v, dissipation), None)
     }
 
     /// The derivatives of a traction by a law of the user's own: φ (n − μ q v_t) with its damping factor
@@ -309,7 +298,11 @@ mod tests {
             let n = Vector3::new(0.48, -0.6, 0.64);
             let v = Vector3::new(0.1, 0.25, -0.07);
             let p = 3e4;
-            let exact = law.derivatives(&n, &v, kappa, p);
+            let (exact, own) = if settings.law.is_some() {
+                law.derivatives::<true>(&n, &v, kappa, p)
+            } else {
+                law.derivatives::<false>(&n, &v, kappa, p)
+            };
             let mut dual_pair = pair.map(D::from);
             dual_pair.static_friction = D::variable(0.9, 7);
             dual_pair.dynamic_friction = D::variable(0.6, 8);
@@ -340,8 +333,7 @@ mod tests {
                 assert_relative_eq!(t[row].eps[7], exact.by_static_friction * v_t[row], epsilon = 1e-12);
                 assert_relative_eq!(t[row].eps[8], exact.by_dynamic_friction * v_t[row], epsilon = 1e-12);
             }
-            let own = law.own_derivatives(&n, &v, kappa, p);
-            assert_eq!(own.is_some(), own_law.is_some() && settings.law.is_some());
+            assert_eq!(own.is_some(), settings.law.is_some());
             let Some(own) = own else { continue };
             for row in 0..3 {
                 assert_relative_eq!(t[row].eps[9], along(own.by_pressure)[row], max_relative = 1e-11);

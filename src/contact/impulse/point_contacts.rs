@@ -174,20 +174,27 @@ pub(crate) fn point_block<T: Scalar>(inverse_inertia: &Matrix6<T>, x: &Vector3<T
     block(1, 1) - coupled - coupled.transpose() - lever * block(0, 0) * lever
 }
 
-/// The constants of a face's impulse, from the pressure that acts and its gradient.
-#[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "what a face is, and what its pair has in common")]
-pub(crate) fn face_constants<T: Scalar>(
-    model: ContactModel,
-    x: &Vector3<T>,
-    normal: &Vector3<T>,
+/// A face of a contact surface.
+struct Face<'a, T> {
+    /// A point of it, and its unit normal.
+    x: &'a Vector3<T>,
+    normal: &'a Vector3<T>,
+    /// The pressure that acts, and its gradient along the normal.
     pressure: T,
-    area: T,
     gradient: T,
+    area: T,
     dissipation: T,
+}
+
+/// The constants of a face's impulse, from the velocity before the step and the inverse inertia.
+#[inline(always)]
+fn face_constants<T: Scalar>(
+    model: ContactModel,
+    face: &Face<T>,
     before: &SpatialVelocity<T>,
     inverse_inertia: &Matrix6<T>,
 ) -> FaceConstants<T> {
+    let Face { x, normal, pressure, gradient, area, dissipation } = *face;
     let history = match model {
         ContactModel::Lagged => (before.translational + before.rotational.cross(x)).dot(normal),
         ContactModel::Sap => point_inverse_inertia(inverse_inertia, x),
@@ -255,7 +262,8 @@ pub(in crate::contact) fn contacts_of(
             let (model, v) = (settings.model, &roles.v_fo);
             contacts.position.push(*x);
             contacts.normal.push(*n);
-            let constants = face_constants(model, x, n, p, a, gradient, dissipation, v, &lambda);
+            let face = Face { x, normal: n, pressure: p, gradient, area: a, dissipation };
+            let constants = face_constants(model, &face, v, &lambda);
             if model == ContactModel::Sap {
                 contacts.regularization.push(law.regularization(&constants));
             }
@@ -323,7 +331,8 @@ pub(crate) fn discrete_impulse<T: Scalar>(
             }
             let gradient = gradient * slope;
             let model = settings.model;
-            let constants = face_constants(model, x, n, p, a, gradient, dissipation, before, inverse_inertia);
+            let face = Face { x, normal: n, pressure: p, gradient, area: a, dissipation };
+            let constants = face_constants(model, &face, before, inverse_inertia);
             let (v_n, v_t) = split(&(after.translational + after.rotational.cross(x)), n);
             let impulse = law.impulse(&constants, v_n, v_t.dot(&v_t));
             let gamma = n * impulse.normal - v_t * impulse.slip;

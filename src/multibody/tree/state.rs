@@ -45,6 +45,17 @@ impl<T: Scalar> JointState<T> {
         }
     }
 
+    /// Writes the state without its derivatives into `to`.
+    pub(crate) fn write_real(&self, to: &mut JointState<f64>) {
+        if !Arc::ptr_eq(&to.kinds, &self.kinds) {
+            to.kinds = Arc::clone(&self.kinds);
+        }
+        for (to, from) in [(&mut to.q, &self.q), (&mut to.v, &self.v)] {
+            to.clear();
+            to.extend(from.iter().map(|x| x.real()));
+        }
+    }
+
     /// The state without its derivatives.
     pub fn real(&self) -> JointState<f64> {
         let real = |x: &[T]| x.iter().map(|x| x.real()).collect();

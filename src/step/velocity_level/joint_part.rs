@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use nalgebra::DMatrix;
 
+use super::real_step::RealStep;
 use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::{
     BodyForce, InertialMotion, StepInput, Workspace as JointWorkspace, factorize, free_impulse, step_matrix,
 };
-use crate::multibody::{Forces, JointLaw, Model, State, link_forces};
+use crate::multibody::{JointLaw, link_forces};
 
 /// A force along one joint coordinate.
 #[derive(Clone, Copy, Debug)]
@@ -51,19 +52,15 @@ pub(super) struct JointPart {
 impl JointPart {
     /// Sets up the part of the joints, whose velocities follow those in `momentum` and whose trees
     /// those in `sizes`: both are continued.
-    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
     pub fn assemble(
         &mut self,
-        model: &Model,
-        state: &State,
+        step: &RealStep,
         joints: &mut JointWorkspace,
         inertial: &InertialMotion,
-        forces: &Forces,
-        commands: &[f64],
-        dt: f64,
         sizes: &mut Vec<usize>,
         momentum: &mut Vec<f64>,
     ) {
+        let RealStep { model, state, forces, commands, dt } = *step;
         let mechanism = &model.mechanism;
         let n = mechanism.velocity_dimension();
         (self.first, self.first_tree, self.dt) = (momentum.len(), sizes.len(), dt);

@@ -19,13 +19,13 @@ mod joint_derivative;
 mod joint_part;
 mod newton;
 mod problem;
+mod real_step;
 mod step_jacobian;
 mod tape;
 mod timing;
 mod transition_aware;
 mod vjp;
 
-use std::any::Any;
 use std::time::Instant;
 
 use nalgebra::{DMatrix, Matrix6, Vector3, Vector6};
@@ -42,6 +42,7 @@ use self::free_motions::FreeMotions;
 use self::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use self::newton::{Newton, NewtonError};
 use self::problem::Problem;
+use self::real_step::{RealParts, RealStep};
 use super::{StepError, StepProblem};
 use crate::contact::{
     ContactModel, DiscreteSettings, PairImpulse, PointContacts, Roles, discrete_impulse, impulse_lifted,
@@ -65,6 +66,7 @@ pub(crate) struct Workspace {
     joints: JointKinematics,
     free_motions: FreeMotions,
     inertial: MidpointRule,
+    real: RealParts,
     forces: Forces,
     commands: Vec<f64>,
     timing: StepTiming,
@@ -129,13 +131,11 @@ impl VelocityLevel {
         workspace.commands.extend(control[..model.command_dimension()].iter().map(|u| u.real()));
         workspace.newton.keep_factor = keep;
         workspace.problem.contacts.keep_polygons = keep;
-        if let (Some(model), Some(state)) =
-            ((model as &dyn Any).downcast_ref::<Model>(), (state as &dyn Any).downcast_ref::<State>())
-        {
-            self.solve(model, state, dt, workspace)?;
-        } else {
-            self.solve(&model.real(), &state.real(), dt, workspace)?;
-        }
+        let mut real = std::mem::take(&mut workspace.real);
+        let (real_model, real_state) = real.of(model, state);
+        let solved = self.solve(real_model, real_state, dt, workspace);
+        workspace.real = real;
+        solved?;
         let free = match T::NDERIV {
             0 => FreeMotions::lift(&workspace.free_motions),
             _ => FreeMotions::new(model, state, dt),
@@ -338,9 +338,10 @@ impl Workspace {
         model.moving_indices(moving);
         let joints = joints.of(&model.mechanism);
         free_motions.set(model, state, joints, dt, inertial);
-        problem.set_free_motion(model, state, joints, free_motions, forces, commands, dt);
+        let step = RealStep { model, state, forces, commands, dt };
+        problem.set_free_motion(&step, joints, free_motions);
         let searching = Instant::now();
-        problem.find_contacts(model, state, frames, moving, joints, kind, dt);
+        problem.find_contacts(&step, frames, moving, joints, kind);
         searching
     }
 }

@@ -14,13 +14,14 @@ use super::free_body::{BODY, BodyInertia, add_block, add_to_tree, six, tree_velo
 use super::free_motions::FreeMotions;
 use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use super::joint_part::JointPart;
+use super::real_step::RealStep;
 use crate::contact::{
     ContactModel, ContactPair, DiscreteSettings, PointContacts, Roles, SlipChange, Workspace as PairScratch,
     find_contacts,
 };
 use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::Workspace as JointWorkspace;
-use crate::multibody::{BodyFrame, BroadPhase, Forces, Model, State, with_pair};
+use crate::multibody::{BodyFrame, BroadPhase, with_pair};
 
 /// The balance of momentum of a step, and the memory it is kept in.
 #[derive(Debug, Default)]
@@ -44,19 +45,15 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// Sets up the motion without contact from `state`, with the kinematics of the joints, the
-    /// free motions of bodies, the forces of the user, and the commands of the actuators.
-    #[allow(clippy::too_many_arguments, reason = "a step depends on all of this")]
+    /// Sets up the motion without contact of a step, with the kinematics of the joints and the free
+    /// motions of bodies.
     pub fn set_free_motion(
         &mut self,
-        model: &Model,
-        state: &State,
+        step: &RealStep,
         joints: &mut JointWorkspace,
         free_motions: &FreeMotions,
-        forces: &Forces,
-        commands: &[f64],
-        dt: f64,
     ) {
+        let RealStep { model, state, forces, dt, .. } = *step;
         self.inertia.clear();
         self.momentum.clear();
         let bodies = model.free_bodies().zip(&state.bodies).zip(&free_motions.bodies).zip(&forces.bodies);
@@ -70,25 +67,23 @@ impl Problem {
         self.sizes.resize(self.inertia.len(), BODY);
         let Self { joints: joint_part, sizes, momentum, .. } = self;
         let inertial = &free_motions.joints;
-        joint_part.assemble(model, state, joints, inertial, forces, commands, dt, sizes, momentum);
+        joint_part.assemble(step, joints, inertial, sizes, momentum);
         let mut scale = std::mem::take(&mut self.scale);
         scale.set_forces(model, forces, &self.joints, self.inertia_diagonal(), dt);
         self.scale = scale;
     }
 
-    /// Finds the contacts at `state`, once the motion without contact is set, with the bodies'
+    /// Finds the contacts of a step, once its motion without contact is set, with the bodies'
     /// frames, their places among the moving ones, and the kinematics of the joints.
-    #[allow(clippy::too_many_arguments, reason = "contacts depend on all of this")]
     pub fn find_contacts(
         &mut self,
-        model: &Model,
-        state: &State,
+        step: &RealStep,
         frames: &[BodyFrame],
         moving: &[Option<usize>],
         joints: &JointWorkspace,
         kind: ContactModel,
-        dt: f64,
     ) {
+        let RealStep { model, state, dt, .. } = *step;
         self.contacts.clear();
         self.patches.clear();
         self.columns.clear();
