@@ -3,6 +3,7 @@
 
 use nalgebra::Vector3;
 
+use crate::contact::pair::collider::Collider;
 use crate::contact::pair::query::{Parts, Roles};
 use crate::contact::settings::FaceFilter;
 use crate::contact::surface::clip::{Clipped, Clipper, Corners, ON_FACE, on_face, snapped};
@@ -71,6 +72,36 @@ fn seen_from(x_fo: &RigidTransform<f64>, f: &LinearFunction) -> LinearFunction {
     }
 }
 
+/// What the search for polygons depends on.
+struct Query<'a> {
+    parts: Parts<'a>,
+    x_fo: RigidTransform<f64>,
+    o: SearchedBody,
+    f: SearchedBody,
+}
+
+/// A body in a search.
+struct SearchedBody {
+    /// Its modulus, Pa.
+    modulus: f64,
+    /// The thickness of a half-space, m.
+    thickness: f64,
+    /// The thickness of its skirt, m, and how far the pressure falls there, Pa.
+    skirt: f64,
+    skirt_pressure: f64,
+}
+
+impl SearchedBody {
+    fn new<T: Scalar>(c: &Collider<T>) -> Self {
+        Self {
+            modulus: c.material.hydroelastic_modulus.real(),
+            thickness: c.thickness.real(),
+            skirt: c.skirt_thickness(),
+            skirt_pressure: c.skirt_pressure().real(),
+        }
+    }
+}
+
 /// Calls `visit` with every polygon of the contact surface, in an order that depends on the
 /// input alone.
 pub(crate) fn for_each_polygon<T: Scalar>(
@@ -79,17 +110,28 @@ pub(crate) fn for_each_polygon<T: Scalar>(
     memory: &mut SearchMemory,
     mut visit: impl FnMut(&Polygon, &Equilibrium),
 ) {
+    let (o, f) = (SearchedBody::new(roles.o), SearchedBody::new(roles.f));
+    let query = Query { parts: roles.parts, x_fo: roles.x_fo.real(), o, f };
+    search(&query, filter, memory, &mut visit);
+}
+
+/// [`for_each_polygon`] for all scalars and all that is done with polygons: compiled once.
+fn search(
+    query: &Query,
+    filter: FaceFilter,
+    memory: &mut SearchMemory,
+    visit: &mut dyn FnMut(&Polygon, &Equilibrium),
+) {
     let SearchMemory { stack, tetrahedra, triangles } = memory;
-    let x_fo = roles.x_fo.real();
-    let e_o = roles.o.material.hydroelastic_modulus.real();
-    let e_f = roles.f.material.hydroelastic_modulus.real();
+    let x_fo = query.x_fo;
+    let (e_o, e_f) = (query.o.modulus, query.f.modulus);
     let mut polygon = Polygon::empty(0, 0);
     let mut emit = |polygon: &Polygon, equilibrium: &Equilibrium| {
         if polygon.len >= 3 && equilibrium.passes(filter) {
             visit(polygon, equilibrium);
         }
     };
-    match roles.parts {
+    match query.parts {
         Parts::TwoFields { o, f } => {
             let side_o = Side { hierarchy: o.hierarchy(), modulus: e_o };
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
@@ -119,16 +161,17 @@ pub(crate) fn for_each_polygon<T: Scalar>(
             });
         }
         Parts::SurfaceInHalfSpace { o } => {
-            let thickness = roles.f.thickness.real();
+            let thickness = query.f.thickness;
             let depth = LinearFunction { gradient: -Vector3::z(), offset: 0.0 };
             // What there is of the half-space begins at the top of its skirt.
-            let reaching = LinearFunction { offset: roles.f.skirt_thickness(), ..depth };
+            let reaching = LinearFunction { offset: query.f.skirt, ..depth };
             let side = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
             // The elements' side of the query is O; the plane is seen from there.
             let plane = seen_from(&x_fo, &reaching);
             // Any positive number here asks for the triangles that reach below the plane.
-            let query = PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
-            for_each_at_plane(side, &query, stack, |i| {
+            let at_plane =
+                PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
+            for_each_at_plane(side, &at_plane, stack, |i| {
                 let seen = SeenTriangle::new(o.mesh(), i, &x_fo);
                 let normal = seen.plane.gradient;
                 if normal != Vector3::zeros() {
@@ -145,16 +188,16 @@ pub(crate) fn for_each_polygon<T: Scalar>(
         Parts::HalfSpaceInField { rigid, f } => {
             let normal = x_fo.rotation.column(2).into_owned();
             let offset = normal.dot(&x_fo.translation);
-            let stiffness = if rigid { 0.0 } else { e_o / roles.o.thickness.real() };
+            let stiffness = if rigid { 0.0 } else { e_o / query.o.thickness };
             let depth_per_pressure = if rigid { 0.0 } else { 1.0 / stiffness };
-            let query = PlaneQuery { normal, offset, depth_per_pressure };
+            let at_plane = PlaneQuery { normal, offset, depth_per_pressure };
             let side = Side { hierarchy: f.hierarchy(), modulus: e_f };
             // Where the half-space's skirt ends before F's does.
-            let (of_o, of_f) = (roles.o.skirt_pressure().real(), roles.f.skirt_pressure().real());
+            let (of_o, of_f) = (query.o.skirt_pressure, query.f.skirt_pressure);
             let top = (!rigid && of_o < of_f * (1.0 - SAME_BOUND))
-                .then(|| LinearFunction { gradient: -normal, offset: offset + roles.o.skirt_thickness() });
+                .then(|| LinearFunction { gradient: -normal, offset: offset + query.o.skirt });
             let reach = offset.abs() + f.hierarchy().radius();
-            for_each_at_plane(side, &query, stack, |j| {
+            for_each_at_plane(side, &at_plane, stack, |j| {
                 let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
                 let plane = if rigid {
                     // Height above the plane, growing into O's complement: from O into F, so
