@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::comparison::CheckSettings;
+use crate::contact::MaterialParameter;
 use crate::multibody::{Input, Model};
 use crate::rollout::Controls;
 
@@ -78,6 +79,8 @@ pub(super) fn step_scale(
             model.body_mass(body).map_or(value.abs(), |m| (m.inertia.trace() / (2.0 * m.mass)).sqrt())
         }
         Input::Gravity { .. } => model.gravity.norm().max(1.0),
+        // What a parameter of a law of the user's own is measured by is not known where it is 0.
+        Input::Material { parameter: MaterialParameter::Own(_), .. } if value == 0.0 => 1.0,
         _ => value.abs(),
     }
 }

@@ -22,7 +22,8 @@ pub enum Input {
     InitialTangent {
         /// The body.
         body: usize,
-        /// The direction, 0 to 11.
+        /// The direction, 0 to 11: rotation, position, angular velocity and velocity, each along three
+        /// axes. [`Input::initial_velocity`] and those beside it say it by name.
         index: usize,
     },
     /// A move of the joints' initial state along one direction of its tangent space: first those
@@ -149,6 +150,26 @@ pub enum InputError {
 }
 
 impl Input {
+    /// A rotation of a free body's initial orientation about an axis of W, rad.
+    pub fn initial_rotation(body: usize, axis: usize) -> Self {
+        Self::InitialTangent { body, index: axis }
+    }
+
+    /// A shift of a free body's initial position along an axis of W, m.
+    pub fn initial_position(body: usize, axis: usize) -> Self {
+        Self::InitialTangent { body, index: 3 + axis }
+    }
+
+    /// A change of a free body's initial angular velocity about an axis of W, rad/s.
+    pub fn initial_angular_velocity(body: usize, axis: usize) -> Self {
+        Self::InitialTangent { body, index: 6 + axis }
+    }
+
+    /// A change of a free body's initial velocity along an axis of W, m/s.
+    pub fn initial_velocity(body: usize, axis: usize) -> Self {
+        Self::InitialTangent { body, index: 9 + axis }
+    }
+
     /// A name that tells the inputs of a model apart, such as `ball.vz` or
     /// `foam.hydroelastic_modulus`.
     pub fn name(&self, model: &Model) -> String {

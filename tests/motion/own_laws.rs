@@ -68,7 +68,9 @@ fn the_default_law_is_hunt_crossley_and_coulomb() {
 
 /// A ball that slides and spins on a compliant ground.
 fn sliding_ball() -> (Model, State) {
-    let materials = materials([4e4, 8e4], 1.2);
+    let mut materials = materials([4e4, 8e4], 1.2);
+    // One that is 0, which no relative step changes.
+    materials[1].material.own[2] = 0.0;
     let shape = Shape::Sphere { radius: 0.05 };
     let ball = compliant(&shape, 0.04, RigidTransform::identity(), &materials, 0);
     let ball = Body::free("ball", MassSource::Density(300.0), vec![ball]).expect("a volume");
@@ -109,6 +111,11 @@ fn gradients_by_all_inputs_agree_with_differences() {
         )
         .unwrap();
         assert!(report.passed(), "{integrator:?}: {} wrong", report.count(Verdict::Wrong));
+        let tangent = [Input::initial_rotation(0, 1), Input::initial_position(0, 0)]
+            .into_iter()
+            .chain([Input::initial_angular_velocity(0, 2), Input::initial_velocity(0, 1)]);
+        let names: Vec<String> = tangent.map(|input| input.name(&model)).collect();
+        assert_eq!(names, ["ball.ry", "ball.px", "ball.wz", "ball.vy"]);
         for name in ["hardening", "decay", "viscosity", "fading"] {
             let rows = || report.rows.iter().filter(|row| row.input.ends_with(name));
             let checked = rows().filter(|row| row.comparison.verdict == Verdict::Ok).count();
