@@ -8,12 +8,13 @@
 //!
 //! Data flows one way through the modules, in this order: [`scalar`], [`spatial`],
 //! [`geometry`], [`field`], [`contact`], [`multibody`],
-//! [`step`], [`rollout`], [`optimize`], [`check`], [`io`], [`cli`].
+//! [`step`], [`rollout`], [`optimize`], [`check`], [`io`], and the command on top of them.
 
 // No panic is reachable from input: what can fail returns an error that says why.
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 pub mod check;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod contact;
 pub mod field;

@@ -21,4 +21,5 @@ pub use differences::{compare_derivative, compare_groups};
 pub use gradient::{CheckedInput, check_gradient};
 pub use report::{GradientReport, ReportRow};
 pub use scene::{SceneCheckError, check_scene};
+#[cfg(feature = "cli")]
 pub(crate) use tight::tightest_first;

@@ -9,11 +9,11 @@ use serde::Serialize;
 use super::Error;
 use super::messages::{tell, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
+use super::progress::on_bar;
 use crate::interruption;
 use crate::io::{FileError, FitFile, read_parameter_values, write_atomically};
 use crate::optimize::fit::{Fit, fit};
 use crate::optimize::identification::{IdentificationError, MeasurementError};
-use crate::optimize::progress::ProgressObserver;
 
 /// Arguments of `isobar fit`.
 #[derive(Debug, Args)]
@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let problem = file.identification()?;
     check_outputs(&arguments.out.iter().cloned().collect::<Vec<_>>(), &file.files()?)?;
     let before = problem.errors(&file.parameters.initial()).map_err(|e| rejected(&arguments.fit, e))?;
-    let progress = ProgressObserver::stderr(file.settings().max_iterations);
+    let progress = on_bar(file.settings().max_iterations);
     let result = fit(&problem, &file.parameters, file.settings(), Some(progress)).map_err(|e| failed(&e))?;
     let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
     // A few are enough: the windows of a recording are alike.

@@ -9,6 +9,7 @@ mod messages;
 mod model;
 mod optimize;
 mod outputs;
+mod progress;
 mod schema;
 mod simulate;
 
@@ -84,7 +85,7 @@ enum Command {
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+enum Error {
     /// A scene, problem or fit file is not good.
     #[error(transparent)]
     File(#[from] FileError),

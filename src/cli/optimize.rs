@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::messages::text_output;
 use super::outputs::{check_outputs, print_json, write_json};
+use super::progress::among_bars;
 use super::{Error, print_motion_warnings};
 use crate::interruption;
 use crate::io::{
@@ -20,7 +21,6 @@ use crate::multibody::NoForces;
 use crate::optimize::checkpoint::CheckpointError;
 use crate::optimize::multi_start::lowest;
 use crate::optimize::objective::Objective;
-use crate::optimize::progress::ProgressObserver;
 use crate::optimize::termination::Termination;
 use crate::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryOptimum, TrajectoryProblem};
 use crate::rollout::SimulationError;
@@ -212,7 +212,7 @@ fn optimize(
     let starts = file.all_starts();
     let bars = MultiProgress::new();
     let one = |(k, start): (usize, &Vec<f64>)| {
-        let progress = Some(ProgressObserver::stderr(file.settings.max_iterations).among(&bars));
+        let progress = Some(among_bars(file.settings.max_iterations, &bars));
         let checkpoints = match &arguments.out {
             None => None,
             Some(folder) => {

@@ -45,7 +45,9 @@ pub(crate) use applied_forces::{
 };
 pub use applied_forces::{AppliedForces, NoForces};
 pub use body::{Body, BodyGeometry, Motion};
-pub(crate) use broad_phase::{BroadPhase, may_touch};
+pub(crate) use broad_phase::BroadPhase;
+#[cfg(feature = "cli")]
+pub(crate) use broad_phase::may_touch;
 pub(crate) use contact_forces::with_pair;
 pub use contact_forces::{
     BodyPairContact, BodyPairJacobian, PairWorkspace, body_pair_contact, body_pair_energy,

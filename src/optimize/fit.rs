@@ -191,8 +191,7 @@ mod tests {
         let mut results = Vec::new();
         for method in [Method::LevenbergMarquardt, Method::Lbfgs] {
             let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12 };
-            let progress = ProgressObserver::hidden();
-            let result = fit(&spring, &unknowns(false), &settings, Some(progress)).unwrap();
+            let result = fit(&spring, &unknowns(false), &settings, None).unwrap();
             assert!(result.converged, "{result:?}");
             assert!(result.cost_after < 1e-2 * result.cost_before);
             for (estimate, truth) in result.uncertainty.estimates.iter().zip([40.0, 0.8]) {

@@ -106,7 +106,7 @@ pub(super) struct Ended {
     pub(super) termination: String,
 }
 
-/// Runs a solver until it stops, and shows its progress.
+/// Runs a solver until it stops, and tells its progress.
 pub(super) fn run<O, S, J, R>(
     mut executor: Executor<O, S, SolverState<J, R>>,
     progress: Option<&ProgressObserver>,
@@ -122,7 +122,7 @@ where
     }
     let result = executor.run();
     if let Some(progress) = progress {
-        progress.finish();
+        progress.end();
     }
     let result = result?;
     let state = &result.state;
