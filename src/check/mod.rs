@@ -17,7 +17,7 @@ mod tight;
 mod varied;
 
 pub use comparison::{CheckSettings, Comparison, Verdict};
-pub use differences::{compare_derivative, compare_groups};
+pub use differences::compare_derivative;
 pub use gradient::{CheckedInput, check_gradient};
 pub use report::{GradientReport, ReportRow};
 pub use scene::{SceneCheckError, check_scene};

@@ -12,7 +12,7 @@ use super::varied::{JointPart, Varied, joint_parts};
 use crate::contact::MaterialParameter;
 use crate::multibody::{
     AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Input, InputError, Model, PairWorkspace,
-    State, TANGENT_DIMENSION, all_inputs, body_pair_contact, seeded,
+    State, TANGENT_DIMENSION, seeded,
 };
 use crate::rollout::{
     Controls, Rollout, SimulationError, SimulationSettings, checked_step, checked_step_taped,
@@ -69,7 +69,7 @@ pub(super) struct SceneCheck<'a, A> {
     pub instability: Option<Instability>,
 }
 
-/// Checks the derivatives of a scene with respect to every input (see [`all_inputs`]) and to a
+/// Checks the derivatives of a scene with respect to every input (see [`Input::all`]) and to a
 /// shift of each control value in all steps: the wrench of each pair of bodies at the initial
 /// state, and the state after one step and after as many steps as `controls` has rows (`steps`
 /// where there are no control values) of the scene's integrator, in its tangent space.
@@ -129,7 +129,7 @@ pub fn check_scene(
     };
     check.instability = first_instability(&rollout, check.steps)?;
     let names = check.names();
-    let mut inputs: Vec<CheckedValue> = all_inputs(model)
+    let mut inputs: Vec<CheckedValue> = Input::all(model)
         .into_iter()
         .map(|input| {
             let (name, value) = (input.name(model), input.value(model)?);
@@ -322,7 +322,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         model.body_frames(&state, &mut frames);
         let mut workspace = PairWorkspace::default();
         for (_, pairs) in &self.pairs {
-            let wrench = body_pair_contact(&model, &frames, pairs, &mut workspace).wrench_on_a;
+            let wrench = model.body_pair_contact(&frames, pairs, &mut workspace).wrench_on_a;
             quantities.push(wrench.rotational.as_slice().to_vec());
             quantities.push(wrench.translational.as_slice().to_vec());
         }

@@ -11,7 +11,7 @@ use super::messages::{tell, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
 use super::progress::on_bar;
 use crate::interruption;
-use crate::io::{FileError, FitFile, read_parameter_values, write_atomically};
+use crate::io::{FileError, FitFile, write_atomically};
 use crate::optimize::fit::{Fit, fit};
 use crate::optimize::identification::{IdentificationError, MeasurementError};
 
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         message: source.to_string(),
     };
     if let Some([parameters, folder]) = arguments.evaluate.as_deref() {
-        let values = read_parameter_values(parameters)?;
+        let values = FitFile::read_parameter_values(parameters)?;
         let names: Vec<&str> = values.keys().map(String::as_str).collect();
         let problem = file.evaluation(&names, folder)?;
         let numbers: Vec<f64> = values.values().copied().collect();

@@ -14,9 +14,7 @@ use super::outputs::{check_outputs, print_json, write_json};
 use super::progress::among_bars;
 use super::{Error, print_motion_warnings};
 use crate::interruption;
-use crate::io::{
-    CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically, write_trajectory,
-};
+use crate::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically};
 use crate::multibody::NoForces;
 use crate::optimize::checkpoint::CheckpointError;
 use crate::optimize::multi_start::lowest;
@@ -287,7 +285,7 @@ fn write_results(
     write("result.json", &|out| write_json(out, report))?;
     let x = &report.optimum.variables;
     let trajectory = problem.trajectory(x).map_err(|e| failed(file, e))?;
-    Ok(write_trajectory(folder.join("trajectory.csv"), &file.scene.model, &trajectory)?)
+    Ok(trajectory.write(folder.join("trajectory.csv"), &file.scene.model)?)
 }
 
 /// The commands, as they stand in the actuator tables of a scene.

@@ -26,7 +26,7 @@ pub fn distance_extent(mesh: &VolumeMesh) -> Result<Vec<f64>, ExtentError> {
 ///
 /// # Errors
 /// When no vertex lies inside.
-pub fn boundary_distance(mesh: &VolumeMesh) -> Result<Vec<f64>, ExtentError> {
+pub(crate) fn boundary_distance(mesh: &VolumeMesh) -> Result<Vec<f64>, ExtentError> {
     let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
     if !places.contains(&VertexPlace::Interior) {
         return Err(ExtentError::NoInteriorVertex { vertices: mesh.vertices.len() });

@@ -70,7 +70,7 @@ pub enum SkirtError {
 ///
 /// # Errors
 /// When it is negative or not finite.
-pub fn check_skirt(thickness: f64) -> Result<(), SkirtError> {
+pub(crate) fn check_skirt(thickness: f64) -> Result<(), SkirtError> {
     // Written so that NaN is caught too.
     let good = thickness >= 0.0 && thickness.is_finite();
     if good { Ok(()) } else { Err(SkirtError::Thickness { thickness }) }

@@ -1,6 +1,5 @@
 //! The primitive shapes and the sizes they may have.
 
-use super::boundary::boundary_surface;
 use super::mesh::{SurfaceMesh, VolumeMesh};
 use super::{capsule, cuboid, cylinder, ellipsoid, sphere};
 
@@ -179,7 +178,7 @@ impl Shape {
         }
         Ok(match *self {
             Self::Sphere { radius } => {
-                sphere::icosphere_volume(radius, sphere::icosphere_level(radius, resolution))
+                VolumeMesh::icosphere(radius, sphere::icosphere_level(radius, resolution))
             }
             Self::Box { size } => cuboid::volume_mesh(size),
             Self::Cylinder { radius, length } => cylinder::volume_mesh(radius, length, resolution),
@@ -194,17 +193,14 @@ impl Shape {
     /// # Errors
     /// As [`Shape::volume_mesh`].
     pub fn surface_mesh(&self, resolution: f64) -> Result<SurfaceMesh, ShapeError> {
-        Ok(boundary_surface(&self.volume_mesh(resolution)?))
+        Ok(self.volume_mesh(resolution)?.boundary())
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::geometry::{
-        VertexPlace, surface_mass_properties, validate_surface, validate_volume, vertex_places,
-        volume_mass_properties,
-    };
+    use crate::geometry::{VertexPlace, vertex_places};
     use crate::spatial::MassProperties;
     use approx::assert_relative_eq;
     use nalgebra::{Matrix3, Vector3};
@@ -261,7 +257,7 @@ pub(crate) mod tests {
         ] {
             let at = |h: f64| {
                 let mesh = shape.volume_mesh(h).unwrap();
-                errors(&shape, &volume_mass_properties(&mesh).unwrap())
+                errors(&shape, &mesh.mass_properties().unwrap())
             };
             // Radii over a power of two give whole numbers of edges, up to the ceiling.
             let (coarse, fine) = (at(0.3 * PI / 32.0 * 1.001), at(0.3 * PI / 64.0 * 1.001));
@@ -276,7 +272,7 @@ pub(crate) mod tests {
     #[test]
     fn a_box_is_exact() {
         let shape = Shape::Box { size: [0.3, 0.2, 0.5] };
-        let properties = volume_mass_properties(&shape.volume_mesh(1.0).unwrap()).unwrap();
+        let properties = shape.volume_mesh(1.0).unwrap().mass_properties().unwrap();
         assert!(errors(&shape, &properties).iter().all(|&e| e < 1e-14));
         assert_relative_eq!(properties.center_of_mass, Vector3::zeros(), epsilon = 1e-15);
     }
@@ -338,16 +334,16 @@ pub(crate) mod tests {
                 _ => size,
             };
             let mesh = shape.volume_mesh(fraction * curved).unwrap();
-            validate_volume(&mesh).unwrap();
+            mesh.validate().unwrap();
             let surface = shape.surface_mesh(fraction * curved).unwrap();
-            validate_surface(&surface).unwrap();
+            surface.validate().unwrap();
             let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
             for tetrahedron in &mesh.tetrahedra {
                 let on_boundary = tetrahedron.iter().filter(|&&v| places[v as usize] == VertexPlace::Boundary).count();
                 prop_assert!((1..=3).contains(&on_boundary));
             }
-            let inside = volume_mass_properties(&mesh).unwrap();
-            let around = surface_mass_properties(&surface).unwrap();
+            let inside = mesh.mass_properties().unwrap();
+            let around = surface.mass_properties().unwrap();
             prop_assert!((inside.mass / around.mass - 1.0).abs() < 1e-10);
             prop_assert!((inside.inertia - around.inertia).norm() < 1e-9 * inside.inertia.norm());
             prop_assert!(inside.mass <= analytic(&shape).0 * (1.0 + 1e-12));

@@ -233,7 +233,7 @@ fn touching_pairs(
 ///
 /// # Errors
 /// When they are.
-pub fn check_pair_count(count: usize) -> Result<(), ModelError> {
+pub(crate) fn check_pair_count(count: usize) -> Result<(), ModelError> {
     if count <= LARGEST_PAIR_COUNT { Ok(()) } else { Err(ModelError::TooManyPairs { count }) }
 }
 
@@ -241,7 +241,7 @@ pub fn check_pair_count(count: usize) -> Result<(), ModelError> {
 ///
 /// # Errors
 /// When two of them are rigid, or two are half-spaces.
-pub fn geometry_pairs<T: Scalar>(
+pub(crate) fn geometry_pairs<T: Scalar>(
     bodies: &[Body<T>],
     pair: BodyPair,
 ) -> Result<Vec<GeometryPair>, ModelError> {
@@ -258,6 +258,16 @@ pub fn geometry_pairs<T: Scalar>(
         }
     }
     Ok(pairs)
+}
+
+impl<T: Scalar> Model<T> {
+    /// The pairs of geometries of two bodies, whether or not these bodies can touch in the model.
+    ///
+    /// # Errors
+    /// When two of them are rigid, or two are half-spaces.
+    pub fn geometry_pairs(&self, bodies: BodyPair) -> Result<Vec<GeometryPair>, ModelError> {
+        geometry_pairs(&self.bodies, bodies)
+    }
 }
 
 /// Whether two links move as one, or a single joint lies between them.

@@ -4,9 +4,7 @@ use nalgebra::Vector3;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::multibody::{
-    BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, contact_wrench_on, rotation_between,
-};
+use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, rotation_between};
 use crate::rollout::{Moment, TrajectoryResiduals};
 use crate::scalar::{Scalar, lift_vector};
 use crate::spatial::Quaternion;
@@ -57,7 +55,7 @@ pub enum Quantity {
         body: usize,
     },
     /// The contact force on one body from another in W, N, at the state and by the law of
-    /// accelerations (see [`contact_wrench_on`]).
+    /// accelerations (see [`Model::contact_wrench_on`]).
     ContactForce {
         /// The body that it acts on.
         on: usize,
@@ -322,7 +320,7 @@ impl Objective {
             Quantity::ContactForce { on, .. } | Quantity::ContactTorque { on, .. } => {
                 let frames = frames.at(moment);
                 let workspace = &mut PairWorkspace::default();
-                let wrench = contact_wrench_on(moment.model, frames, on, &self.pairs[index], workspace);
+                let wrench = moment.model.contact_wrench_on(frames, on, &self.pairs[index], workspace);
                 match term.quantity {
                     Quantity::ContactForce { .. } => wrench.translational,
                     _ => wrench.rotational,

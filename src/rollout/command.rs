@@ -84,16 +84,18 @@ impl Command {
     }
 }
 
-/// The rows of commands for each step, given the times at which steps begin and the last one ends
-/// (see [`super::SimulationSettings::step_times`]). A row, which is constant over its step, has the values at the
-/// step's middle.
-pub fn command_controls(commands: &[Command], step_times: &[f64]) -> Controls {
-    let mut controls = Controls::zeros(step_times.len().saturating_sub(1), commands.len());
-    for (step, span) in step_times.windows(2).enumerate() {
-        let middle = 0.5 * (span[0] + span[1]);
-        controls.row_mut(step).iter_mut().zip(commands).for_each(|(u, command)| *u = command.at(middle));
+impl Controls {
+    /// The rows of commands for each step, given the times at which steps begin and the last one ends
+    /// (see [`super::SimulationSettings::step_times`]). A row, which is constant over its step, has the values at the
+    /// step's middle.
+    pub fn of_commands(commands: &[Command], step_times: &[f64]) -> Controls {
+        let mut controls = Controls::zeros(step_times.len().saturating_sub(1), commands.len());
+        for (step, span) in step_times.windows(2).enumerate() {
+            let middle = 0.5 * (span[0] + span[1]);
+            controls.row_mut(step).iter_mut().zip(commands).for_each(|(u, command)| *u = command.at(middle));
+        }
+        controls
     }
-    controls
 }
 
 #[cfg(test)]
@@ -105,10 +107,10 @@ mod tests {
         let knots = KnotValues { times: vec![0.0, 1.0], values: vec![2.0, 4.0] };
         let ramp = Command::new(KnotInterpolation::Linear, knots).unwrap();
         let commands = [Command::constant(7.0).unwrap(), ramp];
-        let controls = command_controls(&commands, &[0.0, 0.5, 1.0, 1.5]);
+        let controls = Controls::of_commands(&commands, &[0.0, 0.5, 1.0, 1.5]);
         assert_eq!(controls.values(), [7.0, 2.5, 7.0, 3.5, 7.0, 4.0]);
-        assert_eq!(command_controls(&commands, &[0.0]).steps(), 0);
-        assert_eq!(command_controls(&[], &[0.0, 0.1]), Controls::none());
+        assert_eq!(Controls::of_commands(&commands, &[0.0]).steps(), 0);
+        assert_eq!(Controls::of_commands(&[], &[0.0, 0.1]), Controls::none());
     }
 
     #[test]

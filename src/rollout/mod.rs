@@ -31,7 +31,7 @@ mod watch;
 pub use adjoint::{LossGradient, Rollout, loss_gradient};
 pub use batch::{Batch, BatchMember};
 pub use checkpoints::{CheckpointMemory, Checkpoints};
-pub use command::{Command, CommandError, KnotValues, command_controls};
+pub use command::{Command, CommandError, KnotValues};
 pub use control_knots::{ControlKnots, ControlKnotsError, KnotInterpolation, KnotMap};
 pub use controls::Controls;
 pub use discretization_error::{DiscretizationError, discretization_errors};

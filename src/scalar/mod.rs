@@ -32,24 +32,24 @@ impl<T: DualNumCopy<Primitive = f64>> Scalar for T {
 
 /// A constant vector as scalars `T`: its derivatives are zero.
 #[inline]
-pub fn lift_vector<T: Scalar>(v: &Vector3<f64>) -> Vector3<T> {
+pub(crate) fn lift_vector<T: Scalar>(v: &Vector3<f64>) -> Vector3<T> {
     v.map(T::from)
 }
 
 /// A constant matrix as scalars `T`: its derivatives are zero.
 #[inline]
-pub fn lift_matrix<T: Scalar>(m: &Matrix3<f64>) -> Matrix3<T> {
+pub(crate) fn lift_matrix<T: Scalar>(m: &Matrix3<f64>) -> Matrix3<T> {
     m.map(T::from)
 }
 
 /// The real parts of a vector.
 #[inline]
-pub fn real_vector<T: Scalar>(v: &Vector3<T>) -> Vector3<f64> {
+pub(crate) fn real_vector<T: Scalar>(v: &Vector3<T>) -> Vector3<f64> {
     v.map(|x| x.real())
 }
 
 /// The real parts of a matrix.
 #[inline]
-pub fn real_matrix<T: Scalar>(m: &Matrix3<T>) -> Matrix3<f64> {
+pub(crate) fn real_matrix<T: Scalar>(m: &Matrix3<T>) -> Matrix3<f64> {
     m.map(|x| x.real())
 }

@@ -11,7 +11,7 @@ use isobar::contact::{
     contact_jacobian, for_each_face,
 };
 use isobar::field::{PressureField, RigidSurface, primitive_field};
-use isobar::geometry::{Shape, boundary_surface};
+use isobar::geometry::Shape;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
 use nalgebra::Vector3;
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ impl Body {
         }
         let (mesh, extent) = field(self.kind, self.lengths);
         if self.rigid {
-            ContactGeometry::Rigid(RigidSurface::new(boundary_surface(&mesh)))
+            ContactGeometry::Rigid(RigidSurface::new(mesh.boundary()))
         } else {
             ContactGeometry::Compliant(PressureField::new(mesh, extent).expect("a valid field"))
         }

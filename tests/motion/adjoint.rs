@@ -11,8 +11,7 @@ use rayon::prelude::*;
 use isobar::check::{CheckSettings, compare_derivative};
 use isobar::contact::{ContactModel, ContactSettings, MaterialParameter};
 use isobar::multibody::{
-    AppliedForces, ForceDependence, Forces, Input, Model, NoForces, State, StateDependence, all_inputs,
-    seeded,
+    AppliedForces, ForceDependence, Forces, Input, Model, NoForces, State, StateDependence, seeded,
 };
 use isobar::rollout::{
     Batch, BatchMember, Checkpoints, Controls, GaussNewton, GradientError, Loss, LossFunctions, LossGradient,
@@ -146,7 +145,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
     let (model, initial) = scene();
     let steps = 500;
     let controls = controls(steps);
-    let inputs = all_inputs(&model);
+    let inputs = Input::all(&model);
     let integrators: Vec<Integrator> = INTEGRATORS.into_iter().chain(MODELS.map(exact)).collect();
     integrators.into_par_iter().for_each(|integrator| {
         let r = rollout(&model, &initial, &controls, integrator, steps);
@@ -221,7 +220,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
 #[test]
 fn whatever_is_kept_the_gradient_has_the_same_bits() {
     let (model, initial) = scene();
-    let inputs = all_inputs(&model);
+    let inputs = Input::all(&model);
     let implicit = MODELS.map(Integrator::velocity_level);
     for integrator in INTEGRATORS.into_iter().chain(implicit) {
         let rollout_of = |controls, steps| rollout(&model, &initial, controls, integrator, steps);
@@ -525,7 +524,7 @@ fn the_gradient_takes_as_many_evaluations_for_any_number_of_parameters() {
     let expected = 3 * steps;
     assert_eq!(counted(1, &[]), expected);
     assert_eq!(counted(100, &[]), expected);
-    assert_eq!(counted(10_000, &all_inputs(&model)), expected);
+    assert_eq!(counted(10_000, &Input::all(&model)), expected);
 }
 
 #[test]

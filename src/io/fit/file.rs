@@ -13,7 +13,7 @@ use crate::io::file_error::{FileError, Problem};
 use crate::io::fit::schema::{FitTable, TrajectoriesTable};
 use crate::io::scene::file::Scene;
 use crate::multibody::NoForces;
-use crate::optimize::data::{DataError, Recording, read_indentations, read_recording};
+use crate::optimize::data::{DataError, Indentation, Recording};
 use crate::optimize::fit::FitSettings;
 use crate::optimize::identification::{
     Identification, IdentificationError, IndentationTest, Measurement, RecordedMotion, StandardDeviations,
@@ -98,7 +98,7 @@ impl FitFile {
         for (i, table) in self.table.indentations.iter().enumerate() {
             let field = root.key("indentations").index(i).key("file");
             let file = self.document.named_file(&field, Path::new(&table.file))?;
-            let rows = read_indentations(&file)?;
+            let rows = Indentation::read(&file)?;
             let direction = Vector3::from(table.direction.0);
             let name = file.display().to_string();
             let test = IndentationTest::new(
@@ -142,7 +142,7 @@ impl FitFile {
         }
         let measurements = files
             .iter()
-            .map(|file| self.motion(table, read_recording(file, &table.body)?, &field.index(0)))
+            .map(|file| self.motion(table, Recording::read(file, &table.body)?, &field.index(0)))
             .collect::<Result<_, FitFileError>>()?;
         self.identified(names, measurements)
     }
@@ -213,7 +213,7 @@ impl FitFile {
                 return Err(self.invalid(&field, format_args!("found \"{name}\", which no file matches")));
             }
             for file in files {
-                recordings.push(read_recording(&file, &table.body)?);
+                recordings.push(Recording::read(&file, &table.body)?);
             }
         }
         if recordings.is_empty() {
@@ -284,34 +284,36 @@ fn matches_pattern(pattern: &str, name: &str) -> bool {
     true
 }
 
-/// Reads parameter values from JSON: `{"NAME": VALUE, …}`, or what `isobar fit --json` prints.
-///
-/// # Errors
-/// A file that cannot be read, is of neither form, or holds a number that is not finite.
-pub fn read_parameter_values(path: &Path) -> Result<BTreeMap<String, f64>, FitFileError> {
-    #[derive(Deserialize)]
-    struct Named {
-        name: String,
-        value: f64,
-    }
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Values {
-        Fit { estimates: Vec<Named> },
-        Plain(BTreeMap<String, f64>),
-    }
-    let text = read_text(path)?;
-    match serde_json::from_str(&text) {
-        Ok(Values::Plain(values)) => Ok(values),
-        Ok(Values::Fit { estimates }) => Ok(estimates.into_iter().map(|e| (e.name, e.value)).collect()),
-        Err(e) => Err(FileError::Invalid {
-            path: path.to_owned(),
-            line: (e.line() > 0).then_some(e.line()),
-            field: "the file".into(),
-            message: "not a list of parameters; allowed is {\"NAME\": VALUE, …} or the result of a fit"
-                .into(),
+impl FitFile {
+    /// Reads parameter values from JSON: `{"NAME": VALUE, …}`, or what `isobar fit --json` prints.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is of neither form, or holds a number that is not finite.
+    pub fn read_parameter_values(path: &Path) -> Result<BTreeMap<String, f64>, FitFileError> {
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+            value: f64,
         }
-        .into()),
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Values {
+            Fit { estimates: Vec<Named> },
+            Plain(BTreeMap<String, f64>),
+        }
+        let text = read_text(path)?;
+        match serde_json::from_str(&text) {
+            Ok(Values::Plain(values)) => Ok(values),
+            Ok(Values::Fit { estimates }) => Ok(estimates.into_iter().map(|e| (e.name, e.value)).collect()),
+            Err(e) => Err(FileError::Invalid {
+                path: path.to_owned(),
+                line: (e.line() > 0).then_some(e.line()),
+                field: "the file".into(),
+                message: "not a list of parameters; allowed is {\"NAME\": VALUE, …} or the result of a fit"
+                    .into(),
+            }
+            .into()),
+        }
     }
 }
 
@@ -355,15 +357,15 @@ mod tests {
         assert!(scene.contains("fit.toml:1: scene: found \"s.toml\", which is no file"), "{scene}");
         assert!(refused("scene = ").contains("fit.toml:1"));
         fs::write(folder.join("p.json"), "{\"a\": 1.5}").unwrap();
-        assert_eq!(read_parameter_values(&folder.join("p.json")).unwrap()["a"], 1.5);
+        assert_eq!(FitFile::read_parameter_values(&folder.join("p.json")).unwrap()["a"], 1.5);
         fs::write(
             folder.join("p.json"),
             "{\"estimates\": [{\"name\": \"b\", \"value\": 2, \"verdict\": \"x\"}]}",
         )
         .unwrap();
-        assert_eq!(read_parameter_values(&folder.join("p.json")).unwrap()["b"], 2.0);
+        assert_eq!(FitFile::read_parameter_values(&folder.join("p.json")).unwrap()["b"], 2.0);
         fs::write(folder.join("p.json"), "{\"a\": \"x\"}").unwrap();
-        let refused = read_parameter_values(&folder.join("p.json")).unwrap_err().to_string();
+        let refused = FitFile::read_parameter_values(&folder.join("p.json")).unwrap_err().to_string();
         assert!(refused.contains("not a list of parameters"), "{refused}");
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -21,9 +21,7 @@ use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings};
 use crate::io::scene::robot_tables::{SceneRobot, UNIT_MASS, robot};
 use crate::io::scene::schema::SolverKind;
 use crate::io::scene::schema::{BodyTable, SceneTable, SolverTable};
-use crate::multibody::tree::{
-    BodyDescription, JointDescription, JointKind, Mechanism, Workspace, update_kinematics,
-};
+use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism, Workspace};
 use crate::multibody::{
     Body, BodyGeometry, BodyPair, BodyState, Model, ModelBuilder, ModelError, NamedMaterial, State,
 };
@@ -92,7 +90,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let Parts { entries, mut warnings, missing, .. } = parts;
     let held = !missing.is_empty();
     let mut workspace = Workspace::new(&mechanism);
-    update_kinematics(&mechanism, &joints.q, &joints.v, &mut workspace);
+    mechanism.update_kinematics(&joints.q, &joints.v, &mut workspace);
     let mut state = State { bodies: Vec::new(), joints };
     let (mut bodies, mut fixed, mut places) = (Vec::new(), Vec::new(), Vec::new());
     let of_mechanism: HashMap<&str, usize> =

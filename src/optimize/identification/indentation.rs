@@ -3,9 +3,7 @@
 use nalgebra::Vector3;
 
 use super::{IdentificationError, MeasurementError, body_index, check_residuals, positive, root_mean_square};
-use crate::multibody::{
-    BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State, contact_wrench_on, geometry_pairs,
-};
+use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State};
 use crate::optimize::data::Indentation;
 use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
@@ -64,7 +62,7 @@ impl IndentationTest {
         for other in 0..model.bodies.len() {
             if other != index && !model.bodies[index].is_free() && !model.bodies[other].is_free() {
                 let bodies = BodyPair::of(index, other);
-                pairs.extend(geometry_pairs(&model.bodies, bodies)?);
+                pairs.extend(model.geometry_pairs(bodies)?);
             }
         }
         if pairs.is_empty() {
@@ -86,7 +84,7 @@ impl IndentationTest {
         let mut forces = Vec::with_capacity(self.table.len());
         for row in &self.table {
             frames[self.body].pose.translation = origin + direction * T::from(row.depth);
-            let wrench = contact_wrench_on(model, &frames, self.body, &self.pairs, &mut workspace);
+            let wrench = model.contact_wrench_on(&frames, self.body, &self.pairs, &mut workspace);
             forces.push(-wrench.translational.dot(&direction));
         }
         forces

@@ -13,9 +13,7 @@ use super::{
     IdentificationError, LARGEST_GAP, MeasurementError, body_index, check_residuals, place, positive,
     root_mean_square,
 };
-use crate::multibody::{
-    AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION, body_pair_contact,
-};
+use crate::multibody::{AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION};
 use crate::optimize::data::{RecordedState, Recording};
 use crate::rollout::{
     Controls, MotionWarning, SimulationError, SimulationSettings, checked_step, motion_warnings,
@@ -110,7 +108,7 @@ fn touching(model: &Model, states: &[RecordedState]) -> Vec<bool> {
     let mut frames = Vec::new();
     let is_touching = |recorded: &RecordedState| {
         model.body_frames(&state_of(recorded), &mut frames);
-        body_pair_contact(model, &frames, &model.pairs, &mut workspace).faces > 0
+        model.body_pair_contact(&frames, &model.pairs, &mut workspace).faces > 0
     };
     states.iter().map(is_touching).collect()
 }
