@@ -1,5 +1,7 @@
 //! The primitive shapes and the sizes they may have.
 
+use super::error::MeshError;
+use super::error::{LARGEST_ASPECT_RATIO, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE};
 use super::mesh::{SurfaceMesh, VolumeMesh};
 use super::{capsule, cuboid, cylinder, ellipsoid, sphere};
 
@@ -37,68 +39,6 @@ pub enum Shape {
     },
 }
 
-/// The shortest and longest length of a shape, metres: within them no volume of a mesh
-/// underflows or overflows.
-pub const LENGTH_RANGE: [f64; 2] = [1e-9, 1e9];
-
-/// The largest ratio of two lengths of a shape: beyond it the tetrahedra of its mesh are as
-/// thin as rounding.
-pub const LARGEST_ASPECT_RATIO: f64 = 1e6;
-
-/// The largest number of tetrahedra that the mesh of a primitive may have.
-pub const LARGEST_TETRAHEDRON_COUNT: usize = 4_000_000;
-
-/// Why a shape, or a mesh of it, could not be made.
-#[derive(Clone, Debug, thiserror::Error, PartialEq)]
-pub enum ShapeError {
-    /// A length is not a number in the range allowed.
-    #[error(
-        "the {field} of the {shape} is {value} m; it must be a number from {:e} to {:e} m",
-        LENGTH_RANGE[0],
-        LENGTH_RANGE[1]
-    )]
-    Length {
-        /// The shape.
-        shape: &'static str,
-        /// The field.
-        field: &'static str,
-        /// The value found, metres.
-        value: f64,
-    },
-    /// The lengths of a shape are too different.
-    #[error(
-        "the {shape} is {largest} m in one direction and {smallest} m in another; the ratio must be at most {LARGEST_ASPECT_RATIO:e}"
-    )]
-    AspectRatio {
-        /// The shape.
-        shape: &'static str,
-        /// Its largest length, metres.
-        largest: f64,
-        /// Its smallest length, metres.
-        smallest: f64,
-    },
-    /// The resolution is not a positive number.
-    #[error("the resolution of the {shape} is {value} m; it must be a positive number")]
-    Resolution {
-        /// The shape.
-        shape: &'static str,
-        /// The value found, metres.
-        value: f64,
-    },
-    /// The mesh would be too large.
-    #[error(
-        "a resolution of {resolution} m would give the {shape} {tetrahedra:e} tetrahedra; at most {LARGEST_TETRAHEDRON_COUNT} are allowed, so choose a larger resolution"
-    )]
-    TooFine {
-        /// The shape.
-        shape: &'static str,
-        /// The resolution asked for, metres.
-        resolution: f64,
-        /// The number of tetrahedra it would give.
-        tetrahedra: f64,
-    },
-}
-
 impl Shape {
     /// The shape's name, for messages.
     pub fn name(&self) -> &'static str {
@@ -132,18 +72,18 @@ impl Shape {
     /// # Errors
     /// When a length is not a number in [`LENGTH_RANGE`], or two lengths differ by more than
     /// [`LARGEST_ASPECT_RATIO`].
-    pub fn validate(&self) -> Result<(), ShapeError> {
+    pub fn validate(&self) -> Result<(), MeshError> {
         let shape = self.name();
         let (mut smallest, mut largest) = (f64::INFINITY, 0.0_f64);
         for (field, value) in self.lengths() {
             if !(LENGTH_RANGE[0]..=LENGTH_RANGE[1]).contains(&value) {
-                return Err(ShapeError::Length { shape, field, value });
+                return Err(MeshError::Length { shape, field, value });
             }
             smallest = smallest.min(value);
             largest = largest.max(value);
         }
         if largest > smallest * LARGEST_ASPECT_RATIO {
-            return Err(ShapeError::AspectRatio { shape, largest, smallest });
+            return Err(MeshError::AspectRatio { shape, largest, smallest });
         }
         Ok(())
     }
@@ -160,11 +100,11 @@ impl Shape {
     /// # Errors
     /// When the shape is not valid, the resolution is not a positive number, or so small that
     /// the mesh would have more than [`LARGEST_TETRAHEDRON_COUNT`] tetrahedra.
-    pub fn volume_mesh(&self, resolution: f64) -> Result<VolumeMesh, ShapeError> {
+    pub fn volume_mesh(&self, resolution: f64) -> Result<VolumeMesh, MeshError> {
         self.validate()?;
         let shape = self.name();
         if !(resolution > 0.0 && resolution.is_finite()) {
-            return Err(ShapeError::Resolution { shape, value: resolution });
+            return Err(MeshError::Resolution { shape, value: resolution });
         }
         let tetrahedra = match *self {
             Self::Sphere { radius } => sphere::tetrahedron_count(radius, resolution),
@@ -174,7 +114,7 @@ impl Shape {
             Self::Ellipsoid { semi_axes } => ellipsoid::tetrahedron_count(semi_axes, resolution),
         };
         if tetrahedra > LARGEST_TETRAHEDRON_COUNT as f64 {
-            return Err(ShapeError::TooFine { shape, resolution, tetrahedra });
+            return Err(MeshError::TooFine { shape, resolution, tetrahedra });
         }
         Ok(match *self {
             Self::Sphere { radius } => {
@@ -192,7 +132,7 @@ impl Shape {
     ///
     /// # Errors
     /// As [`Shape::volume_mesh`].
-    pub fn surface_mesh(&self, resolution: f64) -> Result<SurfaceMesh, ShapeError> {
+    pub fn surface_mesh(&self, resolution: f64) -> Result<SurfaceMesh, MeshError> {
         Ok(self.volume_mesh(resolution)?.boundary())
     }
 }
@@ -280,7 +220,7 @@ pub(crate) mod tests {
     #[test]
     fn bad_shapes_are_refused() {
         let length = |shape: Shape| match shape.validate() {
-            Err(ShapeError::Length { field, .. }) => field,
+            Err(MeshError::Length { field, .. }) => field,
             other => panic!("{other:?}"),
         };
         assert_eq!(length(Shape::Sphere { radius: -1.0 }), "radius");
@@ -289,10 +229,10 @@ pub(crate) mod tests {
         assert_eq!(length(Shape::Capsule { radius: 1.0, length: f64::INFINITY }), "length");
         assert_eq!(length(Shape::Ellipsoid { semi_axes: [1.0, 1.0, 1e-12] }), "semi-axis along z");
         let needle = Shape::Box { size: [1e-4, 1.0, 1e4] };
-        assert!(matches!(needle.validate(), Err(ShapeError::AspectRatio { .. })));
+        assert!(matches!(needle.validate(), Err(MeshError::AspectRatio { .. })));
         for resolution in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let error = Shape::Sphere { radius: 1.0 }.volume_mesh(resolution);
-            assert!(matches!(error, Err(ShapeError::Resolution { .. })));
+            assert!(matches!(error, Err(MeshError::Resolution { .. })));
         }
         for shape in [
             Shape::Sphere { radius: 1.0 },
@@ -301,7 +241,7 @@ pub(crate) mod tests {
             Shape::Ellipsoid { semi_axes: [1.0, 0.5, 0.5] },
         ] {
             for resolution in [1e-8, f64::MIN_POSITIVE] {
-                assert!(matches!(shape.volume_mesh(resolution), Err(ShapeError::TooFine { .. })));
+                assert!(matches!(shape.volume_mesh(resolution), Err(MeshError::TooFine { .. })));
             }
         }
     }

@@ -2,12 +2,13 @@
 
 use super::actuator::Drive;
 use super::body::{BodyGeometry, Motion};
-use super::mass::{MassError, MassSource};
+use super::mass::MassSource;
 use super::model::Model;
 use super::state::TANGENT_DIMENSION;
 use crate::contact::{ContactGeometry, MaterialParameter};
 use crate::field::FieldError;
 use crate::spatial::MassProperties;
+use crate::spatial::MassPropertiesError;
 
 /// Names of the tangent directions of a free body, in their order.
 pub const TANGENT_NAMES: [&str; TANGENT_DIMENSION] =
@@ -107,7 +108,8 @@ pub enum Input {
 }
 
 /// Why a model could not be made from values of its inputs.
-#[derive(Debug, thiserror::Error, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InputError {
     /// There is no such body, material, geometry or direction.
     #[error("the model has no input {0:?}")]
@@ -136,7 +138,7 @@ pub enum InputError {
         /// Name of the body.
         body: String,
         /// What is wrong.
-        source: MassError,
+        source: MassPropertiesError,
     },
     /// A pressure field cannot be made.
     #[error("{name}: {source}")]

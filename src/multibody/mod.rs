@@ -6,7 +6,6 @@
 //! respect to a list of [`Input`]s.
 
 mod actuator;
-mod actuator_error;
 mod applied_forces;
 mod body;
 mod broad_phase;
@@ -39,7 +38,6 @@ pub mod tree;
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub(crate) use actuator::JointLaw;
 pub use actuator::{Actuator, Drive, DrivenCoordinate, GainGradient};
-pub use actuator_error::ActuatorError;
 pub(crate) use applied_forces::{
     AppliedColumn, for_each_applied_derivative, for_each_applied_derivative_by_input,
 };
@@ -67,7 +65,7 @@ pub(crate) use joint_dynamics::{
     JointSensitivity, add_link_mass, add_link_motions, joint_acceleration, link_forces, set_link_velocities,
 };
 pub use kinematics::{BodyFrame, JointKinematics};
-pub use mass::{MassError, MassSource};
+pub use mass::MassSource;
 pub use model::{Model, NamedMaterial};
 pub use model_builder::ModelBuilder;
 pub(crate) use model_builder::{check_pair_count, geometry_pairs};

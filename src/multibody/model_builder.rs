@@ -7,14 +7,11 @@ use nalgebra::Vector3;
 use super::actuator::Actuator;
 use super::body::{Body, Motion};
 use super::model::{Model, NamedMaterial, share_materials};
-use super::model_error::ModelError;
+use super::model_error::{LARGEST_PAIR_COUNT, ModelError};
 use super::pair::{BodyPair, GeometryPair};
 use super::tree::Mechanism;
 use crate::contact::{ContactSettings, Material, MaterialParameter, OwnLaw, check_pair};
 use crate::scalar::Scalar;
-
-/// Most pairs of geometries that can touch: a list of them takes 3 GiB.
-pub(super) const LARGEST_PAIR_COUNT: usize = 100_000_000;
 
 /// What a [`Model`] is built from.
 ///
@@ -173,7 +170,7 @@ fn check_bodies(bodies: &[Body], mechanism: &Mechanism) -> Result<(), ModelError
             Motion::Fixed { .. } => {}
             Motion::Free { mass, .. } => mass
                 .validate()
-                .map_err(|error| ModelError::Mass { body: body.name.clone(), source: error.into() })?,
+                .map_err(|error| ModelError::Mass { body: body.name.clone(), source: error })?,
             Motion::Link { link } => {
                 if mechanism.bodies().get(*link).is_none_or(|b| b.joint.is_none()) {
                     return Err(ModelError::NoLink { body: body.name.clone() });

@@ -7,15 +7,17 @@ use nalgebra::{Matrix3, Vector3};
 use super::actuator::Drive;
 use super::body::{Body, BodyGeometry, Motion, unit_parts};
 use super::input::{Input, InputError};
-use super::mass::{MassError, MassSource};
+use super::mass::MassSource;
 use super::model::{Model, share_materials};
 use super::state::State;
 use super::tree::Joint;
 use crate::contact::ContactGeometry;
-use crate::field::{FieldError, RigidSurface};
+use crate::field::FieldError;
+use crate::field::RigidSurface;
 use crate::geometry::SurfaceMesh;
 use crate::scalar::Scalar;
-use crate::spatial::{MassProperties, MassPropertiesError};
+use crate::spatial::MassProperties;
+use crate::spatial::MassPropertiesError;
 
 /// The model and the state with some inputs set to values in a scalar `T`, so that everything
 /// computed from them carries the values' derivatives. With `f64` it evaluates at other values.
@@ -166,7 +168,7 @@ fn change_joint<T: Scalar>(model: &mut Model<T>, joint: usize, change: impl FnOn
 ///
 /// The triangle inequality of principal moments is not asked for: a flat body fulfils it with
 /// equality, and differences go to both sides of it.
-fn check_inertia(inertia: &Matrix3<f64>) -> Result<(), MassError> {
+fn check_inertia(inertia: &Matrix3<f64>) -> Result<(), MassPropertiesError> {
     if inertia.cholesky().is_some() {
         return Ok(());
     }

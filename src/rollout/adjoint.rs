@@ -3,7 +3,6 @@
 use super::checkpoints::{CheckpointMemory, Checkpoints, Placement, next_checkpoint};
 use super::controls::Controls;
 use super::error::SimulationError;
-use super::gradient::GradientError;
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::schedule::{SimulationSettings, StepTime};
 use super::simulate::{
@@ -56,7 +55,10 @@ impl<A: AppliedForces> Rollout<'_, A> {
     }
 
     /// The model with what it takes to differentiate by inputs.
-    pub(super) fn differentiated(&self, inputs: &[Input]) -> Result<DifferentiatedModel<'_>, GradientError> {
+    pub(super) fn differentiated(
+        &self,
+        inputs: &[Input],
+    ) -> Result<DifferentiatedModel<'_>, SimulationError> {
         let dependence = self.applied.dependence();
         Ok(DifferentiatedModel::new(self.model, inputs, dependence, self.controls.dimension())?)
     }
@@ -92,7 +94,7 @@ pub fn loss_gradient<A: AppliedForces>(
     loss: &impl DifferentiableLoss,
     inputs: &[Input],
     checkpoints: Checkpoints,
-) -> Result<LossGradient, GradientError> {
+) -> Result<LossGradient, SimulationError> {
     let schedule = rollout.schedule()?;
     let model = rollout.differentiated(inputs)?;
     let mut sweep = Sweep::new(rollout, &schedule, &model, loss);
@@ -109,7 +111,7 @@ pub(super) fn loss_gradient_over<A: AppliedForces>(
     states: &[State],
     loss: &impl DifferentiableLoss,
     inputs: &[Input],
-) -> Result<LossGradient, GradientError> {
+) -> Result<LossGradient, SimulationError> {
     let schedule = rollout.schedule()?;
     let model = rollout.differentiated(inputs)?;
     let mut sweep = Sweep::new(rollout, &schedule, &model, loss);
@@ -215,7 +217,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// Sweeps over a step.
-    fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), GradientError> {
+    fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), SimulationError> {
         let Rollout { model, settings, applied, controls, .. } = *self.rollout;
         let StepTime { time, dt, .. } = self.schedule[step];
         let control = controls.row(step);
@@ -244,7 +246,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// Sweeps over consecutive steps, from the last to the `first`, all of whose states are given.
-    fn reverse_all(&mut self, first: usize, states: &[State]) -> Result<(), GradientError> {
+    fn reverse_all(&mut self, first: usize, states: &[State]) -> Result<(), SimulationError> {
         for (i, pair) in states.windows(2).enumerate().rev() {
             self.reverse(first + i, &pair[0], &pair[1])?;
         }
@@ -252,7 +254,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// The whole sweep with a checkpoint every `spacing` steps.
-    fn equidistant(&mut self, spacing: usize) -> Result<(), GradientError> {
+    fn equidistant(&mut self, spacing: usize) -> Result<(), SimulationError> {
         let steps = self.schedule.len();
         let last_part = steps.saturating_sub(1) / spacing * spacing;
         let mut checkpoints: Vec<State> = Vec::new();
@@ -294,7 +296,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// The whole sweep with at most `spare` checkpoints besides the initial state.
-    fn binomial(&mut self, spare: usize) -> Result<(), GradientError> {
+    fn binomial(&mut self, spare: usize) -> Result<(), SimulationError> {
         let steps = self.schedule.len();
         let initial = self.rollout.initial;
         if steps == 0 {
@@ -316,7 +318,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         end: usize,
         checkpoints: (usize, usize),
         after: &mut Option<State>,
-    ) -> Result<(), GradientError> {
+    ) -> Result<(), SimulationError> {
         let (spare, used) = checkpoints;
         if end - first > 1 && spare > 0 {
             let middle = first + next_checkpoint(end - first, spare);

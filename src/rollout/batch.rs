@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::adjoint::{LossGradient, Rollout, loss_gradient};
 use super::checkpoints::Checkpoints;
 use super::controls::Controls;
-use super::gradient::GradientError;
+use super::error::SimulationError;
 use super::loss::DifferentiableLoss;
 use super::schedule::SimulationSettings;
 use super::simulate::Trajectory;
@@ -45,7 +45,7 @@ pub struct Batch<'a, A> {
 
 impl<A: AppliedForces> Batch<'_, A> {
     /// Simulates every member.
-    pub fn simulate(&self) -> Vec<Result<Trajectory, GradientError>> {
+    pub fn simulate(&self) -> Vec<Result<Trajectory, SimulationError>> {
         self.each(|rollout| Ok(rollout.simulate()?))
     }
 
@@ -56,22 +56,22 @@ impl<A: AppliedForces> Batch<'_, A> {
         loss_of: impl Fn(usize) -> L + Sync,
         inputs: &[Input],
         checkpoints: Checkpoints,
-    ) -> Vec<Result<LossGradient, GradientError>> {
+    ) -> Vec<Result<LossGradient, SimulationError>> {
         self.each_numbered(|i, rollout| loss_gradient(rollout, &loss_of(i), inputs, checkpoints))
     }
 
     fn each<R: Send>(
         &self,
-        work: impl Fn(&Rollout<'_, A>) -> Result<R, GradientError> + Sync,
-    ) -> Vec<Result<R, GradientError>> {
+        work: impl Fn(&Rollout<'_, A>) -> Result<R, SimulationError> + Sync,
+    ) -> Vec<Result<R, SimulationError>> {
         self.each_numbered(|_, rollout| work(rollout))
     }
 
     /// Does some work with the rollout of each member.
     fn each_numbered<R: Send>(
         &self,
-        work: impl Fn(usize, &Rollout<'_, A>) -> Result<R, GradientError> + Sync,
-    ) -> Vec<Result<R, GradientError>> {
+        work: impl Fn(usize, &Rollout<'_, A>) -> Result<R, SimulationError> + Sync,
+    ) -> Vec<Result<R, SimulationError>> {
         let one = |(i, member): (usize, &BatchMember)| {
             let (model, initial) = if member.inputs.is_empty() {
                 (Cow::Borrowed(self.model), Cow::Borrowed(&member.initial))

@@ -1,6 +1,7 @@
 //! How a simulation advances, and when its steps are taken.
 
-use super::error::{MAXIMUM_STEPS, SimulationError};
+use super::error::MAXIMUM_STEPS;
+use super::error::SimulationError;
 use crate::step::Integrator;
 
 /// How a simulation advances.

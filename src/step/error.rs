@@ -4,6 +4,7 @@ use crate::contact::ContactModel;
 
 /// Why a step could not be taken.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StepError {
     /// The length of the step is not usable.
     #[error("the time step is {0} s; it must be positive and finite")]

@@ -7,7 +7,8 @@ use std::process::Output;
 
 use isobar::geometry::Shape;
 use isobar::io::urdf::{CollisionGeometry, MimicJoints, Robot, RobotBase, UrdfError, UrdfOptions};
-use isobar::multibody::tree::{JointKind, Mechanism, MechanismError, Workspace};
+use isobar::multibody::ModelError;
+use isobar::multibody::tree::{JointKind, Mechanism, Workspace};
 use isobar::spatial::RigidTransform;
 use nalgebra::{DMatrix, Vector3};
 use serde_json::{Value, json};
@@ -457,7 +458,7 @@ fn bad_files_are_refused() {
 fn typed_errors_tell_cases_apart() {
     let reversed = parse(&with("lower=\"-1\"", "lower=\"3\"")).expect_err("reversed");
     let UrdfError::Mechanism { source, .. } = reversed else { panic!("{reversed}") };
-    assert_eq!(source, MechanismError::LimitsReversed { joint: "hinge".into(), lower: 3.0, upper: 2.0 });
+    assert_eq!(source, ModelError::LimitsReversed { joint: "hinge".into(), lower: 3.0, upper: 2.0 });
 }
 
 /// Namespaces, comments and elements outside the core of the format are passed over; whatever the

@@ -14,8 +14,8 @@ use isobar::multibody::{
     AppliedForces, ForceDependence, Forces, Input, Model, NoForces, State, StateDependence, seeded,
 };
 use isobar::rollout::{
-    Batch, BatchMember, Checkpoints, Controls, GaussNewton, GradientError, Loss, LossFunctions, LossGradient,
-    Moment, MomentGradient, Rollout, SimulationError, SimulationSettings, Trajectory, TrajectoryResiduals,
+    Batch, BatchMember, Checkpoints, Controls, GaussNewton, Loss, LossFunctions, LossGradient, Moment,
+    MomentGradient, Rollout, SimulationError, SimulationSettings, Trajectory, TrajectoryResiduals,
     loss_gradient, loss_gradient_forward, simulate_into,
 };
 use isobar::scalar::Scalar;
@@ -457,15 +457,11 @@ fn batches_have_the_same_bits_for_any_number_of_threads_and_keep_errors_apart() 
     let failing = batch(&with_failures, 3);
     for i in 0..members.len() {
         match i {
-            2 => assert!(matches!(failing.1[i], Err(GradientError::Input(_)))),
-            4 => assert!(matches!(
-                failing.1[i],
-                Err(GradientError::Simulation(SimulationError::NotFinite { .. }))
-            )),
-            6 => assert!(matches!(
-                failing.1[i],
-                Err(GradientError::Simulation(SimulationError::ControlSteps { found: 3, expected: 12 }))
-            )),
+            2 => assert!(matches!(failing.1[i], Err(SimulationError::Input(_)))),
+            4 => assert!(matches!(failing.1[i], Err(SimulationError::NotFinite { .. }))),
+            6 => {
+                assert!(matches!(failing.1[i], Err(SimulationError::ControlSteps { found: 3, expected: 12 })))
+            }
             _ => assert_eq!((&failing.0[i], &failing.1[i]), (&one.0[i], &one.1[i])),
         }
     }

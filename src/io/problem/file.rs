@@ -26,7 +26,8 @@ use crate::optimize::trajectory::{
     TrajectoryProblemError, TrajectorySettings, TrajectoryTask, optimize_smoothed_trajectory,
     optimize_trajectory,
 };
-use crate::rollout::{ControlKnots, KnotInterpolation, SimulationError, SimulationSettings};
+use crate::rollout::SimulationError;
+use crate::rollout::{ControlKnots, KnotInterpolation, SimulationSettings};
 
 /// Starts beside the one of the file, normally distributed around it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,9 +10,8 @@ use crate::io::scene::content::{Content, content};
 use crate::io::scene::schema::SceneTable;
 pub use crate::io::scene::schema::SolverKind;
 use crate::multibody::{BodyPair, Model, NoForces, State};
-use crate::rollout::{
-    Command, Controls, MotionWarning, SimulationError, SimulationSettings, Trajectory, simulate_watched,
-};
+use crate::rollout::SimulationError;
+use crate::rollout::{Command, Controls, MotionWarning, SimulationSettings, Trajectory, simulate_watched};
 use crate::step::{Integrator, SolverTolerance, VelocityLevel};
 
 /// A scene file as a model and its initial state.

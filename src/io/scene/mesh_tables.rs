@@ -4,9 +4,9 @@ use std::path::Path;
 
 use nalgebra::Vector3;
 
+use crate::field::FieldError;
 use crate::field::{
-    DEFAULT_CORE_THRESHOLD, ExtentError, deep_core, distance_extent, laplace_extent,
-    split_zero_gradient_tetrahedra,
+    DEFAULT_CORE_THRESHOLD, deep_core, distance_extent, laplace_extent, split_zero_gradient_tetrahedra,
 };
 use crate::geometry::{SurfaceMesh, VertexPlace, VolumeMesh, vertex_places};
 use crate::io::document::field_path::FieldPath;
@@ -206,8 +206,8 @@ fn from_volume(
         }
         mesh = split(&mesh);
     }
-    let problem = |error: ExtentError| match error {
-        ExtentError::NoInteriorVertex { .. } => Problem::new(
+    let problem = |error: FieldError| match error {
+        FieldError::NoInteriorVertex { .. } => Problem::new(
             table.clone(),
             format_args!("{error} (split_zero_gradient = true splits tetrahedra without inner vertices)"),
         ),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::io::file_error::At;
-use crate::multibody::tree::MechanismError;
+use crate::multibody::ModelError;
 
 /// Why a URDF file could not be read. Every message names the file and the element.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub enum UrdfError {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: MechanismError,
+        source: ModelError,
     },
 }
 

@@ -13,7 +13,6 @@ mod build;
 mod carried;
 mod derivatives;
 mod description;
-mod error;
 mod forward_dynamics;
 mod inertial_motion;
 mod inertial_sensitivity;
@@ -35,7 +34,6 @@ mod workspace;
 
 pub use derivatives::{ForwardDerivatives, InverseDerivatives};
 pub use description::{BodyDescription, JointDescription, JointLimits, JointSpring};
-pub use error::MechanismError;
 pub(crate) use inertial_motion::InertialMotion;
 pub(crate) use inertial_sensitivity::InertialSensitivity;
 pub use inverse_dynamics::BodyForce;

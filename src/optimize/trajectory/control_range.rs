@@ -1,6 +1,6 @@
 //! What control values may be, and what is wrong with a problem over them.
 
-use crate::rollout::{ControlKnotsError, SimulationError};
+use crate::rollout::SimulationError;
 
 /// What one control value may be, in its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub enum TrajectoryProblemError {
     Simulation(#[from] SimulationError),
     /// The knots do not fit the motion.
     #[error(transparent)]
-    Knots(#[from] ControlKnotsError),
+    Knots(SimulationError),
     /// There is not one range for each control value.
     #[error("there are ranges for {found} control values, but actuators and forces take {expected}")]
     Ranges {

@@ -10,10 +10,10 @@ use super::control_range::{ControlRange, TrajectoryProblemError};
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{AppliedForces, Model, State};
+use crate::rollout::SimulationError;
 use crate::rollout::{
-    ControlKnots, Controls, GaussNewton, GradientError, KnotMap, Moment, MotionWarning, Rollout,
-    SimulationError, SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize,
-    motion_warnings,
+    ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationSettings,
+    Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize, motion_warnings,
 };
 
 /// The motion, and what is to be small on it.
@@ -143,7 +143,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
             return Err(SimulationError::ControlSteps { found, expected }.into());
         }
         let (optimized, ranges): (Vec<usize>, Vec<ControlRange>) = optimized.iter().copied().unzip();
-        let map = knots.map(ranges.len(), &times)?;
+        let map = knots.map(ranges.len(), &times).map_err(TrajectoryProblemError::Knots)?;
         let at_knots = |bound: fn(&ControlRange) -> f64| {
             let scaled = ranges.iter().map(move |range| bound(range) / range.scale);
             (0..map.knots()).flat_map(|_| scaled.clone()).collect()
@@ -382,7 +382,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         Ok(Motion { x, controls, trajectory, residuals })
     }
 
-    pub(super) fn linearized(&self, motion: &Motion) -> Result<TrajectoryLinearization, GradientError> {
+    pub(super) fn linearized(&self, motion: &Motion) -> Result<TrajectoryLinearization, SimulationError> {
         self.counter.count_jacobian();
         let mut linear = linearize(&self.rollout(&motion.controls), self.task.residuals, &motion.trajectory)?;
         if self.optimized.iter().copied().ne(0..self.others.dimension()) {
