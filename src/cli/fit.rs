@@ -11,9 +11,11 @@ use super::messages::{tell, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
 use super::progress::on_bar;
 use crate::interruption;
-use crate::io::{FileError, FitFile, write_atomically};
+use crate::io::FileError;
+use crate::io::{FitFile, write_atomically};
+use crate::optimize::ProblemError;
 use crate::optimize::fit::{Fit, fit};
-use crate::optimize::identification::{IdentificationError, MeasurementError};
+use crate::optimize::identification::MeasurementError;
 
 /// Arguments of `isobar fit`.
 #[derive(Debug, Args)]
@@ -114,9 +116,9 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
 }
 
 /// Why a file's values could not be evaluated: bad input if they are out of their range.
-fn rejected(path: &Path, error: IdentificationError) -> Error {
+fn rejected(path: &Path, error: ProblemError) -> Error {
     match error {
-        IdentificationError::Input(source) => Error::File(FileError::Invalid {
+        ProblemError::Input(source) => Error::File(FileError::Invalid {
             path: path.to_owned(),
             line: None,
             field: "parameters".into(),

@@ -21,8 +21,8 @@ use clap::{Parser, Subcommand};
 use interruption::handle_interruption;
 use messages::tell;
 
-use crate::io::urdf::UrdfError;
-use crate::io::{FileError, FitFileError, JointStateError, Scene, TrajectoryError};
+use crate::io::FileError;
+use crate::io::Scene;
 use crate::multibody::ModelError;
 use crate::rollout::{MotionWarning, SimulationError};
 
@@ -127,12 +127,6 @@ enum Error {
         /// Why.
         source: SimulationError,
     },
-    /// A trajectory cannot be written.
-    #[error(transparent)]
-    Trajectory(#[from] TrajectoryError),
-    /// A fit file is not good.
-    #[error(transparent)]
-    FitFile(#[from] FitFileError),
     /// A checkpoint cannot be gone on from.
     #[error("{path}: {message}")]
     Checkpoint {
@@ -175,12 +169,6 @@ enum Error {
         /// How many.
         count: usize,
     },
-    /// A robot's description is not good.
-    #[error(transparent)]
-    Urdf(#[from] UrdfError),
-    /// The state of a robot is not good.
-    #[error(transparent)]
-    JointState(#[from] JointStateError),
     /// The numbers of a robot's dynamics overflow.
     #[error(
         "{path}: the dynamics are not finite; masses, lengths, velocities or accelerations are too large"

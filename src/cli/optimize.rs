@@ -14,9 +14,10 @@ use super::outputs::{check_outputs, print_json, write_json};
 use super::progress::among_bars;
 use super::{Error, print_motion_warnings};
 use crate::interruption;
-use crate::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically};
+use crate::io::FileError;
+use crate::io::{CheckpointFile, OptimizedCommand, ProblemFile, write_atomically};
 use crate::multibody::NoForces;
-use crate::optimize::checkpoint::CheckpointError;
+use crate::optimize::data::DataError;
 use crate::optimize::multi_start::lowest;
 use crate::optimize::objective::Objective;
 use crate::optimize::termination::Termination;
@@ -92,7 +93,7 @@ pub(super) fn failed(file: &ProblemFile, error: argmin::core::Error) -> Error {
         Err(error) => error,
     };
     let message = error.to_string();
-    match error.is::<CheckpointError>() {
+    match error.is::<DataError>() {
         true => Error::Checkpoint { path, message },
         false => Error::Optimization { path, message },
     }
@@ -227,7 +228,7 @@ fn optimize(
     let mut results: Vec<_> = starts.par_iter().enumerate().map(one).collect();
     let best = lowest(results.iter().map(|result| result.as_ref().ok().map(|optimum| optimum.cost)));
     // A checkpoint of something else is a mistake of the call, not of a start.
-    let other = |error: &argmin::core::Error| error.is::<CheckpointError>();
+    let other = |error: &argmin::core::Error| error.is::<DataError>();
     let fatal = results.iter().position(|result| result.as_ref().err().is_some_and(other));
     let (Some(best), None) = (best, fatal) else {
         let first = results.swap_remove(fatal.unwrap_or(0));

@@ -3,13 +3,14 @@
 use argmin::core::{Error, Gradient, KV, Problem, Solver, State, TerminationReason, TerminationStatus};
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::{InvalidField, Resumable};
+use super::checkpoint::Resumable;
 use super::ilqr::{Ilqr, StagedProblem};
 use super::lbfgsb::Lbfgsb;
 use super::solver::{DescentState, check_setting};
 use super::surroundings::Surroundings;
 use super::survey::survey;
 use super::termination::Termination;
+use crate::optimize::data_error::InvalidField;
 
 /// # iLQR and L-BFGS by turns
 ///

@@ -7,6 +7,6 @@ mod indentation;
 mod recording;
 mod table;
 
+pub use super::data_error::DataError;
 pub use indentation::Indentation;
 pub use recording::{RecordedState, Recording, RecordingSource};
-pub use table::DataError;

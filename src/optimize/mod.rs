@@ -5,6 +5,8 @@ mod bounds;
 pub mod box_quadratic;
 pub mod checkpoint;
 pub mod data;
+mod data_error;
+mod error;
 pub mod fit;
 mod gaussian;
 pub mod identification;
@@ -23,3 +25,5 @@ pub mod survey;
 pub mod termination;
 pub mod trajectory;
 pub mod uncertainty;
+
+pub use error::ProblemError;

@@ -4,9 +4,9 @@ use argmin::core::observers::ObserverMode;
 use argmin::core::{Error, Executor, IterState, Solver, State, TerminationReason, TerminationStatus};
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::InvalidField;
 use super::progress::ProgressObserver;
 use crate::interruption;
+use crate::optimize::data_error::InvalidField;
 
 /// The state that argmin iterates: variables, cost, gradient, Jacobian `J` and residuals `R`.
 pub(super) type SolverState<J, R> = IterState<Vec<f64>, Vec<f64>, J, (), R, f64>;

@@ -8,17 +8,17 @@ use super::schedule::{SimulationSettings, StepTime};
 use super::simulate::{Trajectory, simulate, step_failed};
 use crate::multibody::{AppliedForces, Input, InputError, Model, State, seeded};
 use crate::scalar::DualArray;
-use crate::step::StepDerivativeError;
+use crate::step::StepError;
 
 /// Inputs that one simulation carries at a time: enough to share the cost of the values, few
 /// enough for a processor's registers.
 const CHUNK: usize = 8;
 
 /// The failure of a step's derivative, with the time and the bodies that it concerns.
-pub(super) fn not_differentiated(model: &Model, at: StepTime, error: StepDerivativeError) -> SimulationError {
+pub(super) fn not_differentiated(model: &Model, at: StepTime, error: StepError) -> SimulationError {
     match error {
-        StepDerivativeError::Step(source) => step_failed(model, at, source),
-        StepDerivativeError::Input(source) => SimulationError::Input(source),
+        StepError::Input(source) => SimulationError::Input(source),
+        source => step_failed(model, at, source),
     }
 }
 

@@ -10,7 +10,7 @@ use super::gradient::not_differentiated;
 use super::loss::{Direction, Moment};
 use super::simulate::Trajectory;
 use crate::multibody::{AppliedForces, DIRECTIONS, Model, State, for_each_tangent_chunk};
-use crate::step::{DerivativeWorkspace, StepDerivativeError, StepProblem, StepWorkspace, Tape};
+use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
 
 /// Residuals of one moment and their derivatives.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +71,6 @@ pub fn linearize<A: AppliedForces>(
         let jacobian = settings
             .integrator
             .tape(&problem, &states[step + 1], &differentiated, workspace, tape)
-            .map_err(StepDerivativeError::from)
             .and_then(|()| tape.jacobian(&differentiated, applied, derivatives))
             .map_err(|error| not_differentiated(model, at, error))?;
         let moment = Moment { step, time: at.time, dt: at.dt, model, state, control };

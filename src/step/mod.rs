@@ -10,7 +10,7 @@ mod tape;
 mod velocity_level;
 
 use derivative::StepPoint;
-pub use derivative::{DerivativeWorkspace, StepCotangent, StepDerivativeError, StepJacobian};
+pub use derivative::{DerivativeWorkspace, StepCotangent, StepJacobian};
 pub use error::StepError;
 pub use problem::StepProblem;
 pub use tape::Tape;

@@ -2,7 +2,7 @@
 
 use super::derivative::{DerivativeWorkspace, StepCotangent, StepPoint, jacobian_by_duals};
 use super::velocity_level::BalanceTape;
-use super::{Integrator, StepDerivativeError, StepError, StepJacobian, StepProblem, StepWorkspace};
+use super::{Integrator, StepError, StepJacobian, StepProblem, StepWorkspace};
 use super::{runge_kutta, semi_implicit_euler};
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 
@@ -133,7 +133,7 @@ impl Tape {
         parameters: &DifferentiatedModel<'_>,
         applied: &A,
         workspace: &mut DerivativeWorkspace,
-    ) -> Result<StepJacobian, StepDerivativeError> {
+    ) -> Result<StepJacobian, StepError> {
         let Self { integrator, time, dt, control, before, after, balance, .. } = self;
         let at = StepPoint { model: parameters, before, after, time: *time, dt: *dt, applied, control };
         match integrator {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use isobar::geometry::Shape;
-use isobar::io::urdf::{CollisionGeometry, MimicJoints, Robot, RobotBase, UrdfError, UrdfOptions};
+use isobar::io::FileError;
+use isobar::io::urdf::{CollisionGeometry, MimicJoints, Robot, RobotBase, UrdfOptions};
 use isobar::multibody::ModelError;
 use isobar::multibody::tree::{JointKind, Mechanism, Workspace};
 use isobar::spatial::RigidTransform;
@@ -210,7 +211,7 @@ const GOOD: &str = r#"<?xml version="1.0"?>
   </joint>
 </robot>"#;
 
-fn parse(text: &str) -> Result<Robot, UrdfError> {
+fn parse(text: &str) -> Result<Robot, FileError> {
     Robot::parse(text, Path::new("two.urdf"), &UrdfOptions::default())
 }
 
@@ -457,7 +458,7 @@ fn bad_files_are_refused() {
 #[test]
 fn typed_errors_tell_cases_apart() {
     let reversed = parse(&with("lower=\"-1\"", "lower=\"3\"")).expect_err("reversed");
-    let UrdfError::Mechanism { source, .. } = reversed else { panic!("{reversed}") };
+    let FileError::Mechanism { source, .. } = reversed else { panic!("{reversed}") };
     assert_eq!(source, ModelError::LimitsReversed { joint: "hinge".into(), lower: 3.0, upper: 2.0 });
 }
 

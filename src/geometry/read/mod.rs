@@ -15,6 +15,7 @@ use crate::shown::shown;
 
 /// Why a mesh could not be read from a file.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadMeshError {
     /// The file could not be read.
     #[error("{}: {source}", file.display())]

@@ -9,28 +9,18 @@ use serde::Deserialize;
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::document::{Document, beside, read_text};
-use crate::io::file_error::{FileError, Problem};
+use crate::io::file_error::FileError;
+use crate::io::file_error::Problem;
 use crate::io::fit::schema::{FitTable, TrajectoriesTable};
 use crate::io::scene::file::Scene;
 use crate::multibody::NoForces;
-use crate::optimize::data::{DataError, Indentation, Recording};
+use crate::optimize::ProblemError;
+use crate::optimize::data::{Indentation, Recording};
 use crate::optimize::fit::FitSettings;
 use crate::optimize::identification::{
-    Identification, IdentificationError, IndentationTest, Measurement, RecordedMotion, StandardDeviations,
-    TimeWindow,
+    Identification, IndentationTest, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
 };
 use crate::optimize::parameters::Parameters;
-
-/// Why a fit file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum FitFileError {
-    /// The file, its scene, or a list of parameters is not good.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// A file of measurements is not good.
-    #[error(transparent)]
-    Data(#[from] DataError),
-}
 
 /// Longest delay of recorded velocities that makes sense, s.
 const LONGEST_DELAY: f64 = 1.0;
@@ -55,7 +45,7 @@ impl FitFile {
     ///
     /// # Errors
     /// A file that cannot be read or is not valid, parameters that make no sense.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, FitFileError> {
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref().to_owned();
         let document = Document::read_toml(&path)?;
         let table: FitTable = document.contents()?;
@@ -86,7 +76,7 @@ impl FitFile {
     ///
     /// # Errors
     /// A file of measurements that is not good, or measurements that do not fit the scene.
-    pub fn identification(&self) -> Result<Identification, FitFileError> {
+    pub fn identification(&self) -> Result<Identification, FileError> {
         let root = FieldPath::root();
         let mut measurements = Vec::new();
         for (i, table) in self.table.trajectories.iter().enumerate() {
@@ -122,7 +112,7 @@ impl FitFile {
     /// # Errors
     /// As for [`Self::identification`]; a folder without recordings; a fit file without
     /// trajectories.
-    pub fn evaluation(&self, names: &[&str], folder: &Path) -> Result<Identification, FitFileError> {
+    pub fn evaluation(&self, names: &[&str], folder: &Path) -> Result<Identification, FileError> {
         let field = FieldPath::root().key("trajectories");
         let table = self.table.trajectories.first().ok_or_else(|| {
             self.invalid(
@@ -143,7 +133,7 @@ impl FitFile {
         let measurements = files
             .iter()
             .map(|file| self.motion(table, Recording::read(file, &table.body)?, &field.index(0)))
-            .collect::<Result<_, FitFileError>>()?;
+            .collect::<Result<_, FileError>>()?;
         self.identified(names, measurements)
     }
 
@@ -151,15 +141,15 @@ impl FitFile {
         &self,
         names: &[&str],
         measurements: Vec<Measurement>,
-    ) -> Result<Identification, FitFileError> {
+    ) -> Result<Identification, FileError> {
         let Scene { model, state, .. } = &self.scene;
         let settings = self.scene.simulation_settings()?;
         let names = names.iter().copied();
         Identification::new(model.clone(), state.clone(), settings, NoForces, names, measurements).map_err(
             |e| {
                 let field = match e {
-                    IdentificationError::NoMeasurements => FieldPath::root(),
-                    IdentificationError::Gap { .. } => FieldPath::root().key("trajectories"),
+                    ProblemError::NoMeasurements => FieldPath::root(),
+                    ProblemError::Gap { .. } => FieldPath::root().key("trajectories"),
                     _ => FieldPath::root().key("parameters"),
                 };
                 self.invalid(&field, e)
@@ -172,7 +162,7 @@ impl FitFile {
         table: &TrajectoriesTable,
         recording: Recording,
         field: &FieldPath,
-    ) -> Result<Measurement, FitFileError> {
+    ) -> Result<Measurement, FileError> {
         let sigma = StandardDeviations {
             position: table.position_sigma,
             orientation: table.orientation_sigma,
@@ -200,11 +190,7 @@ impl FitFile {
             .map_err(|e| self.invalid(field, e))
     }
 
-    fn recordings(
-        &self,
-        table: &TrajectoriesTable,
-        field: &FieldPath,
-    ) -> Result<Vec<Recording>, FitFileError> {
+    fn recordings(&self, table: &TrajectoriesTable, field: &FieldPath) -> Result<Vec<Recording>, FileError> {
         let mut recordings = Vec::new();
         for (i, name) in table.files.iter().enumerate() {
             let files = matching(&beside(&self.path, Path::new(name)))?;
@@ -226,7 +212,7 @@ impl FitFile {
     ///
     /// # Errors
     /// When a folder of recordings cannot be read.
-    pub fn files(&self) -> Result<Vec<PathBuf>, FitFileError> {
+    pub fn files(&self) -> Result<Vec<PathBuf>, FileError> {
         let mut files = vec![self.path.clone()];
         files.extend(self.scene.files.iter().cloned());
         for name in self.table.trajectories.iter().flat_map(|table| &table.files) {
@@ -236,18 +222,18 @@ impl FitFile {
         Ok(files)
     }
 
-    fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
+    fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FileError {
         located(&self.document, field, message)
     }
 }
 
-fn located(document: &Document, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
+fn located(document: &Document, field: &FieldPath, message: impl std::fmt::Display) -> FileError {
     document.located(Problem::new(field.clone(), message)).into()
 }
 
 /// The files that a path stands for, in the order of their names: itself, or those that match
 /// the `*`s in its last part.
-fn matching(path: &Path) -> Result<Vec<PathBuf>, FitFileError> {
+fn matching(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     let pattern = match path.file_name().and_then(|n| n.to_str()) {
         Some(name) if name.contains('*') => name,
         _ => return Ok(vec![path.to_owned()]),
@@ -289,7 +275,7 @@ impl FitFile {
     ///
     /// # Errors
     /// A file that cannot be read, is of neither form, or holds a number that is not finite.
-    pub fn read_parameter_values(path: &Path) -> Result<BTreeMap<String, f64>, FitFileError> {
+    pub fn read_parameter_values(path: &Path) -> Result<BTreeMap<String, f64>, FileError> {
         #[derive(Deserialize)]
         struct Named {
             name: String,

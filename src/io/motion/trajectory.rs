@@ -1,11 +1,11 @@
 //! Trajectories as CSV, in full precision.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nalgebra::Vector3;
 
+use crate::io::file_error::FileError;
 use crate::io::motion::forces::FORCE_COLUMNS;
 use crate::multibody::BodyState;
 use crate::shown::shown;
@@ -20,37 +20,6 @@ pub(in crate::io) const COLUMNS: [&str; 13] = [
 
 /// The column of time.
 pub(in crate::io) const TIME: &str = "t_s";
-
-/// What can be wrong with a trajectory file.
-#[derive(Debug, thiserror::Error)]
-pub enum TrajectoryError {
-    /// The file cannot be read.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file cannot be written.
-    #[error("{}: cannot be written: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file is not a trajectory.
-    #[error("{}:{line}: {message}", path.display())]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
-        /// What was found and what is allowed.
-        message: String,
-    },
-}
 
 /// The motion of one body, as read from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,12 +94,11 @@ impl TrajectoryTable {
     /// # Errors
     /// When the file cannot be read, a column is missing, unknown or double, a row has a wrong
     /// number of fields, a field is not a finite number, or times do not increase.
-    pub fn read(path: impl AsRef<Path>) -> Result<TrajectoryTable, TrajectoryError> {
+    pub fn read(path: impl AsRef<Path>) -> Result<TrajectoryTable, FileError> {
         let path = path.as_ref();
-        let file = std::fs::File::open(path)
-            .map_err(|source| TrajectoryError::Read { path: path.to_owned(), source })?;
-        let invalid =
-            |line: u64, message: String| TrajectoryError::Invalid { path: path.to_owned(), line, message };
+        let file =
+            std::fs::File::open(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+        let invalid = |line: u64, message: String| FileError::Row { path: path.to_owned(), line, message };
         let mut csv = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(file);
         let header = csv.headers().map_err(|error| csv_error(path, error))?.clone();
         let layout = Layout::new(&header).map_err(|message| invalid(1, message))?;
@@ -353,11 +321,11 @@ fn joint_columns(
 }
 
 /// An error of the CSV reader with the file and the line.
-fn csv_error(path: &Path, error: csv::Error) -> TrajectoryError {
+fn csv_error(path: &Path, error: csv::Error) -> FileError {
     let line = error.position().map_or(1, csv::Position::line);
     let message = error.to_string();
     match error.into_kind() {
-        csv::ErrorKind::Io(source) => TrajectoryError::Read { path: path.to_owned(), source },
-        _ => TrajectoryError::Invalid { path: path.to_owned(), line, message },
+        csv::ErrorKind::Io(source) => FileError::Read { path: path.to_owned(), source },
+        _ => FileError::Row { path: path.to_owned(), line, message },
     }
 }

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::io::atomic::OutputFile;
+use crate::io::file_error::FileError;
 use crate::io::motion::forces::ContactForces;
-use crate::io::motion::trajectory::{COLUMNS, TIME, TrajectoryError, joint_titles, numbers};
+use crate::io::motion::trajectory::{COLUMNS, TIME, joint_titles, numbers};
 use crate::multibody::tree::JointState;
 use crate::multibody::{Model, State};
 use crate::rollout::Trajectory;
@@ -82,7 +83,7 @@ impl Trajectory {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, path: impl AsRef<Path>, model: &Model) -> Result<(), TrajectoryError> {
+    pub fn write(&self, path: impl AsRef<Path>, model: &Model) -> Result<(), FileError> {
         let path = path.as_ref();
         let write = || {
             let mut writer = TrajectoryWriter::new(model, false, OutputFile::create(path)?)?;
@@ -91,6 +92,6 @@ impl Trajectory {
             }
             writer.finish()?.finish()
         };
-        write().map_err(|source| TrajectoryError::Write { path: path.to_owned(), source })
+        write().map_err(|source| FileError::Write { path: path.to_owned(), source })
     }
 }

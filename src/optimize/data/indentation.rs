@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::table::{DataError, Table, open};
+use super::table::{Table, open};
+use crate::optimize::data_error::DataError;
 
 /// One measurement of an indentation test.
 #[derive(Clone, Copy, Debug, PartialEq)]

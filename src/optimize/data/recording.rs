@@ -5,7 +5,8 @@ use std::path::Path;
 
 use nalgebra::Vector3;
 
-use super::table::{DataError, Table, open};
+use super::table::{Table, open};
+use crate::optimize::data_error::DataError;
 use crate::spatial::Quaternion;
 
 /// A body's pose and velocity at one time of a recording.

@@ -9,12 +9,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{
-    IdentificationError, LARGEST_GAP, MeasurementError, body_index, check_residuals, place, positive,
-    root_mean_square,
-};
+use super::{MeasurementError, body_index, check_residuals, place, positive, root_mean_square};
 use crate::multibody::{AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION};
 use crate::optimize::data::{RecordedState, Recording};
+use crate::optimize::error::{LARGEST_GAP, ProblemError};
 use crate::rollout::SimulationError;
 use crate::rollout::{Controls, MotionWarning, SimulationSettings, checked_step, motion_warnings};
 use crate::scalar::Scalar;
@@ -48,8 +46,8 @@ pub struct StandardDeviations {
 impl StandardDeviations {
     /// 1/σ for each tangent direction (rotation, translation, angular velocity, velocity); 0
     /// for those not compared.
-    fn weights(&self) -> Result<[f64; 4], IdentificationError> {
-        let weight = |field, sigma: f64| Ok::<_, IdentificationError>(1.0 / positive(field, sigma)?);
+    fn weights(&self) -> Result<[f64; 4], ProblemError> {
+        let weight = |field, sigma: f64| Ok::<_, ProblemError>(1.0 / positive(field, sigma)?);
         let optional = |field, sigma: Option<f64>| sigma.map_or(Ok(0.0), |s| weight(field, s));
         Ok([
             weight("orientation_sigma", self.orientation)?,
@@ -124,14 +122,14 @@ impl RecordedMotion {
         recording: Recording,
         sigma: &StandardDeviations,
         window: &TimeWindow,
-    ) -> Result<Self, IdentificationError> {
+    ) -> Result<Self, ProblemError> {
         let index = body_index(model, body)?;
         if !model.bodies[index].is_free() {
-            return Err(IdentificationError::FixedBody { name: body.to_string() });
+            return Err(ProblemError::FixedBody { name: body.to_string() });
         }
         if let Some((_, other, _)) = model.free_bodies().find(|(i, _, _)| *i != index) {
             let (body, other) = (body.to_string(), other.name.clone());
-            return Err(IdentificationError::OtherFreeBody { body, other });
+            return Err(ProblemError::OtherFreeBody { body, other });
         }
         let weights = sigma.weights()?;
         let outlier_limit =
@@ -142,7 +140,7 @@ impl RecordedMotion {
         let count = recording.states.iter().filter(|s| inside(s)).count();
         if count < 2 {
             let (from, until) = (window.from, window.until);
-            return Err(IdentificationError::EmptyWindow { recording: recording.name, from, until });
+            return Err(ProblemError::EmptyWindow { recording: recording.name, from, until });
         }
         let last = first + count - 1;
         let touching = if window.free_starts { touching(model, &recording.states) } else { Vec::new() };
@@ -162,7 +160,7 @@ impl RecordedMotion {
             start = stop;
         }
         if windows.is_empty() {
-            return Err(IdentificationError::AlwaysTouching { recording: recording.name });
+            return Err(ProblemError::AlwaysTouching { recording: recording.name });
         }
         Ok(Self { recording, weights, outlier_limit, windows })
     }
@@ -183,7 +181,7 @@ impl RecordedMotion {
     }
 
     /// Checks that no two recorded states in a row are too many steps apart.
-    pub(super) fn check_gaps(&self, time_step: f64) -> Result<(), IdentificationError> {
+    pub(super) fn check_gaps(&self, time_step: f64) -> Result<(), ProblemError> {
         for window in &self.windows {
             for pair in self.recording.states[window.clone()].windows(2) {
                 let span = pair[1].time - pair[0].time;
@@ -191,7 +189,7 @@ impl RecordedMotion {
                 let few = span / time_step <= LARGEST_GAP;
                 if !few {
                     let place = place(&self.recording.name, pair[1].line);
-                    return Err(IdentificationError::Gap { place, span, time_step });
+                    return Err(ProblemError::Gap { place, span, time_step });
                 }
             }
         }
@@ -205,7 +203,7 @@ impl RecordedMotion {
         model: &Model<T>,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
-    ) -> Result<Vec<Vec<T>>, IdentificationError> {
+    ) -> Result<Vec<Vec<T>>, ProblemError> {
         let windows: Vec<Vec<Vec<T>>> = self
             .windows
             .par_iter()
@@ -220,7 +218,7 @@ impl RecordedMotion {
         window: Range<usize>,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
-    ) -> Result<Vec<Vec<T>>, IdentificationError> {
+    ) -> Result<Vec<Vec<T>>, ProblemError> {
         let recorded = &self.recording.states[window];
         let mut state = State::<T>::lift(&state_of(&recorded[0]));
         let mut workspace = StepWorkspace::default();
@@ -228,7 +226,7 @@ impl RecordedMotion {
         for pair in recorded.windows(2) {
             let span = pair[0].time..pair[1].time;
             state = advance(model, state, span, settings, applied, &mut workspace).map_err(|source| {
-                IdentificationError::Simulation {
+                ProblemError::Recorded {
                     recording: self.recording.name.clone(),
                     time: recorded[0].time,
                     source,
@@ -245,7 +243,7 @@ impl RecordedMotion {
         model: &Model,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
-    ) -> Result<Vec<MotionWarning>, IdentificationError> {
+    ) -> Result<Vec<MotionWarning>, ProblemError> {
         let mut warnings = Vec::new();
         for window in &self.windows {
             let recorded = &self.recording.states[window.clone()];
@@ -253,7 +251,7 @@ impl RecordedMotion {
             let initial = state_of(first);
             let until = last.time - first.time;
             let found = motion_warnings(model, &initial, settings, until, applied, &Controls::none());
-            warnings.extend(found.map_err(|source| IdentificationError::Simulation {
+            warnings.extend(found.map_err(|source| ProblemError::Recorded {
                 recording: self.recording.name.clone(),
                 time: first.time,
                 source,
@@ -268,7 +266,7 @@ impl RecordedMotion {
         model: &Model<T>,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
-    ) -> Result<Vec<T>, IdentificationError> {
+    ) -> Result<Vec<T>, ProblemError> {
         let mut residuals = Vec::new();
         let differences = self.differences(model, settings, applied)?;
         for (difference, recorded) in differences.into_iter().zip(self.compared()) {
@@ -291,7 +289,7 @@ impl RecordedMotion {
         model: &Model,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
-    ) -> Result<MeasurementError, IdentificationError> {
+    ) -> Result<MeasurementError, ProblemError> {
         let differences = self.differences(model, settings, applied)?;
         for (difference, recorded) in differences.iter().zip(self.compared()) {
             let residuals: Vec<f64> =

@@ -11,7 +11,6 @@ use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::control_range::TrajectoryProblemError;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::problem::TrajectoryProblem;
 use super::settings::{TrajectoryMethod, TrajectorySettings};
@@ -19,6 +18,7 @@ use super::staged::StagedTrajectory;
 use crate::multibody::AppliedForces;
 use crate::optimize::automatic::Automatic;
 use crate::optimize::checkpoint::{CheckpointStore, NoStore, Resumable, RunCheckpoint};
+use crate::optimize::error::ProblemError;
 use crate::optimize::ilqr::Ilqr;
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
@@ -357,7 +357,7 @@ pub fn optimize_smoothed_trajectory<
     progress: Option<ProgressObserver>,
 ) -> Result<TrajectoryOptimum, Error> {
     if settings.method != TrajectoryMethod::Lbfgs {
-        return Err(TrajectoryProblemError::Smoothed { method: settings.method.name() }.into());
+        return Err(ProblemError::Smoothed { method: settings.method.name() }.into());
     }
     let (run, history) = Run::new(problem, start, settings, checkpoints, progress)?;
     let SmoothingSettings { deviation, pairs, seed } = *smoothing;

@@ -6,10 +6,11 @@ use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
-use super::control_range::{ControlRange, TrajectoryProblemError};
+use super::control_range::ControlRange;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{AppliedForces, Model, State};
+use crate::optimize::error::ProblemError;
 use crate::rollout::SimulationError;
 use crate::rollout::{
     ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationSettings,
@@ -94,18 +95,18 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     /// The problem of finding the controls' values at knots, with a range for each control value.
     ///
     /// # Errors
-    /// When the times, knots or ranges do not fit the task (see [`TrajectoryProblemError`]).
+    /// When the times, knots or ranges do not fit the task (see [`ProblemError`]).
     pub fn new(
         task: TrajectoryTask<'a, A, R>,
         knots: &ControlKnots,
         ranges: &[ControlRange],
-    ) -> Result<Self, TrajectoryProblemError> {
+    ) -> Result<Self, ProblemError> {
         let expected = task.model.command_dimension() + task.applied.control_dimension();
         if expected == 0 {
-            return Err(TrajectoryProblemError::NoControls);
+            return Err(ProblemError::NoControls);
         }
         if ranges.len() != expected {
-            return Err(TrajectoryProblemError::Ranges { found: ranges.len(), expected });
+            return Err(ProblemError::RangeCount { found: ranges.len(), expected });
         }
         let steps = task.settings.step_times(task.until)?.len() - 1;
         let optimized: Vec<(usize, ControlRange)> = ranges.iter().copied().enumerate().collect();
@@ -117,20 +118,20 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     ///
     /// # Errors
     /// When the times, knots, places, ranges or the other values do not fit the task (see
-    /// [`TrajectoryProblemError`]).
+    /// [`ProblemError`]).
     pub fn of_some(
         task: TrajectoryTask<'a, A, R>,
         knots: &ControlKnots,
         optimized: &[(usize, ControlRange)],
         others: Controls,
-    ) -> Result<Self, TrajectoryProblemError> {
+    ) -> Result<Self, ProblemError> {
         let expected = task.model.command_dimension() + task.applied.control_dimension();
         if optimized.is_empty() {
-            return Err(TrajectoryProblemError::NoControls);
+            return Err(ProblemError::NoControls);
         }
         for (i, &(index, range)) in optimized.iter().enumerate() {
             if index >= expected || optimized[..i].iter().any(|(other, _)| *other == index) {
-                return Err(TrajectoryProblemError::Place { index, expected });
+                return Err(ProblemError::ControlPlace { index, expected });
             }
             range.check(index)?;
         }
@@ -143,7 +144,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
             return Err(SimulationError::ControlSteps { found, expected }.into());
         }
         let (optimized, ranges): (Vec<usize>, Vec<ControlRange>) = optimized.iter().copied().unzip();
-        let map = knots.map(ranges.len(), &times).map_err(TrajectoryProblemError::Knots)?;
+        let map = knots.map(ranges.len(), &times).map_err(ProblemError::Knots)?;
         let at_knots = |bound: fn(&ControlRange) -> f64| {
             let scaled = ranges.iter().map(move |range| bound(range) / range.scale);
             (0..map.knots()).flat_map(|_| scaled.clone()).collect()
