@@ -33,7 +33,7 @@ mod surface;
 
 pub use force::energy::contact_energy;
 pub use force::jvp::{ContactJacobian, contact_jacobian, contact_lifted};
-pub(crate) use force::skirt_onset::onset;
+pub use force::skirt_onset::onset;
 pub use force::vjp::{ContactCotangent, contact_transposed};
 pub use force::wrench::{ContactFace, ContactPatch, contact, for_each_face};
 pub(crate) use impulse::cost::hunt_crossley_cost;

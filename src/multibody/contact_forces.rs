@@ -106,7 +106,7 @@ pub struct BodyPairContact<T = f64> {
 
 impl<T: Scalar> Model<T> {
     /// The contact between two bodies, summed over `pairs` of their geometries (see
-    /// [`super::geometry_pairs`]), with the bodies at `frames`.
+    /// [`Model::geometry_pairs`]), with the bodies at `frames`.
     pub fn body_pair_contact(
         &self,
         frames: &[BodyFrame<T>],

@@ -2,7 +2,7 @@
 
 pub mod automatic;
 mod bounds;
-pub mod box_quadratic;
+mod box_quadratic;
 pub mod checkpoint;
 pub mod data;
 mod data_error;
@@ -21,7 +21,7 @@ pub mod progress;
 pub mod randomized_smoothing;
 pub mod solver;
 pub mod surroundings;
-pub mod survey;
+mod survey;
 pub mod termination;
 pub mod trajectory;
 pub mod uncertainty;

@@ -56,7 +56,7 @@ pub enum Quantity {
         body: usize,
     },
     /// The contact force on one body from another in W, N, at the state and by the law of
-    /// accelerations (see [`Model::contact_wrench_on`]).
+    /// accelerations (as of [`Model::contact_wrench`]).
     ContactForce {
         /// The body that it acts on.
         on: usize,

@@ -15,7 +15,7 @@ use crate::scalar::{DualArray, Scalar};
 /// The pressure that acts is 0 up to −w, (p + w)²/(4 w) between −w and w, and p from there on: its
 /// derivative is continuous. At w = 0 it is p itself.
 #[inline(always)]
-pub(crate) fn onset<T: Scalar>(p: T, w: T) -> (T, T) {
+pub fn onset<T: Scalar>(p: T, w: T) -> (T, T) {
     let (value, width) = (p.real(), w.real());
     if width == 0.0 || value >= width {
         (p, T::from(1.0))

@@ -81,7 +81,7 @@ impl<T: Scalar> Mechanism<T> {
     }
 
     /// The velocity v* at the end of a step of `time_step` seconds without contact, written into
-    /// `free_velocity`, by the factors of A (see [`Mechanism::step_matrix`]) and [`Mechanism::free_impulse`].
+    /// `free_velocity`, by the factors of A (see [`Mechanism::step_matrix`]).
     ///
     /// # Panics
     /// When a slice or the matrix does not fit the mechanism.
