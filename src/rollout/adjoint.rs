@@ -89,6 +89,37 @@ pub struct LossGradient {
 ///
 /// # Errors
 /// When an input does not fit the model, or the simulation fails.
+///
+/// # Examples
+/// How the height of a falling body follows its velocity at the start:
+/// ```
+/// use isobar::multibody::{Body, BodyState, MassSource, ModelBuilder, NoForces, State};
+/// use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
+/// use isobar::scalar::Scalar;
+/// use isobar::spatial::{MassProperties, RigidTransform};
+/// use nalgebra::{Matrix3, Vector3};
+///
+/// /// The height at the end.
+/// struct Height;
+///
+/// impl Loss for Height {
+///     fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+///         moment.state.bodies[0].position.z
+///     }
+/// }
+///
+/// let mass = MassProperties { mass: 2.0, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() };
+/// let body = Body::free("drone", MassSource::Given(mass), vec![])?;
+/// let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build()?;
+/// let start = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
+/// let (settings, controls) = (SimulationSettings::default(), Controls::zeros(0, 0));
+/// let (model, initial, applied, controls) = (&model, &start, &NoForces, &controls);
+/// let rollout = Rollout { model, initial, settings, until: 0.1, applied, controls };
+/// let gradient = loss_gradient(&rollout, &Height, &[], Checkpoints::All)?;
+/// // The last direction of a body's tangent space is its velocity upward, which acts for 0.1 s.
+/// assert!((gradient.by_initial[11] - 0.1).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn loss_gradient<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     loss: &impl DifferentiableLoss,

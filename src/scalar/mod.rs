@@ -18,6 +18,23 @@ use num_dual::DualNumCopy;
 ///
 /// Blanket-implemented: there is nothing to implement by hand. Comparisons between scalars use
 /// the real part alone.
+///
+/// # Examples
+/// A function that is written once, its value, and its derivative by a dual number:
+/// ```
+/// use isobar::scalar::Scalar;
+/// use num_dual::Dual64;
+///
+/// /// The energy of a spring in J.
+/// fn energy<T: Scalar>(stiffness: f64, stretch: T) -> T {
+///     stretch * stretch * (0.5 * stiffness)
+/// }
+///
+/// assert_eq!(energy(200.0, 0.1), 1.0000000000000002);
+/// let energy = energy(200.0, Dual64::from(0.1).derivative());
+/// // The derivative of the energy is the force.
+/// assert!((energy.eps - 20.0).abs() < 1e-12);
+/// ```
 pub trait Scalar: DualNumCopy<Primitive = f64> {
     /// The real part: the value without its derivatives.
     fn real(&self) -> f64;
