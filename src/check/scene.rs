@@ -14,9 +14,9 @@ use crate::multibody::{
     AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Input, Model, PairWorkspace, State,
     TANGENT_DIMENSION, seeded,
 };
-use crate::rollout::SimulationError;
 use crate::rollout::{
-    Controls, Rollout, SimulationSettings, checked_step, checked_step_taped, simulate_controlled,
+    Controls, Rollout, SimulationError, SimulationSettings, checked_step, checked_step_taped,
+    simulate_controlled,
 };
 use crate::scalar::{DualArray, Scalar};
 use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};

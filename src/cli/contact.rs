@@ -12,10 +12,9 @@ use super::messages::text_output;
 use super::outputs::print_json;
 use super::{Error, is_zero, load_scene, skirt_line};
 use crate::io::{Scene, SceneSummary};
-use crate::multibody::ModelError;
 use crate::multibody::{
-    BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, PairWorkspace, check_pair_count,
-    geometry_pairs, may_touch,
+    BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
+    check_pair_count, geometry_pairs, may_touch,
 };
 
 /// Arguments of `isobar contact`.

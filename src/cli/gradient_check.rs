@@ -15,8 +15,7 @@ use crate::check::{
 };
 use crate::io::{OptimizedControl, ProblemFile};
 use crate::multibody::NoForces;
-use crate::rollout::SimulationError;
-use crate::rollout::motion_warnings;
+use crate::rollout::{SimulationError, motion_warnings};
 
 /// Arguments of `isobar gradient-check`.
 #[derive(Debug, Args)]

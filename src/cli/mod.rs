@@ -21,8 +21,7 @@ use clap::{Parser, Subcommand};
 use interruption::handle_interruption;
 use messages::tell;
 
-use crate::io::FileError;
-use crate::io::Scene;
+use crate::io::{FileError, Scene};
 use crate::multibody::ModelError;
 use crate::rollout::{MotionWarning, SimulationError};
 

@@ -15,9 +15,8 @@ use super::outputs::check_outputs;
 use super::{Error, load_scene, print_motion_warnings};
 use crate::interruption;
 use crate::io::Scene;
-use crate::rollout::SimulationError;
 use crate::rollout::{
-    DiscretizationError, MotionWarning, SimulationSettings, StepSchedule, Streamed, Watch,
+    DiscretizationError, MotionWarning, SimulationError, SimulationSettings, StepSchedule, Streamed, Watch,
     discretization_errors, simulate_streaming,
 };
 use rows::Rows;

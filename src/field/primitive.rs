@@ -2,8 +2,7 @@
 
 use nalgebra::Vector3;
 
-use crate::geometry::MeshError;
-use crate::geometry::{Shape, VertexPlace, VolumeMesh, vertex_places};
+use crate::geometry::{MeshError, Shape, VertexPlace, VolumeMesh, vertex_places};
 
 /// The extent ε of a shape at a point of it, in the shape's frame, before tessellation: the
 /// distance to the boundary over its largest value (sphere, box, cylinder, capsule), and

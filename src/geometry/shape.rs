@@ -1,12 +1,12 @@
 //! The primitive shapes and the sizes they may have.
 
-use super::error::MeshError;
-use super::error::{LARGEST_ASPECT_RATIO, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE};
+use super::error::{LARGEST_ASPECT_RATIO, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE, MeshError};
 use super::mesh::{SurfaceMesh, VolumeMesh};
 use super::{capsule, cuboid, cylinder, ellipsoid, sphere};
 
 /// A primitive shape, centred on the origin of its frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Shape {
     /// A ball.
     Sphere {

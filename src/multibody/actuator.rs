@@ -8,6 +8,7 @@ use crate::scalar::{DualArray, Scalar};
 
 /// What an actuator makes of its command u, for a coordinate with position q and velocity v.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Drive<T = f64> {
     /// The command is the force, N m or N.
     Force,

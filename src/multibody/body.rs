@@ -3,8 +3,7 @@
 use super::mass::MassSource;
 use crate::contact::Collider;
 use crate::scalar::Scalar;
-use crate::spatial::MassPropertiesError;
-use crate::spatial::{MassProperties, RigidTransform, SpatialVelocity};
+use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform, SpatialVelocity};
 
 /// A geometry fixed to a body.
 #[derive(Clone, Debug)]

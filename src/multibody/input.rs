@@ -7,8 +7,7 @@ use super::model::Model;
 use super::state::TANGENT_DIMENSION;
 use crate::contact::{ContactGeometry, MaterialParameter};
 use crate::field::FieldError;
-use crate::spatial::MassProperties;
-use crate::spatial::MassPropertiesError;
+use crate::spatial::{MassProperties, MassPropertiesError};
 
 /// Names of the tangent directions of a free body, in their order.
 pub const TANGENT_NAMES: [&str; TANGENT_DIMENSION] =
@@ -17,6 +16,7 @@ pub const TANGENT_NAMES: [&str; TANGENT_DIMENSION] =
 /// A number that goes into a simulation, by the place of its body or material in the
 /// [`Model`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Input {
     /// A move of a free body's initial state along one direction of its tangent space (see
     /// [`TANGENT_DIMENSION`]). Its value is 0.

@@ -1,8 +1,7 @@
 //! What the mass and the inertia of a body are made from.
 
 use crate::scalar::Scalar;
-use crate::spatial::MassProperties;
-use crate::spatial::MassPropertiesError;
+use crate::spatial::{MassProperties, MassPropertiesError};
 
 /// What the mass properties of a body are made from, which decides what a change of mass or of
 /// a geometry's size does to them.

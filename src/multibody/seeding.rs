@@ -12,12 +12,10 @@ use super::model::{Model, share_materials};
 use super::state::State;
 use super::tree::Joint;
 use crate::contact::ContactGeometry;
-use crate::field::FieldError;
-use crate::field::RigidSurface;
+use crate::field::{FieldError, RigidSurface};
 use crate::geometry::SurfaceMesh;
 use crate::scalar::Scalar;
-use crate::spatial::MassProperties;
-use crate::spatial::MassPropertiesError;
+use crate::spatial::{MassProperties, MassPropertiesError};
 
 /// The model and the state with some inputs set to values in a scalar `T`, so that everything
 /// computed from them carries the values' derivatives. With `f64` it evaluates at other values.

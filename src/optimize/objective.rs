@@ -12,6 +12,7 @@ use crate::spatial::Quaternion;
 
 /// What a cost is taken of: up to three numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Quantity {
     /// A control value: a command of an actuator, or one of the user's forces.
     Control {

@@ -45,12 +45,14 @@ impl Parameter {
     }
 
     /// The same with bounds.
+    #[must_use]
     pub fn bounded(mut self, lower: f64, upper: f64) -> Self {
         (self.lower, self.upper) = (lower, upper);
         self
     }
 
     /// The same on a logarithmic scale.
+    #[must_use]
     pub fn logarithmic(mut self) -> Self {
         self.log = true;
         self

@@ -17,6 +17,7 @@ pub type DescentState = SolverState<(), ()>;
 /// Why a method stopped by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Convergence {
     /// The gradient vanishes, but for what pushes against bounds; of least squares: the residuals
     /// are at right angles to every free column of the Jacobian, or are zero.

@@ -15,6 +15,7 @@ use super::error::SimulationError;
 /// they keep the value at that knot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum KnotInterpolation {
     /// Each value is held until the next knot.
     #[default]

@@ -1,7 +1,6 @@
 //! How a simulation advances, and when its steps are taken.
 
-use super::error::MAXIMUM_STEPS;
-use super::error::SimulationError;
+use super::error::{MAXIMUM_STEPS, SimulationError};
 use crate::step::Integrator;
 
 /// How a simulation advances.

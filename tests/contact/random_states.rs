@@ -198,6 +198,7 @@ fn load(pair: &ContactPair, patch: &ContactPatch, settings: &ContactSettings) ->
         DissipationModel::HuntCrossley => c.material.dissipation,
         // κ = g (χ_A/E_A + χ_B/E_B), and g is at most the softer body's gradient, E/0.05 m.
         DissipationModel::StrainRate => c.material.dissipation / 0.05,
+        other => panic!("nothing is known of {other:?}"),
     };
     for c in [pair.a, pair.b] {
         if !c.geometry.is_rigid() {

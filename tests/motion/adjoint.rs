@@ -180,6 +180,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
             Integrator::SemiImplicitEuler => 2,
             Integrator::RungeKutta4 => 11,
             Integrator::VelocityLevel(_) => 17,
+            other => panic!("nothing is known of {other:?}"),
         };
         let some: Vec<_> = inputs.iter().zip(&adjoint.by_inputs).step_by(every).collect();
         let errors = some.par_iter().map(|(input, gradient)| {

@@ -4,8 +4,7 @@ use std::io::{self, StdoutLock};
 use std::path::{Path, PathBuf};
 
 use crate::cli::Error;
-use crate::io::FileError;
-use crate::io::{OutputFile, TrajectoryWriter};
+use crate::io::{FileError, OutputFile, TrajectoryWriter};
 use crate::multibody::{Model, State};
 
 /// The rows of a trajectory, as they come.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 
 use crate::contact::pair::material::Material;
-use crate::field::FieldError;
-use crate::field::{PressureField, RigidSurface, check_skirt};
+use crate::field::{FieldError, PressureField, RigidSurface, check_skirt};
 use crate::scalar::Scalar;
 
 /// The immutable, shareable part of a body in contact.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum ContactGeometry {
     /// A compliant body: a pressure field on a tetrahedral mesh.
     Compliant(PressureField),

@@ -9,8 +9,7 @@ use serde::Deserialize;
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::document::{Document, beside, read_text};
-use crate::io::file_error::FileError;
-use crate::io::file_error::Problem;
+use crate::io::file_error::{FileError, Problem};
 use crate::io::fit::schema::{FitTable, TrajectoriesTable};
 use crate::io::scene::file::Scene;
 use crate::multibody::NoForces;

@@ -6,8 +6,7 @@ use serde::Deserialize;
 
 use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
-use crate::io::file_error::FileError;
-use crate::io::file_error::Problem;
+use crate::io::file_error::{FileError, Problem};
 use crate::io::problem::controls::actuator_index;
 use crate::io::scene::actuator_schema::CommandTable;
 use crate::io::scene::actuator_tables::given_command;

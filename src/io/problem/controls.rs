@@ -7,8 +7,7 @@ use crate::io::scene::actuator_tables::knots_command;
 use crate::io::scene::body_tables::{Range, number};
 use crate::multibody::Model;
 use crate::optimize::trajectory::ControlRange;
-use crate::rollout::SimulationError;
-use crate::rollout::{Command, ControlKnots, KnotInterpolation};
+use crate::rollout::{Command, ControlKnots, KnotInterpolation, SimulationError};
 
 /// An actuator whose command is optimized.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
-use crate::io::file_error::FileError;
-use crate::io::file_error::Problem;
+use crate::io::file_error::{FileError, Problem};
 use crate::io::problem::checkpoint::CheckpointFile;
 use crate::io::problem::controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
 use crate::io::problem::costs::cost_term;
@@ -27,8 +26,7 @@ use crate::optimize::trajectory::{
     ControlRange, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
     TrajectorySettings, TrajectoryTask, optimize_smoothed_trajectory, optimize_trajectory,
 };
-use crate::rollout::SimulationError;
-use crate::rollout::{ControlKnots, KnotInterpolation, SimulationSettings};
+use crate::rollout::{ControlKnots, KnotInterpolation, SimulationError, SimulationSettings};
 
 /// Starts beside the one of the file, normally distributed around it.
 #[derive(Clone, Copy, Debug, PartialEq)]

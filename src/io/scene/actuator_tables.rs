@@ -6,11 +6,9 @@ use crate::io::scene::actuator_schema::{
     ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable,
 };
 use crate::io::scene::body_tables::{Range, number};
-use crate::multibody::ModelError;
 use crate::multibody::tree::Mechanism;
-use crate::multibody::{Actuator, Drive};
-use crate::rollout::SimulationError;
-use crate::rollout::{Command, KnotValues};
+use crate::multibody::{Actuator, Drive, ModelError};
+use crate::rollout::{Command, KnotValues, SimulationError};
 
 /// The actuators of a scene and their commands, in the order of the file.
 pub(in crate::io) fn actuators(

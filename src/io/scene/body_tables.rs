@@ -10,8 +10,9 @@ use crate::io::scene::schema::{BodyTable, ContactTable, MaterialTable};
 use crate::io::scene::shape_schema::GeometryTable;
 use crate::io::strict::Exactly;
 use crate::multibody::{Body, BodyGeometry, MassSource};
-use crate::spatial::MassPropertiesError;
-use crate::spatial::{MassProperties, Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
+use crate::spatial::{
+    MassProperties, MassPropertiesError, Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy,
+};
 
 /// How far a quaternion's length, or a rotation matrix's product with its transpose, may be from
 /// 1: enough for numbers that were rounded to a few digits.

@@ -19,11 +19,11 @@ use crate::io::scene::geometry_tables::{GeometryContext, geometry, zero_gradient
 use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
 use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings};
 use crate::io::scene::robot_tables::{SceneRobot, UNIT_MASS, robot};
-use crate::io::scene::schema::SolverKind;
-use crate::io::scene::schema::{BodyTable, SceneTable, SolverTable};
-use crate::multibody::ModelError;
+use crate::io::scene::schema::{BodyTable, SceneTable, SolverKind, SolverTable};
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism, Workspace};
-use crate::multibody::{Body, BodyGeometry, BodyPair, BodyState, Model, ModelBuilder, NamedMaterial, State};
+use crate::multibody::{
+    Body, BodyGeometry, BodyPair, BodyState, Model, ModelBuilder, ModelError, NamedMaterial, State,
+};
 use crate::rollout::Command;
 use crate::spatial::{RigidTransform, SpatialVelocity};
 use crate::step::SolverTolerance;

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use crate::contact::{ContactModel, FrictionRegularization};
 use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
-use crate::io::file_error::FileError;
-use crate::io::file_error::Problem;
+use crate::io::file_error::{FileError, Problem};
 use crate::io::scene::content::{Content, content};
 use crate::io::scene::schema::SceneTable;
 pub use crate::io::scene::schema::SolverKind;
 use crate::multibody::{BodyPair, Model, NoForces, State};
-use crate::rollout::SimulationError;
-use crate::rollout::{Command, Controls, MotionWarning, SimulationSettings, Trajectory, simulate_watched};
+use crate::rollout::{
+    Command, Controls, MotionWarning, SimulationError, SimulationSettings, Trajectory, simulate_watched,
+};
 use crate::step::{Integrator, SolverTolerance, VelocityLevel};
 
 /// A scene file as a model and its initial state.

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use nalgebra::Vector3;
 
-use crate::field::FieldError;
 use crate::field::{
-    DEFAULT_CORE_THRESHOLD, deep_core, distance_extent, laplace_extent, split_zero_gradient_tetrahedra,
+    DEFAULT_CORE_THRESHOLD, FieldError, deep_core, distance_extent, laplace_extent,
+    split_zero_gradient_tetrahedra,
 };
 use crate::geometry::{SurfaceMesh, VertexPlace, VolumeMesh, vertex_places};
 use crate::io::document::field_path::FieldPath;

@@ -25,6 +25,7 @@ pub struct CollisionShape {
 
 /// A primitive, or a mesh in a file.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum CollisionGeometry {
     /// A primitive shape.
     Primitive(Shape),

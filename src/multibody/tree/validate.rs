@@ -6,8 +6,7 @@ use super::joint::JointKind;
 use super::mechanism::Mechanism;
 use super::order::list;
 use crate::multibody::model_error::ModelError;
-use crate::spatial::MassProperties;
-use crate::spatial::MassPropertiesError;
+use crate::spatial::{MassProperties, MassPropertiesError};
 
 /// How far the rotation of a joint's frame may be from orthonormal.
 const ROTATION_TOLERANCE: f64 = 1e-6;

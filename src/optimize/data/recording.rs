@@ -43,6 +43,7 @@ impl Recording {
     /// Velocities that were made from positions by backward differences are half an interval
     /// late. A simulation that starts from them is wrong by that much acceleration, which in an
     /// impact is large.
+    #[must_use]
     pub fn with_velocities_delayed_by(mut self, delay: f64) -> Self {
         let recorded: Vec<(f64, Vector3<f64>, Vector3<f64>)> =
             self.states.iter().map(|s| (s.time - delay, s.linear_velocity, s.angular_velocity)).collect();

@@ -13,8 +13,9 @@ use super::{MeasurementError, body_index, check_residuals, place, positive, root
 use crate::multibody::{AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION};
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::error::{LARGEST_GAP, ProblemError};
-use crate::rollout::SimulationError;
-use crate::rollout::{Controls, MotionWarning, SimulationSettings, checked_step, motion_warnings};
+use crate::rollout::{
+    Controls, MotionWarning, SimulationError, SimulationSettings, checked_step, motion_warnings,
+};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
 use crate::step::{StepProblem, StepWorkspace};

@@ -11,10 +11,9 @@ use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{AppliedForces, Model, State};
 use crate::optimize::error::ProblemError;
-use crate::rollout::SimulationError;
 use crate::rollout::{
-    ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationSettings,
-    Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize, motion_warnings,
+    ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationError,
+    SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize, motion_warnings,
 };
 
 /// The motion, and what is to be small on it.
