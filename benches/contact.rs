@@ -19,7 +19,7 @@ use isobar::contact::{
     contact, contact_jacobian,
 };
 use isobar::field::{PressureField, RigidSurface, primitive_field};
-use isobar::geometry::{Shape, icosphere_surface, icosphere_volume};
+use isobar::geometry::{Shape, SurfaceMesh, VolumeMesh};
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_exponential, rotation_from_rpy};
 use median::median;
 use nalgebra::{Matrix3, Vector3};
@@ -52,7 +52,7 @@ fn collider(geometry: ContactGeometry) -> Collider {
 }
 
 fn icosphere(radius: f64, level: u32) -> Collider {
-    let mesh = icosphere_volume(radius, level);
+    let mesh = VolumeMesh::icosphere(radius, level);
     let extent = mesh.vertices.iter().map(|v| if v.norm() < 0.5 * radius { 1.0 } else { 0.0 }).collect();
     collider(ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap()))
 }
@@ -320,7 +320,7 @@ fn main() {
     let flat = [0.0; 3];
     let slab = || cuboid([0.2, 0.16, 0.12]);
     let cube = || cuboid([0.1; 3]);
-    let rigid_ball = collider(ContactGeometry::Rigid(RigidSurface::new(icosphere_surface(radius, 2))));
+    let rigid_ball = collider(ContactGeometry::Rigid(RigidSurface::new(SurfaceMesh::icosphere(radius, 2))));
     let rigid_ground = collider(ContactGeometry::RigidHalfSpace);
     let scenes = [
         nearly_fixed(

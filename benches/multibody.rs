@@ -12,7 +12,6 @@ use clock::thread_time;
 use criterion::Criterion;
 use isobar::multibody::tree::{
     BodyDescription, ForwardDerivatives, JointDescription, JointKind, JointState, Mechanism, Workspace,
-    forward_dynamics, forward_dynamics_derivatives, inverse_dynamics, mass_matrix, update_kinematics,
 };
 use isobar::spatial::{MassProperties, RigidTransform, rotation_from_rpy};
 use nalgebra::{DMatrix, Matrix3, Vector3};
@@ -90,31 +89,31 @@ fn main() {
 
     let kinematics = measure(c, "kinematics", |i| {
         let s = black_box(&states[i]);
-        update_kinematics(&arm, &s.q, &s.v, &mut w);
+        arm.update_kinematics(&s.q, &s.v, &mut w);
         black_box(&w);
     });
     let rnea = measure(c, "inverse dynamics (RNEA)", |i| {
         let s = black_box(&states[i]);
-        update_kinematics(&arm, &s.q, &s.v, &mut w);
-        inverse_dynamics(&arm, &mut w, &s.v, &GRAVITY, &[], &mut out);
+        arm.update_kinematics(&s.q, &s.v, &mut w);
+        arm.inverse_dynamics(&mut w, &s.v, &GRAVITY, &[], &mut out);
         black_box(&out);
     });
     let crba = measure(c, "mass matrix (CRBA)", |i| {
         let s = black_box(&states[i]);
-        update_kinematics(&arm, &s.q, &s.v, &mut w);
-        mass_matrix(&arm, &mut w, &mut matrix);
+        arm.update_kinematics(&s.q, &s.v, &mut w);
+        arm.mass_matrix(&mut w, &mut matrix);
         black_box(&matrix);
     });
     let aba = measure(c, "forward dynamics (ABA)", |i| {
         let s = black_box(&states[i]);
-        update_kinematics(&arm, &s.q, &s.v, &mut w);
-        forward_dynamics(&arm, &mut w, &s.v, &GRAVITY, &[], &mut out);
+        arm.update_kinematics(&s.q, &s.v, &mut w);
+        arm.forward_dynamics(&mut w, &s.v, &GRAVITY, &[], &mut out);
         black_box(&out);
     });
     let by_all = measure(c, "derivatives of forward dynamics by q, v and tau", |i| {
         let s = black_box(&states[i]);
-        update_kinematics(&arm, &s.q, &s.v, &mut w);
-        forward_dynamics_derivatives(&arm, &mut w, &s.v, &GRAVITY, &[], &mut derivatives);
+        arm.update_kinematics(&s.q, &s.v, &mut w);
+        arm.forward_dynamics_derivatives(&mut w, &s.v, &GRAVITY, &[], &mut derivatives);
         black_box(&derivatives);
     });
     criterion.final_summary();

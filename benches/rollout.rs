@@ -17,7 +17,7 @@ use clock::thread_time;
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use isobar::contact::{Collider, ContactGeometry, ContactModel, ContactSettings, Material};
 use isobar::field::{PressureField, primitive_field};
-use isobar::geometry::{Shape, icosphere_volume, volume_mass_properties};
+use isobar::geometry::{Shape, VolumeMesh};
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, Input, MassSource, Model,
     ModelBuilder, NamedMaterial, State, StateDependence,
@@ -83,7 +83,7 @@ impl Loss for Reach {
 
 fn geometry(geometry: ContactGeometry) -> BodyGeometry {
     let unit_mass = match &geometry {
-        ContactGeometry::Compliant(field) => Some(volume_mass_properties(field.mesh()).unwrap()),
+        ContactGeometry::Compliant(field) => Some(field.mesh().mass_properties().unwrap()),
         _ => None,
     };
     let collider = Collider::new(Arc::new(geometry), MATERIAL, 0.1);
@@ -91,7 +91,7 @@ fn geometry(geometry: ContactGeometry) -> BodyGeometry {
 }
 
 fn ball(level: u32) -> BodyGeometry {
-    let mesh = icosphere_volume(0.05, level);
+    let mesh = VolumeMesh::icosphere(0.05, level);
     let extent = (0..mesh.vertices.len()).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect();
     geometry(ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap()))
 }

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use isobar::io::Scene;
-use isobar::multibody::{BodyState, Model, NoForces, PairWorkspace, State, body_pair_contact, seeded};
+use isobar::multibody::{BodyState, Model, NoForces, PairWorkspace, State, seeded};
 use isobar::optimize::identification::inputs_at;
 use isobar::rollout::simulate;
 use isobar::spatial::{Quaternion, SpatialVelocity};
@@ -64,7 +64,7 @@ fn indentation(model: &Model, scene: &Scene, random: &mut ChaCha8Rng) -> String 
         let mut state = scene.state.clone();
         state.bodies[0].position.z -= depth;
         model.body_frames(&state, &mut frames);
-        let contact = body_pair_contact(model, &frames, model.pairs(), &mut PairWorkspace::default());
+        let contact = model.body_pair_contact(&frames, model.pairs(), &mut PairWorkspace::default());
         // The ball is the first body of the pair; the table pushes it up.
         let force = contact.wrench_on_a.translational.z + FORCE_NOISE * normal(random);
         let _ = writeln!(text, "{depth:.4},{force:.4},{FORCE_NOISE}");

@@ -15,7 +15,7 @@ use isobar::contact::{
     Collider, ContactLaw, ContactModel, ContactSettings, DampingPoint, FrictionPoint, Material, OwnLaw,
 };
 use isobar::field::{PressureField, primitive_field};
-use isobar::geometry::{Shape, volume_mass_properties};
+use isobar::geometry::Shape;
 use isobar::multibody::{
     Body, BodyGeometry, BodyState, MassSource, Model, ModelBuilder, NamedMaterial, NoForces, State,
 };
@@ -81,7 +81,7 @@ const NOISE: [f64; 2] = [2e-4, 2e-3];
 fn scene() -> Result<Model, Box<dyn Error>> {
     let rubber = Material::new(1e5, 0.0, 0.3);
     let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.02)?;
-    let unit_mass = Some(volume_mass_properties(&mesh)?);
+    let unit_mass = Some(mesh.mass_properties()?);
     let place = RigidTransform::identity();
     let collider = Collider::compliant(PressureField::new(mesh, extent)?, rubber);
     let ball = BodyGeometry { x_bg: place, collider, material: Some(0), unit_mass };

@@ -10,9 +10,7 @@ mod plot;
 use std::path::{Path, PathBuf};
 
 use isobar::contact::ContactModel;
-use isobar::multibody::tree::{
-    BodyDescription, JointDescription, JointKind, Mechanism, Workspace, momentum, update_kinematics,
-};
+use isobar::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism, Workspace};
 use isobar::multibody::{
     Body, BodyState, MassProperties, MassSource, Model, ModelBuilder, State, body_acceleration,
 };
@@ -154,9 +152,9 @@ fn floating() -> Result<(Model, State), Box<dyn std::error::Error>> {
     let mut joints = mechanism.neutral_state();
     joints.v[..3].copy_from_slice(&[SPIN[0], SPIN[1], SPIN[2]]);
     let mut workspace = Workspace::new(&mechanism);
-    update_kinematics(&mechanism, &joints.q, &joints.v, &mut workspace);
+    mechanism.update_kinematics(&joints.q, &joints.v, &mut workspace);
     let mass: f64 = mechanism.bodies().iter().filter_map(|body| body.mass).map(|mass| mass.mass).sum();
-    let linear = momentum(&mechanism, &workspace).translational / mass;
+    let linear = mechanism.momentum(&workspace).translational / mass;
     joints.v[3..6].copy_from_slice((-linear).as_slice());
     let names = ["base", "arm", "head"];
     let links = names.iter().enumerate().map(|(i, name)| Body::link(*name, i, Vec::new())).collect();

@@ -1,19 +1,78 @@
-//! # isobar
-//!
 //! Differentiable simulation of contact patches.
 //!
 //! Bodies that nominally overlap touch on the surface where their pressure fields are equal;
 //! pressure, dissipation and friction are integrated over it. Everything is generic over a
-//! [`scalar::Scalar`], so that every number that goes in can carry a derivative.
+//! [`Scalar`], so that every number that goes in (a pose, a modulus, a mass, a mesh vertex) can carry a
+//! derivative, and a wrench, a step or a whole trajectory has a gradient.
 //!
-//! Data flows one way through the modules, in this order: [`scalar`], [`spatial`],
-//! [`geometry`], [`field`], [`contact`], [`multibody`],
-//! [`step`], [`rollout`], [`optimize`], [`check`], [`io`], [`cli`].
+//! # A first contact
+//!
+//! ```
+//! use isobar::contact::Workspace;
+//! use isobar::field::primitive_field;
+//! use isobar::{Collider, ContactPair, ContactSettings, Material, PressureField, RigidTransform, Shape};
+//! use isobar::{contact, contact_jacobian};
+//! use nalgebra::Vector3;
+//! use num_dual::Dual64;
+//!
+//! // A ball of 5 cm radius, meshed at 1 cm, and a rigid floor that fills z ≤ 0.
+//! let foam = Material::new(1e5, 1.0, 0.5);
+//! let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.01)?;
+//! let ball = Collider::compliant(PressureField::new(mesh, extent)?, foam);
+//! let floor = Collider::rigid_half_space(foam);
+//!
+//! // The ball has sunk 5 mm into the floor: the force on it in N, and how it follows height and modulus.
+//! let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
+//! let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.045));
+//! let pair = ContactPair::at_rest(&ball, pose, &floor, RigidTransform::identity());
+//! let (patch, jacobian) = contact_jacobian(&pair, &settings, &mut workspace)?.ok_or("no contact")?;
+//! assert!((patch.wrench_on_a.translational.z - 6.926).abs() < 1e-3);
+//! assert!((jacobian.by_pose_a[(5, 5)] + 2753.0).abs() < 1.0);
+//! assert!((jacobian.by_modulus_a[5] - 6.926e-5).abs() < 1e-8);
+//!
+//! // Dual numbers carry the derivative by any input through the same code: here that of the area.
+//! let height = Dual64::from(0.045).derivative();
+//! let pose = RigidTransform::from_translation(Vector3::new(0.0.into(), 0.0.into(), height));
+//! let (ball, floor) = (Collider::lift(&ball), Collider::lift(&floor));
+//! let pair = ContactPair::at_rest(&ball, pose, &floor, RigidTransform::identity());
+//! let patch = contact(&pair, &settings, &mut workspace)?.ok_or("no contact")?;
+//! assert!((patch.area.eps + 0.275).abs() < 1e-3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where to find what
+//!
+//! | module | what you come there for |
+//! |---|---|
+//! | [`scalar`] | what a number must be able to do, and dual numbers with several derivatives |
+//! | [`spatial`] | poses, velocities, wrenches, mass properties |
+//! | [`geometry`] | shapes and meshes: made, read, checked, written |
+//! | [`field`] | the pressure fields of bodies |
+//! | [`mod@contact`] | the wrench between two bodies and its derivatives; materials; contact laws of your own |
+//! | [`multibody`] | models of bodies, joints and actuators; states; forces of your own; the inputs of gradients |
+//! | [`step`] | one time step of any kind, with its derivatives |
+//! | [`rollout`] | simulations, losses and their gradients, controls, batches |
+//! | [`optimize`] | fits to measurements, optimal controls |
+//! | [`check`] | whether derivatives are right |
+//! | [`io`] | scene, problem, fit and robot files; trajectories |
+//! | [`interruption`] | ending optimizations of this process early |
+//!
+//! Examples stand at what they are of: a wrench at [`contact::contact`], its Jacobian at
+//! [`contact::contact_jacobian`], dual numbers at [`Scalar`], a simulation at [`rollout::simulate`], the
+//! gradient of a trajectory by the adjoint at [`rollout::loss_gradient`] and by dual numbers at
+//! [`multibody::seeded`], losses at [`rollout::Loss`], forces at [`AppliedForces`], contact laws at
+//! [`ContactLaw`], fits at [`optimize::fit::fit`], optimal controls at
+//! [`optimize::trajectory::optimize_trajectory`], and many simulations at a time at [`rollout::Batch`].
+//!
+//! Data flows one way through the modules, in the order of the table. What is used most is also here, at the
+//! root of the crate. The command `isobar` is the feature `cli`, which is on unless default features are
+//! off.
 
 // No panic is reachable from input: what can fail returns an error that says why.
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 pub mod check;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod contact;
 pub mod field;
@@ -28,3 +87,16 @@ pub mod scalar;
 mod shown;
 pub mod spatial;
 pub mod step;
+
+pub use check::check_gradient;
+pub use contact::{
+    Collider, ContactLaw, ContactPair, ContactSettings, Material, OwnLaw, contact, contact_jacobian,
+};
+pub use field::PressureField;
+pub use geometry::Shape;
+pub use io::Scene;
+pub use multibody::{AppliedForces, Body, Input, Model, ModelBuilder, State};
+pub use rollout::{Rollout, SimulationSettings, loss_gradient, simulate};
+pub use scalar::Scalar;
+pub use spatial::RigidTransform;
+pub use step::{Integrator, StepProblem};

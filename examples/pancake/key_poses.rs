@@ -1,6 +1,6 @@
 //! From key poses of the spatula's blade to angles of the arm's joints.
 
-use isobar::multibody::tree::{Workspace, gravity_forces, update_kinematics};
+use isobar::multibody::tree::Workspace;
 use isobar::multibody::{DrivenCoordinate, Model, State};
 use isobar::spatial::{RigidTransform, rotation_from_rpy};
 use nalgebra::{SMatrix, SVector, Vector3};
@@ -132,8 +132,8 @@ pub fn motion(model: &Model, state: &mut State) -> Result<Motion, String> {
                 return Err(format!("joint {} of the arm leaves its limits at {time:.2} s", j + 1));
             }
         }
-        update_kinematics(model.mechanism(), q, &moving.joints.v, &mut workspace);
-        gravity_forces(model.mechanism(), &mut workspace, model.gravity(), &mut forces);
+        model.mechanism().update_kinematics(q, &moving.joints.v, &mut workspace);
+        model.mechanism().gravity_forces(&mut workspace, model.gravity(), &mut forces);
         motion.times.push(time);
         motion.angles.push(std::array::from_fn(|j| q[joints[j].q]));
         motion.weights.push(std::array::from_fn(|j| forces[joints[j].v]));

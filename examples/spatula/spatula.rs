@@ -7,12 +7,10 @@ use std::time::Instant;
 
 use isobar::contact::{Collider, ContactGeometry};
 use isobar::field::{PressureField, distance_extent};
-use isobar::geometry::read_volume_mesh;
+use isobar::geometry::VolumeMesh;
 use isobar::io::Scene;
-use isobar::multibody::{
-    BodyPair, MassProperties, MassSource, Motion, NoForces, SensorWorkspace, pair_contact,
-};
-use isobar::rollout::{Command, KnotInterpolation, KnotValues, command_controls, simulate_controlled};
+use isobar::multibody::{BodyPair, MassProperties, MassSource, Motion, NoForces, SensorWorkspace};
+use isobar::rollout::{Command, Controls, KnotInterpolation, KnotValues, simulate_controlled};
 use isobar::spatial::rotation_exponential;
 use nalgebra::{Matrix3, Vector3};
 
@@ -99,7 +97,7 @@ pub fn load() -> Result<Scene, Failure> {
 /// ellipsoids.
 pub fn use_bubble_mesh(scene: &mut Scene, path: &Path) -> Result<usize, Failure> {
     let mut model = scene.model.clone().into_builder();
-    let mesh = read_volume_mesh(path)?;
+    let mesh = VolumeMesh::read(path)?;
     let tetrahedra = mesh.tetrahedra.len();
     let extent = distance_extent(&mesh)?;
     let geometry = Arc::new(ContactGeometry::Compliant(PressureField::new(mesh, extent)?));
@@ -129,7 +127,7 @@ pub fn run(scene: &Scene, until: f64) -> Result<Run, Failure> {
     let settings = scene.simulation_settings()?;
     let command = square_wave(until)?;
     let times = settings.step_times(until)?;
-    let controls = command_controls(std::slice::from_ref(&command), &times);
+    let controls = Controls::of_commands(std::slice::from_ref(&command), &times);
     let start = Instant::now();
     let trajectory =
         simulate_controlled(&scene.model, &scene.state, &settings, until, &NoForces, &controls, |_, _| ())?;
@@ -141,7 +139,7 @@ pub fn run(scene: &Scene, until: f64) -> Result<Run, Failure> {
         let spatula = &state.bodies[SPATULA];
         let along = spatula.orientation.to_matrix().column(0).into_owned();
         let contacts =
-            BUBBLES.map(|b| pair_contact(&scene.model, state, BodyPair { a: SPATULA, b }, &mut workspace));
+            BUBBLES.map(|b| scene.model.pair_contact(state, BodyPair { a: SPATULA, b }, &mut workspace));
         samples.push(Sample {
             time: trajectory.times[step],
             pitch: (-along.z).atan2(along.x),

@@ -25,6 +25,7 @@ impl Default for CheckSettings {
 /// What differences say about a claimed derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Verdict {
     /// It agrees with the differences.
     Ok,

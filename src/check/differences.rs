@@ -35,7 +35,7 @@ pub fn compare_derivative<E>(
 ///
 /// # Errors
 /// The first error of `f`.
-pub fn compare_groups<E>(
+pub(crate) fn compare_groups<E>(
     mut f: impl FnMut(f64) -> Result<Vec<Vec<f64>>, E>,
     at: f64,
     scale: f64,

@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 
 use crate::multibody::{AppliedForces, DifferentiatedModel, InputError, Model, TANGENT_DIMENSION};
 use crate::rollout::Rollout;
-use crate::step::{DerivativeWorkspace, Integrator, StepDerivativeError, StepProblem, StepWorkspace, Tape};
+use crate::step::{DerivativeWorkspace, Integrator, StepError, StepProblem, StepWorkspace, Tape};
 
 /// A disturbance that grows by more than this in one step is one of the method.
 const GROWTH: f64 = 1.1;
@@ -58,13 +58,12 @@ pub(super) fn first_instability<A: AppliedForces>(
         let problem = StepProblem { model, state: &state, time, time_step: dt, applied, control };
         let outcome = method
             .step_taped(&problem, &differentiated, &mut workspace, &mut tape)
-            .map_err(StepDerivativeError::from)
             .and_then(|after| Ok((after, tape.jacobian(&differentiated, applied, &mut derivatives)?)));
         let (after, jacobian) = match outcome {
             Ok(both) => both,
-            Err(StepDerivativeError::Input(source)) => return Err(source),
+            Err(StepError::Input(source)) => return Err(source),
             // The simulation itself has taken these steps.
-            Err(StepDerivativeError::Step(_)) => return Ok(None),
+            Err(_) => return Ok(None),
         };
         let (growth, largest) = fastest_growth(&jacobian.by_state);
         if growth > GROWTH {

@@ -4,9 +4,10 @@
 use super::comparison::{CheckSettings, Comparison, Verdict};
 use super::contact_events::{Event, described};
 use super::samples::{Sampled, kink_note};
-use super::scene::{CheckedValue, Quantities, SceneCheck, SceneCheckError};
+use super::scene::{CheckedValue, Quantities, SceneCheck};
 use super::varied::{Varied, settings_for, step_scale};
 use crate::multibody::{AppliedForces, Input, TANGENT_DIMENSION};
+use crate::rollout::SimulationError;
 
 /// A sensitivity below this part of the quantity's largest is the rounding of sums that cancel.
 const NEGLIGIBLE_SENSITIVITY: f64 = 1e-11;
@@ -53,7 +54,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         claimed: &[Vec<f64>],
         magnitudes: &[f64],
         settings: &CheckSettings,
-    ) -> Result<Vec<Vec<Comparison>>, SceneCheckError> {
+    ) -> Result<Vec<Vec<Comparison>>, SimulationError> {
         let scale = step_scale(self.model, self.controls, &self.parts, &varied, value);
         let settings = &settings_for(&varied, settings);
         let mut f = |x: f64| self.values_or_none(varied, x);
@@ -77,9 +78,9 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 
     /// The quantities with an input at a value; none where a step fails.
-    fn values_or_none(&self, varied: Varied, value: f64) -> Result<Quantities<f64>, SceneCheckError> {
+    fn values_or_none(&self, varied: Varied, value: f64) -> Result<Quantities<f64>, SimulationError> {
         match self.evaluate(&[(varied, value)]) {
-            Err(SceneCheckError::Simulation(error)) if error.is_failed_step() => Ok(Vec::new()),
+            Err(error) if error.is_failed_step() => Ok(Vec::new()),
             outcome => outcome,
         }
     }
@@ -92,7 +93,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         varied: Varied,
         value: f64,
         quantities: usize,
-    ) -> Result<Limits, SceneCheckError> {
+    ) -> Result<Limits, SimulationError> {
         let center = self.watched(varied, value)?;
         let spans: Vec<usize> = (0..quantities).map(|q| self.steps_before(q)).collect();
         let aligned = spans.iter().map(|&steps| center.first_aligned(steps)).collect();
@@ -101,7 +102,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             for x in sides {
                 let beside = match self.watched(varied, x) {
                     Ok(events) => Some(events),
-                    Err(SceneCheckError::Simulation(error)) if error.is_failed_step() => None,
+                    Err(error) if error.is_failed_step() => None,
                     Err(error) => return Err(error),
                 };
                 for (q, &steps) in spans.iter().enumerate() {
@@ -210,7 +211,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         inputs: &[CheckedValue],
         compared: &mut [Vec<Vec<Comparison>>],
         settings: &CheckSettings,
-    ) -> Result<(), SceneCheckError> {
+    ) -> Result<(), SimulationError> {
         let largest = self.largest_sensitivities(inputs, compared);
         self.settle_negligible(inputs, compared, &largest);
         self.look_beside_kinks(inputs, compared, &largest, settings)
@@ -224,7 +225,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         compared: &mut [Vec<Vec<Comparison>>],
         largest: &[f64],
         settings: &CheckSettings,
-    ) -> Result<(), SceneCheckError> {
+    ) -> Result<(), SimulationError> {
         let at_kink = |c: &Comparison| c.verdict == Verdict::Kink && !c.note.ends_with(RIGHT_BESIDE);
         for part in BESIDE {
             let open: Vec<usize> =
@@ -234,7 +235,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             }
             let state = self.state.moved(&self.displacement(part));
             let beside = match self.started_at(&state) {
-                Err(SceneCheckError::Simulation(error)) if error.is_failed_step() => continue,
+                Err(error) if error.is_failed_step() => continue,
                 outcome => outcome?,
             };
             let again: Vec<CheckedValue> = open.iter().map(|&i| inputs[i].clone()).collect();

@@ -17,8 +17,9 @@ mod tight;
 mod varied;
 
 pub use comparison::{CheckSettings, Comparison, Verdict};
-pub use differences::{compare_derivative, compare_groups};
+pub use differences::compare_derivative;
 pub use gradient::{CheckedInput, check_gradient};
 pub use report::{GradientReport, ReportRow};
-pub use scene::{SceneCheckError, check_scene};
+pub use scene::check_scene;
+#[cfg(feature = "cli")]
 pub(crate) use tight::tightest_first;

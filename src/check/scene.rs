@@ -11,8 +11,8 @@ use super::tight::tightest_first;
 use super::varied::{JointPart, Varied, joint_parts};
 use crate::contact::MaterialParameter;
 use crate::multibody::{
-    AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Input, InputError, Model, PairWorkspace,
-    State, TANGENT_DIMENSION, all_inputs, body_pair_contact, seeded,
+    AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Input, Model, PairWorkspace, State,
+    TANGENT_DIMENSION, seeded,
 };
 use crate::rollout::{
     Controls, Rollout, SimulationError, SimulationSettings, checked_step, checked_step_taped,
@@ -20,17 +20,6 @@ use crate::rollout::{
 };
 use crate::scalar::{DualArray, Scalar};
 use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};
-
-/// Why a scene could not be checked.
-#[derive(Debug, thiserror::Error, PartialEq)]
-pub enum SceneCheckError {
-    /// A value of an input does not fit the model.
-    #[error(transparent)]
-    Input(#[from] InputError),
-    /// A simulation failed.
-    #[error(transparent)]
-    Simulation(#[from] SimulationError),
-}
 
 /// Value at which a dissipation or a friction that is 0 is checked instead, so that differences
 /// can go to both sides: s/m (s) and 1.
@@ -69,7 +58,7 @@ pub(super) struct SceneCheck<'a, A> {
     pub instability: Option<Instability>,
 }
 
-/// Checks the derivatives of a scene with respect to every input (see [`all_inputs`]) and to a
+/// Checks the derivatives of a scene with respect to every input (see [`Input::all`]) and to a
 /// shift of each control value in all steps: the wrench of each pair of bodies at the initial
 /// state, and the state after one step and after as many steps as `controls` has rows (`steps`
 /// where there are no control values) of the scene's integrator, in its tangent space.
@@ -97,7 +86,7 @@ pub fn check_scene(
     controls: &Controls,
     steps: usize,
     settings: &CheckSettings,
-) -> Result<GradientReport, SceneCheckError> {
+) -> Result<GradientReport, SimulationError> {
     let mut pairs: Vec<(BodyPair, Vec<GeometryPair>)> = Vec::new();
     for pair in &model.pairs {
         match pairs.last_mut() {
@@ -129,7 +118,7 @@ pub fn check_scene(
     };
     check.instability = first_instability(&rollout, check.steps)?;
     let names = check.names();
-    let mut inputs: Vec<CheckedValue> = all_inputs(model)
+    let mut inputs: Vec<CheckedValue> = Input::all(model)
         .into_iter()
         .map(|input| {
             let (name, value) = (input.name(model), input.value(model)?);
@@ -150,7 +139,7 @@ pub fn check_scene(
                 _ => (Varied::Input(input), name, value),
             })
         })
-        .collect::<Result<_, SceneCheckError>>()?;
+        .collect::<Result<_, SimulationError>>()?;
     inputs.extend((0..controls.dimension()).map(|i| {
         let name = match model.actuators.get(i) {
             Some(actuator) => format!("command of {}", actuator.name),
@@ -171,7 +160,7 @@ pub fn check_scene(
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
     /// The same scene from another state.
-    pub fn started_at<'s>(&'s self, state: &'s State) -> Result<SceneCheck<'s, A>, SceneCheckError> {
+    pub fn started_at<'s>(&'s self, state: &'s State) -> Result<SceneCheck<'s, A>, SimulationError> {
         let mut check = SceneCheck {
             state,
             parts: self.parts.clone(),
@@ -190,13 +179,13 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         &self,
         inputs: &[CheckedValue],
         settings: &CheckSettings,
-    ) -> Result<Vec<Vec<Vec<Comparison>>>, SceneCheckError> {
+    ) -> Result<Vec<Vec<Vec<Comparison>>>, SimulationError> {
         let magnitudes = self.magnitudes();
         // Gathered in order first, so that the error is the same on any number of threads.
-        let claimed: Vec<Result<Vec<Quantities<f64>>, SceneCheckError>> =
+        let claimed: Vec<Result<Vec<Quantities<f64>>, SimulationError>> =
             inputs.par_chunks(CHUNK).map(|chunk| self.claimed(chunk)).collect();
         let claimed = claimed.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
-        let compared: Vec<Result<Vec<Vec<Comparison>>, SceneCheckError>> = inputs
+        let compared: Vec<Result<Vec<Vec<Comparison>>, SimulationError>> = inputs
             .par_iter()
             .zip(&claimed)
             .map(|((varied, _, value), claimed)| {
@@ -207,7 +196,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 
     /// The derivatives of all quantities by each input of a chunk.
-    fn claimed(&self, chunk: &[CheckedValue]) -> Result<Vec<Quantities<f64>>, SceneCheckError> {
+    fn claimed(&self, chunk: &[CheckedValue]) -> Result<Vec<Quantities<f64>>, SimulationError> {
         let mut claimed: Vec<Quantities<f64>> = Vec::with_capacity(chunk.len());
         // Inputs that are checked at a value of their own are not mixed with others.
         let shared = chunk.iter().all(|(varied, _, value)| match varied {
@@ -297,7 +286,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 
     /// The model, the state and the controls with some inputs at values.
-    fn varied<T: Scalar>(&self, values: &[(Varied, T)]) -> Result<VariedScene<T>, SceneCheckError> {
+    fn varied<T: Scalar>(&self, values: &[(Varied, T)]) -> Result<VariedScene<T>, SimulationError> {
         let mut inputs = Vec::with_capacity(values.len());
         let lifted = self.controls.values().iter().map(|u| T::from(*u)).collect();
         let mut controls =
@@ -315,14 +304,14 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 
     /// Wrenches at the initial state, then the states after one step and after all.
-    pub fn evaluate<T: Scalar>(&self, values: &[(Varied, T)]) -> Result<Quantities<T>, SceneCheckError> {
+    pub fn evaluate<T: Scalar>(&self, values: &[(Varied, T)]) -> Result<Quantities<T>, SimulationError> {
         let (model, state, controls) = self.varied(values)?;
         let mut quantities: Quantities<T> = Vec::new();
         let mut frames = Vec::new();
         model.body_frames(&state, &mut frames);
         let mut workspace = PairWorkspace::default();
         for (_, pairs) in &self.pairs {
-            let wrench = body_pair_contact(&model, &frames, pairs, &mut workspace).wrench_on_a;
+            let wrench = model.body_pair_contact(&frames, pairs, &mut workspace).wrench_on_a;
             quantities.push(wrench.rotational.as_slice().to_vec());
             quantities.push(wrench.translational.as_slice().to_vec());
         }
@@ -354,7 +343,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 
     /// What contacts and joints do along the trajectory with an input at a value.
-    pub fn watched(&self, varied: Varied, value: f64) -> Result<Events, SceneCheckError> {
+    pub fn watched(&self, varied: Varied, value: f64) -> Result<Events, SimulationError> {
         let (model, state, controls) = self.varied(&[(varied, value)])?;
         let applied = self.applied;
         let parameters = DifferentiatedModel::new(&model, &[], applied.dependence(), controls.dimension())?;

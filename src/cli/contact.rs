@@ -14,7 +14,7 @@ use super::{Error, is_zero, load_scene, skirt_line};
 use crate::io::{Scene, SceneSummary};
 use crate::multibody::{
     BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
-    body_pair_contact, body_pair_energy, body_pair_jacobian, check_pair_count, geometry_pairs, may_touch,
+    check_pair_count, geometry_pairs, may_touch,
 };
 
 /// Arguments of `isobar contact`.
@@ -175,7 +175,7 @@ fn contacts(
         // Most of many bodies are far from each other, which is told sooner by their boxes.
         let near = geometries.iter().copied().filter(|pair| may_touch(model, &frames, pair));
         let geometries: &[GeometryPair] = &near.collect::<Vec<_>>();
-        let contact: BodyPairContact = body_pair_contact(model, &frames, geometries, &mut workspace);
+        let contact: BodyPairContact = model.body_pair_contact(&frames, geometries, &mut workspace);
         let pair = PairReport {
             a: model.bodies[bodies.a].name.clone(),
             b: model.bodies[bodies.b].name.clone(),
@@ -186,9 +186,9 @@ fn contacts(
             centroid: contact.centroid.as_ref().map(three),
             max_pressure: contact.max_pressure,
             // A sum of nothing is −0.
-            energy: body_pair_energy(model, &frames, geometries) + 0.0,
+            energy: model.body_pair_energy(&frames, geometries) + 0.0,
             derivatives: derivatives.then(|| {
-                DerivativesReport::new(&body_pair_jacobian(model, &frames, geometries, &mut workspace))
+                DerivativesReport::new(&model.body_pair_jacobian(&frames, geometries, &mut workspace))
             }),
         };
         if !pair.is_finite() {

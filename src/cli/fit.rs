@@ -9,11 +9,12 @@ use serde::Serialize;
 use super::Error;
 use super::messages::{tell, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
+use super::progress::on_bar;
 use crate::interruption;
-use crate::io::{FileError, FitFile, read_parameter_values, write_atomically};
+use crate::io::{FileError, FitFile, write_atomically};
+use crate::optimize::ProblemError;
 use crate::optimize::fit::{Fit, fit};
-use crate::optimize::identification::{IdentificationError, MeasurementError};
-use crate::optimize::progress::ProgressObserver;
+use crate::optimize::identification::MeasurementError;
 
 /// Arguments of `isobar fit`.
 #[derive(Debug, Args)]
@@ -60,7 +61,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         message: source.to_string(),
     };
     if let Some([parameters, folder]) = arguments.evaluate.as_deref() {
-        let values = read_parameter_values(parameters)?;
+        let values = FitFile::read_parameter_values(parameters)?;
         let names: Vec<&str> = values.keys().map(String::as_str).collect();
         let problem = file.evaluation(&names, folder)?;
         let numbers: Vec<f64> = values.values().copied().collect();
@@ -78,7 +79,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let problem = file.identification()?;
     check_outputs(&arguments.out.iter().cloned().collect::<Vec<_>>(), &file.files()?)?;
     let before = problem.errors(&file.parameters.initial()).map_err(|e| rejected(&arguments.fit, e))?;
-    let progress = ProgressObserver::stderr(file.settings().max_iterations);
+    let progress = on_bar(file.settings().max_iterations);
     let result = fit(&problem, &file.parameters, file.settings(), Some(progress)).map_err(|e| failed(&e))?;
     let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
     // A few are enough: the windows of a recording are alike.
@@ -114,9 +115,9 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
 }
 
 /// Why a file's values could not be evaluated: bad input if they are out of their range.
-fn rejected(path: &Path, error: IdentificationError) -> Error {
+fn rejected(path: &Path, error: ProblemError) -> Error {
     match error {
-        IdentificationError::Input(source) => Error::File(FileError::Invalid {
+        ProblemError::Input(source) => Error::File(FileError::Invalid {
             path: path.to_owned(),
             line: None,
             field: "parameters".into(),

@@ -11,12 +11,11 @@ use super::optimize::{failed, problem, saved_variables};
 use super::outputs::print_json;
 use super::{Error, load_scene, print_motion_warnings, print_warnings};
 use crate::check::{
-    CheckSettings, CheckedInput, GradientReport, SceneCheckError, Verdict, check_gradient, check_scene,
-    tightest_first,
+    CheckSettings, CheckedInput, GradientReport, Verdict, check_gradient, check_scene, tightest_first,
 };
 use crate::io::{OptimizedControl, ProblemFile};
 use crate::multibody::NoForces;
-use crate::rollout::motion_warnings;
+use crate::rollout::{SimulationError, motion_warnings};
 
 /// Arguments of `isobar gradient-check`.
 #[derive(Debug, Args)]
@@ -73,8 +72,8 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
     print_motion_warnings(&warnings);
     let checked = check_scene(model, state, &simulation, &NoForces, &controls, steps, &settings).map_err(
         |e| match e {
-            SceneCheckError::Simulation(source) => Error::Simulation { path: path(), source },
-            SceneCheckError::Input(source) => Error::Fit { path: path(), message: source.to_string() },
+            SimulationError::Input(source) => Error::Fit { path: path(), message: source.to_string() },
+            source => Error::Simulation { path: path(), source },
         },
     )?;
     report(arguments, &scene.path, checked)

@@ -9,6 +9,7 @@ mod messages;
 mod model;
 mod optimize;
 mod outputs;
+mod progress;
 mod schema;
 mod simulate;
 
@@ -20,8 +21,7 @@ use clap::{Parser, Subcommand};
 use interruption::handle_interruption;
 use messages::tell;
 
-use crate::io::urdf::UrdfError;
-use crate::io::{FileError, FitFileError, JointStateError, Scene, TrajectoryError};
+use crate::io::{FileError, Scene};
 use crate::multibody::ModelError;
 use crate::rollout::{MotionWarning, SimulationError};
 
@@ -84,7 +84,7 @@ enum Command {
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+enum Error {
     /// A scene, problem or fit file is not good.
     #[error(transparent)]
     File(#[from] FileError),
@@ -126,12 +126,6 @@ pub enum Error {
         /// Why.
         source: SimulationError,
     },
-    /// A trajectory cannot be written.
-    #[error(transparent)]
-    Trajectory(#[from] TrajectoryError),
-    /// A fit file is not good.
-    #[error(transparent)]
-    FitFile(#[from] FitFileError),
     /// A checkpoint cannot be gone on from.
     #[error("{path}: {message}")]
     Checkpoint {
@@ -174,12 +168,6 @@ pub enum Error {
         /// How many.
         count: usize,
     },
-    /// A robot's description is not good.
-    #[error(transparent)]
-    Urdf(#[from] UrdfError),
-    /// The state of a robot is not good.
-    #[error(transparent)]
-    JointState(#[from] JointStateError),
     /// The numbers of a robot's dynamics overflow.
     #[error(
         "{path}: the dynamics are not finite; masses, lengths, velocities or accelerations are too large"

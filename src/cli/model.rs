@@ -13,9 +13,7 @@ use super::{Error, load_scene, print_warnings};
 use crate::io::JointStateFile;
 use crate::io::urdf::{MimicJoints, Robot, UrdfOptions};
 use crate::multibody::Model;
-use crate::multibody::tree::{
-    JointState, Mechanism, Workspace, gravity_forces, inverse_dynamics, mass_matrix, update_kinematics,
-};
+use crate::multibody::tree::{JointState, Mechanism, Workspace};
 
 /// Acceleration of gravity on a robot without a scene, m/s².
 const GRAVITY: Vector3<f64> = Vector3::new(0.0, 0.0, -9.81);
@@ -118,11 +116,11 @@ fn report(joints: &Joints, vdot: &[f64]) -> Report {
     let Joints { mechanism, state, gravity: acceleration, .. } = joints;
     let n = mechanism.velocity_dimension();
     let mut workspace = Workspace::new(mechanism);
-    update_kinematics(mechanism, &state.q, &state.v, &mut workspace);
+    mechanism.update_kinematics(&state.q, &state.v, &mut workspace);
     let (mut matrix, mut inverse, mut gravity) = (DMatrix::zeros(n, n), vec![0.0; n], vec![0.0; n]);
-    mass_matrix(mechanism, &mut workspace, &mut matrix);
-    inverse_dynamics(mechanism, &mut workspace, vdot, &Vector3::zeros(), &[], &mut inverse);
-    gravity_forces(mechanism, &mut workspace, acceleration, &mut gravity);
+    mechanism.mass_matrix(&mut workspace, &mut matrix);
+    mechanism.inverse_dynamics(&mut workspace, vdot, &Vector3::zeros(), &[], &mut inverse);
+    mechanism.gravity_forces(&mut workspace, acceleration, &mut gravity);
     let poses = mechanism.bodies().iter().enumerate().map(|(i, body)| {
         let x_wb = workspace.body_pose(mechanism, i);
         let rotation_matrix =

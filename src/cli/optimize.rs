@@ -11,16 +11,14 @@ use serde::Serialize;
 
 use super::messages::text_output;
 use super::outputs::{check_outputs, print_json, write_json};
+use super::progress::among_bars;
 use super::{Error, print_motion_warnings};
 use crate::interruption;
-use crate::io::{
-    CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically, write_trajectory,
-};
+use crate::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically};
 use crate::multibody::NoForces;
-use crate::optimize::checkpoint::CheckpointError;
+use crate::optimize::data::DataError;
 use crate::optimize::multi_start::lowest;
 use crate::optimize::objective::Objective;
-use crate::optimize::progress::ProgressObserver;
 use crate::optimize::termination::Termination;
 use crate::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryOptimum, TrajectoryProblem};
 use crate::rollout::SimulationError;
@@ -94,7 +92,7 @@ pub(super) fn failed(file: &ProblemFile, error: argmin::core::Error) -> Error {
         Err(error) => error,
     };
     let message = error.to_string();
-    match error.is::<CheckpointError>() {
+    match error.is::<DataError>() {
         true => Error::Checkpoint { path, message },
         false => Error::Optimization { path, message },
     }
@@ -212,7 +210,7 @@ fn optimize(
     let starts = file.all_starts();
     let bars = MultiProgress::new();
     let one = |(k, start): (usize, &Vec<f64>)| {
-        let progress = Some(ProgressObserver::stderr(file.settings.max_iterations).among(&bars));
+        let progress = Some(among_bars(file.settings.max_iterations, &bars));
         let checkpoints = match &arguments.out {
             None => None,
             Some(folder) => {
@@ -229,7 +227,7 @@ fn optimize(
     let mut results: Vec<_> = starts.par_iter().enumerate().map(one).collect();
     let best = lowest(results.iter().map(|result| result.as_ref().ok().map(|optimum| optimum.cost)));
     // A checkpoint of something else is a mistake of the call, not of a start.
-    let other = |error: &argmin::core::Error| error.is::<CheckpointError>();
+    let other = |error: &argmin::core::Error| error.is::<DataError>();
     let fatal = results.iter().position(|result| result.as_ref().err().is_some_and(other));
     let (Some(best), None) = (best, fatal) else {
         let first = results.swap_remove(fatal.unwrap_or(0));
@@ -287,7 +285,7 @@ fn write_results(
     write("result.json", &|out| write_json(out, report))?;
     let x = &report.optimum.variables;
     let trajectory = problem.trajectory(x).map_err(|e| failed(file, e))?;
-    Ok(write_trajectory(folder.join("trajectory.csv"), &file.scene.model, &trajectory)?)
+    Ok(trajectory.write(folder.join("trajectory.csv"), &file.scene.model)?)
 }
 
 /// The commands, as they stand in the actuator tables of a scene.

@@ -32,10 +32,8 @@ mod settings;
 mod surface;
 
 pub use force::energy::contact_energy;
-pub use force::friction::friction_factor;
 pub use force::jvp::{ContactJacobian, contact_jacobian, contact_lifted};
 pub use force::skirt_onset::onset;
-pub use force::traction::positive_part;
 pub use force::vjp::{ContactCotangent, contact_transposed};
 pub use force::wrench::{ContactFace, ContactPatch, contact, for_each_face};
 pub(crate) use impulse::cost::hunt_crossley_cost;

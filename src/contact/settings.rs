@@ -31,6 +31,7 @@ pub enum FaceFilter {
 /// How the pressure depends on the rate of approach (Elandt eq. 2–3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DissipationModel {
     /// p = p₀ (1 − d·v_n)₊ with the combined dissipation d in s/m.
     #[default]
@@ -43,6 +44,7 @@ pub enum DissipationModel {
 /// How Coulomb's law is made a function of the slip velocity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FrictionRegularization {
     /// v_t / √(|v_t|² + v_s²).
     #[default]

@@ -1,6 +1,6 @@
 //! Extent from the distance to the boundary.
 
-use super::extent_error::ExtentError;
+use super::error::FieldError;
 use crate::geometry::{SurfaceDistance, VertexPlace, VolumeMesh, boundary_faces, vertex_places};
 
 /// The extent of each vertex of a valid mesh: its distance to the boundary over the largest such
@@ -12,7 +12,7 @@ use crate::geometry::{SurfaceDistance, VertexPlace, VolumeMesh, boundary_faces, 
 ///
 /// # Errors
 /// When no vertex lies inside: the field would be 0 everywhere.
-pub fn distance_extent(mesh: &VolumeMesh) -> Result<Vec<f64>, ExtentError> {
+pub fn distance_extent(mesh: &VolumeMesh) -> Result<Vec<f64>, FieldError> {
     let mut extent = boundary_distance(mesh)?;
     let deepest = extent.iter().copied().fold(0.0, f64::max);
     for value in &mut extent {
@@ -26,10 +26,10 @@ pub fn distance_extent(mesh: &VolumeMesh) -> Result<Vec<f64>, ExtentError> {
 ///
 /// # Errors
 /// When no vertex lies inside.
-pub fn boundary_distance(mesh: &VolumeMesh) -> Result<Vec<f64>, ExtentError> {
+pub(crate) fn boundary_distance(mesh: &VolumeMesh) -> Result<Vec<f64>, FieldError> {
     let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
     if !places.contains(&VertexPlace::Interior) {
-        return Err(ExtentError::NoInteriorVertex { vertices: mesh.vertices.len() });
+        return Err(FieldError::NoInteriorVertex { vertices: mesh.vertices.len() });
     }
     let boundary = SurfaceDistance::new(&mesh.vertices, &boundary_faces(&mesh.tetrahedra));
     Ok(places
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_mesh_without_interior_vertex_has_no_distance_extent() {
         let error = distance_extent(&kuhn_grid([1, 1, 4], 0.0, 1)).unwrap_err();
-        assert_eq!(error, ExtentError::NoInteriorVertex { vertices: 20 });
+        assert_eq!(error, FieldError::NoInteriorVertex { vertices: 20 });
     }
 
     #[test]

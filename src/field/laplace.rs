@@ -1,7 +1,7 @@
 //! Extent from Laplace's equation.
 
 use super::distance::boundary_distance;
-use super::extent_error::ExtentError;
+use super::error::FieldError;
 use crate::geometry::{TETRAHEDRON_FACES, VertexPlace, VolumeMesh, dissection_order, vertex_places};
 use nalgebra::{DVector, Vector3};
 use nalgebra_sparse::{CooMatrix, CscMatrix, factorization::CscCholesky};
@@ -22,9 +22,9 @@ pub const DEFAULT_CORE_THRESHOLD: f64 = 0.5;
 ///
 /// # Errors
 /// When the threshold is not in (0, 1], or when no vertex lies inside.
-pub fn deep_core(mesh: &VolumeMesh, threshold: f64) -> Result<Vec<u32>, ExtentError> {
+pub fn deep_core(mesh: &VolumeMesh, threshold: f64) -> Result<Vec<u32>, FieldError> {
     if !(threshold > 0.0 && threshold <= 1.0) {
-        return Err(ExtentError::CoreThreshold { value: threshold });
+        return Err(FieldError::CoreThreshold { value: threshold });
     }
     let depth = boundary_distance(mesh)?;
     let couplings = couplings(mesh);
@@ -68,20 +68,20 @@ pub fn deep_core(mesh: &VolumeMesh, threshold: f64) -> Result<Vec<u32>, ExtentEr
 /// When no vertex lies inside, the core is empty or holds a vertex that does not lie inside, the
 /// factorization fails, or an interior vertex gets no extent in (0, 1] because no path of interior
 /// vertices leads from it to the core.
-pub fn laplace_extent(mesh: &VolumeMesh, core: &[u32]) -> Result<Vec<f64>, ExtentError> {
+pub fn laplace_extent(mesh: &VolumeMesh, core: &[u32]) -> Result<Vec<f64>, FieldError> {
     let vertices = mesh.vertices.len();
     let places = vertex_places(vertices, &mesh.tetrahedra);
     if !places.contains(&VertexPlace::Interior) {
-        return Err(ExtentError::NoInteriorVertex { vertices });
+        return Err(FieldError::NoInteriorVertex { vertices });
     }
     if core.is_empty() {
-        return Err(ExtentError::EmptyCore);
+        return Err(FieldError::EmptyCore);
     }
     let mut prescribed: Vec<Option<f64>> =
         places.iter().map(|&place| (place != VertexPlace::Interior).then_some(0.0)).collect();
     for &vertex in core {
         if places.get(vertex as usize) != Some(&VertexPlace::Interior) {
-            return Err(ExtentError::CoreVertex { vertex, vertices });
+            return Err(FieldError::CoreVertex { vertex, vertices });
         }
         prescribed[vertex as usize] = Some(1.0);
     }
@@ -101,13 +101,13 @@ pub fn laplace_extent(mesh: &VolumeMesh, core: &[u32]) -> Result<Vec<f64>, Exten
 }
 
 /// The first interior vertex whose extent is not in (0, 1].
-fn violation(extent: &[f64], places: &[VertexPlace]) -> Option<ExtentError> {
+fn violation(extent: &[f64], places: &[VertexPlace]) -> Option<FieldError> {
     let fraction = |value: f64| value > 0.0 && value <= 1.0;
     extent
         .iter()
         .zip(places)
         .position(|(&value, &place)| place == VertexPlace::Interior && !fraction(value))
-        .map(|vertex| ExtentError::MaximumPrinciple { vertex, value: extent[vertex] })
+        .map(|vertex| FieldError::MaximumPrinciple { vertex, value: extent[vertex] })
 }
 
 /// For each vertex the others it shares an edge with, in order, and ∫ ∇φᵢ·∇φⱼ dV of the two hat
@@ -140,7 +140,7 @@ fn solve(
     vertices: &[Vector3<f64>],
     couplings: &[Vec<(u32, f64)>],
     prescribed: &[Option<f64>],
-) -> Result<Vec<f64>, ExtentError> {
+) -> Result<Vec<f64>, FieldError> {
     let mut values: Vec<f64> = prescribed.iter().map(|v| v.unwrap_or(0.0)).collect();
     let order = elimination_order(vertices, couplings, prescribed);
     if order.is_empty() {
@@ -163,7 +163,7 @@ fn solve(
         }
         matrix.push(r, r, diagonal);
     }
-    let cholesky = CscCholesky::factor(&CscMatrix::from(&matrix)).map_err(|_| ExtentError::Factorization)?;
+    let cholesky = CscCholesky::factor(&CscMatrix::from(&matrix)).map_err(|_| FieldError::Factorization)?;
     let solution = cholesky.solve(&right);
     for (i, &vertex) in order.iter().enumerate() {
         // Next to core vertices alone the solution is 1 up to rounding.
@@ -321,7 +321,7 @@ mod tests {
         // Without the second one its interior vertex gets 0, and that is said.
         assert_eq!(
             laplace_extent(&mesh, &core[..1]).unwrap_err(),
-            ExtentError::MaximumPrinciple { vertex: offset as usize + 13, value: 0.0 }
+            FieldError::MaximumPrinciple { vertex: offset as usize + 13, value: 0.0 }
         );
     }
 
@@ -330,19 +330,19 @@ mod tests {
         let solid = kuhn_grid([2, 2, 2], 0.0, 1);
         let thin = kuhn_grid([1, 2, 2], 0.0, 1);
         let error = |mesh, core: &[u32]| laplace_extent(mesh, core).unwrap_err();
-        assert_eq!(error(&thin, &[0]), ExtentError::NoInteriorVertex { vertices: 18 });
-        assert_eq!(error(&solid, &[]), ExtentError::EmptyCore);
+        assert_eq!(error(&thin, &[0]), FieldError::NoInteriorVertex { vertices: 18 });
+        assert_eq!(error(&solid, &[]), FieldError::EmptyCore);
         for vertex in [0, 99] {
-            assert_eq!(error(&solid, &[vertex]), ExtentError::CoreVertex { vertex, vertices: 27 });
+            assert_eq!(error(&solid, &[vertex]), FieldError::CoreVertex { vertex, vertices: 27 });
         }
         for value in [0.0, 1.5, -1.0] {
-            assert_eq!(deep_core(&solid, value).unwrap_err(), ExtentError::CoreThreshold { value });
+            assert_eq!(deep_core(&solid, value).unwrap_err(), FieldError::CoreThreshold { value });
         }
         assert!(deep_core(&solid, f64::NAN).is_err());
         let mut flat = kuhn_grid([3, 3, 3], 0.0, 1);
         for p in &mut flat.vertices {
             p.z = 0.0;
         }
-        assert_eq!(error(&flat, &[21]), ExtentError::Factorization);
+        assert_eq!(error(&flat, &[21]), FieldError::Factorization);
     }
 }

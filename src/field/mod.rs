@@ -1,7 +1,7 @@
 //! Extent and pressure fields on a geometry.
 
 mod distance;
-mod extent_error;
+mod error;
 pub mod hierarchy;
 mod laplace;
 mod pressure_field;
@@ -10,11 +10,11 @@ mod rigid_surface;
 mod skirt;
 mod zero_gradient;
 
-pub use distance::{boundary_distance, distance_extent};
-pub use extent_error::ExtentError;
+pub use distance::distance_extent;
+pub use error::FieldError;
 pub use laplace::{DEFAULT_CORE_THRESHOLD, deep_core, laplace_extent};
-pub use pressure_field::{FieldError, IsobaricFace, LinearFunction, PressureField, Skirt, TetrahedronField};
+pub use pressure_field::{IsobaricFace, LinearFunction, PressureField, Skirt, TetrahedronField};
 pub use primitive::{primitive_extent, primitive_field};
 pub use rigid_surface::RigidSurface;
-pub use skirt::{SkirtError, check_skirt};
+pub(crate) use skirt::check_skirt;
 pub use zero_gradient::{SplitMesh, split_zero_gradient_tetrahedra, zero_gradient_tetrahedra};

@@ -2,6 +2,7 @@
 
 use nalgebra::Vector3;
 
+use super::error::FieldError;
 use super::hierarchy::Hierarchy;
 use crate::geometry::VolumeMesh;
 
@@ -12,53 +13,6 @@ pub struct Skirt {
     pub thickness: f64,
     /// How far the extent falls below that of the boundary, which is 0 as a rule.
     pub extent: f64,
-}
-
-/// Why a pressure field could not be made.
-#[derive(Debug, thiserror::Error, PartialEq)]
-pub enum FieldError {
-    /// The number of extents is not the number of vertices.
-    #[error("the mesh has {vertices} vertices but {extents} extents were given; one each is needed")]
-    ExtentCount {
-        /// Vertices in the mesh.
-        vertices: usize,
-        /// Extents given.
-        extents: usize,
-    },
-    /// An extent is not a finite number of at least 0.
-    #[error("the extent of vertex {vertex} is {value}; it must be finite and at least 0")]
-    ExtentValue {
-        /// The vertex.
-        vertex: usize,
-        /// Its extent.
-        value: f64,
-    },
-    /// A tetrahedron names a vertex that does not exist.
-    #[error("tetrahedron {tetrahedron} names vertex {index}, but there are {vertices} vertices")]
-    VertexIndex {
-        /// The tetrahedron.
-        tetrahedron: usize,
-        /// The index it names.
-        index: u32,
-        /// Vertices in the mesh.
-        vertices: usize,
-    },
-    /// The field of a tetrahedron overflows.
-    #[error(
-        "the extent's slope in tetrahedron {tetrahedron} is not finite; the coordinates of its vertices are too large or too small"
-    )]
-    NotFinite {
-        /// The tetrahedron.
-        tetrahedron: usize,
-    },
-    /// A tetrahedron has no volume, or is inverted.
-    #[error("tetrahedron {tetrahedron} has volume {volume:e} m³; it must be positive")]
-    Volume {
-        /// The tetrahedron.
-        tetrahedron: usize,
-        /// Its signed volume in m³.
-        volume: f64,
-    },
 }
 
 /// A linear function `gradient·x + offset`.

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use crate::geometry::{Shape, ShapeError, VertexPlace, VolumeMesh, vertex_places};
+use crate::geometry::{MeshError, Shape, VertexPlace, VolumeMesh, vertex_places};
 
 /// The extent ε of a shape at a point of it, in the shape's frame, before tessellation: the
 /// distance to the boundary over its largest value (sphere, box, cylinder, capsule), and
@@ -38,7 +38,7 @@ pub fn primitive_extent(shape: &Shape, point: &Vector3<f64>) -> f64 {
 ///
 /// # Errors
 /// As [`Shape::volume_mesh`].
-pub fn primitive_field(shape: &Shape, resolution: f64) -> Result<(VolumeMesh, Vec<f64>), ShapeError> {
+pub fn primitive_field(shape: &Shape, resolution: f64) -> Result<(VolumeMesh, Vec<f64>), MeshError> {
     let mesh = shape.volume_mesh(resolution)?;
     let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
     let extent = places.iter().map(|&p| if p == VertexPlace::Boundary { 0.0 } else { 1.0 }).collect();

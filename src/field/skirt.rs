@@ -6,7 +6,8 @@
 
 use nalgebra::{DMatrix, DVector, Vector3};
 
-use super::pressure_field::{FieldError, PressureField, Skirt};
+use super::error::FieldError;
+use super::pressure_field::{PressureField, Skirt};
 use crate::geometry::{VertexPlace, VolumeMesh, boundary_faces, vertex_places};
 
 /// A vertex continues the field exactly if the extent of no tetrahedron around it misses by more
@@ -22,58 +23,14 @@ const FARTHEST: f64 = 8.0;
 /// Most iterations of a singular value decomposition; a few are usual.
 const LARGEST_ITERATION: usize = 1000;
 
-/// Why a body cannot have a skirt.
-#[derive(Debug, thiserror::Error, PartialEq)]
-pub enum SkirtError {
-    /// The thickness is not a length.
-    #[error("a skirt of {thickness} m; its thickness must be at least 0 and finite")]
-    Thickness {
-        /// The thickness given.
-        thickness: f64,
-    },
-    /// The body has a skirt.
-    #[error("the body has a skirt of {thickness} m; a second one cannot be put around it")]
-    Twice {
-        /// Thickness of the skirt that is there.
-        thickness: f64,
-    },
-    /// The skirt reaches farther outward than the field inward.
-    #[error(
-        "a skirt of {thickness} m; it must be thinner than {allowed:.3e} m, the depth at which the \
-         extent reaches its largest value at the mean slope that it has at the boundary"
-    )]
-    Thick {
-        /// The thickness given.
-        thickness: f64,
-        /// The thickness from which on it is too thick.
-        allowed: f64,
-    },
-    /// The extent is the same everywhere around the boundary, or its mean slope there overflows.
-    #[error(
-        "no skirt can be made: the extent does not grow inward in any tetrahedron at the boundary, or too steeply"
-    )]
-    Flat,
-    /// A tetrahedron would be turned over.
-    #[error(
-        "a skirt of {thickness} m turns over tetrahedron {tetrahedron}; it must be thinner than the \
-         hollows and gaps of the body"
-    )]
-    TurnedOver {
-        /// The thickness given.
-        thickness: f64,
-        /// The tetrahedron.
-        tetrahedron: usize,
-    },
-}
-
 /// Checks a thickness.
 ///
 /// # Errors
 /// When it is negative or not finite.
-pub fn check_skirt(thickness: f64) -> Result<(), SkirtError> {
+pub(crate) fn check_skirt(thickness: f64) -> Result<(), FieldError> {
     // Written so that NaN is caught too.
     let good = thickness >= 0.0 && thickness.is_finite();
-    if good { Ok(()) } else { Err(SkirtError::Thickness { thickness }) }
+    if good { Ok(()) } else { Err(FieldError::SkirtThickness { thickness }) }
 }
 
 impl PressureField {
@@ -93,19 +50,19 @@ impl PressureField {
     /// # Errors
     /// When the thickness is negative or not finite, the field has a skirt, its extent does not
     /// grow inward, or the skirt is too thick for the body.
-    pub fn with_skirt(&self, thickness: f64) -> Result<Self, SkirtError> {
+    pub fn with_skirt(&self, thickness: f64) -> Result<Self, FieldError> {
         check_skirt(thickness)?;
         if self.skirt().thickness > 0.0 {
-            return Err(SkirtError::Twice { thickness: self.skirt().thickness });
+            return Err(FieldError::SecondSkirt { thickness: self.skirt().thickness });
         }
         if thickness == 0.0 {
             return Ok(self.clone());
         }
-        let slope = self.slope_at_boundary().ok_or(SkirtError::Flat)?;
+        let slope = self.slope_at_boundary().ok_or(FieldError::Flat)?;
         let drop = thickness * slope;
         let largest = self.extent().iter().copied().fold(0.0, f64::max);
         if drop >= largest {
-            return Err(SkirtError::Thick { thickness, allowed: largest / slope });
+            return Err(FieldError::Thick { thickness, allowed: largest / slope });
         }
         let mesh = self.mesh();
         let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
@@ -122,7 +79,7 @@ impl PressureField {
         Self::build(mesh, extent, Skirt { thickness, extent: drop }).map_err(|error| {
             let tetrahedron =
                 if let FieldError::Volume { tetrahedron, .. } = error { tetrahedron } else { 0 };
-            SkirtError::TurnedOver { thickness, tetrahedron }
+            FieldError::TurnedOver { thickness, tetrahedron }
         })
     }
 
@@ -272,15 +229,15 @@ mod tests {
     fn skirts_that_cannot_be_are_refused() {
         let field = primitive(&Shape::Sphere { radius: 0.1 });
         for thickness in [-1e-3, f64::NAN, f64::INFINITY] {
-            assert!(matches!(field.with_skirt(thickness), Err(SkirtError::Thickness { .. })));
+            assert!(matches!(field.with_skirt(thickness), Err(FieldError::SkirtThickness { .. })));
         }
-        assert!(matches!(field.with_skirt(0.11), Err(SkirtError::Thick { .. })));
+        assert!(matches!(field.with_skirt(0.11), Err(FieldError::Thick { .. })));
         let skirted = field.with_skirt(0.01).unwrap();
-        assert_eq!(skirted.with_skirt(0.01).unwrap_err(), SkirtError::Twice { thickness: 0.01 });
+        assert_eq!(skirted.with_skirt(0.01).unwrap_err(), FieldError::SecondSkirt { thickness: 0.01 });
         assert_eq!(field.with_skirt(0.0).unwrap().extent(), field.extent());
         let mesh = kuhn_grid([1, 1, 1], 0.0, 1);
         let flat = PressureField::new(mesh, vec![0.0; 8]).unwrap();
-        assert_eq!(flat.with_skirt(0.01).unwrap_err(), SkirtError::Flat);
+        assert_eq!(flat.with_skirt(0.01).unwrap_err(), FieldError::Flat);
     }
 
     #[test]
@@ -301,7 +258,7 @@ mod tests {
         assert!(field.with_skirt(0.1 * slit).is_ok());
         let refused = field.with_skirt(0.9 * slit);
         assert!(
-            matches!(refused, Err(SkirtError::TurnedOver { .. } | SkirtError::Thick { .. })),
+            matches!(refused, Err(FieldError::TurnedOver { .. } | FieldError::Thick { .. })),
             "{refused:?}"
         );
     }

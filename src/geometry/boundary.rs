@@ -38,7 +38,7 @@ pub(super) fn sorted_faces(tetrahedra: &[[u32; 4]]) -> Vec<FaceRecord> {
 /// order of the tetrahedra.
 ///
 /// The tetrahedra are positively oriented, as in [`VolumeMesh`].
-pub fn boundary_faces(tetrahedra: &[[u32; 4]]) -> Vec<[u32; 3]> {
+pub(crate) fn boundary_faces(tetrahedra: &[[u32; 4]]) -> Vec<[u32; 3]> {
     let faces = sorted_faces(tetrahedra);
     let mut boundary: Vec<FaceRecord> =
         faces.chunk_by(|a, b| a.key == b.key).filter(|run| run.len() == 1).map(|run| run[0]).collect();
@@ -46,12 +46,14 @@ pub fn boundary_faces(tetrahedra: &[[u32; 4]]) -> Vec<[u32; 3]> {
     boundary.into_iter().map(|face| face.outward).collect()
 }
 
-/// The boundary of a volume mesh as a surface mesh: interior vertices are left out, the others
-/// keep their order.
-pub fn boundary_surface<T: Scalar>(mesh: &VolumeMesh<T>) -> SurfaceMesh<T> {
-    let mut triangles = boundary_faces(&mesh.tetrahedra);
-    let vertices = drop_unused_vertices(&mesh.vertices, &mut triangles);
-    SurfaceMesh { vertices, triangles }
+impl<T: Scalar> VolumeMesh<T> {
+    /// The boundary of a volume mesh as a surface mesh: interior vertices are left out, the others
+    /// keep their order.
+    pub fn boundary(&self) -> SurfaceMesh<T> {
+        let mut triangles = boundary_faces(&self.tetrahedra);
+        let vertices = drop_unused_vertices(&self.vertices, &mut triangles);
+        SurfaceMesh { vertices, triangles }
+    }
 }
 
 /// Where a vertex lies with respect to the mesh.
@@ -66,7 +68,7 @@ pub enum VertexPlace {
 }
 
 /// The place of each of `vertex_count` vertices in a mesh of valid tetrahedra.
-pub fn vertex_places(vertex_count: usize, tetrahedra: &[[u32; 4]]) -> Vec<VertexPlace> {
+pub(crate) fn vertex_places(vertex_count: usize, tetrahedra: &[[u32; 4]]) -> Vec<VertexPlace> {
     let mut places = vec![VertexPlace::Unused; vertex_count];
     for &vertex in tetrahedra.iter().flatten() {
         places[vertex as usize] = VertexPlace::Interior;

@@ -50,13 +50,12 @@ pub(super) fn volume_mesh(radius: f64, length: f64, resolution: f64) -> VolumeMe
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::validate_volume;
 
     #[test]
     fn counts_are_as_foretold() {
         for resolution in [0.02, 0.05, 0.4] {
             let mesh = volume_mesh(0.05, 0.12, resolution);
-            validate_volume(&mesh).unwrap();
+            mesh.validate().unwrap();
             assert_eq!(mesh.tetrahedra.len() as f64, tetrahedron_count(0.05, resolution));
         }
     }

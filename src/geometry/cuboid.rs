@@ -68,7 +68,7 @@ pub(super) fn volume_mesh(size: [f64; 3]) -> VolumeMesh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::{boundary_faces, validate_volume};
+    use crate::geometry::boundary_faces;
 
     #[test]
     fn the_three_kinds_of_medial_axis() {
@@ -83,7 +83,7 @@ mod tests {
             ([0.1, 0.1, 0.1 + 1e-12], 15, 24),
         ] {
             let mesh = volume_mesh(size);
-            validate_volume(&mesh).unwrap();
+            mesh.validate().unwrap();
             assert_eq!((mesh.vertices.len(), mesh.tetrahedra.len()), (vertices, tetrahedra), "{size:?}");
             assert_eq!(boundary_faces(&mesh.tetrahedra).len(), 24);
         }

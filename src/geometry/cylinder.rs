@@ -54,14 +54,13 @@ pub(super) fn volume_mesh(radius: f64, length: f64, resolution: f64) -> VolumeMe
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::validate_volume;
 
     #[test]
     fn the_three_kinds_of_medial_axis() {
         // Length over radius, tetrahedra per sector, and medial vertices.
         for (length, per_sector, medial) in [(3.0, 5, 2), (2.0, 4, 1), (2.0 + 1e-9, 4, 1), (1.0, 9, 11)] {
             let mesh = volume_mesh(1.0, length, TAU / 10.0 * 1.0001);
-            validate_volume(&mesh).unwrap();
+            mesh.validate().unwrap();
             assert_eq!(mesh.tetrahedra.len(), 10 * per_sector);
             assert_eq!(mesh.vertices.len(), 2 * 11 + medial);
         }

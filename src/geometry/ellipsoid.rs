@@ -3,7 +3,7 @@
 use nalgebra::Vector3;
 
 use super::mesh::VolumeMesh;
-use super::sphere::{self, icosphere_level, icosphere_volume};
+use super::sphere::{self, icosphere_level};
 
 fn largest(semi_axes: [f64; 3]) -> f64 {
     semi_axes.into_iter().fold(0.0, f64::max)
@@ -18,7 +18,7 @@ pub(super) fn tetrahedron_count(semi_axes: [f64; 3], resolution: f64) -> f64 {
 /// surface edge of the sphere around the ellipsoid is longer than the resolution. The pressure
 /// is zero on the surface and grows towards the centre, which is vertex 0.
 pub(super) fn volume_mesh(semi_axes: [f64; 3], resolution: f64) -> VolumeMesh {
-    let mut mesh = icosphere_volume(1.0, icosphere_level(largest(semi_axes), resolution));
+    let mut mesh = VolumeMesh::icosphere(1.0, icosphere_level(largest(semi_axes), resolution));
     let stretch = Vector3::from(semi_axes);
     for vertex in &mut mesh.vertices {
         vertex.component_mul_assign(&stretch);

@@ -1,7 +1,17 @@
 //! What can be wrong with a mesh.
 
+/// The shortest and longest length of a shape, metres: within them no volume of a mesh
+/// underflows or overflows.
+pub const LENGTH_RANGE: [f64; 2] = [1e-9, 1e9];
+/// The largest ratio of two lengths of a shape: beyond it the tetrahedra of its mesh are as
+/// thin as rounding.
+pub const LARGEST_ASPECT_RATIO: f64 = 1e6;
+/// The largest number of tetrahedra that the mesh of a primitive may have.
+pub const LARGEST_TETRAHEDRON_COUNT: usize = 4_000_000;
+
 /// What is wrong with a mesh. Elements and vertices are counted from 0.
-#[derive(Clone, Debug, thiserror::Error, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MeshError {
     /// The mesh has no elements.
     #[error("the mesh has no {element}; at least one is needed")]
@@ -132,5 +142,51 @@ pub enum MeshError {
     FlatPoints {
         /// Number of points.
         points: usize,
+    },
+    /// A length is not a number in the range allowed.
+    #[error(
+        "the {field} of the {shape} is {value} m; it must be a number from {:e} to {:e} m",
+        LENGTH_RANGE[0],
+        LENGTH_RANGE[1]
+    )]
+    Length {
+        /// The shape.
+        shape: &'static str,
+        /// The field.
+        field: &'static str,
+        /// The value found, metres.
+        value: f64,
+    },
+    /// The lengths of a shape are too different.
+    #[error(
+        "the {shape} is {largest} m in one direction and {smallest} m in another; the ratio must be at most {LARGEST_ASPECT_RATIO:e}"
+    )]
+    AspectRatio {
+        /// The shape.
+        shape: &'static str,
+        /// Its largest length, metres.
+        largest: f64,
+        /// Its smallest length, metres.
+        smallest: f64,
+    },
+    /// The resolution is not a positive number.
+    #[error("the resolution of the {shape} is {value} m; it must be a positive number")]
+    Resolution {
+        /// The shape.
+        shape: &'static str,
+        /// The value found, metres.
+        value: f64,
+    },
+    /// The mesh would be too large.
+    #[error(
+        "a resolution of {resolution} m would give the {shape} {tetrahedra:e} tetrahedra; at most {LARGEST_TETRAHEDRON_COUNT} are allowed, so choose a larger resolution"
+    )]
+    TooFine {
+        /// The shape.
+        shape: &'static str,
+        /// The resolution asked for, metres.
+        resolution: f64,
+        /// The number of tetrahedra it would give.
+        tetrahedra: f64,
     },
 }

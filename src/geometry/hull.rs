@@ -11,7 +11,6 @@ use robust::{Coord3D, orient3d};
 use super::error::MeshError;
 use super::mesh::{SurfaceMesh, drop_unused_vertices};
 use super::point_blocks::{Block, PointBlocks};
-use super::validate::validate_surface;
 
 /// Points that stick out by less than this fraction of the size of the set are left out.
 const TOLERANCE: f64 = 1e-12;
@@ -183,79 +182,81 @@ fn farthest_from(
     best.1
 }
 
-/// The convex hull of points as a closed surface; its vertices are the corners of the hull, in
-/// the order of the points. Points that stick out of the hull of the others by less than 10⁻¹²
-/// of the size of the set may be left out.
-///
-/// # Errors
-/// When a coordinate is not finite, there are too many points, or they do not span a volume.
-pub fn convex_hull(points: &[Vector3<f64>]) -> Result<SurfaceMesh, MeshError> {
-    let count = points.len();
-    if count > (u32::MAX / 4) as usize {
-        return Err(MeshError::TooLarge { count });
-    }
-    if let Some(vertex) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
-        return Err(MeshError::NonFiniteVertex { vertex, position: points[vertex].into() });
-    }
-    let flat = || MeshError::FlatPoints { points: count };
-    let centre = points.iter().map(|p| p / count as f64).sum::<Vector3<f64>>();
-    let size = points.iter().map(|p| (p - centre).norm()).fold(0.0, f64::max);
-    let tolerance = TOLERANCE * size;
-    if size == 0.0 {
-        return Err(flat());
-    }
-    // A simplex of points far apart: a point, the farthest from it, from their line, from their
-    // plane.
-    let point = |i: u32| points[i as usize];
-    let farthest = |measure: &dyn Fn(usize) -> f64| {
-        farthest_corner(points, &centre, tolerance, measure).ok_or_else(flat)
-    };
-    let a = farthest(&|i| (points[i] - centre).norm())?;
-    let b = farthest(&|i| (points[i] - point(a)).norm())?;
-    let along = (point(b) - point(a)).normalize();
-    let c = farthest(&|i| along.cross(&(points[i] - point(a))).norm())?;
-    let normal = along.cross(&(point(c) - point(a))).normalize();
-    let d = farthest(&|i| normal.dot(&(points[i] - point(a))).abs())?;
-    let [p, q, r, s] = [a, b, c, d].map(|i| coordinates(&point(i)));
-    let sign = orient3d(p, q, r, s);
-    if sign == 0.0 {
-        return Err(flat());
-    }
-    // `orient3d` is positive where the last point is behind the triangle of the others.
-    let [b, c] = if sign > 0.0 { [b, c] } else { [c, b] };
-    let blocks = PointBlocks::new(points);
-    let mut hull = Hull { points, centre, tolerance, faces: Vec::new(), blocks };
-    for corners in [[a, b, c], [a, d, b], [b, d, c], [c, d, a]] {
-        hull.add_face(corners);
-    }
-    for (face, neighbours) in [[1, 2, 3], [3, 2, 0], [1, 3, 0], [2, 1, 0]].into_iter().enumerate() {
-        hull.faces[face].neighbours = neighbours;
-    }
-    hull.assign((0..count as u32).filter(|p| ![a, b, c, d].contains(p)), &[0, 1, 2, 3]);
-
-    let mut pending = vec![0, 1, 2, 3];
-    while let Some(face) = pending.pop() {
-        if !hull.faces[face].alive {
-            continue;
+impl SurfaceMesh {
+    /// The convex hull of points as a closed surface; its vertices are the corners of the hull, in
+    /// the order of the points. Points that stick out of the hull of the others by less than 10⁻¹²
+    /// of the size of the set may be left out.
+    ///
+    /// # Errors
+    /// When a coordinate is not finite, there are too many points, or they do not span a volume.
+    pub fn convex_hull(points: &[Vector3<f64>]) -> Result<SurfaceMesh, MeshError> {
+        let count = points.len();
+        if count > (u32::MAX / 4) as usize {
+            return Err(MeshError::TooLarge { count });
         }
-        if let Some(point) = hull.farthest(face) {
-            // Only what is strictly outside goes in, so no point goes in twice.
-            if hull.side(point, face) < 0.0 {
-                pending.extend(hull.insert(point, face));
+        if let Some(vertex) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
+            return Err(MeshError::NonFiniteVertex { vertex, position: points[vertex].into() });
+        }
+        let flat = || MeshError::FlatPoints { points: count };
+        let centre = points.iter().map(|p| p / count as f64).sum::<Vector3<f64>>();
+        let size = points.iter().map(|p| (p - centre).norm()).fold(0.0, f64::max);
+        let tolerance = TOLERANCE * size;
+        if size == 0.0 {
+            return Err(flat());
+        }
+        // A simplex of points far apart: a point, the farthest from it, from their line, from their
+        // plane.
+        let point = |i: u32| points[i as usize];
+        let farthest = |measure: &dyn Fn(usize) -> f64| {
+            farthest_corner(points, &centre, tolerance, measure).ok_or_else(flat)
+        };
+        let a = farthest(&|i| (points[i] - centre).norm())?;
+        let b = farthest(&|i| (points[i] - point(a)).norm())?;
+        let along = (point(b) - point(a)).normalize();
+        let c = farthest(&|i| along.cross(&(points[i] - point(a))).norm())?;
+        let normal = along.cross(&(point(c) - point(a))).normalize();
+        let d = farthest(&|i| normal.dot(&(points[i] - point(a))).abs())?;
+        let [p, q, r, s] = [a, b, c, d].map(|i| coordinates(&point(i)));
+        let sign = orient3d(p, q, r, s);
+        if sign == 0.0 {
+            return Err(flat());
+        }
+        // `orient3d` is positive where the last point is behind the triangle of the others.
+        let [b, c] = if sign > 0.0 { [b, c] } else { [c, b] };
+        let blocks = PointBlocks::new(points);
+        let mut hull = Hull { points, centre, tolerance, faces: Vec::new(), blocks };
+        for corners in [[a, b, c], [a, d, b], [b, d, c], [c, d, a]] {
+            hull.add_face(corners);
+        }
+        for (face, neighbours) in [[1, 2, 3], [3, 2, 0], [1, 3, 0], [2, 1, 0]].into_iter().enumerate() {
+            hull.faces[face].neighbours = neighbours;
+        }
+        hull.assign((0..count as u32).filter(|p| ![a, b, c, d].contains(p)), &[0, 1, 2, 3]);
+
+        let mut pending = vec![0, 1, 2, 3];
+        while let Some(face) = pending.pop() {
+            if !hull.faces[face].alive {
+                continue;
+            }
+            if let Some(point) = hull.farthest(face) {
+                // Only what is strictly outside goes in, so no point goes in twice.
+                if hull.side(point, face) < 0.0 {
+                    pending.extend(hull.insert(point, face));
+                }
             }
         }
+        let mut triangles: Vec<[u32; 3]> = hull.faces.iter().filter(|f| f.alive).map(|f| f.corners).collect();
+        let vertices = drop_unused_vertices(points, &mut triangles);
+        let mesh = SurfaceMesh { vertices, triangles };
+        mesh.validate()?;
+        Ok(mesh)
     }
-    let mut triangles: Vec<[u32; 3]> = hull.faces.iter().filter(|f| f.alive).map(|f| f.corners).collect();
-    let vertices = drop_unused_vertices(points, &mut triangles);
-    let mesh = SurfaceMesh { vertices, triangles };
-    validate_surface(&mesh)?;
-    Ok(mesh)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::{Shape, surface_volume};
+    use crate::geometry::Shape;
     use crate::spatial::rotation_exponential;
     use approx::assert_relative_eq;
     use proptest::prelude::*;
@@ -283,9 +284,9 @@ mod tests {
     fn a_grid_in_a_turned_box_gives_its_eight_corners() {
         for n in 2..6 {
             for rotation in [[0.0; 3], [0.3, -0.7, 1.1], [1e-9, 0.0, 0.0]] {
-                let hull = convex_hull(&box_grid(n, rotation.into())).unwrap();
+                let hull = SurfaceMesh::convex_hull(&box_grid(n, rotation.into())).unwrap();
                 assert_eq!((hull.vertices.len(), hull.triangles.len()), (8, 12), "{n} {rotation:?}");
-                assert_relative_eq!(surface_volume(&hull), 1.0, epsilon = 1e-13);
+                assert_relative_eq!(hull.volume(), 1.0, epsilon = 1e-13);
             }
         }
     }
@@ -298,8 +299,8 @@ mod tests {
             Shape::Capsule { radius: 0.1, length: 0.3 },
         ] {
             let mesh = shape.surface_mesh(0.02).unwrap();
-            let hull = convex_hull(&mesh.vertices).unwrap();
-            assert_relative_eq!(surface_volume(&hull), surface_volume(&mesh), max_relative = 1e-12);
+            let hull = SurfaceMesh::convex_hull(&mesh.vertices).unwrap();
+            assert_relative_eq!(hull.volume(), mesh.volume(), max_relative = 1e-12);
             assert!(largest_outside(&hull, &mesh.vertices) < 1e-12);
         }
     }
@@ -311,17 +312,17 @@ mod tests {
         let line: Vec<_> = (0..20).map(|i| p(1.0, 2.0, 3.0) * i as f64).collect();
         for points in [vec![], vec![p(1.0, 1.0, 1.0); 5], line, plane] {
             let expected = MeshError::FlatPoints { points: points.len() };
-            assert_eq!(convex_hull(&points), Err(expected));
+            assert_eq!(SurfaceMesh::convex_hull(&points), Err(expected));
         }
         let bad = [p(0.0, 0.0, 0.0), p(0.0, f64::NAN, 0.0)];
-        assert!(matches!(convex_hull(&bad), Err(MeshError::NonFiniteVertex { vertex: 1, .. })));
+        assert!(matches!(SurfaceMesh::convex_hull(&bad), Err(MeshError::NonFiniteVertex { vertex: 1, .. })));
     }
 
     proptest! {
         #[test]
         fn all_points_are_inside(points in prop::collection::vec([-1.0..1.0_f64, -1.0..1.0, -1.0..1.0], 4..80)) {
             let points: Vec<Vector3<f64>> = points.into_iter().map(Vector3::from).collect();
-            let hull = convex_hull(&points).unwrap();
+            let hull = SurfaceMesh::convex_hull(&points).unwrap();
             prop_assert!(largest_outside(&hull, &points) < 1e-9);
         }
 
@@ -329,7 +330,7 @@ mod tests {
         fn points_on_a_coarse_grid(points in prop::collection::vec([0..4_i32, 0..4, 0..4], 4..60), turn in [-3.0..3.0_f64, -3.0..3.0, -3.0..3.0]) {
             let turn = rotation_exponential(&Vector3::from(turn));
             let points: Vec<Vector3<f64>> = points.into_iter().map(|p| turn * Vector3::from(p.map(f64::from))).collect();
-            match convex_hull(&points) {
+            match SurfaceMesh::convex_hull(&points) {
                 Ok(hull) => prop_assert!(largest_outside(&hull, &points) < 1e-11),
                 Err(MeshError::FlatPoints { .. }) => {}
                 Err(error) => prop_assert!(false, "{error}"),

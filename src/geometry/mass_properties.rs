@@ -65,41 +65,45 @@ fn surface_moments<T: Scalar>(mesh: &SurfaceMesh<T>, origin: &Vector3<f64>) -> M
     moments
 }
 
-/// The volume in m³ that a closed surface encloses; negative where it faces inward.
-pub fn surface_volume<T: Scalar>(mesh: &SurfaceMesh<T>) -> T {
-    surface_moments(mesh, &middle(&mesh.vertices)).volume
-}
-
-/// The mass properties of the inside of a closed surface, which must be valid, at a density of
-/// 1 kg/m³: the mass is the volume's number.
-///
-/// # Errors
-/// When the volume is not a positive number.
-pub fn surface_mass_properties<T: Scalar>(mesh: &SurfaceMesh<T>) -> Result<MassProperties<T>, MeshError> {
-    let origin = middle(&mesh.vertices);
-    surface_moments(mesh, &origin).properties(&origin)
-}
-
-/// The mass properties of a volume mesh, which must be valid, at a density of 1 kg/m³: the mass is
-/// the volume's number.
-///
-/// # Errors
-/// When the volume is not a positive number.
-pub fn volume_mass_properties<T: Scalar>(mesh: &VolumeMesh<T>) -> Result<MassProperties<T>, MeshError> {
-    let origin = middle(&mesh.vertices);
-    let shift = lift_vector(&origin);
-    let mut moments = Moments::zero();
-    for tetrahedron in 0..mesh.tetrahedra.len() {
-        let [a, b, c, d] = mesh.corners(tetrahedron).map(|v| v - shift);
-        moments.add(&a, &b, &c, &d);
+impl<T: Scalar> SurfaceMesh<T> {
+    /// The volume in m³ that a closed surface encloses; negative where it faces inward.
+    pub fn volume(&self) -> T {
+        surface_moments(self, &middle(&self.vertices)).volume
     }
-    moments.properties(&origin)
+
+    /// The mass properties of the inside of a closed surface, which must be valid, at a density of
+    /// 1 kg/m³: the mass is the volume's number.
+    ///
+    /// # Errors
+    /// When the volume is not a positive number.
+    pub fn mass_properties(&self) -> Result<MassProperties<T>, MeshError> {
+        let origin = middle(&self.vertices);
+        surface_moments(self, &origin).properties(&origin)
+    }
+}
+
+impl<T: Scalar> VolumeMesh<T> {
+    /// The mass properties of a volume mesh, which must be valid, at a density of 1 kg/m³: the mass is
+    /// the volume's number.
+    ///
+    /// # Errors
+    /// When the volume is not a positive number.
+    pub fn mass_properties(&self) -> Result<MassProperties<T>, MeshError> {
+        let origin = middle(&self.vertices);
+        let shift = lift_vector(&origin);
+        let mut moments = Moments::zero();
+        for tetrahedron in 0..self.tetrahedra.len() {
+            let [a, b, c, d] = self.corners(tetrahedron).map(|v| v - shift);
+            moments.add(&a, &b, &c, &d);
+        }
+        moments.properties(&origin)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::{Shape, boundary_surface};
+    use crate::geometry::Shape;
     use approx::assert_relative_eq;
     use num_dual::Dual64;
 
@@ -125,7 +129,7 @@ mod tests {
         let mut mesh = Shape::Box { size: [0.1, 0.2, 0.4] }.surface_mesh(1.0).unwrap();
         let offset = Vector3::new(100.0, -30.0, 7.0);
         mesh.vertices.iter_mut().for_each(|v| *v += offset);
-        let p = surface_mass_properties(&mesh).unwrap();
+        let p = mesh.mass_properties().unwrap();
         assert_relative_eq!(p.mass, 0.008, max_relative = 1e-11);
         assert_relative_eq!(p.center_of_mass, offset, epsilon = 1e-11);
         let i = 0.008 / 12.0;
@@ -136,8 +140,8 @@ mod tests {
     #[test]
     fn volume_and_surface_agree() {
         let mesh = bent_ball();
-        let inside = numbers(&volume_mass_properties(&mesh).unwrap());
-        let around = numbers(&surface_mass_properties(&boundary_surface(&mesh)).unwrap());
+        let inside = numbers(&mesh.mass_properties().unwrap());
+        let around = numbers(&mesh.boundary().mass_properties().unwrap());
         for (a, b) in inside.iter().zip(&around) {
             assert_relative_eq!(a, b, max_relative = 1e-11, epsilon = 1e-16);
         }
@@ -149,15 +153,15 @@ mod tests {
         let at = |x: f64, axis: usize| {
             let mut mesh = mesh.clone();
             mesh.vertices[5][axis] += x;
-            numbers(&volume_mass_properties(&mesh).unwrap())
+            numbers(&mesh.mass_properties().unwrap())
         };
         for axis in 0..3 {
             let mut dual = VolumeMesh::<Dual64>::lift(&mesh);
             dual.vertices[5][axis].eps = 1.0;
             let h = 1e-4;
             let (up, down) = (at(h, axis), at(-h, axis));
-            let derivatives = numbers(&volume_mass_properties(&dual).unwrap());
-            let surface = numbers(&surface_mass_properties(&boundary_surface(&dual)).unwrap());
+            let derivatives = numbers(&dual.mass_properties().unwrap());
+            let surface = numbers(&dual.boundary().mass_properties().unwrap());
             for k in 0..derivatives.len() {
                 let difference = (up[k] - down[k]) / (2.0 * h);
                 assert_relative_eq!(derivatives[k].eps, difference, max_relative = 1e-6, epsilon = 1e-10);
@@ -170,6 +174,6 @@ mod tests {
     fn an_inward_surface_is_refused() {
         let mut mesh = Shape::Sphere { radius: 1.0 }.surface_mesh(0.5).unwrap();
         mesh.triangles.iter_mut().for_each(|t| t.swap(0, 1));
-        assert!(matches!(surface_mass_properties(&mesh), Err(MeshError::Inward { volume }) if volume < 0.0));
+        assert!(matches!(mesh.mass_properties(), Err(MeshError::Inward { volume }) if volume < 0.0));
     }
 }

@@ -32,6 +32,17 @@ impl<T: Scalar> SurfaceMesh<T> {
     pub fn corners(&self, triangle: usize) -> [Vector3<T>; 3] {
         self.triangles[triangle].map(|v| self.vertices[v as usize])
     }
+
+    /// The mesh with its coordinates multiplied by `factor`, about the origin of its frame; the
+    /// derivatives of the factor carry over to the vertices. The factor must be positive: a negative
+    /// one would turn the mesh inside out.
+    #[must_use]
+    pub fn scaled(&self, factor: T) -> Self {
+        Self {
+            vertices: self.vertices.iter().map(|v| v * factor).collect(),
+            triangles: self.triangles.clone(),
+        }
+    }
 }
 
 impl<T: Scalar> VolumeMesh<T> {
@@ -44,30 +55,12 @@ impl<T: Scalar> VolumeMesh<T> {
     pub fn corners(&self, tetrahedron: usize) -> [Vector3<T>; 4] {
         self.tetrahedra[tetrahedron].map(|v| self.vertices[v as usize])
     }
-}
 
-fn lift_all<T: Scalar>(vertices: &[Vector3<f64>]) -> Vec<Vector3<T>> {
-    vertices.iter().map(|v| v.map(T::from)).collect()
-}
-
-/// A mesh that can be scaled about the origin of its frame.
-pub trait Scalable<T> {
-    /// The mesh with its coordinates multiplied by `factor`, which must be positive: a negative
+    /// The mesh with its coordinates multiplied by `factor`, about the origin of its frame; the
+    /// derivatives of the factor carry over to the vertices. The factor must be positive: a negative
     /// one would turn the mesh inside out.
-    fn with_scaled_vertices(&self, factor: T) -> Self;
-}
-
-impl<T: Scalar> Scalable<T> for SurfaceMesh<T> {
-    fn with_scaled_vertices(&self, factor: T) -> Self {
-        Self {
-            vertices: self.vertices.iter().map(|v| v * factor).collect(),
-            triangles: self.triangles.clone(),
-        }
-    }
-}
-
-impl<T: Scalar> Scalable<T> for VolumeMesh<T> {
-    fn with_scaled_vertices(&self, factor: T) -> Self {
+    #[must_use]
+    pub fn scaled(&self, factor: T) -> Self {
         Self {
             vertices: self.vertices.iter().map(|v| v * factor).collect(),
             tetrahedra: self.tetrahedra.clone(),
@@ -75,14 +68,12 @@ impl<T: Scalar> Scalable<T> for VolumeMesh<T> {
     }
 }
 
-/// A surface or volume mesh with its coordinates multiplied by `factor` (positive), about the
-/// origin of its frame; the derivatives of the factor carry over to the vertices.
-pub fn scaled<T: Scalar, M: Scalable<T>>(mesh: &M, factor: T) -> M {
-    mesh.with_scaled_vertices(factor)
+fn lift_all<T: Scalar>(vertices: &[Vector3<f64>]) -> Vec<Vector3<T>> {
+    vertices.iter().map(|v| v.map(T::from)).collect()
 }
 
 /// The signed volume of a tetrahedron in m³: positive when (v1 − v0) × (v2 − v0) · (v3 − v0) is.
-pub fn tetrahedron_volume<T: Scalar>(corners: &[Vector3<T>; 4]) -> T {
+pub(crate) fn tetrahedron_volume<T: Scalar>(corners: &[Vector3<T>; 4]) -> T {
     let [a, b, c, d] = corners;
     (b - a).cross(&(c - a)).dot(&(d - a)) / 6.0
 }
@@ -130,7 +121,7 @@ mod tests {
     #[test]
     fn scaling_carries_the_derivative_of_the_factor() {
         let mesh = VolumeMesh::<Dual64>::lift(&two_tetrahedra());
-        let scaled = scaled(&mesh, Dual64::new(2.0, 1.0));
+        let scaled = mesh.scaled(Dual64::new(2.0, 1.0));
         let volume = tetrahedron_volume(&scaled.corners(0));
         assert_relative_eq!(volume.re, 8.0 / 6.0, epsilon = 1e-15);
         assert_relative_eq!(volume.eps, 12.0 / 6.0, epsilon = 1e-15);

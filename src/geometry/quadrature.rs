@@ -44,7 +44,7 @@ static DEGREE_5: [TrianglePoint; 7] = {
 /// positive weights; `None` above degree 5.
 ///
 /// It has 1 point for degrees 0 and 1, 3 for 2, 6 for 3 and 4, and 7 for 5.
-pub fn triangle_rule(degree: u8) -> Option<&'static [TrianglePoint]> {
+pub(crate) fn triangle_rule(degree: u8) -> Option<&'static [TrianglePoint]> {
     match degree {
         0 | 1 => Some(&DEGREE_1),
         2 => Some(&DEGREE_2),

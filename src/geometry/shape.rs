@@ -1,11 +1,12 @@
 //! The primitive shapes and the sizes they may have.
 
-use super::boundary::boundary_surface;
+use super::error::{LARGEST_ASPECT_RATIO, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE, MeshError};
 use super::mesh::{SurfaceMesh, VolumeMesh};
 use super::{capsule, cuboid, cylinder, ellipsoid, sphere};
 
 /// A primitive shape, centred on the origin of its frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Shape {
     /// A ball.
     Sphere {
@@ -35,68 +36,6 @@ pub enum Shape {
     Ellipsoid {
         /// Half the lengths of the axes along x, y, z, metres.
         semi_axes: [f64; 3],
-    },
-}
-
-/// The shortest and longest length of a shape, metres: within them no volume of a mesh
-/// underflows or overflows.
-pub const LENGTH_RANGE: [f64; 2] = [1e-9, 1e9];
-
-/// The largest ratio of two lengths of a shape: beyond it the tetrahedra of its mesh are as
-/// thin as rounding.
-pub const LARGEST_ASPECT_RATIO: f64 = 1e6;
-
-/// The largest number of tetrahedra that the mesh of a primitive may have.
-pub const LARGEST_TETRAHEDRON_COUNT: usize = 4_000_000;
-
-/// Why a shape, or a mesh of it, could not be made.
-#[derive(Clone, Debug, thiserror::Error, PartialEq)]
-pub enum ShapeError {
-    /// A length is not a number in the range allowed.
-    #[error(
-        "the {field} of the {shape} is {value} m; it must be a number from {:e} to {:e} m",
-        LENGTH_RANGE[0],
-        LENGTH_RANGE[1]
-    )]
-    Length {
-        /// The shape.
-        shape: &'static str,
-        /// The field.
-        field: &'static str,
-        /// The value found, metres.
-        value: f64,
-    },
-    /// The lengths of a shape are too different.
-    #[error(
-        "the {shape} is {largest} m in one direction and {smallest} m in another; the ratio must be at most {LARGEST_ASPECT_RATIO:e}"
-    )]
-    AspectRatio {
-        /// The shape.
-        shape: &'static str,
-        /// Its largest length, metres.
-        largest: f64,
-        /// Its smallest length, metres.
-        smallest: f64,
-    },
-    /// The resolution is not a positive number.
-    #[error("the resolution of the {shape} is {value} m; it must be a positive number")]
-    Resolution {
-        /// The shape.
-        shape: &'static str,
-        /// The value found, metres.
-        value: f64,
-    },
-    /// The mesh would be too large.
-    #[error(
-        "a resolution of {resolution} m would give the {shape} {tetrahedra:e} tetrahedra; at most {LARGEST_TETRAHEDRON_COUNT} are allowed, so choose a larger resolution"
-    )]
-    TooFine {
-        /// The shape.
-        shape: &'static str,
-        /// The resolution asked for, metres.
-        resolution: f64,
-        /// The number of tetrahedra it would give.
-        tetrahedra: f64,
     },
 }
 
@@ -133,18 +72,18 @@ impl Shape {
     /// # Errors
     /// When a length is not a number in [`LENGTH_RANGE`], or two lengths differ by more than
     /// [`LARGEST_ASPECT_RATIO`].
-    pub fn validate(&self) -> Result<(), ShapeError> {
+    pub fn validate(&self) -> Result<(), MeshError> {
         let shape = self.name();
         let (mut smallest, mut largest) = (f64::INFINITY, 0.0_f64);
         for (field, value) in self.lengths() {
             if !(LENGTH_RANGE[0]..=LENGTH_RANGE[1]).contains(&value) {
-                return Err(ShapeError::Length { shape, field, value });
+                return Err(MeshError::Length { shape, field, value });
             }
             smallest = smallest.min(value);
             largest = largest.max(value);
         }
         if largest > smallest * LARGEST_ASPECT_RATIO {
-            return Err(ShapeError::AspectRatio { shape, largest, smallest });
+            return Err(MeshError::AspectRatio { shape, largest, smallest });
         }
         Ok(())
     }
@@ -161,11 +100,11 @@ impl Shape {
     /// # Errors
     /// When the shape is not valid, the resolution is not a positive number, or so small that
     /// the mesh would have more than [`LARGEST_TETRAHEDRON_COUNT`] tetrahedra.
-    pub fn volume_mesh(&self, resolution: f64) -> Result<VolumeMesh, ShapeError> {
+    pub fn volume_mesh(&self, resolution: f64) -> Result<VolumeMesh, MeshError> {
         self.validate()?;
         let shape = self.name();
         if !(resolution > 0.0 && resolution.is_finite()) {
-            return Err(ShapeError::Resolution { shape, value: resolution });
+            return Err(MeshError::Resolution { shape, value: resolution });
         }
         let tetrahedra = match *self {
             Self::Sphere { radius } => sphere::tetrahedron_count(radius, resolution),
@@ -175,11 +114,11 @@ impl Shape {
             Self::Ellipsoid { semi_axes } => ellipsoid::tetrahedron_count(semi_axes, resolution),
         };
         if tetrahedra > LARGEST_TETRAHEDRON_COUNT as f64 {
-            return Err(ShapeError::TooFine { shape, resolution, tetrahedra });
+            return Err(MeshError::TooFine { shape, resolution, tetrahedra });
         }
         Ok(match *self {
             Self::Sphere { radius } => {
-                sphere::icosphere_volume(radius, sphere::icosphere_level(radius, resolution))
+                VolumeMesh::icosphere(radius, sphere::icosphere_level(radius, resolution))
             }
             Self::Box { size } => cuboid::volume_mesh(size),
             Self::Cylinder { radius, length } => cylinder::volume_mesh(radius, length, resolution),
@@ -193,18 +132,15 @@ impl Shape {
     ///
     /// # Errors
     /// As [`Shape::volume_mesh`].
-    pub fn surface_mesh(&self, resolution: f64) -> Result<SurfaceMesh, ShapeError> {
-        Ok(boundary_surface(&self.volume_mesh(resolution)?))
+    pub fn surface_mesh(&self, resolution: f64) -> Result<SurfaceMesh, MeshError> {
+        Ok(self.volume_mesh(resolution)?.boundary())
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::geometry::{
-        VertexPlace, surface_mass_properties, validate_surface, validate_volume, vertex_places,
-        volume_mass_properties,
-    };
+    use crate::geometry::{VertexPlace, vertex_places};
     use crate::spatial::MassProperties;
     use approx::assert_relative_eq;
     use nalgebra::{Matrix3, Vector3};
@@ -261,7 +197,7 @@ pub(crate) mod tests {
         ] {
             let at = |h: f64| {
                 let mesh = shape.volume_mesh(h).unwrap();
-                errors(&shape, &volume_mass_properties(&mesh).unwrap())
+                errors(&shape, &mesh.mass_properties().unwrap())
             };
             // Radii over a power of two give whole numbers of edges, up to the ceiling.
             let (coarse, fine) = (at(0.3 * PI / 32.0 * 1.001), at(0.3 * PI / 64.0 * 1.001));
@@ -276,7 +212,7 @@ pub(crate) mod tests {
     #[test]
     fn a_box_is_exact() {
         let shape = Shape::Box { size: [0.3, 0.2, 0.5] };
-        let properties = volume_mass_properties(&shape.volume_mesh(1.0).unwrap()).unwrap();
+        let properties = shape.volume_mesh(1.0).unwrap().mass_properties().unwrap();
         assert!(errors(&shape, &properties).iter().all(|&e| e < 1e-14));
         assert_relative_eq!(properties.center_of_mass, Vector3::zeros(), epsilon = 1e-15);
     }
@@ -284,7 +220,7 @@ pub(crate) mod tests {
     #[test]
     fn bad_shapes_are_refused() {
         let length = |shape: Shape| match shape.validate() {
-            Err(ShapeError::Length { field, .. }) => field,
+            Err(MeshError::Length { field, .. }) => field,
             other => panic!("{other:?}"),
         };
         assert_eq!(length(Shape::Sphere { radius: -1.0 }), "radius");
@@ -293,10 +229,10 @@ pub(crate) mod tests {
         assert_eq!(length(Shape::Capsule { radius: 1.0, length: f64::INFINITY }), "length");
         assert_eq!(length(Shape::Ellipsoid { semi_axes: [1.0, 1.0, 1e-12] }), "semi-axis along z");
         let needle = Shape::Box { size: [1e-4, 1.0, 1e4] };
-        assert!(matches!(needle.validate(), Err(ShapeError::AspectRatio { .. })));
+        assert!(matches!(needle.validate(), Err(MeshError::AspectRatio { .. })));
         for resolution in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let error = Shape::Sphere { radius: 1.0 }.volume_mesh(resolution);
-            assert!(matches!(error, Err(ShapeError::Resolution { .. })));
+            assert!(matches!(error, Err(MeshError::Resolution { .. })));
         }
         for shape in [
             Shape::Sphere { radius: 1.0 },
@@ -305,7 +241,7 @@ pub(crate) mod tests {
             Shape::Ellipsoid { semi_axes: [1.0, 0.5, 0.5] },
         ] {
             for resolution in [1e-8, f64::MIN_POSITIVE] {
-                assert!(matches!(shape.volume_mesh(resolution), Err(ShapeError::TooFine { .. })));
+                assert!(matches!(shape.volume_mesh(resolution), Err(MeshError::TooFine { .. })));
             }
         }
     }
@@ -338,16 +274,16 @@ pub(crate) mod tests {
                 _ => size,
             };
             let mesh = shape.volume_mesh(fraction * curved).unwrap();
-            validate_volume(&mesh).unwrap();
+            mesh.validate().unwrap();
             let surface = shape.surface_mesh(fraction * curved).unwrap();
-            validate_surface(&surface).unwrap();
+            surface.validate().unwrap();
             let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
             for tetrahedron in &mesh.tetrahedra {
                 let on_boundary = tetrahedron.iter().filter(|&&v| places[v as usize] == VertexPlace::Boundary).count();
                 prop_assert!((1..=3).contains(&on_boundary));
             }
-            let inside = volume_mass_properties(&mesh).unwrap();
-            let around = surface_mass_properties(&surface).unwrap();
+            let inside = mesh.mass_properties().unwrap();
+            let around = surface.mass_properties().unwrap();
             prop_assert!((inside.mass / around.mass - 1.0).abs() < 1e-10);
             prop_assert!((inside.inertia - around.inertia).norm() < 1e-9 * inside.inertia.norm());
             prop_assert!(inside.mass <= analytic(&shape).0 * (1.0 + 1e-12));

@@ -53,75 +53,79 @@ fn level(radius: f64, resolution: f64) -> f64 {
 
 /// The lowest level of an icosphere whose edges are all at most `resolution` metres long. Both
 /// lengths must be positive and finite.
-pub fn icosphere_level(radius: f64, resolution: f64) -> u32 {
+pub(crate) fn icosphere_level(radius: f64, resolution: f64) -> u32 {
     level(radius, resolution) as u32
 }
 
-/// An icosphere: the icosahedron with each triangle divided into four `level` times, all
-/// vertices at `radius` metres from the origin. It has 20·4^level triangles; a level above 10
-/// is not useful.
-pub fn icosphere_surface(radius: f64, level: u32) -> SurfaceMesh {
-    let g = (1.0 + 5.0_f64.sqrt()) / 2.0;
-    let mut vertices: Vec<Vector3<f64>> = [
-        [-1.0, g, 0.0],
-        [1.0, g, 0.0],
-        [-1.0, -g, 0.0],
-        [1.0, -g, 0.0],
-        [0.0, -1.0, g],
-        [0.0, 1.0, g],
-        [0.0, -1.0, -g],
-        [0.0, 1.0, -g],
-        [g, 0.0, -1.0],
-        [g, 0.0, 1.0],
-        [-g, 0.0, -1.0],
-        [-g, 0.0, 1.0],
-    ]
-    .iter()
-    .map(|&v| Vector3::from(v).normalize())
-    .collect();
-    let mut triangles = ICOSAHEDRON.to_vec();
-    for _ in 0..level {
-        let mut midpoints = HashMap::with_capacity(triangles.len() * 3 / 2);
-        let mut midpoint = |a: u32, b: u32| {
-            *midpoints.entry((a.min(b), a.max(b))).or_insert_with(|| {
-                vertices.push((vertices[a as usize] + vertices[b as usize]).normalize());
-                (vertices.len() - 1) as u32
-            })
-        };
-        let mut finer = Vec::with_capacity(4 * triangles.len());
-        for [a, b, c] in triangles {
-            let (ab, bc, ca) = (midpoint(a, b), midpoint(b, c), midpoint(c, a));
-            finer.extend([[a, ab, ca], [b, bc, ab], [c, ca, bc], [ab, bc, ca]]);
+impl SurfaceMesh {
+    /// An icosphere: the icosahedron with each triangle divided into four `level` times, all
+    /// vertices at `radius` metres from the origin. It has 20·4^level triangles; a level above 10
+    /// is not useful.
+    pub fn icosphere(radius: f64, level: u32) -> SurfaceMesh {
+        let g = (1.0 + 5.0_f64.sqrt()) / 2.0;
+        let mut vertices: Vec<Vector3<f64>> = [
+            [-1.0, g, 0.0],
+            [1.0, g, 0.0],
+            [-1.0, -g, 0.0],
+            [1.0, -g, 0.0],
+            [0.0, -1.0, g],
+            [0.0, 1.0, g],
+            [0.0, -1.0, -g],
+            [0.0, 1.0, -g],
+            [g, 0.0, -1.0],
+            [g, 0.0, 1.0],
+            [-g, 0.0, -1.0],
+            [-g, 0.0, 1.0],
+        ]
+        .iter()
+        .map(|&v| Vector3::from(v).normalize())
+        .collect();
+        let mut triangles = ICOSAHEDRON.to_vec();
+        for _ in 0..level {
+            let mut midpoints = HashMap::with_capacity(triangles.len() * 3 / 2);
+            let mut midpoint = |a: u32, b: u32| {
+                *midpoints.entry((a.min(b), a.max(b))).or_insert_with(|| {
+                    vertices.push((vertices[a as usize] + vertices[b as usize]).normalize());
+                    (vertices.len() - 1) as u32
+                })
+            };
+            let mut finer = Vec::with_capacity(4 * triangles.len());
+            for [a, b, c] in triangles {
+                let (ab, bc, ca) = (midpoint(a, b), midpoint(b, c), midpoint(c, a));
+                finer.extend([[a, ab, ca], [b, bc, ab], [c, ca, bc], [ab, bc, ca]]);
+            }
+            triangles = finer;
         }
-        triangles = finer;
+        SurfaceMesh { vertices: vertices.into_iter().map(|v| v * radius).collect(), triangles }
     }
-    SurfaceMesh { vertices: vertices.into_iter().map(|v| v * radius).collect(), triangles }
 }
 
-/// The ball inside [`icosphere_surface`]: vertex 0 is the centre, which all 20·4^level
-/// tetrahedra share; vertex i + 1 is the surface's vertex i.
-pub fn icosphere_volume(radius: f64, level: u32) -> VolumeMesh {
-    let surface = icosphere_surface(radius, level);
-    let mut vertices = vec![Vector3::zeros()];
-    vertices.extend(surface.vertices);
-    let tetrahedra = surface.triangles.iter().map(|&[a, b, c]| [a + 1, b + 1, 0, c + 1]).collect();
-    VolumeMesh { vertices, tetrahedra }
+impl VolumeMesh {
+    /// The ball inside [`SurfaceMesh::icosphere`]: vertex 0 is the centre, which all 20·4^level
+    /// tetrahedra share; vertex i + 1 is the surface's vertex i.
+    pub fn icosphere(radius: f64, level: u32) -> VolumeMesh {
+        let surface = SurfaceMesh::icosphere(radius, level);
+        let mut vertices = vec![Vector3::zeros()];
+        vertices.extend(surface.vertices);
+        let tetrahedra = surface.triangles.iter().map(|&[a, b, c]| [a + 1, b + 1, 0, c + 1]).collect();
+        VolumeMesh { vertices, tetrahedra }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::{tetrahedron_volume, validate_surface};
+    use crate::geometry::mesh::tetrahedron_volume;
 
     #[test]
     fn icosphere_counts_and_layout() {
         for level in 0..4 {
-            let surface = icosphere_surface(0.5, level);
-            validate_surface(&surface).unwrap();
+            let surface = SurfaceMesh::icosphere(0.5, level);
+            surface.validate().unwrap();
             assert_eq!(surface.triangles.len(), 20 << (2 * level));
             assert_eq!(surface.vertices.len(), (10 << (2 * level)) + 2);
             assert!(surface.vertices.iter().all(|v| (v.norm() - 0.5).abs() < 1e-15));
-            let volume = icosphere_volume(0.5, level);
+            let volume = VolumeMesh::icosphere(0.5, level);
             assert_eq!(volume.vertices[0], Vector3::zeros());
             for i in 0..volume.tetrahedra.len() {
                 assert!(volume.tetrahedra[i].contains(&0));
@@ -133,7 +137,7 @@ mod tests {
     #[test]
     fn no_edge_is_longer_than_the_resolution_and_the_level_is_the_lowest() {
         let longest = |level| {
-            let mesh = icosphere_surface(2.0, level);
+            let mesh = SurfaceMesh::icosphere(2.0, level);
             let edge = |a: u32, b: u32| (mesh.vertices[a as usize] - mesh.vertices[b as usize]).norm();
             mesh.triangles
                 .iter()

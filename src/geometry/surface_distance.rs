@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 /// The foot of the perpendicular where it lies in the triangle, else the nearest point of the three
 /// edges (Ericson, Real-Time Collision Detection, §5.1.5, with all edges tested rather than the
 /// one region: this also holds for a triangle without area).
-pub fn closest_point_on_triangle(p: &Vector3<f64>, triangle: &[Vector3<f64>; 3]) -> Vector3<f64> {
+pub(crate) fn closest_point_on_triangle(p: &Vector3<f64>, triangle: &[Vector3<f64>; 3]) -> Vector3<f64> {
     let [a, b, c] = triangle;
     let normal = (b - a).cross(&(c - a));
     // Areas opposite each corner, signed and scaled by the same factor.

@@ -7,9 +7,8 @@
 use nalgebra::{Matrix4, Vector3, Vector4};
 
 use super::error::MeshError;
-use super::mass_properties::surface_mass_properties;
 use super::mesh::{SurfaceMesh, VolumeMesh};
-use super::validate::{orientation, validate_surface};
+use super::validate::orientation;
 
 /// Pivots of the search for the kernel before it is given up; it takes a few dozen.
 const PIVOTS_AT_MOST: usize = 1000;
@@ -69,59 +68,62 @@ fn deepest_point(planes: &[(Row, f64)], vertices: &[Vector3<f64>], size: f64) ->
     point
 }
 
-/// Fills a closed surface that is convex or star-shaped: vertices as in the surface, then one in
-/// its inside that all tetrahedra share; tetrahedron i lies under triangle i.
-///
-/// The inner vertex is the centre of mass if that is at least half as deep inside the planes of
-/// the triangles as the deepest point, and the deepest point otherwise.
-///
-/// # Errors
-/// When the surface is not valid, or no point sees all its triangles.
-pub fn tetrahedralize(surface: &SurfaceMesh) -> Result<VolumeMesh, MeshError> {
-    validate_surface(surface)?;
-    // About a point amid the surface, so that no digits are lost far from the origin.
-    let middle = surface.vertices.iter().sum::<Vector3<f64>>() / surface.vertices.len() as f64;
-    let vertices: Vec<Vector3<f64>> = surface.vertices.iter().map(|v| v - middle).collect();
-    let size = vertices.iter().map(|v| v.norm()).fold(0.0, f64::max);
-    let planes: Vec<(Row, f64)> = surface
-        .triangles
-        .iter()
-        .map(|t| {
-            let [a, b, c] = t.map(|v| vertices[v as usize]);
-            let n = (b - a).cross(&(c - a)).normalize();
-            (Row::new(n.x, n.y, n.z, 1.0), n.dot(&a))
-        })
-        .collect();
-    let deepest = deepest_point(&planes, &vertices, size);
-    let centroid = surface_mass_properties(surface)?.center_of_mass - middle;
-    let depth = least_distance(&planes, &deepest);
-    let inner = if least_distance(&planes, &centroid) >= 0.5 * depth { centroid } else { deepest };
+impl SurfaceMesh {
+    /// Fills a closed surface that is convex or star-shaped: vertices as in the surface, then one in
+    /// its inside that all tetrahedra share; tetrahedron i lies under triangle i.
+    ///
+    /// The inner vertex is the centre of mass if that is at least half as deep inside the planes of
+    /// the triangles as the deepest point, and the deepest point otherwise.
+    ///
+    /// # Errors
+    /// When the surface is not valid, or no point sees all its triangles.
+    pub fn tetrahedralize(&self) -> Result<VolumeMesh, MeshError> {
+        self.validate()?;
+        // About a point amid the self, so that no digits are lost far from the origin.
+        let middle = self.vertices.iter().sum::<Vector3<f64>>() / self.vertices.len() as f64;
+        let vertices: Vec<Vector3<f64>> = self.vertices.iter().map(|v| v - middle).collect();
+        let size = vertices.iter().map(|v| v.norm()).fold(0.0, f64::max);
+        let planes: Vec<(Row, f64)> = self
+            .triangles
+            .iter()
+            .map(|t| {
+                let [a, b, c] = t.map(|v| vertices[v as usize]);
+                let n = (b - a).cross(&(c - a)).normalize();
+                (Row::new(n.x, n.y, n.z, 1.0), n.dot(&a))
+            })
+            .collect();
+        let deepest = deepest_point(&planes, &vertices, size);
+        let centroid = self.mass_properties()?.center_of_mass - middle;
+        let depth = least_distance(&planes, &deepest);
+        let inner = if least_distance(&planes, &centroid) >= 0.5 * depth { centroid } else { deepest };
 
-    let apex = surface.vertices.len() as u32;
-    let mut mesh = VolumeMesh { vertices: surface.vertices.clone(), tetrahedra: Vec::new() };
-    mesh.vertices.push(inner + middle);
-    mesh.tetrahedra = surface.triangles.iter().map(|&[a, b, c]| [a, b, apex, c]).collect();
-    // A fan as flat as this has tetrahedra, but no useful pressure field.
-    let flat = |triangle: &usize| planes[*triangle].1 - planes[*triangle].0.xyz().dot(&inner) < 1e-9 * size;
-    let behind = |triangle: &usize| flat(triangle) || orientation(mesh.corners(*triangle)) != 1;
-    match (0..planes.len()).find(behind) {
-        Some(triangle) => Err(MeshError::NotStarShaped { triangle }),
-        None => Ok(mesh),
+        let apex = self.vertices.len() as u32;
+        let mut mesh = VolumeMesh { vertices: self.vertices.clone(), tetrahedra: Vec::new() };
+        mesh.vertices.push(inner + middle);
+        mesh.tetrahedra = self.triangles.iter().map(|&[a, b, c]| [a, b, apex, c]).collect();
+        // A fan as flat as this has tetrahedra, but no useful pressure field.
+        let flat =
+            |triangle: &usize| planes[*triangle].1 - planes[*triangle].0.xyz().dot(&inner) < 1e-9 * size;
+        let behind = |triangle: &usize| flat(triangle) || orientation(mesh.corners(*triangle)) != 1;
+        match (0..planes.len()).find(behind) {
+            Some(triangle) => Err(MeshError::NotStarShaped { triangle }),
+            None => Ok(mesh),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::{Shape, convex_hull, surface_volume, validate_volume, volume_mass_properties};
+    use crate::geometry::{Shape, SurfaceMesh};
     use approx::assert_relative_eq;
     use proptest::prelude::*;
 
     fn check(surface: &SurfaceMesh) -> VolumeMesh {
-        let mesh = tetrahedralize(surface).unwrap();
-        validate_volume(&mesh).unwrap();
-        let volume = volume_mass_properties(&mesh).unwrap().mass;
-        assert_relative_eq!(volume, surface_volume(surface), max_relative = 1e-12);
+        let mesh = surface.tetrahedralize().unwrap();
+        mesh.validate().unwrap();
+        let volume = mesh.mass_properties().unwrap().mass;
+        assert_relative_eq!(volume, surface.volume(), max_relative = 1e-12);
         mesh
     }
 
@@ -155,7 +157,7 @@ mod tests {
             &[[0.0, 0.0], [5.0, 0.0], [5.0, 0.3], [0.3, 0.3], [0.3, 5.0], [0.0, 5.0]],
             &[[0, 1, 2], [0, 2, 3], [0, 3, 5], [3, 4, 5]],
         );
-        let centroid = surface_mass_properties(&l).unwrap().center_of_mass;
+        let centroid = l.mass_properties().unwrap().center_of_mass;
         assert!(centroid.x > 0.3 && centroid.y > 0.3);
         let mesh = check(&l);
         let inner = mesh.vertices[mesh.vertices.len() - 1];
@@ -171,25 +173,25 @@ mod tests {
             &[[0.0, 0.0], [3.0, 0.0], [3.0, 3.0], [2.0, 3.0], [2.0, 1.0], [1.0, 1.0], [1.0, 3.0], [0.0, 3.0]],
             &[[0, 1, 4], [0, 4, 5], [1, 2, 4], [2, 3, 4], [0, 5, 7], [5, 6, 7]],
         );
-        let error = tetrahedralize(&u).unwrap_err();
+        let error = u.tetrahedralize().unwrap_err();
         assert!(matches!(error, MeshError::NotStarShaped { .. }));
         assert!(error.to_string().contains("Gmsh") && error.to_string().contains("fTetWild"));
         let mut open = u;
         open.triangles.pop();
-        assert!(matches!(tetrahedralize(&open), Err(MeshError::OpenEdge { .. })));
+        assert!(matches!(open.tetrahedralize(), Err(MeshError::OpenEdge { .. })));
     }
 
     proptest! {
         #[test]
         fn hulls_are_filled(points in prop::collection::vec([-1.0..1.0_f64, -1.0..1.0, -1.0..1.0], 6..60)) {
             let points: Vec<Vector3<f64>> = points.into_iter().map(Vector3::from).collect();
-            check(&convex_hull(&points).unwrap());
+            check(&SurfaceMesh::convex_hull(&points).unwrap());
         }
 
         #[test]
         fn stars_are_filled(radii in prop::collection::vec(0.3..3.0_f64, 42), centre in [-9.0..9.0_f64, -9.0..9.0, -9.0..9.0]) {
             // A ball with each vertex moved along its radius: its centre sees every triangle.
-            let mut surface = crate::geometry::icosphere_surface(1.0, 1);
+            let mut surface = SurfaceMesh::icosphere(1.0, 1);
             for (vertex, radius) in surface.vertices.iter_mut().zip(&radii) {
                 *vertex = *vertex * *radius + Vector3::from(centre);
             }

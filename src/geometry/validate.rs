@@ -6,7 +6,6 @@ use nalgebra::Vector3;
 
 use super::boundary::sorted_faces;
 use super::error::MeshError;
-use super::mass_properties::surface_volume;
 use super::mesh::{SurfaceMesh, VolumeMesh};
 
 /// A volume or area below this fraction of the sum of the magnitudes of the terms that make it
@@ -76,83 +75,87 @@ pub(super) fn check_indices<const N: usize>(
     Ok(())
 }
 
-/// Checks that a surface has finite coordinates, indices in range, no triangle without area, no
-/// open edge, one orientation, and that it faces outward.
-///
-/// # Errors
-/// The first fault found.
-pub fn validate_surface(mesh: &SurfaceMesh) -> Result<(), MeshError> {
-    check_indices("triangle", &mesh.vertices, &mesh.triangles)?;
-    let mut edges = HashMap::with_capacity(3 * mesh.triangles.len());
-    for (triangle, &[a, b, c]) in mesh.triangles.iter().enumerate() {
-        if is_degenerate_triangle(mesh.corners(triangle)) {
-            return Err(MeshError::DegenerateTriangle { triangle });
-        }
-        for (from, to) in [(a, b), (b, c), (c, a)] {
-            if let Some(first) = edges.insert((from, to), triangle) {
-                return Err(MeshError::EdgeOrientation { first, second: triangle, from, to });
+impl SurfaceMesh {
+    /// Checks that a surface has finite coordinates, indices in range, no triangle without area, no
+    /// open edge, one orientation, and that it faces outward.
+    ///
+    /// # Errors
+    /// The first fault found.
+    pub fn validate(&self) -> Result<(), MeshError> {
+        check_indices("triangle", &self.vertices, &self.triangles)?;
+        let mut edges = HashMap::with_capacity(3 * self.triangles.len());
+        for (triangle, &[a, b, c]) in self.triangles.iter().enumerate() {
+            if is_degenerate_triangle(self.corners(triangle)) {
+                return Err(MeshError::DegenerateTriangle { triangle });
+            }
+            for (from, to) in [(a, b), (b, c), (c, a)] {
+                if let Some(first) = edges.insert((from, to), triangle) {
+                    return Err(MeshError::EdgeOrientation { first, second: triangle, from, to });
+                }
             }
         }
-    }
-    for (triangle, &[a, b, c]) in mesh.triangles.iter().enumerate() {
-        for (from, to) in [(a, b), (b, c), (c, a)] {
-            if !edges.contains_key(&(to, from)) {
-                return Err(MeshError::OpenEdge { triangle, from, to });
+        for (triangle, &[a, b, c]) in self.triangles.iter().enumerate() {
+            for (from, to) in [(a, b), (b, c), (c, a)] {
+                if !edges.contains_key(&(to, from)) {
+                    return Err(MeshError::OpenEdge { triangle, from, to });
+                }
             }
         }
+        let volume = self.volume();
+        if !(volume > 0.0 && volume.is_finite()) {
+            return Err(MeshError::Inward { volume });
+        }
+        Ok(())
     }
-    let volume = surface_volume(mesh);
-    if !(volume > 0.0 && volume.is_finite()) {
-        return Err(MeshError::Inward { volume });
-    }
-    Ok(())
 }
 
-/// Checks that a volume mesh has finite coordinates, indices in range, only tetrahedra of
-/// positive volume, and that each face belongs to one tetrahedron or to two on opposite sides.
-///
-/// # Errors
-/// The first fault found.
-pub fn validate_volume(mesh: &VolumeMesh) -> Result<(), MeshError> {
-    check_indices("tetrahedron", &mesh.vertices, &mesh.tetrahedra)?;
-    for tetrahedron in 0..mesh.tetrahedra.len() {
-        match determinant_or_zero(mesh.corners(tetrahedron)) {
-            d if d > 0.0 => {}
-            d if d < 0.0 => return Err(MeshError::Inverted { tetrahedron, volume: d / 6.0 }),
-            _ => return Err(MeshError::ZeroVolume { tetrahedron }),
+impl VolumeMesh {
+    /// Checks that a volume mesh has finite coordinates, indices in range, only tetrahedra of
+    /// positive volume, and that each face belongs to one tetrahedron or to two on opposite sides.
+    ///
+    /// # Errors
+    /// The first fault found.
+    pub fn validate(&self) -> Result<(), MeshError> {
+        check_indices("tetrahedron", &self.vertices, &self.tetrahedra)?;
+        for tetrahedron in 0..self.tetrahedra.len() {
+            match determinant_or_zero(self.corners(tetrahedron)) {
+                d if d > 0.0 => {}
+                d if d < 0.0 => return Err(MeshError::Inverted { tetrahedron, volume: d / 6.0 }),
+                _ => return Err(MeshError::ZeroVolume { tetrahedron }),
+            }
         }
+        let faces = sorted_faces(&self.tetrahedra);
+        for run in faces.chunk_by(|a, b| a.key == b.key) {
+            if run.len() < 2 {
+                continue;
+            }
+            let (first, second) = (run[0].tetrahedron as usize, run[1].tetrahedron as usize);
+            let face = run[0].key;
+            if run.len() > 2 {
+                return Err(MeshError::CrowdedFace { face, count: run.len(), first, second });
+            }
+            let [a, b, c] = run[0].outward;
+            if [[a, b, c], [b, c, a], [c, a, b]].contains(&run[1].outward) {
+                return Err(MeshError::OverlappingTetrahedra { first, second, face });
+            }
+        }
+        Ok(())
     }
-    let faces = sorted_faces(&mesh.tetrahedra);
-    for run in faces.chunk_by(|a, b| a.key == b.key) {
-        if run.len() < 2 {
-            continue;
-        }
-        let (first, second) = (run[0].tetrahedron as usize, run[1].tetrahedron as usize);
-        let face = run[0].key;
-        if run.len() > 2 {
-            return Err(MeshError::CrowdedFace { face, count: run.len(), first, second });
-        }
-        let [a, b, c] = run[0].outward;
-        if [[a, b, c], [b, c, a], [c, a, b]].contains(&run[1].outward) {
-            return Err(MeshError::OverlappingTetrahedra { first, second, face });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::{icosphere_surface, icosphere_volume};
+    use crate::geometry::{SurfaceMesh, VolumeMesh};
 
     #[test]
     fn each_fault_of_a_surface_is_found() {
-        let good = icosphere_surface(1.0, 1);
-        validate_surface(&good).unwrap();
+        let good = SurfaceMesh::icosphere(1.0, 1);
+        good.validate().unwrap();
         let with = |change: &dyn Fn(&mut SurfaceMesh)| {
             let mut mesh = good.clone();
             change(&mut mesh);
-            validate_surface(&mesh).unwrap_err()
+            mesh.validate().unwrap_err()
         };
         assert_eq!(with(&|m| m.triangles.clear()), MeshError::Empty { element: "triangle" });
         assert!(matches!(
@@ -169,7 +172,7 @@ mod tests {
         );
         assert!(matches!(with(&|m| m.triangles.truncate(79)), MeshError::OpenEdge { .. }));
         assert!(matches!(with(&|m| m.triangles[5].swap(0, 1)), MeshError::EdgeOrientation { .. }));
-        let volume = -surface_volume(&good);
+        let volume = -good.volume();
         assert_eq!(
             with(&|m| m.triangles.iter_mut().for_each(|t| t.swap(0, 1))),
             MeshError::Inward { volume }
@@ -178,12 +181,12 @@ mod tests {
 
     #[test]
     fn each_fault_of_a_volume_is_found() {
-        let good = icosphere_volume(1.0, 1);
-        validate_volume(&good).unwrap();
+        let good = VolumeMesh::icosphere(1.0, 1);
+        good.validate().unwrap();
         let with = |change: &dyn Fn(&mut VolumeMesh)| {
             let mut mesh = good.clone();
             change(&mut mesh);
-            validate_volume(&mesh).unwrap_err()
+            mesh.validate().unwrap_err()
         };
         assert!(matches!(
             with(&|m| m.tetrahedra[7].swap(0, 1)),
@@ -198,10 +201,7 @@ mod tests {
             MeshError::OverlappingTetrahedra { first: 0, second: 80, .. } | MeshError::CrowdedFace { .. }
         ));
         let lone = VolumeMesh { vertices: good.vertices.clone(), tetrahedra: vec![good.tetrahedra[0]; 2] };
-        assert!(matches!(
-            validate_volume(&lone),
-            Err(MeshError::OverlappingTetrahedra { first: 0, second: 1, .. })
-        ));
+        assert!(matches!(lone.validate(), Err(MeshError::OverlappingTetrahedra { first: 0, second: 1, .. })));
     }
 
     #[test]

@@ -32,29 +32,33 @@ fn point_data(out: &mut impl Write, vertices: usize, fields: &[(&str, &[f64])]) 
     Ok(())
 }
 
-/// Writes a volume mesh and named values at its vertices (extent, pressure, …) as a legacy VTK
-/// unstructured grid; coordinates in metres, read back to the same bits.
-///
-/// # Errors
-/// When writing fails, or a field has a name with spaces or not one value per vertex.
-pub fn write_volume_mesh(out: &mut impl Write, mesh: &VolumeMesh, fields: &[(&str, &[f64])]) -> Result<()> {
-    header(out, "UNSTRUCTURED_GRID", &mesh.vertices)?;
-    let count = mesh.tetrahedra.len();
-    writeln!(out, "CELLS {count} {}", 5 * count)?;
-    mesh.tetrahedra.iter().try_for_each(|[a, b, c, d]| writeln!(out, "4 {a} {b} {c} {d}"))?;
-    writeln!(out, "CELL_TYPES {count}")?;
-    mesh.tetrahedra.iter().try_for_each(|_| writeln!(out, "10"))?;
-    point_data(out, mesh.vertices.len(), fields)
+impl VolumeMesh {
+    /// Writes the mesh and named values at its vertices (extent, pressure, …) as a legacy VTK
+    /// unstructured grid; coordinates in metres, read back to the same bits.
+    ///
+    /// # Errors
+    /// When writing fails, or a field has a name with spaces or not one value per vertex.
+    pub fn write(&self, out: &mut impl Write, fields: &[(&str, &[f64])]) -> Result<()> {
+        header(out, "UNSTRUCTURED_GRID", &self.vertices)?;
+        let count = self.tetrahedra.len();
+        writeln!(out, "CELLS {count} {}", 5 * count)?;
+        self.tetrahedra.iter().try_for_each(|[a, b, c, d]| writeln!(out, "4 {a} {b} {c} {d}"))?;
+        writeln!(out, "CELL_TYPES {count}")?;
+        self.tetrahedra.iter().try_for_each(|_| writeln!(out, "10"))?;
+        point_data(out, self.vertices.len(), fields)
+    }
 }
 
-/// Writes a surface mesh and named values at its vertices as legacy VTK polygons; coordinates in
-/// metres.
-///
-/// # Errors
-/// When writing fails, or a field has a name with spaces or not one value per vertex.
-pub fn write_surface_mesh(out: &mut impl Write, mesh: &SurfaceMesh, fields: &[(&str, &[f64])]) -> Result<()> {
-    header(out, "POLYDATA", &mesh.vertices)?;
-    writeln!(out, "POLYGONS {} {}", mesh.triangles.len(), 4 * mesh.triangles.len())?;
-    mesh.triangles.iter().try_for_each(|[a, b, c]| writeln!(out, "3 {a} {b} {c}"))?;
-    point_data(out, mesh.vertices.len(), fields)
+impl SurfaceMesh {
+    /// Writes the mesh and named values at its vertices as legacy VTK polygons; coordinates in
+    /// metres.
+    ///
+    /// # Errors
+    /// When writing fails, or a field has a name with spaces or not one value per vertex.
+    pub fn write(&self, out: &mut impl Write, fields: &[(&str, &[f64])]) -> Result<()> {
+        header(out, "POLYDATA", &self.vertices)?;
+        writeln!(out, "POLYGONS {} {}", self.triangles.len(), 4 * self.triangles.len())?;
+        self.triangles.iter().try_for_each(|[a, b, c]| writeln!(out, "3 {a} {b} {c}"))?;
+        point_data(out, self.vertices.len(), fields)
+    }
 }

@@ -1,13 +1,17 @@
-//! What can be wrong with a file of a scene, a problem or a fit.
+//! What can be wrong with a file.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::document::field_path::FieldPath;
+use crate::multibody::ModelError;
+use crate::optimize::data::DataError;
 
-/// Why a scene, a problem or a fit could not be loaded. Every message names the file, the field or
+/// Why a scene, a problem, a fit, a robot, a state or a trajectory could not be read or written. Every
+/// message names the file, the field or
 /// line, what was found and what is allowed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// The file cannot be read.
     #[error("{}: cannot be read: {source}", path.display())]
@@ -32,6 +36,73 @@ pub enum FileError {
         line: Option<usize>,
         /// The field, such as `bodies[0].mass`.
         field: String,
+        /// What was found and what is allowed.
+        message: String,
+    },
+    /// The file is not a URDF.
+    #[error("{}{}: is not a valid URDF: {message}", path.display(), At(*line))]
+    Urdf {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1, where it is known: that of the link or joint.
+        line: Option<usize>,
+        /// What was found and what is allowed.
+        message: String,
+    },
+    /// An element is not right, or not supported.
+    #[error("{}: {element}: {message}", path.display())]
+    UrdfElement {
+        /// The file.
+        path: PathBuf,
+        /// The element, such as "joint `elbow`".
+        element: String,
+        /// What was found and what is allowed.
+        message: String,
+    },
+    /// Links and joints do not make a mechanism.
+    #[error("{}: {source}", path.display())]
+    Mechanism {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: ModelError,
+    },
+    /// A file of measurements is not good.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The file is not a state.
+    #[error("{}: {source}", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// Why, with line and column.
+        source: serde_json::Error,
+    },
+    /// A field does not fit the mechanism.
+    #[error("{}: {field}: {message}", path.display())]
+    Field {
+        /// The file.
+        path: PathBuf,
+        /// The field.
+        field: String,
+        /// What was found and what is allowed.
+        message: String,
+    },
+    /// The file cannot be written.
+    #[error("{}: cannot be written: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not a trajectory.
+    #[error("{}:{line}: {message}", path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
         /// What was found and what is allowed.
         message: String,
     },

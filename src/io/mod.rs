@@ -11,14 +11,13 @@ mod scene;
 mod strict;
 pub mod urdf;
 
-pub use atomic::{OutputFile, check_writable, remove_unfinished_files, write_atomically};
+pub use atomic::OutputFile;
+pub(crate) use atomic::{check_writable, remove_unfinished_files, write_atomically};
 pub use file_error::FileError;
-pub use fit::file::{FitFile, FitFileError, read_parameter_values};
-pub use motion::joint_state::{JointStateError, JointStateFile};
-pub use motion::trajectory::{
-    BodyMotion, ContactMotion, JointMotion, TrajectoryError, TrajectoryTable, read_trajectory,
-};
-pub use motion::writer::{TrajectoryWriter, write_trajectory};
+pub use fit::file::FitFile;
+pub use motion::joint_state::JointStateFile;
+pub use motion::trajectory::{BodyMotion, ContactMotion, JointMotion, TrajectoryTable};
+pub use motion::writer::TrajectoryWriter;
 pub use problem::checkpoint::CheckpointFile;
 pub use problem::controls::OptimizedControl;
 pub use problem::file::{OptimizedCommand, ProblemFile, ScatteredStarts};

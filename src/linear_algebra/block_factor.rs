@@ -35,7 +35,7 @@ pub(crate) enum Values {
 /// blocks D of K. Of symmetric values U is D Lᵀ.
 ///
 /// Use it in this order: [`set_structure`](Self::set_structure), [`clear`](Self::clear), add the
-/// blocks, [`factorize`](Self::factorize), solve; from `clear` on for the next matrix.
+/// blocks, [`Mechanism::factorize`], solve; from `clear` on for the next matrix.
 /// The result is the same bits whatever was factorized before. Once the memory has grown to the
 /// largest structure nothing is allocated any more.
 #[derive(Clone, Debug, Default)]

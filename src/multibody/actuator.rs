@@ -1,13 +1,14 @@
 //! Forces along single joint coordinates: the drives that actuators turn commands into, and the
 //! stops at the ends of a joint's range.
 
-use super::actuator_error::ActuatorError;
+use super::model_error::ModelError;
 use super::tree::{JointKind, Mechanism};
 use crate::contact::hunt_crossley_cost;
 use crate::scalar::{DualArray, Scalar};
 
 /// What an actuator makes of its command u, for a coordinate with position q and velocity v.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Drive<T = f64> {
     /// The command is the force, N m or N.
     Force,
@@ -92,13 +93,13 @@ impl Actuator {
         joints: &[(&str, usize, f64)],
         drive: Drive,
         effort: f64,
-    ) -> Result<Self, ActuatorError> {
+    ) -> Result<Self, ModelError> {
         let name = name.into();
         let place = |&(joint, index, ratio): &(&str, usize, f64)| {
             let known =
                 || mechanism.joints().iter().map(|j| format!("`{}`", j.name)).collect::<Vec<_>>().join(", ");
             let found = mechanism.joint_index(joint).map(|i| &mechanism.joints()[i]).ok_or_else(|| {
-                ActuatorError::NoJoint { actuator: name.clone(), joint: joint.to_owned(), known: known() }
+                ModelError::NoJoint { actuator: name.clone(), joint: joint.to_owned(), known: known() }
             })?;
             let coordinates = additive_coordinates(&found.kind);
             let (dv, dq) = coordinates.iter().find(|(v, _)| *v == index).ok_or_else(|| {
@@ -108,7 +109,7 @@ impl Actuator {
                 } else {
                     format!("it has {}", has.join(", "))
                 };
-                ActuatorError::NoCoordinate {
+                ModelError::NoCoordinate {
                     actuator: name.clone(),
                     joint: joint.to_owned(),
                     kind: found.kind.name(),
@@ -125,10 +126,10 @@ impl Actuator {
     }
 
     /// Checks the numbers of the actuator, and that the mechanism has its coordinates.
-    pub(super) fn check(&self, mechanism: &Mechanism) -> Result<(), ActuatorError> {
+    pub(super) fn check(&self, mechanism: &Mechanism) -> Result<(), ModelError> {
         let actuator = || self.name.clone();
         let value = |what, value, good: bool, allowed| {
-            let error = || ActuatorError::Value { actuator: actuator(), what, value, allowed };
+            let error = || ModelError::ActuatorValue { actuator: actuator(), what, value, allowed };
             if good { Ok(()) } else { Err(error()) }
         };
         let gain = |what, x: f64| value(what, x, x >= 0.0 && x.is_finite(), "at least 0 and finite");
@@ -142,7 +143,7 @@ impl Actuator {
         }
         value("its largest effort", self.effort, self.effort > 0.0, "positive")?;
         if self.coordinates.is_empty() {
-            return Err(ActuatorError::Nothing { actuator: actuator() });
+            return Err(ModelError::NothingDriven { actuator: actuator() });
         }
         for (i, &DrivenCoordinate { v, q, ratio }) in self.coordinates.iter().enumerate() {
             value("a ratio", ratio, ratio.is_finite(), "finite")?;
@@ -153,10 +154,10 @@ impl Actuator {
             if !driven.clone().any(|at| at == (v, q)) {
                 let allowed: Vec<String> = driven.map(|(v, q)| format!("({v}, {q})")).collect();
                 let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
-                return Err(ActuatorError::Place { actuator: actuator(), v, q, allowed });
+                return Err(ModelError::DrivenPlace { actuator: actuator(), v, q, allowed });
             }
             if self.coordinates[..i].iter().any(|other| other.v == v) {
-                return Err(ActuatorError::Twice { actuator: actuator(), v });
+                return Err(ModelError::DrivenTwice { actuator: actuator(), v });
             }
         }
         Ok(())

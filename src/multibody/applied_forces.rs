@@ -12,6 +12,37 @@ use crate::scalar::{DualArray, Scalar};
 ///
 /// A trait with a generic method, and not a closure, because the same law has to be evaluated
 /// in `f64` and in dual numbers.
+///
+/// # Examples
+/// A thruster that carries the weight of a body:
+/// ```
+/// use isobar::multibody::{AppliedForces, Body, BodyState, Forces, MassSource, Model, ModelBuilder, State};
+/// use isobar::scalar::Scalar;
+/// use isobar::spatial::{MassProperties, RigidTransform};
+/// use isobar::step::{Integrator, StepProblem, StepWorkspace};
+/// use nalgebra::{Matrix3, Vector3};
+///
+/// struct Thruster;
+///
+/// impl AppliedForces for Thruster {
+///     fn control_dimension(&self) -> usize {
+///         1
+///     }
+///
+///     fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, _: f64, thrust: &[T], forces: &mut Forces<T>) {
+///         forces.bodies[0].translational.z += thrust[0];
+///     }
+/// }
+///
+/// let mass = MassProperties { mass: 2.0, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() };
+/// let body = Body::free("drone", MassSource::Given(mass), vec![])?;
+/// let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build()?;
+/// let start = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
+/// let step = StepProblem { control: &[2.0 * 9.81], ..StepProblem::new(&model, &start, 0.01) };
+/// let after = Integrator::default().step(&step.under(&Thruster), &mut StepWorkspace::default())?;
+/// assert!(after.bodies[0].velocity.translational.norm() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait AppliedForces: Sync {
     /// How many control values a step has. The forces may depend on them; they are constant
     /// over a step.

@@ -1,9 +1,9 @@
 //! Bodies: how they move and their geometries.
 
-use super::mass::{MassError, MassSource};
+use super::mass::MassSource;
 use crate::contact::Collider;
 use crate::scalar::Scalar;
-use crate::spatial::{MassProperties, RigidTransform, SpatialVelocity};
+use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform, SpatialVelocity};
 
 /// A geometry fixed to a body.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ impl<T: Scalar> Body<T> {
         name: impl Into<String>,
         source: MassSource<T>,
         geometries: Vec<BodyGeometry<T>>,
-    ) -> Result<Self, MassError> {
+    ) -> Result<Self, MassPropertiesError> {
         let mass = source.resolve(unit_parts(&geometries))?;
         mass.real().validate()?;
         Ok(Self { name: name.into(), motion: Motion::Free { source, mass }, geometries })

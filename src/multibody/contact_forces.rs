@@ -104,65 +104,69 @@ pub struct BodyPairContact<T = f64> {
     pub max_pressure: f64,
 }
 
-/// The contact between two bodies, summed over `pairs` of their geometries (see
-/// [`super::geometry_pairs`]), with the bodies at `frames`.
-pub fn body_pair_contact<T: Scalar>(
-    model: &Model<T>,
-    frames: &[BodyFrame<T>],
-    pairs: &[GeometryPair],
-    workspace: &mut PairWorkspace,
-) -> BodyPairContact<T> {
-    let zero = T::from(0.0);
-    let mut sum = BodyPairContact {
-        wrench_on_a: SpatialForce::zero(),
-        area: zero,
-        centroid: None,
-        faces: 0,
-        max_pressure: 0.0,
-    };
-    let mut moment = Vector3::from_element(zero);
-    let scratch = &mut workspace.of_threads(1)[0];
-    for pair in pairs {
-        let Some(patch) = patch(model, frames, pair, scratch) else { continue };
-        sum.wrench_on_a += patch.wrench_on_a.shifted(&-offset_a(model, frames, pair));
-        sum.area += patch.area;
-        sum.faces += patch.faces;
-        sum.max_pressure = sum.max_pressure.max(patch.max_pressure);
-        moment += patch.centroid * patch.area;
-        // With one patch its own centroid, to the last bit.
-        let mean = if sum.centroid.is_none() { patch.centroid } else { moment * sum.area.recip() };
-        sum.centroid = Some(mean);
-    }
-    sum
-}
-
-/// The wrench that contact exerts on a body about its origin, in W, summed over `pairs` of
-/// geometries one of which is always its own, with the bodies at `frames`.
-pub fn contact_wrench_on<T: Scalar>(
-    model: &Model<T>,
-    frames: &[BodyFrame<T>],
-    body: usize,
-    pairs: &[GeometryPair],
-    workspace: &mut PairWorkspace,
-) -> SpatialForce<T> {
-    let scratch = &mut workspace.of_threads(1)[0];
-    let mut sum = SpatialForce::zero();
-    for pair in pairs {
-        let Some(on_a) = pair_wrench(model, frames, pair, scratch) else { continue };
-        if pair.bodies.a == body {
-            sum += on_a;
-        } else {
-            let to_b = frames[body].pose.translation - frames[pair.bodies.a].pose.translation;
-            sum += -on_a.shifted(&to_b);
+impl<T: Scalar> Model<T> {
+    /// The contact between two bodies, summed over `pairs` of their geometries (see
+    /// [`Model::geometry_pairs`]), with the bodies at `frames`.
+    pub fn body_pair_contact(
+        &self,
+        frames: &[BodyFrame<T>],
+        pairs: &[GeometryPair],
+        workspace: &mut PairWorkspace,
+    ) -> BodyPairContact<T> {
+        let zero = T::from(0.0);
+        let mut sum = BodyPairContact {
+            wrench_on_a: SpatialForce::zero(),
+            area: zero,
+            centroid: None,
+            faces: 0,
+            max_pressure: 0.0,
+        };
+        let mut moment = Vector3::from_element(zero);
+        let scratch = &mut workspace.of_threads(1)[0];
+        for pair in pairs {
+            let Some(patch) = patch(self, frames, pair, scratch) else { continue };
+            sum.wrench_on_a += patch.wrench_on_a.shifted(&-offset_a(self, frames, pair));
+            sum.area += patch.area;
+            sum.faces += patch.faces;
+            sum.max_pressure = sum.max_pressure.max(patch.max_pressure);
+            moment += patch.centroid * patch.area;
+            // With one patch its own centroid, to the last bit.
+            let mean = if sum.centroid.is_none() { patch.centroid } else { moment * sum.area.recip() };
+            sum.centroid = Some(mean);
         }
+        sum
     }
-    sum
+
+    /// The wrench that contact exerts on a body about its origin, in W, summed over `pairs` of
+    /// geometries one of which is always its own, with the bodies at `frames`.
+    pub(crate) fn contact_wrench_on(
+        &self,
+        frames: &[BodyFrame<T>],
+        body: usize,
+        pairs: &[GeometryPair],
+        workspace: &mut PairWorkspace,
+    ) -> SpatialForce<T> {
+        let scratch = &mut workspace.of_threads(1)[0];
+        let mut sum = SpatialForce::zero();
+        for pair in pairs {
+            let Some(on_a) = pair_wrench(self, frames, pair, scratch) else { continue };
+            if pair.bodies.a == body {
+                sum += on_a;
+            } else {
+                let to_b = frames[body].pose.translation - frames[pair.bodies.a].pose.translation;
+                sum += -on_a.shifted(&to_b);
+            }
+        }
+        sum
+    }
 }
 
-/// The energy in J that the pressure fields of two bodies store, summed over `pairs` of their
-/// geometries.
-pub fn body_pair_energy(model: &Model, frames: &[BodyFrame], pairs: &[GeometryPair]) -> f64 {
-    pairs.iter().map(|pair| with_pair(model, frames, pair, contact_energy)).sum()
+impl Model {
+    /// The energy in J that the pressure fields of two bodies store, summed over `pairs` of their
+    /// geometries.
+    pub fn body_pair_energy(&self, frames: &[BodyFrame], pairs: &[GeometryPair]) -> f64 {
+        pairs.iter().map(|pair| with_pair(self, frames, pair, contact_energy)).sum()
+    }
 }
 
 /// Derivatives of the wrench on body A about its origin, in W: rows moment, then force.
@@ -196,28 +200,31 @@ impl BodyPairJacobian {
     }
 }
 
-/// The derivatives of the contact between two bodies, summed over `pairs` of their geometries.
-pub fn body_pair_jacobian(
-    model: &Model,
-    frames: &[BodyFrame],
-    pairs: &[GeometryPair],
-    workspace: &mut PairWorkspace,
-) -> BodyPairJacobian {
-    let mut sum = BodyPairJacobian::zero();
-    let scratch = &mut workspace.of_threads(1)[0];
-    for pair in pairs {
-        let found = with_pair(model, frames, pair, |query| contact_jacobian(query, &model.contact, scratch));
-        // The pairs of a model can touch: it has checked them.
-        if let Ok(Some((patch, jacobian))) = found {
-            let of_bodies = ContactSensitivity::new(model, frames, pair, &patch.wrench_on_a, &jacobian);
-            sum.by_pose_a += of_bodies.by_state_a.fixed_columns::<6>(0);
-            sum.by_pose_b += of_bodies.by_state_b.fixed_columns::<6>(0);
-            let about_body = shift_back(&offset_a(model, frames, pair));
-            sum.by_modulus_a += about_body * jacobian.by_modulus_a;
-            sum.by_modulus_b += about_body * jacobian.by_modulus_b;
-            sum.by_dissipation += about_body * jacobian.by_parameters.dissipation;
-            sum.by_friction += about_body * jacobian.by_friction();
+impl Model {
+    /// The derivatives of the contact between two bodies, summed over `pairs` of their geometries.
+    pub fn body_pair_jacobian(
+        &self,
+        frames: &[BodyFrame],
+        pairs: &[GeometryPair],
+        workspace: &mut PairWorkspace,
+    ) -> BodyPairJacobian {
+        let mut sum = BodyPairJacobian::zero();
+        let scratch = &mut workspace.of_threads(1)[0];
+        for pair in pairs {
+            let found =
+                with_pair(self, frames, pair, |query| contact_jacobian(query, &self.contact, scratch));
+            // The pairs of a self can touch: it has checked them.
+            if let Ok(Some((patch, jacobian))) = found {
+                let of_bodies = ContactSensitivity::new(self, frames, pair, &patch.wrench_on_a, &jacobian);
+                sum.by_pose_a += of_bodies.by_state_a.fixed_columns::<6>(0);
+                sum.by_pose_b += of_bodies.by_state_b.fixed_columns::<6>(0);
+                let about_body = shift_back(&offset_a(self, frames, pair));
+                sum.by_modulus_a += about_body * jacobian.by_modulus_a;
+                sum.by_modulus_b += about_body * jacobian.by_modulus_b;
+                sum.by_dissipation += about_body * jacobian.by_parameters.dissipation;
+                sum.by_friction += about_body * jacobian.by_friction();
+            }
         }
+        sum
     }
-    sum
 }

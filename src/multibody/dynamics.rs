@@ -55,7 +55,7 @@ pub struct BodyCotangent {
 /// The transposed derivative of [`body_acceleration`]: from the derivatives of one number by the
 /// three accelerations to those by everything that they depend on.
 /// Those by the force do not depend on the force.
-pub fn body_acceleration_transposed(
+pub(crate) fn body_acceleration_transposed(
     mass: &MassProperties,
     state: &BodyState,
     force: &SpatialForce,

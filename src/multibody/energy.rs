@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 use super::kinematics::JointKinematics;
 use super::model::Model;
 use super::state::State;
-use super::tree::{JointState, kinetic_energy, momentum as mechanism_momentum, potential_energy};
+use super::tree::JointState;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Model<T> {
@@ -24,8 +24,8 @@ impl<T: Scalar> Model<T> {
         let mut joints = JointKinematics::default();
         let JointState { q, v, .. } = &state.joints;
         let workspace = joints.update(&self.mechanism, q, v);
-        energy += kinetic_energy(&self.mechanism, workspace, v);
-        energy + potential_energy(&self.mechanism, workspace, q, &self.gravity)
+        energy += self.mechanism.kinetic_energy(workspace, v);
+        energy + self.mechanism.potential_energy(workspace, q, &self.gravity)
     }
 
     /// Angular momentum of a state about W's origin, in W, kg m²/s.
@@ -40,6 +40,6 @@ impl<T: Scalar> Model<T> {
         }
         let mut joints = JointKinematics::default();
         let workspace = joints.update(&self.mechanism, &state.joints.q, &state.joints.v);
-        momentum + mechanism_momentum(&self.mechanism, workspace).rotational
+        momentum + self.mechanism.momentum(workspace).rotational
     }
 }

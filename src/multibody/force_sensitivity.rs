@@ -47,7 +47,7 @@ pub(crate) fn lift_frame<const N: usize>(frame: &BodyFrame) -> BodyFrame<DualArr
 }
 
 impl ForceSensitivity {
-    /// The forces of [`super::total_forces`] and their transposed derivative: adds to `by_state`
+    /// The forces on all bodies and joints and their transposed derivative: adds to `by_state`
     /// (in the tangent space), `by_control` (commands first) and `by_model` the derivatives of one
     /// number, given those by the forces.
     pub fn evaluate_transposed(

@@ -57,49 +57,51 @@ impl<T: Scalar> ForceWorkspace<T> {
     }
 }
 
-/// Adds to `forces`, one for each moving body (see [`Model::moving_index`]), about its origin and
-/// in W, what contact exerts.
-///
-/// Pairs are evaluated by several threads where there are many, and summed in the order of
-/// [`Model::pairs`]: the result has the same bits whatever the number of threads.
-pub fn add_contact_forces<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    workspace: &mut ForceWorkspace<T>,
-    forces: &mut [SpatialForce<T>],
-) {
-    let ForceWorkspace { frames, broad_phase, wrenches, contact, moving, joints, .. } = workspace;
-    model.update_frames(state, frames, joints);
-    model.moving_indices(moving);
-    wrenches.clear();
-    let candidates = broad_phase.candidates(model, frames);
-    wrenches.resize(candidates.len(), None);
-    let frames = &frames[..];
-    let wrench = |pair: &GeometryPair, scratch: &mut Workspace| pair_wrench(model, frames, pair, scratch);
-    let (threads, share) = shares(candidates.len());
-    let scratch = contact.of_threads(threads);
-    if threads == 1 {
-        for (&pair, out) in candidates.iter().zip(wrenches.iter_mut()) {
-            *out = wrench(&model.pairs[pair], &mut scratch[0]);
-        }
-    } else {
-        let shares = candidates.par_chunks(share).zip(wrenches.par_chunks_mut(share));
-        shares.zip(scratch.par_iter_mut()).for_each(|((pairs, out), scratch)| {
-            for (&pair, out) in pairs.iter().zip(out) {
-                *out = wrench(&model.pairs[pair], scratch);
+impl<T: Scalar> Model<T> {
+    /// Adds to `forces`, one for each moving body (see [`Model::moving_index`]), about its origin and
+    /// in W, what contact exerts.
+    ///
+    /// Pairs are evaluated by several threads where there are many, and summed in the order of
+    /// [`Model::pairs`]: the result has the same bits whatever the number of threads.
+    pub fn add_contact_forces(
+        &self,
+        state: &State<T>,
+        workspace: &mut ForceWorkspace<T>,
+        forces: &mut [SpatialForce<T>],
+    ) {
+        let ForceWorkspace { frames, broad_phase, wrenches, contact, moving, joints, .. } = workspace;
+        self.update_frames(state, frames, joints);
+        self.moving_indices(moving);
+        wrenches.clear();
+        let candidates = broad_phase.candidates(self, frames);
+        wrenches.resize(candidates.len(), None);
+        let frames = &frames[..];
+        let wrench = |pair: &GeometryPair, scratch: &mut Workspace| pair_wrench(self, frames, pair, scratch);
+        let (threads, share) = shares(candidates.len());
+        let scratch = contact.of_threads(threads);
+        if threads == 1 {
+            for (&pair, out) in candidates.iter().zip(wrenches.iter_mut()) {
+                *out = wrench(&self.pairs[pair], &mut scratch[0]);
             }
-        });
-    }
-    for (&pair, wrench) in candidates.iter().zip(&*wrenches) {
-        let pair = &model.pairs[pair];
-        let Some(on_a) = wrench else { continue };
-        let (a, b) = (pair.bodies.a, pair.bodies.b);
-        if let Some(i) = moving[a] {
-            forces[i] += *on_a;
+        } else {
+            let shares = candidates.par_chunks(share).zip(wrenches.par_chunks_mut(share));
+            shares.zip(scratch.par_iter_mut()).for_each(|((pairs, out), scratch)| {
+                for (&pair, out) in pairs.iter().zip(out) {
+                    *out = wrench(&self.pairs[pair], scratch);
+                }
+            });
         }
-        if let Some(i) = moving[b] {
-            let to_b = frames[b].pose.translation - frames[a].pose.translation;
-            forces[i] += -on_a.shifted(&to_b);
+        for (&pair, wrench) in candidates.iter().zip(&*wrenches) {
+            let pair = &self.pairs[pair];
+            let Some(on_a) = wrench else { continue };
+            let (a, b) = (pair.bodies.a, pair.bodies.b);
+            if let Some(i) = moving[a] {
+                forces[i] += *on_a;
+            }
+            if let Some(i) = moving[b] {
+                let to_b = frames[b].pose.translation - frames[a].pose.translation;
+                forces[i] += -on_a.shifted(&to_b);
+            }
         }
     }
 }
@@ -108,7 +110,7 @@ pub fn add_contact_forces<T: Scalar>(
 /// stops, and the user, without gravity, and without the joints' own damping and springs.
 ///
 /// It leaves the kinematics of the joints in the workspace.
-pub fn total_forces<'w, T: Scalar>(
+pub(crate) fn total_forces<'w, T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
     time: f64,
@@ -118,7 +120,7 @@ pub fn total_forces<'w, T: Scalar>(
 ) -> (&'w Forces<T>, &'w mut JointKinematics<T>) {
     let mut forces = std::mem::take(&mut workspace.forces);
     forces.reset(model);
-    add_contact_forces(model, state, workspace, &mut forces.bodies);
+    model.add_contact_forces(state, workspace, &mut forces.bodies);
     let (commands, control) = control.split_at(model.command_dimension());
     add_drives_and_applied(model, state, time, applied, commands, control, &mut forces);
     workspace.forces = forces;

@@ -2,12 +2,12 @@
 
 use super::actuator::Drive;
 use super::body::{BodyGeometry, Motion};
-use super::mass::{MassError, MassSource};
+use super::mass::MassSource;
 use super::model::Model;
 use super::state::TANGENT_DIMENSION;
 use crate::contact::{ContactGeometry, MaterialParameter};
 use crate::field::FieldError;
-use crate::spatial::MassProperties;
+use crate::spatial::{MassProperties, MassPropertiesError};
 
 /// Names of the tangent directions of a free body, in their order.
 pub const TANGENT_NAMES: [&str; TANGENT_DIMENSION] =
@@ -16,6 +16,7 @@ pub const TANGENT_NAMES: [&str; TANGENT_DIMENSION] =
 /// A number that goes into a simulation, by the place of its body or material in the
 /// [`Model`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Input {
     /// A move of a free body's initial state along one direction of its tangent space (see
     /// [`TANGENT_DIMENSION`]). Its value is 0.
@@ -108,7 +109,8 @@ pub enum Input {
 }
 
 /// Why a model could not be made from values of its inputs.
-#[derive(Debug, thiserror::Error, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InputError {
     /// There is no such body, material, geometry or direction.
     #[error("the model has no input {0:?}")]
@@ -137,7 +139,7 @@ pub enum InputError {
         /// Name of the body.
         body: String,
         /// What is wrong.
-        source: MassError,
+        source: MassPropertiesError,
     },
     /// A pressure field cannot be made.
     #[error("{name}: {source}")]
@@ -319,65 +321,69 @@ fn joint_tangent_name(model: &Model, index: usize) -> String {
     }
 }
 
-/// The relaxation time of every material that a geometry uses: the inputs that matter with the
-/// contact model SAP besides [`all_inputs`].
-pub fn relaxation_times(model: &Model) -> Vec<Input> {
-    let geometries = || model.bodies.iter().flat_map(|b| &b.geometries);
-    (0..model.materials.len())
-        .filter(|&material| geometries().any(|g| g.material == Some(material)))
-        .map(|material| Input::Material { material, parameter: MaterialParameter::RelaxationTime })
-        .collect()
-}
+impl Input {
+    /// The relaxation time of every material that a geometry uses: the inputs that matter with the
+    /// contact model SAP besides [`Input::all`].
+    pub fn relaxation_times(model: &Model) -> Vec<Input> {
+        let geometries = || model.bodies.iter().flat_map(|b| &b.geometries);
+        (0..model.materials.len())
+            .filter(|&material| geometries().any(|g| g.material == Some(material)))
+            .map(|material| Input::Material { material, parameter: MaterialParameter::RelaxationTime })
+            .collect()
+    }
 
-/// Every input of a model that can matter: the initial tangent of every free body and of the
-/// joints, the mass of every free body and link, its centre of mass and inertia where they were
-/// given, the parameters of every material that a
-/// geometry uses, the size of every geometry but those that have none (rigid half-spaces),
-/// gravity, and the dampings, spring stiffnesses and gains of joints and actuators that are not 0.
-///
-/// Relaxation times are not among them, since they matter with one contact model only: see
-/// [`relaxation_times`].
-pub fn all_inputs(model: &Model) -> Vec<Input> {
-    let mut inputs = Vec::new();
-    for (body, _, _) in model.free_bodies() {
-        inputs.extend((0..TANGENT_DIMENSION).map(|index| Input::InitialTangent { body, index }));
-    }
-    let joints = 2 * model.mechanism.velocity_dimension();
-    inputs.extend((0..joints).map(|index| Input::InitialJoint { index }));
-    let geometries = || model.bodies.iter().flat_map(|b| &b.geometries);
-    for material in 0..model.materials.len() {
-        let uses = |g: &BodyGeometry| g.material == Some(material);
-        if geometries().any(|g| uses(g) && !g.collider.geometry.is_rigid()) {
-            let elastic = [MaterialParameter::HydroelasticModulus, MaterialParameter::Dissipation];
-            inputs.extend(elastic.map(|parameter| Input::Material { material, parameter }));
+    /// Every input of a model that can matter: the initial tangent of every free body and of the
+    /// joints, the mass of every free body and link, its centre of mass and inertia where they were
+    /// given, the parameters of every material that a
+    /// geometry uses, the size of every geometry but those that have none (rigid half-spaces),
+    /// gravity, and the dampings, spring stiffnesses and gains of joints and actuators that are not 0.
+    ///
+    /// Relaxation times are not among them, since they matter with one contact model only: see
+    /// [`Input::relaxation_times`].
+    pub fn all(model: &Model) -> Vec<Input> {
+        let mut inputs = Vec::new();
+        for (body, _, _) in model.free_bodies() {
+            inputs.extend((0..TANGENT_DIMENSION).map(|index| Input::InitialTangent { body, index }));
         }
-        if geometries().any(uses) {
-            let friction = [MaterialParameter::StaticFriction, MaterialParameter::DynamicFriction];
-            inputs.extend(friction.map(|parameter| Input::Material { material, parameter }));
-            let own = 0..model.contact.law.map_or(0, |law| law.parameters().len());
-            inputs.extend(own.map(|k| Input::Material { material, parameter: MaterialParameter::Own(k) }));
+        let joints = 2 * model.mechanism.velocity_dimension();
+        inputs.extend((0..joints).map(|index| Input::InitialJoint { index }));
+        let geometries = || model.bodies.iter().flat_map(|b| &b.geometries);
+        for material in 0..model.materials.len() {
+            let uses = |g: &BodyGeometry| g.material == Some(material);
+            if geometries().any(|g| uses(g) && !g.collider.geometry.is_rigid()) {
+                let elastic = [MaterialParameter::HydroelasticModulus, MaterialParameter::Dissipation];
+                inputs.extend(elastic.map(|parameter| Input::Material { material, parameter }));
+            }
+            if geometries().any(uses) {
+                let friction = [MaterialParameter::StaticFriction, MaterialParameter::DynamicFriction];
+                inputs.extend(friction.map(|parameter| Input::Material { material, parameter }));
+                let own = 0..model.contact.law.map_or(0, |law| law.parameters().len());
+                inputs
+                    .extend(own.map(|k| Input::Material { material, parameter: MaterialParameter::Own(k) }));
+            }
         }
-    }
-    for body in (0..model.bodies.len()).filter(|&b| model.body_mass(b).is_some()) {
-        inputs.push(Input::Mass { body });
-        if given_mass(model, body).is_some() {
-            inputs.extend((0..3).map(|axis| Input::CenterOfMass { body, axis }));
-            let upper = (0..3).flat_map(|row| (row..3).map(move |column| (row, column)));
-            inputs.extend(upper.map(|(row, column)| Input::Inertia { body, row, column }));
+        for body in (0..model.bodies.len()).filter(|&b| model.body_mass(b).is_some()) {
+            inputs.push(Input::Mass { body });
+            if given_mass(model, body).is_some() {
+                inputs.extend((0..3).map(|axis| Input::CenterOfMass { body, axis }));
+                let upper = (0..3).flat_map(|row| (row..3).map(move |column| (row, column)));
+                inputs.extend(upper.map(|(row, column)| Input::Inertia { body, row, column }));
+            }
         }
+        for (body, b) in model.bodies.iter().enumerate() {
+            let sized = b.geometries.iter().enumerate();
+            let sized =
+                sized.filter(|(_, g)| !matches!(*g.collider.geometry, ContactGeometry::RigidHalfSpace));
+            inputs.extend(sized.map(|(geometry, _)| Input::GeometryScale { body, geometry }));
+        }
+        if model.moving_count() > 0 {
+            inputs.extend((0..3).map(|axis| Input::Gravity { axis }));
+        }
+        let of_joints = (0..model.mechanism.joints().len())
+            .flat_map(|joint| [Input::JointDamping { joint }, Input::SpringStiffness { joint }]);
+        let of_drives = (0..model.actuators.len())
+            .flat_map(|actuator| [Input::DriveStiffness { actuator }, Input::DriveDamping { actuator }]);
+        inputs.extend(of_joints.chain(of_drives).filter(|i| i.value(model).is_ok_and(|value| value > 0.0)));
+        inputs
     }
-    for (body, b) in model.bodies.iter().enumerate() {
-        let sized = b.geometries.iter().enumerate();
-        let sized = sized.filter(|(_, g)| !matches!(*g.collider.geometry, ContactGeometry::RigidHalfSpace));
-        inputs.extend(sized.map(|(geometry, _)| Input::GeometryScale { body, geometry }));
-    }
-    if model.moving_count() > 0 {
-        inputs.extend((0..3).map(|axis| Input::Gravity { axis }));
-    }
-    let of_joints = (0..model.mechanism.joints().len())
-        .flat_map(|joint| [Input::JointDamping { joint }, Input::SpringStiffness { joint }]);
-    let of_drives = (0..model.actuators.len())
-        .flat_map(|actuator| [Input::DriveStiffness { actuator }, Input::DriveDamping { actuator }]);
-    inputs.extend(of_joints.chain(of_drives).filter(|i| i.value(model).is_ok_and(|value| value > 0.0)));
-    inputs
 }

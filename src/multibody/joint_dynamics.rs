@@ -8,9 +8,7 @@ use super::model::Model;
 use super::model_gradient::{ModelGradient, add_mass};
 use super::state::TANGENT_DIMENSION;
 use super::tree::{
-    BodyForce, InverseSensitivity, JointState, Mechanism, MotionCotangent, factorize, forward_dynamics,
-    inverse_dynamics_by_gravity, inverse_dynamics_by_masses, mass_matrix, motion_transposed, passive_forces,
-    solve, velocities_of_bodies,
+    BodyForce, InverseSensitivity, JointState, Mechanism, MotionCotangent, velocities_of_bodies,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{MassProperties, SpatialForce};
@@ -43,10 +41,10 @@ pub(crate) fn joint_acceleration<T: Scalar>(
     let mut applied = Vec::new();
     link_forces(model, &forces.bodies, &mut applied);
     let mut tau = forces.joints.clone();
-    passive_forces(mechanism, &joints.q, &joints.v, &mut tau);
+    mechanism.passive_forces(&joints.q, &joints.v, &mut tau);
     let mut vdot = vec![T::from(0.0); tau.len()];
     let workspace = kinematics.of(mechanism);
-    forward_dynamics(mechanism, workspace, &tau, &model.gravity, &applied, &mut vdot);
+    mechanism.forward_dynamics(workspace, &tau, &model.gravity, &applied, &mut vdot);
     vdot
 }
 
@@ -82,9 +80,9 @@ impl JointSensitivity {
         if self.factors.nrows() != n {
             self.factors = DMatrix::zeros(n, n);
         }
-        mass_matrix(mechanism, workspace, &mut self.factors);
-        factorize(mechanism, &mut self.factors);
-        solve(mechanism, &self.factors, &mut by_force.joints);
+        mechanism.mass_matrix(workspace, &mut self.factors);
+        mechanism.factorize(&mut self.factors);
+        mechanism.solve(&self.factors, &mut by_force.joints);
         let Forces { bodies, joints: rates } = by_force;
         self.spread(model, rates, bodies);
     }
@@ -146,9 +144,9 @@ impl JointSensitivity {
         let (by_q, by_v) = by_joints.split_at_mut(left.len());
         inverse.add_transposed(&minus, by_q, by_v);
         let workspace = self.kinematics.of(mechanism);
-        by_model.gravity += inverse_dynamics_by_gravity(mechanism, workspace, &minus);
+        by_model.gravity += mechanism.inverse_dynamics_by_gravity(workspace, &minus);
         if by_model.of_links {
-            inverse_dynamics_by_masses(mechanism, workspace, &minus, |link, by| {
+            mechanism.inverse_dynamics_by_masses(workspace, &minus, |link, by| {
                 add_link_mass(model, by_model, link, by);
             });
         }
@@ -220,7 +218,7 @@ pub(crate) fn add_link_motions(
         velocity: SpatialForce::new(part(by, 6), part(by, 9)),
     });
     let (by_q, by_v) = by_joints.split_at_mut(mechanism.velocity_dimension());
-    motion_transposed(mechanism, workspace, motions, by_q, by_v);
+    mechanism.motion_transposed(workspace, motions, by_q, by_v);
 }
 
 /// Sets the velocities of the links' frames to those at other rates of the coordinates.

@@ -3,7 +3,7 @@
 use super::body::{BodyGeometry, Motion};
 use super::model::Model;
 use super::state::State;
-use super::tree::{Mechanism, Workspace, update_kinematics};
+use super::tree::{Mechanism, Workspace};
 use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialVelocity};
 
@@ -81,7 +81,7 @@ impl<T: Scalar> JointKinematics<T> {
     /// The kinematics at a configuration and a velocity.
     pub fn update(&mut self, mechanism: &Mechanism<T>, q: &[T], v: &[T]) -> &mut Workspace<T> {
         let workspace = self.of(mechanism);
-        update_kinematics(mechanism, q, v, workspace);
+        mechanism.update_kinematics(q, v, workspace);
         workspace
     }
 

@@ -3,19 +3,6 @@
 use crate::scalar::Scalar;
 use crate::spatial::{MassProperties, MassPropertiesError};
 
-/// Why a body has no usable mass.
-#[derive(Debug, thiserror::Error, PartialEq)]
-pub enum MassError {
-    /// The mass is to come from the geometries, but they enclose no finite volume.
-    #[error(
-        "its geometries enclose no finite positive volume, so mass and inertia cannot come from them; give `mass` and `inertia`"
-    )]
-    NoVolume,
-    /// No distribution of mass has these properties.
-    #[error(transparent)]
-    Properties(#[from] MassPropertiesError),
-}
-
 /// What the mass properties of a body are made from, which decides what a change of mass or of
 /// a geometry's size does to them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,8 +56,8 @@ impl<T: Scalar> MassSource<T> {
     pub fn resolve(
         &self,
         unit_parts: impl IntoIterator<Item = MassProperties<T>> + Clone,
-    ) -> Result<MassProperties<T>, MassError> {
-        let unit = || MassProperties::composite(unit_parts).ok_or(MassError::NoVolume);
+    ) -> Result<MassProperties<T>, MassPropertiesError> {
+        let unit = || MassProperties::composite(unit_parts).ok_or(MassPropertiesError::NoVolume);
         Ok(match self {
             Self::Given(properties) => *properties,
             Self::Density(density) => unit()?.denser(*density),
@@ -96,6 +83,6 @@ mod tests {
         let density = MassSource::Density(2.0 / unit.mass).resolve([unit]).expect("volume");
         assert_relative_eq!(spread.mass, 2.0, epsilon = 1e-15);
         assert_relative_eq!(spread.inertia, density.inertia, epsilon = 1e-15);
-        assert_eq!(MassSource::Spread(2.0).resolve([]), Err(MassError::NoVolume));
+        assert_eq!(MassSource::Spread(2.0).resolve([]), Err(MassPropertiesError::NoVolume));
     }
 }

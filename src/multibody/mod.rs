@@ -6,7 +6,6 @@
 //! respect to a list of [`Input`]s.
 
 mod actuator;
-mod actuator_error;
 mod applied_forces;
 mod body;
 mod broad_phase;
@@ -39,45 +38,43 @@ pub mod tree;
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub(crate) use actuator::JointLaw;
 pub use actuator::{Actuator, Drive, DrivenCoordinate, GainGradient};
-pub use actuator_error::ActuatorError;
 pub(crate) use applied_forces::{
     AppliedColumn, for_each_applied_derivative, for_each_applied_derivative_by_input,
 };
 pub use applied_forces::{AppliedForces, NoForces};
 pub use body::{Body, BodyGeometry, Motion};
-pub(crate) use broad_phase::{BroadPhase, may_touch};
+pub(crate) use broad_phase::BroadPhase;
+#[cfg(feature = "cli")]
+pub(crate) use broad_phase::may_touch;
 pub(crate) use contact_forces::with_pair;
-pub use contact_forces::{
-    BodyPairContact, BodyPairJacobian, PairWorkspace, body_pair_contact, body_pair_energy,
-    body_pair_jacobian, contact_wrench_on,
-};
+pub use contact_forces::{BodyPairContact, BodyPairJacobian, PairWorkspace};
 pub use contact_sensitivity::{ContactSensitivity, WrenchByState};
-pub use dynamics::{BodyAcceleration, BodyCotangent, body_acceleration, body_acceleration_transposed};
+pub(crate) use dynamics::body_acceleration_transposed;
+pub use dynamics::{BodyAcceleration, BodyCotangent, body_acceleration};
 pub use force_dependence::{ForceDependence, StateDependence};
 pub use force_sensitivity::ForceSensitivity;
 pub(crate) use force_sensitivity::{lift_frame, size_has_derivatives};
 pub(crate) use force_values::ForceEntry;
 pub use force_values::{AppliedWorkspace, ForcePoint, Forces};
-pub use forces::{ForceWorkspace, add_contact_forces, total_forces};
+pub use forces::ForceWorkspace;
+pub(crate) use forces::total_forces;
 pub(crate) use free_motion::FreeMotion;
 pub(crate) use free_motion_sensitivity::FreeMotionSensitivity;
-pub use input::{Input, InputError, TANGENT_NAMES, all_inputs, relaxation_times};
+pub use input::{Input, InputError, TANGENT_NAMES};
 pub(crate) use joint_dynamics::{
     JointSensitivity, add_link_mass, add_link_motions, joint_acceleration, link_forces, set_link_velocities,
 };
 pub use kinematics::{BodyFrame, JointKinematics};
-pub use mass::{MassError, MassSource};
+pub use mass::MassSource;
 pub(crate) use model::ModelIdentity;
 pub use model::{Model, NamedMaterial};
-pub use model_builder::{ModelBuilder, check_pair_count, geometry_pairs};
+pub use model_builder::ModelBuilder;
+pub(crate) use model_builder::{check_pair_count, geometry_pairs};
 pub use model_error::ModelError;
 pub(crate) use model_gradient::JOINT_DIRECTIONS;
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
 pub use pair::{BodyPair, GeometryPair};
 pub use seeding::seeded;
-pub use sensor::{
-    PairPressure, SensorWorkspace, body_frame, contact_wrench, joint_position, joint_velocity, pair_contact,
-    pair_pressure,
-};
+pub use sensor::{PairPressure, SensorWorkspace};
 pub use state::{BodyState, State, TANGENT_DIMENSION};
 pub(crate) use state::{for_each_tangent_chunk, rotation_between};

@@ -66,6 +66,7 @@ pub(super) fn share_materials<T: Scalar>(bodies: &mut [Body<T>], materials: &[Na
 impl Model {
     /// The parts that the model was built from, to change some of them and build another model:
     /// building them as they are makes the same model with the same pairs.
+    #[must_use]
     pub fn into_builder(self) -> ModelBuilder {
         let Self { bodies, mechanism, actuators, materials, gravity, contact, apart, .. } = self;
         ModelBuilder { mechanism, bodies, actuators, materials, gravity, contact, apart }

@@ -7,14 +7,11 @@ use nalgebra::Vector3;
 use super::actuator::Actuator;
 use super::body::{Body, Motion};
 use super::model::{Model, ModelIdentity, NamedMaterial, share_materials};
-use super::model_error::ModelError;
+use super::model_error::{LARGEST_PAIR_COUNT, ModelError};
 use super::pair::{BodyPair, GeometryPair};
 use super::tree::Mechanism;
 use crate::contact::{ContactSettings, Material, MaterialParameter, OwnLaw, check_pair};
 use crate::scalar::Scalar;
-
-/// Most pairs of geometries that can touch: a list of them takes 3 GiB.
-pub(super) const LARGEST_PAIR_COUNT: usize = 100_000_000;
 
 /// What a [`Model`] is built from.
 ///
@@ -174,7 +171,7 @@ fn check_bodies(bodies: &[Body], mechanism: &Mechanism) -> Result<(), ModelError
             Motion::Fixed { .. } => {}
             Motion::Free { mass, .. } => mass
                 .validate()
-                .map_err(|error| ModelError::Mass { body: body.name.clone(), source: error.into() })?,
+                .map_err(|error| ModelError::Mass { body: body.name.clone(), source: error })?,
             Motion::Link { link } => {
                 if mechanism.bodies().get(*link).is_none_or(|b| b.joint.is_none()) {
                     return Err(ModelError::NoLink { body: body.name.clone() });
@@ -234,7 +231,7 @@ fn touching_pairs(
 ///
 /// # Errors
 /// When they are.
-pub fn check_pair_count(count: usize) -> Result<(), ModelError> {
+pub(crate) fn check_pair_count(count: usize) -> Result<(), ModelError> {
     if count <= LARGEST_PAIR_COUNT { Ok(()) } else { Err(ModelError::TooManyPairs { count }) }
 }
 
@@ -242,7 +239,7 @@ pub fn check_pair_count(count: usize) -> Result<(), ModelError> {
 ///
 /// # Errors
 /// When two of them are rigid, or two are half-spaces.
-pub fn geometry_pairs<T: Scalar>(
+pub(crate) fn geometry_pairs<T: Scalar>(
     bodies: &[Body<T>],
     pair: BodyPair,
 ) -> Result<Vec<GeometryPair>, ModelError> {
@@ -259,6 +256,16 @@ pub fn geometry_pairs<T: Scalar>(
         }
     }
     Ok(pairs)
+}
+
+impl<T: Scalar> Model<T> {
+    /// The pairs of geometries of two bodies, whether or not these bodies can touch in the model.
+    ///
+    /// # Errors
+    /// When two of them are rigid, or two are half-spaces.
+    pub fn geometry_pairs(&self, bodies: BodyPair) -> Result<Vec<GeometryPair>, ModelError> {
+        geometry_pairs(&self.bodies, bodies)
+    }
 }
 
 /// Whether two links move as one, or a single joint lies between them.

@@ -1,12 +1,14 @@
 //! Why a model could not be made.
 
-use super::actuator_error::ActuatorError;
-use super::mass::MassError;
-use super::model_builder::LARGEST_PAIR_COUNT;
 use crate::contact::ContactError;
+use crate::spatial::MassPropertiesError;
+
+/// Most pairs of geometries that can touch: a list of them takes 3 GiB.
+pub(super) const LARGEST_PAIR_COUNT: usize = 100_000_000;
 
 /// Why a model could not be made.
-#[derive(Debug, thiserror::Error, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ModelError {
     /// A free body has no usable mass.
     #[error("body `{body}`: {source}")]
@@ -14,7 +16,7 @@ pub enum ModelError {
         /// Name of the body.
         body: String,
         /// What is wrong.
-        source: MassError,
+        source: MassPropertiesError,
     },
     /// Two geometries could touch between which contact cannot be computed.
     #[error(
@@ -112,9 +114,6 @@ pub enum ModelError {
         /// How many bodies there are.
         count: usize,
     },
-    /// An actuator cannot be.
-    #[error(transparent)]
-    Actuator(#[from] ActuatorError),
     /// Two actuators have the same name.
     #[error("actuators {first} and {second} are both called `{name}`; names of actuators must be unique")]
     ActuatorName {
@@ -124,5 +123,155 @@ pub enum ModelError {
         first: usize,
         /// Place of the other actuator.
         second: usize,
+    },
+    /// There is no such joint.
+    #[error("actuator `{actuator}`: there is no joint `{joint}` that can move; there are {known}")]
+    NoJoint {
+        /// The actuator.
+        actuator: String,
+        /// The name found.
+        joint: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The joint has no such coordinate.
+    #[error(
+        "actuator `{actuator}`: joint `{joint}` ({kind}) has no coordinate {index} with a position of its own; {allowed}"
+    )]
+    NoCoordinate {
+        /// The actuator.
+        actuator: String,
+        /// The joint.
+        joint: String,
+        /// Its kind.
+        kind: &'static str,
+        /// The coordinate asked for.
+        index: usize,
+        /// What it has.
+        allowed: String,
+    },
+    /// It drives no coordinate.
+    #[error("actuator `{actuator}` drives no coordinate; it needs at least one")]
+    NothingDriven {
+        /// The actuator.
+        actuator: String,
+    },
+    /// It drives a coordinate twice.
+    #[error("actuator `{actuator}` drives velocity coordinate {v} twice; a coordinate is driven once")]
+    DrivenTwice {
+        /// The actuator.
+        actuator: String,
+        /// The coordinate's place among the velocity coordinates.
+        v: usize,
+    },
+    /// No joint has a coordinate at these places.
+    #[error(
+        "actuator `{actuator}` drives velocity coordinate {v} with configuration coordinate {q}; the mechanism has {allowed}"
+    )]
+    DrivenPlace {
+        /// The actuator.
+        actuator: String,
+        /// Place among the velocity coordinates.
+        v: usize,
+        /// Place among the configuration coordinates.
+        q: usize,
+        /// The places there are.
+        allowed: String,
+    },
+    /// A number is out of range.
+    #[error("actuator `{actuator}`: {what} is {value}; it must be {allowed}")]
+    ActuatorValue {
+        /// The actuator.
+        actuator: String,
+        /// What number.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// Two bodies or two joints have the same name.
+    #[error("there are two {what} with the name `{name}`; names must be unique")]
+    DuplicateName {
+        /// "bodies" or "joints".
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A joint names a body that is not there.
+    #[error("joint `{joint}`: its {role} `{name}` is not among the bodies: {known}")]
+    UnknownBody {
+        /// The joint.
+        joint: String,
+        /// "parent" or "child".
+        role: &'static str,
+        /// The name found.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// Two joints have the same child.
+    #[error(
+        "body `{body}` is the child of joint `{first}` and of joint `{second}`, which closes a loop; a body must be the child of one joint"
+    )]
+    TwoParents {
+        /// The body.
+        body: String,
+        /// The one joint.
+        first: String,
+        /// The other joint.
+        second: String,
+    },
+    /// No joint has this body as its child.
+    #[error("body `{0}` is not connected: no joint has it as its child")]
+    Unconnected(String),
+    /// Bodies are children of each other in a ring.
+    #[error(
+        "the joints {0} make a loop: each is carried by the one before it; joints must make a tree that starts at the world"
+    )]
+    Loop(String),
+    /// A joint moves a body that has mass, but not the inertia to go with it.
+    #[error("joint `{joint}`: what it moves (bodies {bodies}) has zero or impossible inertia: {source}")]
+    Composite {
+        /// The joint.
+        joint: String,
+        /// The bodies.
+        bodies: String,
+        /// What is wrong.
+        source: MassPropertiesError,
+    },
+    /// Nothing resists a joint's motion.
+    #[error(
+        "joint `{joint}` moves without resistance: `{body}` and all that it carries have zero inertia in the joint's direction; give it mass and inertia, or the joint a rotor inertia, or fix the joint"
+    )]
+    ZeroInertia {
+        /// The joint.
+        joint: String,
+        /// Its child.
+        body: String,
+    },
+    /// A joint's lower limit is above its upper one.
+    #[error(
+        "joint `{joint}`: its limits are reversed: lower is {lower}, upper is {upper}; lower must be at most upper"
+    )]
+    LimitsReversed {
+        /// The joint.
+        joint: String,
+        /// The lower limit.
+        lower: f64,
+        /// The upper limit.
+        upper: f64,
+    },
+    /// A number of a joint is out of range.
+    #[error("joint `{joint}`: {field} is {found}; it must be {allowed}")]
+    JointValue {
+        /// The joint.
+        joint: String,
+        /// The field.
+        field: &'static str,
+        /// What was found.
+        found: String,
+        /// What is allowed.
+        allowed: &'static str,
     },
 }

@@ -7,7 +7,7 @@ use nalgebra::{Matrix3, Vector3};
 use super::actuator::Drive;
 use super::body::{Body, BodyGeometry, Motion, unit_parts};
 use super::input::{Input, InputError};
-use super::mass::{MassError, MassSource};
+use super::mass::MassSource;
 use super::model::{Model, share_materials};
 use super::state::State;
 use super::tree::Joint;
@@ -27,6 +27,28 @@ use crate::spatial::{MassProperties, MassPropertiesError};
 /// # Errors
 /// When the model has no such input, a value is out of its range, an inertia is not positive
 /// definite, or the mass properties or a pressure field cannot be made.
+///
+/// # Examples
+/// How a falling body follows gravity, by a simulation in dual numbers:
+/// ```
+/// use isobar::multibody::{Body, BodyState, Input, MassSource, ModelBuilder, NoForces, State, seeded};
+/// use isobar::rollout::{SimulationSettings, simulate};
+/// use isobar::spatial::{MassProperties, RigidTransform};
+/// use nalgebra::{Matrix3, Vector3};
+/// use num_dual::Dual64;
+///
+/// let mass = MassProperties { mass: 2.0, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() };
+/// let body = Body::free("drone", MassSource::Given(mass), vec![])?;
+/// let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build()?;
+/// let start = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
+/// let gravity = Dual64::from(-9.81).derivative();
+/// let (model, start) = seeded(&model, &start, &[(Input::Gravity { axis: 2 }, gravity)])?;
+/// let motion = simulate(&model, &start, &SimulationSettings::default(), 0.1, &NoForces, |_, _| {})?;
+/// let height = motion.states[100].bodies[0].position.z;
+/// // The height is half of gravity times the square of the time, up to the error of the steps.
+/// assert!((height.eps - 0.5 * 0.1 * 0.1).abs() < 1e-4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn seeded<T: Scalar>(
     model: &Model,
     state: &State,
@@ -166,7 +188,7 @@ fn change_joint<T: Scalar>(model: &mut Model<T>, joint: usize, change: impl FnOn
 ///
 /// The triangle inequality of principal moments is not asked for: a flat body fulfils it with
 /// equality, and differences go to both sides of it.
-fn check_inertia(inertia: &Matrix3<f64>) -> Result<(), MassError> {
+fn check_inertia(inertia: &Matrix3<f64>) -> Result<(), MassPropertiesError> {
     if inertia.cholesky().is_some() {
         return Ok(());
     }

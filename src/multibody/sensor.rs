@@ -1,9 +1,7 @@
 //! What can be measured at a state: joints, bodies, and the contact of a pair of bodies. All of it
 //! carries derivatives, so that costs and feedback laws can be made from it.
 
-use super::contact_forces::{
-    BodyPairContact, PairWorkspace, body_pair_contact, contact_wrench_on, with_pair,
-};
+use super::contact_forces::{BodyPairContact, PairWorkspace, with_pair};
 use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::Model;
 use super::pair::{BodyPair, GeometryPair};
@@ -27,69 +25,71 @@ impl<T> Default for SensorWorkspace<T> {
     }
 }
 
-/// The configuration of a joint, at `joint` in the model's mechanism (see
-/// [`super::tree::JointKind`]): rad, m, or a quaternion.
-///
-/// # Panics
-/// When there is no such joint.
-pub fn joint_position<'s, T: Scalar>(model: &Model<T>, state: &'s State<T>, joint: usize) -> &'s [T] {
-    &state.joints.q[model.mechanism.joints()[joint].q.clone()]
-}
+impl<T: Scalar> Model<T> {
+    /// The configuration of a joint, at `joint` in the model's mechanism (see
+    /// [`super::tree::JointKind`]): rad, m, or a quaternion.
+    ///
+    /// # Panics
+    /// When there is no such joint.
+    pub fn joint_position<'s>(&self, state: &'s State<T>, joint: usize) -> &'s [T] {
+        &state.joints.q[self.mechanism.joints()[joint].q.clone()]
+    }
 
-/// The velocity of a joint, at `joint` in the model's mechanism: rad/s or m/s.
-///
-/// # Panics
-/// When there is no such joint.
-pub fn joint_velocity<'s, T: Scalar>(model: &Model<T>, state: &'s State<T>, joint: usize) -> &'s [T] {
-    &state.joints.v[model.mechanism.joints()[joint].v.clone()]
-}
+    /// The velocity of a joint, at `joint` in the model's mechanism: rad/s or m/s.
+    ///
+    /// # Panics
+    /// When there is no such joint.
+    pub fn joint_velocity<'s>(&self, state: &'s State<T>, joint: usize) -> &'s [T] {
+        &state.joints.v[self.mechanism.joints()[joint].v.clone()]
+    }
 
-/// Pose and velocity in W of a body of the model, fixed, free or on joints.
-///
-/// # Panics
-/// When there is no such body.
-pub fn body_frame<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    body: usize,
-    workspace: &mut SensorWorkspace<T>,
-) -> BodyFrame<T> {
-    model.update_frames(state, &mut workspace.frames, &mut workspace.joints);
-    workspace.frames[body]
-}
+    /// Pose and velocity in W of a body of the model, fixed, free or on joints.
+    ///
+    /// # Panics
+    /// When there is no such body.
+    pub fn body_frame(
+        &self,
+        state: &State<T>,
+        body: usize,
+        workspace: &mut SensorWorkspace<T>,
+    ) -> BodyFrame<T> {
+        self.update_frames(state, &mut workspace.frames, &mut workspace.joints);
+        workspace.frames[body]
+    }
 
-/// The contact of two bodies: wrench on `bodies.a` about its origin in W, area and centroid.
-///
-/// It is that of the state, of the pressure fields with dissipation and friction at its
-/// velocities. The impulse of an implicit step, which holds at the velocities after it, is another
-/// one where these change much.
-///
-/// Bodies that are left out of contact, or both fixed, have none.
-pub fn pair_contact<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    bodies: BodyPair,
-    workspace: &mut SensorWorkspace<T>,
-) -> BodyPairContact<T> {
-    let SensorWorkspace { frames, joints, contact } = workspace;
-    model.update_frames(state, frames, joints);
-    let pairs: Vec<GeometryPair> = model.pairs_of(bodies).copied().collect();
-    body_pair_contact(model, frames, &pairs, contact)
-}
+    /// The contact of two bodies: wrench on `bodies.a` about its origin in W, area and centroid.
+    ///
+    /// It is that of the state, of the pressure fields with dissipation and friction at its
+    /// velocities. The impulse of an implicit step, which holds at the velocities after it, is another
+    /// one where these change much.
+    ///
+    /// Bodies that are left out of contact, or both fixed, have none.
+    pub fn pair_contact(
+        &self,
+        state: &State<T>,
+        bodies: BodyPair,
+        workspace: &mut SensorWorkspace<T>,
+    ) -> BodyPairContact<T> {
+        let SensorWorkspace { frames, joints, contact } = workspace;
+        self.update_frames(state, frames, joints);
+        let pairs: Vec<GeometryPair> = self.pairs_of(bodies).copied().collect();
+        self.body_pair_contact(frames, &pairs, contact)
+    }
 
-/// The contact wrench on body `on` from body `from`, about the origin of the former and in W; of
-/// the same state as that of [`pair_contact`].
-pub fn contact_wrench<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    on: usize,
-    from: usize,
-    workspace: &mut SensorWorkspace<T>,
-) -> SpatialForce<T> {
-    let SensorWorkspace { frames, joints, contact } = workspace;
-    model.update_frames(state, frames, joints);
-    let pairs: Vec<GeometryPair> = model.pairs_of(BodyPair::of(on, from)).copied().collect();
-    contact_wrench_on(model, frames, on, &pairs, contact)
+    /// The contact wrench on body `on` from body `from`, about the origin of the former and in W; of
+    /// the same state as that of [`Model::pair_contact`].
+    pub fn contact_wrench(
+        &self,
+        state: &State<T>,
+        on: usize,
+        from: usize,
+        workspace: &mut SensorWorkspace<T>,
+    ) -> SpatialForce<T> {
+        let SensorWorkspace { frames, joints, contact } = workspace;
+        self.update_frames(state, frames, joints);
+        let pairs: Vec<GeometryPair> = self.pairs_of(BodyPair::of(on, from)).copied().collect();
+        self.contact_wrench_on(frames, on, &pairs, contact)
+    }
 }
 
 /// The undamped pressure that acts on the contact surfaces of two bodies. With skirts (see
@@ -105,45 +105,47 @@ pub struct PairPressure<T = f64> {
     pub area: T,
 }
 
-/// The pressure on the contact surfaces of two bodies; `None` where they do not touch.
-///
-/// Where the meshes are aligned exactly, derivatives are finite but may be those of no direction
-/// (as those of [`crate::contact::contact`]).
-pub fn pair_pressure<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    bodies: BodyPair,
-    workspace: &mut SensorWorkspace<T>,
-) -> Option<PairPressure<T>> {
-    let SensorWorkspace { frames, joints, contact } = workspace;
-    model.update_frames(state, frames, joints);
-    let scratch = &mut contact.of_threads(1)[0];
-    let zero = T::from(0.0);
-    let (mut largest, mut force, mut area) = (zero, zero, zero);
-    let rule = triangle_rule(model.contact.quadrature_order.clamp(1, 5)).unwrap_or(&[]);
-    for pair in model.pairs_of(bodies) {
-        with_pair(model, frames, pair, |query| {
-            let Ok((width, _)) = Roles::new(query).map(|roles| roles.onset_width()) else { return };
-            for_each_contact_polygon(query, &model.contact, scratch, |polygon| {
-                let (vertices, pressures) = (polygon.vertices, polygon.pressures);
-                for &p in pressures {
-                    let acting = onset(p, width).0;
-                    if acting.real() > largest.real() {
-                        largest = acting;
+impl<T: Scalar> Model<T> {
+    /// The pressure on the contact surfaces of two bodies; `None` where they do not touch.
+    ///
+    /// Where the meshes are aligned exactly, derivatives are finite but may be those of no direction
+    /// (as those of [`crate::contact::contact`]).
+    pub fn pair_pressure(
+        &self,
+        state: &State<T>,
+        bodies: BodyPair,
+        workspace: &mut SensorWorkspace<T>,
+    ) -> Option<PairPressure<T>> {
+        let SensorWorkspace { frames, joints, contact } = workspace;
+        self.update_frames(state, frames, joints);
+        let scratch = &mut contact.of_threads(1)[0];
+        let zero = T::from(0.0);
+        let (mut largest, mut force, mut area) = (zero, zero, zero);
+        let rule = triangle_rule(self.contact.quadrature_order.clamp(1, 5)).unwrap_or(&[]);
+        for pair in self.pairs_of(bodies) {
+            with_pair(self, frames, pair, |query| {
+                let Ok((width, _)) = Roles::new(query).map(|roles| roles.onset_width()) else { return };
+                for_each_contact_polygon(query, &self.contact, scratch, |polygon| {
+                    let (vertices, pressures) = (polygon.vertices, polygon.pressures);
+                    for &p in pressures {
+                        let acting = onset(p, width).0;
+                        if acting.real() > largest.real() {
+                            largest = acting;
+                        }
                     }
-                }
-                for i in 1..vertices.len().max(1) - 1 {
-                    let (u, v) = (vertices[i] - vertices[0], vertices[i + 1] - vertices[0]);
-                    let triangle = u.cross(&v).dot(&polygon.normal) * 0.5;
-                    area += triangle;
-                    for point in rule {
-                        let [a, b, c] = point.barycentric;
-                        let p = pressures[0] * a + pressures[i] * b + pressures[i + 1] * c;
-                        force += onset(p, width).0 * triangle * point.weight;
+                    for i in 1..vertices.len().max(1) - 1 {
+                        let (u, v) = (vertices[i] - vertices[0], vertices[i + 1] - vertices[0]);
+                        let triangle = u.cross(&v).dot(&polygon.normal) * 0.5;
+                        area += triangle;
+                        for point in rule {
+                            let [a, b, c] = point.barycentric;
+                            let p = pressures[0] * a + pressures[i] * b + pressures[i + 1] * c;
+                            force += onset(p, width).0 * triangle * point.weight;
+                        }
                     }
-                }
+                });
             });
-        });
+        }
+        (area.real() > 0.0).then(|| PairPressure { largest, mean: force * area.recip(), area })
     }
-    (area.real() > 0.0).then(|| PairPressure { largest, mean: force * area.recip(), area })
 }

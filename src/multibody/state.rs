@@ -58,6 +58,7 @@ impl<T: Scalar> BodyState<T> {
 
     /// The state moved by the twelve numbers of `tangent` (see [`TANGENT_DIMENSION`]): the
     /// orientation is turned by a rotation vector in W, the rest is added.
+    #[must_use]
     pub fn moved(&self, tangent: &[T]) -> Self {
         let part = |i: usize| Vector3::new(tangent[i], tangent[i + 1], tangent[i + 2]);
         Self {
@@ -196,6 +197,7 @@ impl<T: Scalar> State<T> {
     ///
     /// # Panics
     /// When `tangent` does not have [`State::tangent_dimension`] numbers.
+    #[must_use]
     pub fn moved(&self, tangent: &[T]) -> Self {
         assert_eq!(tangent.len(), self.tangent_dimension(), "one number for each tangent direction");
         let (of_bodies, of_joints) = tangent.split_at(self.body_tangent_dimension());

@@ -3,19 +3,20 @@
 use argmin::core::{Error, Gradient, KV, Problem, Solver, State, TerminationReason, TerminationStatus};
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::{InvalidField, Resumable};
+use super::checkpoint::Resumable;
 use super::ilqr::{Ilqr, StagedProblem};
 use super::lbfgsb::Lbfgsb;
 use super::solver::{DescentState, check_setting};
 use super::surroundings::Surroundings;
 use super::survey::survey;
 use super::termination::Termination;
+use crate::optimize::data_error::InvalidField;
 
 /// # iLQR and L-BFGS by turns
 ///
 /// For costs through contact, which have plateaus and kinks. From the start, or from one that
 /// differs from it by constant offsets of controls and has less than half of its cost
-/// ([`survey`]), [`Ilqr`] goes on until its iterations gain little, then [`Lbfgsb`], then iLQR
+/// (a survey of a few of them), [`Ilqr`] goes on until its iterations gain little, then [`Lbfgsb`], then iLQR
 /// again: where the expansion of the one misleads, the other often descends. When a round of both
 /// has gained less than the tolerance, the method looks around ([`Surroundings`]): it goes on from
 /// a point that is clearly lower, and ends otherwise.

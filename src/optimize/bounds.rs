@@ -1,9 +1,8 @@
 //! Bounds on variables, as solvers keep them.
 
+use crate::optimize::data_error::InvalidField;
 use argmin::core::Error;
 use serde::{Deserialize, Serialize};
-
-use super::checkpoint::InvalidField;
 
 /// Lower and upper bounds of all variables (±∞ where there is none), where there are any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

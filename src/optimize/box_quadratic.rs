@@ -52,7 +52,7 @@ impl BoxMinimum {
 ///
 /// # Panics
 /// When sizes differ.
-pub fn minimize_in_box(
+pub(crate) fn minimize_in_box(
     hessian: &DMatrix<f64>,
     gradient: &DVector<f64>,
     lower: &DVector<f64>,

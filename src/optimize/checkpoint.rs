@@ -13,6 +13,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::trajectory::{EvaluationCounter, Evaluations, Iterations, TrajectoryIteration};
+use crate::optimize::data_error::DataError;
+pub use crate::optimize::data_error::InvalidField;
 
 /// Where checkpoints are kept: a file, or memory.
 pub trait CheckpointStore {
@@ -60,59 +62,6 @@ impl<T: CheckpointStore> CheckpointStore for Arc<T> {
     fn save(&self, text: &str) -> Result<(), Error> {
         (**self).save(text)
     }
-}
-
-/// Why a checkpoint cannot be gone on from. Every message begins with its name.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckpointError {
-    /// It cannot be read.
-    #[error("{checkpoint}: cannot be read: {source}")]
-    Read {
-        /// Its name.
-        checkpoint: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It is not a checkpoint of this format.
-    #[error("{checkpoint}: it cannot be read ({source}): remove it to start anew")]
-    Format {
-        /// Its name.
-        checkpoint: String,
-        /// Why.
-        source: serde_json::Error,
-    },
-    /// It belongs to something else.
-    #[error("{checkpoint}: it is of {field} `{found}`, this run is of `{expected}`: remove it to start anew")]
-    Other {
-        /// Its name.
-        checkpoint: String,
-        /// What differs.
-        field: &'static str,
-        /// What the checkpoint says.
-        found: String,
-        /// What this run is.
-        expected: String,
-    },
-    /// A field is not what this run can have come to.
-    #[error("{checkpoint}: {source}: remove it to start anew")]
-    Invalid {
-        /// Its name.
-        checkpoint: String,
-        /// What is wrong.
-        source: InvalidField,
-    },
-}
-
-/// A field of a checkpoint that is not what it must be.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{field}`: found {found}, it must be {allowed}")]
-pub struct InvalidField {
-    /// The field.
-    pub field: String,
-    /// What was found.
-    pub found: String,
-    /// What is allowed.
-    pub allowed: String,
 }
 
 impl InvalidField {
@@ -246,7 +195,7 @@ impl<T: CheckpointStore> RunCheckpoint<T> {
     fn saved<S: DeserializeOwned + Resumable>(&self) -> Result<Option<Saved<S>>, Error> {
         let Some(text) = self.store.load()? else { return Ok(None) };
         let checkpoint = || self.store.name();
-        let malformed = |source| CheckpointError::Format { checkpoint: checkpoint(), source };
+        let malformed = |source| DataError::CheckpointFormat { path: checkpoint(), source };
         let header: Header = serde_json::from_str(&text).map_err(malformed)?;
         for (field, found, expected) in [
             ("format", header.format, FORMAT),
@@ -255,13 +204,13 @@ impl<T: CheckpointStore> RunCheckpoint<T> {
         ] {
             if found != expected {
                 let (checkpoint, expected) = (checkpoint(), expected.to_owned());
-                return Err(CheckpointError::Other { checkpoint, field, found, expected }.into());
+                return Err(DataError::OtherCheckpoint { path: checkpoint, field, found, expected }.into());
             }
         }
         let saved: Saved<S> = serde_json::from_str(&text).map_err(malformed)?;
         saved
             .check((&self.lower, &self.upper))
-            .map_err(|source| CheckpointError::Invalid { checkpoint: checkpoint(), source })?;
+            .map_err(|source| DataError::CheckpointField { path: checkpoint(), source })?;
         Ok(Some(saved))
     }
 
@@ -275,8 +224,8 @@ impl<T: CheckpointStore> RunCheckpoint<T> {
         cost: impl FnOnce(&Vec<f64>) -> Result<f64, Error>,
     ) -> Result<(), Error> {
         let Some(saved) = self.saved::<S>()? else { return Ok(()) };
-        let of_variables = |found: String| CheckpointError::Invalid {
-            checkpoint: self.store.name(),
+        let of_variables = |found: String| DataError::CheckpointField {
+            path: self.store.name(),
             source: InvalidField {
                 field: "variables".to_owned(),
                 found,

@@ -7,6 +7,6 @@ mod indentation;
 mod recording;
 mod table;
 
-pub use indentation::{Indentation, parse_indentations, read_indentations};
-pub use recording::{RecordedState, Recording, RecordingSource, parse_recording, read_recording};
-pub use table::DataError;
+pub use super::data_error::DataError;
+pub use indentation::Indentation;
+pub use recording::{RecordedState, Recording, RecordingSource};

@@ -78,6 +78,30 @@ impl Fit {
 ///
 /// # Errors
 /// The model cannot be evaluated at the start, or at the solution with derivatives.
+///
+/// # Examples
+/// The stiffness of a spring from measured forces:
+/// ```
+/// use isobar::optimize::fit::{FitSettings, fit};
+/// use isobar::optimize::least_squares::Residuals;
+/// use isobar::optimize::parameters::{Parameter, Parameters};
+/// use isobar::scalar::Scalar;
+///
+/// /// Stretches in m, and the forces in N.
+/// struct Spring([(f64, f64); 3]);
+///
+/// impl Residuals for Spring {
+///     fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, argmin::core::Error> {
+///         Ok(self.0.iter().map(|(stretch, force)| parameters[0] * *stretch - *force).collect())
+///     }
+/// }
+///
+/// let measured = Spring([(0.1, 20.1), (0.2, 39.9), (0.3, 60.0)]);
+/// let unknown = Parameters::new(vec![Parameter::new("stiffness", 50.0).bounded(1.0, 1000.0).logarithmic()])?;
+/// let result = fit(&measured, &unknown, &FitSettings::default(), None)?;
+/// assert!(result.converged && (result.values()[0] - 200.0).abs() < 1.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn fit<R: Residuals>(
     model: &R,
     parameters: &Parameters,
@@ -191,8 +215,7 @@ mod tests {
         let mut results = Vec::new();
         for method in [Method::LevenbergMarquardt, Method::Lbfgs] {
             let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12 };
-            let progress = ProgressObserver::hidden();
-            let result = fit(&spring, &unknowns(false), &settings, Some(progress)).unwrap();
+            let result = fit(&spring, &unknowns(false), &settings, None).unwrap();
             assert!(result.converged, "{result:?}");
             assert!(result.cost_after < 1e-2 * result.cost_before);
             for (estimate, truth) in result.uncertainty.estimates.iter().zip([40.0, 0.8]) {

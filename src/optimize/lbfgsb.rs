@@ -12,8 +12,9 @@ use argmin::core::{CostFunction, Error, Gradient, KV, Problem, Solver, Terminati
 use serde::{Deserialize, Serialize};
 
 use super::bounds::Bounds;
-use super::checkpoint::{InvalidField, Resumable};
+use super::checkpoint::Resumable;
 use super::solver::{Convergence, DescentState, Tolerances, check_setting};
+use crate::optimize::data_error::InvalidField;
 use quadratic_model::QuadraticModel;
 
 /// # L-BFGS within bounds (L-BFGS-B)

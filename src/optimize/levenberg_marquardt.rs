@@ -9,8 +9,9 @@ use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
 use super::bounds::Bounds;
-use super::checkpoint::{InvalidField, Resumable};
+use super::checkpoint::Resumable;
 use super::solver::{Convergence, Tolerances, check_setting};
+use crate::optimize::data_error::InvalidField;
 
 /// The state that argmin iterates: variables, gradient Jᵀr, Jacobian J, residuals r, and the cost
 /// ½‖r‖².

@@ -2,9 +2,11 @@
 
 pub mod automatic;
 mod bounds;
-pub mod box_quadratic;
+mod box_quadratic;
 pub mod checkpoint;
 pub mod data;
+mod data_error;
+mod error;
 pub mod fit;
 mod gaussian;
 pub mod identification;
@@ -19,7 +21,9 @@ pub mod progress;
 pub mod randomized_smoothing;
 pub mod solver;
 pub mod surroundings;
-pub mod survey;
+mod survey;
 pub mod termination;
 pub mod trajectory;
 pub mod uncertainty;
+
+pub use error::ProblemError;

@@ -4,15 +4,15 @@ use nalgebra::Vector3;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::multibody::{
-    BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, contact_wrench_on, rotation_between,
-};
+use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, rotation_between};
+use crate::optimize::error::ProblemError;
 use crate::rollout::{Moment, TrajectoryResiduals};
 use crate::scalar::{Scalar, lift_vector};
 use crate::spatial::Quaternion;
 
 /// What a cost is taken of: up to three numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Quantity {
     /// A control value: a command of an actuator, or one of the user's forces.
     Control {
@@ -57,7 +57,7 @@ pub enum Quantity {
         body: usize,
     },
     /// The contact force on one body from another in W, N, at the state and by the law of
-    /// accelerations (see [`contact_wrench_on`]).
+    /// accelerations (as of [`Model::contact_wrench`]).
     ContactForce {
         /// The body that it acts on.
         on: usize,
@@ -104,29 +104,6 @@ pub struct Target {
     values: Vec<Vector3<f64>>,
 }
 
-/// Why there is no such target.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum TargetError {
-    /// Times and values do not belong together.
-    #[error(
-        "there are {times} times and {values} values; there must be one value for each time, and at least one"
-    )]
-    Count {
-        /// Number of times.
-        times: usize,
-        /// Number of values.
-        values: usize,
-    },
-    /// Times do not increase.
-    #[error("time {index} is {time} s; times must be finite, and each larger than the one before")]
-    Time {
-        /// Which, from 0.
-        index: usize,
-        /// The time, s.
-        time: f64,
-    },
-}
-
 impl Target {
     /// A target that does not change.
     pub fn constant(value: Vector3<f64>) -> Self {
@@ -137,13 +114,13 @@ impl Target {
     ///
     /// # Errors
     /// When there is not one value for each time, or the times do not increase.
-    pub fn new(times: Vec<f64>, values: Vec<Vector3<f64>>) -> Result<Self, TargetError> {
+    pub fn new(times: Vec<f64>, values: Vec<Vector3<f64>>) -> Result<Self, ProblemError> {
         if times.len() != values.len() || times.is_empty() {
-            return Err(TargetError::Count { times: times.len(), values: values.len() });
+            return Err(ProblemError::TargetCount { times: times.len(), values: values.len() });
         }
         let wrong = |&i: &usize| !times[i].is_finite() || (i > 0 && times[i] <= times[i - 1]);
         match (0..times.len()).find(wrong) {
-            Some(index) => Err(TargetError::Time { index, time: times[index] }),
+            Some(index) => Err(ProblemError::TargetTime { index, time: times[index] }),
             None => Ok(Self { times, values }),
         }
     }
@@ -183,43 +160,14 @@ pub struct Objective {
     pairs: Vec<Vec<GeometryPair>>,
 }
 
-/// Why there is no such objective.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ObjectiveError {
-    /// The model has no such body, joint coordinate or control value.
-    #[error("there is no {what} {index}; there are {count}")]
-    NoSuch {
-        /// What.
-        what: &'static str,
-        /// Its place.
-        index: usize,
-        /// How many there are.
-        count: usize,
-    },
-    /// The two bodies cannot touch.
-    #[error("bodies `{a}` and `{b}` cannot touch in this model")]
-    NoContact {
-        /// The one.
-        a: String,
-        /// The other.
-        b: String,
-    },
-    /// A weight is not usable.
-    #[error("a weight is {0}; it must be at least 0 and finite")]
-    Weight(f64),
-    /// Control values have no value at the end.
-    #[error("a control value has no value at the end, when no step starts; its cost must be a running one")]
-    ControlAtEnd,
-}
-
 impl Objective {
     /// The sum of costs on motions of a model with so many control values a step.
     ///
     /// # Errors
     /// When a term does not fit the model, or a weight is negative or not finite.
-    pub fn new(model: &Model, controls: usize, terms: Vec<CostTerm>) -> Result<Self, ObjectiveError> {
+    pub fn new(model: &Model, controls: usize, terms: Vec<CostTerm>) -> Result<Self, ProblemError> {
         let check = |what, index: usize, count: usize| {
-            if index < count { Ok(()) } else { Err(ObjectiveError::NoSuch { what, index, count }) }
+            if index < count { Ok(()) } else { Err(ProblemError::NoSuch { what, index, count }) }
         };
         let body = |index: usize| check("body", index, model.bodies.len());
         let mut pairs = Vec::with_capacity(terms.len());
@@ -229,7 +177,7 @@ impl Objective {
                 Quantity::Control { index } => {
                     check("control value", index, controls)?;
                     if term.when == When::End {
-                        return Err(ObjectiveError::ControlAtEnd);
+                        return Err(ProblemError::ControlAtEnd);
                     }
                 }
                 Quantity::JointPosition { index } => {
@@ -250,12 +198,12 @@ impl Objective {
                     touching.extend(model.pairs_of(BodyPair::of(on, from)));
                     if touching.is_empty() {
                         let name = |b: usize| model.bodies[b].name.clone();
-                        return Err(ObjectiveError::NoContact { a: name(on), b: name(from) });
+                        return Err(ProblemError::NoContact { a: name(on), b: name(from) });
                     }
                 }
             }
             if let Some(w) = term.weight.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
-                return Err(ObjectiveError::Weight(*w));
+                return Err(ProblemError::Weight(*w));
             }
             pairs.push(touching);
         }
@@ -322,7 +270,7 @@ impl Objective {
             Quantity::ContactForce { on, .. } | Quantity::ContactTorque { on, .. } => {
                 let frames = frames.at(moment);
                 let workspace = &mut PairWorkspace::default();
-                let wrench = contact_wrench_on(moment.model, frames, on, &self.pairs[index], workspace);
+                let wrench = moment.model.contact_wrench_on(frames, on, &self.pairs[index], workspace);
                 match term.quantity {
                     Quantity::ContactForce { .. } => wrench.translational,
                     _ => wrench.rotational,

@@ -3,6 +3,7 @@
 //! An optimizer works on dimensionless variables of order one, u = p / s, or u = ln p on a
 //! logarithmic scale; the model takes physical values p. Bounds stay bounds.
 
+use crate::optimize::error::ProblemError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,75 +38,6 @@ fn plus_infinity() -> f64 {
     f64::INFINITY
 }
 
-/// What is wrong with a parameter.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ParameterError {
-    /// There is nothing to fit.
-    #[error("no parameters: at least one is needed")]
-    None,
-    /// Two parameters have the same name.
-    #[error("parameter `{name}` is listed twice: each may appear once")]
-    Duplicate {
-        /// The name.
-        name: String,
-    },
-    /// A number that is not finite where it must be, or not a number.
-    #[error("parameter `{name}`: `{field}` is {found}, it must be {allowed}")]
-    NotANumber {
-        /// The parameter.
-        name: String,
-        /// Its field.
-        field: &'static str,
-        /// The number found.
-        found: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-    /// The lower bound is not below the upper one.
-    #[error("parameter `{name}`: `lower` is {lower}, it must be below `upper`, which is {upper}")]
-    BoundsCrossed {
-        /// The parameter.
-        name: String,
-        /// Its lower bound.
-        lower: f64,
-        /// Its upper bound.
-        upper: f64,
-    },
-    /// The start lies outside the bounds.
-    #[error("parameter `{name}`: `initial` is {initial}, it must lie between {lower} and {upper}")]
-    StartOutside {
-        /// The parameter.
-        name: String,
-        /// Its start value.
-        initial: f64,
-        /// Its lower bound.
-        lower: f64,
-        /// Its upper bound.
-        upper: f64,
-    },
-    /// A logarithmic scale and a number that has no logarithm.
-    #[error(
-        "parameter `{name}`: `{field}` is {found}, it must be positive where `log = true` \
-         (leave a lower bound out to allow every positive value)"
-    )]
-    LogOfNonPositive {
-        /// The parameter.
-        name: String,
-        /// Its field.
-        field: &'static str,
-        /// The number found.
-        found: f64,
-    },
-    /// A list of values that does not match the parameters.
-    #[error("{found} values for {expected} parameters")]
-    WrongCount {
-        /// How many were given.
-        found: usize,
-        /// How many parameters there are.
-        expected: usize,
-    },
-}
-
 impl Parameter {
     /// A parameter without bounds on a linear scale.
     pub fn new(name: impl Into<String>, initial: f64) -> Self {
@@ -113,12 +45,14 @@ impl Parameter {
     }
 
     /// The same with bounds.
+    #[must_use]
     pub fn bounded(mut self, lower: f64, upper: f64) -> Self {
         (self.lower, self.upper) = (lower, upper);
         self
     }
 
     /// The same on a logarithmic scale.
+    #[must_use]
     pub fn logarithmic(mut self) -> Self {
         self.log = true;
         self
@@ -137,10 +71,10 @@ impl Parameter {
         }
     }
 
-    fn validate(&self) -> Result<(), ParameterError> {
+    fn validate(&self) -> Result<(), ProblemError> {
         let name = || self.name.clone();
         if !self.initial.is_finite() {
-            return Err(ParameterError::NotANumber {
+            return Err(ProblemError::NotANumber {
                 name: name(),
                 field: "initial",
                 found: self.initial,
@@ -149,7 +83,7 @@ impl Parameter {
         }
         for (field, found) in [("lower", self.lower), ("upper", self.upper)] {
             if found.is_nan() {
-                return Err(ParameterError::NotANumber {
+                return Err(ProblemError::NotANumber {
                     name: name(),
                     field,
                     found,
@@ -159,17 +93,17 @@ impl Parameter {
         }
         let (lower, upper, initial) = (self.lower, self.upper, self.initial);
         if lower >= upper {
-            return Err(ParameterError::BoundsCrossed { name: name(), lower, upper });
+            return Err(ProblemError::BoundsCrossed { name: name(), lower, upper });
         }
         if self.log {
             for (field, found) in [("lower", lower), ("upper", upper), ("initial", initial)] {
                 if found <= 0.0 && found > f64::NEG_INFINITY {
-                    return Err(ParameterError::LogOfNonPositive { name: name(), field, found });
+                    return Err(ProblemError::LogOfNonPositive { name: name(), field, found });
                 }
             }
         }
         if !(lower..=upper).contains(&initial) {
-            return Err(ParameterError::StartOutside { name: name(), initial, lower, upper });
+            return Err(ProblemError::StartOutside { name: name(), initial, lower, upper });
         }
         Ok(())
     }
@@ -212,14 +146,14 @@ impl Parameters {
     /// None at all, the same name twice, a number that is not finite, a lower bound that is not
     /// below the upper one, a start outside the bounds, a logarithmic scale with a bound or
     /// start that is not positive.
-    pub fn new(list: Vec<Parameter>) -> Result<Self, ParameterError> {
+    pub fn new(list: Vec<Parameter>) -> Result<Self, ProblemError> {
         if list.is_empty() {
-            return Err(ParameterError::None);
+            return Err(ProblemError::NoParameters);
         }
         for (i, parameter) in list.iter().enumerate() {
             parameter.validate()?;
             if list[..i].iter().any(|other| other.name == parameter.name) {
-                return Err(ParameterError::Duplicate { name: parameter.name.clone() });
+                return Err(ProblemError::DuplicateParameter { name: parameter.name.clone() });
             }
         }
         Ok(Self { list })
@@ -245,7 +179,7 @@ impl Parameters {
     ///
     /// # Errors
     /// A wrong number of values.
-    pub fn variables(&self, values: &[f64]) -> Result<Vec<f64>, ParameterError> {
+    pub fn variables(&self, values: &[f64]) -> Result<Vec<f64>, ProblemError> {
         self.check_count(values.len())?;
         Ok(self.list.iter().zip(values).map(|(p, v)| p.to_scaled(v.clamp(p.lower, p.upper))).collect())
     }
@@ -255,7 +189,7 @@ impl Parameters {
     ///
     /// # Errors
     /// A wrong number of variables.
-    pub fn values(&self, variables: &[f64]) -> Result<Vec<(f64, f64)>, ParameterError> {
+    pub fn values(&self, variables: &[f64]) -> Result<Vec<(f64, f64)>, ProblemError> {
         self.check_count(variables.len())?;
         let physical = |(p, &u): (&Parameter, &f64)| {
             let value = p.physical(u);
@@ -269,9 +203,9 @@ impl Parameters {
         self.list.iter().map(Parameter::scaled_bounds).unzip()
     }
 
-    fn check_count(&self, found: usize) -> Result<(), ParameterError> {
+    fn check_count(&self, found: usize) -> Result<(), ProblemError> {
         let expected = self.list.len();
-        if found == expected { Ok(()) } else { Err(ParameterError::WrongCount { found, expected }) }
+        if found == expected { Ok(()) } else { Err(ProblemError::ValueCount { found, expected }) }
     }
 }
 
@@ -331,9 +265,9 @@ mod tests {
         assert!(refused(Parameter::new("a", 0.0).bounded(f64::NAN, 1.0)).contains("`lower` is NaN"));
         let twice = vec![Parameter::new("a", 1.0), Parameter::new("a", 1.0)];
         assert!(Parameters::new(twice).unwrap_err().to_string().contains("listed twice"));
-        assert_eq!(Parameters::new(vec![]), Err(ParameterError::None));
+        assert_eq!(Parameters::new(vec![]), Err(ProblemError::NoParameters));
         let set = Parameters::new(vec![Parameter::new("a", 1.0)]).unwrap();
-        let wrong = ParameterError::WrongCount { found: 2, expected: 1 };
+        let wrong = ProblemError::ValueCount { found: 2, expected: 1 };
         assert_eq!(set.values(&[1.0, 2.0]), Err(wrong));
     }
 }

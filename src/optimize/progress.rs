@@ -1,85 +1,93 @@
-//! The progress of an optimization, on a terminal.
+//! Telling how far an optimization has come.
+
+use std::fmt::Debug;
+use std::sync::Arc;
 
 use argmin::core::observers::Observe;
 use argmin::core::{Error, KV, State};
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Shows every iteration of an argmin solver on a progress bar: the best cost, and the gradient's
-/// norm where the solver tells it (as `gradient_norm`).
+/// How far an optimization has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Iterations made; none at the start.
+    pub iterations: u64,
+    /// The best cost.
+    pub cost: f64,
+    /// The gradient's norm, where the solver tells it.
+    pub gradient_norm: Option<f64>,
+}
+
+/// Who is told how far an optimization has come.
+pub trait ProgressListener: Debug + Send + Sync {
+    /// Is told at the start and after every iteration.
+    fn hear(&self, progress: &Progress);
+
+    /// Is told that the optimization has ended.
+    fn end(&self) {}
+}
+
+/// Tells a listener of every iteration of an argmin solver.
 #[derive(Clone, Debug)]
 pub struct ProgressObserver {
-    bar: ProgressBar,
+    listener: Arc<dyn ProgressListener>,
 }
 
 impl ProgressObserver {
-    /// A bar of `iterations` on stderr; nothing is drawn where stderr is no terminal.
-    pub fn stderr(iterations: u64) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(iterations), ProgressDrawTarget::stderr());
-        let template = "{bar:30} {pos}/{len} iterations, {elapsed}, {msg}";
-        bar.set_style(
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
-        Self { bar }
+    /// An observer that tells `listener`.
+    pub fn new(listener: impl ProgressListener + 'static) -> Self {
+        Self { listener: Arc::new(listener) }
     }
 
-    /// A bar that is never drawn.
-    pub fn hidden() -> Self {
-        Self { bar: ProgressBar::hidden() }
+    pub(super) fn end(&self) {
+        self.listener.end();
     }
 
-    /// The same bar, drawn among others.
-    pub fn among(self, bars: &MultiProgress) -> Self {
-        Self { bar: bars.add(self.bar) }
-    }
-
-    /// Takes the bar away.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-
-    /// What stands beside the bar.
-    pub fn message(&self) -> String {
-        self.bar.message()
-    }
-
-    fn tell(&self, cost: f64, kv: &KV) {
-        let gradient = kv.get("gradient_norm").and_then(|norm| norm.get_float());
-        let gradient = gradient.map_or(String::new(), |norm| format!(", gradient {norm:.2e}"));
-        self.bar.set_message(format!("cost {cost:.6e}{gradient}"));
+    fn tell(&self, iterations: u64, cost: f64, kv: &KV) {
+        let gradient_norm = kv.get("gradient_norm").and_then(|norm| norm.get_float());
+        self.listener.hear(&Progress { iterations, cost, gradient_norm });
     }
 }
 
 impl<I: State<Float = f64>> Observe<I> for ProgressObserver {
     fn observe_init(&mut self, _: &str, state: &I, kv: &KV) -> Result<(), Error> {
-        self.tell(state.get_cost(), kv);
-        self.bar.tick();
+        self.tell(0, state.get_cost(), kv);
         Ok(())
     }
 
     fn observe_iter(&mut self, state: &I, kv: &KV) -> Result<(), Error> {
-        // A run that was resumed begins in the middle, one that restarts goes on counting.
-        self.bar.set_position((state.get_iter() + 1).max(self.bar.position() + 1));
-        self.tell(state.get_best_cost(), kv);
+        self.tell(state.get_iter() + 1, state.get_best_cost(), kv);
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
     use argmin::core::IterState;
 
+    #[derive(Debug, Default)]
+    struct Heard(Mutex<Vec<Progress>>);
+
+    impl ProgressListener for Arc<Heard> {
+        fn hear(&self, progress: &Progress) {
+            self.0.lock().expect("not poisoned").push(*progress);
+        }
+    }
+
     #[test]
     fn cost_and_gradient_are_told() {
-        let mut observer = ProgressObserver::hidden();
+        let heard = Arc::new(Heard::default());
+        let mut observer = ProgressObserver::new(Arc::clone(&heard));
         let mut state = IterState::<Vec<f64>, Vec<f64>, (), (), (), f64>::new().cost(3.5);
         observer.observe_init("", &state, &argmin::kv!("gradient_norm" => 0.25;)).expect("told");
-        assert_eq!(observer.message(), "cost 3.500000e0, gradient 2.50e-1");
         state = state.param(vec![1.0]).cost(2.0);
         state.update();
         state.iter = 6;
         observer.observe_iter(&state, &KV::new()).expect("told");
-        assert_eq!(observer.message(), "cost 2.000000e0");
-        assert_eq!(observer.bar.position(), 7);
+        let told = heard.0.lock().expect("not poisoned").clone();
+        let start = Progress { iterations: 0, cost: 3.5, gradient_norm: Some(0.25) };
+        assert_eq!(told, [start, Progress { iterations: 7, cost: 2.0, gradient_norm: None }]);
     }
 }

@@ -4,9 +4,9 @@ use argmin::core::observers::ObserverMode;
 use argmin::core::{Error, Executor, IterState, Solver, State, TerminationReason, TerminationStatus};
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::InvalidField;
 use super::progress::ProgressObserver;
 use crate::interruption;
+use crate::optimize::data_error::InvalidField;
 
 /// The state that argmin iterates: variables, cost, gradient, Jacobian `J` and residuals `R`.
 pub(super) type SolverState<J, R> = IterState<Vec<f64>, Vec<f64>, J, (), R, f64>;
@@ -17,6 +17,7 @@ pub type DescentState = SolverState<(), ()>;
 /// Why a method stopped by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Convergence {
     /// The gradient vanishes, but for what pushes against bounds; of least squares: the residuals
     /// are at right angles to every free column of the Jacobian, or are zero.
@@ -106,7 +107,7 @@ pub(super) struct Ended {
     pub(super) termination: String,
 }
 
-/// Runs a solver until it stops, and shows its progress.
+/// Runs a solver until it stops, and tells its progress.
 pub(super) fn run<O, S, J, R>(
     mut executor: Executor<O, S, SolverState<J, R>>,
     progress: Option<&ProgressObserver>,
@@ -122,7 +123,7 @@ where
     }
     let result = executor.run();
     if let Some(progress) = progress {
-        progress.finish();
+        progress.end();
     }
     let result = result?;
     let state = &result.state;

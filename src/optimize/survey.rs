@@ -14,7 +14,7 @@ const ROUNDS: usize = 3;
 /// The start, or one that differs from it by constant offsets of controls and has less than half of
 /// its cost; with the cost. Variables take turns in so many controls; those with the same bounds
 /// are also moved together. `costs` evaluates the cost at many points.
-pub fn survey(
+pub(crate) fn survey(
     (mut x, mut cost): (Vec<f64>, f64),
     bounds: (&[f64], &[f64]),
     controls: usize,

@@ -3,7 +3,6 @@
 use super::checkpoints::{CheckpointMemory, Checkpoints, Placement, next_checkpoint};
 use super::controls::Controls;
 use super::error::SimulationError;
-use super::gradient::GradientError;
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::schedule::{SimulationSettings, StepTime};
 use super::simulate::{
@@ -56,7 +55,10 @@ impl<A: AppliedForces> Rollout<'_, A> {
     }
 
     /// The model with what it takes to differentiate by inputs.
-    pub(super) fn differentiated(&self, inputs: &[Input]) -> Result<DifferentiatedModel<'_>, GradientError> {
+    pub(super) fn differentiated(
+        &self,
+        inputs: &[Input],
+    ) -> Result<DifferentiatedModel<'_>, SimulationError> {
         let dependence = self.applied.dependence();
         Ok(DifferentiatedModel::new(self.model, inputs, dependence, self.controls.dimension())?)
     }
@@ -87,12 +89,43 @@ pub struct LossGradient {
 ///
 /// # Errors
 /// When an input does not fit the model, or the simulation fails.
+///
+/// # Examples
+/// How the height of a falling body follows its velocity at the start:
+/// ```
+/// use isobar::multibody::{Body, BodyState, MassSource, ModelBuilder, NoForces, State};
+/// use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
+/// use isobar::scalar::Scalar;
+/// use isobar::spatial::{MassProperties, RigidTransform};
+/// use nalgebra::{Matrix3, Vector3};
+///
+/// /// The height at the end.
+/// struct Height;
+///
+/// impl Loss for Height {
+///     fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+///         moment.state.bodies[0].position.z
+///     }
+/// }
+///
+/// let mass = MassProperties { mass: 2.0, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() };
+/// let body = Body::free("drone", MassSource::Given(mass), vec![])?;
+/// let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build()?;
+/// let start = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
+/// let (settings, controls) = (SimulationSettings::default(), Controls::zeros(0, 0));
+/// let (model, initial, applied, controls) = (&model, &start, &NoForces, &controls);
+/// let rollout = Rollout { model, initial, settings, until: 0.1, applied, controls };
+/// let gradient = loss_gradient(&rollout, &Height, &[], Checkpoints::All)?;
+/// // The last direction of a body's tangent space is its velocity upward, which acts for 0.1 s.
+/// assert!((gradient.by_initial[11] - 0.1).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn loss_gradient<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     loss: &impl DifferentiableLoss,
     inputs: &[Input],
     checkpoints: Checkpoints,
-) -> Result<LossGradient, GradientError> {
+) -> Result<LossGradient, SimulationError> {
     let schedule = rollout.schedule()?;
     let model = rollout.differentiated(inputs)?;
     let mut sweep = Sweep::new(rollout, &schedule, &model, loss);
@@ -109,7 +142,7 @@ pub(super) fn loss_gradient_over<A: AppliedForces>(
     states: &[State],
     loss: &impl DifferentiableLoss,
     inputs: &[Input],
-) -> Result<LossGradient, GradientError> {
+) -> Result<LossGradient, SimulationError> {
     let schedule = rollout.schedule()?;
     let model = rollout.differentiated(inputs)?;
     let mut sweep = Sweep::new(rollout, &schedule, &model, loss);
@@ -215,7 +248,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// Sweeps over a step.
-    fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), GradientError> {
+    fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), SimulationError> {
         let Rollout { model, settings, applied, controls, .. } = *self.rollout;
         let StepTime { time, dt, .. } = self.schedule[step];
         let control = controls.row(step);
@@ -244,7 +277,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// Sweeps over consecutive steps, from the last to the `first`, all of whose states are given.
-    fn reverse_all(&mut self, first: usize, states: &[State]) -> Result<(), GradientError> {
+    fn reverse_all(&mut self, first: usize, states: &[State]) -> Result<(), SimulationError> {
         for (i, pair) in states.windows(2).enumerate().rev() {
             self.reverse(first + i, &pair[0], &pair[1])?;
         }
@@ -252,7 +285,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// The whole sweep with a checkpoint every `spacing` steps.
-    fn equidistant(&mut self, spacing: usize) -> Result<(), GradientError> {
+    fn equidistant(&mut self, spacing: usize) -> Result<(), SimulationError> {
         let steps = self.schedule.len();
         let last_part = steps.saturating_sub(1) / spacing * spacing;
         let mut checkpoints: Vec<State> = Vec::new();
@@ -294,7 +327,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     }
 
     /// The whole sweep with at most `spare` checkpoints besides the initial state.
-    fn binomial(&mut self, spare: usize) -> Result<(), GradientError> {
+    fn binomial(&mut self, spare: usize) -> Result<(), SimulationError> {
         let steps = self.schedule.len();
         let initial = self.rollout.initial;
         if steps == 0 {
@@ -316,7 +349,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         end: usize,
         checkpoints: (usize, usize),
         after: &mut Option<State>,
-    ) -> Result<(), GradientError> {
+    ) -> Result<(), SimulationError> {
         let (spare, used) = checkpoints;
         if end - first > 1 && spare > 0 {
             let middle = first + next_checkpoint(end - first, spare);

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::adjoint::{LossGradient, Rollout, loss_gradient};
 use super::checkpoints::Checkpoints;
 use super::controls::Controls;
-use super::gradient::GradientError;
+use super::error::SimulationError;
 use super::loss::DifferentiableLoss;
 use super::schedule::SimulationSettings;
 use super::simulate::Trajectory;
@@ -29,6 +29,30 @@ pub struct BatchMember {
 /// They are shared among the threads of rayon's pool. Each is computed by itself and the results
 /// are in the order of the members: they have the same bits whatever the number of threads. A
 /// rollout that fails leaves its error in its place and the others alone.
+///
+/// # Examples
+/// Two bodies dropped from different heights:
+/// ```
+/// use isobar::multibody::{Body, BodyState, MassSource, ModelBuilder, NoForces, State};
+/// use isobar::rollout::{Batch, BatchMember, Controls, SimulationSettings};
+/// use isobar::spatial::{MassProperties, RigidTransform};
+/// use nalgebra::{Matrix3, Vector3};
+///
+/// let mass = MassProperties { mass: 2.0, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() };
+/// let body = Body::free("drone", MassSource::Given(mass), vec![])?;
+/// let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build()?;
+/// let members = [1.0, 2.0].map(|height| {
+///     let place = RigidTransform::from_translation(Vector3::new(0.0, 0.0, height));
+///     let initial = State::of_bodies(vec![BodyState::at_rest(&place)]);
+///     BatchMember { initial, inputs: vec![], controls: Controls::zeros(0, 0) }
+/// });
+/// let settings = SimulationSettings::default();
+/// let batch = Batch { model: &model, settings, until: 0.1, applied: &NoForces, members: &members };
+/// let motions = batch.simulate().into_iter().collect::<Result<Vec<_>, _>>()?;
+/// let height = |member: usize| motions[member].states[100].bodies[0].position.z;
+/// assert!((height(1) - height(0) - 1.0).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Batch<'a, A> {
     /// The model.
@@ -45,7 +69,7 @@ pub struct Batch<'a, A> {
 
 impl<A: AppliedForces> Batch<'_, A> {
     /// Simulates every member.
-    pub fn simulate(&self) -> Vec<Result<Trajectory, GradientError>> {
+    pub fn simulate(&self) -> Vec<Result<Trajectory, SimulationError>> {
         self.each(|rollout| Ok(rollout.simulate()?))
     }
 
@@ -56,22 +80,22 @@ impl<A: AppliedForces> Batch<'_, A> {
         loss_of: impl Fn(usize) -> L + Sync,
         inputs: &[Input],
         checkpoints: Checkpoints,
-    ) -> Vec<Result<LossGradient, GradientError>> {
+    ) -> Vec<Result<LossGradient, SimulationError>> {
         self.each_numbered(|i, rollout| loss_gradient(rollout, &loss_of(i), inputs, checkpoints))
     }
 
     fn each<R: Send>(
         &self,
-        work: impl Fn(&Rollout<'_, A>) -> Result<R, GradientError> + Sync,
-    ) -> Vec<Result<R, GradientError>> {
+        work: impl Fn(&Rollout<'_, A>) -> Result<R, SimulationError> + Sync,
+    ) -> Vec<Result<R, SimulationError>> {
         self.each_numbered(|_, rollout| work(rollout))
     }
 
     /// Does some work with the rollout of each member.
     fn each_numbered<R: Send>(
         &self,
-        work: impl Fn(usize, &Rollout<'_, A>) -> Result<R, GradientError> + Sync,
-    ) -> Vec<Result<R, GradientError>> {
+        work: impl Fn(usize, &Rollout<'_, A>) -> Result<R, SimulationError> + Sync,
+    ) -> Vec<Result<R, SimulationError>> {
         let one = |(i, member): (usize, &BatchMember)| {
             let (model, initial) = if member.inputs.is_empty() {
                 (Cow::Borrowed(self.model), Cow::Borrowed(&member.initial))

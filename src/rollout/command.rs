@@ -1,7 +1,8 @@
 //! The command of one actuator over time, by knots of its own.
 
-use super::control_knots::{ControlKnots, ControlKnotsError, KnotInterpolation};
+use super::control_knots::{ControlKnots, KnotInterpolation};
 use super::controls::Controls;
+use super::error::SimulationError;
 
 /// A command over time: knots and the values there.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,43 +20,19 @@ pub struct KnotValues {
     pub values: Vec<f64>,
 }
 
-/// Why there is no such command.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum CommandError {
-    /// The knots cannot be used.
-    #[error(transparent)]
-    Knots(#[from] ControlKnotsError),
-    /// There is not one value for each knot.
-    #[error("there are {values} values at {knots} knots; each knot needs one")]
-    Count {
-        /// Number of values.
-        values: usize,
-        /// Number of knots.
-        knots: usize,
-    },
-    /// A value is not finite.
-    #[error("value {index} is {found}; it must be finite")]
-    Value {
-        /// Its place.
-        index: usize,
-        /// What was found.
-        found: f64,
-    },
-}
-
 impl Command {
     /// A command that has these values at knots.
     ///
     /// # Errors
     /// When the times do not make knots, or there is not a finite value for each.
-    pub fn new(interpolation: KnotInterpolation, at: KnotValues) -> Result<Self, CommandError> {
+    pub fn new(interpolation: KnotInterpolation, at: KnotValues) -> Result<Self, SimulationError> {
         let KnotValues { times, values } = at;
         let knots = ControlKnots::new(interpolation, times)?;
         if values.len() != knots.times().len() {
-            return Err(CommandError::Count { values: values.len(), knots: knots.times().len() });
+            return Err(SimulationError::CommandCount { values: values.len(), knots: knots.times().len() });
         }
         match values.iter().position(|x| !x.is_finite()) {
-            Some(index) => Err(CommandError::Value { index, found: values[index] }),
+            Some(index) => Err(SimulationError::CommandValue { index, found: values[index] }),
             None => Ok(Self { knots, values }),
         }
     }
@@ -64,7 +41,7 @@ impl Command {
     ///
     /// # Errors
     /// When it is not finite.
-    pub fn constant(value: f64) -> Result<Self, CommandError> {
+    pub fn constant(value: f64) -> Result<Self, SimulationError> {
         Self::new(KnotInterpolation::ZeroOrderHold, KnotValues { times: vec![0.0], values: vec![value] })
     }
 
@@ -84,16 +61,18 @@ impl Command {
     }
 }
 
-/// The rows of commands for each step, given the times at which steps begin and the last one ends
-/// (see [`super::SimulationSettings::step_times`]). A row, which is constant over its step, has the values at the
-/// step's middle.
-pub fn command_controls(commands: &[Command], step_times: &[f64]) -> Controls {
-    let mut controls = Controls::zeros(step_times.len().saturating_sub(1), commands.len());
-    for (step, span) in step_times.windows(2).enumerate() {
-        let middle = 0.5 * (span[0] + span[1]);
-        controls.row_mut(step).iter_mut().zip(commands).for_each(|(u, command)| *u = command.at(middle));
+impl Controls {
+    /// The rows of commands for each step, given the times at which steps begin and the last one ends
+    /// (see [`super::SimulationSettings::step_times`]). A row, which is constant over its step, has the values at the
+    /// step's middle.
+    pub fn of_commands(commands: &[Command], step_times: &[f64]) -> Controls {
+        let mut controls = Controls::zeros(step_times.len().saturating_sub(1), commands.len());
+        for (step, span) in step_times.windows(2).enumerate() {
+            let middle = 0.5 * (span[0] + span[1]);
+            controls.row_mut(step).iter_mut().zip(commands).for_each(|(u, command)| *u = command.at(middle));
+        }
+        controls
     }
-    controls
 }
 
 #[cfg(test)]
@@ -105,10 +84,10 @@ mod tests {
         let knots = KnotValues { times: vec![0.0, 1.0], values: vec![2.0, 4.0] };
         let ramp = Command::new(KnotInterpolation::Linear, knots).unwrap();
         let commands = [Command::constant(7.0).unwrap(), ramp];
-        let controls = command_controls(&commands, &[0.0, 0.5, 1.0, 1.5]);
+        let controls = Controls::of_commands(&commands, &[0.0, 0.5, 1.0, 1.5]);
         assert_eq!(controls.values(), [7.0, 2.5, 7.0, 3.5, 7.0, 4.0]);
-        assert_eq!(command_controls(&commands, &[0.0]).steps(), 0);
-        assert_eq!(command_controls(&[], &[0.0, 0.1]), Controls::none());
+        assert_eq!(Controls::of_commands(&commands, &[0.0]).steps(), 0);
+        assert_eq!(Controls::of_commands(&[], &[0.0, 0.1]), Controls::none());
     }
 
     #[test]
@@ -117,9 +96,9 @@ mod tests {
             let at = KnotValues { times: times.to_vec(), values: values.to_vec() };
             Command::new(KnotInterpolation::ZeroOrderHold, at)
         };
-        assert!(matches!(command(&[], &[]), Err(CommandError::Knots(ControlKnotsError::None))));
-        assert_eq!(command(&[0.0, 1.0], &[1.0]), Err(CommandError::Count { values: 1, knots: 2 }));
-        assert!(matches!(command(&[0.0], &[f64::NAN]), Err(CommandError::Value { index: 0, .. })));
-        assert!(matches!(Command::constant(f64::INFINITY), Err(CommandError::Value { .. })));
+        assert!(matches!(command(&[], &[]), Err(SimulationError::NoKnots)));
+        assert_eq!(command(&[0.0, 1.0], &[1.0]), Err(SimulationError::CommandCount { values: 1, knots: 2 }));
+        assert!(matches!(command(&[0.0], &[f64::NAN]), Err(SimulationError::CommandValue { index: 0, .. })));
+        assert!(matches!(Command::constant(f64::INFINITY), Err(SimulationError::CommandValue { .. })));
     }
 }

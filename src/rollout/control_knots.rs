@@ -9,11 +9,13 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::controls::Controls;
+use super::error::SimulationError;
 
 /// How controls follow from their values at knots. Before the first knot and after the last one
 /// they keep the value at that knot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum KnotInterpolation {
     /// Each value is held until the next knot.
     #[default]
@@ -27,47 +29,6 @@ pub enum KnotInterpolation {
     /// straight lines, and smooths the others: unlike a spline through all values it never leaves
     /// the range of four neighbouring ones. Knots must be equally spaced.
     Cubic,
-}
-
-/// Why knots cannot be used.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ControlKnotsError {
-    /// There are none.
-    #[error("no knots: at least one is needed")]
-    None,
-    /// A time that is no number, or not after the one before.
-    #[error("knot {index} is at {found} s, it must be finite and after the knot before it, at {before} s")]
-    Times {
-        /// Number of the knot, from 0.
-        index: usize,
-        /// Its time, s.
-        found: f64,
-        /// The time of the one before it, s (−∞ for the first).
-        before: f64,
-    },
-    /// Cubic knots that are not equally spaced.
-    #[error(
-        "knot {index} is {found} s after the one before it, but the first two are {expected} s apart: \
-         knots that are joined by a cubic must be equally spaced"
-    )]
-    Spacing {
-        /// Number of the knot, from 0.
-        index: usize,
-        /// Time since the one before it, s.
-        found: f64,
-        /// Time between the first two, s.
-        expected: f64,
-    },
-    /// No step depends on a knot.
-    #[error("knot {index}, at {time} s, acts on no step between 0 and {until} s: leave it out")]
-    Unused {
-        /// Number of the knot, from 0.
-        index: usize,
-        /// Its time, s.
-        time: f64,
-        /// End of the last step, s.
-        until: f64,
-    },
 }
 
 /// Knots in time, the same for every control value.
@@ -86,14 +47,14 @@ impl ControlKnots {
     /// # Errors
     /// There is none, their times do not increase or are not finite, or they are cubic and not
     /// equally spaced.
-    pub fn new(interpolation: KnotInterpolation, times: Vec<f64>) -> Result<Self, ControlKnotsError> {
+    pub fn new(interpolation: KnotInterpolation, times: Vec<f64>) -> Result<Self, SimulationError> {
         if times.is_empty() {
-            return Err(ControlKnotsError::None);
+            return Err(SimulationError::NoKnots);
         }
         let mut before = f64::NEG_INFINITY;
         for (index, &found) in times.iter().enumerate() {
             if !found.is_finite() || found <= before {
-                return Err(ControlKnotsError::Times { index, found, before });
+                return Err(SimulationError::KnotTimes { index, found, before });
             }
             before = found;
         }
@@ -105,7 +66,7 @@ impl ControlKnots {
             };
             if let Some(index) = (1..times.len()).find(unequal) {
                 let found = times[index] - times[index - 1];
-                return Err(ControlKnotsError::Spacing { index, found, expected: times[1] - times[0] });
+                return Err(SimulationError::KnotSpacing { index, found, expected: times[1] - times[0] });
             }
         }
         Ok(Self { interpolation, times })
@@ -120,7 +81,7 @@ impl ControlKnots {
         interpolation: KnotInterpolation,
         count: usize,
         until: f64,
-    ) -> Result<Self, ControlKnotsError> {
+    ) -> Result<Self, SimulationError> {
         let parts = match interpolation {
             KnotInterpolation::ZeroOrderHold => count,
             KnotInterpolation::Linear | KnotInterpolation::Cubic => count.saturating_sub(1).max(1),
@@ -191,14 +152,14 @@ impl ControlKnots {
     ///
     /// # Errors
     /// No step depends on a knot.
-    pub fn map(&self, dimension: usize, step_times: &[f64]) -> Result<KnotMap, ControlKnotsError> {
+    pub fn map(&self, dimension: usize, step_times: &[f64]) -> Result<KnotMap, SimulationError> {
         let rows: Vec<KnotWeights> =
             step_times.windows(2).map(|span| self.weights_at(0.5 * (span[0] + span[1]))).collect();
         let mut used = vec![false; self.times.len()];
         rows.iter().flat_map(KnotWeights::iter).for_each(|(knot, _)| used[knot] = true);
         if let Some(index) = used.iter().position(|used| !used) {
             let until = step_times.last().copied().unwrap_or(0.0);
-            return Err(ControlKnotsError::Unused { index, time: self.times[index], until });
+            return Err(SimulationError::UnusedKnot { index, time: self.times[index], until });
         }
         Ok(KnotMap { interpolation: self.interpolation, dimension, knots: self.times.len(), rows })
     }
@@ -405,14 +366,14 @@ mod tests {
     #[test]
     fn bad_knots_are_refused() {
         let kind = KnotInterpolation::Linear;
-        assert_eq!(ControlKnots::new(kind, vec![]), Err(ControlKnotsError::None));
+        assert_eq!(ControlKnots::new(kind, vec![]), Err(SimulationError::NoKnots));
         let message = |kind, times: &[f64]| ControlKnots::new(kind, times.to_vec()).unwrap_err().to_string();
         assert!(message(kind, &[0.0, 0.0]).contains("knot 1 is at 0 s"));
         assert!(message(kind, &[f64::NAN]).contains("knot 0 is at NaN s"));
         assert!(message(KnotInterpolation::Cubic, &[0.0, 1.0, 2.5]).contains("equally spaced"));
         let late = ControlKnots::new(kind, vec![0.0, 0.5, 2.0, 3.0]).unwrap();
         let unused = late.map(1, &times(100)).unwrap_err();
-        assert_eq!(unused, ControlKnotsError::Unused { index: 3, time: 3.0, until: 1.0 });
+        assert_eq!(unused, SimulationError::UnusedKnot { index: 3, time: 3.0, until: 1.0 });
         assert!(ControlKnots::uniform(kind, 2, f64::NAN).is_err());
     }
 }

@@ -1,12 +1,14 @@
 //! Why a simulation stops.
 
+use crate::multibody::InputError;
 use crate::step::StepError;
 
 /// Steps that a simulation may have at most.
 pub(super) const MAXIMUM_STEPS: f64 = 1e9;
 
-/// Why a simulation stopped.
-#[derive(Debug, thiserror::Error, PartialEq)]
+/// Why a simulation stopped, or what it was to be driven by or differentiated by is not usable.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SimulationError {
     /// The length of a step is not usable.
     #[error("the time step is {0} s; it must be positive and finite")]
@@ -84,6 +86,61 @@ pub enum SimulationError {
         /// What went wrong.
         source: StepError,
     },
+    /// There are none.
+    #[error("no knots: at least one is needed")]
+    NoKnots,
+    /// A time that is no number, or not after the one before.
+    #[error("knot {index} is at {found} s, it must be finite and after the knot before it, at {before} s")]
+    KnotTimes {
+        /// Number of the knot, from 0.
+        index: usize,
+        /// Its time, s.
+        found: f64,
+        /// The time of the one before it, s (−∞ for the first).
+        before: f64,
+    },
+    /// Cubic knots that are not equally spaced.
+    #[error(
+        "knot {index} is {found} s after the one before it, but the first two are {expected} s apart: \
+         knots that are joined by a cubic must be equally spaced"
+    )]
+    KnotSpacing {
+        /// Number of the knot, from 0.
+        index: usize,
+        /// Time since the one before it, s.
+        found: f64,
+        /// Time between the first two, s.
+        expected: f64,
+    },
+    /// No step depends on a knot.
+    #[error("knot {index}, at {time} s, acts on no step between 0 and {until} s: leave it out")]
+    UnusedKnot {
+        /// Number of the knot, from 0.
+        index: usize,
+        /// Its time, s.
+        time: f64,
+        /// End of the last step, s.
+        until: f64,
+    },
+    /// There is not one value for each knot.
+    #[error("there are {values} values at {knots} knots; each knot needs one")]
+    CommandCount {
+        /// Number of values.
+        values: usize,
+        /// Number of knots.
+        knots: usize,
+    },
+    /// A value is not finite.
+    #[error("value {index} is {found}; it must be finite")]
+    CommandValue {
+        /// Its place.
+        index: usize,
+        /// What was found.
+        found: f64,
+    },
+    /// An input does not fit the model.
+    #[error(transparent)]
+    Input(#[from] InputError),
 }
 
 impl SimulationError {

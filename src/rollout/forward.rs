@@ -5,7 +5,8 @@ use nalgebra::{DMatrix, DVector};
 use super::adjoint::{LossGradient, Rollout};
 use super::checkpoints::CheckpointMemory;
 use super::controls::Controls;
-use super::gradient::{GradientError, not_differentiated};
+use super::error::SimulationError;
+use super::gradient::not_differentiated;
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::schedule::StepTime;
 use super::simulate::checked_step_taped;
@@ -24,7 +25,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     loss: &impl DifferentiableLoss,
     inputs: &[Input],
-) -> Result<LossGradient, GradientError> {
+) -> Result<LossGradient, SimulationError> {
     let Rollout { model, settings, applied, controls, .. } = *rollout;
     let schedule = rollout.schedule()?;
     let differentiated = rollout.differentiated(inputs)?;

@@ -3,7 +3,7 @@
 
 use super::adjoint::{Rollout, loss_gradient_over};
 use super::controls::Controls;
-use super::gradient::GradientError;
+use super::error::SimulationError;
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::simulate::{Trajectory, simulate_controlled};
 use crate::multibody::{AppliedForces, DIRECTIONS, Input, InputError, Model, State, seeded};
@@ -46,7 +46,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
     ///
     /// # Errors
     /// When an input does not fit the model, or the simulation fails.
-    pub fn new(rollout: Rollout<'a, A>, residuals: &'a R, inputs: &[Input]) -> Result<Self, GradientError> {
+    pub fn new(rollout: Rollout<'a, A>, residuals: &'a R, inputs: &[Input]) -> Result<Self, SimulationError> {
         let trajectory = rollout.simulate()?;
         Self::over(rollout, residuals, inputs, trajectory)
     }
@@ -63,7 +63,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
         residuals: &'a R,
         inputs: &[Input],
         trajectory: Trajectory,
-    ) -> Result<Self, GradientError> {
+    ) -> Result<Self, SimulationError> {
         for input in inputs {
             input.value(rollout.model)?;
         }
@@ -104,7 +104,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
     ///
     /// # Panics
     /// When there are not [`Self::columns`] numbers.
-    pub fn times(&self, direction: &[f64]) -> Result<Vec<f64>, GradientError> {
+    pub fn times(&self, direction: &[f64]) -> Result<Vec<f64>, SimulationError> {
         type Dual = DualArray<1>;
         assert_eq!(direction.len(), self.columns(), "one number for each input and control value");
         let Rollout { model, initial, settings, until, applied, controls } = self.rollout;
@@ -132,7 +132,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
     ///
     /// # Panics
     /// When there is not one weight for each residual.
-    pub fn transposed_times(&self, weights: &[f64]) -> Result<Vec<f64>, GradientError> {
+    pub fn transposed_times(&self, weights: &[f64]) -> Result<Vec<f64>, SimulationError> {
         assert_eq!(weights.len(), self.values.len(), "one weight for each residual");
         let loss = WeightedSum { residuals: self.residuals, weights, offsets: &self.offsets };
         let states = &self.trajectory.states;
@@ -144,7 +144,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
     ///
     /// # Errors
     /// As of [`Self::transposed_times`].
-    pub fn gradient(&self) -> Result<Vec<f64>, GradientError> {
+    pub fn gradient(&self) -> Result<Vec<f64>, SimulationError> {
         self.transposed_times(&self.values)
     }
 
@@ -152,7 +152,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
     ///
     /// # Errors
     /// As of [`Self::times`] and [`Self::transposed_times`].
-    pub fn hessian_times(&self, direction: &[f64]) -> Result<Vec<f64>, GradientError> {
+    pub fn hessian_times(&self, direction: &[f64]) -> Result<Vec<f64>, SimulationError> {
         self.transposed_times(&self.times(direction)?)
     }
 }
@@ -164,7 +164,7 @@ fn residuals_of<A: AppliedForces, T: Scalar>(
     residuals: &impl TrajectoryResiduals,
     trajectory: &Trajectory<T>,
     controls: &Controls<T>,
-) -> Result<(Vec<T>, Vec<usize>), GradientError> {
+) -> Result<(Vec<T>, Vec<usize>), SimulationError> {
     let schedule = rollout.schedule()?;
     let (mut all, mut offsets) = (Vec::new(), Vec::with_capacity(schedule.len() + 1));
     for (step, at) in schedule.iter().enumerate() {

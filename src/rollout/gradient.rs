@@ -8,28 +8,17 @@ use super::schedule::{SimulationSettings, StepTime};
 use super::simulate::{Trajectory, simulate, step_failed};
 use crate::multibody::{AppliedForces, Input, InputError, Model, State, seeded};
 use crate::scalar::DualArray;
-use crate::step::StepDerivativeError;
+use crate::step::StepError;
 
 /// Inputs that one simulation carries at a time: enough to share the cost of the values, few
 /// enough for a processor's registers.
 const CHUNK: usize = 8;
 
-/// Why a trajectory could not be differentiated.
-#[derive(Debug, thiserror::Error, PartialEq)]
-pub enum GradientError {
-    /// An input does not fit the model.
-    #[error(transparent)]
-    Input(#[from] InputError),
-    /// The simulation failed.
-    #[error(transparent)]
-    Simulation(#[from] SimulationError),
-}
-
 /// The failure of a step's derivative, with the time and the bodies that it concerns.
-pub(super) fn not_differentiated(model: &Model, at: StepTime, error: StepDerivativeError) -> GradientError {
+pub(super) fn not_differentiated(model: &Model, at: StepTime, error: StepError) -> SimulationError {
     match error {
-        StepDerivativeError::Step(source) => GradientError::Simulation(step_failed(model, at, source)),
-        StepDerivativeError::Input(source) => GradientError::Input(source),
+        StepError::Input(source) => SimulationError::Input(source),
+        source => step_failed(model, at, source),
     }
 }
 
@@ -57,7 +46,7 @@ pub fn trajectory_gradient(
     settings: &SimulationSettings,
     until: f64,
     applied: &impl AppliedForces,
-) -> Result<TrajectoryGradient, GradientError> {
+) -> Result<TrajectoryGradient, SimulationError> {
     let parts: Vec<(Trajectory, Vec<DMatrix<f64>>)> = inputs
         .par_chunks(CHUNK)
         .map(|chunk| chunk_gradient(model, initial, chunk, settings, until, applied))
@@ -90,7 +79,7 @@ fn chunk_gradient(
     settings: &SimulationSettings,
     until: f64,
     applied: &impl AppliedForces,
-) -> Result<(Trajectory, Vec<DMatrix<f64>>), GradientError> {
+) -> Result<(Trajectory, Vec<DMatrix<f64>>), SimulationError> {
     let values: Vec<(Input, DualArray<CHUNK>)> = chunk
         .iter()
         .enumerate()

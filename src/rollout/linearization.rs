@@ -4,12 +4,13 @@ use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
 use super::adjoint::Rollout;
+use super::error::SimulationError;
 use super::gauss_newton::TrajectoryResiduals;
-use super::gradient::{GradientError, not_differentiated};
+use super::gradient::not_differentiated;
 use super::loss::{Direction, Moment};
 use super::simulate::Trajectory;
 use crate::multibody::{AppliedForces, DIRECTIONS, Model, State, for_each_tangent_chunk};
-use crate::step::{DerivativeWorkspace, StepDerivativeError, StepProblem, StepWorkspace, Tape};
+use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
 
 /// Residuals of one moment and their derivatives.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +56,7 @@ pub fn linearize<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     residuals: &impl TrajectoryResiduals,
     trajectory: &Trajectory,
-) -> Result<TrajectoryLinearization, GradientError> {
+) -> Result<TrajectoryLinearization, SimulationError> {
     let schedule = rollout.schedule()?;
     let differentiated = rollout.differentiated(&[])?;
     let Rollout { model, settings, applied, controls, .. } = *rollout;
@@ -70,7 +71,6 @@ pub fn linearize<A: AppliedForces>(
         let jacobian = settings
             .integrator
             .tape(&problem, &states[step + 1], &differentiated, workspace, tape)
-            .map_err(StepDerivativeError::from)
             .and_then(|()| tape.jacobian(&differentiated, applied, derivatives))
             .map_err(|error| not_differentiated(model, at, error))?;
         let moment = Moment { step, time: at.time, dt: at.dt, model, state, control };
@@ -78,7 +78,7 @@ pub fn linearize<A: AppliedForces>(
         Ok(StepLinearization { by_state: jacobian.by_state, by_control: jacobian.by_control, residuals })
     };
     let steps = (0..schedule.len()).into_par_iter().map_init(Default::default, one);
-    let steps: Result<Vec<_>, GradientError> = steps.collect();
+    let steps: Result<Vec<_>, SimulationError> = steps.collect();
     let (step, state) = (schedule.len(), &states[schedule.len()]);
     let moment = Moment { step, time: rollout.until, dt: 0.0, model, state, control: &[] };
     let end = residual_jacobian(&moment, &lifted, |moment, out| residuals.terminal(moment, out));

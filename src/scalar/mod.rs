@@ -18,6 +18,23 @@ use num_dual::DualNumCopy;
 ///
 /// Blanket-implemented: there is nothing to implement by hand. Comparisons between scalars use
 /// the real part alone.
+///
+/// # Examples
+/// A function that is written once, its value, and its derivative by a dual number:
+/// ```
+/// use isobar::scalar::Scalar;
+/// use num_dual::Dual64;
+///
+/// /// The energy of a spring in J.
+/// fn energy<T: Scalar>(stiffness: f64, stretch: T) -> T {
+///     stretch * stretch * (0.5 * stiffness)
+/// }
+///
+/// assert_eq!(energy(200.0, 0.1), 1.0000000000000002);
+/// let energy = energy(200.0, Dual64::from(0.1).derivative());
+/// // The derivative of the energy is the force.
+/// assert!((energy.eps - 20.0).abs() < 1e-12);
+/// ```
 pub trait Scalar: DualNumCopy<Primitive = f64> {
     /// The real part: the value without its derivatives.
     fn real(&self) -> f64;
@@ -32,24 +49,24 @@ impl<T: DualNumCopy<Primitive = f64>> Scalar for T {
 
 /// A constant vector as scalars `T`: its derivatives are zero.
 #[inline]
-pub fn lift_vector<T: Scalar>(v: &Vector3<f64>) -> Vector3<T> {
+pub(crate) fn lift_vector<T: Scalar>(v: &Vector3<f64>) -> Vector3<T> {
     v.map(T::from)
 }
 
 /// A constant matrix as scalars `T`: its derivatives are zero.
 #[inline]
-pub fn lift_matrix<T: Scalar>(m: &Matrix3<f64>) -> Matrix3<T> {
+pub(crate) fn lift_matrix<T: Scalar>(m: &Matrix3<f64>) -> Matrix3<T> {
     m.map(T::from)
 }
 
 /// The real parts of a vector.
 #[inline]
-pub fn real_vector<T: Scalar>(v: &Vector3<T>) -> Vector3<f64> {
+pub(crate) fn real_vector<T: Scalar>(v: &Vector3<T>) -> Vector3<f64> {
     v.map(|x| x.real())
 }
 
 /// The real parts of a matrix.
 #[inline]
-pub fn real_matrix<T: Scalar>(m: &Matrix3<T>) -> Matrix3<f64> {
+pub(crate) fn real_matrix<T: Scalar>(m: &Matrix3<T>) -> Matrix3<f64> {
     m.map(|x| x.real())
 }

@@ -6,7 +6,8 @@ use super::transform::RigidTransform;
 use crate::scalar::{DualArray, Scalar, lift_matrix, lift_vector, real_matrix, real_vector};
 
 /// Why no distribution of mass has given mass properties.
-#[derive(Debug, thiserror::Error, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MassPropertiesError {
     /// The mass is not a positive finite number.
     #[error("its mass is {0} kg; it must be positive and finite")]
@@ -28,6 +29,11 @@ pub enum MassPropertiesError {
         /// The element across the diagonal.
         mirror: f64,
     },
+    /// The mass is to come from the geometries, but they enclose no finite volume.
+    #[error(
+        "its geometries enclose no finite positive volume, so mass and inertia cannot come from them; give `mass` and `inertia`"
+    )]
+    NoVolume,
 }
 
 /// Mass, centre of mass and inertia of a rigid body.

@@ -17,8 +17,7 @@ pub use inertia::{ArticulatedInertia, SpatialInertia};
 pub(crate) use mass_properties::MASS_NUMBERS;
 pub use mass_properties::{MassProperties, MassPropertiesError};
 pub(crate) use rotation::rotation_exponential_less_identity;
-pub use rotation::{
-    Quaternion, cross_matrix, rotation_exponential, rotation_exponential_jacobian, rotation_from_rpy,
-};
+pub use rotation::{Quaternion, rotation_exponential, rotation_from_rpy};
+pub(crate) use rotation::{cross_matrix, rotation_exponential_jacobian};
 pub use transform::RigidTransform;
 pub use velocity::SpatialVelocity;

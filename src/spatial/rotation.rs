@@ -6,7 +6,7 @@ use crate::scalar::Scalar;
 
 /// The matrix `[v]×` with `[v]× u = v × u`.
 #[inline]
-pub fn cross_matrix<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
+pub(crate) fn cross_matrix<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
     let o = T::from(0.0);
     Matrix3::new(o, -v.z, v.y, v.z, o, -v.x, -v.y, v.x, o)
 }
@@ -67,7 +67,7 @@ fn cubic_quotient<T: Scalar>(s: T, a: T) -> T {
 /// How the rotation by the vector `v` follows `v`, in the tangent space of the outer frame: the
 /// matrix J with exp(v + δ) = exp(J δ) exp(v) to first order in δ (the left Jacobian of the
 /// exponential map).
-pub fn rotation_exponential_jacobian<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
+pub(crate) fn rotation_exponential_jacobian<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
     let s = v.dot(v);
     let (a, b) = sine_and_cosine_quotients(s);
     let k = cross_matrix(v);

@@ -85,17 +85,6 @@ pub struct StepJacobian {
     pub by_inputs: DMatrix<f64>,
 }
 
-/// Why the derivative of a step could not be computed.
-#[derive(Debug, PartialEq, thiserror::Error)]
-pub enum StepDerivativeError {
-    /// The step cannot be taken.
-    #[error(transparent)]
-    Step(#[from] StepError),
-    /// The model cannot be made with derivatives by an input.
-    #[error(transparent)]
-    Input(#[from] InputError),
-}
-
 /// Memory that derivatives of steps reuse from one step to the next.
 #[derive(Debug, Default)]
 pub struct DerivativeWorkspace {
@@ -144,7 +133,7 @@ impl Default for Stage {
 pub(super) fn jacobian_by_duals<A: AppliedForces>(
     integrator: Integrator,
     at: &StepPoint<'_, A>,
-) -> Result<StepJacobian, StepDerivativeError> {
+) -> Result<StepJacobian, StepError> {
     type Dual = DualArray<CHUNK>;
     let rows = at.before.tangent_dimension();
     let model = Model::<Dual>::lift(at.model.model());

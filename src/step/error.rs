@@ -1,9 +1,11 @@
 //! Why a step could not be taken.
 
 use crate::contact::ContactModel;
+use crate::multibody::InputError;
 
-/// Why a step could not be taken.
+/// Why a step could not be taken or differentiated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StepError {
     /// The length of the step is not usable.
     #[error("the time step is {0} s; it must be positive and finite")]
@@ -34,13 +36,16 @@ pub enum StepError {
         /// The bodies concerned, by their place in [`crate::multibody::Model::bodies`].
         bodies: Vec<usize>,
     },
+    /// The model cannot be made with derivatives by an input.
+    #[error(transparent)]
+    Input(#[from] InputError),
 }
 
 impl StepError {
     /// The bodies concerned, by their place in [`crate::multibody::Model::bodies`].
     pub fn bodies(&self) -> &[usize] {
         match self {
-            Self::TimeStep(_) | Self::OwnLaw(_) => &[],
+            Self::TimeStep(_) | Self::OwnLaw(_) | Self::Input(_) => &[],
             Self::NotConverged { bodies, .. } | Self::NotFinite { bodies } => bodies,
         }
     }

@@ -10,7 +10,7 @@ mod tape;
 mod velocity_level;
 
 use derivative::StepPoint;
-pub use derivative::{DerivativeWorkspace, StepCotangent, StepDerivativeError, StepJacobian};
+pub use derivative::{DerivativeWorkspace, StepCotangent, StepJacobian};
 pub use error::StepError;
 pub use problem::StepProblem;
 pub use tape::Tape;
@@ -22,6 +22,7 @@ use crate::scalar::Scalar;
 
 /// How a state is carried over a step of fixed length.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Integrator {
     /// Velocity first, then the pose with the new velocity: order 1, one evaluation of forces,
     /// energy bounded in conservative motion.

@@ -2,8 +2,9 @@
 
 use super::derivative::{DerivativeWorkspace, StepCotangent, StepPoint, jacobian_by_duals};
 use super::velocity_level::BalanceTape;
-use super::{Integrator, StepDerivativeError, StepError, StepJacobian, StepProblem, StepWorkspace};
-use super::{runge_kutta, semi_implicit_euler};
+use super::{
+    Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, runge_kutta, semi_implicit_euler,
+};
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 
 /// The tape of a step: its states, and what it takes to differentiate it without taking it again.
@@ -133,7 +134,7 @@ impl Tape {
         parameters: &DifferentiatedModel<'_>,
         applied: &A,
         workspace: &mut DerivativeWorkspace,
-    ) -> Result<StepJacobian, StepDerivativeError> {
+    ) -> Result<StepJacobian, StepError> {
         let Self { integrator, time, dt, control, before, after, balance, .. } = self;
         let at = StepPoint { model: parameters, before, after, time: *time, dt: *dt, applied, control };
         match integrator {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use isobar::io::{Scene, read_trajectory};
+use isobar::io::{Scene, TrajectoryTable};
 
 use crate::folder::Folder;
 use crate::isobar;
@@ -359,7 +359,7 @@ fn a_simulation_that_blows_up_exits_with_3_and_keeps_the_steps_before() {
     assert_eq!(output.status.code(), Some(3), "{stderr}");
     assert!(stderr.contains("`ball`") && stderr.contains("t = "), "{stderr}");
     // The time that the message names is that of the first state which is not written.
-    let kept = read_trajectory(&out).expect("the steps before");
+    let kept = TrajectoryTable::read(&out).expect("the steps before");
     let failed = format!("t = {} s", kept.times.len());
     assert!(stderr.contains(&failed), "{stderr}: kept until {:?}", kept.times.last());
     assert_eq!(fs::read_dir(&folder.0).expect("listed").count(), 2, "the scene and the trajectory");
@@ -375,7 +375,7 @@ fn bad_trajectories() {
     let row = |t: &str| format!("{t},0,0,0,1,0,0,0,0,0,0,0,0,0");
     let folder = Folder::new("trajectories");
     let good = format!("{header}\n{}\n{}\n", row("0"), row("0.1"));
-    assert_eq!(read_trajectory(folder.file("good.csv", &good)).expect("valid").times, [0.0, 0.1]);
+    assert_eq!(TrajectoryTable::read(folder.file("good.csv", &good)).expect("valid").times, [0.0, 0.1]);
     let cases: Vec<(String, Vec<&str>)> = vec![
         (good.replace("a.qx", "a.qq"), vec![":1:", "`a.qq`", "qx"]),
         (good.replace(",a.wz_rad_s", "").replace(",0\n", "\n"), vec![":1:", "`a.wz_rad_s` is missing"]),
@@ -392,13 +392,13 @@ fn bad_trajectories() {
         (good.replace("0.1,0,0", "0.1,\"0\n1\",0"), vec![":3:", "found `0\\n1`"]),
     ];
     for (text, parts) in cases {
-        let error = read_trajectory(folder.file("bad.csv", &text)).expect_err(&text).to_string();
+        let error = TrajectoryTable::read(folder.file("bad.csv", &text)).expect_err(&text).to_string();
         for part in parts.into_iter().chain(["bad.csv"]) {
             assert!(error.contains(part), "`{part}` is not in: {error}");
         }
         assert!(!error.contains('\n') && error.len() < 500, "{error}");
     }
-    let missing = read_trajectory(folder.0.join("missing.csv")).expect_err("no file").to_string();
+    let missing = TrajectoryTable::read(folder.0.join("missing.csv")).expect_err("no file").to_string();
     assert!(missing.contains("missing.csv: cannot be read"));
 }
 

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use isobar::io::{Scene, read_trajectory};
-use isobar::multibody::{BodyPair, State, body_pair_energy, geometry_pairs};
+use isobar::io::{Scene, TrajectoryTable};
+use isobar::multibody::{BodyPair, State};
 
 use crate::folder::Folder;
 use crate::{isobar, text};
@@ -49,9 +49,9 @@ fn energy_errors(folder: &Folder, kind: &str, time_step: f64) -> ([f64; 2], usiz
     let out = folder.0.join("ball.csv");
     let run = isobar(&["simulate", "--until", "1", "--out", text(&out), text(&file)]);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let table = read_trajectory(&out).expect("a trajectory");
+    let table = TrajectoryTable::read(&out).expect("a trajectory");
     let model = Scene::load(&file).expect("valid").model;
-    let pairs = geometry_pairs(model.bodies(), BodyPair { a: 0, b: 1 }).expect("they can touch");
+    let pairs = model.geometry_pairs(BodyPair { a: 0, b: 1 }).expect("they can touch");
     let mut frames = Vec::new();
     let mut stored = Vec::new();
     let energies: Vec<f64> = table.bodies[0]
@@ -60,7 +60,7 @@ fn energy_errors(folder: &Folder, kind: &str, time_step: f64) -> ([f64; 2], usiz
         .map(|body| {
             let state = State::of_bodies(vec![*body]);
             model.body_frames(&state, &mut frames);
-            stored.push(body_pair_energy(&model, &frames, &pairs));
+            stored.push(model.body_pair_energy(&frames, &pairs));
             model.mechanical_energy(&state) + stored[stored.len() - 1]
         })
         .collect();

@@ -5,9 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use isobar::io::Scene;
-use isobar::multibody::{
-    BodyPair, BodyPairJacobian, PairWorkspace, body_pair_contact, body_pair_jacobian, geometry_pairs,
-};
+use isobar::multibody::{BodyPair, BodyPairJacobian, PairWorkspace};
 use nalgebra::{Matrix3, Matrix6, Rotation3, Vector3, Vector6};
 use serde_json::{Value, json};
 
@@ -367,10 +365,10 @@ fn changed(scene: &Value, change: Change, by: f64) -> Value {
 fn wrench(folder: &Folder, scene: &Value) -> Vector6<f64> {
     let scene = Scene::load(folder.scene("scene", scene, false)).expect("valid");
     let bodies = BodyPair { a: 0, b: 1 };
-    let geometries = geometry_pairs(scene.model.bodies(), bodies).expect("they can touch");
+    let geometries = scene.model.geometry_pairs(bodies).expect("they can touch");
     let mut frames = Vec::new();
     scene.model.body_frames(&scene.state, &mut frames);
-    let found = body_pair_contact(&scene.model, &frames, &geometries, &mut PairWorkspace::default());
+    let found = scene.model.body_pair_contact(&frames, &geometries, &mut PairWorkspace::default());
     six(&found.wrench_on_a.rotational, &found.wrench_on_a.translational)
 }
 
@@ -382,10 +380,10 @@ fn six(torque: &Vector3<f64>, force: &Vector3<f64>) -> Vector6<f64> {
 fn jacobian(folder: &Folder, scene: &Value) -> BodyPairJacobian {
     let scene = Scene::load(folder.scene("scene", scene, false)).expect("valid");
     let bodies = BodyPair { a: 0, b: 1 };
-    let geometries = geometry_pairs(scene.model.bodies(), bodies).expect("they can touch");
+    let geometries = scene.model.geometry_pairs(bodies).expect("they can touch");
     let mut frames = Vec::new();
     scene.model.body_frames(&scene.state, &mut frames);
-    body_pair_jacobian(&scene.model, &frames, &geometries, &mut PairWorkspace::default())
+    scene.model.body_pair_jacobian(&frames, &geometries, &mut PairWorkspace::default())
 }
 
 /// How far a derivative is from the best central difference of `value`, relative to the

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use isobar::io::{Scene, read_trajectory};
-use isobar::multibody::{BodyPair, SensorWorkspace, State, pair_contact};
+use isobar::io::{Scene, TrajectoryTable};
+use isobar::multibody::{BodyPair, SensorWorkspace, State};
 use isobar::spatial::RigidTransform;
 use nalgebra::Vector3;
 use serde_json::Value;
@@ -105,7 +105,8 @@ fn forces_of_contacts_are_in_trajectories_on_request() {
     let [plain, with_forces] = ["plain.csv", "forces.csv"].map(|name| folder.0.join(name));
     json(&["simulate", text(&file), "--until", "0.04", "--out", text(&plain), "--json"]);
     json(&["simulate", text(&file), "--until", "0.04", "--out", text(&with_forces), "--forces", "--json"]);
-    let (plain, table) = (read_trajectory(plain).expect("read"), read_trajectory(with_forces).expect("read"));
+    let (plain, table) =
+        (TrajectoryTable::read(plain).expect("read"), TrajectoryTable::read(with_forces).expect("read"));
     assert!(plain.contacts.is_empty());
     assert_eq!((&plain.times, &plain.bodies), (&table.times, &table.bodies));
     let pairs: Vec<&str> = table.contacts.iter().map(|contact| contact.pair.as_str()).collect();
@@ -117,7 +118,7 @@ fn forces_of_contacts_are_in_trajectories_on_request() {
         let bodies = table.bodies.iter().map(|motion| motion.states[k]).collect();
         let state = State { bodies, joints: scene.state.joints.clone() };
         for (contact, (a, b)) in table.contacts.iter().zip([(0, 1), (0, 2), (1, 2)]) {
-            let measured = pair_contact(&scene.model, &state, BodyPair { a, b }, &mut workspace).wrench_on_a;
+            let measured = scene.model.pair_contact(&state, BodyPair { a, b }, &mut workspace).wrench_on_a;
             assert_eq!(contact.wrenches[k], measured, "{} at {k}", contact.pair);
             touching += usize::from(measured.translational.z > 0.0);
         }
@@ -127,7 +128,7 @@ fn forces_of_contacts_are_in_trajectories_on_request() {
     // A table with some of the columns of a contact is told which is missing.
     let text_of = fs::read_to_string(folder.0.join("forces.csv")).expect("read");
     let cut = folder.file("cut.csv", text_of.replacen("red ball-floor.tz_N_m", "red ball-wall.tz_N_m", 1));
-    let message = read_trajectory(cut).expect_err("a column is missing").to_string();
+    let message = TrajectoryTable::read(cut).expect_err("a column is missing").to_string();
     assert!(message.contains("the column `red ball-floor.tz_N_m` is missing"), "{message}");
 }
 
@@ -189,7 +190,8 @@ fn a_simulation_takes_the_commands_that_an_optimization_writes() {
         isobar(&["simulate", text(&scene), "--until", "0.5", "--out", out, "--commands", commands, "--json"])
     };
     assert!(simulate(text(&commands)).status.success());
-    let (found, simulated) = (read_trajectory(result.join("trajectory.csv")), read_trajectory(&out));
+    let (found, simulated) =
+        (TrajectoryTable::read(result.join("trajectory.csv")), TrajectoryTable::read(&out));
     assert_eq!(found.expect("read"), simulated.expect("read"));
 
     let line = "[[actuators]]\nname = \"push\"\ncommand = 1\n";

@@ -320,7 +320,7 @@ fn windows_can_be_made_to_start_where_nothing_touches() {
         let truth = TRUTH.map(|(_, value)| value);
         let errors = problem.errors(&truth).expect("can be simulated");
         match errors[..] {
-            [MeasurementError::Motion { times, .. }, _] => Ok::<_, isobar::io::FitFileError>(times),
+            [MeasurementError::Motion { times, .. }, _] => Ok::<_, isobar::io::FileError>(times),
             _ => panic!("{errors:?}"),
         }
     };

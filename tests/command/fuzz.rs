@@ -19,12 +19,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use isobar::geometry::{read_surface_mesh, read_volume_mesh};
+use isobar::geometry::{SurfaceMesh, VolumeMesh};
 use isobar::io::urdf::{Robot, UrdfOptions};
-use isobar::io::{
-    CheckpointFile, FitFile, JointStateFile, ProblemFile, Scene, read_parameter_values, read_trajectory,
-};
-use isobar::optimize::data::{read_indentations, read_recording};
+use isobar::io::{CheckpointFile, FitFile, JointStateFile, ProblemFile, Scene, TrajectoryTable};
+use isobar::optimize::data::{Indentation, Recording};
 use isobar::optimize::trajectory::TrajectoryCheckpoints;
 use isobar::rollout::SimulationError;
 use rand::{Rng, SeedableRng};
@@ -73,11 +71,11 @@ fn fit(path: &Path) -> Result<(), String> {
 }
 
 fn surface(path: &Path) -> Result<(), String> {
-    told(read_surface_mesh(path))
+    told(SurfaceMesh::read(path))
 }
 
 fn volume(path: &Path) -> Result<(), String> {
-    told(read_volume_mesh(path))
+    told(VolumeMesh::read(path))
 }
 
 fn robot(path: &Path) -> Result<(), String> {
@@ -224,8 +222,8 @@ fn originals() -> Vec<Original> {
     bundled("examples/grasp_lift", "box_problem.toml", |p| told(ProblemFile::load(p)), 1);
     bundled("examples/fit_ball", "fit.toml", fit, 1);
     bundled("examples/fit_ball", "fit_indentation_only.toml", fit, 1);
-    bundled("examples/fit_ball", "data/indentation.csv", |p| told(read_indentations(p)), 60);
-    bundled("examples/fit_ball", "data/throw_1.csv", |p| told(read_recording(p, "ball")), 30);
+    bundled("examples/fit_ball", "data/indentation.csv", |p| told(Indentation::read(p)), 60);
+    bundled("examples/fit_ball", "data/throw_1.csv", |p| told(Recording::read(p, "ball")), 30);
     bundled("examples/pancake", "arm.urdf", robot, 20);
     let mut made = |name: &str, content: Vec<u8>, reader: Reader, weight: usize| {
         all.push(Original { folder: None, name: name.into(), content, reader, weight });
@@ -240,13 +238,13 @@ fn originals() -> Vec<Original> {
     made("a.vtk", VTK.into(), volume, 60);
     made("b.vtk", VTK_5.into(), volume, 60);
     made("a.msh", MSH.into(), volume, 60);
-    made("trajectory.csv", trajectory(), |p| told(read_trajectory(p)), 60);
+    made("trajectory.csv", trajectory(), |p| told(TrajectoryTable::read(p)), 60);
     made("parameters.json", br#"{"materials.foam.friction": 0.5, "b": 1e5}"#.to_vec(), parameters, 60);
     all
 }
 
 fn parameters(path: &Path) -> Result<(), String> {
-    told(read_parameter_values(path))
+    told(FitFile::read_parameter_values(path))
 }
 
 /// The files of the slide: checkpoints of every optimizer, and a joint state.

@@ -2,7 +2,7 @@
 //! wrong, at aligned starts and in chatter either, and a wrong one is found. For more scenes see
 //! `examples/gradient_check_study.rs`.
 
-use isobar::check::{CheckSettings, GradientReport, SceneCheckError, Verdict, check_scene};
+use isobar::check::{CheckSettings, GradientReport, Verdict, check_scene};
 use isobar::io::Scene;
 use isobar::rollout::SimulationError;
 use rayon::prelude::*;
@@ -28,7 +28,7 @@ fn checked(seed: u64, wrong: bool) -> Option<GradientReport> {
     let drag = Drag { coefficient: if wrong { 20.0 } else { 0.0 }, wrong };
     match check_scene(&loaded.model, &loaded.state, &settings, &drag, &controls, steps, &check) {
         Ok(report) => Some(report),
-        Err(SceneCheckError::Simulation(SimulationError::NotFinite { .. })) => None,
+        Err(SimulationError::NotFinite { .. }) => None,
         Err(error) => panic!("scene {seed}: {error}"),
     }
 }

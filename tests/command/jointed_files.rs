@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use isobar::io::{Scene, TrajectoryTable, read_trajectory, write_trajectory};
+use isobar::io::{Scene, TrajectoryTable};
 use isobar::multibody::tree::JointKind;
 use isobar::multibody::{BodyFrame, BodyPair, Drive, Motion, TANGENT_DIMENSION};
 use isobar::rollout::Trajectory;
@@ -234,8 +234,8 @@ fn trajectories_of_joints_come_back_bit_by_bit() {
     joints.q[10..13].copy_from_slice(&[-0.0, f64::MIN_POSITIVE / 3.0, 0.1 + 0.2]);
     joints.v[0] = -1e-300;
     let path = folder.0.join("out.csv");
-    write_trajectory(&path, &scene.model, &trajectory).expect("written");
-    let table = read_trajectory(&path).expect("read");
+    trajectory.write(&path, &scene.model).expect("written");
+    let table = TrajectoryTable::read(&path).expect("read");
     assert_eq!(table.times, trajectory.times);
     assert_eq!(table.bodies.len(), 1);
     let names: Vec<&str> = table.joints.iter().map(|j| j.name.as_str()).collect();
@@ -265,7 +265,7 @@ fn trajectories_of_joints_come_back_bit_by_bit() {
     ] {
         assert!(header.contains(old));
         let bad = folder.file("bad.csv", csv.replacen(old, new, 1));
-        let error = read_trajectory(bad).expect_err(new).to_string();
+        let error = TrajectoryTable::read(bad).expect_err(new).to_string();
         for part in parts.into_iter().chain(["bad.csv:1:"]) {
             assert!(error.contains(part), "`{part}` is not in: {error}");
         }
@@ -287,7 +287,7 @@ fn the_command_simulates_joints() {
     let summary: Value = serde_json::from_str(&run("0.02", &["--json"])).expect("JSON alone");
     assert_eq!(summary["joints"][0]["name"], "shoulder");
     assert_eq!(summary["joints"][4]["q"].as_array().map(Vec::len), Some(7));
-    let table = read_trajectory(&out).expect("read");
+    let table = TrajectoryTable::read(&out).expect("read");
     assert_eq!(summary["joints"][0]["q"][0].as_f64(), table.joints[0].q.last().map(|q| q[0]));
     let plain = run("0", &[]);
     assert!(plain.contains("shoulder (revolute)") && plain.contains("stone"), "{plain}");

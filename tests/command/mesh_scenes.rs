@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 
 use isobar::contact::ContactGeometry;
 use isobar::field::PressureField;
-use isobar::geometry::{SurfaceMesh, VolumeMesh, boundary_surface, icosphere_volume, write_volume_mesh};
+use isobar::geometry::{SurfaceMesh, VolumeMesh};
 use isobar::io::Scene;
-use isobar::multibody::{
-    BodyPair, BodyPairContact, PairWorkspace, body_pair_contact, body_pair_energy, geometry_pairs,
-};
+use isobar::multibody::{BodyPair, BodyPairContact, PairWorkspace};
 use nalgebra::Vector3;
 
 use crate::folder::Folder;
@@ -34,11 +32,11 @@ fn scene(shape: &str, rigid: bool, height: f64) -> String {
 
 fn contact(path: &Path) -> (BodyPairContact, f64) {
     let scene = Scene::load(path).unwrap_or_else(|e| panic!("{e}"));
-    let pairs = geometry_pairs(scene.model.bodies(), BodyPair { a: 0, b: 1 }).expect("they can touch");
+    let pairs = scene.model.geometry_pairs(BodyPair { a: 0, b: 1 }).expect("they can touch");
     let mut frames = Vec::new();
     scene.model.body_frames(&scene.state, &mut frames);
-    let found = body_pair_contact(&scene.model, &frames, &pairs, &mut PairWorkspace::default());
-    (found, body_pair_energy(&scene.model, &frames, &pairs))
+    let found = scene.model.body_pair_contact(&frames, &pairs, &mut PairWorkspace::default());
+    (found, scene.model.body_pair_energy(&frames, &pairs))
 }
 
 /// The pressure field of the first body.
@@ -51,7 +49,7 @@ fn field(scene: &Scene) -> &PressureField {
 
 /// A ball of radius about 0.1 whose coordinates are numbers that STL can hold, with inner layers.
 fn ball() -> VolumeMesh {
-    let mut mesh = icosphere_volume(0.1, 1);
+    let mut mesh = VolumeMesh::icosphere(0.1, 1);
     for v in &mut mesh.vertices {
         *v = v.map(|x| f64::from(x as f32));
     }
@@ -79,7 +77,7 @@ fn stl(mesh: &SurfaceMesh) -> String {
 
 fn vtk(mesh: &VolumeMesh) -> Vec<u8> {
     let mut text = Vec::new();
-    write_volume_mesh(&mut text, mesh, &[]).expect("written");
+    mesh.write(&mut text, &[]).expect("written");
     text
 }
 
@@ -105,7 +103,7 @@ fn inline(mesh: &VolumeMesh, scale: f64, extra: &str) -> String {
 fn every_format_is_the_inline_mesh() {
     let folder = Folder::new("formats");
     let mesh = ball();
-    let surface = boundary_surface(&mesh);
+    let surface = mesh.boundary();
     folder.file("ball.obj", obj(&surface));
     folder.file("ball.stl", stl(&surface));
     folder.file("ball.vtk", vtk(&mesh));
@@ -138,7 +136,7 @@ fn every_format_is_the_inline_mesh() {
 fn the_hull_of_a_file_is_that_of_its_points() {
     let folder = Folder::new("hull");
     let mesh = ball();
-    folder.file("ball.obj", obj(&boundary_surface(&mesh)));
+    folder.file("ball.obj", obj(&mesh.boundary()));
     folder.file("ball.vtk", vtk(&mesh));
     for rigid in [false, true] {
         let (expected, _) = contact(&scene_in(&folder, &inline(&mesh, 0.5, ""), true, 0.04));

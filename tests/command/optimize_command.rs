@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use isobar::io::{ProblemFile, read_trajectory};
+use isobar::io::{ProblemFile, TrajectoryTable};
 use serde_json::Value;
 
 use crate::folder::Folder;
@@ -229,7 +229,8 @@ fn the_commands_that_are_found_do_what_is_asked_and_the_others_stay() {
     let other = folder.file("other.toml", SCENE.replace("command = 1.0", line));
     let simulated = folder.0.join("simulated.csv");
     json(&["simulate", text(&other), "--until", "1", "--out", text(&simulated), "--json"]);
-    let (found, simulated) = (read_trajectory(out.join("trajectory.csv")), read_trajectory(simulated));
+    let (found, simulated) =
+        (TrajectoryTable::read(out.join("trajectory.csv")), TrajectoryTable::read(simulated));
     let (found, simulated) = (found.expect("read"), simulated.expect("read"));
     assert_eq!(found, simulated);
     let [slide, hinge] = [&found.joints[0], &found.joints[1]];

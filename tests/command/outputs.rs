@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use isobar::io::{Scene, read_trajectory};
+use isobar::io::{Scene, TrajectoryTable};
 
 use crate::folder::Folder;
 use crate::{isobar, text};
@@ -277,7 +277,7 @@ mod unix {
         let (code, message) = interrupted(child, begun);
         assert_eq!(code, Some(130), "{message}");
         assert!(message.contains("stopped at t = ") && message.contains("of 100000000 steps"), "{message}");
-        let kept = read_trajectory(&out).expect("a whole table");
+        let kept = TrajectoryTable::read(&out).expect("a whole table");
         let last = kept.times.last().expect("a row");
         assert!(kept.times.len() > 50 && message.contains(&format!("t = {last} s")), "{message}");
         assert_eq!(names(&folder), ["out.csv", "scene.toml"]);

@@ -5,7 +5,7 @@
 //! `--nocapture`. `ISOBAR_RANDOM_SEEDS=17,4711` runs the scenes of these seeds instead.
 
 use isobar::io::{Scene, SceneMotion};
-use isobar::multibody::{BodyFrame, BodyPair, BodyState, Model, State, body_pair_energy, geometry_pairs};
+use isobar::multibody::{BodyFrame, BodyPair, BodyState, Model, State};
 use isobar::rollout::WarningCause;
 use isobar::spatial::SpatialVelocity;
 use rand::{Rng, SeedableRng};
@@ -37,8 +37,8 @@ fn elastic_energy(model: &Model, state: &State, frames: &mut Vec<BodyFrame>) -> 
     let mut sum = 0.0;
     for b in 0..frames.len() {
         for a in 0..b {
-            if let Ok(pairs) = geometry_pairs(model.bodies(), BodyPair { a, b }) {
-                sum += body_pair_energy(model, frames, &pairs);
+            if let Ok(pairs) = model.geometry_pairs(BodyPair { a, b }) {
+                sum += model.body_pair_energy(frames, &pairs);
             }
         }
     }

@@ -3,9 +3,7 @@
 //! that is returned is NaN, and what is refused is refused in one line.
 
 use isobar::io::Scene;
-use isobar::multibody::{
-    BodyPair, PairWorkspace, body_pair_contact, body_pair_energy, body_pair_jacobian, geometry_pairs,
-};
+use isobar::multibody::{BodyPair, PairWorkspace};
 use isobar::rollout::{SimulationError, SimulationSettings};
 use isobar::step::Integrator;
 use proptest::prelude::*;
@@ -145,17 +143,17 @@ fn gives_numbers(seed: u64) -> Result<(), TestCaseError> {
     let mut workspace = PairWorkspace::default();
     for b in 0..frames.len() {
         for a in 0..b {
-            let pairs = geometry_pairs(model.bodies(), BodyPair { a, b }).expect("they can touch");
-            let found = body_pair_contact(model, &frames, &pairs, &mut workspace);
+            let pairs = model.geometry_pairs(BodyPair { a, b }).expect("they can touch");
+            let found = model.body_pair_contact(&frames, &pairs, &mut workspace);
             let w = found.wrench_on_a;
             let c = found.centroid.unwrap_or_default();
-            let energy = body_pair_energy(model, &frames, &pairs);
+            let energy = model.body_pair_energy(&frames, &pairs);
             let numbers = [found.area, found.max_pressure, energy];
             let vectors = w.rotational.iter().chain(&w.translational).chain(&c).chain(&numbers);
             prop_assert!(vectors.clone().all(|x| x.is_finite()), "{found:?}");
             prop_assert_eq!(found.faces > 0, found.centroid.is_some());
             prop_assert!(found.area >= 0.0 && energy >= 0.0);
-            let j = body_pair_jacobian(model, &frames, &pairs, &mut workspace);
+            let j = model.body_pair_jacobian(&frames, &pairs, &mut workspace);
             let columns = [j.by_modulus_a, j.by_modulus_b, j.by_dissipation, j.by_friction];
             let all = j.by_pose_a.iter().chain(&j.by_pose_b).chain(columns.iter().flatten());
             prop_assert!(all.clone().all(|x| x.is_finite()), "{j:?}");

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use isobar::geometry::Shape;
-use isobar::io::urdf::{CollisionGeometry, MimicJoints, Robot, RobotBase, UrdfError, UrdfOptions};
-use isobar::multibody::tree::{
-    JointKind, Mechanism, MechanismError, Workspace, gravity_forces, inverse_dynamics, kinetic_energy,
-    mass_matrix, update_kinematics,
-};
+use isobar::io::FileError;
+use isobar::io::urdf::{CollisionGeometry, MimicJoints, Robot, RobotBase, UrdfOptions};
+use isobar::multibody::ModelError;
+use isobar::multibody::tree::{JointKind, Mechanism, Workspace};
 use isobar::spatial::RigidTransform;
 use nalgebra::{DMatrix, Vector3};
 use serde_json::{Value, json};
@@ -91,17 +90,17 @@ fn agrees_with_drake(urdf: &Path, name: &str) {
     assert!(states.len() >= 6);
     for state in states {
         let [q, v, vdot] = ["q", "v", "vdot"].map(|k| numbers(&state[k]));
-        update_kinematics(m, &q, &v, &mut workspace);
-        mass_matrix(m, &mut workspace, &mut matrix);
+        m.update_kinematics(&q, &v, &mut workspace);
+        m.mass_matrix(&mut workspace, &mut matrix);
         assert_agree(matrix.as_slice(), &numbers(&state["mass_matrix"]), "mass matrix");
         let zero = Vector3::zeros();
-        inverse_dynamics(m, &mut workspace, &vdot, &zero, &[], &mut tau);
+        m.inverse_dynamics(&mut workspace, &vdot, &zero, &[], &mut tau);
         assert_agree(&tau, &numbers(&state["inverse_dynamics_without_gravity"]), "inverse dynamics");
-        inverse_dynamics(m, &mut workspace, &vec![0.0; n], &zero, &[], &mut tau);
+        m.inverse_dynamics(&mut workspace, &vec![0.0; n], &zero, &[], &mut tau);
         assert_agree(&tau, &numbers(&state["bias"]), "bias");
-        gravity_forces(m, &mut workspace, &Vector3::new(0.0, 0.0, -9.81), &mut tau);
+        m.gravity_forces(&mut workspace, &Vector3::new(0.0, 0.0, -9.81), &mut tau);
         assert_agree(&tau, &numbers(&state["gravity_generalized_force"]), "gravity");
-        let energy = kinetic_energy(m, &workspace, &v);
+        let energy = m.kinetic_energy(&workspace, &v);
         assert_agree(&[energy], &numbers(&state["kinetic_energy"]), "kinetic energy");
         for (body, pose) in state["body_poses"].as_object().expect("poses") {
             let x_wb = workspace.body_pose(m, m.body_index(body).expect("a body"));
@@ -212,7 +211,7 @@ const GOOD: &str = r#"<?xml version="1.0"?>
   </joint>
 </robot>"#;
 
-fn parse(text: &str) -> Result<Robot, UrdfError> {
+fn parse(text: &str) -> Result<Robot, FileError> {
     Robot::parse(text, Path::new("two.urdf"), &UrdfOptions::default())
 }
 
@@ -274,7 +273,7 @@ fn joints_of_all_types_are_read() {
         let m = &robot.mechanism;
         let mut workspace = Workspace::new(m);
         let origin = isobar::spatial::rotation_from_rpy(0.0, 0.5, 0.0);
-        update_kinematics(m, &[0.0; 3], &[0.3, 0.4, 2.0], &mut workspace);
+        m.update_kinematics(&[0.0; 3], &[0.3, 0.4, 2.0], &mut workspace);
         assert!((workspace.body_pose(m, 1).rotation - origin).amax() < 1e-15);
         let velocity = workspace.body_velocity(m, 1);
         let normal = origin * Vector3::from(normal);
@@ -459,8 +458,8 @@ fn bad_files_are_refused() {
 #[test]
 fn typed_errors_tell_cases_apart() {
     let reversed = parse(&with("lower=\"-1\"", "lower=\"3\"")).expect_err("reversed");
-    let UrdfError::Mechanism { source, .. } = reversed else { panic!("{reversed}") };
-    assert_eq!(source, MechanismError::LimitsReversed { joint: "hinge".into(), lower: 3.0, upper: 2.0 });
+    let FileError::Mechanism { source, .. } = reversed else { panic!("{reversed}") };
+    assert_eq!(source, ModelError::LimitsReversed { joint: "hinge".into(), lower: 3.0, upper: 2.0 });
 }
 
 /// Namespaces, comments and elements outside the core of the format are passed over; whatever the

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use isobar::io::{Scene, read_trajectory, write_trajectory};
+use isobar::io::{Scene, TrajectoryTable};
 use isobar::multibody::{Motion, State};
 use isobar::rollout::Trajectory;
 use isobar::spatial::Quaternion;
@@ -139,8 +139,8 @@ fn trajectories_come_back_bit_by_bit() {
     // A quaternion that is not of unit length must not be touched either.
     body.orientation = Quaternion { w: 0.1, v: nalgebra::Vector3::new(1.0 / 3.0, 2.0, -7e22) };
     let path = folder.0.join("out.csv");
-    write_trajectory(&path, &scene.model, &trajectory).expect("written");
-    let table = read_trajectory(&path).expect("read");
+    trajectory.write(&path, &scene.model).expect("written");
+    let table = TrajectoryTable::read(&path).expect("read");
     let names: Vec<&str> = table.bodies.iter().map(|b| b.name.as_str()).collect();
     assert_eq!(names, ["ball", "peg"]);
     let bits = |s: &State| -> Vec<u64> {
@@ -161,7 +161,7 @@ fn trajectories_come_back_bit_by_bit() {
     }
     // And once more: the same file.
     let text = fs::read(&path).expect("read");
-    write_trajectory(&path, &scene.model, &trajectory).expect("written");
+    trajectory.write(&path, &scene.model).expect("written");
     assert_eq!(fs::read(&path).expect("read"), text);
 }
 
@@ -188,7 +188,7 @@ rigid = true
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
     assert_eq!(summary["steps"], 82);
-    let table = read_trajectory(&out).expect("read");
+    let table = TrajectoryTable::read(&out).expect("read");
     assert_eq!(table.times.last(), Some(&0.815));
     for (t, s) in table.times.iter().zip(&table.bodies[0].states) {
         let expected = nalgebra::Vector3::new(1.0 + 2.0 * t, 2.0, 3.0 + 5.0 * t - 0.5 * 9.81 * t * t);

@@ -7,7 +7,6 @@ use crate::common::{
     rigid, rigid_half_space, torus,
 };
 use isobar::contact::{Collider, ContactSettings, SurfaceRepresentation, Workspace, contact, contact_energy};
-use isobar::geometry::{boundary_surface, surface_volume, volume_mass_properties};
 use isobar::spatial::{RigidTransform, SpatialForce};
 use nalgebra::{Vector3, Vector6};
 use rand::SeedableRng;
@@ -140,8 +139,8 @@ fn meshes_fill_their_shapes() {
         ("sphere", common::icosphere(1.0, 3), 4.0 / 3.0 * std::f64::consts::PI * 0.99, 1280),
         ("torus", common::torus(2.0, 0.5, 96, 6), section(6.0) * std::f64::consts::TAU * 2.0, 96 * 18),
     ] {
-        let v = volume_mass_properties(&field.0).unwrap().mass;
-        let w = surface_volume(&boundary_surface(&field.0));
+        let v = field.0.mass_properties().unwrap().mass;
+        let w = field.0.boundary().volume();
         assert_eq!(field.0.tetrahedra.len(), tetrahedra);
         assert!((v - w).abs() < 1e-12, "{name}: {v}, its surface encloses {w}");
         assert!((v / expected - 1.0).abs() < 1e-2, "{name}: {v}, {expected} expected");

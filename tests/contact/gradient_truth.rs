@@ -289,6 +289,7 @@ fn moving_state(cases: &[Case], settings: &ContactSettings, seed: u64) -> State 
     let dissipation = match settings.dissipation_model {
         DissipationModel::HuntCrossley => [3.0, 5.0],
         DissipationModel::StrainRate => [0.3, 0.5],
+        other => panic!("nothing is known of {other:?}"),
     };
     for (c, d) in [(&mut state.a, dissipation[0]), (&mut state.b, dissipation[1])] {
         c.material.dissipation = d;

@@ -11,7 +11,7 @@ use isobar::contact::{
     contact_jacobian, for_each_face,
 };
 use isobar::field::{PressureField, RigidSurface, primitive_field};
-use isobar::geometry::{Shape, boundary_surface};
+use isobar::geometry::Shape;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
 use nalgebra::Vector3;
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ impl Body {
         }
         let (mesh, extent) = field(self.kind, self.lengths);
         if self.rigid {
-            ContactGeometry::Rigid(RigidSurface::new(boundary_surface(&mesh)))
+            ContactGeometry::Rigid(RigidSurface::new(mesh.boundary()))
         } else {
             ContactGeometry::Compliant(PressureField::new(mesh, extent).expect("a valid field"))
         }
@@ -198,6 +198,7 @@ fn load(pair: &ContactPair, patch: &ContactPatch, settings: &ContactSettings) ->
         DissipationModel::HuntCrossley => c.material.dissipation,
         // κ = g (χ_A/E_A + χ_B/E_B), and g is at most the softer body's gradient, E/0.05 m.
         DissipationModel::StrainRate => c.material.dissipation / 0.05,
+        other => panic!("nothing is known of {other:?}"),
     };
     for c in [pair.a, pair.b] {
         if !c.geometry.is_rigid() {

@@ -8,7 +8,7 @@ use isobar::contact::{
     Workspace, contact, contact_jacobian, contact_lifted, for_each_contact_polygon, for_each_face,
 };
 use isobar::field::{PressureField, RigidSurface, distance_extent, laplace_extent, primitive_field};
-use isobar::geometry::{Shape, VolumeMesh, icosphere_volume};
+use isobar::geometry::{Shape, VolumeMesh};
 use isobar::scalar::DualArray;
 use isobar::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
 use nalgebra::Vector3;
@@ -168,7 +168,7 @@ fn divided_cube(n: u32) -> VolumeMesh {
 fn a_field_takes_at_most_400_bytes_a_tetrahedron() {
     let mut fields = Vec::new();
     for level in 2..=5 {
-        let mesh = icosphere_volume(0.1, level);
+        let mesh = VolumeMesh::icosphere(0.1, level);
         let extent = distance_extent(&mesh).unwrap();
         fields.push((format!("icosphere of level {level}"), PressureField::new(mesh, extent).unwrap()));
     }

@@ -15,7 +15,7 @@ use isobar::contact::{
 };
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
-use isobar::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, all_inputs};
+use isobar::multibody::{AppliedForces, DifferentiatedModel, Input, ModelGradient};
 use isobar::spatial::{RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
 use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepProblem, StepWorkspace, Tape};
 
@@ -212,7 +212,7 @@ fn aligned_meshes_have_the_derivatives_of_the_jacobian() {
 fn transposed_steps_allocate_nothing_in_the_steady_state() {
     let (model, before) = heap(ContactSettings::default());
     let control = [0.1, -0.2, 0.3, 0.4, 0.5];
-    let inputs = all_inputs(&model);
+    let inputs = Input::all(&model);
     let differentiated =
         DifferentiatedModel::new(&model, &inputs, Pull.dependence(), control.len()).expect("valid inputs");
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {

@@ -11,12 +11,11 @@ use rayon::prelude::*;
 use isobar::check::{CheckSettings, compare_derivative};
 use isobar::contact::{ContactModel, ContactSettings, MaterialParameter};
 use isobar::multibody::{
-    AppliedForces, ForceDependence, Forces, Input, Model, NoForces, State, StateDependence, all_inputs,
-    seeded,
+    AppliedForces, ForceDependence, Forces, Input, Model, NoForces, State, StateDependence, seeded,
 };
 use isobar::rollout::{
-    Batch, BatchMember, Checkpoints, Controls, GaussNewton, GradientError, Loss, LossFunctions, LossGradient,
-    Moment, MomentGradient, Rollout, SimulationError, SimulationSettings, Trajectory, TrajectoryResiduals,
+    Batch, BatchMember, Checkpoints, Controls, GaussNewton, Loss, LossFunctions, LossGradient, Moment,
+    MomentGradient, Rollout, SimulationError, SimulationSettings, Trajectory, TrajectoryResiduals,
     loss_gradient, loss_gradient_forward, simulate_into,
 };
 use isobar::scalar::Scalar;
@@ -146,7 +145,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
     let (model, initial) = scene();
     let steps = 500;
     let controls = controls(steps);
-    let inputs = all_inputs(&model);
+    let inputs = Input::all(&model);
     let integrators: Vec<Integrator> = INTEGRATORS.into_iter().chain(MODELS.map(exact)).collect();
     integrators.into_par_iter().for_each(|integrator| {
         let r = rollout(&model, &initial, &controls, integrator, steps);
@@ -181,6 +180,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
             Integrator::SemiImplicitEuler => 2,
             Integrator::RungeKutta4 => 11,
             Integrator::VelocityLevel(_) => 17,
+            other => panic!("nothing is known of {other:?}"),
         };
         let some: Vec<_> = inputs.iter().zip(&adjoint.by_inputs).step_by(every).collect();
         let errors = some.par_iter().map(|(input, gradient)| {
@@ -221,7 +221,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
 #[test]
 fn whatever_is_kept_the_gradient_has_the_same_bits() {
     let (model, initial) = scene();
-    let inputs = all_inputs(&model);
+    let inputs = Input::all(&model);
     let implicit = MODELS.map(Integrator::velocity_level);
     for integrator in INTEGRATORS.into_iter().chain(implicit) {
         let rollout_of = |controls, steps| rollout(&model, &initial, controls, integrator, steps);
@@ -458,15 +458,11 @@ fn batches_have_the_same_bits_for_any_number_of_threads_and_keep_errors_apart() 
     let failing = batch(&with_failures, 3);
     for i in 0..members.len() {
         match i {
-            2 => assert!(matches!(failing.1[i], Err(GradientError::Input(_)))),
-            4 => assert!(matches!(
-                failing.1[i],
-                Err(GradientError::Simulation(SimulationError::NotFinite { .. }))
-            )),
-            6 => assert!(matches!(
-                failing.1[i],
-                Err(GradientError::Simulation(SimulationError::ControlSteps { found: 3, expected: 12 }))
-            )),
+            2 => assert!(matches!(failing.1[i], Err(SimulationError::Input(_)))),
+            4 => assert!(matches!(failing.1[i], Err(SimulationError::NotFinite { .. }))),
+            6 => {
+                assert!(matches!(failing.1[i], Err(SimulationError::ControlSteps { found: 3, expected: 12 })))
+            }
             _ => assert_eq!((&failing.0[i], &failing.1[i]), (&one.0[i], &one.1[i])),
         }
     }
@@ -525,7 +521,7 @@ fn the_gradient_takes_as_many_evaluations_for_any_number_of_parameters() {
     let expected = 3 * steps;
     assert_eq!(counted(1, &[]), expected);
     assert_eq!(counted(100, &[]), expected);
-    assert_eq!(counted(10_000, &all_inputs(&model)), expected);
+    assert_eq!(counted(10_000, &Input::all(&model)), expected);
 }
 
 #[test]

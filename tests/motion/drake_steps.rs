@@ -142,6 +142,7 @@ fn steps_are_those_of_drake() {
             // Drake's TAMSI stops at a change of 10⁻⁶ of the slip velocities.
             ContactModel::Tamsi => 1e-5,
             ContactModel::Sap | ContactModel::Lagged | ContactModel::Similar => 1e-6,
+            other => panic!("nothing is known of {other:?}"),
         };
         assert!(error <= allowed, "{name}: {error:e}");
         let position = (after.bodies[0].position - expected.bodies[0].position).norm();

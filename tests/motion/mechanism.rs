@@ -3,12 +3,10 @@
 use crate::mechanisms::{forces, mass, mechanism, number, numbers, pose, quaternion, random, state, vector};
 use isobar::multibody::tree::{
     BodyDescription, BodyForce, ForwardDerivatives, InverseDerivatives, JointDescription, JointKind,
-    JointState, Mechanism, StepInput, Workspace, factorize, forward_dynamics, forward_dynamics_derivatives,
-    free_velocity, gravity_forces, inverse_dynamics, inverse_dynamics_derivatives, kinetic_energy,
-    mass_matrix, momentum, passive_forces, potential_energy, solve, step_matrix, update_kinematics,
+    JointState, Mechanism, StepInput, Workspace,
 };
 use isobar::multibody::{BodyState, body_acceleration};
-use isobar::scalar::{DualArray, Scalar, lift_vector};
+use isobar::scalar::{DualArray, Scalar};
 use isobar::spatial::{MassProperties, Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use nalgebra::{DMatrix, DVector, Matrix6xX, Vector3};
 use num_dual::Dual64;
@@ -41,14 +39,14 @@ fn random_case(seed: u64, count: usize) -> (ChaCha8Rng, Mechanism, JointState) {
 
 fn at(mechanism: &Mechanism, state: &JointState) -> Workspace {
     let mut workspace = Workspace::new(mechanism);
-    update_kinematics(mechanism, &state.q, &state.v, &mut workspace);
+    mechanism.update_kinematics(&state.q, &state.v, &mut workspace);
     workspace
 }
 
 fn matrix(mechanism: &Mechanism, workspace: &mut Workspace) -> DMatrix<f64> {
     let n = mechanism.velocity_dimension();
     let mut m = DMatrix::zeros(n, n);
-    mass_matrix(mechanism, workspace, &mut m);
+    mechanism.mass_matrix(workspace, &mut m);
     m
 }
 
@@ -61,14 +59,14 @@ fn inverse(
     applied: &[BodyForce],
 ) -> Vec<f64> {
     let mut tau = vec![0.0; vdot.len()];
-    inverse_dynamics(mechanism, &mut at(mechanism, state), vdot, gravity, applied, &mut tau);
+    mechanism.inverse_dynamics(&mut at(mechanism, state), vdot, gravity, applied, &mut tau);
     tau
 }
 
 /// Acceleration that forces give.
 fn forward(mechanism: &Mechanism, state: &JointState, tau: &[f64], applied: &[BodyForce]) -> Vec<f64> {
     let mut vdot = vec![0.0; tau.len()];
-    forward_dynamics(mechanism, &mut at(mechanism, state), tau, &GRAVITY, applied, &mut vdot);
+    mechanism.forward_dynamics(&mut at(mechanism, state), tau, &GRAVITY, applied, &mut vdot);
     vdot
 }
 
@@ -88,7 +86,7 @@ fn along(
     let v = state.v.iter().zip(by_v).map(|(v, d)| Dual64::new(*v, *d)).collect();
     let moved = dual.state(q, v);
     let mut workspace = Workspace::new(&dual);
-    update_kinematics(&dual, &moved.q, &moved.v, &mut workspace);
+    dual.update_kinematics(&moved.q, &moved.v, &mut workspace);
     (dual, moved, workspace)
 }
 
@@ -117,7 +115,7 @@ fn newton_and_euler(mechanism: &Mechanism, s: &JointState, vdot: &[f64], applied
         let c = x_wb.rotation * m.center_of_mass;
         let inertia = x_wb.rotation * m.inertia * x_wb.rotation.transpose();
         let velocity = moving.body_velocity(&dual, index);
-        let c_dual = moving.body_pose(&dual, index).rotation * lift_vector(&m.center_of_mass);
+        let c_dual = moving.body_pose(&dual, index).rotation * m.center_of_mass.map(Into::into);
         let acceleration = rates(&velocity.shifted(&c_dual).translational);
         let spin = velocity.rotational.map(|x| x.re);
         let mut force = (acceleration - GRAVITY) * m.mass;
@@ -158,7 +156,7 @@ proptest! {
         for joint in m.joints() {
             energy += joint.v.clone().map(|k| 0.5 * joint.rotor_inertia * s.v[k] * s.v[k]).sum::<f64>();
         }
-        assert_close(&[quadratic, kinetic_energy(&m, &workspace, &s.v)], &[energy; 2], 1e-12, "energy");
+        assert_close(&[quadratic, m.kinetic_energy(&workspace, &s.v)], &[energy; 2], 1e-12, "energy");
     }
 
     #[test]
@@ -205,8 +203,8 @@ proptest! {
         }
         let x = DVector::from_vec(numbers(&mut rng, s.v.len()));
         let mut got = &matrix * &x;
-        factorize(&m, &mut matrix);
-        solve(&m, &matrix, got.as_mut_slice());
+        m.factorize(&mut matrix);
+        m.solve(&matrix, got.as_mut_slice());
         assert_close(got.as_slice(), x.as_slice(), 1e-10, "solution");
     }
 
@@ -219,11 +217,11 @@ proptest! {
         let dt = 0.01;
         let mut workspace = at(&m, &s);
         let mut factors = DMatrix::zeros(n, n);
-        step_matrix(&m, &mut workspace, dt, &mut factors);
-        factorize(&m, &mut factors);
+        m.step_matrix(&mut workspace, dt, &mut factors);
+        m.factorize(&mut factors);
         let input = StepInput { q: &s.q, v: &s.v, tau: &tau, gravity: GRAVITY, applied: &applied };
         let mut end = vec![0.0; n];
-        free_velocity(&m, &mut workspace, &input, dt, &factors, &mut end);
+        m.free_velocity(&mut workspace, &input, dt, &factors, &mut end);
         // What the mean acceleration takes is τ with damping and springs at the end of the step.
         let vdot: Vec<f64> = end.iter().zip(&s.v).map(|(e, v)| (e - v) / dt).collect();
         let got = inverse(&m, &s, &vdot, &GRAVITY, &applied);
@@ -231,7 +229,7 @@ proptest! {
         let way: Vec<f64> = end.iter().map(|v| v * dt).collect();
         let mut q = s.q.clone();
         m.move_configuration(&s.q, &way, &mut q);
-        passive_forces(&m, &q, &end, &mut expected);
+        m.passive_forces(&q, &end, &mut expected);
         let size = scale_of(&vdot);
         assert_close(&got, &expected, 1e-11 * size, "balance");
     }
@@ -242,11 +240,11 @@ proptest! {
         let drive = numbers(&mut rng, s.v.len());
         let applied = forces(&mut rng, &m);
         let mut tau = drive.clone();
-        passive_forces(&m, &s.q, &s.v, &mut tau);
+        m.passive_forces(&s.q, &s.v, &mut tau);
         let vdot = forward(&m, &s, &tau, &applied);
         let (dual, after, workspace) = moving(&m, &s, &vdot);
-        let energy = kinetic_energy(&dual, &workspace, &after.v)
-            + potential_energy(&dual, &workspace, &after.q, &lift_vector(&GRAVITY));
+        let energy = dual.kinetic_energy(&workspace, &after.v)
+            + dual.potential_energy(&workspace, &after.q, &GRAVITY.map(Into::into));
         let mut power: f64 = drive.iter().zip(&s.v).map(|(t, v)| t * v).sum();
         for joint in m.joints() {
             power -= joint.v.clone().map(|k| joint.damping * s.v[k] * s.v[k]).sum::<f64>();
@@ -267,10 +265,10 @@ proptest! {
         tau[..6].fill(0.0);
         let weightless = |applied: &[BodyForce]| {
             let mut vdot = vec![0.0; tau.len()];
-            forward_dynamics(&m, &mut at(&m, &s), &tau, &Vector3::zeros(), applied, &mut vdot);
+            m.forward_dynamics(&mut at(&m, &s), &tau, &Vector3::zeros(), applied, &mut vdot);
             let size = scale_of(&vdot);
             let (dual, _, workspace) = moving(&m, &s, &vdot);
-            let rate = momentum(&dual, &workspace);
+            let rate = dual.momentum(&workspace);
             (rates(&rate.rotational), rates(&rate.translational), size)
         };
         let (angular, linear, size) = weightless(&[]);
@@ -316,7 +314,7 @@ proptest! {
     fn gravity_forces_are_inverse_dynamics_at_rest(seed: u64, count in 1..9usize) {
         let (_, m, mut s) = random_case(seed, count);
         let mut got = vec![0.0; s.v.len()];
-        gravity_forces(&m, &mut at(&m, &s), &GRAVITY, &mut got);
+        m.gravity_forces(&mut at(&m, &s), &GRAVITY, &mut got);
         s.v.fill(0.0);
         let hold = inverse(&m, &s, &vec![0.0; s.v.len()], &GRAVITY, &[]);
         assert_close(&got, &hold.iter().map(|x| -x).collect::<Vec<_>>(), 1e-12, "gravity");
@@ -388,13 +386,13 @@ proptest! {
         // Once with forces and once without on the same memory: nothing may be left over.
         for applied in [&applied[..], &[]] {
             let mut tau = vec![0.0; n];
-            inverse_dynamics_derivatives(&m, &mut at(&m, &s), &vdot, &GRAVITY, applied, &mut tau, &mut derivatives);
+            m.inverse_dynamics_derivatives(&mut at(&m, &s), &vdot, &GRAVITY, applied, &mut tau, &mut derivatives);
             assert_close(&tau, &inverse(&m, &s, &vdot, &GRAVITY, applied), 1e-14, "tau");
             for j in 0..n {
                 let (by_q, by_v) = dual_columns(&m, &s, j, |dual, workspace| {
                     let vdot: Vec<Dual64> = vdot.iter().map(|x| Dual64::from(*x)).collect();
                     let mut tau = vdot.clone();
-                    inverse_dynamics(dual, workspace, &vdot, &lift_vector(&GRAVITY), &lifted(applied), &mut tau);
+                    dual.inverse_dynamics(workspace, &vdot, &GRAVITY.map(Into::into), &lifted(applied), &mut tau);
                     tau
                 });
                 assert_close(derivatives.tau_by_q.column(j).as_slice(), &by_q, 1e-11, "by q");
@@ -410,7 +408,7 @@ proptest! {
         let tau = numbers(&mut rng, n);
         let applied = forces(&mut rng, &m);
         let mut d = ForwardDerivatives::new(&m);
-        forward_dynamics_derivatives(&m, &mut at(&m, &s), &tau, &GRAVITY, &applied, &mut d);
+        m.forward_dynamics_derivatives(&mut at(&m, &s), &tau, &GRAVITY, &applied, &mut d);
         let vdot = forward(&m, &s, &tau, &applied);
         let size = scale_of(&vdot);
         assert_close(&d.vdot, &vdot, 1e-10, "vdot");
@@ -418,7 +416,7 @@ proptest! {
             let (by_q, by_v) = dual_columns(&m, &s, j, |dual, workspace| {
                 let tau: Vec<Dual64> = tau.iter().map(|x| Dual64::from(*x)).collect();
                 let mut vdot = tau.clone();
-                forward_dynamics(dual, workspace, &tau, &lift_vector(&GRAVITY), &lifted(&applied), &mut vdot);
+                dual.forward_dynamics(workspace, &tau, &GRAVITY.map(Into::into), &lifted(&applied), &mut vdot);
                 vdot
             });
             assert_close(d.vdot_by_q.column(j).as_slice(), &by_q, 1e-10 * size, "by q");
@@ -466,7 +464,7 @@ fn derivatives_of_forward_dynamics_agree_with_central_differences() {
         let tau = numbers(&mut rng, n);
         let applied = forces(&mut rng, &m);
         let mut d = ForwardDerivatives::new(&m);
-        forward_dynamics_derivatives(&m, &mut at(&m, &s), &tau, &GRAVITY, &applied, &mut d);
+        m.forward_dynamics_derivatives(&mut at(&m, &s), &tau, &GRAVITY, &applied, &mut d);
         let check = |got: &[f64], of: &dyn Fn(f64) -> Vec<f64>, what: &str| {
             let slope = central_difference(1e-5, of);
             let size = scale_of(got);
@@ -500,10 +498,10 @@ fn derivatives_of_forward_dynamics_agree_with_central_differences() {
         let dual = Mechanism::<Dual64>::lift(&m).with_body_mass(body, dual_mass);
         let lifted_state = JointState::<Dual64>::lift(&s);
         let mut workspace = Workspace::new(&dual);
-        update_kinematics(&dual, &lifted_state.q, &lifted_state.v, &mut workspace);
+        dual.update_kinematics(&lifted_state.q, &lifted_state.v, &mut workspace);
         let tau: Vec<Dual64> = tau.iter().map(|x| Dual64::from(*x)).collect();
         let mut vdot = tau.clone();
-        forward_dynamics(&dual, &mut workspace, &tau, &lift_vector(&GRAVITY), &lifted(&applied), &mut vdot);
+        dual.forward_dynamics(&mut workspace, &tau, &GRAVITY.map(Into::into), &lifted(&applied), &mut vdot);
         check(&vdot.iter().map(|x| x.eps).collect::<Vec<_>>(), &heavier, "by mass");
     }
 }
@@ -534,7 +532,7 @@ fn derivatives_hold_at_an_aligned_state_at_rest() {
     let n = s.v.len();
     let tau = vec![0.0; n];
     let mut d = ForwardDerivatives::new(&m);
-    forward_dynamics_derivatives(&m, &mut at(&m, &s), &tau, &GRAVITY, &[], &mut d);
+    m.forward_dynamics_derivatives(&mut at(&m, &s), &tau, &GRAVITY, &[], &mut d);
     let dual = Mechanism::<D>::lift(&m);
     let start = JointState::<D>::lift(&s);
     let mut workspace = Workspace::new(&dual);
@@ -544,9 +542,9 @@ fn derivatives_hold_at_an_aligned_state_at_rest() {
         v[j].eps[1] = 1.0;
         let mut q = start.q.clone();
         dual.move_configuration(&start.q, &delta, &mut q);
-        update_kinematics(&dual, &q, &v, &mut workspace);
+        dual.update_kinematics(&q, &v, &mut workspace);
         let (tau, mut vdot) = (vec![D::constant(0.0); n], vec![D::constant(0.0); n]);
-        forward_dynamics(&dual, &mut workspace, &tau, &lift_vector(&GRAVITY), &[], &mut vdot);
+        dual.forward_dynamics(&mut workspace, &tau, &GRAVITY.map(Into::into), &[], &mut vdot);
         let slope = |i: usize| vdot.iter().map(|x| x.eps[i]).collect::<Vec<_>>();
         assert_close(&slope(0), d.vdot_by_q.column(j).as_slice(), 1e-11, "by q");
         assert_close(&slope(1), d.vdot_by_v.column(j).as_slice(), 1e-11, "by v");
@@ -651,7 +649,7 @@ fn a_planar_joint_slides_and_turns() {
     let workspace = at(&m, &s);
     let velocity = Vector3::new(0.5 - 3.0 * 0.3 * 0.7f64.sin(), -0.25 + 3.0 * 0.3 * 0.7f64.cos(), 0.0);
     let energy = 0.5 * 2.0 * velocity.norm_squared() + 0.5 * 0.25 * 9.0;
-    assert_close(&[kinetic_energy(&m, &workspace, &s.v)], &[energy], 1e-15, "energy");
+    assert_close(&[m.kinetic_energy(&workspace, &s.v)], &[energy], 1e-15, "energy");
     assert_close(workspace.body_pose(&m, 0).translation.as_slice(), &[1.0, 2.0, 0.0], 1e-15, "position");
 }
 

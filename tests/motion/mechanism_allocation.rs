@@ -1,11 +1,7 @@
 //! Once its memory is made, the dynamics of a mechanism allocate nothing.
 
 use crate::mechanisms::{forces, mechanism, random, state};
-use isobar::multibody::tree::{
-    ForwardDerivatives, InverseDerivatives, Workspace, factorize, forward_dynamics,
-    forward_dynamics_derivatives, gravity_forces, inverse_dynamics, inverse_dynamics_derivatives,
-    mass_matrix, passive_forces, solve, update_kinematics,
-};
+use isobar::multibody::tree::{ForwardDerivatives, InverseDerivatives, Workspace};
 use nalgebra::{DMatrix, Matrix6xX, Vector3};
 
 #[test]
@@ -23,16 +19,16 @@ fn dynamics_allocate_nothing() {
     let mut moved = states[0].q.clone();
     let count = allocation_counter::measure(|| {
         for s in &states {
-            update_kinematics(&m, &s.q, &s.v, &mut w);
-            inverse_dynamics(&m, &mut w, &s.v, &gravity, &applied, &mut tau);
-            gravity_forces(&m, &mut w, &gravity, &mut tau);
-            passive_forces(&m, &s.q, &s.v, &mut tau);
-            forward_dynamics(&m, &mut w, &tau, &gravity, &applied, &mut vdot);
-            mass_matrix(&m, &mut w, &mut matrix);
-            factorize(&m, &mut matrix);
-            solve(&m, &matrix, &mut tau);
-            inverse_dynamics_derivatives(&m, &mut w, &vdot, &gravity, &applied, &mut tau, &mut inverse);
-            forward_dynamics_derivatives(&m, &mut w, &tau, &gravity, &applied, &mut forward);
+            m.update_kinematics(&s.q, &s.v, &mut w);
+            m.inverse_dynamics(&mut w, &s.v, &gravity, &applied, &mut tau);
+            m.gravity_forces(&mut w, &gravity, &mut tau);
+            m.passive_forces(&s.q, &s.v, &mut tau);
+            m.forward_dynamics(&mut w, &tau, &gravity, &applied, &mut vdot);
+            m.mass_matrix(&mut w, &mut matrix);
+            m.factorize(&mut matrix);
+            m.solve(&matrix, &mut tau);
+            m.inverse_dynamics_derivatives(&mut w, &vdot, &gravity, &applied, &mut tau, &mut inverse);
+            m.forward_dynamics_derivatives(&mut w, &tau, &gravity, &applied, &mut forward);
             w.jacobian(&m, 7, &gravity, &mut jacobian);
             m.move_configuration(&s.q, &s.v, &mut moved);
             m.configuration_difference(&s.q, &moved, &mut vdot);

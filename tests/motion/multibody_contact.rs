@@ -6,8 +6,7 @@ use isobar::contact::MaterialParameter;
 use isobar::geometry::Shape;
 use isobar::multibody::{
     Body, BodyFrame, BodyPair, BodyState, ForceWorkspace, Input, MassProperties, MassSource, Model,
-    ModelBuilder, NamedMaterial, NoForces, PairWorkspace, State, add_contact_forces, all_inputs,
-    body_pair_contact, body_pair_jacobian, geometry_pairs, seeded,
+    ModelBuilder, NamedMaterial, NoForces, PairWorkspace, State, seeded,
 };
 use isobar::rollout::{SimulationSettings, simulate, trajectory_gradient};
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
@@ -69,7 +68,7 @@ fn both_bodies_feel_the_same_contact_about_one_point() {
     let model = model.build().expect("compliant");
     let state = State::of_bodies(vec![state.bodies[0], ground_state]);
     let mut forces = vec![SpatialForce::zero(); 2];
-    add_contact_forces(&model, &state, &mut ForceWorkspace::default(), &mut forces);
+    model.add_contact_forces(&state, &mut ForceWorkspace::default(), &mut forces);
     let about_world = |i: usize| forces[i].shifted(&-state.bodies[i].position);
     let (a, b) = (about_world(0), about_world(1));
     assert!(a.translational.z > 1.0, "they touch: {a:?}");
@@ -82,7 +81,7 @@ fn a_rigid_geometry_without_material_takes_the_other_friction() {
     let (model, state) = dumbbell_over(None);
     let mut frames: Vec<BodyFrame> = Vec::new();
     model.body_frames(&state, &mut frames);
-    let pairs = geometry_pairs(model.bodies(), BodyPair { a: 0, b: 1 }).expect("compliant");
+    let pairs = model.geometry_pairs(BodyPair { a: 0, b: 1 }).expect("compliant");
     // One pair at a time, so that one coefficient is the right one.
     for pair in &pairs {
         let material = model.bodies()[0].geometries[pair.geometry_a].material.expect("has one");
@@ -90,7 +89,7 @@ fn a_rigid_geometry_without_material_takes_the_other_friction() {
         model_with.bodies[1].geometries[0].material = Some(material);
         let model_with = model_with.build().expect("compliant");
         let contact = |m: &Model| {
-            body_pair_contact(m, &frames, std::slice::from_ref(pair), &mut PairWorkspace::default())
+            m.body_pair_contact(&frames, std::slice::from_ref(pair), &mut PairWorkspace::default())
         };
         let (adopted, given) = (contact(&model), contact(&model_with));
         assert!(adopted.wrench_on_a.translational.xy().norm() > 0.1, "friction acts: {adopted:?}");
@@ -102,13 +101,13 @@ fn a_rigid_geometry_without_material_takes_the_other_friction() {
 fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
     for ground in [Some(1), None] {
         let (model, state) = dumbbell_over(ground);
-        let pairs = geometry_pairs(model.bodies(), BodyPair { a: 0, b: 1 }).expect("compliant");
+        let pairs = model.geometry_pairs(BodyPair { a: 0, b: 1 }).expect("compliant");
         let mut workspace = PairWorkspace::default();
         let mut frames: Vec<BodyFrame> = Vec::new();
         model.body_frames(&state, &mut frames);
-        let value = body_pair_contact(&model, &frames, &pairs, &mut workspace);
+        let value = model.body_pair_contact(&frames, &pairs, &mut workspace);
         assert!(value.faces > 10, "they touch");
-        let jacobian = body_pair_jacobian(&model, &frames, &pairs, &mut workspace);
+        let jacobian = model.body_pair_jacobian(&frames, &pairs, &mut workspace);
         let sizes = sizes(&value.wrench_on_a);
         // Moves of either body at constant velocity of its origin.
         for (body, by_pose) in [(0, &jacobian.by_pose_a), (1, &jacobian.by_pose_b)] {
@@ -118,7 +117,7 @@ fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
                     let mut tangent = [Vector3::zeros(), Vector3::zeros()];
                     tangent[column / 3][column % 3] = h;
                     moved[body].pose = moved[body].pose.moved(&tangent[0], &tangent[1]);
-                    six(&body_pair_contact(&model, &moved, &pairs, &mut workspace).wrench_on_a)
+                    six(&model.body_pair_contact(&moved, &pairs, &mut workspace).wrench_on_a)
                 };
                 let h = 1e-7;
                 let (plus, minus) = (at(h), at(-h));
@@ -137,7 +136,7 @@ fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
         // Each body's modulus, for one pair of geometries at a time.
         for pair in &pairs {
             let pair = std::slice::from_ref(pair);
-            let jacobian = body_pair_jacobian(&model, &frames, pair, &mut workspace);
+            let jacobian = model.body_pair_jacobian(&frames, pair, &mut workspace);
             for (body, geometry, by_modulus) in
                 [(0, pair[0].geometry_a, &jacobian.by_modulus_a), (1, 0, &jacobian.by_modulus_b)]
             {
@@ -153,7 +152,7 @@ fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
                         *material = place;
                     }
                     let model = model.build().expect("compliant");
-                    six(&body_pair_contact(&model, &frames, pair, &mut workspace).wrench_on_a)
+                    six(&model.body_pair_contact(&frames, pair, &mut workspace).wrench_on_a)
                 };
                 let (plus, minus) = (at(10.0), at(-10.0));
                 for row in 0..6 {
@@ -170,7 +169,7 @@ fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
 #[test]
 fn trajectory_gradient_agrees_with_central_differences() {
     let (model, state) = dumbbell_over(Some(1));
-    let inputs = all_inputs(&model);
+    let inputs = Input::all(&model);
     assert_eq!(inputs.len(), 12 + 2 * 4 + 1 + 3 + 3);
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {
         let settings = SimulationSettings { integrator, time_step: 1e-3 };
@@ -213,7 +212,7 @@ fn trajectory_gradient_agrees_with_central_differences() {
 fn seeding_at_the_present_values_changes_nothing() {
     let (model, state) = dumbbell_over(Some(1));
     let values: Vec<(Input, f64)> =
-        all_inputs(&model).into_iter().map(|i| (i, i.value(&model).expect("exists"))).collect();
+        Input::all(&model).into_iter().map(|i| (i, i.value(&model).expect("exists"))).collect();
     let settings = SimulationSettings::default();
     let (again, start) = seeded(&model, &state, &values).expect("in range");
     let run =
@@ -258,7 +257,7 @@ fn the_sum_over_many_pairs_has_the_same_bits_whatever_the_threads() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         let mut forces = vec![SpatialForce::zero(); 9];
-        pool.install(|| add_contact_forces(&model, &state, &mut ForceWorkspace::default(), &mut forces));
+        pool.install(|| model.add_contact_forces(&state, &mut ForceWorkspace::default(), &mut forces));
         forces.iter().flat_map(six).map(f64::to_bits).collect::<Vec<_>>()
     };
     let one = run(1);

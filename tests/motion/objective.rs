@@ -3,9 +3,8 @@
 use crate::jointed_scene;
 use isobar::contact::SurfaceRepresentation;
 use isobar::multibody::{Model, State};
-use isobar::optimize::objective::{
-    CostTerm, Deviation, Objective, ObjectiveError, Quantity, Target, TargetError, When,
-};
+use isobar::optimize::ProblemError;
+use isobar::optimize::objective::{CostTerm, Deviation, Objective, Quantity, Target, When};
 use isobar::rollout::{Moment, TrajectoryResiduals};
 use isobar::scalar::{DualArray, Scalar};
 use isobar::spatial::Quaternion;
@@ -136,9 +135,9 @@ fn targets_are_linear_between_times() {
     }
     assert_eq!(
         Target::new(vec![0.0, 0.0], vec![value(0.0); 2]),
-        Err(TargetError::Time { index: 1, time: 0.0 })
+        Err(ProblemError::TargetTime { index: 1, time: 0.0 })
     );
-    assert!(matches!(Target::new(vec![], vec![]), Err(TargetError::Count { .. })));
+    assert!(matches!(Target::new(vec![], vec![]), Err(ProblemError::TargetCount { .. })));
 }
 
 #[test]
@@ -147,15 +146,15 @@ fn terms_that_do_not_fit_are_refused() {
     let body = |name: &str| model.body_index(name).expect("a body");
     let refused = |cost: CostTerm| Objective::new(&model, 4, vec![cost]).expect_err("it does not fit");
     let at_end = CostTerm { when: When::End, ..term(Quantity::Control { index: 0 }) };
-    assert_eq!(refused(at_end), ObjectiveError::ControlAtEnd);
-    assert!(matches!(refused(term(Quantity::Control { index: 4 })), ObjectiveError::NoSuch { index: 4, .. }));
+    assert_eq!(refused(at_end), ProblemError::ControlAtEnd);
+    assert!(matches!(refused(term(Quantity::Control { index: 4 })), ProblemError::NoSuch { index: 4, .. }));
     assert!(matches!(
         refused(term(Quantity::Velocity { body: 99 })),
-        ObjectiveError::NoSuch { what: "body", .. }
+        ProblemError::NoSuch { what: "body", .. }
     ));
     let apart = Quantity::ContactForce { on: body("upper"), from: body("table") };
     let message = refused(term(apart)).to_string();
     assert_eq!(message, "bodies `upper` and `table` cannot touch in this model");
     let negative = CostTerm { weight: Vector3::new(1.0, -1.0, 0.0), ..term(Quantity::Velocity { body: 1 }) };
-    assert_eq!(refused(negative), ObjectiveError::Weight(-1.0));
+    assert_eq!(refused(negative), ProblemError::Weight(-1.0));
 }

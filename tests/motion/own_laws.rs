@@ -3,9 +3,7 @@
 use isobar::check::{CheckSettings, Verdict, check_scene};
 use isobar::contact::{ContactLaw, ContactModel, ContactSettings, MaterialParameter, OwnLaw};
 use isobar::geometry::Shape;
-use isobar::multibody::{
-    Body, BodyState, Input, MassSource, Model, ModelBuilder, NoForces, State, all_inputs, seeded,
-};
+use isobar::multibody::{Body, BodyState, Input, MassSource, Model, ModelBuilder, NoForces, State, seeded};
 use isobar::optimize::identification::inputs_at;
 use isobar::rollout::{
     Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient, loss_gradient_forward,
@@ -94,7 +92,7 @@ fn sliding_ball() -> (Model, State) {
 #[test]
 fn gradients_by_all_inputs_agree_with_differences() {
     let (model, state) = sliding_ball();
-    let own = all_inputs(&model);
+    let own = Input::all(&model);
     let own =
         own.iter().filter(|i| matches!(i, Input::Material { parameter: MaterialParameter::Own(_), .. }));
     assert_eq!(own.count(), 8);
@@ -142,7 +140,7 @@ impl Loss for End {
 #[test]
 fn the_adjoint_agrees_with_forward_sensitivities() {
     let (model, initial) = heap(with_rubber());
-    let inputs = all_inputs(&model);
+    let inputs = Input::all(&model);
     let controls = Controls::none();
     for integrator in kinds() {
         let settings = SimulationSettings { integrator, time_step: 2e-4 };

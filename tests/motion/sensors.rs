@@ -2,10 +2,7 @@
 
 use crate::jointed_scene;
 use isobar::contact::SurfaceRepresentation;
-use isobar::multibody::{
-    BodyPair, Model, NamedMaterial, SensorWorkspace, State, body_frame, contact_wrench, joint_position,
-    joint_velocity, pair_contact, pair_pressure,
-};
+use isobar::multibody::{BodyPair, Model, NamedMaterial, SensorWorkspace, State};
 use isobar::scalar::{DualArray, Scalar};
 
 /// The ball and a finger, in the order of the model.
@@ -18,15 +15,15 @@ fn ball_and_finger(model: &Model) -> BodyPair {
 /// All readings at a state, in groups of one unit.
 fn readings<T: Scalar>(model: &Model<T>, state: &State<T>, bodies: BodyPair) -> Vec<Vec<T>> {
     let mut workspace = SensorWorkspace::default();
-    let frame = body_frame(model, state, bodies.b, &mut workspace);
-    let contact = pair_contact(model, state, bodies, &mut workspace);
-    let on_b = contact_wrench(model, state, bodies.b, bodies.a, &mut workspace);
-    let pressure = pair_pressure(model, state, bodies, &mut workspace).expect("they touch");
+    let frame = model.body_frame(state, bodies.b, &mut workspace);
+    let contact = model.pair_contact(state, bodies, &mut workspace);
+    let on_b = model.contact_wrench(state, bodies.b, bodies.a, &mut workspace);
+    let pressure = model.pair_pressure(state, bodies, &mut workspace).expect("they touch");
     let elbow = model.mechanism().joint_index("elbow").expect("a joint");
     let wrist = model.mechanism().joint_index("wrist").expect("a joint");
     vec![
-        joint_position(model, state, elbow).to_vec(),
-        joint_velocity(model, state, wrist).to_vec(),
+        model.joint_position(state, elbow).to_vec(),
+        model.joint_velocity(state, wrist).to_vec(),
         frame.pose.rotation.as_slice().to_vec(),
         frame.pose.translation.as_slice().to_vec(),
         frame.velocity.rotational.as_slice().to_vec(),
@@ -48,18 +45,18 @@ fn readings_agree_with_each_other() {
         let (model, state) = jointed_scene::scene(surface);
         let bodies = ball_and_finger(&model);
         let mut workspace = SensorWorkspace::default();
-        let contact = pair_contact(&model, &state, bodies, &mut workspace);
+        let contact = model.pair_contact(&state, bodies, &mut workspace);
         // The wrenches on the two bodies about their own origins: seen from one, they are opposite.
-        let on_a = contact_wrench(&model, &state, bodies.a, bodies.b, &mut workspace);
-        let on_b = contact_wrench(&model, &state, bodies.b, bodies.a, &mut workspace);
+        let on_a = model.contact_wrench(&state, bodies.a, bodies.b, &mut workspace);
+        let on_b = model.contact_wrench(&state, bodies.b, bodies.a, &mut workspace);
         assert_eq!(on_a, contact.wrench_on_a);
-        let [a, b] = [bodies.a, bodies.b].map(|body| body_frame(&model, &state, body, &mut workspace));
+        let [a, b] = [bodies.a, bodies.b].map(|body| model.body_frame(&state, body, &mut workspace));
         let about_a = on_b.shifted(&(a.pose.translation - b.pose.translation));
         let force = on_a.translational.norm();
         assert!((about_a.translational + on_a.translational).norm() < 1e-14 * force);
         assert!((about_a.rotational + on_a.rotational).norm() < 1e-14 * force);
         assert!(on_b.rotational.norm() > 1e-6 * force, "{on_b:?}");
-        let pressure = pair_pressure(&model, &state, bodies, &mut workspace).expect("they touch");
+        let pressure = model.pair_pressure(&state, bodies, &mut workspace).expect("they touch");
         assert!((pressure.area / contact.area - 1.0).abs() < 1e-12);
         assert!((pressure.largest / contact.max_pressure - 1.0).abs() < 1e-12);
         assert!(pressure.mean > 0.0 && pressure.mean < pressure.largest);
@@ -70,13 +67,13 @@ fn readings_agree_with_each_other() {
             (material.dissipation, material.static_friction, material.dynamic_friction) = (0.0, 0.0, 0.0);
         }
         let smooth = smooth.build().expect("valid materials");
-        let force = pair_contact(&smooth, &state, bodies, &mut workspace).wrench_on_a.translational.norm();
+        let force = smooth.pair_contact(&state, bodies, &mut workspace).wrench_on_a.translational.norm();
         let ratio = force / (pressure.mean * pressure.area);
         assert!(ratio > 0.95 && ratio <= 1.0 + 1e-12, "{ratio}");
         // A pair that does not touch.
         let apart = BodyPair { a: 0, b: model.body_index("weight").expect("a body") };
-        assert_eq!(pair_pressure(&model, &state, apart, &mut workspace), None);
-        assert_eq!(pair_contact(&model, &state, apart, &mut workspace).faces, 0);
+        assert_eq!(model.pair_pressure(&state, apart, &mut workspace), None);
+        assert_eq!(model.pair_contact(&state, apart, &mut workspace).faces, 0);
     }
 }
 

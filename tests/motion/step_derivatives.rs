@@ -11,8 +11,7 @@ use proptest::test_runner::RngSeed;
 use isobar::contact::{ContactModel, ContactSettings, DissipationModel, SurfaceRepresentation};
 use isobar::multibody::tree::JointKind;
 use isobar::multibody::{
-    AppliedForces, DifferentiatedModel, Input, InputError, Model, ModelGradient, NoForces, State, all_inputs,
-    relaxation_times, seeded,
+    AppliedForces, DifferentiatedModel, Input, InputError, Model, ModelGradient, NoForces, State, seeded,
 };
 use isobar::scalar::DualArray;
 use isobar::step::{
@@ -86,8 +85,8 @@ fn with_jacobian<A: AppliedForces>(
 }
 
 fn inputs_of(model: &Model) -> Vec<Input> {
-    let mut inputs = all_inputs(model);
-    inputs.extend(relaxation_times(model));
+    let mut inputs = Input::all(model);
+    inputs.extend(Input::relaxation_times(model));
     inputs
 }
 
@@ -357,7 +356,7 @@ fn gains(model: &Model) -> Vec<Input> {
                 | Input::DriveDamping { .. }
         )
     };
-    all_inputs(model).into_iter().filter(is_gain).collect()
+    Input::all(model).into_iter().filter(is_gain).collect()
 }
 
 #[test]

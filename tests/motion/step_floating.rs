@@ -1,9 +1,7 @@
 //! Ball and free joints of mechanisms without forces: what they carry turns like a free body.
 
 use isobar::contact::ContactModel;
-use isobar::multibody::tree::{
-    BodyDescription, JointDescription, JointKind, Mechanism, Workspace, momentum, update_kinematics,
-};
+use isobar::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism, Workspace};
 use isobar::multibody::{Body, Model, ModelBuilder, State};
 use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use nalgebra::Vector3;
@@ -70,8 +68,8 @@ fn run(
 /// magnitudes that they are summed from.
 fn momenta(model: &Model, state: &State) -> ([Vector3<f64>; 2], f64) {
     let mut workspace = Workspace::new(model.mechanism());
-    update_kinematics(model.mechanism(), &state.joints.q, &state.joints.v, &mut workspace);
-    let about_origin = momentum(model.mechanism(), &workspace);
+    model.mechanism().update_kinematics(&state.joints.q, &state.joints.v, &mut workspace);
+    let about_origin = model.mechanism().momentum(&workspace);
     let (mut mass, mut moment, mut size) = (0.0, Vector3::zeros(), 0.0);
     for (i, body) in model.mechanism().bodies().iter().enumerate() {
         let own = body.mass.expect("a mass");

@@ -3,7 +3,7 @@
 use crate::step_scenes::*;
 use isobar::contact::{ContactModel, ContactSettings, SurfaceRepresentation};
 use isobar::geometry::Shape;
-use isobar::multibody::{Model, State, body_pair_energy};
+use isobar::multibody::{Model, State};
 use isobar::spatial::{Quaternion, RigidTransform};
 use isobar::step::{Integrator, StepError, StepProblem, StepWorkspace};
 use nalgebra::Vector3;
@@ -157,7 +157,7 @@ fn energy_is_not_created() {
             let total = |state: &State| {
                 let mut frames = Vec::new();
                 model.body_frames(state, &mut frames);
-                model.mechanical_energy(state) + body_pair_energy(&model, &frames, model.pairs())
+                model.mechanical_energy(state) + model.body_pair_energy(&frames, model.pairs())
             };
             let start = total(&state);
             let mut workspace = StepWorkspace::default();

@@ -288,6 +288,7 @@ fn above_the_friction_angle_a_box_slides() {
             ContactModel::Sap | ContactModel::Similar => {
                 assert!(run.without_contact == 0 || run.gliding > 0);
             }
+            other => panic!("nothing is known of {other:?}"),
         }
     });
 }

@@ -12,7 +12,7 @@ use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, DifferentiatedModel, Input, MassProperties, MassSource,
-    Model, ModelBuilder, NamedMaterial, NoForces, State, all_inputs, relaxation_times, seeded,
+    Model, ModelBuilder, NamedMaterial, NoForces, State, seeded,
 };
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
 use isobar::step::{
@@ -164,11 +164,11 @@ fn check_steps(states: usize, skirt: f64) {
             }
             let model = model.build().expect("compliant");
             let before = random_state(&model, regime, skirt, &mut rng);
-            let mut inputs: Vec<Input> = all_inputs(&model)
+            let mut inputs: Vec<Input> = Input::all(&model)
                 .into_iter()
                 .filter(|i| !matches!(i, Input::InitialTangent { .. }))
                 .collect();
-            inputs.extend(relaxation_times(&model));
+            inputs.extend(Input::relaxation_times(&model));
             let step = |model: &Model, state: &State| {
                 integrator.step(&StepProblem::new(model, state, DT), &mut StepWorkspace::default())
             };

@@ -11,7 +11,7 @@ use nalgebra::{DVector, Matrix3, Vector3};
 
 use isobar::contact::{Collider, ContactModel, ContactSettings, Material, SurfaceRepresentation};
 use isobar::field::{PressureField, primitive_field};
-use isobar::geometry::{Shape, volume_mass_properties};
+use isobar::geometry::Shape;
 use isobar::io::CheckpointFile;
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
@@ -156,7 +156,7 @@ impl TrajectoryResiduals for Place {
 fn ball_on_table() -> (Model, State) {
     let material = Material::new(5e4, 1.0, 0.4).with_relaxation_time(0.02);
     let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.04).expect("valid shape");
-    let unit_mass = Some(volume_mass_properties(&mesh).expect("a volume"));
+    let unit_mass = Some(mesh.mass_properties().expect("a volume"));
     let field = PressureField::new(mesh, extent).expect("valid field");
     let x_bg = RigidTransform::identity();
     let collider = Collider::compliant(field, material);

@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 
 use isobar::contact::{Collider, ContactPair, Material, contact_energy};
 use isobar::field::{PressureField, RigidSurface, distance_extent};
-use isobar::geometry::{VolumeMesh, boundary_surface, icosphere_volume};
+use isobar::geometry::VolumeMesh;
 use isobar::scalar::DualArray;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use nalgebra::Vector3;
@@ -29,7 +29,7 @@ fn oriented(vertices: Vec<Vector3<f64>>, mut tetrahedra: Vec<[u32; 4]>) -> Volum
 /// A sphere of the given radius: an icosahedron subdivided `level` times, 20·4^level tetrahedra
 /// that share the centre, where the extent is 1.
 pub fn icosphere(radius: f64, level: u32) -> Field {
-    let mesh = icosphere_volume(radius, level);
+    let mesh = VolumeMesh::icosphere(radius, level);
     let extent = mesh.vertices.iter().map(|x| if x.norm() == 0.0 { 1.0 } else { 0.0 }).collect();
     (mesh, extent)
 }
@@ -144,7 +144,7 @@ pub fn compliant((mesh, extent): Field, modulus: f64) -> Collider {
 
 /// The rigid body bounded by a volume mesh, without friction.
 pub fn rigid((mesh, _): &Field) -> Collider {
-    let surface = RigidSurface::new(boundary_surface(mesh));
+    let surface = RigidSurface::new(mesh.boundary());
     Collider::rigid(surface, elastic(1.0))
 }
 

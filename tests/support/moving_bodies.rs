@@ -8,7 +8,7 @@ use nalgebra::{Matrix3, Vector3};
 
 use isobar::contact::{Collider, ContactGeometry, ContactSettings, Material};
 use isobar::field::{PressureField, RigidSurface, primitive_field};
-use isobar::geometry::{Shape, volume_mass_properties};
+use isobar::geometry::Shape;
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
     ModelBuilder, NamedMaterial, State, StateDependence,
@@ -40,7 +40,7 @@ pub fn compliant(
     material: usize,
 ) -> BodyGeometry {
     let (mesh, extent) = primitive_field(shape, resolution).expect("valid shape");
-    let unit_mass = Some(volume_mass_properties(&mesh).expect("a volume"));
+    let unit_mass = Some(mesh.mass_properties().expect("a volume"));
     let field = PressureField::new(mesh, extent).expect("valid field");
     let geometry = Arc::new(ContactGeometry::Compliant(field));
     let collider = Collider::new(geometry, materials[material].material, 0.0);

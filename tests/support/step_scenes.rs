@@ -7,7 +7,7 @@ use isobar::contact::{
     Collider, ContactGeometry, ContactModel, ContactSettings, Material, SurfaceRepresentation,
 };
 use isobar::field::{PressureField, RigidSurface, primitive_field};
-use isobar::geometry::{Shape, boundary_surface};
+use isobar::geometry::Shape;
 use isobar::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism};
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
@@ -44,7 +44,7 @@ pub fn compliant(shape: Shape, resolution: f64) -> Arc<ContactGeometry> {
 /// A rigid primitive.
 pub fn rigid(shape: Shape, resolution: f64) -> Arc<ContactGeometry> {
     let (mesh, _) = primitive_field(&shape, resolution).expect("a valid shape");
-    Arc::new(ContactGeometry::Rigid(RigidSurface::new(boundary_surface(&mesh))))
+    Arc::new(ContactGeometry::Rigid(RigidSurface::new(mesh.boundary())))
 }
 
 /// A scene under construction.

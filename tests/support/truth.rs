@@ -183,6 +183,7 @@ impl State {
                     let c = if s.a.geometry.is_rigid() { &mut s.b } else { &mut s.a };
                     c.material.dissipation += h * c.material.hydroelastic_modulus / MODULUS;
                 }
+                other => panic!("nothing is known of {other:?}"),
             },
             Input::StaticFriction => {
                 s.a.material.static_friction += h;
@@ -257,6 +258,7 @@ impl State {
             Input::Dissipation => match settings.dissipation_model {
                 DissipationModel::HuntCrossley => (j.by_parameters.dissipation, 0.0),
                 DissipationModel::StrainRate => (j.by_parameters.dissipation / MODULUS, 0.0),
+                other => panic!("nothing is known of {other:?}"),
             },
             Input::StaticFriction => (j.by_parameters.static_friction, 0.0),
             Input::DynamicFriction => (j.by_parameters.dynamic_friction, 0.0),

@@ -4,7 +4,7 @@ use std::io::{self, StdoutLock};
 use std::path::{Path, PathBuf};
 
 use crate::cli::Error;
-use crate::io::{OutputFile, TrajectoryError, TrajectoryWriter};
+use crate::io::{FileError, OutputFile, TrajectoryWriter};
 use crate::multibody::{Model, State};
 
 /// The rows of a trajectory, as they come.
@@ -43,7 +43,7 @@ impl<'m> Rows<'m> {
     /// Why rows could not be written.
     pub fn error(out: Option<&Path>, source: io::Error) -> Error {
         match out.filter(|path| path.as_os_str() != "-") {
-            Some(path) => TrajectoryError::Write { path: path.to_owned(), source }.into(),
+            Some(path) => FileError::Write { path: path.to_owned(), source }.into(),
             None => Error::Output(source),
         }
     }

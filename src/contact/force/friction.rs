@@ -85,7 +85,7 @@ pub(crate) fn friction_weights<T: Scalar>(s: T, settings: &ContactSettings) -> [
 ///
 /// Smooth everywhere, with two exceptions in the Stribeck curve: its third derivative at no
 /// slip, at v_s and at 3 v_s.
-pub fn friction_factor<T: Scalar>(
+pub(crate) fn friction_factor<T: Scalar>(
     s: T,
     static_friction: T,
     dynamic_friction: T,

@@ -195,6 +195,34 @@ fn seeded(
 ///
 /// # Errors
 /// For pairs that [`crate::contact::check_pair`] refuses.
+///
+/// # Examples
+/// How the force on a ball follows its height, compared with a difference:
+/// ```
+/// use isobar::contact::{Collider, ContactPair, ContactSettings, Material, Workspace, contact_jacobian};
+/// use isobar::field::{PressureField, primitive_field};
+/// use isobar::geometry::Shape;
+/// use isobar::spatial::RigidTransform;
+/// use nalgebra::Vector3;
+///
+/// let foam = Material::new(1e5, 1.0, 0.5);
+/// let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.02)?;
+/// let ball = Collider::compliant(PressureField::new(mesh, extent)?, foam);
+/// let floor = Collider::rigid_half_space(foam);
+///
+/// let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
+/// let mut at = |height: f64| {
+///     let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, height));
+///     let pair = ContactPair::at_rest(&ball, pose, &floor, RigidTransform::identity());
+///     contact_jacobian(&pair, &settings, &mut workspace)
+/// };
+/// let (patch, jacobian) = at(0.045)?.ok_or("no contact")?;
+/// let (higher, _) = at(0.045 + 1e-7)?.ok_or("no contact")?;
+/// // The sixth direction of a pose is its height, the sixth row of the wrench the force upward.
+/// let difference = (higher.wrench_on_a.translational.z - patch.wrench_on_a.translational.z) / 1e-7;
+/// assert!((jacobian.by_pose_a[(5, 5)] / difference - 1.0).abs() < 1e-3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn contact_jacobian(
     pair: &ContactPair,
     settings: &ContactSettings,

@@ -19,7 +19,7 @@ use crate::scalar::{DualArray, Scalar};
 ///
 /// At width 0 the derivative at x = 0 is that from below, 0.
 #[inline]
-pub fn positive_part<T: Scalar>(x: T, width: f64) -> T {
+pub(crate) fn positive_part<T: Scalar>(x: T, width: f64) -> T {
     let value = x.real();
     if value >= width && value > 0.0 {
         x

@@ -213,6 +213,32 @@ impl<T: Scalar> Integral<T> {
 ///
 /// # Errors
 /// For pairs that [`crate::contact::check_pair`] refuses.
+///
+/// # Examples
+/// The force on a ball that has sunk 5 mm into the floor, and none where it hovers above it:
+/// ```
+/// use isobar::contact::{Collider, ContactPair, ContactSettings, Material, Workspace, contact};
+/// use isobar::field::{PressureField, primitive_field};
+/// use isobar::geometry::Shape;
+/// use isobar::spatial::RigidTransform;
+/// use nalgebra::Vector3;
+///
+/// let foam = Material::new(1e5, 1.0, 0.5);
+/// let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.02)?;
+/// let ball = Collider::compliant(PressureField::new(mesh, extent)?, foam);
+/// let floor = Collider::rigid_half_space(foam);
+///
+/// let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
+/// let mut at = |height: f64| {
+///     let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, height));
+///     let pair = ContactPair::at_rest(&ball, pose, &floor, RigidTransform::identity());
+///     contact(&pair, &settings, &mut workspace)
+/// };
+/// let patch = at(0.045)?.ok_or("no contact")?;
+/// assert!(patch.wrench_on_a.translational.z > 5.0);
+/// assert!(at(0.06)?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn contact<T: Scalar>(
     pair: &ContactPair<T>,
     settings: &ContactSettings,

@@ -14,6 +14,7 @@ use crate::scalar::Scalar;
 /// A contact model of velocity-level stepping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ContactModel {
     /// Convex, with linear dissipation (relaxation time), and friction with a regularization that
     /// is relative to the bodies' inertia (Castro, Permenter, Han, arXiv 2110.10107). The

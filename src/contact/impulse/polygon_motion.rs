@@ -170,7 +170,7 @@ mod tests {
     use crate::contact::surface::search::for_each_polygon;
     use crate::contact::{Collider, ContactGeometry, Material, Workspace};
     use crate::field::{PressureField, RigidSurface, primitive_field};
-    use crate::geometry::{Shape, boundary_surface};
+    use crate::geometry::Shape;
     use crate::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
     use approx::assert_relative_eq;
     use std::sync::Arc;
@@ -190,7 +190,7 @@ mod tests {
         let ball = compliant(Shape::Sphere { radius: 0.05 }, 0.03, 1e5);
         let size = [0.2, 0.2, 0.1];
         let (mesh, _) = primitive_field(&Shape::Box { size }, 0.1).unwrap();
-        let rigid = ContactGeometry::Rigid(RigidSurface::new(boundary_surface(&mesh)));
+        let rigid = ContactGeometry::Rigid(RigidSurface::new(mesh.boundary()));
         let other = |geometry| Collider::new(Arc::new(geometry), material(3e5), 0.05);
         vec![
             (ball.clone(), compliant(Shape::Box { size }, 0.1, 3e5)),

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 
 use crate::contact::pair::material::Material;
-use crate::field::{PressureField, RigidSurface, SkirtError, check_skirt};
+use crate::field::{FieldError, PressureField, RigidSurface, check_skirt};
 use crate::scalar::Scalar;
 
 /// The immutable, shareable part of a body in contact.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum ContactGeometry {
     /// A compliant body: a pressure field on a tetrahedral mesh.
     Compliant(PressureField),
@@ -95,7 +96,7 @@ impl Collider<f64> {
     /// # Errors
     /// As [`PressureField::with_skirt`]; for a compliant half-space when the skirt is not thinner
     /// than the depth at which the extent reaches 1.
-    pub fn with_skirt(&self, thickness: f64) -> Result<Self, SkirtError> {
+    pub fn with_skirt(&self, thickness: f64) -> Result<Self, FieldError> {
         check_skirt(thickness)?;
         let mut out = self.clone();
         if thickness == 0.0 {
@@ -108,10 +109,10 @@ impl Collider<f64> {
             }
             ContactGeometry::CompliantHalfSpace => {
                 if self.skirt > 0.0 {
-                    return Err(SkirtError::Twice { thickness: self.skirt });
+                    return Err(FieldError::SecondSkirt { thickness: self.skirt });
                 }
                 if thickness >= self.thickness {
-                    return Err(SkirtError::Thick { thickness, allowed: self.thickness });
+                    return Err(FieldError::Thick { thickness, allowed: self.thickness });
                 }
                 out.skirt = thickness;
             }

@@ -25,6 +25,7 @@ pub struct Material<T = f64> {
 
 /// One of a [`Material`]'s parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum MaterialParameter {
     /// [`Material::hydroelastic_modulus`].
     HydroelasticModulus,

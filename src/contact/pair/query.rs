@@ -56,6 +56,7 @@ impl<T: Scalar> ContactPair<'_, T> {
 
 /// Why two geometries cannot be in contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ContactError {
     /// Both are rigid.
     #[error(

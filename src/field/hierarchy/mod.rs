@@ -12,7 +12,8 @@
 
 mod query;
 
-pub use query::{PlaneQuery, Side, TraversalStack, for_each_at_plane, for_each_pair};
+pub use query::{PlaneQuery, Side, TraversalStack};
+pub(crate) use query::{for_each_at_plane, for_each_pair};
 
 use nalgebra::Vector3;
 

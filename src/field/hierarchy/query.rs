@@ -245,7 +245,7 @@ pub struct Side<'a> {
 /// pressure. `x_fo` is the pose of O in F.
 ///
 /// The order of the calls depends on the input alone.
-pub fn for_each_pair(
+pub(crate) fn for_each_pair(
     o: Side,
     f: Side,
     x_fo: &RigidTransform<f64>,
@@ -326,7 +326,7 @@ pub struct PlaneQuery {
 
 /// Calls `visit` for every element that may cross the surface where its pressure equals that of
 /// a half-space (or the half-space's plane, if it is rigid).
-pub fn for_each_at_plane(
+pub(crate) fn for_each_at_plane(
     side: Side,
     plane: &PlaneQuery,
     stack: &mut TraversalStack,

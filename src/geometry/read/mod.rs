@@ -8,14 +8,14 @@ mod vtk;
 
 use std::path::{Path, PathBuf};
 
-use super::boundary::boundary_surface;
 use super::error::MeshError;
 use super::mesh::{SurfaceMesh, VolumeMesh, drop_unused_vertices};
-use super::validate::{check_indices, orientation, validate_surface, validate_volume};
+use super::validate::{check_indices, orientation};
 use crate::shown::shown;
 
 /// Why a mesh could not be read from a file.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadMeshError {
     /// The file could not be read.
     #[error("{}: {source}", file.display())]
@@ -114,70 +114,79 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadMeshError> {
     std::fs::read(path).map_err(|source| ReadMeshError::Io { file: path.to_owned(), source })
 }
 
-/// Reads a closed surface: Wavefront OBJ (`.obj`), STL in text or binary (`.stl`), or the
-/// boundary of a volume mesh (`.vtk`, `.msh`). Coordinates are taken as metres.
-///
-/// Polygons of an OBJ file are split into triangles by a fan from their first vertex; vertices at
-/// equal places are merged in STL, and in both vertices that no triangle uses are left out.
-///
-/// # Errors
-/// When the file cannot be read, its content is not what the format prescribes, or the surface
-/// is not valid ([`validate_surface`]).
-pub fn read_surface_mesh(path: impl AsRef<Path>) -> Result<SurfaceMesh, ReadMeshError> {
-    let path = path.as_ref();
-    let mut mesh = match extension(path).as_str() {
-        "obj" => obj::parse(&String::from_utf8_lossy(&read_bytes(path)?)).map_err(|f| f.in_file(path))?,
-        "stl" => stl::parse(read_bytes(path)?).map_err(|(facet, source)| ReadMeshError::Facet {
-            file: path.to_owned(),
-            facet,
-            source,
-        })?,
-        "vtk" | "msh" => boundary_surface(&read_volume_mesh(path)?),
-        _ => {
-            return Err(wrong_extension(path, "surface", ".obj or .stl (or the boundary of a .vtk or .msh)"));
-        }
-    };
-    let invalid = |source| ReadMeshError::Mesh { file: path.to_owned(), source };
-    check_indices("triangle", &mesh.vertices, &mesh.triangles).map_err(invalid)?;
-    mesh.vertices = drop_unused_vertices(&mesh.vertices, &mut mesh.triangles);
-    validate_surface(&mesh).map_err(invalid)?;
-    Ok(mesh)
+impl SurfaceMesh {
+    /// Reads a closed surface: Wavefront OBJ (`.obj`), STL in text or binary (`.stl`), or the
+    /// boundary of a volume mesh (`.vtk`, `.msh`). Coordinates are taken as metres.
+    ///
+    /// Polygons of an OBJ file are split into triangles by a fan from their first vertex; vertices at
+    /// equal places are merged in STL, and in both vertices that no triangle uses are left out.
+    ///
+    /// # Errors
+    /// When the file cannot be read, its content is not what the format prescribes, or the surface
+    /// is not valid ([`SurfaceMesh::validate`]).
+    pub fn read(path: impl AsRef<Path>) -> Result<SurfaceMesh, ReadMeshError> {
+        let path = path.as_ref();
+        let mut mesh = match extension(path).as_str() {
+            "obj" => obj::parse(&String::from_utf8_lossy(&read_bytes(path)?)).map_err(|f| f.in_file(path))?,
+            "stl" => stl::parse(read_bytes(path)?).map_err(|(facet, source)| ReadMeshError::Facet {
+                file: path.to_owned(),
+                facet,
+                source,
+            })?,
+            "vtk" | "msh" => VolumeMesh::read(path)?.boundary(),
+            _ => {
+                return Err(wrong_extension(
+                    path,
+                    "surface",
+                    ".obj or .stl (or the boundary of a .vtk or .msh)",
+                ));
+            }
+        };
+        let invalid = |source| ReadMeshError::Mesh { file: path.to_owned(), source };
+        check_indices("triangle", &mesh.vertices, &mesh.triangles).map_err(invalid)?;
+        mesh.vertices = drop_unused_vertices(&mesh.vertices, &mut mesh.triangles);
+        mesh.validate().map_err(invalid)?;
+        Ok(mesh)
+    }
 }
 
-/// Reads a tetrahedral mesh: legacy VTK unstructured grid in text (`.vtk`) or Gmsh MSH 4.1 in
-/// text (`.msh`). Coordinates are taken as metres.
-///
-/// Inverted tetrahedra are turned round, as programs differ in the order of vertices; vertices
-/// that no tetrahedron uses are left out, the others keep their order.
-///
-/// # Errors
-/// When the file cannot be read, its content is not what the format prescribes, it has other
-/// cells than tetrahedra, one of them has no volume, or the mesh is not valid
-/// ([`validate_volume`]).
-pub fn read_volume_mesh(path: impl AsRef<Path>) -> Result<VolumeMesh, ReadMeshError> {
-    let path = path.as_ref();
-    let parse = match extension(path).as_str() {
-        "vtk" => vtk::parse,
-        "msh" => msh::parse,
-        _ => return Err(wrong_extension(path, "volume", ".vtk or .msh")),
-    };
-    let ListedTetrahedra { mut mesh, lines } =
-        parse(&String::from_utf8_lossy(&read_bytes(path)?)).map_err(|f| f.in_file(path))?;
-    let invalid = |source| ReadMeshError::Mesh { file: path.to_owned(), source };
-    check_indices("tetrahedron", &mesh.vertices, &mesh.tetrahedra).map_err(invalid)?;
-    for (tetrahedron, &line) in lines.iter().enumerate() {
-        match orientation(mesh.corners(tetrahedron)) {
-            1 => {}
-            -1 => mesh.tetrahedra[tetrahedron].swap(2, 3),
-            _ => {
-                let found = format!("tetrahedron {tetrahedron}, whose corners lie in a plane or coincide");
-                return Err(Fault::new(line, found, "every tetrahedron must have a volume").in_file(path));
+impl VolumeMesh {
+    /// Reads a tetrahedral mesh: legacy VTK unstructured grid in text (`.vtk`) or Gmsh MSH 4.1 in
+    /// text (`.msh`). Coordinates are taken as metres.
+    ///
+    /// Inverted tetrahedra are turned round, as programs differ in the order of vertices; vertices
+    /// that no tetrahedron uses are left out, the others keep their order.
+    ///
+    /// # Errors
+    /// When the file cannot be read, its content is not what the format prescribes, it has other
+    /// cells than tetrahedra, one of them has no volume, or the mesh is not valid
+    /// ([`VolumeMesh::validate`]).
+    pub fn read(path: impl AsRef<Path>) -> Result<VolumeMesh, ReadMeshError> {
+        let path = path.as_ref();
+        let parse = match extension(path).as_str() {
+            "vtk" => vtk::parse,
+            "msh" => msh::parse,
+            _ => return Err(wrong_extension(path, "volume", ".vtk or .msh")),
+        };
+        let ListedTetrahedra { mut mesh, lines } =
+            parse(&String::from_utf8_lossy(&read_bytes(path)?)).map_err(|f| f.in_file(path))?;
+        let invalid = |source| ReadMeshError::Mesh { file: path.to_owned(), source };
+        check_indices("tetrahedron", &mesh.vertices, &mesh.tetrahedra).map_err(invalid)?;
+        for (tetrahedron, &line) in lines.iter().enumerate() {
+            match orientation(mesh.corners(tetrahedron)) {
+                1 => {}
+                -1 => mesh.tetrahedra[tetrahedron].swap(2, 3),
+                _ => {
+                    let found =
+                        format!("tetrahedron {tetrahedron}, whose corners lie in a plane or coincide");
+                    return Err(Fault::new(line, found, "every tetrahedron must have a volume").in_file(path));
+                }
             }
         }
+        mesh.vertices = drop_unused_vertices(&mesh.vertices, &mut mesh.tetrahedra);
+        mesh.validate().map_err(invalid)?;
+        Ok(mesh)
     }
-    mesh.vertices = drop_unused_vertices(&mesh.vertices, &mut mesh.tetrahedra);
-    validate_volume(&mesh).map_err(invalid)?;
-    Ok(mesh)
 }
 
 #[cfg(test)]

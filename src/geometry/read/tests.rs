@@ -4,7 +4,7 @@ use approx::assert_relative_eq;
 use proptest::prelude::*;
 
 use super::*;
-use crate::geometry::{Shape, volume_mass_properties, write_volume_mesh};
+use crate::geometry::Shape;
 
 /// Writes a file of a given extension into a fresh directory, and reads it.
 fn with_file<R>(name: &str, content: &[u8], read: impl Fn(&Path) -> R) -> R {
@@ -21,11 +21,11 @@ fn with_file<R>(name: &str, content: &[u8], read: impl Fn(&Path) -> R) -> R {
 }
 
 fn volume(name: &str, content: &str) -> Result<VolumeMesh, ReadMeshError> {
-    with_file(name, content.as_bytes(), |file| read_volume_mesh(file))
+    with_file(name, content.as_bytes(), |file| VolumeMesh::read(file))
 }
 
 fn surface(name: &str, content: &[u8]) -> Result<SurfaceMesh, ReadMeshError> {
-    with_file(name, content, |file| read_surface_mesh(file))
+    with_file(name, content, |file| SurfaceMesh::read(file))
 }
 
 /// Checks that the message of a result holds all of these words.
@@ -53,13 +53,13 @@ fn the_same_two_tetrahedra_in_each_format() {
     let expected = volume("a.vtk", VTK).unwrap();
     assert_eq!(expected.vertices.len(), 5, "the unused vertex is left out");
     assert_eq!(expected.tetrahedra.len(), 2);
-    assert_relative_eq!(volume_mass_properties(&expected).unwrap().mass, 0.5, epsilon = 1e-15);
+    assert_relative_eq!(expected.mass_properties().unwrap().mass, 0.5, epsilon = 1e-15);
     assert_eq!(volume("a.VTK", VTK_5).unwrap().vertices, expected.vertices);
     let gmsh = volume("a.msh", MSH).unwrap();
     assert_eq!(gmsh.vertices, expected.vertices);
     // The other orientation of a tetrahedron is turned round.
     let inverted = volume("a.vtk", &VTK.replace("4 0 1 2 3", "4 1 0 2 3")).unwrap();
-    assert_relative_eq!(volume_mass_properties(&inverted).unwrap().mass, 0.5, epsilon = 1e-15);
+    assert_relative_eq!(inverted.mass_properties().unwrap().mass, 0.5, epsilon = 1e-15);
     assert_eq!(surface("a.msh", MSH.as_bytes()).unwrap().triangles.len(), 6);
 }
 
@@ -112,7 +112,7 @@ fn obj_files_are_read_and_their_faults_named() {
     let cube = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n\
         f 1 4 3 2\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n";
     let mesh = surface("a.obj", cube.as_bytes()).unwrap();
-    assert_relative_eq!(crate::geometry::surface_volume(&mesh), 1.0, epsilon = 1e-15);
+    assert_relative_eq!(mesh.volume(), 1.0, epsilon = 1e-15);
     let with = |from: &str, to: &str| {
         assert!(OBJ.contains(from));
         surface("bad.obj", OBJ.replacen(from, to, 1).as_bytes())
@@ -148,7 +148,7 @@ fn stl_files_are_read_and_their_faults_named() {
     for content in [text.as_bytes(), &binary] {
         let mesh = surface("a.stl", content).unwrap();
         assert_eq!((mesh.vertices.len(), mesh.triangles.len()), (14, 24));
-        assert_relative_eq!(crate::geometry::surface_volume(&mesh), 1.0, epsilon = 1e-15);
+        assert_relative_eq!(mesh.volume(), 1.0, epsilon = 1e-15);
     }
     refused(surface("bad.stl", &binary[..binary.len() - 7]), &["bad.stl"]);
     refused(surface("bad.stl", text.replacen("endloop", "", 1).as_bytes()), &["bad.stl", "facet 0"]);
@@ -160,10 +160,10 @@ fn stl_files_are_read_and_their_faults_named() {
 
 #[test]
 fn missing_files_and_other_extensions_are_refused() {
-    refused(read_volume_mesh("no-such-folder/a.vtk"), &["no-such-folder/a.vtk"]);
-    refused(read_volume_mesh("a.stl"), &["a.stl", ".vtk or .msh"]);
-    refused(read_surface_mesh("a.ply"), &[".ply", ".obj"]);
-    refused(read_surface_mesh("a"), &["no extension", ".obj"]);
+    refused(VolumeMesh::read("no-such-folder/a.vtk"), &["no-such-folder/a.vtk"]);
+    refused(VolumeMesh::read("a.stl"), &["a.stl", ".vtk or .msh"]);
+    refused(SurfaceMesh::read("a.ply"), &[".ply", ".obj"]);
+    refused(SurfaceMesh::read("a"), &["no extension", ".obj"]);
 }
 
 #[test]
@@ -171,9 +171,9 @@ fn what_is_written_reads_back_to_the_same_bits() {
     let mesh = Shape::Capsule { radius: 0.1, length: 0.37 }.volume_mesh(0.03).unwrap();
     let extent = vec![0.1; mesh.vertices.len()];
     let mut out = Vec::new();
-    write_volume_mesh(&mut out, &mesh, &[("extent", &extent)]).unwrap();
-    assert_eq!(with_file("a.vtk", &out, |file| read_volume_mesh(file)).unwrap(), mesh);
-    assert!(write_volume_mesh(&mut out, &mesh, &[("extent", &extent[1..])]).is_err());
+    mesh.write(&mut out, &[("extent", &extent)]).unwrap();
+    assert_eq!(with_file("a.vtk", &out, |file| VolumeMesh::read(file)).unwrap(), mesh);
+    assert!(mesh.write(&mut out, &[("extent", &extent[1..])]).is_err());
 }
 
 #[test]
@@ -185,11 +185,11 @@ fn models_of_real_objects_are_read() {
         ("dishes/evo_bowl_coarse3k.vtk", 3374),
         ("veggies/yellow_bell_pepper_no_stem_low.vtk", 2519),
     ] {
-        let mesh = read_volume_mesh(models.join(file)).unwrap();
+        let mesh = VolumeMesh::read(models.join(file)).unwrap();
         assert_eq!(mesh.tetrahedra.len(), tetrahedra);
     }
-    assert_eq!(read_surface_mesh(models.join("dishes/plate_8in_col.obj")).unwrap().triangles.len(), 896);
-    refused(read_surface_mesh(models.join("wsg_50/textured_bubble.obj")), &["textured_bubble.obj", "open"]);
+    assert_eq!(SurfaceMesh::read(models.join("dishes/plate_8in_col.obj")).unwrap().triangles.len(), 896);
+    refused(SurfaceMesh::read(models.join("wsg_50/textured_bubble.obj")), &["textured_bubble.obj", "open"]);
 }
 
 proptest! {

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-use super::file_error::{FileError, Problem};
+use super::file_error::Problem;
+use crate::io::file_error::FileError;
 use crate::shown::shown;
 use field_path::FieldPath;
 use node::{Misplaced, Node};

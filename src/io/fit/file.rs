@@ -13,24 +13,13 @@ use crate::io::file_error::{FileError, Problem};
 use crate::io::fit::schema::{FitTable, TrajectoriesTable};
 use crate::io::scene::file::Scene;
 use crate::multibody::NoForces;
-use crate::optimize::data::{DataError, Recording, read_indentations, read_recording};
+use crate::optimize::ProblemError;
+use crate::optimize::data::{Indentation, Recording};
 use crate::optimize::fit::FitSettings;
 use crate::optimize::identification::{
-    Identification, IdentificationError, IndentationTest, Measurement, RecordedMotion, StandardDeviations,
-    TimeWindow,
+    Identification, IndentationTest, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
 };
 use crate::optimize::parameters::Parameters;
-
-/// Why a fit file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum FitFileError {
-    /// The file, its scene, or a list of parameters is not good.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// A file of measurements is not good.
-    #[error(transparent)]
-    Data(#[from] DataError),
-}
 
 /// Longest delay of recorded velocities that makes sense, s.
 const LONGEST_DELAY: f64 = 1.0;
@@ -55,7 +44,7 @@ impl FitFile {
     ///
     /// # Errors
     /// A file that cannot be read or is not valid, parameters that make no sense.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, FitFileError> {
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref().to_owned();
         let document = Document::read_toml(&path)?;
         let table: FitTable = document.contents()?;
@@ -86,7 +75,7 @@ impl FitFile {
     ///
     /// # Errors
     /// A file of measurements that is not good, or measurements that do not fit the scene.
-    pub fn identification(&self) -> Result<Identification, FitFileError> {
+    pub fn identification(&self) -> Result<Identification, FileError> {
         let root = FieldPath::root();
         let mut measurements = Vec::new();
         for (i, table) in self.table.trajectories.iter().enumerate() {
@@ -98,7 +87,7 @@ impl FitFile {
         for (i, table) in self.table.indentations.iter().enumerate() {
             let field = root.key("indentations").index(i).key("file");
             let file = self.document.named_file(&field, Path::new(&table.file))?;
-            let rows = read_indentations(&file)?;
+            let rows = Indentation::read(&file)?;
             let direction = Vector3::from(table.direction.0);
             let name = file.display().to_string();
             let test = IndentationTest::new(
@@ -122,7 +111,7 @@ impl FitFile {
     /// # Errors
     /// As for [`Self::identification`]; a folder without recordings; a fit file without
     /// trajectories.
-    pub fn evaluation(&self, names: &[&str], folder: &Path) -> Result<Identification, FitFileError> {
+    pub fn evaluation(&self, names: &[&str], folder: &Path) -> Result<Identification, FileError> {
         let field = FieldPath::root().key("trajectories");
         let table = self.table.trajectories.first().ok_or_else(|| {
             self.invalid(
@@ -142,8 +131,8 @@ impl FitFile {
         }
         let measurements = files
             .iter()
-            .map(|file| self.motion(table, read_recording(file, &table.body)?, &field.index(0)))
-            .collect::<Result<_, FitFileError>>()?;
+            .map(|file| self.motion(table, Recording::read(file, &table.body)?, &field.index(0)))
+            .collect::<Result<_, FileError>>()?;
         self.identified(names, measurements)
     }
 
@@ -151,15 +140,15 @@ impl FitFile {
         &self,
         names: &[&str],
         measurements: Vec<Measurement>,
-    ) -> Result<Identification, FitFileError> {
+    ) -> Result<Identification, FileError> {
         let Scene { model, state, .. } = &self.scene;
         let settings = self.scene.simulation_settings()?;
         let names = names.iter().copied();
         Identification::new(model.clone(), state.clone(), settings, NoForces, names, measurements).map_err(
             |e| {
                 let field = match e {
-                    IdentificationError::NoMeasurements => FieldPath::root(),
-                    IdentificationError::Gap { .. } => FieldPath::root().key("trajectories"),
+                    ProblemError::NoMeasurements => FieldPath::root(),
+                    ProblemError::Gap { .. } => FieldPath::root().key("trajectories"),
                     _ => FieldPath::root().key("parameters"),
                 };
                 self.invalid(&field, e)
@@ -172,7 +161,7 @@ impl FitFile {
         table: &TrajectoriesTable,
         recording: Recording,
         field: &FieldPath,
-    ) -> Result<Measurement, FitFileError> {
+    ) -> Result<Measurement, FileError> {
         let sigma = StandardDeviations {
             position: table.position_sigma,
             orientation: table.orientation_sigma,
@@ -200,11 +189,7 @@ impl FitFile {
             .map_err(|e| self.invalid(field, e))
     }
 
-    fn recordings(
-        &self,
-        table: &TrajectoriesTable,
-        field: &FieldPath,
-    ) -> Result<Vec<Recording>, FitFileError> {
+    fn recordings(&self, table: &TrajectoriesTable, field: &FieldPath) -> Result<Vec<Recording>, FileError> {
         let mut recordings = Vec::new();
         for (i, name) in table.files.iter().enumerate() {
             let files = matching(&beside(&self.path, Path::new(name)))?;
@@ -213,7 +198,7 @@ impl FitFile {
                 return Err(self.invalid(&field, format_args!("found \"{name}\", which no file matches")));
             }
             for file in files {
-                recordings.push(read_recording(&file, &table.body)?);
+                recordings.push(Recording::read(&file, &table.body)?);
             }
         }
         if recordings.is_empty() {
@@ -226,7 +211,7 @@ impl FitFile {
     ///
     /// # Errors
     /// When a folder of recordings cannot be read.
-    pub fn files(&self) -> Result<Vec<PathBuf>, FitFileError> {
+    pub fn files(&self) -> Result<Vec<PathBuf>, FileError> {
         let mut files = vec![self.path.clone()];
         files.extend(self.scene.files.iter().cloned());
         for name in self.table.trajectories.iter().flat_map(|table| &table.files) {
@@ -236,18 +221,18 @@ impl FitFile {
         Ok(files)
     }
 
-    fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
+    fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FileError {
         located(&self.document, field, message)
     }
 }
 
-fn located(document: &Document, field: &FieldPath, message: impl std::fmt::Display) -> FitFileError {
+fn located(document: &Document, field: &FieldPath, message: impl std::fmt::Display) -> FileError {
     document.located(Problem::new(field.clone(), message)).into()
 }
 
 /// The files that a path stands for, in the order of their names: itself, or those that match
 /// the `*`s in its last part.
-fn matching(path: &Path) -> Result<Vec<PathBuf>, FitFileError> {
+fn matching(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     let pattern = match path.file_name().and_then(|n| n.to_str()) {
         Some(name) if name.contains('*') => name,
         _ => return Ok(vec![path.to_owned()]),
@@ -284,34 +269,36 @@ fn matches_pattern(pattern: &str, name: &str) -> bool {
     true
 }
 
-/// Reads parameter values from JSON: `{"NAME": VALUE, …}`, or what `isobar fit --json` prints.
-///
-/// # Errors
-/// A file that cannot be read, is of neither form, or holds a number that is not finite.
-pub fn read_parameter_values(path: &Path) -> Result<BTreeMap<String, f64>, FitFileError> {
-    #[derive(Deserialize)]
-    struct Named {
-        name: String,
-        value: f64,
-    }
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Values {
-        Fit { estimates: Vec<Named> },
-        Plain(BTreeMap<String, f64>),
-    }
-    let text = read_text(path)?;
-    match serde_json::from_str(&text) {
-        Ok(Values::Plain(values)) => Ok(values),
-        Ok(Values::Fit { estimates }) => Ok(estimates.into_iter().map(|e| (e.name, e.value)).collect()),
-        Err(e) => Err(FileError::Invalid {
-            path: path.to_owned(),
-            line: (e.line() > 0).then_some(e.line()),
-            field: "the file".into(),
-            message: "not a list of parameters; allowed is {\"NAME\": VALUE, …} or the result of a fit"
-                .into(),
+impl FitFile {
+    /// Reads parameter values from JSON: `{"NAME": VALUE, …}`, or what `isobar fit --json` prints.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is of neither form, or holds a number that is not finite.
+    pub fn read_parameter_values(path: &Path) -> Result<BTreeMap<String, f64>, FileError> {
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+            value: f64,
         }
-        .into()),
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Values {
+            Fit { estimates: Vec<Named> },
+            Plain(BTreeMap<String, f64>),
+        }
+        let text = read_text(path)?;
+        match serde_json::from_str(&text) {
+            Ok(Values::Plain(values)) => Ok(values),
+            Ok(Values::Fit { estimates }) => Ok(estimates.into_iter().map(|e| (e.name, e.value)).collect()),
+            Err(e) => Err(FileError::Invalid {
+                path: path.to_owned(),
+                line: (e.line() > 0).then_some(e.line()),
+                field: "the file".into(),
+                message: "not a list of parameters; allowed is {\"NAME\": VALUE, …} or the result of a fit"
+                    .into(),
+            }
+            .into()),
+        }
     }
 }
 
@@ -355,15 +342,15 @@ mod tests {
         assert!(scene.contains("fit.toml:1: scene: found \"s.toml\", which is no file"), "{scene}");
         assert!(refused("scene = ").contains("fit.toml:1"));
         fs::write(folder.join("p.json"), "{\"a\": 1.5}").unwrap();
-        assert_eq!(read_parameter_values(&folder.join("p.json")).unwrap()["a"], 1.5);
+        assert_eq!(FitFile::read_parameter_values(&folder.join("p.json")).unwrap()["a"], 1.5);
         fs::write(
             folder.join("p.json"),
             "{\"estimates\": [{\"name\": \"b\", \"value\": 2, \"verdict\": \"x\"}]}",
         )
         .unwrap();
-        assert_eq!(read_parameter_values(&folder.join("p.json")).unwrap()["b"], 2.0);
+        assert_eq!(FitFile::read_parameter_values(&folder.join("p.json")).unwrap()["b"], 2.0);
         fs::write(folder.join("p.json"), "{\"a\": \"x\"}").unwrap();
-        let refused = read_parameter_values(&folder.join("p.json")).unwrap_err().to_string();
+        let refused = FitFile::read_parameter_values(&folder.join("p.json")).unwrap_err().to_string();
         assert!(refused.contains("not a list of parameters"), "{refused}");
         fs::remove_dir_all(&folder).unwrap();
     }

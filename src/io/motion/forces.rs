@@ -1,6 +1,6 @@
 //! Columns of trajectories with the forces of contact.
 
-use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State, body_pair_contact};
+use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State};
 
 /// Columns of a pair of bodies A and B, after their names as `A-B` and a dot: force on A and its
 /// moment about the origin of A, both in the world frame.
@@ -38,12 +38,12 @@ impl<'m> ContactForces<'m> {
     }
 
     /// The numbers of a state: the contact of the fields at its poses and velocities, as
-    /// [`crate::multibody::pair_contact`] has it.
+    /// [`Model::pair_contact`] has it.
     pub fn numbers(&mut self, state: &State) -> Vec<f64> {
         let Self { model, pairs, frames, workspace } = self;
         model.body_frames(state, frames);
         let wrench = |(_, geometries): &(BodyPair, Vec<GeometryPair>)| {
-            let on_a = body_pair_contact(model, frames, geometries, workspace).wrench_on_a;
+            let on_a = model.body_pair_contact(frames, geometries, workspace).wrench_on_a;
             let (f, t) = (on_a.translational, on_a.rotational);
             // Adding zero turns −0 into 0.
             [f.x, f.y, f.z, t.x, t.y, t.z].map(|x| x + 0.0)

@@ -1,41 +1,11 @@
 //! States of mechanisms, as JSON.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::io::file_error::FileError;
 use crate::multibody::tree::{Joint, JointKind, JointState, Mechanism};
-
-/// What can be wrong with the file of a state.
-#[derive(Debug, thiserror::Error)]
-pub enum JointStateError {
-    /// The file cannot be read.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file is not a state.
-    #[error("{}: {source}", path.display())]
-    Json {
-        /// The file.
-        path: PathBuf,
-        /// Why, with line and column.
-        source: serde_json::Error,
-    },
-    /// A field does not fit the mechanism.
-    #[error("{}: {field}: {message}", path.display())]
-    Field {
-        /// The file.
-        path: PathBuf,
-        /// The field.
-        field: String,
-        /// What was found and what is allowed.
-        message: String,
-    },
-}
 
 /// A state file.
 #[derive(Debug, Deserialize)]
@@ -63,12 +33,12 @@ impl JointStateFile {
     ///
     /// # Errors
     /// When the file cannot be read, is not such a file, or does not fit the mechanism.
-    pub fn load(path: &Path, mechanism: &Mechanism) -> Result<Self, JointStateError> {
+    pub fn load(path: &Path, mechanism: &Mechanism) -> Result<Self, FileError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|source| JointStateError::Read { path: path.to_owned(), source })?;
+            .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
         let file: StateFile = serde_json::from_str(&text)
-            .map_err(|source| JointStateError::Json { path: path.to_owned(), source })?;
-        let wrong = |(field, message)| JointStateError::Field { path: path.to_owned(), field, message };
+            .map_err(|source| FileError::Json { path: path.to_owned(), source })?;
+        let wrong = |(field, message)| FileError::Field { path: path.to_owned(), field, message };
         let order = order(mechanism, file.joints.as_deref()).map_err(wrong)?;
         let of_velocity = |field, numbers: Option<Vec<f64>>| {
             let numbers = numbers.unwrap_or_else(|| vec![0.0; mechanism.velocity_dimension()]);

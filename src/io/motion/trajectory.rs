@@ -1,11 +1,11 @@
 //! Trajectories as CSV, in full precision.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nalgebra::Vector3;
 
+use crate::io::file_error::FileError;
 use crate::io::motion::forces::FORCE_COLUMNS;
 use crate::multibody::BodyState;
 use crate::shown::shown;
@@ -20,37 +20,6 @@ pub(in crate::io) const COLUMNS: [&str; 13] = [
 
 /// The column of time.
 pub(in crate::io) const TIME: &str = "t_s";
-
-/// What can be wrong with a trajectory file.
-#[derive(Debug, thiserror::Error)]
-pub enum TrajectoryError {
-    /// The file cannot be read.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file cannot be written.
-    #[error("{}: cannot be written: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file is not a trajectory.
-    #[error("{}:{line}: {message}", path.display())]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
-        /// What was found and what is allowed.
-        message: String,
-    },
-}
 
 /// The motion of one body, as read from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,91 +87,93 @@ pub(in crate::io) fn joint_titles(joint: &str, kind: &str, count: usize) -> Vec<
     }
 }
 
-/// Reads a trajectory that [`write_trajectory`](crate::io::write_trajectory) wrote, or any table with the same columns, in
-/// any order.
-///
-/// # Errors
-/// When the file cannot be read, a column is missing, unknown or double, a row has a wrong
-/// number of fields, a field is not a finite number, or times do not increase.
-pub fn read_trajectory(path: impl AsRef<Path>) -> Result<TrajectoryTable, TrajectoryError> {
-    let path = path.as_ref();
-    let file = std::fs::File::open(path)
-        .map_err(|source| TrajectoryError::Read { path: path.to_owned(), source })?;
-    let invalid =
-        |line: u64, message: String| TrajectoryError::Invalid { path: path.to_owned(), line, message };
-    let mut csv = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(file);
-    let header = csv.headers().map_err(|error| csv_error(path, error))?.clone();
-    let layout = Layout::new(&header).map_err(|message| invalid(1, message))?;
-    let mut table = TrajectoryTable {
-        times: Vec::new(),
-        bodies: layout
-            .bodies
-            .iter()
-            .map(|(name, _)| BodyMotion { name: name.clone(), states: Vec::new() })
-            .collect(),
-        joints: layout
-            .joints
-            .iter()
-            .map(|joint| JointMotion { name: joint.name.clone(), q: Vec::new(), v: Vec::new() })
-            .collect(),
-        contacts: layout
-            .contacts
-            .iter()
-            .map(|(pair, _)| ContactMotion { pair: pair.clone(), wrenches: Vec::new() })
-            .collect(),
-    };
-    for record in csv.records() {
-        let record = record.map_err(|error| csv_error(path, error))?;
-        let line = record.position().map_or(0, csv::Position::line);
-        if record.len() != header.len() {
-            let message = format!("found {} fields; the header has {} columns", record.len(), header.len());
-            return Err(invalid(line, message));
-        }
-        let number = |column: usize| {
-            let text = &record[column];
-            match text.parse::<f64>() {
-                Ok(value) if value.is_finite() => Ok(value),
-                _ => Err(invalid(
-                    line,
-                    format!(
-                        "column `{}`: found `{}`; it must be a finite number",
-                        shown(&header[column]),
-                        shown(text)
-                    ),
-                )),
-            }
+impl TrajectoryTable {
+    /// Reads a trajectory that [`Trajectory::write`](crate::rollout::Trajectory::write) wrote, or any table with the same columns, in
+    /// any order.
+    ///
+    /// # Errors
+    /// When the file cannot be read, a column is missing, unknown or double, a row has a wrong
+    /// number of fields, a field is not a finite number, or times do not increase.
+    pub fn read(path: impl AsRef<Path>) -> Result<TrajectoryTable, FileError> {
+        let path = path.as_ref();
+        let file =
+            std::fs::File::open(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+        let invalid = |line: u64, message: String| FileError::Row { path: path.to_owned(), line, message };
+        let mut csv = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(file);
+        let header = csv.headers().map_err(|error| csv_error(path, error))?.clone();
+        let layout = Layout::new(&header).map_err(|message| invalid(1, message))?;
+        let mut table = TrajectoryTable {
+            times: Vec::new(),
+            bodies: layout
+                .bodies
+                .iter()
+                .map(|(name, _)| BodyMotion { name: name.clone(), states: Vec::new() })
+                .collect(),
+            joints: layout
+                .joints
+                .iter()
+                .map(|joint| JointMotion { name: joint.name.clone(), q: Vec::new(), v: Vec::new() })
+                .collect(),
+            contacts: layout
+                .contacts
+                .iter()
+                .map(|(pair, _)| ContactMotion { pair: pair.clone(), wrenches: Vec::new() })
+                .collect(),
         };
-        let time = number(layout.time)?;
-        if let Some(&last) = table.times.last()
-            && time <= last
-        {
-            let message = format!("column `{TIME}`: found {time} after {last}; times must increase");
-            return Err(invalid(line, message));
-        }
-        table.times.push(time);
-        for (motion, (_, columns)) in table.bodies.iter_mut().zip(&layout.bodies) {
-            let mut values = [0.0; 13];
-            for (value, &column) in values.iter_mut().zip(columns) {
-                *value = number(column)?;
+        for record in csv.records() {
+            let record = record.map_err(|error| csv_error(path, error))?;
+            let line = record.position().map_or(0, csv::Position::line);
+            if record.len() != header.len() {
+                let message =
+                    format!("found {} fields; the header has {} columns", record.len(), header.len());
+                return Err(invalid(line, message));
             }
-            motion.states.push(body_state(&values));
+            let number = |column: usize| {
+                let text = &record[column];
+                match text.parse::<f64>() {
+                    Ok(value) if value.is_finite() => Ok(value),
+                    _ => Err(invalid(
+                        line,
+                        format!(
+                            "column `{}`: found `{}`; it must be a finite number",
+                            shown(&header[column]),
+                            shown(text)
+                        ),
+                    )),
+                }
+            };
+            let time = number(layout.time)?;
+            if let Some(&last) = table.times.last()
+                && time <= last
+            {
+                let message = format!("column `{TIME}`: found {time} after {last}; times must increase");
+                return Err(invalid(line, message));
+            }
+            table.times.push(time);
+            for (motion, (_, columns)) in table.bodies.iter_mut().zip(&layout.bodies) {
+                let mut values = [0.0; 13];
+                for (value, &column) in values.iter_mut().zip(columns) {
+                    *value = number(column)?;
+                }
+                motion.states.push(body_state(&values));
+            }
+            for (motion, joint) in table.joints.iter_mut().zip(&layout.joints) {
+                let read = |columns: &[usize]| columns.iter().map(|&c| number(c)).collect::<Result<_, _>>();
+                motion.q.push(read(&joint.q)?);
+                motion.v.push(read(&joint.v)?);
+            }
+            for (motion, (_, columns)) in table.contacts.iter_mut().zip(&layout.contacts) {
+                let [fx, fy, fz, tx, ty, tz] = *columns;
+                let force = Vector3::new(number(fx)?, number(fy)?, number(fz)?);
+                let moment = Vector3::new(number(tx)?, number(ty)?, number(tz)?);
+                motion.wrenches.push(SpatialForce::new(moment, force));
+            }
         }
-        for (motion, joint) in table.joints.iter_mut().zip(&layout.joints) {
-            let read = |columns: &[usize]| columns.iter().map(|&c| number(c)).collect::<Result<_, _>>();
-            motion.q.push(read(&joint.q)?);
-            motion.v.push(read(&joint.v)?);
+        if table.times.is_empty() {
+            return Err(invalid(2, "found no row; a trajectory has at least one".to_owned()));
         }
-        for (motion, (_, columns)) in table.contacts.iter_mut().zip(&layout.contacts) {
-            let [fx, fy, fz, tx, ty, tz] = *columns;
-            let force = Vector3::new(number(fx)?, number(fy)?, number(fz)?);
-            let moment = Vector3::new(number(tx)?, number(ty)?, number(tz)?);
-            motion.wrenches.push(SpatialForce::new(moment, force));
-        }
+        Ok(table)
     }
-    if table.times.is_empty() {
-        return Err(invalid(2, "found no row; a trajectory has at least one".to_owned()));
-    }
-    Ok(table)
 }
 
 /// Which column of a file is what.
@@ -350,11 +321,11 @@ fn joint_columns(
 }
 
 /// An error of the CSV reader with the file and the line.
-fn csv_error(path: &Path, error: csv::Error) -> TrajectoryError {
+fn csv_error(path: &Path, error: csv::Error) -> FileError {
     let line = error.position().map_or(1, csv::Position::line);
     let message = error.to_string();
     match error.into_kind() {
-        csv::ErrorKind::Io(source) => TrajectoryError::Read { path: path.to_owned(), source },
-        _ => TrajectoryError::Invalid { path: path.to_owned(), line, message },
+        csv::ErrorKind::Io(source) => FileError::Read { path: path.to_owned(), source },
+        _ => FileError::Row { path: path.to_owned(), line, message },
     }
 }

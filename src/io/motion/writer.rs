@@ -4,8 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::io::atomic::OutputFile;
+use crate::io::file_error::FileError;
 use crate::io::motion::forces::ContactForces;
-use crate::io::motion::trajectory::{COLUMNS, TIME, TrajectoryError, joint_titles, numbers};
+use crate::io::motion::trajectory::{COLUMNS, TIME, joint_titles, numbers};
 use crate::multibody::tree::JointState;
 use crate::multibody::{Model, State};
 use crate::rollout::Trajectory;
@@ -16,7 +17,7 @@ use crate::rollout::Trajectory;
 /// On request there are six columns more for each pair of bodies A and B
 /// that can touch: `A-B.fx_N`, `fy_N`, `fz_N`, the force on A in W, and `A-B.tx_N_m`, `ty_N_m`,
 /// `tz_N_m`, its moment about the origin of A. They are those of each state, of the pressure fields
-/// with dissipation and friction at its velocities (see [`crate::multibody::pair_contact`]); the
+/// with dissipation and friction at its velocities (see [`Model::pair_contact`]); the
 /// impulse of an implicit step, which holds at the velocities after it, is another one where these
 /// change much.
 #[derive(Debug)]
@@ -77,22 +78,20 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
     }
 }
 
-/// Writes a trajectory of a model as [`TrajectoryWriter`] does. The file appears when it is complete.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write_trajectory(
-    path: impl AsRef<Path>,
-    model: &Model,
-    trajectory: &Trajectory,
-) -> Result<(), TrajectoryError> {
-    let path = path.as_ref();
-    let write = || {
-        let mut writer = TrajectoryWriter::new(model, false, OutputFile::create(path)?)?;
-        for (time, state) in trajectory.times.iter().zip(&trajectory.states) {
-            writer.write(*time, state)?;
-        }
-        writer.finish()?.finish()
-    };
-    write().map_err(|source| TrajectoryError::Write { path: path.to_owned(), source })
+impl Trajectory {
+    /// Writes the trajectory of a model as [`TrajectoryWriter`] does. The file appears when it is complete.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, path: impl AsRef<Path>, model: &Model) -> Result<(), FileError> {
+        let path = path.as_ref();
+        let write = || {
+            let mut writer = TrajectoryWriter::new(model, false, OutputFile::create(path)?)?;
+            for (time, state) in self.times.iter().zip(&self.states) {
+                writer.write(*time, state)?;
+            }
+            writer.finish()?.finish()
+        };
+        write().map_err(|source| FileError::Write { path: path.to_owned(), source })
+    }
 }

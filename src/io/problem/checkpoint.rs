@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use argmin::core::Error;
 
 use crate::io::atomic::write_atomically;
-use crate::optimize::checkpoint::{CheckpointError, CheckpointStore};
+use crate::optimize::checkpoint::CheckpointStore;
+use crate::optimize::data::DataError;
 
 /// A file that is replaced as a whole at every save: interrupted while it writes, it is as it was
 /// before.
@@ -21,7 +22,7 @@ impl CheckpointStore for CheckpointFile {
         match std::fs::read_to_string(&self.path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(CheckpointError::Read { checkpoint: self.name(), source }.into()),
+            Err(source) => Err(DataError::Read { path: self.name(), source }.into()),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::io::scene::actuator_tables::knots_command;
 use crate::io::scene::body_tables::{Range, number};
 use crate::multibody::Model;
 use crate::optimize::trajectory::ControlRange;
-use crate::rollout::{Command, ControlKnots, ControlKnotsError, KnotInterpolation};
+use crate::rollout::{Command, ControlKnots, KnotInterpolation, SimulationError};
 
 /// An actuator whose command is optimized.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub(in crate::io) fn knots(
     };
     made.map_err(|error| {
         let field = match error {
-            ControlKnotsError::Times { index, .. } | ControlKnotsError::Spacing { index, .. }
+            SimulationError::KnotTimes { index, .. } | SimulationError::KnotSpacing { index, .. }
                 if t.times.is_some() =>
             {
                 field.index(index)

@@ -9,7 +9,8 @@ use crate::io::problem::schema::{ComponentsTable, ContactTable, CoordinateTable,
 use crate::io::scene::body_tables::{PoseFields, Range, number};
 use crate::multibody::Model;
 use crate::multibody::tree::Joint;
-use crate::optimize::objective::{CostTerm, Objective, ObjectiveError, Quantity, Target, TargetError};
+use crate::optimize::ProblemError;
+use crate::optimize::objective::{CostTerm, Objective, Quantity, Target};
 
 /// The name and the term of one table.
 pub(in crate::io) fn cost_term(
@@ -49,8 +50,8 @@ pub(in crate::io) fn cost_term(
             let values = values.map(|(i, c)| components(*c, &field.key("values").index(i)));
             Target::new(path.times.clone(), values.collect::<Result<_, _>>()?).map_err(|error| {
                 let field = match error {
-                    TargetError::Time { index, .. } => field.key("times").index(index),
-                    TargetError::Count { .. } => field.key("values"),
+                    ProblemError::TargetTime { index, .. } => field.key("times").index(index),
+                    _ => field.key("values"),
                 };
                 Problem::new(field, error)
             })?
@@ -64,9 +65,9 @@ pub(in crate::io) fn cost_term(
     // By itself, so that what does not fit is known to be of this table.
     Objective::new(model, model.command_dimension(), vec![term.clone()]).map_err(|error| {
         let field = match error {
-            ObjectiveError::Weight(_) => "weight",
-            ObjectiveError::ControlAtEnd => "when",
-            ObjectiveError::NoSuch { .. } | ObjectiveError::NoContact { .. } => key,
+            ProblemError::Weight(_) => "weight",
+            ProblemError::ControlAtEnd => "when",
+            _ => key,
         };
         Problem::new(table.key(field), error)
     })?;

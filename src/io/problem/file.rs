@@ -17,14 +17,14 @@ use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::file::Scene;
 use crate::io::scene::plausibility::angle_warnings;
 use crate::multibody::NoForces;
+use crate::optimize::ProblemError;
 use crate::optimize::multi_start::scattered_starts;
 use crate::optimize::objective::Objective;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::SmoothingSettings;
 use crate::optimize::trajectory::{
     ControlRange, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
-    TrajectoryProblemError, TrajectorySettings, TrajectoryTask, optimize_smoothed_trajectory,
-    optimize_trajectory,
+    TrajectorySettings, TrajectoryTask, optimize_smoothed_trajectory, optimize_trajectory,
 };
 use crate::rollout::{ControlKnots, KnotInterpolation, SimulationError, SimulationSettings};
 
@@ -119,7 +119,7 @@ impl ProblemFile {
     ///
     /// # Errors
     /// None that [`Self::load`] has not found, as long as nothing was changed since.
-    pub fn problem(&self) -> Result<TrajectoryProblem<'_, NoForces, Objective>, TrajectoryProblemError> {
+    pub fn problem(&self) -> Result<TrajectoryProblem<'_, NoForces, Objective>, ProblemError> {
         let task = TrajectoryTask {
             model: &self.scene.model,
             initial: &self.scene.state,
@@ -273,8 +273,8 @@ fn build(
         Ok(_) => Ok(file),
         Err(error) => {
             let field = match error {
-                TrajectoryProblemError::Knots(_) => root.key("knots"),
-                TrajectoryProblemError::Simulation(SimulationError::TooManySteps { .. }) => root.key("until"),
+                ProblemError::Knots(_) => root.key("knots"),
+                ProblemError::Simulation(SimulationError::TooManySteps { .. }) => root.key("until"),
                 _ => root.key("controls"),
             };
             Err(Problem::new(field, error))
@@ -326,7 +326,7 @@ fn optimizer(t: &OptimizerTable, variables: usize, table: &FieldPath) -> Result<
     if let Some(smoothing) = &t.smoothing {
         let field = table.key("smoothing");
         if t.kind != TrajectoryMethod::Lbfgs {
-            let error = TrajectoryProblemError::Smoothed { method: t.kind.name() };
+            let error = ProblemError::Smoothed { method: t.kind.name() };
             return Err(Problem::new(field, error));
         }
         number(smoothing.deviation, Range::Positive, &field.key("deviation"))?;

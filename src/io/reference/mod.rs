@@ -12,7 +12,8 @@ use crate::io::problem::schema::ProblemTable;
 use crate::io::scene::schema::SceneTable;
 
 /// A kind of file that people write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum FileKind {
     /// Bodies, joints, materials, settings.
     Scene,

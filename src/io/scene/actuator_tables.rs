@@ -7,8 +7,8 @@ use crate::io::scene::actuator_schema::{
 };
 use crate::io::scene::body_tables::{Range, number};
 use crate::multibody::tree::Mechanism;
-use crate::multibody::{Actuator, ActuatorError, Drive};
-use crate::rollout::{Command, CommandError, ControlKnotsError, KnotValues};
+use crate::multibody::{Actuator, Drive, ModelError};
+use crate::rollout::{Command, KnotValues, SimulationError};
 
 /// The actuators of a scene and their commands, in the order of the file.
 pub(in crate::io) fn actuators(
@@ -71,13 +71,10 @@ fn actuator(t: &ActuatorTable, mechanism: &Mechanism, table: &FieldPath) -> Resu
     Actuator::new(t.name.clone(), mechanism, &driven, drive, effort).map_err(|error| {
         let place = |joint: &str| driven.iter().position(|d| d.0 == joint);
         let field = match &error {
-            ActuatorError::NoJoint { joint, .. } | ActuatorError::NoCoordinate { joint, .. } => {
+            ModelError::NoJoint { joint, .. } | ModelError::NoCoordinate { joint, .. } => {
                 place(joint).map_or_else(|| joints.clone(), |i| joints.index(i))
             }
-            ActuatorError::Value { .. }
-            | ActuatorError::Nothing { .. }
-            | ActuatorError::Twice { .. }
-            | ActuatorError::Place { .. } => table.clone(),
+            _ => table.clone(),
         };
         Problem::new(field, error)
     })
@@ -118,12 +115,12 @@ pub(in crate::io) fn knots_command(knots: &KnotsTable, field: &FieldPath) -> Res
     let command = Command::new(knots.interpolation.kind(), at);
     command.map_err(|error| {
         let field = match error {
-            CommandError::Value { index, .. } => field.key("values").index(index),
-            CommandError::Count { .. } => field.key("values"),
-            CommandError::Knots(
-                ControlKnotsError::Times { index, .. } | ControlKnotsError::Spacing { index, .. },
-            ) => field.key("times").index(index),
-            CommandError::Knots(_) => field.key("times"),
+            SimulationError::CommandValue { index, .. } => field.key("values").index(index),
+            SimulationError::CommandCount { .. } => field.key("values"),
+            SimulationError::KnotTimes { index, .. } | SimulationError::KnotSpacing { index, .. } => {
+                field.key("times").index(index)
+            }
+            _ => field.key("times"),
         };
         Problem::new(field, error)
     })

@@ -9,8 +9,10 @@ use crate::io::scene::joint_schema::{JointTable, RobotTable};
 use crate::io::scene::schema::{BodyTable, ContactTable, MaterialTable};
 use crate::io::scene::shape_schema::GeometryTable;
 use crate::io::strict::Exactly;
-use crate::multibody::{Body, BodyGeometry, MassError, MassSource};
-use crate::spatial::{MassProperties, Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
+use crate::multibody::{Body, BodyGeometry, MassSource};
+use crate::spatial::{
+    MassProperties, MassPropertiesError, Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy,
+};
 
 /// How far a quaternion's length, or a rotation matrix's product with its transpose, may be from
 /// 1: enough for numbers that were rounded to a few digits.
@@ -301,7 +303,8 @@ pub(in crate::io) fn link_mass(
             }
         };
     }
-    let of_body = |error: MassError| Problem::new(table.clone(), format_args!("body `{}`: {error}", t.name));
+    let of_body =
+        |error: MassPropertiesError| Problem::new(table.clone(), format_args!("body `{}`: {error}", t.name));
     let mass = mass_source(t, geometries, table)?.resolve(unit_parts(geometries)).map_err(of_body)?;
     mass.validate().map_err(|error| of_body(error.into()))?;
     Ok(Some(mass))

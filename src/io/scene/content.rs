@@ -19,11 +19,8 @@ use crate::io::scene::geometry_tables::{GeometryContext, geometry, zero_gradient
 use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
 use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings};
 use crate::io::scene::robot_tables::{SceneRobot, UNIT_MASS, robot};
-use crate::io::scene::schema::SolverKind;
-use crate::io::scene::schema::{BodyTable, SceneTable, SolverTable};
-use crate::multibody::tree::{
-    BodyDescription, JointDescription, JointKind, Mechanism, Workspace, update_kinematics,
-};
+use crate::io::scene::schema::{BodyTable, SceneTable, SolverKind, SolverTable};
+use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism, Workspace};
 use crate::multibody::{
     Body, BodyGeometry, BodyPair, BodyState, Model, ModelBuilder, ModelError, NamedMaterial, State,
 };
@@ -92,7 +89,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let Parts { entries, mut warnings, missing, .. } = parts;
     let held = !missing.is_empty();
     let mut workspace = Workspace::new(&mechanism);
-    update_kinematics(&mechanism, &joints.q, &joints.v, &mut workspace);
+    mechanism.update_kinematics(&joints.q, &joints.v, &mut workspace);
     let mut state = State { bodies: Vec::new(), joints };
     let (mut bodies, mut fixed, mut places) = (Vec::new(), Vec::new(), Vec::new());
     let of_mechanism: HashMap<&str, usize> =

@@ -11,8 +11,7 @@ use crate::io::scene::schema::SceneTable;
 pub use crate::io::scene::schema::SolverKind;
 use crate::multibody::{BodyPair, Model, NoForces, State};
 use crate::rollout::{
-    Command, Controls, MotionWarning, SimulationError, SimulationSettings, Trajectory, command_controls,
-    simulate_watched,
+    Command, Controls, MotionWarning, SimulationError, SimulationSettings, Trajectory, simulate_watched,
 };
 use crate::step::{Integrator, SolverTolerance, VelocityLevel};
 
@@ -92,7 +91,7 @@ impl Scene {
     /// The commands of every step, given the times at which steps begin and the last one ends (see
     /// [`SimulationSettings::step_times`]).
     pub fn controls(&self, step_times: &[f64]) -> Controls {
-        command_controls(&self.commands, step_times)
+        Controls::of_commands(&self.commands, step_times)
     }
 
     /// Simulates the scene under its commands until a time in s. A program that calls this compiles

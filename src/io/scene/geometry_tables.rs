@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::contact::{Collider, ContactGeometry, Material};
 use crate::field::{PressureField, RigidSurface, primitive_field};
-use crate::geometry::{Shape, surface_mass_properties, volume_mass_properties};
+use crate::geometry::Shape;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
 use crate::io::scene::body_tables::{PoseFields, Range, number, vector};
@@ -217,12 +217,12 @@ impl ContactShape {
         let problem = |error: &dyn std::fmt::Display| Problem::new(field.clone(), error);
         let (geometry, properties) = match meshes {
             Meshes::Compliant(mesh, extent) => {
-                let properties = volume_mass_properties(&mesh).map_err(|e| problem(&e))?;
+                let properties = mesh.mass_properties().map_err(|e| problem(&e))?;
                 let field = PressureField::new(mesh, extent).map_err(|e| problem(&e))?;
                 (ContactGeometry::Compliant(field), properties)
             }
             Meshes::Rigid(mesh) => {
-                let properties = surface_mass_properties(&mesh).map_err(|e| problem(&e))?;
+                let properties = mesh.mass_properties().map_err(|e| problem(&e))?;
                 (ContactGeometry::Rigid(RigidSurface::new(mesh)), properties)
             }
         };

@@ -7,9 +7,8 @@ use crate::io::file_error::Problem;
 use crate::io::scene::body_tables::{PoseFields, Range, number, quaternion, vector};
 use crate::io::scene::joint_schema::{Coordinates, JointTable, JointType};
 use crate::io::strict::Exactly;
-use crate::multibody::tree::{
-    JointDescription, JointKind, JointLimits, JointSpring, JointState, Mechanism, MechanismError,
-};
+use crate::multibody::ModelError;
+use crate::multibody::tree::{JointDescription, JointKind, JointLimits, JointSpring, JointState, Mechanism};
 use crate::spatial::Quaternion;
 
 /// Coordinates of a joint at the start, by its name; neutral and at rest where they are absent.
@@ -201,20 +200,20 @@ pub(in crate::io) fn initial_state(
 /// What is wrong with the joints of a scene, at the table of the body or joint concerned, which
 /// `table_of_body` and `table_of_joint` find by name.
 pub(in crate::io) fn mechanism_problem(
-    error: &MechanismError,
+    error: &ModelError,
     table_of_body: impl Fn(&str) -> Option<FieldPath>,
     table_of_joint: impl Fn(&str) -> Option<FieldPath>,
 ) -> Problem {
     let field = match error {
-        MechanismError::UnknownBody { joint, .. } => table_of_joint(joint).map(|t| t.key("parent")),
-        MechanismError::Mass { body, .. }
-        | MechanismError::TwoParents { body, .. }
-        | MechanismError::Unconnected(body) => table_of_body(body),
-        MechanismError::Composite { joint, .. }
-        | MechanismError::ZeroInertia { joint, .. }
-        | MechanismError::LimitsReversed { joint, .. }
-        | MechanismError::JointValue { joint, .. } => table_of_joint(joint),
-        MechanismError::DuplicateName { .. } | MechanismError::Loop(_) => None,
+        ModelError::UnknownBody { joint, .. } => table_of_joint(joint).map(|t| t.key("parent")),
+        ModelError::Mass { body, .. }
+        | ModelError::TwoParents { body, .. }
+        | ModelError::Unconnected(body) => table_of_body(body),
+        ModelError::Composite { joint, .. }
+        | ModelError::ZeroInertia { joint, .. }
+        | ModelError::LimitsReversed { joint, .. }
+        | ModelError::JointValue { joint, .. } => table_of_joint(joint),
+        _ => None,
     };
     Problem::new(field.unwrap_or_else(|| FieldPath::root().key("bodies")), error)
 }

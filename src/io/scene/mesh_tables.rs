@@ -5,13 +5,10 @@ use std::path::Path;
 use nalgebra::Vector3;
 
 use crate::field::{
-    DEFAULT_CORE_THRESHOLD, ExtentError, deep_core, distance_extent, laplace_extent,
+    DEFAULT_CORE_THRESHOLD, FieldError, deep_core, distance_extent, laplace_extent,
     split_zero_gradient_tetrahedra,
 };
-use crate::geometry::{
-    SurfaceMesh, VertexPlace, VolumeMesh, boundary_surface, convex_hull, read_surface_mesh, read_volume_mesh,
-    scaled, tetrahedralize, validate_surface, validate_volume, vertex_places,
-};
+use crate::geometry::{SurfaceMesh, VertexPlace, VolumeMesh, vertex_places};
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
 use crate::io::scene::body_tables::{Range, number, vector};
@@ -38,7 +35,7 @@ pub(in crate::io) fn volume_mesh(
         vertices: vertices(&t.vertices, &table.key("vertices"))?,
         tetrahedra: t.tetrahedra.iter().map(|t| t.0).collect(),
     };
-    validate_volume(&mesh).map_err(|error| Problem::new(table.clone(), error))?;
+    mesh.validate().map_err(|error| Problem::new(table.clone(), error))?;
     from_volume(mesh, t.extent.as_ref(), t.split_zero_gradient, rigid, table)
 }
 
@@ -52,7 +49,7 @@ pub(in crate::io) fn surface_mesh(
         vertices: vertices(&t.vertices, &table.key("vertices"))?,
         triangles: t.triangles.iter().map(|t| t.0).collect(),
     };
-    validate_surface(&mesh).map_err(|error| Problem::new(table.clone(), error))?;
+    mesh.validate().map_err(|error| Problem::new(table.clone(), error))?;
     from_surface(mesh, t.extent.as_ref(), rigid, table)
 }
 
@@ -67,9 +64,9 @@ pub(in crate::io) fn mesh_file(
     let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
     match read_mesh(&t.file, folder, &field)? {
         // A surface that is filled has no tetrahedra to split: all of them share an inner vertex.
-        MeshFile::Surface(mesh) => from_surface(scaled(&mesh, scale), t.extent.as_ref(), rigid, table),
+        MeshFile::Surface(mesh) => from_surface(mesh.scaled(scale), t.extent.as_ref(), rigid, table),
         MeshFile::Volume(mesh) => {
-            from_volume(scaled(&mesh, scale), t.extent.as_ref(), t.split_zero_gradient, rigid, table)
+            from_volume(mesh.scaled(scale), t.extent.as_ref(), t.split_zero_gradient, rigid, table)
         }
     }
 }
@@ -124,8 +121,8 @@ pub(in crate::io) fn convex_meshes(
         }
     };
     let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
-    let hull = convex_hull(&points).map_err(|error| Problem::new(table.clone(), error))?;
-    from_surface(scaled(&hull, scale), t.extent.as_ref(), rigid, table)
+    let hull = SurfaceMesh::convex_hull(&points).map_err(|error| Problem::new(table.clone(), error))?;
+    from_surface(hull.scaled(scale), t.extent.as_ref(), rigid, table)
 }
 
 /// A mesh as a file holds it.
@@ -139,11 +136,11 @@ fn read_mesh(file: &Path, folder: &Path, field: &FieldPath) -> Result<MeshFile, 
     let path = folder.join(file);
     let ending = file.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
     match ending.as_str() {
-        "obj" | "stl" => read_surface_mesh(&path)
+        "obj" | "stl" => SurfaceMesh::read(&path)
             .map(MeshFile::Surface)
             .map_err(|error| Problem::new(field.clone(), error)),
         "vtk" | "msh" => {
-            read_volume_mesh(&path).map(MeshFile::Volume).map_err(|error| Problem::new(field.clone(), error))
+            VolumeMesh::read(&path).map(MeshFile::Volume).map_err(|error| Problem::new(field.clone(), error))
         }
         _ => Err(Problem::new(
             field.clone(),
@@ -171,7 +168,7 @@ fn from_surface(
             "found a list, but a surface has no vertices inside; use \"distance\" or \"laplace\", or a volume mesh",
         ));
     }
-    let filled = tetrahedralize(&mesh).map_err(|error| Problem::new(table.clone(), error))?;
+    let filled = mesh.tetrahedralize().map_err(|error| Problem::new(table.clone(), error))?;
     from_volume(filled, extent, false, rigid, table)
 }
 
@@ -196,7 +193,7 @@ fn from_volume(
     table: &FieldPath,
 ) -> Result<Meshes, Problem> {
     if rigid {
-        return Ok(Meshes::Rigid(boundary_surface(&mesh)));
+        return Ok(Meshes::Rigid(mesh.boundary()));
     }
     let field = table.key("extent");
     if split_zero_gradient {
@@ -209,8 +206,8 @@ fn from_volume(
         }
         mesh = split(&mesh);
     }
-    let problem = |error: ExtentError| match error {
-        ExtentError::NoInteriorVertex { .. } => Problem::new(
+    let problem = |error: FieldError| match error {
+        FieldError::NoInteriorVertex { .. } => Problem::new(
             table.clone(),
             format_args!("{error} (split_zero_gradient = true splits tetrahedra without inner vertices)"),
         ),

@@ -102,6 +102,7 @@ pub(in crate::io) struct MaterialTable {
 /// Which method a scene asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum SolverKind {
     /// Semi-implicit Euler: explicit, of first order; for soft contact.
     #[default]

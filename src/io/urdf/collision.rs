@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use nalgebra::Vector3;
 
 use super::elements::Geometry;
-use super::error::{MissingMesh, UrdfError, element};
+use super::error::{MissingMesh, element};
 use crate::geometry::Shape;
+use crate::io::file_error::FileError;
 use crate::spatial::RigidTransform;
 
 /// A geometry that a link may collide with. It is data: contact makes use of it later.
@@ -24,6 +25,7 @@ pub struct CollisionShape {
 
 /// A primitive, or a mesh in a file.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum CollisionGeometry {
     /// A primitive shape.
     Primitive(Shape),
@@ -104,7 +106,7 @@ impl MeshSearch<'_> {
     }
 
     /// The geometry of a link.
-    pub fn geometry(&self, link: &str, geometry: &Geometry) -> Result<CollisionGeometry, UrdfError> {
+    pub fn geometry(&self, link: &str, geometry: &Geometry) -> Result<CollisionGeometry, FileError> {
         let wrong = |message: &dyn std::fmt::Display| {
             element(self.urdf, format!("link `{link}`"), format_args!("its collision geometry: {message}"))
         };

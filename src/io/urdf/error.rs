@@ -2,49 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::io::file_error::At;
-use crate::multibody::tree::MechanismError;
-
-/// Why a URDF file could not be read. Every message names the file and the element.
-#[derive(Debug, thiserror::Error)]
-pub enum UrdfError {
-    /// The file cannot be read.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file is not a URDF.
-    #[error("{}{}: is not a valid URDF: {message}", path.display(), At(*line))]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1, where it is known: that of the link or joint.
-        line: Option<usize>,
-        /// What was found and what is allowed.
-        message: String,
-    },
-    /// An element is not right, or not supported.
-    #[error("{}: {element}: {message}", path.display())]
-    Element {
-        /// The file.
-        path: PathBuf,
-        /// The element, such as "joint `elbow`".
-        element: String,
-        /// What was found and what is allowed.
-        message: String,
-    },
-    /// Links and joints do not make a mechanism.
-    #[error("{}: {source}", path.display())]
-    Mechanism {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: MechanismError,
-    },
-}
+use crate::io::file_error::FileError;
 
 /// A mesh that is asked for is not there.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
@@ -68,6 +26,6 @@ fn paths(paths: &[PathBuf]) -> String {
 }
 
 /// A problem with an element of a file.
-pub(super) fn element(path: &Path, element: String, message: impl std::fmt::Display) -> UrdfError {
-    UrdfError::Element { path: path.to_owned(), element, message: message.to_string() }
+pub(super) fn element(path: &Path, element: String, message: impl std::fmt::Display) -> FileError {
+    FileError::UrdfElement { path: path.to_owned(), element, message: message.to_string() }
 }

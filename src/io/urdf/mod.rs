@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use nalgebra::{Matrix3, Vector3};
 
 pub use collision::{CollisionGeometry, CollisionShape, MeshReference};
-pub use error::{MissingMesh, UrdfError};
+pub use error::MissingMesh;
 
+use crate::io::file_error::FileError;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, JointLimits, Mechanism};
 use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform, rotation_from_rpy};
 use collision::MeshSearch;
@@ -101,7 +102,7 @@ impl Robot {
     /// # Errors
     /// When the file cannot be read, is not a URDF, or its links and joints do not make a tree
     /// with masses and limits that can be.
-    pub fn load(path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
+    pub fn load(path: &Path, options: &UrdfOptions) -> Result<Self, FileError> {
         RobotDescription::load(path, options)?.robot(path)
     }
 
@@ -110,7 +111,7 @@ impl Robot {
     ///
     /// # Errors
     /// As [`Robot::load`].
-    pub fn parse(text: &str, path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
+    pub fn parse(text: &str, path: &Path, options: &UrdfOptions) -> Result<Self, FileError> {
         RobotDescription::parse(text, path, options)?.robot(path)
     }
 }
@@ -120,9 +121,9 @@ impl RobotDescription {
     ///
     /// # Errors
     /// When the file cannot be read or is not a URDF.
-    pub fn load(path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
+    pub fn load(path: &Path, options: &UrdfOptions) -> Result<Self, FileError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|source| UrdfError::Read { path: path.to_owned(), source })?;
+            .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
         Self::parse(&text, path, options)
     }
 
@@ -131,9 +132,9 @@ impl RobotDescription {
     ///
     /// # Errors
     /// As [`RobotDescription::load`].
-    pub fn parse(text: &str, path: &Path, options: &UrdfOptions) -> Result<Self, UrdfError> {
+    pub fn parse(text: &str, path: &Path, options: &UrdfOptions) -> Result<Self, FileError> {
         let text = text.trim_start_matches('\u{feff}');
-        let invalid = |(line, message)| UrdfError::Invalid { path: path.to_owned(), line, message };
+        let invalid = |(line, message)| FileError::Urdf { path: path.to_owned(), line, message };
         let urdf = xml::parse(text).and_then(|root| elements::robot(&root)).map_err(invalid)?;
         if urdf.links.is_empty() {
             return Err(invalid((None, "it has no link; it must have at least one".to_owned())));
@@ -168,10 +169,10 @@ impl RobotDescription {
     ///
     /// # Errors
     /// When links and joints do not make a tree with masses and limits that can be.
-    pub fn robot(self, path: &Path) -> Result<Robot, UrdfError> {
+    pub fn robot(self, path: &Path) -> Result<Robot, FileError> {
         let Self { name, bodies, joints, collisions, warnings } = self;
         let mechanism = Mechanism::new(bodies, joints)
-            .map_err(|source| UrdfError::Mechanism { path: path.to_owned(), source })?;
+            .map_err(|source| FileError::Mechanism { path: path.to_owned(), source })?;
         Ok(Robot { name, mechanism, collisions, warnings })
     }
 }
@@ -214,7 +215,7 @@ fn joint(
     path: &Path,
     mimic: MimicJoints,
     warnings: &mut Vec<String>,
-) -> Result<JointDescription, UrdfError> {
+) -> Result<JointDescription, FileError> {
     if let Some(followed) = &joint.mimics {
         let what = format!("joint `{}` mimics joint `{followed}`", joint.name);
         match mimic {
@@ -276,7 +277,7 @@ fn to_axis(axis: &Vector3<f64>) -> Option<Matrix3<f64>> {
     })
 }
 
-fn collisions(urdf: &elements::Robot, search: &MeshSearch) -> Result<Vec<CollisionShape>, UrdfError> {
+fn collisions(urdf: &elements::Robot, search: &MeshSearch) -> Result<Vec<CollisionShape>, FileError> {
     let mut shapes = Vec::new();
     for link in &urdf.links {
         for collision in &link.collisions {

@@ -44,7 +44,7 @@ fn divide<T: Scalar>(x: &mut [T], d: &[f64], exchanges: &[usize]) {
 }
 
 impl Factors {
-    /// x ← K⁻¹ x for a vector of scalars of any kind, as [`Self::solve`].
+    /// x ← K⁻¹ x for a vector of scalars of any kind, as [`Mechanism::solve`].
     pub(crate) fn solve_scalars<T: Scalar>(&self, x: &mut [T]) {
         for pivot in &self.pivots {
             for block in self.coupled(pivot) {

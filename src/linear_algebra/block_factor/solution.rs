@@ -99,7 +99,7 @@ impl Factors {
         *vector_at(x, pivot.start) = to;
     }
 
-    /// x ← K⁻ᵀ x for a vector, as [`solve`](Self::solve).
+    /// x ← K⁻ᵀ x for a vector, as [`Mechanism::solve`].
     pub(crate) fn solve_transposed(&self, x: &mut [f64]) {
         if self.kind == Values::PositiveDefinite {
             return self.solve(x);
@@ -121,7 +121,7 @@ impl Factors {
     }
 }
 
-/// [`Factors::solve`].
+/// [`Mechanism::solve`].
 struct Solve<'a>(&'a Factors, &'a mut [f64]);
 
 impl OfProducts for Solve<'_> {

@@ -7,7 +7,7 @@ use crate::geometry::Shape;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::multibody::{
     BodyGeometry, BodyState, Drive, DrivenCoordinate, Input, MassProperties, MassSource, SensorWorkspace,
-    State, pair_contact,
+    State,
 };
 use crate::spatial::{RigidTransform, SpatialVelocity};
 use crate::step::{Integrator, StepProblem, StepWorkspace};
@@ -76,7 +76,7 @@ fn state(model: &Model) -> State {
 
 /// The force of the ground on the ball.
 fn force(model: &Model) -> Vector3<f64> {
-    let contact = pair_contact(model, &state(model), GROUND_AND_BALL, &mut SensorWorkspace::default());
+    let contact = model.pair_contact(&state(model), GROUND_AND_BALL, &mut SensorWorkspace::default());
     -contact.wrench_on_a.translational
 }
 

@@ -1,11 +1,11 @@
 //! From descriptions of bodies and joints to a checked mechanism.
 
 use super::description::{BodyDescription, JointDescription, JointSpring};
-use super::error::MechanismError;
 use super::joint::{JointFrame, JointKind};
 use super::mechanism::{Body, Joint, Mechanism, Tree};
 use super::order::{Order, tree_order};
 use super::validate::{check_composites, check_joints, check_masses};
+use crate::multibody::model_error::ModelError;
 use crate::spatial::{MassProperties, RigidTransform};
 
 impl Mechanism<f64> {
@@ -15,7 +15,7 @@ impl Mechanism<f64> {
     /// # Errors
     /// When names are not unique or unknown, joints do not make a tree, a mass cannot be, nothing
     /// resists a joint's motion, or a joint's numbers are out of range.
-    pub fn new(bodies: Vec<BodyDescription>, joints: Vec<JointDescription>) -> Result<Self, MechanismError> {
+    pub fn new(bodies: Vec<BodyDescription>, joints: Vec<JointDescription>) -> Result<Self, ModelError> {
         check_masses(&bodies)?;
         let joints = check_joints(joints)?;
         let Order { sequence, parents } = tree_order(&bodies, &joints)?;

@@ -18,8 +18,8 @@
 use nalgebra::{DMatrix, Matrix3, Vector3};
 
 use super::carried::{AppliedForce, MovingInertia};
-use super::inverse_dynamics::{BodyForce, bias_forces, inverse_dynamics};
-use super::mass_matrix::{factorize, mass_matrix, solve, solve_rows};
+use super::inverse_dynamics::BodyForce;
+use super::mass_matrix::solve_rows;
 use super::mechanism::{Joint, Mechanism};
 use super::workspace::Workspace;
 use crate::scalar::Scalar;
@@ -45,7 +45,7 @@ struct Direction<T> {
     lag: Vector3<T>,
 }
 
-/// Derivatives of [`inverse_dynamics`], and the memory that computing them reuses.
+/// Derivatives of [`Mechanism::inverse_dynamics`], and the memory that computing them reuses.
 #[derive(Clone, Debug)]
 pub struct InverseDerivatives<T = f64> {
     /// ∂τ/∂q, nv×nv: column j along direction j of the configuration's tangent space.
@@ -212,24 +212,26 @@ impl<T: Scalar> OwnMotion<T> {
     }
 }
 
-/// The derivatives of τ of [`inverse_dynamics`], with the same arguments, by configuration and
-/// velocity; by v̇ it is the mass matrix. Applied forces are constant: their components in W and
-/// their points on the bodies do not change.
-///
-/// # Panics
-/// When a slice or `derivatives` does not fit the mechanism, or a body is not there.
-pub fn inverse_dynamics_derivatives<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    workspace: &mut Workspace<T>,
-    vdot: &[T],
-    gravity: &Vector3<T>,
-    applied: &[BodyForce<T>],
-    tau: &mut [T],
-    derivatives: &mut InverseDerivatives<T>,
-) {
-    mechanism.check_lengths(&[], &[derivatives.directions.len()]);
-    workspace.update_composites(mechanism);
-    derivatives.update(mechanism, workspace, vdot, gravity, applied, tau);
+impl<T: Scalar> Mechanism<T> {
+    /// The derivatives of τ of [`Mechanism::inverse_dynamics`], with the same arguments, by configuration and
+    /// velocity; by v̇ it is the mass matrix. Applied forces are constant: their components in W and
+    /// their points on the bodies do not change.
+    ///
+    /// # Panics
+    /// When a slice or `derivatives` does not fit the mechanism, or a body is not there.
+    pub fn inverse_dynamics_derivatives(
+        &self,
+        workspace: &mut Workspace<T>,
+        vdot: &[T],
+        gravity: &Vector3<T>,
+        applied: &[BodyForce<T>],
+        tau: &mut [T],
+        derivatives: &mut InverseDerivatives<T>,
+    ) {
+        self.check_lengths(&[], &[derivatives.directions.len()]);
+        workspace.update_composites(self);
+        derivatives.update(self, workspace, vdot, gravity, applied, tau);
+    }
 }
 
 impl<T: Scalar> InverseDerivatives<T> {
@@ -243,7 +245,7 @@ impl<T: Scalar> InverseDerivatives<T> {
         applied: &[BodyForce<T>],
         tau: &mut [T],
     ) {
-        inverse_dynamics(mechanism, workspace, vdot, gravity, applied, tau);
+        mechanism.inverse_dynamics(workspace, vdot, gravity, applied, tau);
         self.update_sums(mechanism, workspace, applied);
         self.tau_by_q.fill(T::from(0.0));
         self.tau_by_v.fill(T::from(0.0));
@@ -336,47 +338,49 @@ impl<T: Scalar> ForwardDerivatives<T> {
     }
 }
 
-/// The acceleration of [`forward_dynamics`](super::forward_dynamics), with the same arguments,
-/// and its derivatives by configuration, velocity and τ: ∂v̇ = −M⁻¹ ∂ID(q, v, v̇). τ and applied
-/// forces are constant; where they depend on the state, their derivatives are multiplied by
-/// `vdot_by_tau`.
-///
-/// # Panics
-/// When a slice or `derivatives` does not fit the mechanism, or a body is not there.
-pub fn forward_dynamics_derivatives<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    workspace: &mut Workspace<T>,
-    tau: &[T],
-    gravity: &Vector3<T>,
-    applied: &[BodyForce<T>],
-    derivatives: &mut ForwardDerivatives<T>,
-) {
-    let nv = mechanism.nv;
-    mechanism.check_lengths(&[], &[tau.len(), derivatives.vdot.len()]);
-    let d = derivatives;
-    let zero = T::from(0.0);
-    bias_forces(mechanism, workspace, gravity, applied, &mut d.tau);
-    mass_matrix(mechanism, workspace, &mut d.factors);
-    factorize(mechanism, &mut d.factors);
-    for ((vdot, tau), bias) in d.vdot.iter_mut().zip(tau).zip(&d.tau) {
-        *vdot = *tau - *bias;
-    }
-    solve(mechanism, &d.factors, &mut d.vdot);
-    d.inverse.update(mechanism, workspace, &d.vdot, gravity, applied, &mut d.tau);
-    for (k, row) in d.rows.chunks_exact_mut((3 * nv).max(1)).enumerate() {
-        for j in 0..nv {
-            row[j] = -d.inverse.tau_by_q[(k, j)];
-            row[nv + j] = -d.inverse.tau_by_v[(k, j)];
-            row[2 * nv + j] = zero;
+impl<T: Scalar> Mechanism<T> {
+    /// The acceleration of [`Mechanism::forward_dynamics`], with the same arguments,
+    /// and its derivatives by configuration, velocity and τ: ∂v̇ = −M⁻¹ ∂ID(q, v, v̇). τ and applied
+    /// forces are constant; where they depend on the state, their derivatives are multiplied by
+    /// `vdot_by_tau`.
+    ///
+    /// # Panics
+    /// When a slice or `derivatives` does not fit the mechanism, or a body is not there.
+    pub fn forward_dynamics_derivatives(
+        &self,
+        workspace: &mut Workspace<T>,
+        tau: &[T],
+        gravity: &Vector3<T>,
+        applied: &[BodyForce<T>],
+        derivatives: &mut ForwardDerivatives<T>,
+    ) {
+        let nv = self.nv;
+        self.check_lengths(&[], &[tau.len(), derivatives.vdot.len()]);
+        let d = derivatives;
+        let zero = T::from(0.0);
+        self.bias_forces(workspace, gravity, applied, &mut d.tau);
+        self.mass_matrix(workspace, &mut d.factors);
+        self.factorize(&mut d.factors);
+        for ((vdot, tau), bias) in d.vdot.iter_mut().zip(tau).zip(&d.tau) {
+            *vdot = *tau - *bias;
         }
-        row[2 * nv + k] = T::from(1.0);
-    }
-    solve_rows(mechanism, &d.factors, 3 * nv, &mut d.rows);
-    for (k, row) in d.rows.chunks_exact((3 * nv).max(1)).enumerate() {
-        for j in 0..nv {
-            d.vdot_by_q[(k, j)] = row[j];
-            d.vdot_by_v[(k, j)] = row[nv + j];
-            d.vdot_by_tau[(k, j)] = row[2 * nv + j];
+        self.solve(&d.factors, &mut d.vdot);
+        d.inverse.update(self, workspace, &d.vdot, gravity, applied, &mut d.tau);
+        for (k, row) in d.rows.chunks_exact_mut((3 * nv).max(1)).enumerate() {
+            for j in 0..nv {
+                row[j] = -d.inverse.tau_by_q[(k, j)];
+                row[nv + j] = -d.inverse.tau_by_v[(k, j)];
+                row[2 * nv + j] = zero;
+            }
+            row[2 * nv + k] = T::from(1.0);
+        }
+        solve_rows(self, &d.factors, 3 * nv, &mut d.rows);
+        for (k, row) in d.rows.chunks_exact((3 * nv).max(1)).enumerate() {
+            for j in 0..nv {
+                d.vdot_by_q[(k, j)] = row[j];
+                d.vdot_by_v[(k, j)] = row[nv + j];
+                d.vdot_by_tau[(k, j)] = row[2 * nv + j];
+            }
         }
     }
 }

@@ -3,64 +3,65 @@
 use nalgebra::Vector3;
 
 use super::inverse_dynamics::{BodyForce, minus_gravity};
-use super::kinematics::update_kinematics;
 use super::mechanism::Mechanism;
 use super::workspace::Workspace;
 use crate::scalar::Scalar;
 use crate::spatial::ArticulatedInertia;
 
-/// The acceleration v̇ with M(q) v̇ + C(q, v) v = τ + τ_g + Σ Jᵀ f, written into `vdot`, by the
-/// articulated body algorithm (Featherstone 2008, table 7.1) at the state of the last
-/// [`update_kinematics`](super::update_kinematics).
-///
-/// The coordinates of a joint yield one after the other, so that no matrix is inverted. Rotor
-/// inertia counts; damping and springs do not: [`passive_forces`](super::passive_forces) adds
-/// them to τ.
-///
-/// # Panics
-/// When a slice does not have nv numbers, or a body is not there.
-pub fn forward_dynamics<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    workspace: &mut Workspace<T>,
-    tau: &[T],
-    gravity: &Vector3<T>,
-    applied: &[BodyForce<T>],
-    vdot: &mut [T],
-) {
-    mechanism.check_lengths(&[], &[tau.len(), vdot.len()]);
-    for (index, m) in workspace.motions.iter().enumerate() {
-        workspace.articulated[index] = ArticulatedInertia::of_rigid(&m.inertia);
-        workspace.forces[index] = m.velocity.cross_force(&m.inertia.times(&m.velocity));
-    }
-    workspace.subtract_applied(mechanism, applied);
-    for (index, joint) in mechanism.joints.iter().enumerate().rev() {
-        let mut inertia = workspace.articulated[index];
-        let mut force = workspace.forces[index];
-        for k in joint.v.clone().rev() {
-            let column = workspace.columns[k];
-            let u = inertia.times(&column);
-            let inverse = (column.dot(&u) + joint.rotor_inertia).recip();
-            let excess = tau[k] - column.dot(&force);
-            inertia.release(&u, inverse);
-            force += u * (excess * inverse);
-            workspace.momenta[k] = u;
-            workspace.pivots[k] = [inverse, excess];
+impl<T: Scalar> Mechanism<T> {
+    /// The acceleration v̇ with M(q) v̇ + C(q, v) v = τ + τ_g + Σ Jᵀ f, written into `vdot`, by the
+    /// articulated body algorithm (Featherstone 2008, table 7.1) at the state of the last
+    /// [`Mechanism::update_kinematics`].
+    ///
+    /// The coordinates of a joint yield one after the other, so that no matrix is inverted. Rotor
+    /// inertia counts; damping and springs do not: [`Mechanism::passive_forces`] adds
+    /// them to τ.
+    ///
+    /// # Panics
+    /// When a slice does not have nv numbers, or a body is not there.
+    pub fn forward_dynamics(
+        &self,
+        workspace: &mut Workspace<T>,
+        tau: &[T],
+        gravity: &Vector3<T>,
+        applied: &[BodyForce<T>],
+        vdot: &mut [T],
+    ) {
+        self.check_lengths(&[], &[tau.len(), vdot.len()]);
+        for (index, m) in workspace.motions.iter().enumerate() {
+            workspace.articulated[index] = ArticulatedInertia::of_rigid(&m.inertia);
+            workspace.forces[index] = m.velocity.cross_force(&m.inertia.times(&m.velocity));
         }
-        if let Some(parent) = joint.parent {
-            workspace.articulated[parent] += inertia;
-            workspace.forces[parent] += force + inertia.times(&workspace.motions[index].bias);
+        workspace.subtract_applied(self, applied);
+        for (index, joint) in self.joints.iter().enumerate().rev() {
+            let mut inertia = workspace.articulated[index];
+            let mut force = workspace.forces[index];
+            for k in joint.v.clone().rev() {
+                let column = workspace.columns[k];
+                let u = inertia.times(&column);
+                let inverse = (column.dot(&u) + joint.rotor_inertia).recip();
+                let excess = tau[k] - column.dot(&force);
+                inertia.release(&u, inverse);
+                force += u * (excess * inverse);
+                workspace.momenta[k] = u;
+                workspace.pivots[k] = [inverse, excess];
+            }
+            if let Some(parent) = joint.parent {
+                workspace.articulated[parent] += inertia;
+                workspace.forces[parent] += force + inertia.times(&workspace.motions[index].bias);
+            }
         }
-    }
-    let at_rest = minus_gravity(gravity);
-    for (index, joint) in mechanism.joints.iter().enumerate() {
-        let mut a =
-            joint.parent.map_or(at_rest, |p| workspace.accelerations[p]) + workspace.motions[index].bias;
-        for k in joint.v.clone() {
-            let [inverse, excess] = workspace.pivots[k];
-            vdot[k] = (excess - a.dot(&workspace.momenta[k])) * inverse;
-            a += workspace.columns[k] * vdot[k];
+        let at_rest = minus_gravity(gravity);
+        for (index, joint) in self.joints.iter().enumerate() {
+            let mut a =
+                joint.parent.map_or(at_rest, |p| workspace.accelerations[p]) + workspace.motions[index].bias;
+            for k in joint.v.clone() {
+                let [inverse, excess] = workspace.pivots[k];
+                vdot[k] = (excess - a.dot(&workspace.momenta[k])) * inverse;
+                a += workspace.columns[k] * vdot[k];
+            }
+            workspace.accelerations[index] = a;
         }
-        workspace.accelerations[index] = a;
     }
 }
 
@@ -79,11 +80,11 @@ pub(super) fn weakest_joint(mechanism: &Mechanism) -> Option<usize> {
     mechanism.move_configuration(&state.q, &state.v, &mut q);
     state.v.fill(0.0);
     let mut workspace = Workspace::new(mechanism);
-    update_kinematics(mechanism, &q, &state.v, &mut workspace);
+    mechanism.update_kinematics(&q, &state.v, &mut workspace);
     workspace.update_composites(mechanism);
     let rigid: Vec<f64> = workspace.columns.iter().zip(&workspace.momenta).map(|(c, u)| c.dot(u)).collect();
     let (tau, mut vdot) = (vec![0.0; mechanism.nv], vec![0.0; mechanism.nv]);
-    forward_dynamics(mechanism, &mut workspace, &tau, &Vector3::zeros(), &[], &mut vdot);
+    mechanism.forward_dynamics(&mut workspace, &tau, &Vector3::zeros(), &[], &mut vdot);
     mechanism.joints.iter().rposition(|joint| {
         joint.v.clone().any(|k| {
             let left = workspace.pivots[k][0].recip();

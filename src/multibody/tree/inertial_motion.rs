@@ -18,8 +18,6 @@
 //! What this adds to a step that takes C(q, v) v at its start is an impulse along the coordinates,
 //! M(q₀) (v₁ − v₀) + δt C(q₀, v₀) v₀, and moves of the configuration, (q₁ ⊖ q₀) − δt v₁.
 
-use super::kinematics::update_kinematics;
-use super::mass_matrix::solve;
 use super::mechanism::Mechanism;
 use super::midpoint_rule::{MiddleVelocities, MidpointRule};
 use super::workspace::Workspace;
@@ -71,7 +69,7 @@ impl<T: Scalar> InertialMotion<T> {
     pub(super) fn at(mechanism: &Mechanism<T>, q: &[T], v: &[T], dt: f64, middle: &MiddleVelocities) -> Self {
         let (mut motion, mut rule) = (Self::default(), MidpointRule::default());
         let mut workspace = Workspace::new(mechanism);
-        update_kinematics(mechanism, q, v, &mut workspace);
+        mechanism.update_kinematics(q, v, &mut workspace);
         rule.start(mechanism, &mut workspace, v);
         motion.clear(mechanism);
         if !middle.is_empty() {
@@ -96,7 +94,7 @@ impl<T: Scalar> InertialMotion<T> {
         velocity.iter_mut().zip(&*drift).for_each(|(v, &drift)| *v += drift);
         mechanism.configuration_difference(q, configuration, moves);
         // The bias as the change of velocity that it causes.
-        solve(mechanism, factors, bias);
+        mechanism.solve(factors, bias);
         for tree in mechanism.trees.iter().filter(|tree| mechanism.is_spherical(tree)) {
             for k in tree.v.clone() {
                 // All along, the drift moves the configuration as well.
@@ -113,7 +111,7 @@ impl<T: Scalar> InertialMotion<T> {
 }
 
 impl InertialMotion {
-    /// Becomes that of a step of `dt` seconds from the state of the last [`update_kinematics`].
+    /// Becomes that of a step of `dt` seconds from the state of the last [`Mechanism::update_kinematics`].
     pub fn set(
         &mut self,
         mechanism: &Mechanism,

@@ -51,46 +51,48 @@ impl<T: Scalar> Workspace<T> {
     }
 }
 
-/// The generalized forces τ that give the acceleration `vdot`,
-/// M(q) v̇ + C(q, v) v = τ + τ_g + Σ Jᵀ f, written into `tau`, by the recursive Newton–Euler
-/// algorithm (Featherstone 2008, table 5.1) at the state of the last
-/// [`update_kinematics`](super::update_kinematics).
-///
-/// Rotor inertia counts; damping and springs do not: [`passive_forces`](super::passive_forces)
-/// has them.
-///
-/// # Panics
-/// When a slice does not have nv numbers, or a body is not there.
-pub fn inverse_dynamics<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    workspace: &mut Workspace<T>,
-    vdot: &[T],
-    gravity: &Vector3<T>,
-    applied: &[BodyForce<T>],
-    tau: &mut [T],
-) {
-    mechanism.check_lengths(&[], &[vdot.len(), tau.len()]);
-    newton_euler(mechanism, workspace, Some(vdot), gravity, applied, tau);
-    for joint in &mechanism.joints {
-        for k in joint.v.clone() {
-            tau[k] += joint.rotor_inertia * vdot[k];
+impl<T: Scalar> Mechanism<T> {
+    /// The generalized forces τ that give the acceleration `vdot`,
+    /// M(q) v̇ + C(q, v) v = τ + τ_g + Σ Jᵀ f, written into `tau`, by the recursive Newton–Euler
+    /// algorithm (Featherstone 2008, table 5.1) at the state of the last
+    /// [`Mechanism::update_kinematics`].
+    ///
+    /// Rotor inertia counts; damping and springs do not: [`Mechanism::passive_forces`]
+    /// has them.
+    ///
+    /// # Panics
+    /// When a slice does not have nv numbers, or a body is not there.
+    pub fn inverse_dynamics(
+        &self,
+        workspace: &mut Workspace<T>,
+        vdot: &[T],
+        gravity: &Vector3<T>,
+        applied: &[BodyForce<T>],
+        tau: &mut [T],
+    ) {
+        self.check_lengths(&[], &[vdot.len(), tau.len()]);
+        newton_euler(self, workspace, Some(vdot), gravity, applied, tau);
+        for joint in &self.joints {
+            for k in joint.v.clone() {
+                tau[k] += joint.rotor_inertia * vdot[k];
+            }
         }
     }
-}
 
-/// The forces C(q, v) v − τ_g − Σ Jᵀ f, written into `bias`: [`inverse_dynamics`] at v̇ = 0.
-///
-/// # Panics
-/// When `bias` does not have nv numbers, or a body is not there.
-pub fn bias_forces<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    workspace: &mut Workspace<T>,
-    gravity: &Vector3<T>,
-    applied: &[BodyForce<T>],
-    bias: &mut [T],
-) {
-    mechanism.check_lengths(&[], &[bias.len()]);
-    newton_euler(mechanism, workspace, None, gravity, applied, bias);
+    /// The forces C(q, v) v − τ_g − Σ Jᵀ f, written into `bias`: [`Mechanism::inverse_dynamics`] at v̇ = 0.
+    ///
+    /// # Panics
+    /// When `bias` does not have nv numbers, or a body is not there.
+    pub fn bias_forces(
+        &self,
+        workspace: &mut Workspace<T>,
+        gravity: &Vector3<T>,
+        applied: &[BodyForce<T>],
+        bias: &mut [T],
+    ) {
+        self.check_lengths(&[], &[bias.len()]);
+        newton_euler(self, workspace, None, gravity, applied, bias);
+    }
 }
 
 /// The forces on the bodies at an acceleration, and their parts along the joints, without rotors.
@@ -118,38 +120,35 @@ fn newton_euler<T: Scalar>(
     workspace.pass_forces(mechanism, tau);
 }
 
-/// The generalized forces of gravity, τ_g, written into `tau`: what gravity adds to τ in
-/// M(q) v̇ + C(q, v) v = τ + τ_g.
-///
-/// # Panics
-/// When `tau` does not have nv numbers.
-pub fn gravity_forces<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    workspace: &mut Workspace<T>,
-    gravity: &Vector3<T>,
-    tau: &mut [T],
-) {
-    mechanism.check_lengths(&[], &[tau.len()]);
-    for (force, m) in workspace.forces.iter_mut().zip(&workspace.motions) {
-        *force = SpatialForce::new(m.inertia.first_moment.cross(gravity), gravity * m.inertia.mass);
-    }
-    workspace.pass_forces(mechanism, tau);
-}
-
-/// The generalized forces of damping and springs, −D v − K (q − q_rest), added to `tau`.
-///
-/// # Panics
-/// When a slice does not have the mechanism's length.
-pub fn passive_forces<T: Scalar>(mechanism: &Mechanism<T>, q: &[T], v: &[T], tau: &mut [T]) {
-    mechanism.check_lengths(&[q.len()], &[v.len(), tau.len()]);
-    for joint in &mechanism.joints {
-        for k in joint.v.clone() {
-            tau[k] -= joint.damping * v[k];
+impl<T: Scalar> Mechanism<T> {
+    /// The generalized forces of gravity, τ_g, written into `tau`: what gravity adds to τ in
+    /// M(q) v̇ + C(q, v) v = τ + τ_g.
+    ///
+    /// # Panics
+    /// When `tau` does not have nv numbers.
+    pub fn gravity_forces(&self, workspace: &mut Workspace<T>, gravity: &Vector3<T>, tau: &mut [T]) {
+        self.check_lengths(&[], &[tau.len()]);
+        for (force, m) in workspace.forces.iter_mut().zip(&workspace.motions) {
+            *force = SpatialForce::new(m.inertia.first_moment.cross(gravity), gravity * m.inertia.mass);
         }
-        // Only joints with one coordinate have springs.
-        if joint.q.len() == 1 {
-            let spring = &joint.spring;
-            tau[joint.v.start] -= spring.stiffness * (q[joint.q.start] - spring.rest);
+        workspace.pass_forces(self, tau);
+    }
+
+    /// The generalized forces of damping and springs, −D v − K (q − q_rest), added to `tau`.
+    ///
+    /// # Panics
+    /// When a slice does not have the mechanism's length.
+    pub fn passive_forces(&self, q: &[T], v: &[T], tau: &mut [T]) {
+        self.check_lengths(&[q.len()], &[v.len(), tau.len()]);
+        for joint in &self.joints {
+            for k in joint.v.clone() {
+                tau[k] -= joint.damping * v[k];
+            }
+            // Only joints with one coordinate have springs.
+            if joint.q.len() == 1 {
+                let spring = &joint.spring;
+                tau[joint.v.start] -= spring.stiffness * (q[joint.q.start] - spring.rest);
+            }
         }
     }
 }

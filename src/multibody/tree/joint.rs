@@ -24,6 +24,7 @@ use crate::spatial::{Quaternion, RigidTransform, cross_matrix};
 /// The configuration's tangent space has the coordinates of the velocity: a rotation vector in F
 /// for a quaternion, sums for the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum JointKind {
     /// No motion.
     Fixed,

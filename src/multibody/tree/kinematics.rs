@@ -8,32 +8,29 @@ use super::workspace::{ChildMotion, Workspace};
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::{RigidTransform, SpatialInertia, SpatialVelocity};
 
-/// Computes poses, velocities, joint axes and inertias of all bodies at a configuration `q` and a
-/// velocity `v` into the workspace. All else is computed from there.
-///
-/// # Panics
-/// When `q` or `v` does not have the mechanism's length, or the workspace is another mechanism's.
-pub fn update_kinematics<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    q: &[T],
-    v: &[T],
-    workspace: &mut Workspace<T>,
-) {
-    mechanism.check_lengths(&[q.len()], &[v.len(), workspace.columns.len()]);
-    assert_eq!(workspace.motions.len(), mechanism.joints.len(), "a workspace of this mechanism");
-    for (index, joint) in mechanism.joints.iter().enumerate() {
-        let (before, rest) = workspace.motions.split_at_mut(index);
-        let columns = &mut workspace.columns[joint.v.clone()];
-        let (q, v) = (&q[joint.q.clone()], &v[joint.v.clone()]);
-        let child = &mut rest[0];
-        match joint.parent {
-            Some(parent) => place(joint, &before[parent], q, child, columns),
-            None => workspace.origins[workspace.tree[index]] = place_first(joint, q, child, columns),
+impl<T: Scalar> Mechanism<T> {
+    /// Computes poses, velocities, joint axes and inertias of all bodies at a configuration `q` and a
+    /// velocity `v` into the workspace. All else is computed from there.
+    ///
+    /// # Panics
+    /// When `q` or `v` does not have the mechanism's length, or the workspace is another mechanism's.
+    pub fn update_kinematics(&self, q: &[T], v: &[T], workspace: &mut Workspace<T>) {
+        self.check_lengths(&[q.len()], &[v.len(), workspace.columns.len()]);
+        assert_eq!(workspace.motions.len(), self.joints.len(), "a workspace of this self");
+        for (index, joint) in self.joints.iter().enumerate() {
+            let (before, rest) = workspace.motions.split_at_mut(index);
+            let columns = &mut workspace.columns[joint.v.clone()];
+            let (q, v) = (&q[joint.q.clone()], &v[joint.v.clone()]);
+            let child = &mut rest[0];
+            match joint.parent {
+                Some(parent) => place(joint, &before[parent], q, child, columns),
+                None => workspace.origins[workspace.tree[index]] = place_first(joint, q, child, columns),
+            }
+            let parent = joint.parent.map_or_else(SpatialVelocity::zero, |p| before[p].velocity);
+            set_velocity(joint, &parent, v, columns, child);
+            let pose = RigidTransform::new(child.rotation, child.position);
+            child.inertia = SpatialInertia::of_body(&joint.composite, &pose);
         }
-        let parent = joint.parent.map_or_else(SpatialVelocity::zero, |p| before[p].velocity);
-        set_velocity(joint, &parent, v, columns, child);
-        let pose = RigidTransform::new(child.rotation, child.position);
-        child.inertia = SpatialInertia::of_body(&joint.composite, &pose);
     }
 }
 

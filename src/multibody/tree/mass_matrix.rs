@@ -26,68 +26,66 @@ impl<T: Scalar> Workspace<T> {
     }
 }
 
-/// The mass matrix M(q), nv×nv and symmetric, written into `matrix`, by the composite rigid body
-/// algorithm (Featherstone 2008, table 6.2) at the configuration of the last
-/// [`update_kinematics`](super::update_kinematics). Rotor inertias are on the diagonal. Elements
-/// of coordinates neither of which carries the other are zero.
-///
-/// # Panics
-/// When `matrix` is not nv×nv.
-pub fn mass_matrix<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    workspace: &mut Workspace<T>,
-    matrix: &mut DMatrix<T>,
-) {
-    mechanism.check_lengths(&[], &[matrix.nrows(), matrix.ncols()]);
-    workspace.update_composites(mechanism);
-    matrix.fill(T::from(0.0));
-    for joint in &mechanism.joints {
-        for k in joint.v.clone() {
-            let momentum = &workspace.momenta[k];
-            let mut row = Some(k);
+impl<T: Scalar> Mechanism<T> {
+    /// The mass matrix M(q), nv×nv and symmetric, written into `matrix`, by the composite rigid body
+    /// algorithm (Featherstone 2008, table 6.2) at the configuration of the last
+    /// [`Mechanism::update_kinematics`]. Rotor inertias are on the diagonal. Elements
+    /// of coordinates neither of which carries the other are zero.
+    ///
+    /// # Panics
+    /// When `matrix` is not nv×nv.
+    pub fn mass_matrix(&self, workspace: &mut Workspace<T>, matrix: &mut DMatrix<T>) {
+        self.check_lengths(&[], &[matrix.nrows(), matrix.ncols()]);
+        workspace.update_composites(self);
+        matrix.fill(T::from(0.0));
+        for joint in &self.joints {
+            for k in joint.v.clone() {
+                let momentum = &workspace.momenta[k];
+                let mut row = Some(k);
+                while let Some(i) = row {
+                    let element = workspace.columns[i].dot(momentum);
+                    matrix[(i, k)] = element;
+                    matrix[(k, i)] = element;
+                    row = self.v_parent[i];
+                }
+                matrix[(k, k)] += joint.rotor_inertia;
+            }
+        }
+    }
+
+    /// Replaces a matrix with the zeros of the mass matrix by its factors, M = Lᵀ D L with L unit
+    /// lower triangular (below the diagonal) and D diagonal; L has the zeros of M (Featherstone
+    /// 2008, table 6.3). The mass matrix may have been added to on the diagonal.
+    ///
+    /// # Panics
+    /// When `matrix` is not nv×nv.
+    pub fn factorize(&self, matrix: &mut DMatrix<T>) {
+        self.check_lengths(&[], &[matrix.nrows(), matrix.ncols()]);
+        for k in (0..self.nv).rev() {
+            let inverse = matrix[(k, k)].recip();
+            let mut row = self.v_parent[k];
             while let Some(i) = row {
-                let element = workspace.columns[i].dot(momentum);
-                matrix[(i, k)] = element;
-                matrix[(k, i)] = element;
-                row = mechanism.v_parent[i];
+                let factor = matrix[(k, i)] * inverse;
+                let mut column = Some(i);
+                while let Some(j) = column {
+                    let update = factor * matrix[(k, j)];
+                    matrix[(i, j)] -= update;
+                    column = self.v_parent[j];
+                }
+                matrix[(k, i)] = factor;
+                row = self.v_parent[i];
             }
-            matrix[(k, k)] += joint.rotor_inertia;
         }
     }
-}
 
-/// Replaces a matrix with the zeros of the mass matrix by its factors, M = Lᵀ D L with L unit
-/// lower triangular (below the diagonal) and D diagonal; L has the zeros of M (Featherstone
-/// 2008, table 6.3). The mass matrix may have been added to on the diagonal.
-///
-/// # Panics
-/// When `matrix` is not nv×nv.
-pub fn factorize<T: Scalar>(mechanism: &Mechanism<T>, matrix: &mut DMatrix<T>) {
-    mechanism.check_lengths(&[], &[matrix.nrows(), matrix.ncols()]);
-    for k in (0..mechanism.nv).rev() {
-        let inverse = matrix[(k, k)].recip();
-        let mut row = mechanism.v_parent[k];
-        while let Some(i) = row {
-            let factor = matrix[(k, i)] * inverse;
-            let mut column = Some(i);
-            while let Some(j) = column {
-                let update = factor * matrix[(k, j)];
-                matrix[(i, j)] -= update;
-                column = mechanism.v_parent[j];
-            }
-            matrix[(k, i)] = factor;
-            row = mechanism.v_parent[i];
-        }
+    /// Solves M x = b in place by the factors of [`Mechanism::factorize`] (Featherstone 2008, §6.5).
+    ///
+    /// # Panics
+    /// When the factors are not nv×nv or `x` does not have nv numbers.
+    pub fn solve(&self, factors: &DMatrix<T>, x: &mut [T]) {
+        self.check_lengths(&[], &[factors.nrows(), factors.ncols(), x.len()]);
+        solve_rows(self, factors, 1, x);
     }
-}
-
-/// Solves M x = b in place by the factors of [`factorize`] (Featherstone 2008, §6.5).
-///
-/// # Panics
-/// When the factors are not nv×nv or `x` does not have nv numbers.
-pub fn solve<T: Scalar>(mechanism: &Mechanism<T>, factors: &DMatrix<T>, x: &mut [T]) {
-    mechanism.check_lengths(&[], &[factors.nrows(), factors.ncols(), x.len()]);
-    solve_rows(mechanism, factors, 1, x);
 }
 
 /// Solves M X = B in place, with `width` right sides: `x` holds the rows of B one after another.
@@ -129,46 +127,43 @@ fn subtract<T: Scalar>(x: &mut [T], factor: T, y: &[T]) {
     }
 }
 
-/// Kinetic energy of the bodies and rotors at the state of the last
-/// [`update_kinematics`](super::update_kinematics) with the velocity `v`, J.
-pub fn kinetic_energy<T: Scalar>(mechanism: &Mechanism<T>, workspace: &Workspace<T>, v: &[T]) -> T {
-    let mut double = T::from(0.0);
-    for (joint, m) in mechanism.joints.iter().zip(&workspace.motions) {
-        double += m.velocity.dot(&m.inertia.times(&m.velocity));
-        for k in joint.v.clone() {
-            double += joint.rotor_inertia * v[k] * v[k];
+impl<T: Scalar> Mechanism<T> {
+    /// Kinetic energy of the bodies and rotors at the state of the last
+    /// [`Mechanism::update_kinematics`] with the velocity `v`, J.
+    pub fn kinetic_energy(&self, workspace: &Workspace<T>, v: &[T]) -> T {
+        let mut double = T::from(0.0);
+        for (joint, m) in self.joints.iter().zip(&workspace.motions) {
+            double += m.velocity.dot(&m.inertia.times(&m.velocity));
+            for k in joint.v.clone() {
+                double += joint.rotor_inertia * v[k] * v[k];
+            }
         }
+        double * 0.5
     }
-    double * 0.5
-}
 
-/// Potential energy of gravity (zero at W's origin) and of the joints' springs, J.
-pub fn potential_energy<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    workspace: &Workspace<T>,
-    q: &[T],
-    gravity: &Vector3<T>,
-) -> T {
-    let mut energy = T::from(0.0);
-    for (index, joint) in mechanism.joints.iter().enumerate() {
-        let inertia = &workspace.motions[index].inertia;
-        let origin = workspace.origins[workspace.tree[index]];
-        energy -= gravity.dot(&(inertia.first_moment + origin * inertia.mass));
-        if joint.q.len() == 1 {
-            let stretch = q[joint.q.start] - joint.spring.rest;
-            energy += joint.spring.stiffness * stretch * stretch * 0.5;
+    /// Potential energy of gravity (zero at W's origin) and of the joints' springs, J.
+    pub fn potential_energy(&self, workspace: &Workspace<T>, q: &[T], gravity: &Vector3<T>) -> T {
+        let mut energy = T::from(0.0);
+        for (index, joint) in self.joints.iter().enumerate() {
+            let inertia = &workspace.motions[index].inertia;
+            let origin = workspace.origins[workspace.tree[index]];
+            energy -= gravity.dot(&(inertia.first_moment + origin * inertia.mass));
+            if joint.q.len() == 1 {
+                let stretch = q[joint.q.start] - joint.spring.rest;
+                energy += joint.spring.stiffness * stretch * stretch * 0.5;
+            }
         }
+        energy
     }
-    energy
-}
 
-/// Momentum of all moving bodies in W's axes: angular momentum about W's origin, kg m²/s, and
-/// linear momentum, kg m/s. Rotors have none.
-pub fn momentum<T: Scalar>(mechanism: &Mechanism<T>, workspace: &Workspace<T>) -> SpatialForce<T> {
-    let mut sum = SpatialForce::zero();
-    for (index, m) in workspace.motions.iter().enumerate().take(mechanism.joints.len()) {
-        let origin = workspace.origins[workspace.tree[index]];
-        sum += m.inertia.times(&m.velocity).shifted(&-origin);
+    /// Momentum of all moving bodies in W's axes: angular momentum about W's origin, kg m²/s, and
+    /// linear momentum, kg m/s. Rotors have none.
+    pub fn momentum(&self, workspace: &Workspace<T>) -> SpatialForce<T> {
+        let mut sum = SpatialForce::zero();
+        for (index, m) in workspace.motions.iter().enumerate().take(self.joints.len()) {
+            let origin = workspace.origins[workspace.tree[index]];
+            sum += m.inertia.times(&m.velocity).shifted(&-origin);
+        }
+        sum
     }
-    sum
 }

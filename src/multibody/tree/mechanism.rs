@@ -275,6 +275,7 @@ impl<T: Scalar> Mechanism<T> {
     ///
     /// # Panics
     /// When there is no such body.
+    #[must_use]
     pub fn with_body_mass(mut self, body: usize, mass: MassProperties<T>) -> Self {
         self.bodies[body].mass = Some(mass);
         self.set_composites();

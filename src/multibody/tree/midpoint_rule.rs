@@ -5,10 +5,7 @@ use std::ops::Range;
 
 use nalgebra::{DMatrix, DVector, Vector3};
 
-use super::inverse_dynamics::bias_forces;
 use super::joint::JointKind;
-use super::kinematics::update_kinematics;
-use super::mass_matrix::{factorize, mass_matrix, solve};
 use super::mechanism::{Mechanism, Tree};
 use super::workspace::Workspace;
 use crate::scalar::Scalar;
@@ -94,7 +91,7 @@ impl<T: Scalar> Default for MidpointRule<T> {
 }
 
 impl<T: Scalar> MidpointRule<T> {
-    /// Masses, momenta and C(q, v) v at the state of the last [`update_kinematics`].
+    /// Masses, momenta and C(q, v) v at the state of the last [`Mechanism::update_kinematics`].
     pub(super) fn start(&mut self, mechanism: &Mechanism<T>, workspace: &mut Workspace<T>, v: &[T]) {
         let n = mechanism.nv;
         let Self { momentum_before, velocity_before, momentum, bias, velocity, left, rate, moves, .. } = self;
@@ -113,10 +110,10 @@ impl<T: Scalar> MidpointRule<T> {
             self.kinematics = None;
         }
         let weightless = Vector3::from_element(T::from(0.0));
-        bias_forces(mechanism, workspace, &weightless, &[], &mut self.bias);
-        mass_matrix(mechanism, workspace, &mut self.matrix);
+        mechanism.bias_forces(workspace, &weightless, &[], &mut self.bias);
+        mechanism.mass_matrix(workspace, &mut self.matrix);
         self.factors.copy_from(&self.matrix);
-        factorize(mechanism, &mut self.factors);
+        mechanism.factorize(&mut self.factors);
         self.velocity_before.copy_from_slice(v);
         self.subtract_drift(mechanism, workspace);
     }
@@ -166,7 +163,7 @@ impl<T: Scalar> MidpointRule<T> {
         moves.iter_mut().zip(&*velocity).for_each(|(x, &v)| *x = v * T::from(time));
         mechanism.move_configuration(configuration, moves, moved);
         let kinematics = kinematics.get_or_insert_with(|| Workspace::new(mechanism));
-        update_kinematics(mechanism, moved, velocity, kinematics);
+        mechanism.update_kinematics(moved, velocity, kinematics);
         kinematics
     }
 
@@ -225,10 +222,10 @@ impl<T: Scalar> MidpointRule<T> {
         self.advance(mechanism, 0.0);
         let Self { kinematics, factors_at_end, momentum, velocity, configuration, moves, moved, .. } = self;
         let Some(kinematics) = kinematics else { return };
-        mass_matrix(mechanism, kinematics, factors_at_end);
-        factorize(mechanism, factors_at_end);
+        mechanism.mass_matrix(kinematics, factors_at_end);
+        mechanism.factorize(factors_at_end);
         velocity.copy_from_slice(momentum);
-        solve(mechanism, factors_at_end, velocity);
+        mechanism.solve(factors_at_end, velocity);
         moves.fill(T::from(0.0));
         for (index, tree) in mechanism.trees.iter().enumerate() {
             let shift = self.centers[index] - kinematics.center_of_mass(index, tree).1;
@@ -264,7 +261,7 @@ impl<T> Mechanism<T> {
 }
 
 /// The momenta p = M v along the coordinates, and their rates g without forces, at the state of the
-/// last [`update_kinematics`]: all that a joint carries has the momentum H, so that p = S·H and
+/// last [`Mechanism::update_kinematics`]: all that a joint carries has the momentum H, so that p = S·H and
 /// g = dS/dt·H.
 fn momenta_and_rates<T: Scalar>(
     mechanism: &Mechanism<T>,
@@ -336,7 +333,7 @@ impl MidpointRule {
         for _ in 0..MAXIMUM_ITERATIONS {
             self.update_left(mechanism, dt);
             step.copy_from_slice(&self.left);
-            solve(mechanism, &self.factors, &mut step);
+            mechanism.solve(&self.factors, &mut step);
             let left = (product(&step, &self.left) / product(&self.velocity, &self.momentum)).abs().sqrt();
             if left.is_nan() {
                 // At rest.
@@ -390,7 +387,7 @@ impl MiddleVelocities {
     /// Those of a step of `dt` seconds, with the slopes only if asked; none where they are not found.
     pub fn find(mechanism: &Mechanism, q: &[f64], v: &[f64], dt: f64, with_slopes: bool) -> Self {
         let (mut workspace, mut rule) = (Workspace::new(mechanism), MidpointRule::default());
-        update_kinematics(mechanism, q, v, &mut workspace);
+        mechanism.update_kinematics(q, v, &mut workspace);
         rule.start(mechanism, &mut workspace, v);
         let count = rule.run(mechanism, q, dt).unwrap_or(0);
         rule.restart(q);
@@ -433,7 +430,7 @@ mod tests {
         let q = mechanism.neutral_state().q;
         let parts = |v: [f64; 7], dt: f64| {
             let (mut rule, mut workspace) = (MidpointRule::default(), Workspace::new(&mechanism));
-            update_kinematics(&mechanism, &q, &v, &mut workspace);
+            mechanism.update_kinematics(&q, &v, &mut workspace);
             rule.start(&mechanism, &mut workspace, &v);
             rule.run(&mechanism, &q, dt)
         };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::description::{BodyDescription, JointDescription};
-use super::error::MechanismError;
+use crate::multibody::model_error::ModelError;
 
 /// The order in which bodies are added, by their places in the description.
 #[derive(Debug)]
@@ -18,11 +18,11 @@ pub(super) struct Order {
 fn places<'a>(
     what: &'static str,
     names: impl Iterator<Item = &'a String>,
-) -> Result<HashMap<&'a str, usize>, MechanismError> {
+) -> Result<HashMap<&'a str, usize>, ModelError> {
     let mut places = HashMap::new();
     for (place, name) in names.enumerate() {
         if places.insert(name.as_str(), place).is_some() {
-            return Err(MechanismError::DuplicateName { what, name: name.clone() });
+            return Err(ModelError::DuplicateName { what, name: name.clone() });
         }
     }
     Ok(places)
@@ -45,11 +45,11 @@ pub(super) fn list(names: impl Iterator<Item = impl AsRef<str>>) -> String {
 pub(super) fn tree_order(
     bodies: &[BodyDescription],
     joints: &[JointDescription],
-) -> Result<Order, MechanismError> {
+) -> Result<Order, ModelError> {
     let place = places("bodies", bodies.iter().map(|b| &b.name))?;
     places("joints", joints.iter().map(|j| &j.name))?;
     let find = |joint: &JointDescription, role, name: &String| {
-        place.get(name.as_str()).copied().ok_or_else(|| MechanismError::UnknownBody {
+        place.get(name.as_str()).copied().ok_or_else(|| ModelError::UnknownBody {
             joint: joint.name.clone(),
             role,
             name: name.clone(),
@@ -64,7 +64,7 @@ pub(super) fn tree_order(
         let parent = joint.parent.as_ref().map(|name| find(joint, "parent", name)).transpose()?;
         let child = find(joint, "child", &joint.child)?;
         if let Some(first) = carriers[child].replace(index) {
-            return Err(MechanismError::TwoParents {
+            return Err(ModelError::TwoParents {
                 body: joint.child.clone(),
                 first: joints[first].name.clone(),
                 second: joint.name.clone(),
@@ -74,7 +74,7 @@ pub(super) fn tree_order(
         parent.map_or(&mut roots, |p| &mut children[p]).push(child);
     }
     if let Some(body) = carriers.iter().position(Option::is_none) {
-        return Err(MechanismError::Unconnected(bodies[body].name.clone()));
+        return Err(ModelError::Unconnected(bodies[body].name.clone()));
     }
     let mut sequence = Vec::with_capacity(bodies.len());
     let mut reached = vec![false; bodies.len()];
@@ -86,7 +86,7 @@ pub(super) fn tree_order(
     }
     // Every body has one parent, so whatever is not reached from the world hangs on a ring.
     if let Some(start) = reached.iter().position(|r| !r) {
-        return Err(MechanismError::Loop(list(
+        return Err(ModelError::Loop(list(
             ring(start, &parents).iter().filter_map(|&body| Some(&joints[carriers[body]?].name)),
         )));
     }

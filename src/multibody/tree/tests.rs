@@ -2,9 +2,8 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::{
-    BodyDescription, JointDescription, JointKind, JointLimits, JointSpring, Mechanism, MechanismError,
-};
+use super::{BodyDescription, JointDescription, JointKind, JointLimits, JointSpring, Mechanism};
+use crate::multibody::ModelError;
 use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform};
 
 fn ball() -> MassProperties {
@@ -23,7 +22,7 @@ const HINGE: JointKind = JointKind::Revolute { axis: Vector3::new(0.0, 0.0, 1.0)
 const SLIDE: JointKind = JointKind::Prismatic { axis: Vector3::new(1.0, 0.0, 0.0) };
 
 /// The error of a chain of two bodies, the second of which has this mass and joint.
-fn refused(mass: Option<MassProperties>, second: JointDescription) -> MechanismError {
+fn refused(mass: Option<MassProperties>, second: JointDescription) -> ModelError {
     let bodies = vec![body("a", Some(ball())), body("b", mass)];
     Mechanism::new(bodies, vec![joint("first", HINGE, None, "a"), second]).expect_err("refused")
 }
@@ -36,40 +35,38 @@ fn good() -> JointDescription {
 fn names_and_trees() {
     assert!(matches!(
         refused(Some(ball()), JointDescription { parent: Some("c".into()), ..good() }),
-        MechanismError::UnknownBody { role: "parent", name, .. } if name == "c"
+        ModelError::UnknownBody { role: "parent", name, .. } if name == "c"
     ));
     assert!(matches!(
         refused(Some(ball()), JointDescription { child: "c".into(), ..good() }),
-        MechanismError::UnknownBody { role: "child", .. }
+        ModelError::UnknownBody { role: "child", .. }
     ));
     assert!(matches!(
         refused(Some(ball()), JointDescription { child: "a".into(), ..good() }),
-        MechanismError::TwoParents { body, .. } if body == "a"
+        ModelError::TwoParents { body, .. } if body == "a"
     ));
     assert!(matches!(
         refused(Some(ball()), JointDescription { parent: Some("b".into()), ..good() }),
-        MechanismError::Loop(joints) if joints == "`second`"
+        ModelError::Loop(joints) if joints == "`second`"
     ));
     assert!(matches!(
         refused(Some(ball()), JointDescription { name: "first".into(), ..good() }),
-        MechanismError::DuplicateName { what: "joints", .. }
+        ModelError::DuplicateName { what: "joints", .. }
     ));
     let alone = Mechanism::new(vec![body("a", Some(ball()))], vec![]).expect_err("refused");
-    assert_eq!(alone, MechanismError::Unconnected("a".into()));
+    assert_eq!(alone, ModelError::Unconnected("a".into()));
     assert!(Mechanism::new(vec![], vec![]).is_ok());
 }
 
 #[test]
 fn masses() {
     let point = MassProperties { inertia: Matrix3::zeros(), ..ball() };
-    assert!(
-        matches!(refused(Some(point), good()), MechanismError::Composite { joint, .. } if joint == "second")
-    );
-    assert!(matches!(refused(None, good()), MechanismError::ZeroInertia { joint, .. } if joint == "second"));
+    assert!(matches!(refused(Some(point), good()), ModelError::Composite { joint, .. } if joint == "second"));
+    assert!(matches!(refused(None, good()), ModelError::ZeroInertia { joint, .. } if joint == "second"));
     let negative = MassProperties { mass: -1.0, ..ball() };
     assert_eq!(
         refused(Some(negative), good()),
-        MechanismError::Mass { body: "b".into(), source: MassPropertiesError::Mass(-1.0) }
+        ModelError::Mass { body: "b".into(), source: MassPropertiesError::Mass(-1.0) }
     );
     // A point of mass is good where it is fixed to a body, and so is a body without any mass.
     let chain = |mass, kind| {
@@ -85,7 +82,7 @@ fn masses() {
     };
     assert!(carried(SLIDE).is_ok());
     // But two hinges about the same axis are one too many.
-    assert!(matches!(carried(HINGE), Err(MechanismError::ZeroInertia { joint, .. }) if joint == "first"));
+    assert!(matches!(carried(HINGE), Err(ModelError::ZeroInertia { joint, .. }) if joint == "first"));
     let rotor = JointDescription { rotor_inertia: 0.1, ..good() };
     let bodies = vec![body("a", Some(ball())), body("b", None)];
     assert!(Mechanism::new(bodies, vec![joint("first", HINGE, None, "a"), rotor]).is_ok());
@@ -96,7 +93,7 @@ fn numbers_of_joints() {
     let limits = |lower, upper| JointLimits { lower, upper, ..JointLimits::default() };
     assert_eq!(
         refused(Some(ball()), JointDescription { limits: limits(2.0, 1.0), ..good() }),
-        MechanismError::LimitsReversed { joint: "second".into(), lower: 2.0, upper: 1.0 }
+        ModelError::LimitsReversed { joint: "second".into(), lower: 2.0, upper: 1.0 }
     );
     let spring = |stiffness, rest| Some(JointSpring { stiffness, rest });
     let turned = RigidTransform::new(Matrix3::identity() * 1.1, Vector3::zeros());
@@ -117,6 +114,6 @@ fn numbers_of_joints() {
         (JointDescription { x_mc: away, ..good() }, "the position of its child"),
     ] {
         let error = refused(Some(ball()), wrong);
-        assert!(matches!(&error, MechanismError::JointValue { field: f, .. } if *f == field), "{error}");
+        assert!(matches!(&error, ModelError::JointValue { field: f, .. } if *f == field), "{error}");
     }
 }

@@ -3,10 +3,10 @@
 
 use nalgebra::{DMatrix, Vector3};
 
+use super::InverseDerivatives;
 use super::inverse_dynamics::BodyForce;
 use super::mechanism::Mechanism;
 use super::workspace::Workspace;
-use super::{InverseDerivatives, inverse_dynamics_derivatives, mass_matrix};
 use crate::scalar::DualArray;
 use crate::spatial::{
     MASS_NUMBERS, MassProperties, RigidTransform, SpatialForce, SpatialInertia, SpatialVelocity,
@@ -23,52 +23,55 @@ pub struct MotionCotangent {
     pub velocity: SpatialForce,
 }
 
-/// Adds to `by_q` and `by_v` the derivatives of a number by configuration (in its tangent space)
-/// and velocity, given those by the motions of bodies, at the state of the last
-/// [`update_kinematics`](super::update_kinematics).
-///
-/// All that a joint carries turns with a move S along one of its directions; with forces about a
-/// fixed point in W's axes, its derivative is S · Σ (P_i + V_i ×* H_i) + Ψ · Σ H_i, with those P_i
-/// by poses and H_i by velocities, and Ψ as in [`inverse_dynamics_derivatives`].
-///
-/// # Panics
-/// When a slice does not have nv numbers, or a body is not there.
-pub fn motion_transposed(
-    mechanism: &Mechanism,
-    workspace: &mut Workspace,
-    by_motion: impl IntoIterator<Item = MotionCotangent>,
-    by_q: &mut [f64],
-    by_v: &mut [f64],
-) {
-    mechanism.check_lengths(&[], &[by_q.len(), by_v.len()]);
-    let mut poses = vec![SpatialForce::zero(); mechanism.joints.len()];
-    workspace.forces.fill(SpatialForce::zero());
-    for MotionCotangent { body, pose, velocity } in by_motion {
-        let b = &mechanism.bodies[body];
-        let Some(joint) = b.joint else { continue };
-        let m = &workspace.motions[joint];
-        let to_o = -(m.rotation * b.x_mb.translation + m.position);
-        // The velocity of the origin is v + ω × p: it changes with p as well.
-        let moving =
-            SpatialForce::new(Vector3::zeros(), velocity.translational.cross(&m.velocity.rotational));
-        let by_velocity = velocity.shifted(&to_o);
-        workspace.forces[joint] += by_velocity;
-        poses[joint] += (pose + moving).shifted(&to_o) + m.velocity.cross_force(&by_velocity);
-    }
-    for (index, joint) in mechanism.joints.iter().enumerate().rev() {
-        let (m, by_pose, by_velocity) = (&workspace.motions[index], poses[index], workspace.forces[index]);
-        for (i, k) in joint.v.clone().enumerate() {
-            let s = &workspace.columns[k];
-            let mut psi = m.velocity.cross(s);
-            if joint.kind.moves_its_center() && joint.kind.is_translation(i) {
-                psi.translational += s.translational.cross(&m.relative.rotational);
-            }
-            by_q[k] += s.dot(&by_pose) + psi.dot(&by_velocity);
-            by_v[k] += s.dot(&by_velocity);
+impl Mechanism {
+    /// Adds to `by_q` and `by_v` the derivatives of a number by configuration (in its tangent space)
+    /// and velocity, given those by the motions of bodies, at the state of the last
+    /// [`Mechanism::update_kinematics`].
+    ///
+    /// All that a joint carries turns with a move S along one of its directions; with forces about a
+    /// fixed point in W's axes, its derivative is S · Σ (P_i + V_i ×* H_i) + Ψ · Σ H_i, with those P_i
+    /// by poses and H_i by velocities, and Ψ as in [`Mechanism::inverse_dynamics_derivatives`].
+    ///
+    /// # Panics
+    /// When a slice does not have nv numbers, or a body is not there.
+    pub(crate) fn motion_transposed(
+        &self,
+        workspace: &mut Workspace,
+        by_motion: impl IntoIterator<Item = MotionCotangent>,
+        by_q: &mut [f64],
+        by_v: &mut [f64],
+    ) {
+        self.check_lengths(&[], &[by_q.len(), by_v.len()]);
+        let mut poses = vec![SpatialForce::zero(); self.joints.len()];
+        workspace.forces.fill(SpatialForce::zero());
+        for MotionCotangent { body, pose, velocity } in by_motion {
+            let b = &self.bodies[body];
+            let Some(joint) = b.joint else { continue };
+            let m = &workspace.motions[joint];
+            let to_o = -(m.rotation * b.x_mb.translation + m.position);
+            // The velocity of the origin is v + ω × p: it changes with p as well.
+            let moving =
+                SpatialForce::new(Vector3::zeros(), velocity.translational.cross(&m.velocity.rotational));
+            let by_velocity = velocity.shifted(&to_o);
+            workspace.forces[joint] += by_velocity;
+            poses[joint] += (pose + moving).shifted(&to_o) + m.velocity.cross_force(&by_velocity);
         }
-        if let Some(parent) = joint.parent {
-            poses[parent] += by_pose;
-            workspace.forces[parent] += by_velocity;
+        for (index, joint) in self.joints.iter().enumerate().rev() {
+            let (m, by_pose, by_velocity) =
+                (&workspace.motions[index], poses[index], workspace.forces[index]);
+            for (i, k) in joint.v.clone().enumerate() {
+                let s = &workspace.columns[k];
+                let mut psi = m.velocity.cross(s);
+                if joint.kind.moves_its_center() && joint.kind.is_translation(i) {
+                    psi.translational += s.translational.cross(&m.relative.rotational);
+                }
+                by_q[k] += s.dot(&by_pose) + psi.dot(&by_velocity);
+                by_v[k] += s.dot(&by_velocity);
+            }
+            if let Some(parent) = joint.parent {
+                poses[parent] += by_pose;
+                workspace.forces[parent] += by_velocity;
+            }
         }
     }
 }
@@ -106,7 +109,7 @@ fn velocities_at(mechanism: &Mechanism, workspace: &Workspace, v: &[f64]) -> Vec
     velocities
 }
 
-/// The dependence of the forces τ of [`inverse_dynamics`](super::inverse_dynamics) on
+/// The dependence of the forces τ of [`Mechanism::inverse_dynamics`] on
 /// configuration, velocity, gravity and masses, at given accelerations and applied forces, to be
 /// multiplied with any number of vectors from the left.
 #[derive(Clone, Debug)]
@@ -134,7 +137,7 @@ impl InverseSensitivity {
     }
 
     /// Evaluates the dependence at the state of the last
-    /// [`update_kinematics`](super::update_kinematics), with an acceleration, gravity, and forces
+    /// [`Mechanism::update_kinematics`], with an acceleration, gravity, and forces
     /// on bodies that keep their components in W. The workspace is left with the accelerations.
     ///
     /// # Panics
@@ -148,8 +151,8 @@ impl InverseSensitivity {
         applied: &[BodyForce],
     ) {
         let Self { mass_matrix: matrix, derivatives, tau } = self;
-        mass_matrix(mechanism, workspace, matrix);
-        inverse_dynamics_derivatives(mechanism, workspace, vdot, gravity, applied, tau, derivatives);
+        mechanism.mass_matrix(workspace, matrix);
+        mechanism.inverse_dynamics_derivatives(workspace, vdot, gravity, applied, tau, derivatives);
     }
 
     /// Adds to `by_q` and `by_v` the derivatives of `left`ᵀ τ.
@@ -168,50 +171,48 @@ impl InverseSensitivity {
     }
 }
 
-/// The derivatives of `left`ᵀ τ, with τ of [`inverse_dynamics`](super::inverse_dynamics) at the
-/// state and the accelerations that the workspace holds, by gravity.
-///
-/// # Panics
-/// When `left` does not have nv numbers.
-pub fn inverse_dynamics_by_gravity(
-    mechanism: &Mechanism,
-    workspace: &Workspace,
-    left: &[f64],
-) -> Vector3<f64> {
-    mechanism.check_lengths(&[], &[left.len()]);
-    let along = velocities_at(mechanism, workspace, left);
-    let parts = along.iter().zip(&workspace.motions);
-    -parts.map(|(w, m)| m.inertia.times(w).translational).sum::<Vector3<f64>>()
-}
+impl Mechanism {
+    /// The derivatives of `left`ᵀ τ, with τ of [`Mechanism::inverse_dynamics`] at the
+    /// state and the accelerations that the workspace holds, by gravity.
+    ///
+    /// # Panics
+    /// When `left` does not have nv numbers.
+    pub(crate) fn inverse_dynamics_by_gravity(&self, workspace: &Workspace, left: &[f64]) -> Vector3<f64> {
+        self.check_lengths(&[], &[left.len()]);
+        let along = velocities_at(self, workspace, left);
+        let parts = along.iter().zip(&workspace.motions);
+        -parts.map(|(w, m)| m.inertia.times(w).translational).sum::<Vector3<f64>>()
+    }
 
-/// The derivatives of `left`ᵀ τ, with τ of [`inverse_dynamics`](super::inverse_dynamics) at the
-/// state and the accelerations that the workspace holds, by the mass properties of each body that
-/// has mass and moves. `visit` is called with the body's place in [`Mechanism::bodies`] and with
-/// them; an inertia's elements are taken as nine independent numbers, and the derivative is
-/// symmetric.
-///
-/// # Panics
-/// When `left` does not have nv numbers.
-pub fn inverse_dynamics_by_masses(
-    mechanism: &Mechanism,
-    workspace: &Workspace,
-    left: &[f64],
-    mut visit: impl FnMut(usize, &MassProperties),
-) {
-    type Dual = DualArray<MASS_NUMBERS>;
-    mechanism.check_lengths(&[], &[left.len()]);
-    let along = velocities_at(mechanism, workspace, left);
-    for (place, body) in mechanism.bodies.iter().enumerate() {
-        let (Some(joint), Some(mass)) = (body.joint, &body.mass) else { continue };
-        let m = &workspace.motions[joint];
-        let x_ob = RigidTransform::new(m.rotation, m.position) * body.x_mb;
-        let seeded = mass.seeded::<MASS_NUMBERS>(0);
-        let inertia = SpatialInertia::of_body(&seeded, &RigidTransform::lift(&x_ob));
-        let [w, a, v] =
-            [&along[joint], &workspace.accelerations[joint], &m.velocity].map(SpatialVelocity::<Dual>::lift);
-        let force = inertia.times(&a) + v.cross_force(&inertia.times(&v));
-        let mut by = MassProperties::zero();
-        by.add_numbers(&w.dot(&force).eps);
-        visit(place, &by);
+    /// The derivatives of `left`ᵀ τ, with τ of [`Mechanism::inverse_dynamics`] at the
+    /// state and the accelerations that the workspace holds, by the mass properties of each body that
+    /// has mass and moves. `visit` is called with the body's place in [`Mechanism::bodies`] and with
+    /// them; an inertia's elements are taken as nine independent numbers, and the derivative is
+    /// symmetric.
+    ///
+    /// # Panics
+    /// When `left` does not have nv numbers.
+    pub(crate) fn inverse_dynamics_by_masses(
+        &self,
+        workspace: &Workspace,
+        left: &[f64],
+        mut visit: impl FnMut(usize, &MassProperties),
+    ) {
+        type Dual = DualArray<MASS_NUMBERS>;
+        self.check_lengths(&[], &[left.len()]);
+        let along = velocities_at(self, workspace, left);
+        for (place, body) in self.bodies.iter().enumerate() {
+            let (Some(joint), Some(mass)) = (body.joint, &body.mass) else { continue };
+            let m = &workspace.motions[joint];
+            let x_ob = RigidTransform::new(m.rotation, m.position) * body.x_mb;
+            let seeded = mass.seeded::<MASS_NUMBERS>(0);
+            let inertia = SpatialInertia::of_body(&seeded, &RigidTransform::lift(&x_ob));
+            let [w, a, v] = [&along[joint], &workspace.accelerations[joint], &m.velocity]
+                .map(SpatialVelocity::<Dual>::lift);
+            let force = inertia.times(&a) + v.cross_force(&inertia.times(&v));
+            let mut by = MassProperties::zero();
+            by.add_numbers(&w.dot(&force).eps);
+            visit(place, &by);
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! Checks of the numbers of a mechanism.
 
 use super::description::{BodyDescription, JointDescription};
-use super::error::MechanismError;
 use super::forward_dynamics::weakest_joint;
 use super::joint::JointKind;
 use super::mechanism::Mechanism;
 use super::order::list;
+use crate::multibody::model_error::ModelError;
 use crate::spatial::{MassProperties, MassPropertiesError};
 
 /// How far the rotation of a joint's frame may be from orthonormal.
@@ -13,10 +13,10 @@ const ROTATION_TOLERANCE: f64 = 1e-6;
 
 /// Checks that no body has a negative mass or inertia. Parts that are fixed together may each
 /// lack what the whole has.
-pub(super) fn check_masses(bodies: &[BodyDescription]) -> Result<(), MechanismError> {
+pub(super) fn check_masses(bodies: &[BodyDescription]) -> Result<(), ModelError> {
     for body in bodies {
         let Some(mass) = &body.mass else { continue };
-        let wrong = |source| Err(MechanismError::Mass { body: body.name.clone(), source });
+        let wrong = |source| Err(ModelError::Mass { body: body.name.clone(), source });
         if !(mass.mass >= 0.0 && mass.mass.is_finite()) {
             return wrong(MassPropertiesError::Mass(mass.mass));
         }
@@ -36,9 +36,7 @@ pub(super) fn check_masses(bodies: &[BodyDescription]) -> Result<(), MechanismEr
 }
 
 /// Checks the numbers of all joints; axes come back at unit length.
-pub(super) fn check_joints(
-    mut joints: Vec<JointDescription>,
-) -> Result<Vec<JointDescription>, MechanismError> {
+pub(super) fn check_joints(mut joints: Vec<JointDescription>) -> Result<Vec<JointDescription>, ModelError> {
     for joint in &mut joints {
         check_joint(joint)?;
         if let JointKind::Revolute { axis } | JointKind::Prismatic { axis } = &mut joint.kind {
@@ -52,10 +50,10 @@ pub(super) fn check_joints(
     Ok(joints)
 }
 
-fn check_joint(joint: &JointDescription) -> Result<(), MechanismError> {
+fn check_joint(joint: &JointDescription) -> Result<(), ModelError> {
     let value = |field, found: &dyn std::fmt::Debug, allowed| {
         let found = format!("{found:?}");
-        Err(MechanismError::JointValue { joint: joint.name.clone(), field, found, allowed })
+        Err(ModelError::JointValue { joint: joint.name.clone(), field, found, allowed })
     };
     let one = matches!(joint.kind, JointKind::Revolute { .. } | JointKind::Prismatic { .. });
     if let JointKind::Revolute { axis } | JointKind::Prismatic { axis } = &joint.kind {
@@ -82,7 +80,7 @@ fn check_joint(joint: &JointDescription) -> Result<(), MechanismError> {
     }
     if limits.lower > limits.upper {
         let (lower, upper) = (limits.lower, limits.upper);
-        return Err(MechanismError::LimitsReversed { joint: joint.name.clone(), lower, upper });
+        return Err(ModelError::LimitsReversed { joint: joint.name.clone(), lower, upper });
     }
     if !one && (limits.lower.is_finite() || limits.upper.is_finite()) {
         let allowed = "absent: only revolute and prismatic joints have limits of position";
@@ -110,25 +108,21 @@ fn check_joint(joint: &JointDescription) -> Result<(), MechanismError> {
 
 /// Checks that what moves as one has an inertia to go with its mass, and that something resists
 /// the motion of every joint.
-pub(super) fn check_composites(mechanism: &Mechanism) -> Result<(), MechanismError> {
+pub(super) fn check_composites(mechanism: &Mechanism) -> Result<(), ModelError> {
     for (index, joint) in mechanism.joints().iter().enumerate() {
         if joint.composite().mass == 0.0 {
             continue;
         }
         if let Err(source) = positive_definite(joint.composite()) {
             let bodies = mechanism.bodies().iter().filter(|b| b.joint == Some(index)).map(|b| &b.name);
-            return Err(MechanismError::Composite {
-                joint: joint.name.clone(),
-                bodies: list(bodies),
-                source,
-            });
+            return Err(ModelError::Composite { joint: joint.name.clone(), bodies: list(bodies), source });
         }
     }
     match weakest_joint(mechanism) {
         Some(joint) => {
             let j = &mechanism.joints()[joint];
             let body = mechanism.bodies()[j.child].name.clone();
-            Err(MechanismError::ZeroInertia { joint: j.name.clone(), body })
+            Err(ModelError::ZeroInertia { joint: j.name.clone(), body })
         }
         None => Ok(()),
     }

@@ -7,32 +7,28 @@
 
 use nalgebra::{DMatrix, Vector3};
 
-use super::inverse_dynamics::{BodyForce, bias_forces, passive_forces};
-use super::mass_matrix::{mass_matrix, solve};
+use super::inverse_dynamics::BodyForce;
 use super::mechanism::Mechanism;
 use super::workspace::Workspace;
 use crate::scalar::Scalar;
 
-/// The matrix A = M(q) + δt D + δt² K of a step of `time_step` seconds, nv×nv, written into
-/// `matrix`, at the configuration of the last [`update_kinematics`](super::update_kinematics).
-/// It is block diagonal by [`Mechanism::trees`], and [`factorize`](super::factorize) takes it.
-///
-/// # Panics
-/// When `matrix` is not nv×nv.
-pub fn step_matrix<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    workspace: &mut Workspace<T>,
-    time_step: f64,
-    matrix: &mut DMatrix<T>,
-) {
-    mass_matrix(mechanism, workspace, matrix);
-    for joint in &mechanism.joints {
-        for k in joint.v.clone() {
-            matrix[(k, k)] += joint.damping * time_step;
-        }
-        if joint.q.len() == 1 {
-            let k = joint.v.start;
-            matrix[(k, k)] += joint.spring.stiffness * (time_step * time_step);
+impl<T: Scalar> Mechanism<T> {
+    /// The matrix A = M(q) + δt D + δt² K of a step of `time_step` seconds, nv×nv, written into
+    /// `matrix`, at the configuration of the last [`Mechanism::update_kinematics`].
+    /// It is block diagonal by [`Mechanism::trees`], and [`Mechanism::factorize`] takes it.
+    ///
+    /// # Panics
+    /// When `matrix` is not nv×nv.
+    pub fn step_matrix(&self, workspace: &mut Workspace<T>, time_step: f64, matrix: &mut DMatrix<T>) {
+        self.mass_matrix(workspace, matrix);
+        for joint in &self.joints {
+            for k in joint.v.clone() {
+                matrix[(k, k)] += joint.damping * time_step;
+            }
+            if joint.q.len() == 1 {
+                let k = joint.v.start;
+                matrix[(k, k)] += joint.spring.stiffness * (time_step * time_step);
+            }
         }
     }
 }
@@ -40,9 +36,9 @@ pub fn step_matrix<T: Scalar>(
 /// Configuration and velocity at the start of a step, and what acts during it.
 #[derive(Clone, Copy, Debug)]
 pub struct StepInput<'a, T = f64> {
-    /// Configuration; that of the last [`update_kinematics`](super::update_kinematics).
+    /// Configuration; that of the last [`Mechanism::update_kinematics`].
     pub q: &'a [T],
-    /// Velocity; that of the last [`update_kinematics`](super::update_kinematics).
+    /// Velocity; that of the last [`Mechanism::update_kinematics`].
     pub v: &'a [T],
     /// Generalized forces of drives.
     pub tau: &'a [T],
@@ -52,53 +48,55 @@ pub struct StepInput<'a, T = f64> {
     pub applied: &'a [BodyForce<T>],
 }
 
-/// The impulse δt (τ + τ_g + Σ Jᵀ f − C(q, v) v − D v − K (q − q_rest) − δt K v) that A turns into
-/// the change of velocity of a step of `time_step` seconds without contact, written into
-/// `impulse`. Centrifugal and gyroscopic forces are those at the start of the step.
-///
-/// # Panics
-/// When a slice does not fit the mechanism.
-pub fn free_impulse<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    workspace: &mut Workspace<T>,
-    input: &StepInput<T>,
-    time_step: f64,
-    impulse: &mut [T],
-) {
-    let StepInput { q, v, tau, gravity, applied } = input;
-    mechanism.check_lengths(&[q.len()], &[v.len(), tau.len(), impulse.len()]);
-    bias_forces(mechanism, workspace, gravity, applied, impulse);
-    for (c, t) in impulse.iter_mut().zip(*tau) {
-        *c = *t - *c;
-    }
-    passive_forces(mechanism, q, v, impulse);
-    for joint in &mechanism.joints {
-        if joint.q.len() == 1 {
-            let k = joint.v.start;
-            impulse[k] -= joint.spring.stiffness * v[k] * time_step;
+impl<T: Scalar> Mechanism<T> {
+    /// The impulse δt (τ + τ_g + Σ Jᵀ f − C(q, v) v − D v − K (q − q_rest) − δt K v) that A turns into
+    /// the change of velocity of a step of `time_step` seconds without contact, written into
+    /// `impulse`. Centrifugal and gyroscopic forces are those at the start of the step.
+    ///
+    /// # Panics
+    /// When a slice does not fit the mechanism.
+    pub(crate) fn free_impulse(
+        &self,
+        workspace: &mut Workspace<T>,
+        input: &StepInput<T>,
+        time_step: f64,
+        impulse: &mut [T],
+    ) {
+        let StepInput { q, v, tau, gravity, applied } = input;
+        self.check_lengths(&[q.len()], &[v.len(), tau.len(), impulse.len()]);
+        self.bias_forces(workspace, gravity, applied, impulse);
+        for (c, t) in impulse.iter_mut().zip(*tau) {
+            *c = *t - *c;
+        }
+        self.passive_forces(q, v, impulse);
+        for joint in &self.joints {
+            if joint.q.len() == 1 {
+                let k = joint.v.start;
+                impulse[k] -= joint.spring.stiffness * v[k] * time_step;
+            }
+        }
+        for c in impulse.iter_mut() {
+            *c *= T::from(time_step);
         }
     }
-    for c in impulse.iter_mut() {
-        *c *= T::from(time_step);
-    }
-}
 
-/// The velocity v* at the end of a step of `time_step` seconds without contact, written into
-/// `free_velocity`, by the factors of A (see [`step_matrix`]) and [`free_impulse`].
-///
-/// # Panics
-/// When a slice or the matrix does not fit the mechanism.
-pub fn free_velocity<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    workspace: &mut Workspace<T>,
-    input: &StepInput<T>,
-    time_step: f64,
-    factors: &DMatrix<T>,
-    free_velocity: &mut [T],
-) {
-    free_impulse(mechanism, workspace, input, time_step, free_velocity);
-    solve(mechanism, factors, free_velocity);
-    for (c, v) in free_velocity.iter_mut().zip(input.v) {
-        *c += *v;
+    /// The velocity v* at the end of a step of `time_step` seconds without contact, written into
+    /// `free_velocity`, by the factors of A (see [`Mechanism::step_matrix`]).
+    ///
+    /// # Panics
+    /// When a slice or the matrix does not fit the mechanism.
+    pub fn free_velocity(
+        &self,
+        workspace: &mut Workspace<T>,
+        input: &StepInput<T>,
+        time_step: f64,
+        factors: &DMatrix<T>,
+        free_velocity: &mut [T],
+    ) {
+        self.free_impulse(workspace, input, time_step, free_velocity);
+        self.solve(factors, free_velocity);
+        for (c, v) in free_velocity.iter_mut().zip(input.v) {
+            *c += *v;
+        }
     }
 }

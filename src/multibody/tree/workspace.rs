@@ -29,7 +29,7 @@ pub(super) struct ChildMotion<T> {
 }
 
 /// The kinematics of a mechanism at a state, and scratch memory of the algorithms that build on
-/// it. [`update_kinematics`](super::update_kinematics) fills it; nothing allocates afterwards.
+/// it. [`Mechanism::update_kinematics`] fills it; nothing allocates afterwards.
 #[derive(Clone, Debug)]
 pub struct Workspace<T = f64> {
     /// Point O of each tree, in W.

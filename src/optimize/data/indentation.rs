@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::table::{DataError, Table, open};
+use super::table::{Table, open};
+use crate::optimize::data_error::DataError;
 
 /// One measurement of an indentation test.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,32 +19,34 @@ pub struct Indentation {
     pub line: Option<u64>,
 }
 
-/// Reads a table of indentations: columns `depth_m` and `force_N`, optional `sigma_N` (positive).
-/// `path` appears in messages.
-///
-/// # Errors
-/// See [`DataError`].
-pub fn parse_indentations(input: impl Read, path: &str) -> Result<Vec<Indentation>, DataError> {
-    let table = Table::read(input, path, &["depth_m", "force_N", "sigma_N"])?;
-    let (depth, force) = (table.require("depth_m")?, table.require("force_N")?);
-    let sigma = table.find("sigma_N");
-    table.at_least(1)?;
-    let row = |(line, row): &(u64, Vec<f64>)| {
-        let sigma = sigma.map(|i| row[i]);
-        match sigma {
-            Some(s) if s <= 0.0 => Err(table.field(*line, "sigma_N", s.to_string(), "positive")),
-            _ => Ok(Indentation { depth: row[depth], force: row[force], sigma, line: Some(*line) }),
-        }
-    };
-    table.rows.iter().map(row).collect()
-}
+impl Indentation {
+    /// Reads a table of indentations: columns `depth_m` and `force_N`, optional `sigma_N` (positive).
+    /// `path` appears in messages.
+    ///
+    /// # Errors
+    /// See [`DataError`].
+    pub fn parse(input: impl Read, path: &str) -> Result<Vec<Indentation>, DataError> {
+        let table = Table::read(input, path, &["depth_m", "force_N", "sigma_N"])?;
+        let (depth, force) = (table.require("depth_m")?, table.require("force_N")?);
+        let sigma = table.find("sigma_N");
+        table.at_least(1)?;
+        let row = |(line, row): &(u64, Vec<f64>)| {
+            let sigma = sigma.map(|i| row[i]);
+            match sigma {
+                Some(s) if s <= 0.0 => Err(table.field(*line, "sigma_N", s.to_string(), "positive")),
+                _ => Ok(Indentation { depth: row[depth], force: row[force], sigma, line: Some(*line) }),
+            }
+        };
+        table.rows.iter().map(row).collect()
+    }
 
-/// Reads a file of indentations; see [`parse_indentations`].
-///
-/// # Errors
-/// See [`DataError`].
-pub fn read_indentations(path: &Path) -> Result<Vec<Indentation>, DataError> {
-    parse_indentations(open(path)?, &path.display().to_string())
+    /// Reads a file of indentations; see [`Indentation::parse`].
+    ///
+    /// # Errors
+    /// See [`DataError`].
+    pub fn read(path: &Path) -> Result<Vec<Indentation>, DataError> {
+        Indentation::parse(open(path)?, &path.display().to_string())
+    }
 }
 
 #[cfg(test)]
@@ -53,11 +56,11 @@ mod tests {
     #[test]
     fn indentations_with_and_without_standard_deviations() {
         let table =
-            parse_indentations("force_N, depth_m, note\n1.5, 0.001, first\n".as_bytes(), "t.csv").unwrap();
+            Indentation::parse("force_N, depth_m, note\n1.5, 0.001, first\n".as_bytes(), "t.csv").unwrap();
         assert_eq!(table, [Indentation { depth: 0.001, force: 1.5, sigma: None, line: Some(2) }]);
-        let table = parse_indentations("depth_m,force_N,sigma_N\n1e-3,2,0.1\n".as_bytes(), "t.csv").unwrap();
+        let table = Indentation::parse("depth_m,force_N,sigma_N\n1e-3,2,0.1\n".as_bytes(), "t.csv").unwrap();
         assert_eq!(table[0].sigma, Some(0.1));
-        let refused = |text: &str| parse_indentations(text.as_bytes(), "t.csv").unwrap_err().to_string();
+        let refused = |text: &str| Indentation::parse(text.as_bytes(), "t.csv").unwrap_err().to_string();
         assert!(
             refused("depth_m,force\n1,2\n")
                 .contains("no column `force_N`; the columns found are `depth_m`, `force`")

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use nalgebra::Vector3;
 
-use super::table::{DataError, Table, open};
+use super::table::{Table, open};
+use crate::optimize::data_error::DataError;
 use crate::spatial::Quaternion;
 
 /// A body's pose and velocity at one time of a recording.
@@ -42,6 +43,7 @@ impl Recording {
     /// Velocities that were made from positions by backward differences are half an interval
     /// late. A simulation that starts from them is wrong by that much acceleration, which in an
     /// impact is large.
+    #[must_use]
     pub fn with_velocities_delayed_by(mut self, delay: f64) -> Self {
         let recorded: Vec<(f64, Vector3<f64>, Vector3<f64>)> =
             self.states.iter().map(|s| (s.time - delay, s.linear_velocity, s.angular_velocity)).collect();
@@ -70,90 +72,92 @@ pub struct RecordingSource<'a> {
     pub body: &'a str,
 }
 
-/// Reads a recorded trajectory of one body.
-///
-/// Columns: `t_s` (increasing), `px_m py_m pz_m`, `qw qx qy qz` (unit quaternion, body to world),
-/// `vx_m_s vy_m_s vz_m_s`, and the angular velocity as `wx_rad_s wy_rad_s wz_rad_s` (world
-/// frame) or `wx_body_rad_s wy_body_rad_s wz_body_rad_s` (body frame). All but the time may have
-/// the body's name and a dot before them, as in the files that [`crate::io::write_trajectory`]
-/// writes. Other columns are passed over.
-///
-/// # Errors
-/// See [`DataError`].
-pub fn parse_recording(input: impl Read, source: RecordingSource) -> Result<Recording, DataError> {
-    let RecordingSource { path, body } = source;
-    const POSITION: [&str; 3] = ["px_m", "py_m", "pz_m"];
-    const ORIENTATION: [&str; 4] = ["qw", "qx", "qy", "qz"];
-    const VELOCITY: [&str; 3] = ["vx_m_s", "vy_m_s", "vz_m_s"];
-    const ANGULAR_IN_WORLD: [&str; 3] = ["wx_rad_s", "wy_rad_s", "wz_rad_s"];
-    const ANGULAR_IN_BODY: [&str; 3] = ["wx_body_rad_s", "wy_body_rad_s", "wz_body_rad_s"];
-    let of_body = [&POSITION[..], &ORIENTATION, &VELOCITY, &ANGULAR_IN_WORLD, &ANGULAR_IN_BODY].concat();
-    let prefix = format!("{body}.");
-    let prefixed: Vec<String> = of_body.iter().map(|column| format!("{prefix}{column}")).collect();
-    let mut wanted = vec!["t_s"];
-    wanted.extend(of_body.iter().copied().chain(prefixed.iter().map(String::as_str)));
+impl Recording {
+    /// Reads a recorded trajectory of one body.
+    ///
+    /// Columns: `t_s` (increasing), `px_m py_m pz_m`, `qw qx qy qz` (unit quaternion, body to world),
+    /// `vx_m_s vy_m_s vz_m_s`, and the angular velocity as `wx_rad_s wy_rad_s wz_rad_s` (world
+    /// frame) or `wx_body_rad_s wy_body_rad_s wz_body_rad_s` (body frame). All but the time may have
+    /// the body's name and a dot before them, as in the files that [`Trajectory::write`](crate::rollout::Trajectory::write)
+    /// writes. Other columns are passed over.
+    ///
+    /// # Errors
+    /// See [`DataError`].
+    pub fn parse(input: impl Read, source: RecordingSource) -> Result<Recording, DataError> {
+        let RecordingSource { path, body } = source;
+        const POSITION: [&str; 3] = ["px_m", "py_m", "pz_m"];
+        const ORIENTATION: [&str; 4] = ["qw", "qx", "qy", "qz"];
+        const VELOCITY: [&str; 3] = ["vx_m_s", "vy_m_s", "vz_m_s"];
+        const ANGULAR_IN_WORLD: [&str; 3] = ["wx_rad_s", "wy_rad_s", "wz_rad_s"];
+        const ANGULAR_IN_BODY: [&str; 3] = ["wx_body_rad_s", "wy_body_rad_s", "wz_body_rad_s"];
+        let of_body = [&POSITION[..], &ORIENTATION, &VELOCITY, &ANGULAR_IN_WORLD, &ANGULAR_IN_BODY].concat();
+        let prefix = format!("{body}.");
+        let prefixed: Vec<String> = of_body.iter().map(|column| format!("{prefix}{column}")).collect();
+        let mut wanted = vec!["t_s"];
+        wanted.extend(of_body.iter().copied().chain(prefixed.iter().map(String::as_str)));
 
-    let mut table = Table::read(input, path, &wanted)?;
-    if of_body.iter().all(|column| table.find(column).is_none()) {
-        table.without_prefix(&prefix, &of_body);
-    }
-    if table.find(POSITION[0]).is_none() {
-        return Err(table.missing(&format!("{0}` or `{prefix}{0}", POSITION[0])));
-    }
-    let time = table.require("t_s")?;
-    let (p, q, v) =
-        (table.require_all(POSITION)?, table.require_all(ORIENTATION)?, table.require_all(VELOCITY)?);
-    let in_body = table.all_or_none(ANGULAR_IN_BODY)?;
-    let in_world = table.all_or_none(ANGULAR_IN_WORLD)?;
-    let (w, is_in_body) = match (in_world, in_body) {
-        (Some(w), None) => (w, false),
-        (None, Some(w)) => (w, true),
-        (None, None) => return Err(table.missing("wx_rad_s` or `wx_body_rad_s")),
-        (Some(_), Some(_)) => {
-            return Err(DataError::Malformed {
-                path: path.into(),
-                message: "both `wx_rad_s` and `wx_body_rad_s` are given; one of them is allowed".into(),
-            });
+        let mut table = Table::read(input, path, &wanted)?;
+        if of_body.iter().all(|column| table.find(column).is_none()) {
+            table.without_prefix(&prefix, &of_body);
         }
-    };
-    table.at_least(2)?;
-    let mut states: Vec<RecordedState> = Vec::with_capacity(table.rows.len());
-    for (line, row) in &table.rows {
-        let vector = |i: [usize; 3]| Vector3::new(row[i[0]], row[i[1]], row[i[2]]);
-        let length = q.iter().map(|&i| row[i] * row[i]).sum::<f64>().sqrt();
-        if (length - 1.0).abs() > QUATERNION_TOLERANCE {
-            let found = format!("a quaternion of length {length}");
-            return Err(table.field(*line, "qw", found, "of length 1 within 1 %"));
+        if table.find(POSITION[0]).is_none() {
+            return Err(table.missing(&format!("{0}` or `{prefix}{0}", POSITION[0])));
         }
-        let orientation = Quaternion::from_wxyz(row[q[0]], row[q[1]], row[q[2]], row[q[3]]);
-        let recorded = vector(w);
-        let angular_velocity = if is_in_body { orientation.to_matrix() * recorded } else { recorded };
-        let state = RecordedState {
-            time: row[time],
-            position: vector(p),
-            orientation,
-            linear_velocity: vector(v),
-            angular_velocity,
-            line: Some(*line),
+        let time = table.require("t_s")?;
+        let (p, q, v) =
+            (table.require_all(POSITION)?, table.require_all(ORIENTATION)?, table.require_all(VELOCITY)?);
+        let in_body = table.all_or_none(ANGULAR_IN_BODY)?;
+        let in_world = table.all_or_none(ANGULAR_IN_WORLD)?;
+        let (w, is_in_body) = match (in_world, in_body) {
+            (Some(w), None) => (w, false),
+            (None, Some(w)) => (w, true),
+            (None, None) => return Err(table.missing("wx_rad_s` or `wx_body_rad_s")),
+            (Some(_), Some(_)) => {
+                return Err(DataError::Malformed {
+                    path: path.into(),
+                    message: "both `wx_rad_s` and `wx_body_rad_s` are given; one of them is allowed".into(),
+                });
+            }
         };
-        if let Some(last) = states.last()
-            && state.time <= last.time
-        {
-            let found = format!("{} after {}", state.time, last.time);
-            return Err(table.field(*line, "t_s", found, "increasing from line to line"));
+        table.at_least(2)?;
+        let mut states: Vec<RecordedState> = Vec::with_capacity(table.rows.len());
+        for (line, row) in &table.rows {
+            let vector = |i: [usize; 3]| Vector3::new(row[i[0]], row[i[1]], row[i[2]]);
+            let length = q.iter().map(|&i| row[i] * row[i]).sum::<f64>().sqrt();
+            if (length - 1.0).abs() > QUATERNION_TOLERANCE {
+                let found = format!("a quaternion of length {length}");
+                return Err(table.field(*line, "qw", found, "of length 1 within 1 %"));
+            }
+            let orientation = Quaternion::from_wxyz(row[q[0]], row[q[1]], row[q[2]], row[q[3]]);
+            let recorded = vector(w);
+            let angular_velocity = if is_in_body { orientation.to_matrix() * recorded } else { recorded };
+            let state = RecordedState {
+                time: row[time],
+                position: vector(p),
+                orientation,
+                linear_velocity: vector(v),
+                angular_velocity,
+                line: Some(*line),
+            };
+            if let Some(last) = states.last()
+                && state.time <= last.time
+            {
+                let found = format!("{} after {}", state.time, last.time);
+                return Err(table.field(*line, "t_s", found, "increasing from line to line"));
+            }
+            states.push(state);
         }
-        states.push(state);
+        Ok(Recording { name: path.into(), states })
     }
-    Ok(Recording { name: path.into(), states })
-}
 
-/// Reads a file with a recorded trajectory of the body with this name; see [`parse_recording`].
-///
-/// # Errors
-/// See [`DataError`].
-pub fn read_recording(path: &Path, body: &str) -> Result<Recording, DataError> {
-    let name = path.display().to_string();
-    parse_recording(open(path)?, RecordingSource { path: &name, body })
+    /// Reads a file with a recorded trajectory of the body with this name; see [`Recording::parse`].
+    ///
+    /// # Errors
+    /// See [`DataError`].
+    pub fn read(path: &Path, body: &str) -> Result<Recording, DataError> {
+        let name = path.display().to_string();
+        Recording::parse(open(path)?, RecordingSource { path: &name, body })
+    }
 }
 
 #[cfg(test)]
@@ -167,7 +171,7 @@ mod tests {
     const SOURCE: RecordingSource = RecordingSource { path: "toss.csv", body: "die" };
 
     fn recording(rows: &str) -> Result<Recording, DataError> {
-        parse_recording(format!("# made up\n{HEADER}{rows}").as_bytes(), SOURCE)
+        Recording::parse(format!("# made up\n{HEADER}{rows}").as_bytes(), SOURCE)
     }
 
     fn refused(rows: &str) -> String {
@@ -187,7 +191,7 @@ mod tests {
         );
         assert_relative_eq!(in_body.states[1].position, Vector3::new(1.0, 2.0, 3.0));
         let header = HEADER.replace("_body", "");
-        let in_world = parse_recording(format!("{header}{rows}").as_bytes(), SOURCE).unwrap();
+        let in_world = Recording::parse(format!("{header}{rows}").as_bytes(), SOURCE).unwrap();
         assert_relative_eq!(in_world.states[0].angular_velocity, Vector3::new(7.0, 8.0, 9.0));
     }
 
@@ -208,9 +212,9 @@ mod tests {
             recording.states.iter_mut().for_each(|state| state.line = None);
             recording
         };
-        let named = parse_recording(text.as_bytes(), SOURCE).unwrap();
+        let named = Recording::parse(text.as_bytes(), SOURCE).unwrap();
         assert_eq!(without_lines(named), without_lines(plain));
-        let of_other = parse_recording(text.as_bytes(), RecordingSource { body: "cube", ..SOURCE });
+        let of_other = Recording::parse(text.as_bytes(), RecordingSource { body: "cube", ..SOURCE });
         let message = of_other.unwrap_err().to_string();
         assert!(
             message.starts_with("toss.csv: no column `px_m` or `cube.px_m`; the columns found are"),
@@ -252,7 +256,7 @@ mod tests {
         assert!(refused(good).contains("1 rows"));
         let long = good.replace("3,1,", "3,2,");
         assert!(refused(&format!("{long}{long}")).contains("length 2"));
-        let parse = |text: String| parse_recording(text.as_bytes(), SOURCE).unwrap_err().to_string();
+        let parse = |text: String| Recording::parse(text.as_bytes(), SOURCE).unwrap_err().to_string();
         assert!(
             parse(HEADER.replace("qy", "q_y"))
                 .starts_with("toss.csv: no column `qy`; the columns found are `t_s`")
@@ -262,7 +266,7 @@ mod tests {
         assert!(parse(HEADER.replace("py_m", "px_m")).contains("`px_m` appears twice"));
         let both = HEADER.replace('\n', ",wx_rad_s,wy_rad_s,wz_rad_s\n");
         assert!(parse(both).contains("one of them is allowed"));
-        let missing = read_recording(Path::new("no/such/file.csv"), "die").unwrap_err().to_string();
+        let missing = Recording::read(Path::new("no/such/file.csv"), "die").unwrap_err().to_string();
         assert!(missing.starts_with("no/such/file.csv: cannot be read"));
     }
 }

@@ -4,82 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::optimize::data_error::DataError;
 use crate::shown::shown;
-
-/// Why a file of measured data cannot be used. Every message begins with the file's name.
-#[derive(Debug, thiserror::Error)]
-pub enum DataError {
-    /// The file cannot be read.
-    #[error("{path}: cannot be read: {source}")]
-    Read {
-        /// The file.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The text is not CSV.
-    #[error("{path}: not a CSV file: {message}")]
-    Malformed {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        message: String,
-    },
-    /// A column that is needed is not there.
-    #[error("{path}: no column `{column}`; the columns found are {found}")]
-    MissingColumn {
-        /// The file.
-        path: String,
-        /// The column (or columns of which one is needed).
-        column: String,
-        /// The header.
-        found: String,
-    },
-    /// Two columns have the same name.
-    #[error("{path}: column `{column}` appears twice")]
-    DuplicateColumn {
-        /// The file.
-        path: String,
-        /// The column.
-        column: String,
-    },
-    /// A line has too many or too few fields.
-    #[error("{path}, line {line}: {found} fields, the header has {expected}")]
-    FieldCount {
-        /// The file.
-        path: String,
-        /// The line, counted from 1.
-        line: u64,
-        /// How many fields it has.
-        found: usize,
-        /// How many the header has.
-        expected: usize,
-    },
-    /// A field that is not what it must be.
-    #[error("{path}, line {line}, column `{column}`: {found}, it must be {allowed}")]
-    Field {
-        /// The file.
-        path: String,
-        /// The line, counted from 1.
-        line: u64,
-        /// The column.
-        column: String,
-        /// What was found.
-        found: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-    /// There are not enough rows.
-    #[error("{path}: {found} rows of data, at least {least} are needed")]
-    TooFewRows {
-        /// The file.
-        path: String,
-        /// How many there are.
-        found: usize,
-        /// How many are needed.
-        least: usize,
-    },
-}
 
 /// Columns of numbers, and the line of the file that each row came from.
 pub(super) struct Table {

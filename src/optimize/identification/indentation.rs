@@ -2,11 +2,10 @@
 
 use nalgebra::Vector3;
 
-use super::{IdentificationError, MeasurementError, body_index, check_residuals, positive, root_mean_square};
-use crate::multibody::{
-    BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State, contact_wrench_on, geometry_pairs,
-};
+use super::{MeasurementError, body_index, check_residuals, positive, root_mean_square};
+use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State};
 use crate::optimize::data::Indentation;
+use crate::optimize::error::ProblemError;
 use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
 
@@ -39,18 +38,18 @@ impl IndentationTest {
         direction: Vector3<f64>,
         table: Vec<Indentation>,
         force_sigma: Option<f64>,
-    ) -> Result<Self, IdentificationError> {
+    ) -> Result<Self, ProblemError> {
         let index = body_index(model, body)?;
         let length = direction.norm();
         if !(length > 0.0 && length.is_finite()) {
             let found = format!("[{}, {}, {}]", direction.x, direction.y, direction.z);
-            return Err(IdentificationError::Setting {
+            return Err(ProblemError::Setting {
                 field: "direction",
                 found,
                 allowed: "a finite vector, not zero",
             });
         }
-        let missing = IdentificationError::Setting {
+        let missing = ProblemError::Setting {
             field: "force_sigma",
             found: "missing".into(),
             allowed: "given where the table has no column `sigma_N`",
@@ -64,11 +63,11 @@ impl IndentationTest {
         for other in 0..model.bodies.len() {
             if other != index && !model.bodies[index].is_free() && !model.bodies[other].is_free() {
                 let bodies = BodyPair::of(index, other);
-                pairs.extend(geometry_pairs(&model.bodies, bodies)?);
+                pairs.extend(model.geometry_pairs(bodies)?);
             }
         }
         if pairs.is_empty() {
-            return Err(IdentificationError::NothingToIndent { name: body.to_string() });
+            return Err(ProblemError::NothingToIndent { name: body.to_string() });
         }
         Ok(Self { name, body: index, direction: direction / length, table, sigmas, pairs })
     }
@@ -86,7 +85,7 @@ impl IndentationTest {
         let mut forces = Vec::with_capacity(self.table.len());
         for row in &self.table {
             frames[self.body].pose.translation = origin + direction * T::from(row.depth);
-            let wrench = contact_wrench_on(model, &frames, self.body, &self.pairs, &mut workspace);
+            let wrench = model.contact_wrench_on(&frames, self.body, &self.pairs, &mut workspace);
             forces.push(-wrench.translational.dot(&direction));
         }
         forces
@@ -97,7 +96,7 @@ impl IndentationTest {
         &self,
         model: &Model<T>,
         state: &State<T>,
-    ) -> Result<Vec<T>, IdentificationError> {
+    ) -> Result<Vec<T>, ProblemError> {
         let rows = self.table.iter().zip(&self.sigmas);
         let residual = |(f, (row, &sigma)): (T, (&Indentation, &f64))| {
             let residual = (f - row.force) / T::from(sigma);
@@ -111,11 +110,7 @@ impl IndentationTest {
     ///
     /// # Errors
     /// When one of them is too large to be squared.
-    pub(super) fn error(
-        &self,
-        model: &Model,
-        state: &State,
-    ) -> Result<MeasurementError, IdentificationError> {
+    pub(super) fn error(&self, model: &Model, state: &State) -> Result<MeasurementError, ProblemError> {
         let residuals = self.residuals(model, state)?;
         let squares = residuals.iter().zip(&self.sigmas).map(|(r, sigma)| (r * sigma).powi(2));
         let force = root_mean_square(squares);

@@ -10,139 +10,14 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 pub use indentation::IndentationTest;
-pub use parameter_path::{ParameterPathError, inputs_at};
+pub use parameter_path::inputs_at;
 pub use trajectory::{RecordedMotion, StandardDeviations, TimeWindow};
 
 use super::least_squares::Residuals;
-use crate::multibody::{AppliedForces, Input, InputError, Model, ModelError, NoForces, State, seeded};
-use crate::rollout::{MotionWarning, SimulationError, SimulationSettings};
+use crate::multibody::{AppliedForces, Input, InputError, Model, NoForces, State, seeded};
+use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
+use crate::rollout::{MotionWarning, SimulationSettings};
 use crate::scalar::Scalar;
-
-/// Why measurements and a model do not fit together.
-#[derive(Debug, thiserror::Error)]
-pub enum IdentificationError {
-    /// There is no measurement.
-    #[error("no measurements: at least one recording or indentation test is needed")]
-    NoMeasurements,
-    /// A parameter does not name an input of the model.
-    #[error(transparent)]
-    Path(#[from] ParameterPathError),
-    /// Two parameters set the same input.
-    #[error("parameters `{first}` and `{second}` set the same quantity: leave one of them out")]
-    Overlap {
-        /// The one.
-        first: String,
-        /// The other.
-        second: String,
-    },
-    /// A parameter's value does not fit the model.
-    #[error(transparent)]
-    Input(#[from] InputError),
-    /// A simulation failed.
-    #[error("{recording}, from t = {time} s: {source}")]
-    Simulation {
-        /// The recording.
-        recording: String,
-        /// The recorded time that the simulation started from, s.
-        time: f64,
-        /// What failed.
-        source: SimulationError,
-    },
-    /// A body that is not in the model.
-    #[error("no body `{name}`; the scene has {found}")]
-    NoSuchBody {
-        /// The name.
-        name: String,
-        /// The names there are.
-        found: String,
-    },
-    /// The recorded body does not move.
-    #[error("body `{name}` is fixed: only the motion of a free body can be compared with a recording")]
-    FixedBody {
-        /// The body.
-        name: String,
-    },
-    /// Bodies whose motion was not recorded.
-    #[error(
-        "body `{other}` is free but the recordings are of `{body}` only, so where it is at their \
-         start is not known: fix it, or leave it out of the scene"
-    )]
-    OtherFreeBody {
-        /// The recorded body.
-        body: String,
-        /// The other.
-        other: String,
-    },
-    /// The indented body cannot touch anything.
-    #[error("body `{name}` cannot touch any other body of the scene, so it has no indentation force")]
-    NothingToIndent {
-        /// The body.
-        name: String,
-    },
-    /// Bodies that touch without a pressure between them.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    /// A setting out of its range.
-    #[error("`{field}` is {found}, it must be {allowed}")]
-    Setting {
-        /// The field.
-        field: &'static str,
-        /// What was found.
-        found: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-    /// No recorded state that a window may start from.
-    #[error("{recording}: no three recorded states in a row without contact, so no window can start in one")]
-    AlwaysTouching {
-        /// The recording.
-        recording: String,
-    },
-    /// Two recorded states that are too far apart to be simulated from one to the other.
-    #[error(
-        "{place}: the time between this state and the one before it, {span} s, takes more than {LARGEST_GAP} steps of {time_step} s; cut the recording there, or make the steps longer"
-    )]
-    Gap {
-        /// The recording, and the line where it has one.
-        place: String,
-        /// Time between the two, s.
-        span: f64,
-        /// Length of a step, s.
-        time_step: f64,
-    },
-    /// The difference of the model from a measured value is too large to be squared.
-    #[error(
-        "{place}: the model is {residual:e} standard deviations from what was measured; at most {LARGEST_RESIDUAL:e} is allowed, so that squares do not overflow"
-    )]
-    Residual {
-        /// The file, and the line where it has one.
-        place: String,
-        /// The difference over its standard deviation.
-        residual: f64,
-    },
-    /// The differences of the model from a measurement overflow.
-    #[error("{measurement}: the differences of the model from what was measured are too large to be squared")]
-    NotFinite {
-        /// The recording or table.
-        measurement: String,
-    },
-    /// A time window that leaves no recorded time to compare with.
-    #[error("{recording}: fewer than two recorded times lie between {from} s and {until} s")]
-    EmptyWindow {
-        /// The recording.
-        recording: String,
-        /// Start of the window, s.
-        from: f64,
-        /// End of the window, s.
-        until: f64,
-    },
-}
-
-/// Most steps from one recorded state to the next.
-const LARGEST_GAP: f64 = 1e5;
-
-/// Largest difference over its standard deviation.
-const LARGEST_RESIDUAL: f64 = 1e100;
 
 /// A place in a file, or that which is not from one, for messages.
 fn place(name: &str, line: Option<u64>) -> String {
@@ -150,14 +25,10 @@ fn place(name: &str, line: Option<u64>) -> String {
 }
 
 /// Checks that residuals of one measured row can be squared.
-fn check_residuals<T: Scalar>(
-    residuals: &[T],
-    name: &str,
-    line: Option<u64>,
-) -> Result<(), IdentificationError> {
+fn check_residuals<T: Scalar>(residuals: &[T], name: &str, line: Option<u64>) -> Result<(), ProblemError> {
     // False for what is no number.
     match residuals.iter().map(|r| r.real()).find(|r| r.is_nan() || r.abs() > LARGEST_RESIDUAL) {
-        Some(residual) => Err(IdentificationError::Residual { place: place(name, line), residual }),
+        Some(residual) => Err(ProblemError::Residual { place: place(name, line), residual }),
         None => Ok(()),
     }
 }
@@ -241,9 +112,9 @@ impl<A: AppliedForces> Identification<A> {
         applied: A,
         names: impl IntoIterator<Item = &'n str>,
         measurements: Vec<Measurement>,
-    ) -> Result<Self, IdentificationError> {
+    ) -> Result<Self, ProblemError> {
         if measurements.is_empty() {
-            return Err(IdentificationError::NoMeasurements);
+            return Err(ProblemError::NoMeasurements);
         }
         let mut inputs: Vec<Vec<Input>> = Vec::new();
         let mut seen: Vec<&str> = Vec::new();
@@ -251,7 +122,7 @@ impl<A: AppliedForces> Identification<A> {
             let found = inputs_at(&model, name)?;
             if let Some(i) = inputs.iter().position(|other| other.iter().any(|i| found.contains(i))) {
                 let (first, second) = (seen[i].to_string(), name.to_string());
-                return Err(IdentificationError::Overlap { first, second });
+                return Err(ProblemError::Overlap { first, second });
             }
             inputs.push(found);
             seen.push(name);
@@ -291,10 +162,7 @@ impl<A: AppliedForces> Identification<A> {
     ///
     /// # Errors
     /// Values out of their range, or a simulation that fails.
-    pub fn motion_warnings(
-        &self,
-        parameters: &[f64],
-    ) -> Result<Vec<(String, MotionWarning)>, IdentificationError> {
+    pub fn motion_warnings(&self, parameters: &[f64]) -> Result<Vec<(String, MotionWarning)>, ProblemError> {
         let (model, _) = self.seeded(parameters)?;
         let warnings = |measurement: &Measurement| match measurement {
             Measurement::Motion(motion) => {
@@ -303,8 +171,7 @@ impl<A: AppliedForces> Identification<A> {
             }
             Measurement::Indentation(_) => Ok(Vec::new()),
         };
-        let all: Result<Vec<Vec<_>>, IdentificationError> =
-            self.measurements.par_iter().map(warnings).collect();
+        let all: Result<Vec<Vec<_>>, ProblemError> = self.measurements.par_iter().map(warnings).collect();
         Ok(all?.concat())
     }
 
@@ -312,7 +179,7 @@ impl<A: AppliedForces> Identification<A> {
     ///
     /// # Errors
     /// Values out of their range, or a simulation that fails.
-    pub fn errors(&self, parameters: &[f64]) -> Result<Vec<MeasurementError>, IdentificationError> {
+    pub fn errors(&self, parameters: &[f64]) -> Result<Vec<MeasurementError>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
         let error = |measurement: &Measurement| {
             let error = match measurement {
@@ -323,7 +190,7 @@ impl<A: AppliedForces> Identification<A> {
                 return Ok(error);
             }
             let (MeasurementError::Motion { name, .. } | MeasurementError::Indentation { name, .. }) = error;
-            Err(IdentificationError::NotFinite { measurement: name })
+            Err(ProblemError::NotFinite { measurement: name })
         };
         self.measurements.par_iter().map(error).collect()
     }
@@ -339,25 +206,25 @@ impl<A: AppliedForces> Residuals for Identification<A> {
                 Measurement::Motion(motion) => motion.residuals(&model, &self.settings, &self.applied),
                 Measurement::Indentation(test) => test.residuals(&model, &state),
             })
-            .collect::<Result<_, IdentificationError>>()?;
+            .collect::<Result<_, ProblemError>>()?;
         Ok(parts.concat())
     }
 }
 
 /// The place of the body with this name.
-fn body_index(model: &Model, name: &str) -> Result<usize, IdentificationError> {
-    model.body_index(name).ok_or_else(|| IdentificationError::NoSuchBody {
+fn body_index(model: &Model, name: &str) -> Result<usize, ProblemError> {
+    model.body_index(name).ok_or_else(|| ProblemError::NoSuchBody {
         name: name.to_string(),
         found: parameter_path::listed(model.bodies.iter().map(|b| b.name.as_str())),
     })
 }
 
 /// Checks that a standard deviation or duration is positive.
-fn positive(field: &'static str, value: f64) -> Result<f64, IdentificationError> {
+fn positive(field: &'static str, value: f64) -> Result<f64, ProblemError> {
     if value > 0.0 && !value.is_nan() {
         return Ok(value);
     }
-    Err(IdentificationError::Setting { field, found: value.to_string(), allowed: "positive" })
+    Err(ProblemError::Setting { field, found: value.to_string(), allowed: "positive" })
 }
 
 fn root_mean_square(squares: impl Iterator<Item = f64>) -> f64 {

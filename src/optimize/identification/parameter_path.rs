@@ -2,65 +2,7 @@
 
 use crate::contact::{DissipationModel, MaterialParameter};
 use crate::multibody::{Input, Model};
-
-/// Why a name does not stand for an input of the model.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ParameterPathError {
-    /// It has none of the forms.
-    #[error(
-        "parameter `{path}`: it must be `materials.NAME.FIELD`, `bodies.NAME.FIELD`, \
-         `bodies.NAME.geometries[INDEX].scale` or `gravity[AXIS]`"
-    )]
-    Form {
-        /// The name.
-        path: String,
-    },
-    /// There is no such material or body.
-    #[error("parameter `{path}`: no {kind} `{name}`; the scene has {found}")]
-    NoSuchName {
-        /// The parameter.
-        path: String,
-        /// `material` or `body`.
-        kind: &'static str,
-        /// The name looked for.
-        name: String,
-        /// The names there are.
-        found: String,
-    },
-    /// The material or body has no such number.
-    #[error("parameter `{path}`: no `{field}`; allowed are {allowed}")]
-    NoSuchField {
-        /// The parameter.
-        path: String,
-        /// The field.
-        field: String,
-        /// The fields there are.
-        allowed: &'static str,
-    },
-    /// The body has no such geometry.
-    #[error("parameter `{path}`: the body has {found} geometries, the index must be below that")]
-    NoSuchGeometry {
-        /// The parameter.
-        path: String,
-        /// How many there are.
-        found: usize,
-    },
-    /// The mass properties come from the geometries.
-    #[error(
-        "parameter `{path}`: `inertia` and `center_of_mass` of the body come from its geometries; \
-         only given ones can be fitted"
-    )]
-    NotGiven {
-        /// The parameter.
-        path: String,
-    },
-    /// The body is fixed, so its mass does not matter.
-    #[error("parameter `{path}`: the body is fixed, it has no mass")]
-    NoMass {
-        /// The parameter.
-        path: String,
-    },
-}
+use crate::optimize::error::ProblemError;
 
 /// The unit of an input that a parameter may set.
 pub(super) fn unit(model: &Model, input: &Input) -> &'static str {
@@ -111,15 +53,15 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 ///
 /// # Errors
 /// A name of another form, or of something that the model does not have.
-pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ParameterPathError> {
-    let form = || ParameterPathError::Form { path: path.to_string() };
+pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ProblemError> {
+    let form = || ProblemError::Path { path: path.to_string() };
     if let Some(axes) = path.strip_prefix("gravity") {
         let [axis] = axes_of(axes).ok_or_else(form)?;
         return Ok(vec![Input::Gravity { axis }]);
     }
     if let Some(rest) = path.strip_prefix("materials.") {
         let (name, field) = rest.rsplit_once('.').ok_or_else(form)?;
-        let material = model.material_index(name).ok_or_else(|| ParameterPathError::NoSuchName {
+        let material = model.material_index(name).ok_or_else(|| ProblemError::NoSuchName {
             path: path.to_string(),
             kind: "material",
             name: name.to_string(),
@@ -133,7 +75,7 @@ pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ParameterPathE
                 .collect(),
         };
         if parameters.is_empty() {
-            return Err(ParameterPathError::NoSuchField {
+            return Err(ProblemError::NoSuchField {
                 path: path.to_string(),
                 field: field.to_string(),
                 allowed: MATERIAL_FIELDS,
@@ -150,23 +92,23 @@ pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ParameterPathE
         }
         None => (rest, None),
     };
-    let body = model.body_index(name).ok_or_else(|| ParameterPathError::NoSuchName {
+    let body = model.body_index(name).ok_or_else(|| ProblemError::NoSuchName {
         path: path.to_string(),
         kind: "body",
         name: name.to_string(),
         found: listed(model.bodies.iter().map(|b| b.name.as_str())),
     })?;
     let no_such_field = |allowed| {
-        Err(ParameterPathError::NoSuchField { path: path.to_string(), field: field.to_string(), allowed })
+        Err(ProblemError::NoSuchField { path: path.to_string(), field: field.to_string(), allowed })
     };
     let given = |input: Input| match input.value(model) {
         Ok(_) => Ok(vec![input]),
-        Err(_) => Err(ParameterPathError::NotGiven { path: path.to_string() }),
+        Err(_) => Err(ProblemError::MassNotGiven { path: path.to_string() }),
     };
     let (quantity, axes) = field.split_at(field.find('[').unwrap_or(field.len()));
     match (geometry, quantity) {
         (None, "mass" | "inertia" | "center_of_mass") if !model.bodies[body].is_free() => {
-            Err(ParameterPathError::NoMass { path: path.to_string() })
+            Err(ProblemError::NoMass { path: path.to_string() })
         }
         (None, "mass") if axes.is_empty() => Ok(vec![Input::Mass { body }]),
         (None, "inertia") => {
@@ -179,9 +121,7 @@ pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ParameterPathE
         }
         (None, _) => no_such_field(BODY_FIELDS),
         (Some(geometry), "scale") if axes.is_empty() => match model.bodies[body].geometries.len() {
-            found if geometry >= found => {
-                Err(ParameterPathError::NoSuchGeometry { path: path.to_string(), found })
-            }
+            found if geometry >= found => Err(ProblemError::NoSuchGeometry { path: path.to_string(), found }),
             _ => Ok(vec![Input::GeometryScale { body, geometry }]),
         },
         (Some(_), _) => no_such_field("`scale`"),

@@ -9,14 +9,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{
-    IdentificationError, LARGEST_GAP, MeasurementError, body_index, check_residuals, place, positive,
-    root_mean_square,
-};
-use crate::multibody::{
-    AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION, body_pair_contact,
-};
+use super::{MeasurementError, body_index, check_residuals, place, positive, root_mean_square};
+use crate::multibody::{AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION};
 use crate::optimize::data::{RecordedState, Recording};
+use crate::optimize::error::{LARGEST_GAP, ProblemError};
 use crate::rollout::{
     Controls, MotionWarning, SimulationError, SimulationSettings, checked_step, motion_warnings,
 };
@@ -51,8 +47,8 @@ pub struct StandardDeviations {
 impl StandardDeviations {
     /// 1/σ for each tangent direction (rotation, translation, angular velocity, velocity); 0
     /// for those not compared.
-    fn weights(&self) -> Result<[f64; 4], IdentificationError> {
-        let weight = |field, sigma: f64| Ok::<_, IdentificationError>(1.0 / positive(field, sigma)?);
+    fn weights(&self) -> Result<[f64; 4], ProblemError> {
+        let weight = |field, sigma: f64| Ok::<_, ProblemError>(1.0 / positive(field, sigma)?);
         let optional = |field, sigma: Option<f64>| sigma.map_or(Ok(0.0), |s| weight(field, s));
         Ok([
             weight("orientation_sigma", self.orientation)?,
@@ -110,7 +106,7 @@ fn touching(model: &Model, states: &[RecordedState]) -> Vec<bool> {
     let mut frames = Vec::new();
     let is_touching = |recorded: &RecordedState| {
         model.body_frames(&state_of(recorded), &mut frames);
-        body_pair_contact(model, &frames, &model.pairs, &mut workspace).faces > 0
+        model.body_pair_contact(&frames, &model.pairs, &mut workspace).faces > 0
     };
     states.iter().map(is_touching).collect()
 }
@@ -127,14 +123,14 @@ impl RecordedMotion {
         recording: Recording,
         sigma: &StandardDeviations,
         window: &TimeWindow,
-    ) -> Result<Self, IdentificationError> {
+    ) -> Result<Self, ProblemError> {
         let index = body_index(model, body)?;
         if !model.bodies[index].is_free() {
-            return Err(IdentificationError::FixedBody { name: body.to_string() });
+            return Err(ProblemError::FixedBody { name: body.to_string() });
         }
         if let Some((_, other, _)) = model.free_bodies().find(|(i, _, _)| *i != index) {
             let (body, other) = (body.to_string(), other.name.clone());
-            return Err(IdentificationError::OtherFreeBody { body, other });
+            return Err(ProblemError::OtherFreeBody { body, other });
         }
         let weights = sigma.weights()?;
         let outlier_limit =
@@ -145,7 +141,7 @@ impl RecordedMotion {
         let count = recording.states.iter().filter(|s| inside(s)).count();
         if count < 2 {
             let (from, until) = (window.from, window.until);
-            return Err(IdentificationError::EmptyWindow { recording: recording.name, from, until });
+            return Err(ProblemError::EmptyWindow { recording: recording.name, from, until });
         }
         let last = first + count - 1;
         let touching = if window.free_starts { touching(model, &recording.states) } else { Vec::new() };
@@ -165,7 +161,7 @@ impl RecordedMotion {
             start = stop;
         }
         if windows.is_empty() {
-            return Err(IdentificationError::AlwaysTouching { recording: recording.name });
+            return Err(ProblemError::AlwaysTouching { recording: recording.name });
         }
         Ok(Self { recording, weights, outlier_limit, windows })
     }
@@ -186,7 +182,7 @@ impl RecordedMotion {
     }
 
     /// Checks that no two recorded states in a row are too many steps apart.
-    pub(super) fn check_gaps(&self, time_step: f64) -> Result<(), IdentificationError> {
+    pub(super) fn check_gaps(&self, time_step: f64) -> Result<(), ProblemError> {
         for window in &self.windows {
             for pair in self.recording.states[window.clone()].windows(2) {
                 let span = pair[1].time - pair[0].time;
@@ -194,7 +190,7 @@ impl RecordedMotion {
                 let few = span / time_step <= LARGEST_GAP;
                 if !few {
                     let place = place(&self.recording.name, pair[1].line);
-                    return Err(IdentificationError::Gap { place, span, time_step });
+                    return Err(ProblemError::Gap { place, span, time_step });
                 }
             }
         }
@@ -208,7 +204,7 @@ impl RecordedMotion {
         model: &Model<T>,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
-    ) -> Result<Vec<Vec<T>>, IdentificationError> {
+    ) -> Result<Vec<Vec<T>>, ProblemError> {
         let windows: Vec<Vec<Vec<T>>> = self
             .windows
             .par_iter()
@@ -223,7 +219,7 @@ impl RecordedMotion {
         window: Range<usize>,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
-    ) -> Result<Vec<Vec<T>>, IdentificationError> {
+    ) -> Result<Vec<Vec<T>>, ProblemError> {
         let recorded = &self.recording.states[window];
         let mut state = State::<T>::lift(&state_of(&recorded[0]));
         let mut workspace = StepWorkspace::default();
@@ -231,7 +227,7 @@ impl RecordedMotion {
         for pair in recorded.windows(2) {
             let span = pair[0].time..pair[1].time;
             state = advance(model, state, span, settings, applied, &mut workspace).map_err(|source| {
-                IdentificationError::Simulation {
+                ProblemError::Recorded {
                     recording: self.recording.name.clone(),
                     time: recorded[0].time,
                     source,
@@ -248,7 +244,7 @@ impl RecordedMotion {
         model: &Model,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
-    ) -> Result<Vec<MotionWarning>, IdentificationError> {
+    ) -> Result<Vec<MotionWarning>, ProblemError> {
         let mut warnings = Vec::new();
         for window in &self.windows {
             let recorded = &self.recording.states[window.clone()];
@@ -256,7 +252,7 @@ impl RecordedMotion {
             let initial = state_of(first);
             let until = last.time - first.time;
             let found = motion_warnings(model, &initial, settings, until, applied, &Controls::none());
-            warnings.extend(found.map_err(|source| IdentificationError::Simulation {
+            warnings.extend(found.map_err(|source| ProblemError::Recorded {
                 recording: self.recording.name.clone(),
                 time: first.time,
                 source,
@@ -271,7 +267,7 @@ impl RecordedMotion {
         model: &Model<T>,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
-    ) -> Result<Vec<T>, IdentificationError> {
+    ) -> Result<Vec<T>, ProblemError> {
         let mut residuals = Vec::new();
         let differences = self.differences(model, settings, applied)?;
         for (difference, recorded) in differences.into_iter().zip(self.compared()) {
@@ -294,7 +290,7 @@ impl RecordedMotion {
         model: &Model,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
-    ) -> Result<MeasurementError, IdentificationError> {
+    ) -> Result<MeasurementError, ProblemError> {
         let differences = self.differences(model, settings, applied)?;
         for (difference, recorded) in differences.iter().zip(self.compared()) {
             let residuals: Vec<f64> =

@@ -1,6 +1,7 @@
 use super::*;
 use crate::contact::Material;
 use crate::multibody::{Body, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial};
+use crate::optimize::error::ProblemError;
 use crate::optimize::fit::{FitSettings, Method, fit};
 use crate::optimize::identification::{Identification, Measurement};
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
@@ -223,7 +224,7 @@ fn windows_share_their_ends_and_cover_every_recorded_time() {
     // A horizon shorter than the recorded interval still reaches the next recorded time.
     assert_eq!(motion(1e-4, all.0, all.1).unwrap().windows(), 40);
     assert_eq!(motion(0.05, 0.295, 0.365).unwrap().windows, [5..11, 10..12]);
-    let refused = |r: Result<RecordedMotion, IdentificationError>| r.unwrap_err().to_string();
+    let refused = |r: Result<RecordedMotion, ProblemError>| r.unwrap_err().to_string();
     assert!(refused(motion(0.1, 5.0, 6.0)).contains("fewer than two recorded times"));
     assert!(refused(motion(0.0, 0.0, 1.0)).contains("`horizon` is 0"));
 }

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 pub use stages::{Expansion, Policy, StageExpansion, StagedProblem};
 
 use super::bounds::projected_gradient_norm;
-use super::checkpoint::{InvalidField, Resumable};
+use super::checkpoint::Resumable;
 use super::solver::{Convergence, DescentState, Tolerances, check_setting};
+use crate::optimize::data_error::InvalidField;
 use backward_pass::{backward_pass, gradient};
 
 /// # Iterative linear-quadratic regulator within bounds (iLQR, box-DDP)

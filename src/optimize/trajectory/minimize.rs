@@ -11,7 +11,6 @@ use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::control_range::TrajectoryProblemError;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::problem::TrajectoryProblem;
 use super::settings::{TrajectoryMethod, TrajectorySettings};
@@ -19,6 +18,7 @@ use super::staged::StagedTrajectory;
 use crate::multibody::AppliedForces;
 use crate::optimize::automatic::Automatic;
 use crate::optimize::checkpoint::{CheckpointStore, NoStore, Resumable, RunCheckpoint};
+use crate::optimize::error::ProblemError;
 use crate::optimize::ilqr::Ilqr;
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
@@ -279,6 +279,50 @@ impl<T: CheckpointStore + 'static> Run<T> {
 /// The motion cannot be simulated or differentiated at the start, the method does not fit the
 /// problem, a tolerance is negative, or a checkpoint cannot be read, written, or belongs to
 /// something else.
+///
+/// # Examples
+/// The motor that lifts a body by 10 cm in half a second:
+/// ```
+/// use isobar::multibody::{AppliedForces, Body, BodyState, Forces, MassSource, Model, ModelBuilder, State};
+/// # use isobar::optimize::checkpoint::NoStore;
+/// use isobar::optimize::trajectory::*;
+/// use isobar::rollout::{ControlKnots, KnotInterpolation, Moment, SimulationSettings, TrajectoryResiduals};
+/// # use isobar::scalar::Scalar;
+/// # use isobar::spatial::{MassProperties, RigidTransform};
+/// # use nalgebra::{Matrix3, Vector3};
+///
+/// struct Thruster;
+/// impl AppliedForces for Thruster {
+///     // A single thrust, as in the example of `AppliedForces`.
+/// #    fn control_dimension(&self) -> usize {
+/// #        1
+/// #    }
+/// #    fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, _: f64, u: &[T], forces: &mut Forces<T>) {
+/// #        forces.bodies[0].translational.z += u[0];
+/// #    }
+/// }
+///
+/// struct Lifted;
+/// impl TrajectoryResiduals for Lifted {
+///     fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+///         residuals.push(moment.state.bodies[0].position.z - 0.1);
+///     }
+/// }
+///
+/// # let mass = MassProperties { mass: 2.0, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() };
+/// # let body = Body::free("drone", MassSource::Given(mass), vec![])?;
+/// # let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build()?;
+/// # let start = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
+/// let (settings, until) = (SimulationSettings { time_step: 0.01, ..Default::default() }, 0.5);
+/// let (model, initial, applied, residuals) = (&model, &start, &Thruster, &Lifted);
+/// let task = TrajectoryTask { model, initial, settings, until, applied, residuals };
+/// let knots = ControlKnots::new(KnotInterpolation::ZeroOrderHold, vec![0.0, 0.25])?;
+/// let problem = TrajectoryProblem::new(task, &knots, &[ControlRange::new(0.0, 40.0)])?;
+/// let none = None::<TrajectoryCheckpoints<NoStore>>;
+/// let found = optimize_trajectory(&problem, &[20.0; 2], &TrajectorySettings::default(), none, None)?;
+/// assert!(found.cost < 1e-6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: CheckpointStore + 'static>(
     problem: &TrajectoryProblem<'_, A, R>,
     start: &[f64],
@@ -357,7 +401,7 @@ pub fn optimize_smoothed_trajectory<
     progress: Option<ProgressObserver>,
 ) -> Result<TrajectoryOptimum, Error> {
     if settings.method != TrajectoryMethod::Lbfgs {
-        return Err(TrajectoryProblemError::Smoothed { method: settings.method.name() }.into());
+        return Err(ProblemError::Smoothed { method: settings.method.name() }.into());
     }
     let (run, history) = Run::new(problem, start, settings, checkpoints, progress)?;
     let SmoothingSettings { deviation, pairs, seed } = *smoothing;

@@ -9,7 +9,7 @@ mod sensitivity;
 mod settings;
 mod staged;
 
-pub use control_range::{ControlRange, TrajectoryProblemError};
+pub use control_range::ControlRange;
 pub use evaluations::{EvaluationCounter, Evaluations};
 pub use minimize::{
     Iterations, TrajectoryCheckpoints, TrajectoryIteration, TrajectoryOptimum, optimize_smoothed_trajectory,

@@ -6,14 +6,14 @@ use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
-use super::control_range::{ControlRange, TrajectoryProblemError};
+use super::control_range::ControlRange;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{AppliedForces, Model, State};
+use crate::optimize::error::ProblemError;
 use crate::rollout::{
-    ControlKnots, Controls, GaussNewton, GradientError, KnotMap, Moment, MotionWarning, Rollout,
-    SimulationError, SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize,
-    motion_warnings,
+    ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationError,
+    SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize, motion_warnings,
 };
 
 /// The motion, and what is to be small on it.
@@ -94,18 +94,18 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     /// The problem of finding the controls' values at knots, with a range for each control value.
     ///
     /// # Errors
-    /// When the times, knots or ranges do not fit the task (see [`TrajectoryProblemError`]).
+    /// When the times, knots or ranges do not fit the task (see [`ProblemError`]).
     pub fn new(
         task: TrajectoryTask<'a, A, R>,
         knots: &ControlKnots,
         ranges: &[ControlRange],
-    ) -> Result<Self, TrajectoryProblemError> {
+    ) -> Result<Self, ProblemError> {
         let expected = task.model.command_dimension() + task.applied.control_dimension();
         if expected == 0 {
-            return Err(TrajectoryProblemError::NoControls);
+            return Err(ProblemError::NoControls);
         }
         if ranges.len() != expected {
-            return Err(TrajectoryProblemError::Ranges { found: ranges.len(), expected });
+            return Err(ProblemError::RangeCount { found: ranges.len(), expected });
         }
         let steps = task.settings.step_times(task.until)?.len() - 1;
         let optimized: Vec<(usize, ControlRange)> = ranges.iter().copied().enumerate().collect();
@@ -117,20 +117,20 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     ///
     /// # Errors
     /// When the times, knots, places, ranges or the other values do not fit the task (see
-    /// [`TrajectoryProblemError`]).
+    /// [`ProblemError`]).
     pub fn of_some(
         task: TrajectoryTask<'a, A, R>,
         knots: &ControlKnots,
         optimized: &[(usize, ControlRange)],
         others: Controls,
-    ) -> Result<Self, TrajectoryProblemError> {
+    ) -> Result<Self, ProblemError> {
         let expected = task.model.command_dimension() + task.applied.control_dimension();
         if optimized.is_empty() {
-            return Err(TrajectoryProblemError::NoControls);
+            return Err(ProblemError::NoControls);
         }
         for (i, &(index, range)) in optimized.iter().enumerate() {
             if index >= expected || optimized[..i].iter().any(|(other, _)| *other == index) {
-                return Err(TrajectoryProblemError::Place { index, expected });
+                return Err(ProblemError::ControlPlace { index, expected });
             }
             range.check(index)?;
         }
@@ -143,7 +143,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
             return Err(SimulationError::ControlSteps { found, expected }.into());
         }
         let (optimized, ranges): (Vec<usize>, Vec<ControlRange>) = optimized.iter().copied().unzip();
-        let map = knots.map(ranges.len(), &times)?;
+        let map = knots.map(ranges.len(), &times).map_err(ProblemError::Knots)?;
         let at_knots = |bound: fn(&ControlRange) -> f64| {
             let scaled = ranges.iter().map(move |range| bound(range) / range.scale);
             (0..map.knots()).flat_map(|_| scaled.clone()).collect()
@@ -382,7 +382,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         Ok(Motion { x, controls, trajectory, residuals })
     }
 
-    pub(super) fn linearized(&self, motion: &Motion) -> Result<TrajectoryLinearization, GradientError> {
+    pub(super) fn linearized(&self, motion: &Motion) -> Result<TrajectoryLinearization, SimulationError> {
         self.counter.count_jacobian();
         let mut linear = linearize(&self.rollout(&motion.controls), self.task.residuals, &motion.trajectory)?;
         if self.optimized.iter().copied().ne(0..self.others.dimension()) {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The method of a trajectory optimization. All keep the controls within their bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum TrajectoryMethod {
     /// iLQR and L-BFGS by turns, after a look at offsets of the start.
     #[default]

@@ -11,7 +11,7 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::warning::{MotionWarning, WarningCause};
 use crate::contact::ContactGeometry;
-use crate::geometry::{SurfaceDistance, SurfaceMesh, boundary_surface};
+use crate::geometry::{SurfaceDistance, SurfaceMesh};
 use crate::multibody::{BodyFrame, BodyGeometry, Model};
 use crate::spatial::RigidTransform;
 
@@ -29,7 +29,7 @@ enum Surface {
 impl Surface {
     fn new(geometry: &ContactGeometry) -> Self {
         let mesh = match geometry {
-            ContactGeometry::Compliant(field) => boundary_surface(field.mesh()),
+            ContactGeometry::Compliant(field) => field.mesh().boundary(),
             ContactGeometry::Rigid(surface) => surface.mesh().clone(),
             ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return Self::HalfSpace,
         };

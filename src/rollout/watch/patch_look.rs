@@ -5,7 +5,6 @@ use nalgebra::{DMatrix, DVector, Vector3};
 use crate::contact::{
     Collider, ContactGeometry, ContactPair, ContactSettings, Workspace, contact, for_each_face,
 };
-use crate::multibody::tree::{factorize, mass_matrix, solve};
 use crate::multibody::{BodyFrame, BodyPair, JointKinematics, Model, Motion, State};
 
 /// What is seen of a contact.
@@ -103,10 +102,10 @@ pub(super) fn mobility(
     }
     if of_joints.amax() > 0.0 {
         let mut matrix = DMatrix::zeros(n, n);
-        mass_matrix(mechanism, joints.update(mechanism, &state.joints.q, &state.joints.v), &mut matrix);
-        factorize(mechanism, &mut matrix);
+        mechanism.mass_matrix(joints.update(mechanism, &state.joints.q, &state.joints.v), &mut matrix);
+        mechanism.factorize(&mut matrix);
         let mut moved = of_joints.clone();
-        solve(mechanism, &matrix, moved.as_mut_slice());
+        mechanism.solve(&matrix, moved.as_mut_slice());
         sum += moved.dot(&of_joints);
     }
     sum

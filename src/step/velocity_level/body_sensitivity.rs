@@ -103,7 +103,7 @@ impl BodySensitivity {
 }
 
 impl BodyInertia<f64> {
-    /// The derivative of [`Self::free_velocity`] by the velocity.
+    /// The derivative of [`Mechanism::free_velocity`] by the velocity.
     fn free_velocity_by_velocity(&self, free: &FreeMotionSensitivity) -> Matrix6<f64> {
         let lever = cross_matrix(&self.offset);
         let by_spin = free.angular_velocity.by_angular_velocity;

@@ -5,9 +5,7 @@ use nalgebra::{DMatrix, Matrix3, Matrix6, Vector3, Vector6};
 
 use super::free_body::six;
 use crate::contact::Roles;
-use crate::multibody::tree::{
-    JointState, Mechanism, Workspace as JointWorkspace, factorize, solve, step_matrix, update_kinematics,
-};
+use crate::multibody::tree::{JointState, Mechanism, Workspace as JointWorkspace};
 use crate::multibody::{
     BodyState, GainGradient, GeometryPair, JOINT_DIRECTIONS as CHUNK, MassProperties, Model, Motion, State,
 };
@@ -99,7 +97,7 @@ impl<T: Scalar> LinkRows<T> {
         solved.clear();
         solved.extend_from_slice(jacobian);
         for row in 0..6 {
-            solve(mechanism, factors, &mut solved[n * row..n * (row + 1)]);
+            mechanism.solve(factors, &mut solved[n * row..n * (row + 1)]);
         }
         Matrix6::from_fn(|i, k| {
             let (row, column) = (&jacobian[n * i..n * (i + 1)], &solved[n * k..n * (k + 1)]);
@@ -150,9 +148,9 @@ impl<'a> JointDirections<'a> {
             }
             let mut workspace = JointWorkspace::new(mechanism);
             let mut factors = DMatrix::from_element(n, n, Dual::from(0.0));
-            update_kinematics(mechanism, &state.moved(&direction, &still).q, &still, &mut workspace);
-            step_matrix(mechanism, &mut workspace, dt, &mut factors);
-            factorize(mechanism, &mut factors);
+            mechanism.update_kinematics(&state.moved(&direction, &still).q, &still, &mut workspace);
+            mechanism.step_matrix(&mut workspace, dt, &mut factors);
+            mechanism.factorize(&mut factors);
             (workspace, factors)
         };
         let chunks = (0..n.max(1)).step_by(CHUNK).map(chunk).collect();
@@ -230,7 +228,7 @@ impl LinkInertia {
             let seeded = mass.seeded::<MASS_NUMBERS>(0);
             // The velocities of the body that go with the columns, in its own axes.
             let velocities: [SpatialVelocity; 6] = std::array::from_fn(|i| {
-                update_kinematics(mechanism, &joints.q, &self.solved[n * i..n * (i + 1)], workspace);
+                mechanism.update_kinematics(&joints.q, &self.solved[n * i..n * (i + 1)], workspace);
                 let turn = workspace.body_pose(mechanism, link).rotation.transpose();
                 workspace.body_velocity(mechanism, link).rotated(&turn)
             });

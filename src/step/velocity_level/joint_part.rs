@@ -7,9 +7,7 @@ use nalgebra::DMatrix;
 
 use super::real_step::RealStep;
 use crate::linear_algebra::BlockFactor;
-use crate::multibody::tree::{
-    BodyForce, InertialMotion, StepInput, Workspace as JointWorkspace, factorize, free_impulse, step_matrix,
-};
+use crate::multibody::tree::{BodyForce, InertialMotion, StepInput, Workspace as JointWorkspace};
 use crate::multibody::{JointLaw, link_forces};
 
 /// A force along one joint coordinate.
@@ -81,16 +79,16 @@ impl JointPart {
             self.inertia = DMatrix::zeros(n, n);
             self.factors = DMatrix::zeros(n, n);
         }
-        step_matrix(mechanism, joints, dt, &mut self.inertia);
+        mechanism.step_matrix(joints, dt, &mut self.inertia);
         self.factors.copy_from(&self.inertia);
-        factorize(mechanism, &mut self.factors);
+        mechanism.factorize(&mut self.factors);
         link_forces(model, &forces.bodies, &mut self.link_forces);
         let (q, v) = (&state.joints.q, &state.joints.v);
         let (tau, applied) = (&forces.joints, &self.link_forces);
         let input = StepInput { q, v, tau, gravity: model.gravity, applied };
         momentum.resize(self.first + n, 0.0);
         let momentum = &mut momentum[self.first..];
-        free_impulse(mechanism, joints, &input, dt, momentum);
+        mechanism.free_impulse(joints, &input, dt, momentum);
         momentum.iter_mut().zip(&inertial.impulse).for_each(|(p, impulse)| *p += impulse);
         for (i, p) in momentum.iter_mut().enumerate() {
             *p += v.iter().enumerate().map(|(k, v)| self.inertia[(i, k)] * v).sum::<f64>();

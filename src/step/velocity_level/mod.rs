@@ -47,7 +47,7 @@ use super::{StepError, StepProblem};
 use crate::contact::{
     ContactModel, DiscreteSettings, PairImpulse, PointContacts, Roles, discrete_impulse, impulse_lifted,
 };
-use crate::multibody::tree::{BodyForce, MidpointRule, factorize, inverse_dynamics, step_matrix};
+use crate::multibody::tree::{BodyForce, MidpointRule};
 use crate::multibody::{
     AppliedForces, BodyFrame, BodyState, Forces, JointKinematics, Model, Motion, State, link_forces,
     set_link_velocities, with_pair,
@@ -272,8 +272,8 @@ impl VelocityLevel {
         let n = if self.model == ContactModel::Sap { model.mechanism.velocity_dimension() } else { 0 };
         let mut factors = DMatrix::from_element(n, n, T::from(0.0));
         if n > 0 {
-            step_matrix(&model.mechanism, joints.of(&model.mechanism), dt, &mut factors);
-            factorize(&model.mechanism, &mut factors);
+            model.mechanism.step_matrix(joints.of(&model.mechanism), dt, &mut factors);
+            model.mechanism.factorize(&mut factors);
         }
         factors
     }
@@ -298,7 +298,7 @@ fn joint_residual<T: Scalar>(
     }
     let rate = T::from(1.0 / dt);
     let vdot: Vec<T> = v.iter().zip(&state.joints.v).map(|(&v, &before)| (v - before) * rate).collect();
-    inverse_dynamics(mechanism, joints.of(mechanism), &vdot, &model.gravity, on_links, &mut residual);
+    mechanism.inverse_dynamics(joints.of(mechanism), &vdot, &model.gravity, on_links, &mut residual);
     for (r, tau) in residual.iter_mut().zip(&forces.joints) {
         *r -= *tau;
     }

@@ -1,0 +1,134 @@
+//! What can be wrong with a pressure field.
+
+/// Why a pressure field could not be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FieldError {
+    /// The number of extents is not the number of vertices.
+    #[error("the mesh has {vertices} vertices but {extents} extents were given; one each is needed")]
+    ExtentCount {
+        /// Vertices in the mesh.
+        vertices: usize,
+        /// Extents given.
+        extents: usize,
+    },
+    /// An extent is not a finite number of at least 0.
+    #[error("the extent of vertex {vertex} is {value}; it must be finite and at least 0")]
+    ExtentValue {
+        /// The vertex.
+        vertex: usize,
+        /// Its extent.
+        value: f64,
+    },
+    /// A tetrahedron names a vertex that does not exist.
+    #[error("tetrahedron {tetrahedron} names vertex {index}, but there are {vertices} vertices")]
+    VertexIndex {
+        /// The tetrahedron.
+        tetrahedron: usize,
+        /// The index it names.
+        index: u32,
+        /// Vertices in the mesh.
+        vertices: usize,
+    },
+    /// The field of a tetrahedron overflows.
+    #[error(
+        "the extent's slope in tetrahedron {tetrahedron} is not finite; the coordinates of its vertices are too large or too small"
+    )]
+    NotFinite {
+        /// The tetrahedron.
+        tetrahedron: usize,
+    },
+    /// A tetrahedron has no volume, or is inverted.
+    #[error("tetrahedron {tetrahedron} has volume {volume:e} m³; it must be positive")]
+    Volume {
+        /// The tetrahedron.
+        tetrahedron: usize,
+        /// Its signed volume in m³.
+        volume: f64,
+    },
+    /// Every vertex lies on the boundary.
+    #[error(
+        "none of the mesh's {vertices} vertices lies inside it, so the pressure would be 0 \
+         everywhere; split its tetrahedra or give a mesh with interior vertices"
+    )]
+    NoInteriorVertex {
+        /// Vertices in the mesh.
+        vertices: usize,
+    },
+    /// A core vertex is not inside the mesh.
+    #[error(
+        "core vertex {vertex} does not lie inside the mesh; a core vertex must be one of the \
+         {vertices} vertices, in a tetrahedron and not on the boundary"
+    )]
+    CoreVertex {
+        /// The vertex given.
+        vertex: u32,
+        /// Vertices in the mesh.
+        vertices: usize,
+    },
+    /// No core vertex was given.
+    #[error("the core is empty; Laplace's equation needs at least one vertex where the extent is 1")]
+    EmptyCore,
+    /// The core threshold is not a fraction.
+    #[error("the core threshold is {value}; it must be greater than 0 and at most 1")]
+    CoreThreshold {
+        /// The threshold given.
+        value: f64,
+    },
+    /// The stiffness matrix is not positive definite.
+    #[error(
+        "the Cholesky factorization of the mesh's Laplace matrix failed; a tetrahedron has no \
+         volume or nearly none"
+    )]
+    Factorization,
+    /// An interior vertex is cut off from the core.
+    #[error(
+        "Laplace's equation gives vertex {vertex} the extent {value}, outside (0, 1]: no path of \
+         interior vertices leads from it to the core; add a core vertex near it or refine the mesh"
+    )]
+    MaximumPrinciple {
+        /// The vertex.
+        vertex: usize,
+        /// Its extent.
+        value: f64,
+    },
+    /// The thickness is not a length.
+    #[error("a skirt of {thickness} m; its thickness must be at least 0 and finite")]
+    SkirtThickness {
+        /// The thickness given.
+        thickness: f64,
+    },
+    /// The body has a skirt.
+    #[error("the body has a skirt of {thickness} m; a second one cannot be put around it")]
+    SecondSkirt {
+        /// Thickness of the skirt that is there.
+        thickness: f64,
+    },
+    /// The skirt reaches farther outward than the field inward.
+    #[error(
+        "a skirt of {thickness} m; it must be thinner than {allowed:.3e} m, the depth at which the \
+         extent reaches its largest value at the mean slope that it has at the boundary"
+    )]
+    Thick {
+        /// The thickness given.
+        thickness: f64,
+        /// The thickness from which on it is too thick.
+        allowed: f64,
+    },
+    /// The extent is the same everywhere around the boundary, or its mean slope there overflows.
+    #[error(
+        "no skirt can be made: the extent does not grow inward in any tetrahedron at the boundary, or too steeply"
+    )]
+    Flat,
+    /// A tetrahedron would be turned over.
+    #[error(
+        "a skirt of {thickness} m turns over tetrahedron {tetrahedron}; it must be thinner than the \
+         hollows and gaps of the body"
+    )]
+    TurnedOver {
+        /// The thickness given.
+        thickness: f64,
+        /// The tetrahedron.
+        tetrahedron: usize,
+    },
+}

@@ -1,0 +1,339 @@
+//! Why something cannot be fitted or optimized.
+
+use crate::multibody::{InputError, ModelError};
+use crate::rollout::SimulationError;
+
+/// Most steps from one recorded state to the next.
+pub(super) const LARGEST_GAP: f64 = 1e5;
+
+/// Largest difference over its standard deviation.
+pub(super) const LARGEST_RESIDUAL: f64 = 1e100;
+
+/// Why something cannot be fitted or optimized.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// There is nothing to fit.
+    #[error("no parameters: at least one is needed")]
+    NoParameters,
+    /// Two parameters have the same name.
+    #[error("parameter `{name}` is listed twice: each may appear once")]
+    DuplicateParameter {
+        /// The name.
+        name: String,
+    },
+    /// A number that is not finite where it must be, or not a number.
+    #[error("parameter `{name}`: `{field}` is {found}, it must be {allowed}")]
+    NotANumber {
+        /// The parameter.
+        name: String,
+        /// Its field.
+        field: &'static str,
+        /// The number found.
+        found: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The lower bound is not below the upper one.
+    #[error("parameter `{name}`: `lower` is {lower}, it must be below `upper`, which is {upper}")]
+    BoundsCrossed {
+        /// The parameter.
+        name: String,
+        /// Its lower bound.
+        lower: f64,
+        /// Its upper bound.
+        upper: f64,
+    },
+    /// The start lies outside the bounds.
+    #[error("parameter `{name}`: `initial` is {initial}, it must lie between {lower} and {upper}")]
+    StartOutside {
+        /// The parameter.
+        name: String,
+        /// Its start value.
+        initial: f64,
+        /// Its lower bound.
+        lower: f64,
+        /// Its upper bound.
+        upper: f64,
+    },
+    /// A logarithmic scale and a number that has no logarithm.
+    #[error(
+        "parameter `{name}`: `{field}` is {found}, it must be positive where `log = true` \
+         (leave a lower bound out to allow every positive value)"
+    )]
+    LogOfNonPositive {
+        /// The parameter.
+        name: String,
+        /// Its field.
+        field: &'static str,
+        /// The number found.
+        found: f64,
+    },
+    /// A list of values that does not match the parameters.
+    #[error("{found} values for {expected} parameters")]
+    ValueCount {
+        /// How many were given.
+        found: usize,
+        /// How many parameters there are.
+        expected: usize,
+    },
+    /// Times and values do not belong together.
+    #[error(
+        "there are {times} times and {values} values; there must be one value for each time, and at least one"
+    )]
+    TargetCount {
+        /// Number of times.
+        times: usize,
+        /// Number of values.
+        values: usize,
+    },
+    /// Times do not increase.
+    #[error("time {index} is {time} s; times must be finite, and each larger than the one before")]
+    TargetTime {
+        /// Which, from 0.
+        index: usize,
+        /// The time, s.
+        time: f64,
+    },
+    /// The model has no such body, joint coordinate or control value.
+    #[error("there is no {what} {index}; there are {count}")]
+    NoSuch {
+        /// What.
+        what: &'static str,
+        /// Its place.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// The two bodies cannot touch.
+    #[error("bodies `{a}` and `{b}` cannot touch in this model")]
+    NoContact {
+        /// The one.
+        a: String,
+        /// The other.
+        b: String,
+    },
+    /// A weight is not usable.
+    #[error("a weight is {0}; it must be at least 0 and finite")]
+    Weight(f64),
+    /// Control values have no value at the end.
+    #[error("a control value has no value at the end, when no step starts; its cost must be a running one")]
+    ControlAtEnd,
+    /// The times do not make steps.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// The knots do not fit the motion.
+    #[error(transparent)]
+    Knots(SimulationError),
+    /// There is not one range for each control value.
+    #[error("there are ranges for {found} control values, but actuators and forces take {expected}")]
+    RangeCount {
+        /// Ranges.
+        found: usize,
+        /// Control values.
+        expected: usize,
+    },
+    /// A control value that there is not, or twice.
+    #[error("control {index} is to be optimized: there are {expected}, counted from 0, each at most once")]
+    ControlPlace {
+        /// Its place in a row.
+        index: usize,
+        /// Control values.
+        expected: usize,
+    },
+    /// There is nothing to optimize.
+    #[error("no control value of an actuator or a force is to be optimized: there is nothing to do")]
+    NoControls,
+    /// A bound that is no number, or a lower one above the upper one.
+    #[error(
+        "control {index}: the lower bound is {lower} and the upper bound {upper}; the lower one must not exceed the upper one"
+    )]
+    Bounds {
+        /// Place of the control value in a row.
+        index: usize,
+        /// Its lower bound.
+        lower: f64,
+        /// Its upper bound.
+        upper: f64,
+    },
+    /// A scale that is not positive.
+    #[error("control {index}: the scale is {found}, it must be positive and finite")]
+    Scale {
+        /// Place of the control value in a row.
+        index: usize,
+        /// Its scale.
+        found: f64,
+    },
+    /// A method that does not take a smoothed cost.
+    #[error("a smoothed cost needs the method `lbfgs`, found `{method}`: the others take residuals")]
+    Smoothed {
+        /// The method.
+        method: &'static str,
+    },
+    /// It has none of the forms.
+    #[error(
+        "parameter `{path}`: it must be `materials.NAME.FIELD`, `bodies.NAME.FIELD`, \
+         `bodies.NAME.geometries[INDEX].scale` or `gravity[AXIS]`"
+    )]
+    Path {
+        /// The name.
+        path: String,
+    },
+    /// There is no such material or body.
+    #[error("parameter `{path}`: no {kind} `{name}`; the scene has {found}")]
+    NoSuchName {
+        /// The parameter.
+        path: String,
+        /// `material` or `body`.
+        kind: &'static str,
+        /// The name looked for.
+        name: String,
+        /// The names there are.
+        found: String,
+    },
+    /// The material or body has no such number.
+    #[error("parameter `{path}`: no `{field}`; allowed are {allowed}")]
+    NoSuchField {
+        /// The parameter.
+        path: String,
+        /// The field.
+        field: String,
+        /// The fields there are.
+        allowed: &'static str,
+    },
+    /// The body has no such geometry.
+    #[error("parameter `{path}`: the body has {found} geometries, the index must be below that")]
+    NoSuchGeometry {
+        /// The parameter.
+        path: String,
+        /// How many there are.
+        found: usize,
+    },
+    /// The mass properties come from the geometries.
+    #[error(
+        "parameter `{path}`: `inertia` and `center_of_mass` of the body come from its geometries; \
+         only given ones can be fitted"
+    )]
+    MassNotGiven {
+        /// The parameter.
+        path: String,
+    },
+    /// The body is fixed, so its mass does not matter.
+    #[error("parameter `{path}`: the body is fixed, it has no mass")]
+    NoMass {
+        /// The parameter.
+        path: String,
+    },
+    /// There is no measurement.
+    #[error("no measurements: at least one recording or indentation test is needed")]
+    NoMeasurements,
+    /// Two parameters set the same input.
+    #[error("parameters `{first}` and `{second}` set the same quantity: leave one of them out")]
+    Overlap {
+        /// The one.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A parameter's value does not fit the model.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A simulation failed.
+    #[error("{recording}, from t = {time} s: {source}")]
+    Recorded {
+        /// The recording.
+        recording: String,
+        /// The recorded time that the simulation started from, s.
+        time: f64,
+        /// What failed.
+        source: SimulationError,
+    },
+    /// A body that is not in the model.
+    #[error("no body `{name}`; the scene has {found}")]
+    NoSuchBody {
+        /// The name.
+        name: String,
+        /// The names there are.
+        found: String,
+    },
+    /// The recorded body does not move.
+    #[error("body `{name}` is fixed: only the motion of a free body can be compared with a recording")]
+    FixedBody {
+        /// The body.
+        name: String,
+    },
+    /// Bodies whose motion was not recorded.
+    #[error(
+        "body `{other}` is free but the recordings are of `{body}` only, so where it is at their \
+         start is not known: fix it, or leave it out of the scene"
+    )]
+    OtherFreeBody {
+        /// The recorded body.
+        body: String,
+        /// The other.
+        other: String,
+    },
+    /// The indented body cannot touch anything.
+    #[error("body `{name}` cannot touch any other body of the scene, so it has no indentation force")]
+    NothingToIndent {
+        /// The body.
+        name: String,
+    },
+    /// Bodies that touch without a pressure between them.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A setting out of its range.
+    #[error("`{field}` is {found}, it must be {allowed}")]
+    Setting {
+        /// The field.
+        field: &'static str,
+        /// What was found.
+        found: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// No recorded state that a window may start from.
+    #[error("{recording}: no three recorded states in a row without contact, so no window can start in one")]
+    AlwaysTouching {
+        /// The recording.
+        recording: String,
+    },
+    /// Two recorded states that are too far apart to be simulated from one to the other.
+    #[error(
+        "{place}: the time between this state and the one before it, {span} s, takes more than {LARGEST_GAP} steps of {time_step} s; cut the recording there, or make the steps longer"
+    )]
+    Gap {
+        /// The recording, and the line where it has one.
+        place: String,
+        /// Time between the two, s.
+        span: f64,
+        /// Length of a step, s.
+        time_step: f64,
+    },
+    /// The difference of the model from a measured value is too large to be squared.
+    #[error(
+        "{place}: the model is {residual:e} standard deviations from what was measured; at most {LARGEST_RESIDUAL:e} is allowed, so that squares do not overflow"
+    )]
+    Residual {
+        /// The file, and the line where it has one.
+        place: String,
+        /// The difference over its standard deviation.
+        residual: f64,
+    },
+    /// The differences of the model from a measurement overflow.
+    #[error("{measurement}: the differences of the model from what was measured are too large to be squared")]
+    NotFinite {
+        /// The recording or table.
+        measurement: String,
+    },
+    /// A time window that leaves no recorded time to compare with.
+    #[error("{recording}: fewer than two recorded times lie between {from} s and {until} s")]
+    EmptyWindow {
+        /// The recording.
+        recording: String,
+        /// Start of the window, s.
+        from: f64,
+        /// End of the window, s.
+        until: f64,
+    },
+}
