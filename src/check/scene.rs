@@ -348,7 +348,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         let applied = self.applied;
         let parameters = DifferentiatedModel::new(&model, &[], applied.dependence(), controls.dimension())?;
         let mut watch = Watch::default();
-        let events = self.with_tightest(|method| {
+        self.with_tightest(|method| {
             let mut state = state.clone();
             let (mut workspace, mut tape) = (StepWorkspace::default(), Tape::default());
             let mut events = Events {
@@ -377,8 +377,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                 state = after;
             }
             Ok(events)
-        });
-        Ok(events?)
+        })
     }
 
     /// The first outcome of a simulation, from the tightest tolerance on, that is not a step that

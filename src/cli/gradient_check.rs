@@ -65,15 +65,17 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
     let steps = arguments.steps as usize;
     let (model, state) = (&scene.model, &scene.state);
     let until = steps as f64 * simulation.time_step;
-    let times = simulation.step_times(until).map_err(|source| Error::Simulation { path: path(), source })?;
+    let times = simulation
+        .step_times(until)
+        .map_err(|source| Error::Simulation { path: path(), source: Box::new(source) })?;
     let controls = scene.controls(&times);
     let warnings = motion_warnings(model, state, &simulation, until, &NoForces, &controls)
-        .map_err(|source| Error::Simulation { path: path(), source })?;
+        .map_err(|source| Error::Simulation { path: path(), source: Box::new(source) })?;
     print_motion_warnings(&warnings);
     let checked = check_scene(model, state, &simulation, &NoForces, &controls, steps, &settings).map_err(
         |e| match e {
             SimulationError::Input(source) => Error::Fit { path: path(), message: source.to_string() },
-            source => Error::Simulation { path: path(), source },
+            source => Error::Simulation { path: path(), source: Box::new(source) },
         },
     )?;
     report(arguments, &scene.path, checked)

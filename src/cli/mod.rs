@@ -124,7 +124,7 @@ enum Error {
         /// The scene file.
         path: String,
         /// Why.
-        source: SimulationError,
+        source: Box<SimulationError>,
     },
     /// A checkpoint cannot be gone on from.
     #[error("{path}: {message}")]

@@ -88,7 +88,7 @@ type Problem<'f> = TrajectoryProblem<'f, NoForces, Objective>;
 pub(super) fn failed(file: &ProblemFile, error: argmin::core::Error) -> Error {
     let path = file.path.display().to_string();
     let error = match error.downcast::<SimulationError>() {
-        Ok(source) => return Error::Simulation { path, source },
+        Ok(source) => return Error::Simulation { path, source: Box::new(source) },
         Err(error) => error,
     };
     let message = error.to_string();

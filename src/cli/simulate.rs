@@ -177,6 +177,6 @@ fn simulation_error(scene: &Scene, source: SimulationError) -> Error {
             found: until.to_string(),
             allowed: "at least 0 and finite, in seconds",
         },
-        source => Error::Simulation { path: scene.path.display().to_string(), source },
+        source => Error::Simulation { path: scene.path.display().to_string(), source: Box::new(source) },
     }
 }

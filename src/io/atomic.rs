@@ -124,6 +124,7 @@ impl Write for OutputFile {
 
 /// Removes the temporary files of this process, for one that is about to end without dropping what
 /// it has. No file may be written afterwards.
+#[cfg(feature = "cli")]
 pub(crate) fn remove_unfinished_files() {
     let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     for path in unfinished.iter() {
@@ -136,6 +137,7 @@ pub(crate) fn remove_unfinished_files() {
 ///
 /// # Errors
 /// As of [`OutputFile::create`].
+#[cfg(any(test, feature = "cli"))]
 pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         // To open a pipe and close it again would end it for its reader.

@@ -12,6 +12,7 @@ mod strict;
 pub mod urdf;
 
 pub use atomic::OutputFile;
+#[cfg(feature = "cli")]
 pub(crate) use atomic::{check_writable, remove_unfinished_files, write_atomically};
 pub use file_error::FileError;
 pub use fit::file::FitFile;

@@ -69,7 +69,9 @@ pub use mass::MassSource;
 pub(crate) use model::ModelIdentity;
 pub use model::{Model, NamedMaterial};
 pub use model_builder::ModelBuilder;
-pub(crate) use model_builder::{check_pair_count, geometry_pairs};
+pub(crate) use model_builder::check_pair_count;
+#[cfg(feature = "cli")]
+pub(crate) use model_builder::geometry_pairs;
 pub use model_error::ModelError;
 pub(crate) use model_gradient::JOINT_DIRECTIONS;
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};

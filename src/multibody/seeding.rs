@@ -192,7 +192,7 @@ fn check_inertia(inertia: &Matrix3<f64>) -> Result<(), MassPropertiesError> {
     if inertia.cholesky().is_some() {
         return Ok(());
     }
-    Err(MassPropertiesError::Inertia(inertia.symmetric_eigenvalues().into()).into())
+    Err(MassPropertiesError::Inertia(inertia.symmetric_eigenvalues().into()))
 }
 
 /// A geometry enlarged by a factor about the origin of its frame.

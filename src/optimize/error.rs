@@ -246,7 +246,7 @@ pub enum ProblemError {
         /// The recorded time that the simulation started from, s.
         time: f64,
         /// What failed.
-        source: SimulationError,
+        source: Box<SimulationError>,
     },
     /// A body that is not in the model.
     #[error("no body `{name}`; the scene has {found}")]

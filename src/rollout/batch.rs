@@ -70,7 +70,7 @@ pub struct Batch<'a, A> {
 impl<A: AppliedForces> Batch<'_, A> {
     /// Simulates every member.
     pub fn simulate(&self) -> Vec<Result<Trajectory, SimulationError>> {
-        self.each(|rollout| Ok(rollout.simulate()?))
+        self.each(|rollout| rollout.simulate())
     }
 
     /// The loss and its gradient for every member (see [`loss_gradient`]); derivatives by `inputs`

@@ -461,7 +461,10 @@ fn batches_have_the_same_bits_for_any_number_of_threads_and_keep_errors_apart() 
             2 => assert!(matches!(failing.1[i], Err(SimulationError::Input(_)))),
             4 => assert!(matches!(failing.1[i], Err(SimulationError::NotFinite { .. }))),
             6 => {
-                assert!(matches!(failing.1[i], Err(SimulationError::ControlSteps { found: 3, expected: 12 })))
+                assert!(matches!(
+                    failing.1[i],
+                    Err(SimulationError::ControlSteps { found: 3, expected: 12 })
+                ));
             }
             _ => assert_eq!((&failing.0[i], &failing.1[i]), (&one.0[i], &one.1[i])),
         }

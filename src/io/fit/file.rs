@@ -126,8 +126,7 @@ impl FitFile {
                 line: None,
                 field: "the folder".into(),
                 message: "no file `*.csv`; at least one recording is needed".into(),
-            }
-            .into());
+            });
         }
         let measurements = files
             .iter()
@@ -227,7 +226,7 @@ impl FitFile {
 }
 
 fn located(document: &Document, field: &FieldPath, message: impl std::fmt::Display) -> FileError {
-    document.located(Problem::new(field.clone(), message)).into()
+    document.located(Problem::new(field.clone(), message))
 }
 
 /// The files that a path stands for, in the order of their names: itself, or those that match
@@ -296,8 +295,7 @@ impl FitFile {
                 field: "the file".into(),
                 message: "not a list of parameters; allowed is {\"NAME\": VALUE, …} or the result of a fit"
                     .into(),
-            }
-            .into()),
+            }),
         }
     }
 }

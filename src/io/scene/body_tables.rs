@@ -306,7 +306,7 @@ pub(in crate::io) fn link_mass(
     let of_body =
         |error: MassPropertiesError| Problem::new(table.clone(), format_args!("body `{}`: {error}", t.name));
     let mass = mass_source(t, geometries, table)?.resolve(unit_parts(geometries)).map_err(of_body)?;
-    mass.validate().map_err(|error| of_body(error.into()))?;
+    mass.validate().map_err(of_body)?;
     Ok(Some(mass))
 }
 

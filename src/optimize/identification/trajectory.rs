@@ -230,7 +230,7 @@ impl RecordedMotion {
                 ProblemError::Recorded {
                     recording: self.recording.name.clone(),
                     time: recorded[0].time,
-                    source,
+                    source: Box::new(source),
                 }
             })?;
             differences.push(State::lift(&state_of(&pair[1])).difference(&state));
@@ -255,7 +255,7 @@ impl RecordedMotion {
             warnings.extend(found.map_err(|source| ProblemError::Recorded {
                 recording: self.recording.name.clone(),
                 time: first.time,
-                source,
+                source: Box::new(source),
             })?);
         }
         Ok(warnings)
