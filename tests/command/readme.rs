@@ -41,6 +41,20 @@ fn the_library_example_is_the_quick_start() {
 }
 
 #[test]
+fn the_law_of_the_readme_is_that_of_the_example() {
+    let readme = read("README.md");
+    let law = blocks(&readme, "rust").into_iter().find(|b| b.contains("impl ContactLaw")).unwrap();
+    let without_comments = |text: &str| -> String {
+        text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    };
+    let law = law.split("\n\nlet contact").next().unwrap();
+    let definition = law.split("\n\n").skip(1).collect::<Vec<_>>().join("\n\n");
+    assert!(definition.contains("damping_factor") && definition.contains("friction_coefficient"));
+    let example = without_comments(&read("examples/own_law.rs"));
+    assert!(example.contains(definition.trim()), "{definition}");
+}
+
+#[test]
 fn the_quick_start_prints_what_the_readme_says() {
     // Cargo builds the examples beside the tests' own folder.
     let tests = std::env::current_exe().unwrap();
