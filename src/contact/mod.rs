@@ -3,7 +3,7 @@
 //! | room and file | what it computes | from | held to |
 //! |---|---|---|---|
 //! | `pair/material`, `combination` | how two materials combine, and the derivatives of that | Drake's rules | `tests/contact/drake_cases`, `transposed` |
-//! | `own_law` | a law of the user's own, in any scalar | | differences, `tests/motion/own_law` |
+//! | `own_law` | a law of the user's own, in any scalar | | differences, `tests/contact/gradient_truth`, `tests/motion/own_laws` |
 //! | `pair/query` | which body's frame a query is answered in | | invariance, `tests/contact/random_states` |
 //! | `surface/polygon`, `clip`, `rigid_triangle` | the section of one element, clipped by another | Elandt §VI-B; Masterjohn §III-A | each other, on random elements |
 //! | `surface/search` | all polygons of two bodies | Elandt Algorithm 1 | trying all pairs of elements |
