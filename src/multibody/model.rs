@@ -6,7 +6,6 @@ use nalgebra::Vector3;
 
 use super::actuator::{Actuator, JointLaw, JointPlace};
 use super::body::{Body, Motion};
-use super::model_builder::ModelBuilder;
 use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
 use super::tree::{JointState, Mechanism};
@@ -25,7 +24,7 @@ pub struct NamedMaterial<T = f64> {
 
 /// What moves and what can touch: immutable, and shared by every state.
 ///
-/// A [`ModelBuilder`] makes it and checks it. What a model should have otherwise is changed in the
+/// A [`ModelBuilder`](super::ModelBuilder) makes it and checks it. What a model should have otherwise is changed in the
 /// builder that [`Model::into_builder`] gives, or set by [`Model::with_parameters`].
 #[derive(Clone, Debug)]
 pub struct Model<T = f64> {
@@ -60,16 +59,6 @@ pub(super) fn share_materials<T: Scalar>(bodies: &mut [Body<T>], materials: &[Na
         if let Some(named) = geometry.material.and_then(|place| materials.get(place)) {
             geometry.collider.material = named.material;
         }
-    }
-}
-
-impl Model {
-    /// The parts that the model was built from, to change some of them and build another model:
-    /// building them as they are makes the same model with the same pairs.
-    #[must_use]
-    pub fn into_builder(self) -> ModelBuilder {
-        let Self { bodies, mechanism, actuators, materials, gravity, contact, apart, .. } = self;
-        ModelBuilder { mechanism, bodies, actuators, materials, gravity, contact, apart }
     }
 }
 

@@ -94,6 +94,16 @@ impl ModelBuilder {
     }
 }
 
+impl Model {
+    /// The parts that the model was built from, to change some of them and build another model:
+    /// building them as they are makes the same model with the same pairs.
+    #[must_use]
+    pub fn into_builder(self) -> ModelBuilder {
+        let Self { bodies, mechanism, actuators, materials, gravity, contact, apart, .. } = self;
+        ModelBuilder { mechanism, bodies, actuators, materials, gravity, contact, apart }
+    }
+}
+
 /// Checks a number that is no part of a body, a material or an actuator.
 fn check_value(what: &str, value: f64, good: bool, allowed: &'static str) -> Result<(), ModelError> {
     if good { Ok(()) } else { Err(ModelError::Value { what: what.to_owned(), value, allowed }) }
