@@ -7,6 +7,8 @@
 //! parts, which for dual numbers of up to three derivatives is exact, since the products of more of their
 //! infinitesimal parts vanish.
 
+use std::any::TypeId;
+
 use num_dual::HyperHyperDual64;
 
 use crate::scalar::{DualArray, Scalar};
@@ -53,9 +55,10 @@ pub struct FrictionPoint<T = f64> {
 /// a cost that is made for their own laws; with them a model that has a law of its own is refused.
 ///
 /// # Requirements on the functions
-/// Factors and coefficients below 0 count as 0. The functions are pure: the same value at the same point. They are finite, with finite derivatives, at all
-/// points with non-negative pressure. Where they are not smooth, they return one side's derivatives.
-/// Derivatives of more than third order are not carried through them.
+/// Factors and coefficients below 0 count as 0. The functions are pure: the same value at the same point.
+/// They are finite, with finite derivatives, at all points with non-negative pressure. Where they are not
+/// smooth, they return one side's derivatives. Derivatives of more than third order are not carried
+/// through them.
 ///
 /// # Examples
 /// Friction that grows with the slip speed:
@@ -103,7 +106,7 @@ pub trait ContactLaw: std::fmt::Debug + Sync {
     }
 }
 
-/// A [`ContactLaw`] as models hold it. Two are equal if they are the same object.
+/// A [`ContactLaw`] as models hold it. Two are equal if they are the same object of the same type.
 #[derive(Clone, Copy)]
 pub struct OwnLaw(&'static dyn AnyLaw);
 
@@ -115,7 +118,8 @@ impl std::fmt::Debug for OwnLaw {
 
 impl PartialEq for OwnLaw {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::addr_eq(self.0, other.0) && self.parameters() == other.parameters()
+        // Objects without fields may share an address.
+        std::ptr::addr_eq(self.0, other.0) && self.0.kind() == other.0.kind()
     }
 }
 
@@ -144,6 +148,7 @@ enum Function {
 
 /// A law in the scalars that it is compiled for.
 trait AnyLaw: std::fmt::Debug + Sync {
+    fn kind(&self) -> TypeId;
     fn parameters(&self) -> &'static [&'static str];
     fn value(&self, function: Function, x: &Arguments<f64>) -> f64;
     fn first(&self, function: Function, x: &Arguments<ByArguments>) -> ByArguments;
@@ -170,7 +175,11 @@ fn evaluate<L: ContactLaw, T: Scalar>(law: &L, function: Function, x: &Arguments
     }
 }
 
-impl<L: ContactLaw> AnyLaw for L {
+impl<L: ContactLaw + 'static> AnyLaw for L {
+    fn kind(&self) -> TypeId {
+        TypeId::of::<L>()
+    }
+
     fn parameters(&self) -> &'static [&'static str] {
         ContactLaw::parameters(self)
     }
@@ -296,9 +305,10 @@ impl OwnLaw {
     }
 }
 
-/// The number, or 0 in the place of one that is not positive.
+/// The number, or 0 in the place of one that is not positive. What is not a number stays so: the step or
+/// the query then says that something is not finite.
 fn positive<T: Scalar>(x: T) -> T {
-    if x.real() > 0.0 { x } else { T::from(0.0) }
+    if x.real() <= 0.0 { T::from(0.0) } else { x }
 }
 
 fn damping_arguments<T: Scalar>(at: &DampingPoint<T>) -> Arguments<T> {
@@ -398,6 +408,12 @@ pub(in crate::contact) mod tests {
                 -at.pressure
             }
         }
+        #[derive(Debug)]
+        struct Other;
+        impl ContactLaw for Other {}
+        assert_ne!(OwnLaw::new(&Pulling), OwnLaw::new(&Other));
+        assert_eq!(OwnLaw::new(&Everything), OwnLaw::new(&Everything));
+        assert!(positive(f64::NAN).is_nan());
         let x = ByArguments::variable(3.0, PRESSURE);
         let zero = ByArguments::constant(0.0);
         let own = [zero; OWN_PARAMETERS];

@@ -79,7 +79,7 @@ impl SurfaceMesh {
     /// When the surface is not valid, or no point sees all its triangles.
     pub fn tetrahedralize(&self) -> Result<VolumeMesh, MeshError> {
         self.validate()?;
-        // About a point amid the self, so that no digits are lost far from the origin.
+        // About a point amid the mesh, so that no digits are lost far from the origin.
         let middle = self.vertices.iter().sum::<Vector3<f64>>() / self.vertices.len() as f64;
         let vertices: Vec<Vector3<f64>> = self.vertices.iter().map(|v| v - middle).collect();
         let size = vertices.iter().map(|v| v.norm()).fold(0.0, f64::max);

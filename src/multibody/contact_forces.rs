@@ -213,7 +213,7 @@ impl Model {
         for pair in pairs {
             let found =
                 with_pair(self, frames, pair, |query| contact_jacobian(query, &self.contact, scratch));
-            // The pairs of a self can touch: it has checked them.
+            // The pairs of a model can touch: it has checked them.
             if let Ok(Some((patch, jacobian))) = found {
                 let of_bodies = ContactSensitivity::new(self, frames, pair, &patch.wrench_on_a, &jacobian);
                 sum.by_pose_a += of_bodies.by_state_a.fixed_columns::<6>(0);

@@ -24,8 +24,8 @@ pub struct NamedMaterial<T = f64> {
 
 /// What moves and what can touch: immutable, and shared by every state.
 ///
-/// A [`ModelBuilder`](super::ModelBuilder) makes it and checks it. What a model should have otherwise is changed in the
-/// builder that [`Model::into_builder`] gives, or set by [`Model::with_parameters`].
+/// A [`ModelBuilder`](super::ModelBuilder) makes it and checks it. What a model should have otherwise is
+/// changed in the builder that [`Model::into_builder`] gives, or set by [`Model::with_parameters`].
 #[derive(Clone, Debug)]
 pub struct Model<T = f64> {
     pub(crate) bodies: Vec<Body<T>>,

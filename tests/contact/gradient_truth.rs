@@ -57,7 +57,7 @@ fn pose_and_moduli(s: &State) -> Vec<Block> {
     blocks
 }
 
-fn everything(s: &State) -> Vec<Block> {
+fn everything(s: &State, settings: &ContactSettings) -> Vec<Block> {
     let mut blocks = pose_and_moduli(s);
     blocks.push((0..3).map(Input::RotationB).collect());
     blocks.push((0..3).map(Input::TranslationB).collect());
@@ -68,6 +68,9 @@ fn everything(s: &State) -> Vec<Block> {
     blocks.push(vec![Input::Dissipation]);
     blocks.push(vec![Input::StaticFriction]);
     blocks.push(vec![Input::DynamicFriction]);
+    if settings.law.is_some() {
+        blocks.extend((0..OWN.len()).map(|k| vec![Input::Own(k)]));
+    }
     blocks
 }
 
@@ -295,6 +298,7 @@ fn moving_state(cases: &[Case], settings: &ContactSettings, seed: u64) -> State 
         c.material.dissipation = d;
         c.material.static_friction = 0.7;
         c.material.dynamic_friction = 0.4;
+        c.material.own = OWN;
     }
     // Unequal, so that each body's part in the combined dissipation shows.
     state.b.material.hydroelastic_modulus *= 3.0;
@@ -322,7 +326,7 @@ fn derivatives_of_moving_bodies_agree_with_differences() {
                         .into_par_iter()
                         .map_init(Workspace::default, |workspace, seed| {
                             let state = moving_state(&cases, &settings, seed);
-                            compare(&state, &settings, &everything(&state), workspace)
+                            compare(&state, &settings, &everything(&state, &settings), workspace)
                         })
                         .collect();
                     let name = format!(
@@ -350,11 +354,8 @@ fn derivatives_with_a_law_of_the_users_own_agree_with_differences() {
             let outcomes: Vec<Outcome> = (0..200)
                 .into_par_iter()
                 .map_init(Workspace::default, |workspace, seed| {
-                    let mut state = moving_state(&cases, &settings, seed);
-                    (state.a.material.own, state.b.material.own) = (OWN, OWN);
-                    let mut inputs = everything(&state);
-                    inputs.extend((0..OWN.len()).map(|k| vec![Input::Own(k)]));
-                    compare(&state, &settings, &inputs, workspace)
+                    let state = moving_state(&cases, &settings, seed);
+                    compare(&state, &settings, &everything(&state, &settings), workspace)
                 })
                 .collect();
             check(&format!("own law, {surface:?} {dissipation_model:?}"), &outcomes);
@@ -412,35 +413,36 @@ fn with_skirts(mut state: State, place: Where, seed: u64) -> State {
 
 #[test]
 fn derivatives_of_bodies_with_skirts_agree_with_differences() {
+    use DissipationModel::{HuntCrossley, StrainRate};
     let cases = cases(1);
+    let laws = [(HuntCrossley, None), (StrainRate, None), (HuntCrossley, Some(rubber()))];
     for place in [Where::BeforeTouch, Where::AtTouch, Where::Deep] {
         for surface in [SurfaceRepresentation::Triangles, SurfaceRepresentation::Polygons] {
-            for dissipation_model in [DissipationModel::HuntCrossley, DissipationModel::StrainRate] {
+            for (dissipation_model, law) in laws {
                 let settings = ContactSettings {
                     surface,
                     dissipation_model,
+                    law,
                     stiction_velocity: 0.05,
                     ..Default::default()
                 };
                 let outcomes: Vec<Outcome> = (0..200)
                     .into_par_iter()
                     .map_init(Workspace::default, |workspace, seed| {
+                        let touches = |state: &State, workspace: &mut Workspace| {
+                            let patch = contact(&state.pair(), &settings, workspace);
+                            patch.expect("a pair that can touch").is_some()
+                        };
                         let bare = moving_state(&cases, &settings, seed);
-                        if contact(&bare.pair(), &settings, workspace)
-                            .expect("a pair that can touch")
-                            .is_none()
-                        {
+                        if !touches(&bare, workspace) {
                             return Outcome::Skipped;
                         }
                         let state = with_skirts(bare, place, seed);
-                        let touch = contact(&state.pair(), &settings, workspace)
-                            .expect("a pair that can touch")
-                            .is_some();
-                        assert!(touch, "{place:?} {seed}: the skirts do not touch");
-                        compare(&state, &settings, &everything(&state), workspace)
+                        assert!(touches(&state, workspace), "{place:?} {seed}: the skirts do not touch");
+                        compare(&state, &settings, &everything(&state, &settings), workspace)
                     })
                     .collect();
-                check(&format!("{place:?} {surface:?} {dissipation_model:?}"), &outcomes);
+                check(&format!("{place:?} {surface:?} {dissipation_model:?} {law:?}"), &outcomes);
             }
         }
     }

@@ -258,6 +258,7 @@ impl TractionLaw<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contact::FrictionRegularization;
     use crate::contact::own_law::tests::{Everything, OWN};
     use approx::assert_relative_eq;
     use nalgebra::Matrix3;
@@ -273,6 +274,37 @@ mod tests {
             let difference = (positive_part(x + h, 0.2) - positive_part(x - h, 0.2)) / (2.0 * h);
             let exact = positive_part(DualArray::<1>::variable(x, 0), 0.2).eps[0];
             assert_relative_eq!(exact, difference, epsilon = 1e-5);
+        }
+    }
+
+    #[test]
+    fn at_rest_a_law_of_the_users_own_has_finite_derivatives() {
+        type D = DualArray<3>;
+        for regularization in [FrictionRegularization::Smooth, FrictionRegularization::Atan] {
+            let settings = ContactSettings {
+                friction_regularization: regularization,
+                law: Some(OwnLaw::new(&Everything)),
+                ..Default::default()
+            };
+            let pair = PairMaterial { own: OWN, ..PairMaterial::filled(0.5) };
+            let law = TractionLaw { pair, strain_rate: 0.0, settings };
+            let (n, zero) = (Vector3::new(0.48, -0.6, 0.64), Vector3::zeros());
+            for p in [0.0, 3e4] {
+                let (t, own) = law.derivatives::<true>(&n, &zero, 0.5, p);
+                let own = own.expect("a law of the user's own");
+                let numbers = (t.by_velocity.iter().chain(&t.by_normal)).chain(own.by_own.iter().flatten());
+                assert!(numbers.chain(&own.by_pressure).all(|x| x.is_finite()));
+                let dual = TractionLaw { pair: pair.map(D::from), strain_rate: D::from(0.0), settings };
+                let v = Vector3::from_fn(|i, _| D::variable(0.0, i));
+                let by = dual.per_pressure(&n.map(D::from), &v, D::from(0.5), D::from(p));
+                let [a, _, _, d] = t.by_velocity;
+                let exact = n * n.transpose() * a + Matrix3::identity() * d;
+                for row in 0..3 {
+                    for k in 0..3 {
+                        assert_relative_eq!(by[row].eps[k], exact[(row, k)], max_relative = 1e-12);
+                    }
+                }
+            }
         }
     }
 

@@ -71,7 +71,8 @@ impl DiscretePatch {
 pub(in crate::contact) mod tests {
     use super::*;
     use crate::contact::ContactModel;
-    use crate::contact::impulse::law::{FaceConstants, ImpulseLaw};
+    use crate::contact::impulse::law::FaceConstants;
+    use crate::contact::impulse::law::tests::law;
     use crate::contact::impulse::point_contacts::split;
     use crate::spatial::RigidTransform;
     use approx::assert_relative_eq;
@@ -89,14 +90,7 @@ pub(in crate::contact) mod tests {
             constants: vec![FaceConstants { load: 3.0, stiffness: 4e3, dissipation: 0.5, history: 0.02 }; 3],
             ..PointContacts::default()
         };
-        let law = ImpulseLaw {
-            model,
-            dt: 1e-3,
-            stiction_velocity: 1e-2,
-            friction: 0.5,
-            relaxation_time: 2e-3,
-            own: None,
-        };
+        let law = law(model);
         let regularize = |face| law.regularization(face);
         contacts.regularization = contacts.constants.iter().map(regularize).collect();
         let patch = DiscretePatch {

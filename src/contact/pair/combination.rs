@@ -8,8 +8,8 @@ use crate::scalar::DualArray;
 
 /// The derivatives of a pair's combined parameters by each body's own: of dissipation (in the
 /// strain-rate form of the sum of both bodies' χ/E), relaxation time and friction by the same
-/// parameter of A and of B, and of those of a law of the user's own. The field of the modulus holds that of the combined dissipation by the
-/// body's modulus.
+/// parameter of A and of B, and of those of a law of the user's own. The field of the modulus holds that
+/// of the combined dissipation by the body's modulus.
 pub fn combination_derivatives(a: &Collider, b: &Collider, settings: &ContactSettings) -> [Material; 2] {
     const NUMBERS: usize = 5 + OWN_PARAMETERS;
     type Seeded = DualArray<{ 2 * NUMBERS }>;
