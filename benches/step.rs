@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use clock::thread_time;
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use isobar::contact::{ContactModel, MaterialParameter, SurfaceRepresentation};
-use isobar::multibody::{AppliedForces, DifferentiatedModel, Input, Model, NoForces, State};
+use isobar::multibody::{AppliedForces, DifferentiatedModel, Model, NoForces, Parameter, State};
 use isobar::step::{DerivativeWorkspace, Integrator, StepProblem, StepWorkspace, Tape};
 use median::median;
 use step_scenes::*;
@@ -43,7 +43,7 @@ struct Measurement {
 enum Work {
     /// Steps.
     Step,
-    /// Steps with their derivative by state, control and all materials.
+    /// Steps with their derivative with respect to state, control and all materials.
     WithJacobian,
 }
 
@@ -62,13 +62,14 @@ fn measure(
 ) -> Option<Measurement> {
     let materials = (0..model.materials().len()).flat_map(|material| {
         [
-            Input::Material { parameter: MaterialParameter::HydroelasticModulus, material },
-            Input::Material { parameter: MaterialParameter::Dissipation, material },
-            Input::Material { parameter: MaterialParameter::DynamicFriction, material },
+            Parameter::Material { parameter: MaterialParameter::HydroelasticModulus, material },
+            Parameter::Material { parameter: MaterialParameter::Dissipation, material },
+            Parameter::Material { parameter: MaterialParameter::DynamicFriction, material },
         ]
     });
-    let inputs: Vec<Input> = materials.collect();
-    let differentiated = DifferentiatedModel::new(&model, &inputs, applied.dependence(), 0).expect("inputs");
+    let parameters: Vec<Parameter> = materials.collect();
+    let differentiated =
+        DifferentiatedModel::new(&model, &parameters, applied.dependence(), 0).expect("parameters");
     let (mut derivatives, mut tape) = (DerivativeWorkspace::default(), Tape::default());
     let integrator = Integrator::velocity_level(kind);
     let start = settled(&model, initial, integrator, DT, settle, applied);

@@ -16,7 +16,6 @@ use std::time::Instant;
 
 use isobar::check::{CheckSettings, GradientReport, Verdict, check_scene};
 use isobar::io::Scene;
-use isobar::multibody::NoForces;
 use rayon::prelude::*;
 
 #[path = "../tests/support/checked_scenes.rs"]
@@ -36,21 +35,11 @@ fn checked(scene: &CheckedScene, planted: bool) -> Result<GradientReport, String
     let folder = folder::Folder::new("gradient-check-study");
     let path = folder.file("scene.toml", &scene.text);
     let loaded = Scene::load(&path).map_err(|e| e.to_string())?;
-    let settings = loaded.simulation_settings().map_err(|e| e.to_string())?;
-    let until = STEPS as f64 * settings.time_step;
-    let controls = loaded.controls(&settings.step_times(until).map_err(|e| e.to_string())?);
-    let (model, state, check) = (&loaded.model, &loaded.state, CheckSettings::default());
+    let rollout = loaded.rollout(STEPS as f64 * loaded.time_step).map_err(|e| e.to_string())?;
+    let check = CheckSettings::default();
     let report = match planted {
-        true => check_scene(
-            model,
-            state,
-            &settings,
-            &Drag { coefficient: 20.0, wrong: true },
-            &controls,
-            STEPS,
-            &check,
-        ),
-        false => check_scene(model, state, &settings, &NoForces, &controls, STEPS, &check),
+        true => check_scene(&rollout.under(&Drag { coefficient: 20.0, wrong: true }), &check),
+        false => check_scene(&rollout, &check),
     };
     report.map_err(|e| e.to_string())
 }
@@ -72,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let c = &row.comparison;
                     println!(
                         "scene {seed}, {} {}: {} {} by {}: {:e}, difference {:e} ± {:.0e} (one-sided {:e}, {:e}), {}",
-                        KINDS[scene.kind], FAMILIES[scene.family], row.quantity, row.component, row.input,
+                        KINDS[scene.kind], FAMILIES[scene.family], row.quantity, row.component, row.parameter,
                         c.claimed, c.difference, c.difference_error, c.one_sided[0], c.one_sided[1], c.note
                     );
                 }

@@ -12,9 +12,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use isobar::io::Scene;
-use isobar::multibody::{BodyState, Model, NoForces, PairWorkspace, State, seeded};
-use isobar::optimize::identification::inputs_at;
-use isobar::rollout::simulate;
+use isobar::multibody::{BodyState, Model, PairWorkspace, State, seeded};
+use isobar::optimize::identification::parameters_at;
+use isobar::rollout::Rollout;
 use isobar::spatial::{Quaternion, SpatialVelocity};
 use nalgebra::Vector3;
 use rand::{Rng, SeedableRng};
@@ -82,7 +82,7 @@ fn throw(
     let settings = scene.simulation_settings()?;
     let steps_between = (INTERVAL / settings.time_step).round() as usize;
     let until = INTERVAL * (RECORDED_TIMES - 1) as f64;
-    let motion = simulate(model, &State::of_bodies(vec![start]), &settings, until, &NoForces, |_, _| ())?;
+    let motion = Rollout::new(model, &State::of_bodies(vec![start]), settings, until).simulate()?;
 
     let mut text = String::from("# Synthetic: simulated, with noise, by examples/make_fit_data.rs\n");
     text += "t_s,px_m,py_m,pz_m,qw,qx,qy,qz,vx_m_s,vy_m_s,vz_m_s,wx_rad_s,wy_rad_s,wz_rad_s\n";
@@ -111,7 +111,7 @@ pub fn files(scene: &Path) -> Result<Vec<(String, String)>, Box<dyn Error>> {
     let scene = Scene::load(scene)?;
     let mut values = Vec::new();
     for (name, value) in TRUTH {
-        values.extend(inputs_at(&scene.model, name)?.into_iter().map(|input| (input, value)));
+        values.extend(parameters_at(&scene.model, name)?.into_iter().map(|parameter| (parameter, value)));
     }
     let (model, _) = seeded::<f64>(&scene.model, &scene.state, &values)?;
     let mut random = ChaCha8Rng::seed_from_u64(20_240_501);

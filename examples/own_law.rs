@@ -22,10 +22,10 @@ use isobar::multibody::{
 use isobar::optimize::data::{RecordedState, Recording};
 use isobar::optimize::fit::{FitSettings, fit};
 use isobar::optimize::identification::{
-    Identification, Measurement, RecordedMotion, StandardDeviations, TimeWindow, inputs_at,
+    Identification, Measurement, RecordedMotion, StandardDeviations, TimeWindow, parameters_at,
 };
-use isobar::optimize::parameters::{Parameter, Parameters};
-use isobar::rollout::{Controls, SimulationSettings, simulate};
+use isobar::optimize::parameters::{FitParameter, FitParameters};
+use isobar::rollout::{Rollout, SimulationSettings};
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
 use isobar::step::Integrator;
@@ -101,7 +101,7 @@ fn scene() -> Result<Model, Box<dyn Error>> {
 fn with(model: &Model, parameters: [(&str, f64); 3]) -> Result<Model, Box<dyn Error>> {
     let mut values = Vec::new();
     for (name, value) in parameters {
-        values.extend(inputs_at(model, name)?.into_iter().map(|input| (input, value)));
+        values.extend(parameters_at(model, name)?.into_iter().map(|parameter| (parameter, value)));
     }
     Ok(model.with_parameters(&values)?)
 }
@@ -127,7 +127,7 @@ fn recording(
     start: BodyState,
     random: &mut ChaCha8Rng,
 ) -> Result<Recording, Box<dyn Error>> {
-    let motion = simulate(model, &State::of_bodies(vec![start]), settings, 0.15, &NoForces, |_, _| ())?;
+    let motion = Rollout::new(model, &State::of_bodies(vec![start]), *settings, 0.15).simulate()?;
     let mut states = Vec::new();
     for (time, state) in motion.times.iter().zip(&motion.states).step_by(10) {
         let body = state.bodies[0];
@@ -171,8 +171,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = State::of_bodies(vec![thrown(&THROWS[0])]);
     let names = PARAMETERS.map(|(name, ..)| name);
     let problem = Identification::new(model.clone(), start, settings, NoForces, names, measurements)?;
-    let unknown = PARAMETERS.map(|(name, _, start)| Parameter::new(name, start).bounded(0.0, f64::INFINITY));
-    let result = fit(&problem, &Parameters::new(unknown.to_vec())?, &FitSettings::default(), None)?;
+    let unknown =
+        PARAMETERS.map(|(name, _, start)| FitParameter::new(name, start).bounded(0.0, f64::INFINITY));
+    let result = fit(&problem, &FitParameters::new(unknown.to_vec())?, &FitSettings::default(), None)?;
     println!("{} after {} iterations", result.termination, result.iterations);
     println!("{:34} {:>9} {:>9} {:>9} {:>9}", "parameter", "true", "start", "fitted", "± (95 %)");
     for ((name, truth, start), estimate) in PARAMETERS.iter().zip(&result.uncertainty.estimates) {
@@ -180,17 +181,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{name:34} {truth:9.3e} {start:9.3e} {:9.3e} {half_width:9.1e}", estimate.value);
     }
 
-    // The gradients of steps, with respect to every input, against differences; the ball slides.
+    // The gradients of steps, with respect to every parameter, against differences; the ball slides.
     let touching = State::of_bodies(vec![thrown(&(0.047, [0.5, 0.2, -0.3], [3.0, 5.0, -2.0]))]);
     for integrator in [settings.integrator, Integrator::RungeKutta4] {
         let settings = SimulationSettings { integrator, ..settings };
         let report = check_scene(
-            &true_model,
-            &touching,
-            &settings,
-            &NoForces,
-            &Controls::none(),
-            5,
+            &Rollout::new(&true_model, &touching, settings, 5.0 * settings.time_step),
             &CheckSettings::default(),
         )?;
         let name = if integrator == Integrator::RungeKutta4 { "rk4" } else { "tamsi" };

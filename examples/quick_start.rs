@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("  by height   {:.0} N/m", jacobian.by_pose_a[(5, 5)]);
     println!("  by modulus  {:.3e} N/Pa", jacobian.by_modulus_a[5]);
 
-    // Dual numbers carry the derivative by any input through the same code: here the height.
+    // Dual numbers carry derivatives with respect to any quantity through the same code: here the height.
     let height = Dual64::from(0.045).derivative();
     let pose = RigidTransform::from_translation(Vector3::new(0.0.into(), 0.0.into(), height));
     let (ball, floor) = (Collider::lift(&ball), Collider::lift(&floor));

@@ -97,7 +97,7 @@ fn study(
         let dt = turn / spin;
         let mut kinds: Vec<(&str, Step)> = vec![
             ("lagged", with(Integrator::velocity_level(ContactModel::Lagged), model, dt)),
-            ("semi-implicit-euler", with(Integrator::SemiImplicitEuler, model, dt)),
+            ("semi_implicit_euler", with(Integrator::SemiImplicitEuler, model, dt)),
             ("rk4", with(Integrator::RungeKutta4, model, dt)),
         ];
         if with_explicit {
@@ -109,7 +109,7 @@ fn study(
                 changes.each_ref().map(|list| list.iter().map(|p| p.1).fold(0.0, f64::max));
             println!("  ω δt = {turn:<5} {name:<20} {energy:9.1e} {momentum:9.1e}");
             // The implicit kinds and semi-implicit Euler turn bodies by the same function.
-            if name == "semi-implicit-euler" {
+            if name == "semi_implicit_euler" {
                 continue;
             }
             for (curves, points) in curves.iter_mut().zip(changes) {

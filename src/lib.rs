@@ -30,7 +30,7 @@
 //! assert!((jacobian.by_pose_a[(5, 5)] + 2753.0).abs() < 1.0);
 //! assert!((jacobian.by_modulus_a[5] - 6.926e-5).abs() < 1e-8);
 //!
-//! // Dual numbers carry the derivative by any input through the same code: here that of the area.
+//! // Dual numbers carry derivatives with respect to any quantity through the same code: here that of the area.
 //! let height = Dual64::from(0.045).derivative();
 //! let pose = RigidTransform::from_translation(Vector3::new(0.0.into(), 0.0.into(), height));
 //! let (ball, floor) = (Collider::lift(&ball), Collider::lift(&floor));
@@ -49,7 +49,7 @@
 //! | [`geometry`] | shapes and meshes: made, read, checked, written |
 //! | [`field`] | the pressure fields of bodies |
 //! | [`mod@contact`] | the wrench between two bodies and its derivatives; materials; contact laws of your own |
-//! | [`multibody`] | models of bodies, joints and actuators; states; forces of your own; the inputs of gradients |
+//! | [`multibody`] | models of bodies, joints and actuators; states; forces of your own; the parameters of gradients |
 //! | [`step`] | one time step of any kind, with its derivatives |
 //! | [`rollout`] | simulations, losses and their gradients, controls, batches |
 //! | [`optimize`] | fits to measurements, optimal controls |
@@ -57,9 +57,9 @@
 //! | [`io`] | scene, problem, fit and robot files; trajectories |
 //! | [`interruption`] | ending optimizations of this process early |
 //!
-//! Examples stand at what they are of: a wrench at [`contact::contact`], its Jacobian at
-//! [`contact::contact_jacobian`], dual numbers at [`Scalar`], a simulation at [`rollout::simulate`], the
-//! gradient of a trajectory by the adjoint at [`rollout::loss_gradient`] and by dual numbers at
+//! The documentation of each item has an example: a wrench at [`contact::contact`], its Jacobian at
+//! [`contact::contact_jacobian`], dual numbers at [`Scalar`], a simulation at [`Rollout`], the gradient
+//! of a trajectory by the adjoint at [`rollout::loss_gradient`] and by dual numbers at
 //! [`multibody::seeded`], losses at [`rollout::Loss`], forces at [`AppliedForces`], contact laws at
 //! [`ContactLaw`], fits at [`optimize::fit::fit`], optimal controls at
 //! [`optimize::trajectory::optimize_trajectory`], and many simulations at a time at [`rollout::Batch`].
@@ -95,8 +95,8 @@ pub use contact::{
 pub use field::PressureField;
 pub use geometry::Shape;
 pub use io::Scene;
-pub use multibody::{AppliedForces, Body, Input, Model, ModelBuilder, State};
-pub use rollout::{Rollout, SimulationSettings, loss_gradient, simulate};
+pub use multibody::{AppliedForces, Body, Model, ModelBuilder, Parameter, State};
+pub use rollout::{Rollout, SimulationSettings, loss_gradient};
 pub use scalar::Scalar;
 pub use spatial::RigidTransform;
 pub use step::{Integrator, StepProblem};

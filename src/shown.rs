@@ -5,8 +5,8 @@ use std::borrow::Cow;
 /// Most characters of what was found that a message shows.
 const LONGEST: usize = 80;
 
-/// Whether a character could change how a terminal shows what comes after it: a control character, a
-/// separator of lines, or one that turns the direction of writing.
+/// Whether a character could change how a terminal shows the text after it: a control character, a line
+/// separator, or a character that changes the direction of writing.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use isobar::contact::{ContactModel, ContactPair, SurfaceRepresentation, Workspace, contact};
 use isobar::io::Scene;
 use isobar::multibody::{Drive, Model, NoForces, State};
-use isobar::rollout::{Command, Controls, KnotInterpolation, KnotValues, Trajectory, simulate_controlled};
+use isobar::rollout::{Command, Controls, KnotInterpolation, KnotValues, Rollout, Trajectory};
 use isobar::step::{Integrator, StepProblem, StepTiming, StepWorkspace};
 use key_poses::{JOINTS, KEY_POSES, TIP, motion};
 use plot::{Curve, Plot};
@@ -116,10 +116,10 @@ fn run(scene: &Scene, surface: SurfaceRepresentation, until: f64) -> Result<Run,
     model.contact.surface = surface;
     let model = model.build()?;
     let settings = scene.simulation_settings()?;
-    let controls = scene.controls(&settings.step_times(until)?);
+    let controls = Controls::of_commands(&scene.commands, &settings.step_times(until)?);
     let clock = Instant::now();
     let trajectory =
-        simulate_controlled(&model, &scene.state, &settings, until, &NoForces, &controls, |_, _| {})?;
+        Rollout::new(&model, &scene.state, settings, until).with_controls(&controls).simulate()?;
     let steps_per_second = (trajectory.states.len() - 1) as f64 / clock.elapsed().as_secs_f64();
     let mut workspace = Workspace::default();
     let moments = trajectory.times.iter().zip(&trajectory.states).step_by(5);

@@ -6,7 +6,7 @@ use isobar::contact::{Collider, ContactGeometry};
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::io::Scene;
-use isobar::multibody::{BodyState, NoForces};
+use isobar::multibody::BodyState;
 use isobar::rollout::{
     ControlKnots, Controls, GaussNewton, KnotInterpolation, KnotMap, Moment, Rollout, SimulationSettings,
     Trajectory, TrajectoryResiduals,
@@ -57,7 +57,7 @@ pub struct Turn {
     pub trajectory: Trajectory,
     /// Pitch at the end, rad.
     pub pitch: f64,
-    /// Its derivative by the force, rad/N.
+    /// Its derivative with respect to the force, rad/N.
     pub by_force: f64,
 }
 
@@ -95,9 +95,9 @@ impl Task {
         self.map.controls(&[HOLD, force, force, HOLD])
     }
 
-    fn rollout<'a>(&'a self, controls: &'a Controls) -> Rollout<'a, NoForces> {
+    fn rollout<'a>(&'a self, controls: &'a Controls) -> Rollout<'a> {
         let Scene { model, state: initial, .. } = &self.scene;
-        Rollout { model, initial, settings: self.settings, until: UNTIL, applied: &NoForces, controls }
+        Rollout::new(model, initial, self.settings, UNTIL).with_controls(controls)
     }
 
     /// The motion with `force` N in the loose grip.
@@ -111,9 +111,9 @@ impl Task {
         let controls = self.controls(force);
         let error = PitchError { commanded: 0.0 };
         let gauss_newton = GaussNewton::new(self.rollout(&controls), &error, &[])?;
-        // There is one residual, so its weight in the transposed product gives its derivatives.
-        let by_controls = Controls::from_values(1, gauss_newton.transposed_times(&[1.0])?);
-        let by_knots = self.map.transposed(&by_controls.ok_or("one derivative for each step")?);
+        // There is one residual, so its weight in the vector–Jacobian product gives its derivatives.
+        let by_controls = Controls::from_values(1, gauss_newton.vjp(&[1.0])?);
+        let by_knots = self.map.vjp(&by_controls.ok_or("one derivative for each step")?);
         let (trajectory, residuals) = gauss_newton.into_parts();
         Ok(Turn { force, trajectory, pitch: residuals[0], by_force: by_knots[1] + by_knots[2] })
     }

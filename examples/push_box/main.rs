@@ -73,7 +73,7 @@ fn objective(scene: &Scene, tasks: &[Task]) -> Result<Objective, Failure> {
     Ok(Objective::new(&scene.model, GAINS, terms)?)
 }
 
-/// The worst difference of a derivative by a gain from central differences, relative to the
+/// The worst difference of a derivative with respect to a gain from central differences, relative to the
 /// largest derivative.
 fn gradient_error(problem: &Problem, gains: &[f64]) -> Result<f64, Failure> {
     let at = problem.variables(gains)?;

@@ -9,8 +9,8 @@ use isobar::contact::{Collider, ContactGeometry};
 use isobar::field::{PressureField, distance_extent};
 use isobar::geometry::VolumeMesh;
 use isobar::io::Scene;
-use isobar::multibody::{BodyPair, MassProperties, MassSource, Motion, NoForces, SensorWorkspace};
-use isobar::rollout::{Command, Controls, KnotInterpolation, KnotValues, simulate_controlled};
+use isobar::multibody::{BodyPair, MassProperties, MassSource, Motion, SensorWorkspace};
+use isobar::rollout::{Command, KnotInterpolation, KnotValues, Rollout};
 use isobar::spatial::rotation_exponential;
 use nalgebra::{Matrix3, Vector3};
 
@@ -126,12 +126,12 @@ pub fn square_wave(until: f64) -> Result<Command, Failure> {
 pub fn run(scene: &Scene, until: f64) -> Result<Run, Failure> {
     let settings = scene.simulation_settings()?;
     let command = square_wave(until)?;
-    let times = settings.step_times(until)?;
-    let controls = Controls::of_commands(std::slice::from_ref(&command), &times);
     let start = Instant::now();
-    let trajectory =
-        simulate_controlled(&scene.model, &scene.state, &settings, until, &NoForces, &controls, |_, _| ())?;
+    let rollout = Rollout::new(&scene.model, &scene.state, settings, until)
+        .with_controls(std::slice::from_ref(&command));
+    let trajectory = rollout.simulate()?;
     let seconds = start.elapsed().as_secs_f64();
+    let (steps, controls) = (trajectory.times.len() - 1, rollout.control_rows()?);
     let mut workspace = SensorWorkspace::default();
     let mut samples = Vec::new();
     // Every fifth state is enough to draw.
@@ -144,12 +144,11 @@ pub fn run(scene: &Scene, until: f64) -> Result<Run, Failure> {
             time: trajectory.times[step],
             pitch: (-along.z).atan2(along.x),
             drop: -spatula.position.z,
-            commanded: controls.row(step.min(times.len() - 2))[0],
+            commanded: controls.row(step.min(steps - 1))[0],
             force: contacts[0].wrench_on_a.translational.y,
             area: contacts.iter().map(|c| c.area).sum(),
             faces: contacts.iter().map(|c| c.faces).sum(),
         });
     }
-    let steps = times.len() - 1;
     Ok(Run { samples, steps, steps_per_second: steps as f64 / seconds })
 }

@@ -1,13 +1,13 @@
-//! How a derivative is compared with differences, and what comes of it.
+//! Settings and results of comparing a derivative with differences.
 
 use serde::Serialize;
 
-/// How a derivative is checked.
+/// Settings of the comparison of a derivative with differences.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckSettings {
-    /// Largest step, relative to the scale of the input.
+    /// Largest step, relative to the scale of the parameter.
     pub largest_step: f64,
-    /// Smallest step, relative to the scale of the input.
+    /// Smallest step, relative to the scale of the parameter.
     pub smallest_step: f64,
     /// Number of step sizes, in geometric progression; at least 8.
     pub steps: usize,
@@ -22,19 +22,19 @@ impl Default for CheckSettings {
     }
 }
 
-/// What differences say about a claimed derivative.
+/// The verdict of differences on a claimed derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It agrees with the differences.
+    /// The derivative agrees with the differences.
     Ok,
     /// The function is smooth here and the derivative differs.
     Wrong,
     /// Left and right differences disagree however small the step (or the value jumps): there is
     /// no derivative to compare with.
     Kink,
-    /// Neither the function nor the claim changes with the input.
+    /// Neither the function nor the claim changes with the parameter.
     Zero,
     /// Differences are too inaccurate to decide.
     Noisy,
@@ -47,7 +47,7 @@ impl Verdict {
     }
 }
 
-/// One component of a function along one input.
+/// One component of a function along one parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The component's value at the point.
@@ -58,14 +58,14 @@ pub struct Comparison {
     pub difference: f64,
     /// The error of `difference`, estimated from its change with the step and from rounding.
     pub difference_error: f64,
-    /// The derivative from the left and from the right at the smallest step that resolves them.
+    /// The derivatives from the left and from the right, at the smallest step that resolves them.
     pub one_sided: [f64; 2],
     /// |claimed − difference| over the larger of the two; 0 where both are 0.
     pub relative_error: f64,
-    /// The step (in the input's unit) that `difference` was taken at.
+    /// The step (in the parameter's unit) that `difference` was taken at.
     pub step: f64,
     /// The verdict.
     pub verdict: Verdict,
-    /// What a reader should know about it; empty where there is nothing to add.
+    /// A note on the verdict; empty if there is nothing to add.
     pub note: String,
 }

@@ -1,10 +1,10 @@
-//! What contacts and joints do along a trajectory, as far as a derivative can jump where it
-//! changes: which faces a contact surface has, where meshes are aligned, which faces bear load,
-//! stick and slip, which stops and limits of actuators act.
+//! The discrete events of contacts and joints along a trajectory. A derivative can jump where one of
+//! them changes: the set of faces of a contact surface, exact alignment of meshes, which faces bear
+//! load, stick or slip, and which stops and actuator limits act.
 //!
-//! Two trajectories with the same events are connected by trajectories along which every formula
-//! stays the same one, as far as that can be told from both ends: between them the state is a
-//! smooth function. Where events differ, the first that does says where and when.
+//! If two trajectories have the same events, then as far as the two ends can show, no formula changes on
+//! the trajectories between them, and the state is a smooth function there. Where events differ, the
+//! first that does says where and when.
 
 use nalgebra::Vector3;
 

@@ -1,18 +1,18 @@
 //! Judging a claimed derivative by differences over a range of step sizes.
 //!
-//! The reference is chosen without looking at the claim: central differences D(h) and their
-//! Richardson extrapolations are taken over a geometric range of steps, and the one that changes
-//! least against its two neighbours wins; that change, and rounding, is its error. Second
-//! differences s(h) = f(x+h) − 2f(x) + f(x−h) tell what kind of point x is: where f is smooth
-//! they fall as h², at a kink as h, at a jump they stay, and in noise they wander.
+//! The reference is chosen independently of the claim. Central differences D(h) and their Richardson
+//! extrapolations are computed over a geometric range of steps, and the one that differs least from its
+//! two neighbours is used. Its error is estimated from that difference and from rounding. Second
+//! differences s(h) = f(x+h) − 2f(x) + f(x−h) show the kind of the point x: where f is smooth they fall
+//! as h², at a kink as h, at a jump they stay constant, and in noise they vary irregularly.
 
 use super::comparison::{CheckSettings, Comparison};
 use super::samples::Sampled;
 
 /// Compares the claimed derivative of `f` at `at` with differences, component by component.
 ///
-/// `f` takes the value of the input and returns all components; `scale` is the magnitude (in the
-/// input's unit, positive) that steps are relative to. Rounding is judged by the largest
+/// `f` takes the value of the parameter and returns all components; `scale` is the magnitude (in the
+/// parameter's unit, positive) that steps are relative to. Rounding is judged by the largest
 /// component: components of one call should be of one kind.
 ///
 /// # Errors

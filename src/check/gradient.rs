@@ -6,9 +6,9 @@ use super::comparison::CheckSettings;
 use super::differences::compare_derivative;
 use super::report::{GradientReport, ReportRow};
 
-/// An input of a function of many.
+/// A parameter of a function of many parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CheckedInput {
+pub struct CheckedParameter {
     /// Its name.
     pub name: String,
     /// Its unit over that of the function's argument: the function takes `value / unit`.
@@ -17,42 +17,43 @@ pub struct CheckedInput {
     pub scale: f64,
 }
 
-/// Compares the claimed gradient of a function with differences along each of its inputs in turn;
-/// a row for each. `at` and `gradient` are the function's argument and the derivatives by it; the
-/// report is in the units of the inputs.
+/// Compares the claimed gradient of a function with differences along each of its parameters in turn; a
+/// row for each. `at` and `gradient` are the function's argument and the derivatives with respect to it;
+/// the report is in the units of the parameters.
 ///
 /// # Errors
 /// The first error of `function`.
 ///
 /// # Panics
-/// When `inputs`, `at` and `gradient` differ in length.
+/// When `parameters`, `at` and `gradient` differ in length.
 pub fn check_gradient<E: Send>(
     quantity: &str,
-    inputs: &[CheckedInput],
+    parameters: &[CheckedParameter],
     function: impl Fn(&[f64]) -> Result<f64, E> + Sync,
     at: &[f64],
     gradient: &[f64],
     settings: &CheckSettings,
 ) -> Result<GradientReport, E> {
-    assert!([at.len(), gradient.len()] == [inputs.len(); 2], "one number for each input");
-    let one = |(i, input): (usize, &CheckedInput)| {
+    assert!([at.len(), gradient.len()] == [parameters.len(); 2], "one number for each parameter");
+    let one = |(i, parameter): (usize, &CheckedParameter)| {
         let along = |value: f64| {
             let mut x = at.to_vec();
-            x[i] = value / input.unit;
+            x[i] = value / parameter.unit;
             Ok(vec![function(&x)?])
         };
-        let claimed = [gradient[i] / input.unit];
-        let compared = compare_derivative(along, at[i] * input.unit, input.scale, &claimed, settings)?;
+        let claimed = [gradient[i] / parameter.unit];
+        let compared =
+            compare_derivative(along, at[i] * parameter.unit, parameter.scale, &claimed, settings)?;
         let row = |comparison| ReportRow {
             quantity: quantity.to_owned(),
             component: String::new(),
-            input: input.name.clone(),
+            parameter: parameter.name.clone(),
             comparison,
         };
         Ok(compared.into_iter().map(row).collect::<Vec<_>>())
     };
     // Gathered in order first, so that the error is the same on any number of threads.
-    let rows = inputs.par_iter().enumerate().map(one).collect::<Vec<Result<_, E>>>();
+    let rows = parameters.par_iter().enumerate().map(one).collect::<Vec<Result<_, E>>>();
     Ok(GradientReport { rows: rows.into_iter().collect::<Result<Vec<_>, E>>()?.concat() })
 }
 
@@ -62,14 +63,15 @@ mod tests {
     use crate::check::Verdict;
 
     #[test]
-    fn right_and_wrong_components_are_told_apart_in_the_units_of_the_inputs() {
+    fn right_and_wrong_components_are_told_apart_in_the_units_of_the_parameters() {
         // sin(x) + |y| + 3z of x in thousandths.
         let function = |v: &[f64]| Ok::<_, std::convert::Infallible>(v[0].sin() + v[1].abs() + 3.0 * v[2]);
-        let input = |name: &str, unit: f64| CheckedInput { name: name.into(), unit, scale: unit };
-        let inputs = [input("x", 1e-3), input("y", 1.0), input("z", 2.0)];
+        let parameter = |name: &str, unit: f64| CheckedParameter { name: name.into(), unit, scale: unit };
+        let parameters = [parameter("x", 1e-3), parameter("y", 1.0), parameter("z", 2.0)];
         let at = [0.4, 0.0, 5.0];
         let gradient = [0.4f64.cos(), 0.5, 3.1];
-        let Ok(report) = check_gradient("f", &inputs, function, &at, &gradient, &CheckSettings::default());
+        let Ok(report) =
+            check_gradient("f", &parameters, function, &at, &gradient, &CheckSettings::default());
         let verdicts: Vec<Verdict> = report.rows.iter().map(|row| row.comparison.verdict).collect();
         assert_eq!(verdicts, [Verdict::Ok, Verdict::Kink, Verdict::Wrong]);
         assert!((report.rows[0].comparison.claimed - 1e3 * 0.4f64.cos()).abs() < 1e-9);

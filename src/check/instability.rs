@@ -1,16 +1,17 @@
-//! Where explicit steps are too long for friction or stiffness: a disturbance grows from step to
-//! step, faster than anything that the scene's own motion does, and differences grow with it.
+//! Finds where explicit steps are too long for friction or stiffness. A disturbance then grows from step
+//! to step, faster than the scene's own motion changes, and differences grow with it.
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::multibody::{AppliedForces, DifferentiatedModel, InputError, Model, TANGENT_DIMENSION};
-use crate::rollout::Rollout;
+use crate::multibody::{AppliedForces, DifferentiatedModel, Model, TANGENT_DIMENSION};
+use crate::rollout::{Rollout, SimulationError};
 use crate::step::{DerivativeWorkspace, Integrator, StepError, StepProblem, StepWorkspace, Tape};
 
 /// A disturbance that grows by more than this in one step is one of the method.
 const GROWTH: f64 = 1.1;
-/// Products with the step's derivative that the growth is found by, and how many of the last ones
-/// it is averaged over: where it belongs to a pair of complex numbers it varies.
+/// The number of products with the step's Jacobian from which the growth is found, and the number of
+/// last products over which it is averaged: for a pair of complex eigenvalues it varies from product to
+/// product.
 const PRODUCTS: usize = 60;
 const AVERAGED: usize = 30;
 
@@ -36,14 +37,15 @@ impl Instability {
     }
 }
 
-/// The first step of an explicit method that is not stable, of so many of the same length.
+/// The first step of an explicit method that is not stable, of a rollout of whole steps.
 ///
 /// The growth is the largest magnitude of an eigenvalue of the step's derivative, by powers.
 pub(super) fn first_instability<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
-    steps: usize,
-) -> Result<Option<Instability>, InputError> {
-    let Rollout { model, applied, controls, settings, .. } = *rollout;
+) -> Result<Option<Instability>, SimulationError> {
+    let Rollout { model, applied, settings, .. } = *rollout;
+    let controls = rollout.control_rows()?;
+    let steps = settings.schedule(rollout.until)?.steps();
     let (method, dt) = (settings.integrator, settings.time_step);
     if matches!(method, Integrator::VelocityLevel(_)) {
         return Ok(None);
@@ -61,7 +63,7 @@ pub(super) fn first_instability<A: AppliedForces>(
             .and_then(|after| Ok((after, tape.jacobian(&differentiated, applied, &mut derivatives)?)));
         let (after, jacobian) = match outcome {
             Ok(both) => both,
-            Err(StepError::Input(source)) => return Err(source),
+            Err(StepError::Parameter(source)) => return Err(source.into()),
             // The simulation itself has taken these steps.
             Err(_) => return Ok(None),
         };

@@ -6,15 +6,15 @@ use super::contact_events::{Event, described};
 use super::samples::{Sampled, kink_note};
 use super::scene::{CheckedValue, Quantities, SceneCheck};
 use super::varied::{Varied, settings_for, step_scale};
-use crate::multibody::{AppliedForces, Input, TANGENT_DIMENSION};
+use crate::multibody::{AppliedForces, Parameter, TANGENT_DIMENSION};
 use crate::rollout::SimulationError;
 
 /// A sensitivity below this part of the quantity's largest is the rounding of sums that cancel.
 const NEGLIGIBLE_SENSITIVITY: f64 = 1e-11;
 
-/// A derivative is known to this part of the quantity's largest sensitivity: the system that gives the
-/// derivatives of an implicit step multiplies rounding by the stiffness of contact and friction, and
-/// values in which what rounds hardly changes have slopes that are as far off.
+/// A derivative is accurate to this part of the quantity's largest sensitivity. The linear system for
+/// the derivatives of an implicit step multiplies rounding by the stiffness of contact and friction, and
+/// differences of values with rounding that hardly changes have errors of the same size.
 const KNOWN_SENSITIVITY: f64 = 1e-8;
 
 /// How far beside a kink a derivative is checked again, one after the other, as parts of the
@@ -24,7 +24,7 @@ const BESIDE: [f64; 3] = [1e-4, 1e-3, 1e-5];
 /// The golden ratio's fraction, whose multiples are spread evenly.
 const SPREAD: f64 = 0.618_033_988_749_894_9;
 
-/// What differences are limited by along one input, for each quantity.
+/// What differences are limited by along one parameter, for each quantity.
 struct Limits {
     /// The event that the largest steps are left out for, if any are.
     event: Vec<Option<Event>>,
@@ -46,7 +46,7 @@ fn settle_rounding(c: &mut Comparison, negligible: f64, known: f64) {
 }
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
-    /// The derivatives of all quantities by one input, compared.
+    /// The derivatives of all quantities with respect to one parameter, compared.
     pub(super) fn compare(
         &self,
         varied: Varied,
@@ -77,7 +77,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         Ok(compared)
     }
 
-    /// The quantities with an input at a value; none where a step fails.
+    /// The quantities with a parameter at a value; none where a step fails.
     fn values_or_none(&self, varied: Varied, value: f64) -> Result<Quantities<f64>, SimulationError> {
         match self.evaluate(&[(varied, value)]) {
             Err(error) if error.is_failed_step() => Ok(Vec::new()),
@@ -165,13 +165,17 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         }
     }
 
-    /// The largest sensitivity of each quantity to one of the inputs: its derivative times the
-    /// input's scale.
-    fn largest_sensitivities(&self, inputs: &[CheckedValue], compared: &[Vec<Vec<Comparison>>]) -> Vec<f64> {
+    /// The largest sensitivity of each quantity to one of the parameters: its derivative times the
+    /// parameter's scale.
+    fn largest_sensitivities(
+        &self,
+        parameters: &[CheckedValue],
+        compared: &[Vec<Vec<Comparison>>],
+    ) -> Vec<f64> {
         let mut largest = vec![0.0; compared.first().map_or(0, Vec::len)];
-        for (input, of_input) in inputs.iter().zip(compared) {
-            let scale = self.scale_of(input);
-            for (largest, components) in largest.iter_mut().zip(of_input) {
+        for (parameter, of_parameter) in parameters.iter().zip(compared) {
+            let scale = self.scale_of(parameter);
+            for (largest, components) in largest.iter_mut().zip(of_parameter) {
                 let sensitivities = components.iter().map(|c| c.claimed.abs() * scale);
                 *largest = sensitivities.filter(|s| s.is_finite()).fold(*largest, f64::max);
             }
@@ -184,19 +188,19 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 
     /// Gives the verdict [`Verdict::Zero`] to derivatives that are rounding: by symmetry a force may
-    /// not depend on an input at all, and yet its derivative is a sum that cancels to 10⁻¹⁶ only. What
+    /// not depend on a parameter at all, and yet its derivative is a sum that cancels to 10⁻¹⁶ only. What
     /// is off by rounding alone is [`Verdict::Noisy`].
     ///
-    /// They are compared with the `largest` sensitivity of the quantity to any input.
+    /// They are compared with the `largest` sensitivity of the quantity to any parameter.
     fn settle_negligible(
         &self,
-        inputs: &[CheckedValue],
+        parameters: &[CheckedValue],
         compared: &mut [Vec<Vec<Comparison>>],
         largest: &[f64],
     ) {
-        for (input, of_input) in inputs.iter().zip(compared) {
-            let scale = self.scale_of(input);
-            for (components, largest) in of_input.iter_mut().zip(largest) {
+        for (parameter, of_parameter) in parameters.iter().zip(compared) {
+            let scale = self.scale_of(parameter);
+            for (components, largest) in of_parameter.iter_mut().zip(largest) {
                 let limit = NEGLIGIBLE_SENSITIVITY * largest / scale;
                 for c in components {
                     settle_rounding(c, limit, KNOWN_SENSITIVITY * largest / scale);
@@ -208,20 +212,20 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     /// Settles what is rounding, and then what is beside kinks.
     pub(super) fn settle(
         &self,
-        inputs: &[CheckedValue],
+        parameters: &[CheckedValue],
         compared: &mut [Vec<Vec<Comparison>>],
         settings: &CheckSettings,
     ) -> Result<(), SimulationError> {
-        let largest = self.largest_sensitivities(inputs, compared);
-        self.settle_negligible(inputs, compared, &largest);
-        self.look_beside_kinks(inputs, compared, &largest, settings)
+        let largest = self.largest_sensitivities(parameters, compared);
+        self.settle_negligible(parameters, compared, &largest);
+        self.look_beside_kinks(parameters, compared, &largest, settings)
     }
 
     /// Checks derivatives at kinks once more at starts beside them: a kink is a reason why
     /// differences do not agree at the point itself only. What is wrong there too is wrong.
     fn look_beside_kinks(
         &self,
-        inputs: &[CheckedValue],
+        parameters: &[CheckedValue],
         compared: &mut [Vec<Vec<Comparison>>],
         largest: &[f64],
         settings: &CheckSettings,
@@ -229,7 +233,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         let at_kink = |c: &Comparison| c.verdict == Verdict::Kink && !c.note.ends_with(RIGHT_BESIDE);
         for part in BESIDE {
             let open: Vec<usize> =
-                (0..inputs.len()).filter(|&i| compared[i].iter().flatten().any(at_kink)).collect();
+                (0..parameters.len()).filter(|&i| compared[i].iter().flatten().any(at_kink)).collect();
             if open.is_empty() {
                 return Ok(());
             }
@@ -238,7 +242,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                 Err(error) if error.is_failed_step() => continue,
                 outcome => outcome?,
             };
-            let again: Vec<CheckedValue> = open.iter().map(|&i| inputs[i].clone()).collect();
+            let again: Vec<CheckedValue> = open.iter().map(|&i| parameters[i].clone()).collect();
             let mut found = beside.compare_all(&again, settings)?;
             beside.settle_negligible(&again, &mut found, largest);
             for (&i, found) in open.iter().zip(&found) {
@@ -269,11 +273,12 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     fn displacement(&self, part: f64) -> Vec<f64> {
         let of_bodies = self.state.body_tangent_dimension();
         let move_along = |i: usize| {
-            let input = match i.checked_sub(of_bodies) {
-                Some(index) => Input::InitialJoint { index },
-                None => Input::InitialTangent { body: 0, index: i % TANGENT_DIMENSION },
+            let parameter = match i.checked_sub(of_bodies) {
+                Some(index) => Parameter::InitialJoint { index },
+                None => Parameter::InitialTangent { body: 0, index: i % TANGENT_DIMENSION },
             };
-            let scale = step_scale(self.model, self.controls, &self.parts, &Varied::Input(input), 0.0);
+            let scale =
+                step_scale(self.model, self.controls, &self.parts, &Varied::Parameter(parameter), 0.0);
             let spread = ((i + 1) as f64 * SPREAD).fract() - 0.5;
             part * scale * (spread + 0.25f64.copysign(spread))
         };

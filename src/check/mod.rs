@@ -1,7 +1,7 @@
 //! Gradient checks: a claimed derivative against differences of the function itself.
 //!
-//! [`compare_derivative`] judges the derivative of a vector along one input; [`check_scene`] does
-//! so for all inputs of a scene, [`check_gradient`] for one number that depends on many;
+//! [`compare_derivative`] judges the derivative of a vector along one parameter; [`check_scene`] does
+//! so for all parameters of a scene, [`check_gradient`] for one number that depends on many;
 //! [`GradientReport`] gathers the verdicts in a table.
 
 mod comparison;
@@ -18,7 +18,7 @@ mod varied;
 
 pub use comparison::{CheckSettings, Comparison, Verdict};
 pub use differences::compare_derivative;
-pub use gradient::{CheckedInput, check_gradient};
+pub use gradient::{CheckedParameter, check_gradient};
 pub use report::{GradientReport, ReportRow};
 pub use scene::check_scene;
 #[cfg(feature = "cli")]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::comparison::{Comparison, Verdict};
 
-/// One derivative: of a quantity with respect to an input.
+/// One derivative: of a quantity with respect to a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReportRow {
     /// What was differentiated: `force on ball from table`.
@@ -14,7 +14,8 @@ pub struct ReportRow {
     /// Its component: `x`; empty where it is one number.
     pub component: String,
     /// With respect to what: `materials.foam.hydroelastic_modulus`.
-    pub input: String,
+    #[serde(rename = "input")]
+    pub parameter: String,
     /// The comparison with differences.
     #[serde(flatten)]
     pub comparison: Comparison,
@@ -30,20 +31,20 @@ pub struct GradientReport {
 }
 
 impl GradientReport {
-    /// Adds the components of one quantity (x, y, z, then numbers) along one input.
-    pub fn add(&mut self, quantity: &str, input: &str, comparisons: Vec<Comparison>) {
+    /// Adds the components of one quantity (x, y, z, then numbers) along one parameter.
+    pub fn add(&mut self, quantity: &str, parameter: &str, comparisons: Vec<Comparison>) {
         for (i, comparison) in comparisons.into_iter().enumerate() {
             let component = ["x", "y", "z"].get(i).map_or_else(|| i.to_string(), |c| c.to_string());
             self.rows.push(ReportRow {
                 quantity: quantity.to_string(),
                 component,
-                input: input.to_string(),
+                parameter: parameter.to_string(),
                 comparison,
             });
         }
     }
 
-    /// The same report with one row per quantity and input: that of the worst component.
+    /// The same report with one row per quantity and parameter: the row of the worst component.
     pub fn worst_components(&self) -> Self {
         let mut rows: Vec<ReportRow> = Vec::new();
         let rank = |c: &Comparison| match c.verdict {
@@ -54,7 +55,8 @@ impl GradientReport {
             Verdict::Wrong => (4, c.relative_error),
         };
         for row in &self.rows {
-            let same = rows.iter_mut().rev().find(|r| r.quantity == row.quantity && r.input == row.input);
+            let same =
+                rows.iter_mut().rev().find(|r| r.quantity == row.quantity && r.parameter == row.parameter);
             match same {
                 Some(kept) if rank(&row.comparison) > rank(&kept.comparison) => *kept = row.clone(),
                 Some(_) => {}
@@ -64,7 +66,7 @@ impl GradientReport {
         Self { rows }
     }
 
-    /// How many rows have a verdict.
+    /// The number of rows with a verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.rows.iter().filter(|r| r.comparison.verdict == verdict).count()
     }
@@ -96,7 +98,8 @@ impl fmt::Display for GradientReport {
         };
         let quantities: Vec<String> = self.rows.iter().map(quantity).collect();
         let a = quantities.iter().map(|q| q.chars().count()).fold("derivative of".len(), usize::max);
-        let b = self.rows.iter().map(|r| r.input.chars().count()).fold("with respect to".len(), usize::max);
+        let b =
+            self.rows.iter().map(|r| r.parameter.chars().count()).fold("with respect to".len(), usize::max);
         writeln!(
             f,
             "{:a$}  {:b$}  {:>14}  {:>14}  {:>9}  verdict",
@@ -108,7 +111,7 @@ impl fmt::Display for GradientReport {
                 f,
                 "{:a$}  {:b$}  {:>14.6e}  {:>14.6e}  {:>9.1e}  {}",
                 quantity,
-                row.input,
+                row.parameter,
                 c.claimed,
                 c.difference,
                 c.relative_error,

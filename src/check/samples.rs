@@ -9,8 +9,8 @@ use super::comparison::{CheckSettings, Comparison, Verdict};
 const FEWEST_LEVELS: usize = 5;
 /// Values at equal distances that noise is measured by.
 const VALUES_BESIDE: usize = 8;
-/// From one distance that noise is measured at to the next: what jumps after regular distances does
-/// among the values of one of them.
+/// The factor from one distance at which noise is measured to the next. Jumps at regular distances then
+/// appear among the values of at least one of them.
 const DISTANCE_RATIO: f64 = (VALUES_BESIDE - 1) as f64;
 /// The longest of them, as a part of the largest step: farther away curvature shows.
 const LONGEST_DISTANCE: f64 = 2e-3;
@@ -89,7 +89,7 @@ impl Sampled {
     /// has over its step.
     ///
     /// The distances are the smallest step and longer ones. What rounds on the way may hardly change
-    /// with the input: the values then are smooth at the smallest steps, with a slope of their own,
+    /// with the parameter: the values then are smooth at the smallest steps, with a slope of their own,
     /// and jump only from time to time.
     pub fn measure_noise<E>(&mut self, f: &mut impl FnMut(f64) -> Result<Values, E>) -> Result<(), E> {
         let step = |list: Option<&[f64; 2]>| list.map_or(0.0, |step| step[0]);
@@ -105,8 +105,8 @@ impl Sampled {
         Ok(())
     }
 
-    /// The noise of a component whose quantity has this magnitude: that at the smallest distance, or
-    /// what shows at a longer one, if it may be rounding. More than that is a kink there.
+    /// The noise of a component of a quantity of this magnitude: the noise at the smallest distance, or
+    /// that at a longer one if it may be rounding. More than that is a kink there.
     fn noise(&self, quantity: usize, i: usize, magnitude: f64) -> f64 {
         let of_distance = |values: &Vec<Values>| {
             noise_of(&values.iter().map(|v| component(v, quantity, i)).collect::<Vec<f64>>())
@@ -116,7 +116,7 @@ impl Sampled {
         noise.filter(|&noise| noise <= WANDERING * f64::EPSILON * magnitude).fold(smallest, f64::max)
     }
 
-    /// The arguments on both sides, smallest step first, each with its place among the steps.
+    /// The arguments on both sides, smallest step first, each with its index among the steps.
     pub fn arguments(&self) -> impl Iterator<Item = (usize, [f64; 2])> {
         let at = self.at;
         self.steps.iter().enumerate().rev().map(move |(k, s)| (k, [at + s[0], at - s[1]]))
@@ -195,7 +195,7 @@ enum Point {
 
 /// The note on [`Point::Unsettled`].
 pub(super) const UNSETTLED: &str = "differences do not settle at the smallest steps: the value is extremely sensitive \
-     to this input, as where time steps are too long for the friction or the stiffness";
+     to this parameter, as where time steps are too long for the friction or the stiffness";
 
 /// Differences that are this many times their errors apart are not of the same derivative.
 const DISAGREEMENT: f64 = 2.0;
@@ -273,9 +273,9 @@ impl Samples<'_> {
             && smallest[3].abs() > NOT_FALLEN * smallest[0].abs()
     }
 
-    /// Whether a slope as steep as claimed would be over before the smallest step is, while the
-    /// values do wander from step to step by far more than their digits round, and leave no digit of
-    /// a difference: then what looks like noise may be just that slope, and differences cannot tell.
+    /// Whether a slope as steep as claimed would end within the smallest step, while the values vary
+    /// from step to step by far more than rounding, so that no digit of a difference is reliable. What
+    /// looks like noise may then be that slope, and differences cannot decide.
     fn is_out_of_reach(&self, claimed: f64, difference: f64, error: f64) -> bool {
         if 10.0 * error < difference.abs() {
             return false;

@@ -1,4 +1,4 @@
-//! The gradient check of a scene: wrenches, one step and a rollout, by every input.
+//! The gradient check of a scene: wrenches, one step and a rollout, with respect to every parameter.
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
@@ -11,12 +11,11 @@ use super::tight::tightest_first;
 use super::varied::{JointPart, Varied, joint_parts};
 use crate::contact::MaterialParameter;
 use crate::multibody::{
-    AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Input, Model, PairWorkspace, State,
+    AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Model, PairWorkspace, Parameter, State,
     TANGENT_DIMENSION, seeded,
 };
 use crate::rollout::{
     Controls, Rollout, SimulationError, SimulationSettings, checked_step, checked_step_taped,
-    simulate_controlled,
 };
 use crate::scalar::{DualArray, Scalar};
 use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};
@@ -24,7 +23,7 @@ use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};
 /// Value at which a dissipation or a friction that is 0 is checked instead, so that differences
 /// can go to both sides: s/m (s) and 1.
 const INSTEAD_OF_ZERO: f64 = 0.1;
-/// Inputs differentiated in one pass.
+/// Parameters differentiated in one pass.
 const CHUNK: usize = 8;
 /// Names of a body's four tangent vectors, in their order.
 const VECTORS: [&str; TANGENT_DIMENSION / 3] = ["orientation", "position", "angular velocity", "velocity"];
@@ -32,10 +31,10 @@ const VECTORS: [&str; TANGENT_DIMENSION / 3] = ["orientation", "position", "angu
 /// The quantities of one evaluation, each with components of one kind.
 pub(super) type Quantities<T> = Vec<Vec<T>>;
 
-/// An input with its name and the value that it is checked at.
+/// A parameter with its name and the value that it is checked at.
 pub(super) type CheckedValue = (Varied, String, f64);
 
-/// The model, the state and the controls of a scene some of whose inputs are varied.
+/// The model, the state and the controls of a scene some of whose parameters are varied.
 type VariedScene<T> = (Model<T>, State<T>, Controls<T>);
 
 /// A scene whose derivatives are checked.
@@ -52,41 +51,43 @@ pub(super) struct SceneCheck<'a, A> {
     pairs: Vec<(BodyPair, Vec<GeometryPair>)>,
     /// The method of steps: an implicit one with tighter and tighter tolerances, the tightest first.
     methods: Vec<Integrator>,
-    /// States that the simulated ones are measured from: after one step, after all.
+    /// Reference states that the simulated states are compared with: after one step, and after all
+    /// steps.
     reference: [State; 2],
     /// Where explicit steps stop being stable.
     pub instability: Option<Instability>,
 }
 
-/// Checks the derivatives of a scene with respect to every input (see [`Input::all`]) and to a
-/// shift of each control value in all steps: the wrench of each pair of bodies at the initial
-/// state, and the state after one step and after as many steps as `controls` has rows (`steps`
-/// where there are no control values) of the scene's integrator, in its tangent space.
+/// Checks the derivatives of a scene with respect to every parameter (see [`Parameter::all`]) and to a
+/// constant shift of each control value over all steps. Three kinds of quantities are differentiated:
+/// the wrench of each pair of bodies at the initial state, the state after one step, and the state after
+/// as many steps as `controls` has rows (`steps` if there are no control values). States are
+/// differentiated in their tangent space, and steps are those of the scene's integrator.
 ///
-/// Steps of differences are relative to an input's value, or to 0.1 rad, 0.01 m, 1 rad/s and
-/// 0.1 m/s for the initial state, the smallest principal moment for an inertia, the radius of
-/// gyration for a centre of mass, the magnitude of gravity (at least 1 m/s²) for gravity, and the
-/// largest of its values (1 where all are 0) for a control. A dissipation or friction of 0 is
-/// checked at 0.1 instead, and says so.
+/// Steps of differences are relative to a parameter's value, or to 0.1 rad, 0.01 m, 1 rad/s and 0.1 m/s
+/// for the initial state, the smallest principal moment for an inertia, the radius of gyration for a
+/// centre of mass, the magnitude of gravity (at least 1 m/s²) for gravity, and the largest of its values
+/// (1 where all are 0) for a control. A dissipation or friction of 0 is checked at 0.1 instead, and its
+/// row says so.
 ///
-/// Implicit steps are solved as tightly as rounding allows, whatever tolerance `simulation` has.
-/// Where differences do not agree with a derivative, the trajectories on both sides are compared:
-/// steps over which contact faces, branches of friction or stops of joints change do not count,
-/// and where they change however small the step, or meshes are aligned, the row is
-/// [`crate::check::Verdict::Kink`] and says between which bodies and when. A row at a kink is checked once more
-/// at starts beside it: where the derivative is wrong there too it is [`crate::check::Verdict::Wrong`].
+/// Implicit steps are solved as tightly as rounding allows, whatever tolerance `simulation` has. Where
+/// differences do not agree with a derivative, the trajectories on both sides of the point are compared.
+/// Difference steps along which contact faces, branches of friction or stops of joints change are not
+/// used. If these change however small the step is, or if meshes are exactly aligned, the verdict is
+/// [`crate::check::Verdict::Kink`], and the row names the bodies and the time. A row at a kink is
+/// checked again at initial states beside it. If the derivative is wrong there too, the verdict is
+/// [`crate::check::Verdict::Wrong`].
 ///
 /// # Errors
-/// The scene cannot be simulated, at the values of its inputs or near them.
-pub fn check_scene(
-    model: &Model,
-    state: &State,
-    simulation: &SimulationSettings,
-    applied: &impl AppliedForces,
-    controls: &Controls,
-    steps: usize,
+/// The scene cannot be simulated at the values of its parameters or near them.
+pub fn check_scene<A: AppliedForces>(
+    rollout: &Rollout<'_, A>,
     settings: &CheckSettings,
 ) -> Result<GradientReport, SimulationError> {
+    let Rollout { model, initial: state, settings: simulation, applied, .. } = *rollout;
+    let steps = simulation.schedule(rollout.until)?.steps().max(1);
+    let until = steps as f64 * simulation.time_step;
+    let controls = &*Rollout { until, ..*rollout }.control_rows()?;
     let mut pairs: Vec<(BodyPair, Vec<GeometryPair>)> = Vec::new();
     for pair in &model.pairs {
         match pairs.last_mut() {
@@ -100,7 +101,7 @@ pub fn check_scene(
         time_step: simulation.time_step,
         applied,
         controls,
-        steps: if controls.dimension() > 0 { controls.steps() } else { steps.max(1) },
+        steps,
         parts: joint_parts(model),
         pairs,
         methods: tightest_first(simulation.integrator),
@@ -108,23 +109,17 @@ pub fn check_scene(
         instability: None,
     };
     let mut check = check.started_at(state)?;
-    let rollout = Rollout {
-        model,
-        initial: state,
-        settings: SimulationSettings { integrator: check.method(), ..*simulation },
-        until: check.steps as f64 * simulation.time_step,
-        applied,
-        controls,
-    };
-    check.instability = first_instability(&rollout, check.steps)?;
+    let method = SimulationSettings { integrator: check.method(), ..simulation };
+    let tight = Rollout::new(model, state, method, until).under(applied).with_controls(controls);
+    check.instability = first_instability(&tight)?;
     let names = check.names();
-    let mut inputs: Vec<CheckedValue> = Input::all(model)
+    let mut parameters: Vec<CheckedValue> = Parameter::all(model)
         .into_iter()
-        .map(|input| {
-            let (name, value) = (input.name(model), input.value(model)?);
+        .map(|parameter| {
+            let (name, value) = (parameter.name(model), parameter.value(model)?);
             let may_be_zero = matches!(
-                input,
-                Input::Material {
+                parameter,
+                Parameter::Material {
                     parameter: MaterialParameter::Dissipation
                         | MaterialParameter::RelaxationTime
                         | MaterialParameter::StaticFriction
@@ -134,25 +129,25 @@ pub fn check_scene(
             );
             Ok(match value {
                 0.0 if may_be_zero => {
-                    (Varied::Input(input), format!("{name} (at {INSTEAD_OF_ZERO})"), INSTEAD_OF_ZERO)
+                    (Varied::Parameter(parameter), format!("{name} (at {INSTEAD_OF_ZERO})"), INSTEAD_OF_ZERO)
                 }
-                _ => (Varied::Input(input), name, value),
+                _ => (Varied::Parameter(parameter), name, value),
             })
         })
         .collect::<Result<_, SimulationError>>()?;
-    inputs.extend((0..controls.dimension()).map(|i| {
+    parameters.extend((0..controls.dimension()).map(|i| {
         let name = match model.actuators.get(i) {
             Some(actuator) => format!("command of {}", actuator.name),
             None => format!("control {}", i - model.actuators.len()),
         };
         (Varied::Control(i), name, 0.0)
     }));
-    let mut compared = check.compare_all(&inputs, settings)?;
-    check.settle(&inputs, &mut compared, settings)?;
+    let mut compared = check.compare_all(&parameters, settings)?;
+    check.settle(&parameters, &mut compared, settings)?;
     let mut report = GradientReport::default();
-    for ((_, input, _), quantities) in inputs.iter().zip(compared) {
+    for ((_, parameter, _), quantities) in parameters.iter().zip(compared) {
         for (name, comparisons) in names.iter().zip(quantities) {
-            report.add(name, input, comparisons);
+            report.add(name, parameter, comparisons);
         }
     }
     Ok(report)
@@ -174,18 +169,18 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         Ok(check)
     }
 
-    /// Derivatives of all quantities by each input, compared with differences.
+    /// Derivatives of all quantities with respect to each parameter, compared with differences.
     pub fn compare_all(
         &self,
-        inputs: &[CheckedValue],
+        parameters: &[CheckedValue],
         settings: &CheckSettings,
     ) -> Result<Vec<Vec<Vec<Comparison>>>, SimulationError> {
         let magnitudes = self.magnitudes();
         // Gathered in order first, so that the error is the same on any number of threads.
         let claimed: Vec<Result<Vec<Quantities<f64>>, SimulationError>> =
-            inputs.par_chunks(CHUNK).map(|chunk| self.claimed(chunk)).collect();
+            parameters.par_chunks(CHUNK).map(|chunk| self.claimed(chunk)).collect();
         let claimed = claimed.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
-        let compared: Vec<Result<Vec<Vec<Comparison>>, SimulationError>> = inputs
+        let compared: Vec<Result<Vec<Vec<Comparison>>, SimulationError>> = parameters
             .par_iter()
             .zip(&claimed)
             .map(|((varied, _, value), claimed)| {
@@ -195,19 +190,19 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         compared.into_iter().collect()
     }
 
-    /// The derivatives of all quantities by each input of a chunk.
+    /// The derivatives of all quantities with respect to each parameter of a chunk.
     fn claimed(&self, chunk: &[CheckedValue]) -> Result<Vec<Quantities<f64>>, SimulationError> {
         let mut claimed: Vec<Quantities<f64>> = Vec::with_capacity(chunk.len());
-        // Inputs that are checked at a value of their own are not mixed with others.
+        // Parameters that are checked at a value of their own are not mixed with others.
         let shared = chunk.iter().all(|(varied, _, value)| match varied {
-            Varied::Input(input) => input.value(self.model) == Ok(*value),
+            Varied::Parameter(parameter) => parameter.value(self.model) == Ok(*value),
             Varied::Control(_) => true,
         });
         for part in chunk.chunks(if shared { CHUNK } else { 1 }) {
             let values: Vec<(Varied, DualArray<CHUNK>)> = part
                 .iter()
                 .enumerate()
-                .map(|(i, (input, _, v))| (*input, DualArray::variable(*v, i)))
+                .map(|(i, (parameter, _, v))| (*parameter, DualArray::variable(*v, i)))
                 .collect();
             let quantities = self.evaluate(&values)?;
             let along = |i: usize| quantities.iter().map(|q| q.iter().map(|x| x.eps[i]).collect()).collect();
@@ -285,21 +280,21 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         magnitudes
     }
 
-    /// The model, the state and the controls with some inputs at values.
+    /// The model, the state and the controls with some parameters at values.
     fn varied<T: Scalar>(&self, values: &[(Varied, T)]) -> Result<VariedScene<T>, SimulationError> {
-        let mut inputs = Vec::with_capacity(values.len());
+        let mut parameters = Vec::with_capacity(values.len());
         let lifted = self.controls.values().iter().map(|u| T::from(*u)).collect();
         let mut controls =
             Controls::from_values(self.controls.dimension(), lifted).unwrap_or(Controls::none());
         for &(varied, value) in values {
             match varied {
-                Varied::Input(input) => inputs.push((input, value)),
+                Varied::Parameter(parameter) => parameters.push((parameter, value)),
                 Varied::Control(i) => {
                     (0..controls.steps()).for_each(|step| controls.row_mut(step)[i] += value);
                 }
             }
         }
-        let (model, state) = seeded(self.model, self.state, &inputs)?;
+        let (model, state) = seeded(self.model, self.state, &parameters)?;
         Ok((model, state, controls))
     }
 
@@ -335,18 +330,19 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         let until = self.steps as f64 * self.time_step;
         let run = self.with_tightest(|integrator| {
             let settings = SimulationSettings { integrator, time_step: self.time_step };
-            simulate_controlled(model, state, &settings, until, self.applied, controls, |_, _| ())
+            Rollout::new(model, state, settings, until).under(self.applied).with_controls(controls).simulate()
         });
         let states = run?.states;
         let after = |k: usize| states.get(k).unwrap_or(state).clone();
         Ok([after(1), after(states.len() - 1)])
     }
 
-    /// What contacts and joints do along the trajectory with an input at a value.
+    /// What contacts and joints do along the trajectory with a parameter at a value.
     pub fn watched(&self, varied: Varied, value: f64) -> Result<Events, SimulationError> {
         let (model, state, controls) = self.varied(&[(varied, value)])?;
         let applied = self.applied;
-        let parameters = DifferentiatedModel::new(&model, &[], applied.dependence(), controls.dimension())?;
+        let differentiated =
+            DifferentiatedModel::new(&model, &[], applied.dependence(), controls.dimension())?;
         let mut watch = Watch::default();
         self.with_tightest(|method| {
             let mut state = state.clone();
@@ -363,7 +359,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                 let after = match method {
                     Integrator::RungeKutta4 => {
                         let workspace = &mut workspace;
-                        checked_step_taped(method, &problem, number, &parameters, workspace, &mut tape)?
+                        checked_step_taped(method, &problem, number, &differentiated, workspace, &mut tape)?
                     }
                     _ => checked_step(method, &problem, number, &mut workspace)?,
                 };

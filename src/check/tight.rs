@@ -2,9 +2,9 @@
 
 use crate::step::{Integrator, SolverTolerance, VelocityLevel};
 
-/// Tolerances that implicit steps are solved to, the first of them that can be met; with the first
-/// until an iteration improves nothing. An iteration that ends as soon as it may leaves an error that
-/// is no more than a tolerance, but changes with the input like a derivative.
+/// Tolerances that implicit steps are solved to, the first of them that can be met; with the first until
+/// an iteration improves nothing. An iteration that ends at its tolerance leaves an error that is small,
+/// but changes with the parameter and so adds to a difference.
 const TIGHT: [f64; 5] = [0.0, 1e-15, 1e-14, 1e-13, 1e-12];
 /// Most iterations of steps that are solved so tightly, at least.
 const TIGHT_ITERATIONS: usize = 200;
@@ -13,10 +13,10 @@ const TIGHT_ITERATIONS: usize = 200;
 /// at last its own.
 pub(crate) fn tightest_first(method: Integrator) -> Vec<Integrator> {
     let Integrator::VelocityLevel(own) = method else { return vec![method] };
-    let iterations = own.tolerance.iterations.max(TIGHT_ITERATIONS);
+    let max_iterations = own.tolerance.max_iterations.max(TIGHT_ITERATIONS);
     let tighter = TIGHT.into_iter().filter(|relative| *relative < own.tolerance.relative);
     let solved_to = |relative| {
-        let tolerance = SolverTolerance { relative, iterations };
+        let tolerance = SolverTolerance { relative, max_iterations };
         Integrator::VelocityLevel(VelocityLevel { tolerance, ..own })
     };
     tighter.map(solved_to).chain([method]).collect()

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::comparison::CheckSettings;
 use crate::contact::MaterialParameter;
-use crate::multibody::{Input, Model};
+use crate::multibody::{Model, Parameter};
 use crate::rollout::Controls;
 
 /// What is varied.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Varied {
     /// A number of the model or the initial state.
-    Input(Input),
+    Parameter(Parameter),
     /// A number added to one of the control values of every step; its value is 0.
     Control(usize),
 }
@@ -44,7 +44,7 @@ pub(super) fn joint_parts(model: &Model) -> Vec<JointPart> {
     parts
 }
 
-/// The magnitude that steps of an input are relative to.
+/// The magnitude that steps of a parameter are relative to.
 pub(super) fn step_scale(
     model: &Model,
     controls: &Controls,
@@ -52,17 +52,17 @@ pub(super) fn step_scale(
     varied: &Varied,
     value: f64,
 ) -> f64 {
-    let input = match varied {
-        Varied::Input(input) => input,
+    let parameter = match varied {
+        Varied::Parameter(parameter) => parameter,
         Varied::Control(i) => {
             let rows = (0..controls.steps()).map(|step| controls.row(step)[*i].abs());
             let largest = rows.fold(0.0, f64::max);
             return if largest > 0.0 { largest } else { 1.0 };
         }
     };
-    match *input {
-        Input::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3 % 4],
-        Input::InitialJoint { index } => {
+    match *parameter {
+        Parameter::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3 % 4],
+        Parameter::InitialJoint { index } => {
             let nv = model.mechanism.velocity_dimension();
             let is_translation =
                 parts.iter().any(|part| part.is_translation && part.v.contains(&(index % nv.max(1))));
@@ -71,16 +71,16 @@ pub(super) fn step_scale(
         }
         // No change of a component by less than the smallest principal moment makes the inertia
         // indefinite.
-        Input::Inertia { body, .. } => {
+        Parameter::Inertia { body, .. } => {
             model.body_mass(body).map_or(value.abs(), |m| m.inertia.symmetric_eigenvalues().min())
         }
         // A radius of gyration: the centre may be the origin.
-        Input::CenterOfMass { body, .. } => {
+        Parameter::CenterOfMass { body, .. } => {
             model.body_mass(body).map_or(value.abs(), |m| (m.inertia.trace() / (2.0 * m.mass)).sqrt())
         }
-        Input::Gravity { .. } => model.gravity.norm().max(1.0),
+        Parameter::Gravity { .. } => model.gravity.norm().max(1.0),
         // What a parameter of a law of the user's own is measured by is not known where it is 0.
-        Input::Material { parameter: MaterialParameter::Own(_), .. } if value == 0.0 => 1.0,
+        Parameter::Material { parameter: MaterialParameter::Own(_), .. } if value == 0.0 => 1.0,
         _ => value.abs(),
     }
 }
@@ -89,10 +89,10 @@ pub(super) fn step_scale(
 /// rollouts smaller changes are lost in the rounding of positions.
 const SMALLEST_STEP_OF_GRAVITY: f64 = 1e-6;
 
-/// The settings for the differences by an input.
-pub(super) fn settings_for(input: &Varied, settings: &CheckSettings) -> CheckSettings {
-    let smallest = match input {
-        Varied::Input(Input::Gravity { .. }) => SMALLEST_STEP_OF_GRAVITY.min(settings.largest_step),
+/// The settings for the differences by a parameter.
+pub(super) fn settings_for(parameter: &Varied, settings: &CheckSettings) -> CheckSettings {
+    let smallest = match parameter {
+        Varied::Parameter(Parameter::Gravity { .. }) => SMALLEST_STEP_OF_GRAVITY.min(settings.largest_step),
         _ => settings.smallest_step,
     };
     CheckSettings { smallest_step: smallest.max(settings.smallest_step), ..*settings }

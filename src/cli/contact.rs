@@ -25,7 +25,7 @@ pub(super) struct ContactArguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Also print the derivatives of the wrench by pose, moduli, dissipation and friction
+    /// Also print the derivatives of the wrench with respect to pose, moduli, dissipation and friction
     #[arg(long)]
     derivatives: bool,
 }

@@ -117,7 +117,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
 /// Why a file's values could not be evaluated: bad input if they are out of their range.
 fn rejected(path: &Path, error: ProblemError) -> Error {
     match error {
-        ProblemError::Input(source) => Error::File(FileError::Invalid {
+        ProblemError::Parameter(source) => Error::File(FileError::Invalid {
             path: path.to_owned(),
             line: None,
             field: "parameters".into(),

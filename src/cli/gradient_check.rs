@@ -11,11 +11,10 @@ use super::optimize::{failed, problem, saved_variables};
 use super::outputs::print_json;
 use super::{Error, load_scene, print_motion_warnings, print_warnings};
 use crate::check::{
-    CheckSettings, CheckedInput, GradientReport, Verdict, check_gradient, check_scene, tightest_first,
+    CheckSettings, CheckedParameter, GradientReport, Verdict, check_gradient, check_scene, tightest_first,
 };
 use crate::io::{OptimizedControl, ProblemFile};
-use crate::multibody::NoForces;
-use crate::rollout::{SimulationError, motion_warnings};
+use crate::rollout::SimulationError;
 
 /// Arguments of `isobar gradient-check`.
 #[derive(Debug, Args)]
@@ -60,24 +59,20 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
         });
     }
     let scene = load_scene(&arguments.file)?;
-    let simulation = scene.simulation_settings()?;
-    let path = || scene.path.display().to_string();
-    let steps = arguments.steps as usize;
-    let (model, state) = (&scene.model, &scene.state);
-    let until = steps as f64 * simulation.time_step;
-    let times = simulation
-        .step_times(until)
-        .map_err(|source| Error::Simulation { path: path(), source: Box::new(source) })?;
-    let controls = scene.controls(&times);
-    let warnings = motion_warnings(model, state, &simulation, until, &NoForces, &controls)
-        .map_err(|source| Error::Simulation { path: path(), source: Box::new(source) })?;
-    print_motion_warnings(&warnings);
-    let checked = check_scene(model, state, &simulation, &NoForces, &controls, steps, &settings).map_err(
-        |e| match e {
-            SimulationError::Input(source) => Error::Fit { path: path(), message: source.to_string() },
-            source => Error::Simulation { path: path(), source: Box::new(source) },
-        },
-    )?;
+    let settings_of_motion = scene.simulation_settings()?;
+    let until = f64::from(arguments.steps) * settings_of_motion.time_step;
+    let rollout = scene.rollout(until)?;
+    let simulation_failed = |source| {
+        let path = scene.path.display().to_string();
+        match source {
+            SimulationError::Parameter(source) => Error::Fit { path, message: source.to_string() },
+            source => Error::Simulation { path, source: Box::new(source) },
+        }
+    };
+    let motion = rollout.motion();
+    print_motion_warnings(&motion.warnings);
+    motion.outcome.map_err(simulation_failed)?;
+    let checked = check_scene(&rollout, &settings).map_err(simulation_failed)?;
     report(arguments, &scene.path, checked)
 }
 
@@ -100,18 +95,18 @@ fn check_problem(
         points.push((format!("cost at {}", path.display()), x));
     }
     let knots = file.knots.times().iter();
-    let input = |time: &f64, control: &OptimizedControl| CheckedInput {
+    let parameter = |time: &f64, control: &OptimizedControl| CheckedParameter {
         name: format!("{} at {time:.6} s", control.name),
         unit: control.range.scale,
         scale: control.range.scale,
     };
-    let inputs: Vec<CheckedInput> =
-        knots.flat_map(|time| file.controls.iter().map(move |control| input(time, control))).collect();
+    let parameters: Vec<CheckedParameter> =
+        knots.flat_map(|time| file.controls.iter().map(move |control| parameter(time, control))).collect();
     let mut all = GradientReport::default();
     for (name, x) in points {
         let (_, gradient) = problem.cost_and_gradient(&x).map_err(failed)?;
         let cost = |x: &[f64]| problem.cost_alone(x);
-        let checked = check_gradient(&name, &inputs, cost, &x, &gradient, settings).map_err(failed)?;
+        let checked = check_gradient(&name, &parameters, cost, &x, &gradient, settings).map_err(failed)?;
         all.rows.extend(checked.rows);
     }
     Ok(all)

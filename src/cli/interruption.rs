@@ -1,15 +1,12 @@
 //! Ctrl-C.
 
-use super::Error;
+use super::error::{Error, INTERRUPTED};
 use super::messages::tell;
 use crate::interruption;
 use crate::io::remove_unfinished_files;
 
-/// The exit code of a command that Ctrl-C ended, as shells have it.
-pub(super) const INTERRUPTED: u8 = 130;
-
-/// Says what Ctrl-C does from now on: a command that `keeps` what it has come to is asked to stop, and
-/// ended at once the second time; others are ended at once. Temporary files are removed.
+/// Sets what Ctrl-C does from now on. A command that `keeps` its results so far is asked to stop, and
+/// ended at once the second time. Other commands are ended at once. Temporary files are removed.
 pub(super) fn handle_interruption(keeps: bool) -> Result<(), Error> {
     let handler = move || {
         if keeps && !interruption::is_requested() {

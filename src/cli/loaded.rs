@@ -1,10 +1,26 @@
-//! A table of what was loaded from a scene.
+//! Loading a scene, and what to say of it: its warnings, and a table of what was loaded.
 
-use super::messages::tell;
-use crate::io::{LoadedBody, SceneSummary};
+use std::path::Path;
+
+use super::error::Error;
+use super::messages::{print_warnings, tell};
+use crate::io::{LoadedBody, Scene, SceneSummary};
 
 /// The most bodies, and pairs of them, that the table names.
 const SHOWN: usize = 20;
+
+/// Loads a scene, with its warnings on standard error.
+pub(crate) fn load_scene(path: &Path) -> Result<Scene, Error> {
+    let scene = Scene::load(path)?;
+    print_warnings(&scene.warnings);
+    Ok(scene)
+}
+
+/// What to say of a scene whose bodies have skirts of this thickness in metres.
+pub(crate) fn skirt_line(thickness: f64) -> Option<String> {
+    let millimetres = (thickness * 1e9).round() / 1e6;
+    (thickness > 0.0).then(|| format!("with a skirt of {millimetres} mm: forces act before bodies touch"))
+}
 
 /// Prints what was loaded on standard error.
 pub(super) fn print_loaded(summary: &SceneSummary) {

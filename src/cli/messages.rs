@@ -3,12 +3,27 @@
 use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
 
+use crate::rollout::MotionWarning;
 use crate::shown::escaped;
 
 /// Says something on standard error, in one line. Where it cannot be said nothing happens.
 pub(super) fn tell(message: impl Display) {
     let message = message.to_string();
     let _ = writeln!(io::stderr(), "{}", escaped(&message));
+}
+
+/// Prints a scene's warnings on standard error.
+pub(crate) fn print_warnings(warnings: &[String]) {
+    for warning in warnings {
+        tell(format_args!("isobar: {warning}"));
+    }
+}
+
+/// Prints what went wrong in a motion without an error, on standard error.
+pub(crate) fn print_motion_warnings(warnings: &[MotionWarning]) {
+    for warning in warnings {
+        tell(format_args!("isobar: warning: {warning}"));
+    }
 }
 
 /// Standard output for text that may hold names from files.

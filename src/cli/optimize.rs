@@ -233,7 +233,7 @@ fn optimize(
         let first = results.swap_remove(fatal.unwrap_or(0));
         return Err(match first {
             Err(error) => failed(file, error),
-            // A cost that is no number.
+            // A cost that is NaN.
             Ok(optimum) => failed(file, argmin::core::Error::msg(optimum.termination)),
         });
     };

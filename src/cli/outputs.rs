@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::Error;
+use super::error::Error;
 use crate::io::check_writable;
 
 /// Checks that files can be written, and that none is one that the command reads.
@@ -39,4 +39,10 @@ pub(super) fn write_json(out: &mut dyn Write, report: &impl Serialize) -> io::Re
     let mut text = serde_json::to_vec_pretty(report)?;
     text.push(b'\n');
     out.write_all(&text)
+}
+
+/// Whether a number is 0 and so left out of JSON.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+pub(crate) fn is_zero(x: &f64) -> bool {
+    *x == 0.0
 }

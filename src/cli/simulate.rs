@@ -1,13 +1,12 @@
 //! `isobar simulate`: a scene's motion, as a trajectory file.
 
+mod arguments;
 mod rows;
 mod summary;
 
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::loaded::print_loaded;
@@ -16,42 +15,12 @@ use super::{Error, load_scene, print_motion_warnings};
 use crate::interruption;
 use crate::io::Scene;
 use crate::rollout::{
-    DiscretizationError, MotionWarning, SimulationError, SimulationSettings, StepSchedule, Streamed, Watch,
-    discretization_errors, simulate_streaming,
+    DiscretizationError, MotionWarning, Rollout, SimulationError, SimulationSettings, Watch,
+    discretization_errors,
 };
+pub(super) use arguments::SimulateArguments;
 use rows::Rows;
 use summary::Summary;
-
-/// Arguments of `isobar simulate`.
-#[derive(Debug, Args)]
-pub(super) struct SimulateArguments {
-    /// Scene file, TOML or JSON
-    scene: PathBuf,
-    /// End of the simulation, s
-    #[arg(long)]
-    until: f64,
-    /// Trajectory file to write, CSV; `-` for standard output, with the summary on standard error.
-    /// Without it only the summary is printed
-    #[arg(long)]
-    out: Option<PathBuf>,
-    /// Write every Nth state only, besides the first and the last
-    #[arg(long, value_name = "N", default_value = "1")]
-    every: NonZeroUsize,
-    /// Commands of actuators, TOML as `isobar optimize` writes it, in place of those of the scene
-    #[arg(long, value_name = "FILE")]
-    commands: Option<PathBuf>,
-    /// Also write the contact wrench of each pair of bodies that can touch: A-B.fx_N, ..., A-B.tz_N_m,
-    /// on A about A's origin in the world frame, at each state's poses and velocities
-    #[arg(long)]
-    forces: bool,
-    /// Estimate how far the steps are from exact ones, by a second simulation with half the step; both
-    /// are kept in memory
-    #[arg(long)]
-    error: bool,
-    /// Print the summary as JSON
-    #[arg(long)]
-    json: bool,
-}
 
 /// How a simulation under way may fail, before the file is named.
 enum Failure {
@@ -73,8 +42,9 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         scene.read_commands(file)?;
     }
     let scene = scene;
-    let settings = scene.simulation_settings()?;
-    let schedule = settings.schedule(arguments.until).map_err(|source| simulation_error(&scene, source))?;
+    let rollout = scene.rollout(arguments.until)?;
+    let schedule =
+        rollout.settings.schedule(rollout.until).map_err(|source| simulation_error(&scene, source))?;
     let out = arguments.out.as_deref();
     let is_file = |path: &&std::path::Path| path.as_os_str() != "-";
     check_outputs(&out.into_iter().filter(is_file).map(PathBuf::from).collect::<Vec<_>>(), &scene.files)?;
@@ -83,7 +53,7 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         print_loaded(&loaded);
     }
     let mut rows = Rows::create(&scene.model, arguments.forces, out)?;
-    let (last, outcome) = simulate(&scene, &settings, arguments, schedule, &mut rows);
+    let (last, outcome) = simulate(&rollout, arguments, schedule.steps(), &mut rows);
     // What came before a step that failed is worth looking at.
     let failed_step = matches!(&outcome, Err(Failure::Simulation(error)) if error.is_failed_step());
     if outcome.is_ok() || failed_step {
@@ -105,21 +75,19 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         )));
     }
     let errors = match arguments.error {
-        true => Some(discretization(&scene, &settings, arguments.until)?),
+        true => Some(discretization(&scene, &rollout)?),
         false => None,
     };
-    Summary::new(&scene, loaded, errors, &settings, arguments, schedule.steps(), &last.state).print(arguments)
+    Summary::new(&scene, loaded, errors, &rollout.settings, arguments, schedule.steps(), &last.state)
+        .print(arguments)
 }
 
 /// The estimated errors of the simulation, from one with the same and one with half the step.
-fn discretization(
-    scene: &Scene,
-    settings: &SimulationSettings,
-    until: f64,
-) -> Result<Vec<DiscretizationError>, Error> {
-    let run = |settings: &SimulationSettings| scene.simulate(settings, until).completed();
+fn discretization(scene: &Scene, rollout: &Rollout<'_>) -> Result<Vec<DiscretizationError>, Error> {
+    let settings = &rollout.settings;
+    let run = |settings| Rollout { settings, ..*rollout }.motion().completed();
     let half = SimulationSettings { time_step: 0.5 * settings.time_step, ..*settings };
-    let both = run(settings).and_then(|coarse| Ok((coarse, run(&half)?)));
+    let both = run(*settings).and_then(|coarse| Ok((coarse, run(half)?)));
     let (coarse, fine) = both.map_err(|source| simulation_error(scene, source))?;
     Ok(discretization_errors(&scene.model, settings.integrator, &coarse, &fine))
 }
@@ -134,38 +102,29 @@ struct Last {
 
 /// Simulates, and writes rows on the way.
 fn simulate(
-    scene: &Scene,
-    settings: &SimulationSettings,
+    rollout: &Rollout<'_>,
     arguments: &SimulateArguments,
-    schedule: StepSchedule,
+    all_steps: usize,
     rows: &mut Rows,
 ) -> (Last, Result<(), Failure>) {
-    let bar = ProgressBar::new(schedule.steps() as u64);
+    let bar = ProgressBar::new(all_steps as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {eta} left") {
         bar.set_style(style);
     }
-    let (mut steps, mut time) = (0, 0.0);
-    let mut watch = Watch::new(&scene.model, &scene.state, settings);
-    let observe = |streamed: Streamed| {
-        (steps, time) = (streamed.steps, streamed.time);
+    let (mut steps, mut time, mut state) = (0, 0.0, rollout.initial.clone());
+    let mut watch = Watch::default();
+    let outcome = rollout.try_for_each(|step| {
+        (steps, time) = (step.steps, step.time);
+        state.clone_from(step.state);
+        watch.look(step);
         if steps > 0 {
             bar.inc(1);
         }
         if steps % arguments.every == 0 {
-            rows.write(time, streamed.state).map_err(Failure::Write)?;
+            rows.write(time, step.state).map_err(Failure::Write)?;
         }
         Ok(if interruption::is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    };
-    let mut state = scene.state.clone();
-    let outcome = simulate_streaming(
-        &mut state,
-        &scene.model,
-        settings,
-        arguments.until,
-        &scene.commands,
-        Some(&mut watch),
-        observe,
-    );
+    });
     bar.finish_and_clear();
     (Last { steps, time, state, warnings: watch.into_warnings() }, outcome)
 }

@@ -2,24 +2,24 @@
 //!
 //! | room and file | what it computes | from | held to |
 //! |---|---|---|---|
-//! | `pair/material`, `combination` | how two materials combine, and the derivatives of that | Drake's rules | `tests/contact/drake_cases`, `transposed` |
+//! | `pair/material`, `combination` | how two materials combine, and the derivatives of that | Drake's rules | `tests/contact/drake_cases`, `vjp` |
 //! | `own_law` | a law of the user's own, in any scalar | | differences, `tests/contact/gradient_truth`, `tests/motion/own_laws` |
 //! | `pair/query` | which body's frame a query is answered in | | invariance, `tests/contact/random_states` |
-//! | `surface/polygon`, `clip`, `rigid_triangle` | the section of one element, clipped by another | Elandt §VI-B; Masterjohn §III-A | each other, on random elements |
+//! | `surface/polygon`, `clip`, `tetrahedron_pair`, `rigid_triangle` | the section of one element, clipped by another | Elandt §VI-B; Masterjohn §III-A | each other, on random elements |
 //! | `surface/search` | all polygons of two bodies | Elandt Algorithm 1 | trying all pairs of elements |
 //! | `surface/surface_polygon` | the polygons in any scalar, and their faces | | `tests/contact/continuity` |
 //! | `force/traction`, `friction` | pressure, damping and friction at a point | Elandt eq. 2–7; Hunt–Crossley | differences |
 //! | `force/wrench` | the traction over the surface | Elandt eq. 8 | Drake, `tests/contact/drake_cases` |
 //! | `force/energy` | the potential energy, by volumes | Elandt eq. 1 | `wrench` is its slope, `tests/contact/energy` |
-//! | `force/local_jacobian` (`polygon_derivatives`) | the wrench's derivatives by relative pose and velocity, moduli and the traction's parameters | | dual numbers through `wrench` |
+//! | `force/local_jacobian` (`polygon_derivatives`) | the wrench's derivatives with respect to relative pose and velocity, moduli and the traction's parameters | | dual numbers through `wrench` |
 //! | `force/one_sided` | the same where meshes are aligned | | `tests/contact/aligned_states` |
 //! | `force/jvp` | the wrench with the derivatives that its inputs carry | | `tests/contact/dual_types` |
-//! | `force/local_vjp`, `vjp` | the transposed derivative, in one pass | | `tests/contact/transposed` |
+//! | `force/local_vjp`, `vjp` | the vector–Jacobian product, in one pass | | `tests/contact/vjp` |
 //! | `impulse/law` | the impulse of one face over a step: SAP, Lagged, Similar, TAMSI | Masterjohn §IV; arXiv 2110.10107, 2312.03908, 1909.05700 | Drake, `tests/motion/drake_steps` |
-//! | `impulse/law_derivatives`, `law_of_four`, `cost` | the same with derivatives, four faces at once, and the cost of which it is the slope | | `law` |
+//! | `impulse/law_derivatives` (`arguments`), `law_of_four`, `cost` | the same with derivatives, four faces at once, and the cost of which it is the slope | | `law` |
 //! | `impulse/point_contacts` | a surface as point contacts | Masterjohn §IV | `discrete_impulse` in any scalar |
 //! | `impulse/patch`, `patch_matrix`, `friction_direction` | a patch's impulse and matrix at a velocity | | differences |
-//! | `impulse/local_jacobian` (`polygon_motion`, `inverse_inertia`), `jvp`, `world_jacobian` | the impulse's derivatives by all that it depends on | | dual numbers, `tests/motion/step_truth` |
+//! | `impulse/local_jacobian` (`polygon_motion`, `inverse_inertia`), `jvp`, `world_jacobian` | the impulse's derivatives with respect to all that it depends on | | dual numbers, `tests/motion/step_truth` |
 //!
 //! Elandt et al. 2019 and Masterjohn et al. 2021 are the papers that the README names. `docs/architecture.md`
 //! says how the rooms hang together, and which files a new law touches.
@@ -34,7 +34,8 @@ mod surface;
 pub use force::energy::contact_energy;
 pub use force::jvp::{ContactJacobian, contact_jacobian, contact_lifted};
 pub use force::skirt_onset::onset;
-pub use force::vjp::{ContactCotangent, contact_transposed};
+pub(crate) use force::vjp::contact_vjp_over;
+pub use force::vjp::{ContactCotangent, contact_vjp};
 pub use force::wrench::{ContactFace, ContactPatch, contact, for_each_face};
 pub(crate) use impulse::cost::hunt_crossley_cost;
 pub(crate) use impulse::inverse_inertia::ByInverseInertia;
@@ -56,4 +57,5 @@ pub use settings::{
     ContactSettings, DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation,
 };
 pub use surface::contact_polygon::{ContactPolygon, for_each_contact_polygon};
+pub(crate) use surface::search::Elements;
 pub use surface::workspace::Workspace;

@@ -1,11 +1,11 @@
 //! A contact law of the user's own: a damping factor and a coefficient of friction, written once in any
 //! scalar outside of this crate.
 //!
-//! A model cannot be generic over a law as it is over a scalar, so a law is held behind an object that
-//! knows it in three kinds of scalars only: `f64` for values, one dual number for first derivatives and one
-//! for those up to the third. In any other scalar its value is the Taylor polynomial around the real
-//! parts, which for dual numbers of up to three derivatives is exact, since the products of more of their
-//! infinitesimal parts vanish.
+//! A model is generic over the scalar but not over the law. The law is therefore held behind a trait
+//! object, which evaluates it in only three scalars: `f64` for values, one dual number for first
+//! derivatives, and one for derivatives up to the third. In any other scalar its value is the Taylor
+//! polynomial around the real parts, which for dual numbers of up to three derivatives is exact, since
+//! the products of more of their infinitesimal parts vanish.
 
 use std::any::TypeId;
 
@@ -45,14 +45,15 @@ pub struct FrictionPoint<T = f64> {
     pub own: [T; OWN_PARAMETERS],
 }
 
-/// A contact law: which part of the pressure acts while bodies move along the normal, and the coefficient
-/// of friction. Set it as [`ContactSettings::law`](crate::contact::ContactSettings::law); its parameters
-/// are those of the materials, [`Material::own`](crate::contact::Material::own), and gradients and fits
-/// treat them as they treat a friction: they are the inputs
+/// A contact law: which part of the pressure acts while bodies move along the normal, and the
+/// coefficient of friction. Set it as [`ContactSettings::law`](crate::contact::ContactSettings::law).
+/// Each material holds values for the law's parameters in
+/// [`Material::own`](crate::contact::Material::own). Gradients and fits treat these parameters like
+/// coefficients of friction and name them
 /// [`MaterialParameter::Own`](crate::contact::MaterialParameter::Own).
 ///
 /// It works in explicit steps and in steps of the contact model TAMSI. The other contact models minimize
-/// a cost that is made for their own laws; with them a model that has a law of its own is refused.
+/// a cost that is derived for their own laws, and refuse a model that has a law of the user's own.
 ///
 /// # Requirements on the functions
 /// Factors and coefficients below 0 count as 0. The functions are pure: the same value at the same point.
@@ -126,15 +127,15 @@ impl PartialEq for OwnLaw {
 /// How many numbers a function of a law takes: two or three of the point, two of the pair, its own.
 const ARGUMENTS: usize = 4 + OWN_PARAMETERS;
 type Arguments<T> = [T; ARGUMENTS];
-/// The places of the arguments: pressure; velocity or slip speed; dissipation or static friction; dynamic
-/// friction; own ones.
+/// The indices of the arguments: pressure; velocity or slip speed; dissipation or static friction;
+/// dynamic friction; own ones.
 pub(in crate::contact) const PRESSURE: usize = 0;
 pub(in crate::contact) const SPEED: usize = 1;
 pub(in crate::contact) const FIRST_OF_PAIR: usize = 2;
 pub(in crate::contact) const SECOND_OF_PAIR: usize = 3;
 pub(in crate::contact) const FIRST_OWN: usize = 4;
 
-/// A number with its derivatives by a function's arguments.
+/// A number with its derivatives with respect to a function's arguments.
 pub(in crate::contact) type ByArguments = DualArray<ARGUMENTS>;
 
 /// The functions of a law.
@@ -235,22 +236,22 @@ impl OwnLaw {
 
     /// The damping factor.
     pub(crate) fn damping<T: Scalar>(self, at: &DampingPoint<T>) -> T {
-        positive(self.evaluate(Function::Damping, &damping_arguments(at)))
+        clamped_to_zero(self.evaluate(Function::Damping, &damping_arguments(at)))
     }
 
     /// The coefficient of friction.
     pub(in crate::contact) fn friction<T: Scalar>(self, at: &FrictionPoint<T>) -> T {
-        positive(self.evaluate(Function::Friction, &friction_arguments(at)))
+        clamped_to_zero(self.evaluate(Function::Friction, &friction_arguments(at)))
     }
 
-    /// The damping factor with its derivatives by all that it depends on.
+    /// The damping factor with its derivatives with respect to all that it depends on.
     pub(in crate::contact) fn damping_slopes(self, at: &DampingPoint) -> ByArguments {
-        positive(self.0.first(Function::Damping, &seeded(&damping_arguments(at))))
+        clamped_to_zero(self.0.first(Function::Damping, &seeded(&damping_arguments(at))))
     }
 
-    /// The coefficient of friction with its derivatives by all that it depends on.
+    /// The coefficient of friction with its derivatives with respect to all that it depends on.
     pub(in crate::contact) fn friction_slopes(self, at: &FrictionPoint) -> ByArguments {
-        positive(self.0.first(Function::Friction, &seeded(&friction_arguments(at))))
+        clamped_to_zero(self.0.first(Function::Friction, &seeded(&friction_arguments(at))))
     }
 
     /// A function in any scalar: its Taylor polynomial around the real parts.
@@ -305,9 +306,9 @@ impl OwnLaw {
     }
 }
 
-/// The number, or 0 in the place of one that is not positive. What is not a number stays so: the step or
-/// the query then says that something is not finite.
-fn positive<T: Scalar>(x: T) -> T {
+/// The number, clamped to at least 0. NaN stays NaN, and the step or the query then reports a value that
+/// is not finite.
+fn clamped_to_zero<T: Scalar>(x: T) -> T {
     if x.real() <= 0.0 { T::from(0.0) } else { x }
 }
 
@@ -413,7 +414,7 @@ pub(in crate::contact) mod tests {
         impl ContactLaw for Other {}
         assert_ne!(OwnLaw::new(&Pulling), OwnLaw::new(&Other));
         assert_eq!(OwnLaw::new(&Everything), OwnLaw::new(&Everything));
-        assert!(positive(f64::NAN).is_nan());
+        assert!(clamped_to_zero(f64::NAN).is_nan());
         let x = ByArguments::variable(3.0, PRESSURE);
         let zero = ByArguments::constant(0.0);
         let own = [zero; OWN_PARAMETERS];

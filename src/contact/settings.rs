@@ -20,11 +20,11 @@ pub enum SurfaceRepresentation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaceFilter {
-    /// All of them: the papers' model, conservative and continuous.
+    /// All faces count. This is the model of the papers, which is conservative and continuous.
     #[default]
     None,
-    /// Faces whose normal is more than 5π/8 from a body's pressure increase are dropped, as
-    /// Drake does. Not conservative and not continuous; for comparison.
+    /// Faces whose normal is more than 5π/8 from a body's pressure increase are dropped, as Drake does.
+    /// This is neither conservative nor continuous and meant for comparison.
     Drake,
 }
 
@@ -41,7 +41,7 @@ pub enum DissipationModel {
     StrainRate,
 }
 
-/// How Coulomb's law is made a function of the slip velocity.
+/// How Coulomb's law is regularized to a function of the slip velocity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -74,9 +74,9 @@ pub struct ContactSettings {
     /// Degree of polynomial that the quadrature on fan triangles integrates exactly, 1 to 5.
     /// Polygons always use their centroid.
     pub quadrature_order: u8,
-    /// A law of the user's own in the place of Hunt–Crossley's damping factor and of Coulomb's coefficient
-    /// of friction, if any. Friction is regularized as [`Self::friction_regularization`] says, but for its
-    /// Stribeck curve, whose place the smooth form takes.
+    /// A law of the user's own that replaces Hunt–Crossley's damping factor and Coulomb's coefficient of
+    /// friction, if there is one. Friction is regularized as [`Self::friction_regularization`] says,
+    /// except that the smooth form replaces the Stribeck curve.
     pub law: Option<OwnLaw>,
 }
 

@@ -65,9 +65,9 @@ pub fn deep_core(mesh: &VolumeMesh, threshold: f64) -> Result<Vec<u32>, FieldErr
 /// holds (an M-matrix), at some cost in accuracy.
 ///
 /// # Errors
-/// When no vertex lies inside, the core is empty or holds a vertex that does not lie inside, the
-/// factorization fails, or an interior vertex gets no extent in (0, 1] because no path of interior
-/// vertices leads from it to the core.
+/// When the mesh has no interior vertex, when the core is empty or contains a vertex that is not
+/// interior, when the factorization fails, or when an interior vertex gets no extent in (0, 1] because
+/// no path of interior vertices connects it to the core.
 pub fn laplace_extent(mesh: &VolumeMesh, core: &[u32]) -> Result<Vec<f64>, FieldError> {
     let vertices = mesh.vertices.len();
     let places = vertex_places(vertices, &mesh.tetrahedra);

@@ -11,7 +11,7 @@ use crate::geometry::VolumeMesh;
 pub struct Skirt {
     /// Its thickness, metres; 0 for none.
     pub thickness: f64,
-    /// How far the extent falls below that of the boundary, which is 0 as a rule.
+    /// How far the extent falls below its value at the boundary, which is usually 0.
     pub extent: f64,
 }
 

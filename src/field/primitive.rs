@@ -32,9 +32,9 @@ pub fn primitive_extent(shape: &Shape, point: &Vector3<f64>) -> f64 {
 /// The volume mesh of a shape at a resolution in metres ([`Shape::volume_mesh`]) and the extent
 /// of each of its vertices.
 ///
-/// The vertices of these meshes lie either on the boundary, where the extent is exactly 0, or on
-/// the medial axis at the largest distance from it, where it is exactly 1; in between it is
-/// linear on each tetrahedron (Elandt §III; the values are those of [`primitive_extent`]).
+/// Each vertex of these meshes lies either on the boundary, where the extent is exactly 0, or on the
+/// medial axis at the largest distance from the boundary, where the extent is exactly 1. On each
+/// tetrahedron the extent is linear (Elandt §III; [`primitive_extent`] gives the same values).
 ///
 /// # Errors
 /// As [`Shape::volume_mesh`].

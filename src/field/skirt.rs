@@ -36,16 +36,16 @@ pub(crate) fn check_skirt(thickness: f64) -> Result<(), FieldError> {
 impl PressureField {
     /// The same field with a skirt of this thickness in metres, or as it is for 0.
     ///
-    /// The boundary's vertices move outward and their extent falls by s = thickness × (the mean
-    /// slope of the extent at the boundary, weighted with area), the same s all over the boundary,
-    /// so that the boundary stays an isobar, now of a negative pressure. A vertex moves to where
-    /// the extents of all tetrahedra around it, continued linearly, have fallen by s: then the
-    /// field inside the body does not change at all. There is such a place for the primitive
-    /// shapes ([`super::primitive_field`]) and at flat faces, edges and corners. Where there is
-    /// none (on most other meshes, as the slope differs from tetrahedron to tetrahedron) the
-    /// vertex moves by the thickness along the mean normal of the faces around it, and the field
-    /// in the tetrahedra at the boundary changes a little: the zero of the extent is then near the
-    /// boundary, not on it. The skirt of a hollow body may overlap itself.
+    /// The boundary's vertices move outward and their extent falls by s = thickness × (the mean slope of
+    /// the extent at the boundary, weighted with area), the same s all over the boundary, so that the
+    /// boundary stays an isobar, now of a negative pressure. A vertex moves to where the extents of all
+    /// tetrahedra around it, continued linearly, have fallen by s: then the field inside the body does
+    /// not change at all. There is such a place for the primitive shapes ([`super::primitive_field`])
+    /// and at flat faces, edges and corners. On most other meshes there is no such point, because the
+    /// slope differs from tetrahedron to tetrahedron. The vertex then moves by the thickness along the
+    /// mean normal of the faces around it, and the field in the tetrahedra at the boundary changes a
+    /// little: the zero of the extent lies near the boundary, not on it. The skirt of a hollow body may
+    /// overlap itself.
     ///
     /// # Errors
     /// When the thickness is negative or not finite, the field has a skirt, its extent does not

@@ -25,7 +25,7 @@ pub enum MeshError {
         /// The number found.
         count: usize,
     },
-    /// A coordinate is infinite or not a number.
+    /// A coordinate is infinite or NaN.
     #[error("vertex {vertex} is at ({}, {}, {}); coordinates must be finite", position[0], position[1], position[2])]
     NonFiniteVertex {
         /// The vertex.
@@ -143,7 +143,7 @@ pub enum MeshError {
         /// Number of points.
         points: usize,
     },
-    /// A length is not a number in the range allowed.
+    /// A length is NaN or outside of the range allowed.
     #[error(
         "the {field} of the {shape} is {value} m; it must be a number from {:e} to {:e} m",
         LENGTH_RANGE[0],

@@ -13,7 +13,7 @@ const MARGIN: f64 = 1e-14;
 pub(super) struct Block {
     middle: Vector3<f64>,
     half: Vector3<f64>,
-    /// The points, by their places in the list.
+    /// The points, by their indices in the list.
     first: usize,
     last: usize,
     /// The two halves, where it is divided: this one and the next.

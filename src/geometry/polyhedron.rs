@@ -303,7 +303,7 @@ mod tests {
             prop_assert!(h.normal.dot(&centroid) < h.offset + 1e-9);
         }
 
-        /// The integral's derivative by the position of a plane and by a motion of a corner.
+        /// The integral's derivative with respect to the position of a plane and a motion of a corner.
         #[test]
         fn derivatives_agree_with_differences(
             t in tetrahedron(), h in plane(), g in vector(), direction in vector(),

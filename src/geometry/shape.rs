@@ -70,7 +70,7 @@ impl Shape {
     /// Checks the shape's sizes.
     ///
     /// # Errors
-    /// When a length is not a number in [`LENGTH_RANGE`], or two lengths differ by more than
+    /// When a length is NaN or outside of [`LENGTH_RANGE`], or two lengths differ by more than
     /// [`LARGEST_ASPECT_RATIO`].
     pub fn validate(&self) -> Result<(), MeshError> {
         let shape = self.name();

@@ -4,9 +4,9 @@ use nalgebra::Vector3;
 
 use super::mesh::{VolumeMesh, tetrahedron_volume};
 
-/// Two lengths that differ by less than this fraction of the smaller one count as equal when the
-/// kind of medial axis is chosen: a medial edge that is shorter would make tetrahedra as thin as
-/// rounding. The pressure field is then off by at most this fraction.
+/// When the kind of medial axis is chosen, two lengths that differ by less than this fraction of the
+/// smaller one count as equal. A shorter medial edge would make tetrahedra as thin as rounding errors.
+/// The pressure field is then off by at most this fraction.
 pub(super) const MEDIAL_TOLERANCE: f64 = 1e-6;
 
 /// A volume mesh under construction.

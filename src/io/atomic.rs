@@ -12,11 +12,11 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A file that is being written.
 ///
-/// What is written goes into a temporary file beside it, of a name that cannot be guessed and that
-/// was not there before, which takes the file's name in [`OutputFile::finish`]; dropped before, it
-/// leaves nothing behind and a file that was there is as it was. A file that is replaced hands its
-/// permissions on. Of a symbolic link the file that it leads to is written, and the link stays.
-/// Pipes, terminals and devices such as `/dev/null` are written to as they are.
+/// Output is written to a new temporary file in the same folder, under a name that cannot be guessed.
+/// [`OutputFile::finish`] renames it to the file's name. If the value is dropped before that, the
+/// temporary file is removed and an existing file stays as it was. A file that is replaced hands its
+/// permissions on. Of a symbolic link the file that it leads to is written, and the link stays. Pipes,
+/// terminals and devices such as `/dev/null` are written to as they are.
 #[derive(Debug)]
 pub struct OutputFile(Destination);
 
@@ -32,8 +32,8 @@ impl OutputFile {
     /// Starts to write a file.
     ///
     /// # Errors
-    /// When the path is that of a folder or of a link that leads nowhere, its folder is not there or
-    /// cannot be written to, or a file that is there cannot be written.
+    /// When the path is a folder or a broken link, when its folder does not exist or cannot be written
+    /// to, or when an existing file cannot be written.
     pub fn create(path: &Path) -> io::Result<Self> {
         let link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
         let found = match fs::metadata(path) {
@@ -136,7 +136,7 @@ pub(crate) fn remove_unfinished_files() {
 /// Whether a file can be written, found out without writing it.
 ///
 /// # Errors
-/// As of [`OutputFile::create`].
+/// The errors of [`OutputFile::create`].
 #[cfg(any(test, feature = "cli"))]
 pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {

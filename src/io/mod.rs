@@ -22,5 +22,5 @@ pub use motion::writer::TrajectoryWriter;
 pub use problem::checkpoint::CheckpointFile;
 pub use problem::controls::OptimizedControl;
 pub use problem::file::{OptimizedCommand, ProblemFile, ScatteredStarts};
-pub use scene::file::{Scene, SceneMotion, SolverKind};
+pub use scene::file::{Scene, SolverKind};
 pub use scene::summary::{LoadedBody, SceneSummary};

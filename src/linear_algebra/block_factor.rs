@@ -10,34 +10,25 @@ mod elimination;
 mod elimination_order;
 mod factors;
 mod minimal_residual;
+mod products;
 mod scalars;
 mod solution;
 mod wide_product;
 
 use self::dense::{FREE_BODY, subtract_product};
 use self::elimination_order::{EliminationOrder, refill};
-pub(crate) use self::factors::Factors;
 use self::factors::{Coupled, Pivot, Source};
+pub(crate) use self::factors::{Factors, Values};
 pub(crate) use self::minimal_residual::MinimalResidual;
-use self::wide_product::{OfProducts, Products};
-
-/// What is known of the values of a matrix.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Values {
-    /// Symmetric and positive definite: half of the work and of the memory is saved.
-    #[default]
-    PositiveDefinite,
-    /// Any, as long as the diagonal blocks dominate.
-    General,
-}
+use self::products::{OfProducts, Products};
 
 /// The block factorization K = L U: L has identities on its diagonal, U the eliminated diagonal
 /// blocks D of K. Of symmetric values U is D Lᵀ.
 ///
-/// Use it in this order: [`set_structure`](Self::set_structure), [`clear`](Self::clear), add the
-/// blocks, [`Mechanism::factorize`], solve; from `clear` on for the next matrix.
-/// The result is the same bits whatever was factorized before. Once the memory has grown to the
-/// largest structure nothing is allocated any more.
+/// Call in this order: [`set_structure`](Self::set_structure), [`clear`](Self::clear), add the blocks,
+/// [`Mechanism::factorize`], solve; from `clear` on for the next matrix. The result is the same bits
+/// whatever was factorized before. Once the memory has grown to the largest structure nothing is
+/// allocated any more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BlockFactor {
     sizes: Vec<usize>,
@@ -90,16 +81,16 @@ impl BlockFactor {
         refill(&mut self.factors.exchanges, sizes.iter().sum(), 0);
     }
 
-    /// Gives each block its place in the values and in the factors.
+    /// Gives each block its index in the values and in the factors.
     fn lay_out(&mut self) {
         let mut end = 0;
-        let mut place = |size: usize| {
+        let mut allocate = |size: usize| {
             end += size;
             end - size
         };
         self.diagonals.clear();
-        self.diagonals.extend(self.sizes.iter().map(|size| place(size * size)));
-        let pair = |&(i, j): &(usize, usize)| place(2 * self.sizes[i] * self.sizes[j]);
+        self.diagonals.extend(self.sizes.iter().map(|size| allocate(size * size)));
+        let pair = |&(i, j): &(usize, usize)| allocate(2 * self.sizes[i] * self.sizes[j]);
         self.pairs.clear();
         self.pairs.extend(self.couplings.iter().map(pair));
         refill(&mut self.values, end, 0.0);
@@ -107,16 +98,16 @@ impl BlockFactor {
         self.factors.blocks.clear();
         self.solution_work = 0;
         let mut end = 0;
-        for (place, &tree) in self.order.order.iter().enumerate() {
+        for (position, &tree) in self.order.order.iter().enumerate() {
             let size = self.sizes[tree];
             let (first_value, first_block) = (end, self.factors.blocks.len());
             let mut free = size == FREE_BODY;
             end += size * size;
-            for &place in self.order.later(place) {
-                let other = self.order.order[place];
+            for &position in self.order.later(position) {
+                let other = self.order.order[position];
                 let (start, other_size) = (self.starts[other], self.sizes[other]);
                 self.factors.blocks.push(Coupled {
-                    place,
+                    position,
                     size: other_size,
                     start,
                     values: end,
@@ -137,19 +128,19 @@ impl BlockFactor {
     fn find_targets(&mut self) {
         self.targets.clear();
         self.elimination_work = 0;
-        for place in 0..self.factors.pivots.len() {
-            self.factors.pivots[place].targets = self.targets.len();
-            let (first, last) = self.factors.pivots[place].blocks;
+        for position in 0..self.factors.pivots.len() {
+            self.factors.pivots[position].targets = self.targets.len();
+            let (first, last) = self.factors.pivots[position].blocks;
             let coupled: usize = self.factors.blocks[first..last].iter().map(|block| block.size).sum();
-            self.elimination_work += self.factors.pivots[place].size * coupled * coupled / 2;
+            self.elimination_work += self.factors.pivots[position].size * coupled * coupled / 2;
             for a in first..last {
                 // Trees coupled with the pivot are coupled with one another, by fill if not otherwise:
                 // the rest of the pivot's list is found, in the same order, in the list of a.
-                let pivot = &self.factors.pivots[self.factors.blocks[a].place];
+                let pivot = &self.factors.pivots[self.factors.blocks[a].position];
                 self.targets.push(pivot.values.0);
                 let mut at = pivot.blocks.0;
                 for b in a + 1..last {
-                    while self.factors.blocks[at].place != self.factors.blocks[b].place {
+                    while self.factors.blocks[at].position != self.factors.blocks[b].position {
                         at += 1;
                     }
                     self.targets.push(self.factors.blocks[at].values);
@@ -161,11 +152,11 @@ impl BlockFactor {
     /// Where the factors' blocks come from.
     fn find_sources(&mut self) {
         for (&(i, j), &start) in self.couplings.iter().zip(&self.pairs) {
-            let (place_i, place_j) = (self.order.places[i], self.order.places[j]);
-            let (first, last) = self.factors.pivots[place_i.min(place_j)].blocks;
-            let later = place_i.max(place_j);
-            let at = first + self.factors.blocks[first..last].partition_point(|block| block.place < later);
-            self.factors.blocks[at].source = Some(Source { start, in_order: place_i > place_j });
+            let (position_i, position_j) = (self.order.positions[i], self.order.positions[j]);
+            let (first, last) = self.factors.pivots[position_i.min(position_j)].blocks;
+            let later = position_i.max(position_j);
+            let at = first + self.factors.blocks[first..last].partition_point(|block| block.position < later);
+            self.factors.blocks[at].source = Some(Source { start, in_order: position_i > position_j });
         }
     }
 

@@ -6,7 +6,7 @@ use super::tree::{JointKind, Mechanism};
 use crate::contact::hunt_crossley_cost;
 use crate::scalar::{DualArray, Scalar};
 
-/// What an actuator makes of its command u, for a coordinate with position q and velocity v.
+/// How an actuator turns its command u into a force on a coordinate with position q and velocity v.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Drive<T = f64> {
@@ -26,17 +26,17 @@ pub enum Drive<T = f64> {
     },
 }
 
-/// The derivatives of one number by a stiffness and a damping.
+/// The derivatives of one number with respect to a stiffness and a damping.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GainGradient {
-    /// By the stiffness.
+    /// With respect to the stiffness.
     pub stiffness: f64,
-    /// By the damping.
+    /// With respect to the damping.
     pub damping: f64,
 }
 
 impl GainGradient {
-    /// Adds the derivatives through a number of which these are `by`, given that by the number.
+    /// Adds `by` times the derivative `factor`, by the chain rule.
     pub(crate) fn add(&mut self, by: &Self, factor: f64) {
         self.stiffness += by.stiffness * factor;
         self.damping += by.damping * factor;
@@ -46,12 +46,12 @@ impl GainGradient {
 /// A joint coordinate that an actuator drives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DrivenCoordinate {
-    /// Its place among the velocity coordinates.
+    /// Its index among the velocity coordinates.
     pub v: usize,
-    /// Its place among the configuration coordinates.
+    /// Its index among the configuration coordinates.
     pub q: usize,
-    /// What the command is multiplied with for this coordinate: two fingers that close against
-    /// each other along the same axis have 1 and −1.
+    /// The factor on the command for this coordinate. Two fingers that close against each other along
+    /// the same axis have the factors 1 and −1.
     pub ratio: f64,
 }
 
@@ -60,17 +60,17 @@ pub struct DrivenCoordinate {
 pub struct Actuator<T = f64> {
     /// Its name, unique in the model.
     pub name: String,
-    /// What it makes of its command.
+    /// How the command becomes a force.
     pub drive: Drive<T>,
-    /// Largest force on each coordinate, N m or N; ∞ without a limit. Beyond it the force does
-    /// not follow command and motion, and the derivatives vanish.
+    /// Largest force on each coordinate, N m or N; ∞ without a limit. At the limit the force no longer
+    /// depends on command and motion, and its derivatives vanish.
     pub effort: f64,
-    /// What it drives.
+    /// The coordinates that it drives.
     pub coordinates: Vec<DrivenCoordinate>,
 }
 
-/// The coordinates of a joint whose configuration is a sum of moves: all but the rotations of
-/// ball and free joints. By their places in the joint's velocity and configuration.
+/// The coordinates of a joint whose configuration is a sum of moves: all but the rotations of ball and
+/// free joints. By their indices in the joint's velocity and configuration.
 fn additive_coordinates(kind: &JointKind) -> &'static [(usize, usize)] {
     match kind {
         JointKind::Fixed | JointKind::Ball => &[],
@@ -85,8 +85,8 @@ impl Actuator {
     /// that have one), and the ratio of its command.
     ///
     /// # Errors
-    /// When a joint or coordinate is not there, there is none or one twice, a gain is negative, or the
-    /// limit is not positive.
+    /// When a joint or coordinate does not exist, no coordinate or one coordinate twice is given, a gain
+    /// is negative, or the limit is not positive.
     pub fn new(
         name: impl Into<String>,
         mechanism: &Mechanism,
@@ -95,7 +95,7 @@ impl Actuator {
         effort: f64,
     ) -> Result<Self, ModelError> {
         let name = name.into();
-        let place = |&(joint, index, ratio): &(&str, usize, f64)| {
+        let resolve = |&(joint, index, ratio): &(&str, usize, f64)| {
             let known =
                 || mechanism.joints().iter().map(|j| format!("`{}`", j.name)).collect::<Vec<_>>().join(", ");
             let found = mechanism.joint_index(joint).map(|i| &mechanism.joints()[i]).ok_or_else(|| {
@@ -119,7 +119,7 @@ impl Actuator {
             })?;
             Ok(DrivenCoordinate { v: found.v.start + dv, q: found.q.start + dq, ratio })
         };
-        let coordinates = joints.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let coordinates = joints.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
         let made = Self { name, drive, effort, coordinates };
         made.check(mechanism)?;
         Ok(made)
@@ -211,19 +211,20 @@ impl<T: Scalar> Drive<T> {
     }
 }
 
-/// A force along one joint coordinate that decreases with its position and its velocity.
+/// The law of a force along one joint coordinate. The force decreases with the position and the velocity
+/// of the coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum JointLaw<T = f64> {
-    /// That of an actuator.
+    /// The force of an actuator.
     Drive { drive: Drive<T>, effort: f64, command: T },
-    /// That of the stop at an end of the range: stiffness x (1 − dissipation ẋ₋)₊ where the
-    /// coordinate is a distance x beyond it.
+    /// The force of the stop at an end of the range: stiffness x (1 − dissipation ẋ₋)₊ at a distance x
+    /// beyond that end.
     Stop { end: f64, upper: bool, stiffness: f64, dissipation: f64 },
 }
 
-/// Where a [`JointLaw`] acts.
+/// The indices of the coordinate that a [`JointLaw`] acts on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct JointPlace {
+pub(crate) struct CoordinateIndices {
     /// The velocity coordinate.
     pub v: usize,
     /// The configuration coordinate.
@@ -235,8 +236,8 @@ pub(crate) struct JointPlace {
 impl<T: Scalar> JointLaw<T> {
     /// The force at a position and a velocity.
     ///
-    /// Not smooth where an effort limit or a stop is reached; there the derivative is that of one
-    /// side.
+    /// The force is not smooth where an effort limit or a stop is reached; there the derivative is
+    /// one-sided.
     pub fn force(&self, q: T, v: T) -> T {
         match *self {
             Self::Drive { drive, effort, command } => {
@@ -268,8 +269,8 @@ impl<T: Scalar> JointLaw<T> {
 }
 
 impl JointLaw<f64> {
-    /// The magnitude of what cancels in the force at a position, stiffness times position, whose
-    /// rounding the force has.
+    /// The magnitude of the terms that cancel in the force at a position: stiffness times position. The
+    /// rounding of the force is relative to it.
     pub fn cancelled_force(&self, q: f64) -> f64 {
         match *self {
             Self::Drive { drive: Drive::Position { stiffness, .. }, command, .. } => {
@@ -280,7 +281,7 @@ impl JointLaw<f64> {
         }
     }
 
-    /// The derivatives of a function of the law, such as [`JointLaw::force`], by position,
+    /// The derivatives of a function of the law, such as [`JointLaw::force`], with respect to position,
     /// velocity and command (0 for stops).
     pub fn slopes(
         &self,
@@ -299,8 +300,8 @@ impl JointLaw<f64> {
         function(&lifted, DualArray::variable(q, 0), DualArray::variable(v, 1)).eps
     }
 
-    /// The derivatives of a function of the law, such as [`JointLaw::force`], by the gains of its
-    /// drive (0 for those that it does not have, and for stops).
+    /// The derivatives of a function of the law, such as [`JointLaw::force`], with respect to the gains
+    /// of its drive (0 for those that it does not have, and for stops).
     pub fn gain_slopes(
         &self,
         function: impl FnOnce(&JointLaw<DualArray<2>>, DualArray<2>, DualArray<2>) -> DualArray<2>,
@@ -321,8 +322,9 @@ impl JointLaw<f64> {
         GainGradient { stiffness, damping }
     }
 
-    /// The cost whose negative derivative by the velocity is [`JointLaw::impulse`], J; for a drive
-    /// it is taken from where its force vanishes (from velocity 0 where it does not depend on it).
+    /// The cost in J whose negative derivative with respect to the velocity is [`JointLaw::impulse`].
+    /// The cost of a drive is zero at the velocity at which the drive's force vanishes, or at velocity 0
+    /// if the force does not depend on the velocity.
     pub fn cost(&self, dt: f64, q: f64, v: f64) -> f64 {
         match *self {
             Self::Drive { drive, effort, command } => {

@@ -1,5 +1,5 @@
-//! Forces that the user applies, and their derivatives by state, control and inputs of the model, in
-//! dual numbers.
+//! Forces that the user applies, and their derivatives with respect to state, control and parameters of
+//! the model, in dual numbers.
 
 use super::force_dependence::{ForceDependence, StateDependence};
 use super::force_values::{AppliedWorkspace, ForceEntry, ForcePoint, Forces, Lifted, for_each_force};
@@ -10,8 +10,8 @@ use crate::scalar::{DualArray, Scalar};
 
 /// Forces that the user applies: thrusters, springs, controllers.
 ///
-/// A trait with a generic method, and not a closure, because the same law has to be evaluated
-/// in `f64` and in dual numbers.
+/// This is a trait with a generic method and not a closure, because the same force is evaluated in `f64`
+/// and in dual numbers.
 ///
 /// # Examples
 /// A thruster that carries the weight of a body:
@@ -44,14 +44,14 @@ use crate::scalar::{DualArray, Scalar};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait AppliedForces: Sync {
-    /// How many control values a step has. The forces may depend on them; they are constant
-    /// over a step.
+    /// Number of control values that the forces take in each step. They are constant over a step.
     fn control_dimension(&self) -> usize {
         0
     }
 
-    /// Adds to `forces` what acts at a state, a time in seconds and [`Self::control_dimension`]
-    /// control values (the commands of the model's actuators are not among them).
+    /// Adds to `forces` the forces that act at a state, at a time in seconds and under
+    /// [`Self::control_dimension`] control values. The commands of the model's actuators are not among
+    /// these values.
     fn apply<T: Scalar>(
         &self,
         model: &Model<T>,
@@ -61,21 +61,21 @@ pub trait AppliedForces: Sync {
         forces: &mut Forces<T>,
     );
 
-    /// What the forces depend on. Saying that they depend on less than everything saves time in
-    /// gradients, and must be true.
+    /// The quantities that the forces depend on. Naming fewer than all saves time in gradients, but the
+    /// answer must be true: derivatives with respect to other quantities are not computed.
     fn dependence(&self) -> ForceDependence {
         ForceDependence::default()
     }
 
-    /// The transposed derivative by state and control: adds to `by_state` (in the tangent space)
-    /// and `by_control` the derivatives of one number, given those by the forces.
+    /// The vector–Jacobian product with respect to state and control: adds to `by_state` (in the tangent
+    /// space) and `by_control` the derivatives of one number, given those with respect to the forces.
     ///
-    /// Without an implementation of its own, it evaluates the forces in dual numbers with twelve
-    /// directions at a time: once for each body (once for all with
-    /// [`SameBody`](super::StateDependence::SameBody)), once for every six joint coordinates, and once for every
-    /// twelve control values. With very many
-    /// control values one by hand is faster.
-    fn add_transposed(
+    /// The provided implementation evaluates the forces in dual numbers with twelve directions at a
+    /// time: once for each body (once for all bodies with
+    /// [`SameBody`](super::StateDependence::SameBody)), once for every six joint coordinates, and once
+    /// for every twelve control values. With very many control values an implementation by hand is
+    /// faster.
+    fn add_vjp(
         &self,
         at: &ForcePoint,
         by_force: &Forces,
@@ -85,7 +85,7 @@ pub trait AppliedForces: Sync {
     ) where
         Self: Sized,
     {
-        add_transposed_by_duals(self, at, by_force, by_state, by_control, workspace);
+        add_vjp_by_duals(self, at, by_force, by_state, by_control, workspace);
     }
 }
 
@@ -101,12 +101,12 @@ impl AppliedForces for NoForces {
     }
 }
 
-/// All twelve directions of a body's tangent space.
+/// All twelve directions of the tangent space of a free body.
 fn all_directions() -> [DualArray<DIRECTIONS>; TANGENT_DIMENSION] {
     std::array::from_fn(|k| DualArray::variable(0.0, k))
 }
 
-/// What a force is differentiated by.
+/// The variable that a force is differentiated with respect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AppliedColumn {
     /// A direction of the state's tangent space.
@@ -115,8 +115,8 @@ pub(crate) enum AppliedColumn {
     Control(usize),
 }
 
-/// Calls `visit` with every derivative of the user's forces by state and control that may not be
-/// zero: by what, and of which force.
+/// Calls `visit` with every derivative of the user's forces with respect to state and control that may
+/// not be zero: by what, and of which force.
 pub(crate) fn for_each_applied_derivative(
     applied: &impl AppliedForces,
     at: &ForcePoint,
@@ -175,8 +175,8 @@ pub(crate) fn for_each_applied_derivative(
 }
 
 /// Calls `visit` with the derivatives of the user's forces through their dependence on the model:
-/// by which of [`ForcePoint::model`]'s inputs, and of which force.
-pub(crate) fn for_each_applied_derivative_by_input(
+/// by which of [`ForcePoint::model`]'s parameters, and of which force.
+pub(crate) fn for_each_applied_derivative_by_parameter(
     applied: &impl AppliedForces,
     at: &ForcePoint,
     workspace: &mut AppliedWorkspace,
@@ -194,8 +194,8 @@ pub(crate) fn for_each_applied_derivative_by_input(
     }
 }
 
-/// [`AppliedForces::add_transposed`] in dual numbers.
-fn add_transposed_by_duals(
+/// [`AppliedForces::add_vjp`] in dual numbers.
+fn add_vjp_by_duals(
     applied: &impl AppliedForces,
     at: &ForcePoint,
     by_force: &Forces,
@@ -212,16 +212,16 @@ fn add_transposed_by_duals(
     });
 }
 
-/// Adds to `by_inputs` (one for each of [`ForcePoint::model`]'s inputs) the derivatives of one
+/// Adds to `by_parameters` (one for each of [`ForcePoint::model`]'s parameters) the derivatives of one
 /// number through the dependence of the user's forces on the model.
-pub(super) fn add_transposed_by_inputs(
+pub(super) fn add_vjp_by_parameters(
     applied: &impl AppliedForces,
     at: &ForcePoint,
     by_force: &Forces,
-    by_inputs: &mut [f64],
+    by_parameters: &mut [f64],
     workspace: &mut AppliedWorkspace,
 ) {
-    for_each_applied_derivative_by_input(applied, at, workspace, |column, entry| {
-        by_inputs[column] += entry.along(by_force);
+    for_each_applied_derivative_by_parameter(applied, at, workspace, |column, entry| {
+        by_parameters[column] += entry.along(by_force);
     });
 }

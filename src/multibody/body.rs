@@ -12,8 +12,8 @@ pub struct BodyGeometry<T = f64> {
     pub x_bg: RigidTransform<T>,
     /// Geometry and material.
     pub collider: Collider<T>,
-    /// Place of the material in [`Model::materials`](super::Model::materials). `None` only for a rigid geometry without
-    /// one: it takes the friction of whatever it touches.
+    /// Index of the material in [`Model::materials`](super::Model::materials). `None` only for a rigid
+    /// geometry without one: it takes the friction of whatever it touches.
     pub material: Option<usize>,
     /// Mass properties of the geometry filled with unit density, in its own frame. `None` for
     /// half-spaces.
@@ -45,24 +45,25 @@ impl<T: Scalar> BodyGeometry<T> {
 /// How a body moves.
 #[derive(Clone, Debug)]
 pub enum Motion<T = f64> {
-    /// Its pose does not change. Its velocity, zero unless the body stands for a moving surface
-    /// such as a belt, enters dissipation and friction only.
+    /// The pose of the body does not change. Its velocity enters dissipation and friction only; it is
+    /// zero unless the body stands for a moving surface such as a belt.
     Fixed {
         /// Pose of the body in W.
         x_wb: RigidTransform<T>,
         /// Velocity of the body in W.
         v_wb: SpatialVelocity<T>,
     },
-    /// It moves freely under forces.
+    /// The body moves freely under forces.
     Free {
-        /// What its mass properties are made from.
+        /// The source of its mass properties.
         source: MassSource<T>,
         /// Its mass properties.
         mass: MassProperties<T>,
     },
-    /// Joints carry it: it is a body of [`Model::mechanism`](super::Model::mechanism), which has its mass.
+    /// The body is carried by joints. It is a body of [`Model::mechanism`](super::Model::mechanism),
+    /// which holds its mass properties.
     Link {
-        /// Its place in [`Mechanism::bodies`](super::tree::Mechanism::bodies).
+        /// Its index in [`Mechanism::bodies`](super::tree::Mechanism::bodies).
         link: usize,
     },
 }
@@ -72,7 +73,7 @@ pub enum Motion<T = f64> {
 pub struct Body<T = f64> {
     /// Its name, unique in the model.
     pub name: String,
-    /// How it moves.
+    /// How the body moves.
     pub motion: Motion<T>,
     /// Its geometries.
     pub geometries: Vec<BodyGeometry<T>>,
@@ -92,7 +93,7 @@ impl<T: Scalar> Body<T> {
     /// A free body.
     ///
     /// # Errors
-    /// When its mass properties are not those of any distribution of mass.
+    /// When the mass properties do not belong to any distribution of mass.
     pub fn free(
         name: impl Into<String>,
         source: MassSource<T>,
@@ -103,7 +104,7 @@ impl<T: Scalar> Body<T> {
         Ok(Self { name: name.into(), motion: Motion::Free { source, mass }, geometries })
     }
 
-    /// A body that joints carry: that at `link` in the bodies of the model's mechanism.
+    /// A body that is carried by joints: the body with index `link` in the model's mechanism.
     pub fn link(name: impl Into<String>, link: usize, geometries: Vec<BodyGeometry<T>>) -> Self {
         Self { name: name.into(), motion: Motion::Link { link }, geometries }
     }
@@ -159,7 +160,7 @@ impl<T: Scalar> Body<T> {
     }
 }
 
-/// The geometries filled with unit density, seen from the body's frame.
+/// The mass properties of the geometries filled with unit density, in the body's frame.
 pub(super) fn unit_parts<T: Scalar>(
     geometries: &[BodyGeometry<T>],
 ) -> impl Iterator<Item = MassProperties<T>> + Clone {

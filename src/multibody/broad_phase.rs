@@ -66,7 +66,7 @@ pub(crate) struct BroadPhase {
 }
 
 /// The place of a pair in a sorted list. Where the guess is right, that is one look at the list.
-fn place(pairs: &[GeometryPair], wanted: &GeometryPair, row: &mut usize) -> Option<usize> {
+fn index_of(pairs: &[GeometryPair], wanted: &GeometryPair, row: &mut usize) -> Option<usize> {
     let guess = row.wrapping_add(wanted.bodies.b);
     if pairs.get(guess) == Some(wanted) {
         return Some(guess);
@@ -82,8 +82,8 @@ impl BroadPhase {
         &self.candidates
     }
 
-    /// The places in [`Model::pairs`], in increasing order, of the pairs that may touch with the
-    /// bodies at `frames`. All others do not.
+    /// The indices in [`Model::pairs`], in increasing order, of the pairs that may touch with the bodies
+    /// at `frames`. All others do not.
     pub fn candidates<T: Scalar>(&mut self, model: &Model<T>, frames: &[BodyFrame<T>]) -> &[usize] {
         let Self { boxes, candidates, rows } = self;
         boxes.clear();
@@ -111,7 +111,7 @@ impl BroadPhase {
                     geometry_a: a.geometry,
                     geometry_b: b.geometry,
                 };
-                candidates.extend(place(&model.pairs, &wanted, &mut rows[a.body]));
+                candidates.extend(index_of(&model.pairs, &wanted, &mut rows[a.body]));
             }
         }
         candidates.sort_unstable();

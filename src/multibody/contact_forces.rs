@@ -3,6 +3,7 @@
 use nalgebra::{Matrix6, Vector3, Vector6};
 
 use super::contact_sensitivity::{ContactSensitivity, shift_back};
+use super::found_surfaces::FoundSurfaces;
 use super::kinematics::BodyFrame;
 use super::model::Model;
 use super::pair::{GeometryPair, collider};
@@ -15,10 +16,12 @@ use crate::spatial::SpatialForce;
 /// With fewer pairs than this, distributing them over threads costs more than it saves.
 const PAIRS_WORTH_THREADS: usize = 32;
 
-/// Scratch of the contact queries, reused from one call to the next: one for each thread.
+/// Scratch memory of the contact queries, one for each thread, reused from call to call.
 #[derive(Debug, Default)]
 pub struct PairWorkspace {
     threads: Vec<Workspace>,
+    /// Where the surfaces lie that each thread has found.
+    found: Vec<FoundSurfaces>,
 }
 
 impl PairWorkspace {
@@ -28,6 +31,14 @@ impl PairWorkspace {
             self.threads.resize_with(count, Workspace::default);
         }
         &mut self.threads[..count]
+    }
+
+    /// The scratch of `count` threads, and where they write down what they find.
+    pub(super) fn of_recording_threads(&mut self, count: usize) -> (&mut [Workspace], &mut [FoundSurfaces]) {
+        self.of_threads(count);
+        self.found.resize_with(self.threads.len(), FoundSurfaces::default);
+        self.found.iter_mut().for_each(FoundSurfaces::clear);
+        (&mut self.threads[..count], &mut self.found[..count])
     }
 }
 
@@ -92,8 +103,8 @@ fn patch<T: Scalar>(
 pub struct BodyPairContact<T = f64> {
     /// Wrench on body A about the origin of A, in W.
     pub wrench_on_a: SpatialForce<T>,
-    /// Area of the contact surfaces, m²; with skirts (see [`crate::contact::Collider::with_skirt`])
-    /// it, the centroid and the faces include what lies between the skirts, also before touch.
+    /// Area of the contact surfaces, m². With skirts (see [`crate::contact::Collider::with_skirt`])
+    /// area, centroid and faces include the surface between the skirts, also before the bodies touch.
     pub area: T,
     /// Centroid of the contact surfaces in W, m; `None` where neither the bodies nor their skirts
     /// touch.
@@ -172,22 +183,23 @@ impl Model {
 /// Derivatives of the wrench on body A about its origin, in W: rows moment, then force.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BodyPairJacobian {
-    /// By the pose of A: columns rotation of A about its origin, then translation, both in W.
+    /// With respect to the pose of A: columns rotation of A about its origin, then translation, both in
+    /// W.
     pub by_pose_a: Matrix6<f64>,
-    /// By the pose of B, likewise.
+    /// With respect to the pose of B, likewise.
     pub by_pose_b: Matrix6<f64>,
-    /// By the hydroelastic modulus of A (of all its compliant geometries together), per Pa.
+    /// With respect to the hydroelastic modulus of A (of all its compliant geometries together), per Pa.
     pub by_modulus_a: Vector6<f64>,
-    /// By the hydroelastic modulus of B, likewise.
+    /// With respect to the hydroelastic modulus of B, likewise.
     pub by_modulus_b: Vector6<f64>,
-    /// By the combined dissipation of the pair.
+    /// With respect to the combined dissipation of the pair.
     pub by_dissipation: Vector6<f64>,
-    /// By the combined friction of the pair.
+    /// With respect to the combined friction of the pair.
     pub by_friction: Vector6<f64>,
 }
 
 impl BodyPairJacobian {
-    /// No dependence on anything.
+    /// Zero derivatives.
     fn zero() -> Self {
         Self {
             by_pose_a: Matrix6::zeros(),

@@ -12,11 +12,12 @@ use super::state::TANGENT_DIMENSION;
 use crate::contact::{ContactJacobian, Material, combination_derivatives};
 use crate::spatial::{SpatialForce, cross_matrix, from_quarters};
 
-/// Derivatives of a wrench by the state of one body: rows moment, then force; a column for each
-/// direction of the body's tangent space (see [`TANGENT_DIMENSION`]).
+/// Derivatives of a wrench with respect to the state of one body: rows moment, then force; a column for
+/// each direction of the body's tangent space (see [`TANGENT_DIMENSION`]).
 pub type WrenchByState = SMatrix<f64, 6, TANGENT_DIMENSION>;
 
-/// The wrench between two geometries and its derivatives by their bodies' states and materials.
+/// The wrench between two geometries and its derivatives with respect to their bodies' states and
+/// materials.
 ///
 /// The wrench may be a force or, in a step of given length, an impulse.
 #[derive(Clone, Debug)]
@@ -27,15 +28,15 @@ pub struct ContactSensitivity {
     pub wrench_on_a: SpatialForce,
     /// From the origin of body A to that of body B, in W, m.
     pub to_b: Vector3<f64>,
-    /// Derivatives of the wrench on A by the state of A.
+    /// Derivatives of the wrench on A with respect to the state of A.
     pub by_state_a: WrenchByState,
-    /// Derivatives of the wrench on A by the state of B.
+    /// Derivatives of the wrench on A with respect to the state of B.
     pub by_state_b: WrenchByState,
-    /// Derivatives of the wrench on A by the parameters of the material of A's geometry.
+    /// Derivatives of the wrench on A with respect to the parameters of the material of A's geometry.
     pub by_material_a: Material<Vector6<f64>>,
-    /// Derivatives of the wrench on A by the parameters of the material of B's geometry.
+    /// Derivatives of the wrench on A with respect to the parameters of the material of B's geometry.
     pub by_material_b: Material<Vector6<f64>>,
-    /// Places of both materials in [`Model::materials`].
+    /// Indices of both materials in [`Model::materials`].
     materials: [Option<usize>; 2],
 }
 
@@ -47,15 +48,29 @@ fn by_body_state(
     p: &Vector3<f64>,
     angular_velocity: &Vector3<f64>,
 ) -> WrenchByState {
-    let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
-    // The origin of the geometry moves by δθ × p, its velocity changes by ω × (δθ × p).
-    let arm = -cross_matrix(p);
-    let follows = from_quarters(one, zero, arm, one);
-    let turned = from_quarters(zero, zero, cross_matrix(angular_velocity) * arm, zero);
     let mut by_state = WrenchByState::zeros();
-    by_state.fixed_columns_mut::<6>(0).copy_from(&(by_pose * follows + by_velocity * turned));
-    by_state.fixed_columns_mut::<6>(6).copy_from(&(by_velocity * follows));
+    by_state.fixed_columns_mut::<6>(0).copy_from(by_pose);
+    by_state.fixed_columns_mut::<6>(6).copy_from(by_velocity);
+    for row in 0..6 {
+        let by_linear = Vector3::from_fn(|i, _| by_velocity[(row, 3 + i)]);
+        let by_translation = Vector3::from_fn(|i, _| by_pose[(row, 3 + i)]);
+        // The origin of the geometry moves by δθ × p, its velocity changes by ω × (δθ × p).
+        let by_turn = p.cross(&(by_translation + by_linear.cross(angular_velocity)));
+        let by_spin = p.cross(&by_linear);
+        for i in 0..3 {
+            by_state[(row, i)] += by_turn[i];
+            by_state[(row, 6 + i)] += by_spin[i];
+        }
+    }
     by_state
+}
+
+/// Shifts wrenches about a point, one in each column, to another point at offset `-p` from it.
+fn shift_columns_back<const N: usize>(p: &Vector3<f64>, wrenches: &mut SMatrix<f64, 6, N>) {
+    for mut wrench in wrenches.column_iter_mut() {
+        let moment = p.cross(&Vector3::new(wrench[3], wrench[4], wrench[5]));
+        (0..3).for_each(|i| wrench[i] += moment[i]);
+    }
 }
 
 /// The matrix that takes wrenches about a point to wrenches about another, at offset `-p` from it.
@@ -69,12 +84,13 @@ pub(super) fn geometry_offset(frame: &BodyFrame, geometry: &BodyGeometry) -> Vec
     frame.pose.rotation * geometry.x_bg.translation
 }
 
-/// No derivative by a material.
+/// No derivative with respect to a material.
 fn no_material() -> Material<Vector6<f64>> {
     Material::NONE.map(|_| Vector6::zeros())
 }
 
-/// The derivatives by both materials, from those by the pair's combined parameters.
+/// The derivatives with respect to both materials, from those with respect to the pair's combined
+/// parameters.
 fn by_materials(
     model: &Model,
     ga: &BodyGeometry,
@@ -127,16 +143,20 @@ impl ContactSensitivity {
         let gb = &model.bodies[pair.bodies.b].geometries[pair.geometry_b];
         let (p_a, p_b) = (geometry_offset(frame_a, ga), geometry_offset(frame_b, gb));
         let (w_a, w_b) = (&frame_a.velocity.rotational, &frame_b.velocity.rotational);
-        let about_body = shift_back(&p_a);
-        let mut by_state_a =
-            about_body * by_body_state(&jacobian.by_pose_a, &jacobian.by_velocity_a, &p_a, w_a);
-        let by_state_b = about_body * by_body_state(&jacobian.by_pose_b, &jacobian.by_velocity_b, &p_b, w_b);
+        let mut by_state_a = by_body_state(&jacobian.by_pose_a, &jacobian.by_velocity_a, &p_a, w_a);
+        let mut by_state_b = by_body_state(&jacobian.by_pose_b, &jacobian.by_velocity_b, &p_b, w_b);
+        shift_columns_back(&p_a, &mut by_state_a);
+        shift_columns_back(&p_a, &mut by_state_b);
         // The offset that the moment is shifted by turns with the body: d(p × F) holds (δθ × p) × F.
         let turning = cross_matrix(&wrench.translational) * cross_matrix(&p_a);
         let mut quarter = by_state_a.fixed_view_mut::<3, 3>(0, 0);
         quarter += turning;
-        let [by_material_a, by_material_b] =
-            by_materials(model, ga, gb, jacobian).map(|m| m.map(|by| about_body * by));
+        let [by_material_a, by_material_b] = by_materials(model, ga, gb, jacobian).map(|material| {
+            material.map(|mut by| {
+                shift_columns_back(&p_a, &mut by);
+                by
+            })
+        });
         Self {
             pair: *pair,
             wrench_on_a: wrench.shifted(&-p_a),
@@ -154,11 +174,11 @@ impl ContactSensitivity {
         -self.wrench_on_a.shifted(&self.to_b)
     }
 
-    /// Derivatives of the wrench on body B about its origin, by the states of A and of B.
+    /// Derivatives of the wrench on body B about its origin, with respect to the states of A and of B.
     pub fn reaction_by_states(&self) -> [WrenchByState; 2] {
         // M_B = −M_A + d × F with d from A to B.
-        let turn = -shift_back(&-self.to_b);
-        let mut by = [turn * self.by_state_a, turn * self.by_state_b];
+        let mut by = [-self.by_state_a, -self.by_state_b];
+        by.iter_mut().for_each(|by| shift_columns_back(&-self.to_b, by));
         let by_offset = cross_matrix(&self.wrench_on_a.translational);
         for (by, sign) in by.iter_mut().zip([1.0, -1.0]) {
             let mut quarter = by.fixed_view_mut::<3, 3>(0, 3);
@@ -167,35 +187,36 @@ impl ContactSensitivity {
         by
     }
 
-    /// The wrench on B about its origin that goes with a wrench on A about its origin: takes
-    /// derivatives by materials from A to B.
+    /// The wrench on B about its origin that goes with a wrench on A about its origin: takes derivatives
+    /// with respect to materials from A to B.
     pub fn reaction(&self, on_a: &Vector6<f64>) -> Vector6<f64> {
-        -shift_back(&-self.to_b) * on_a
+        let mut on_b = -*on_a;
+        shift_columns_back(&-self.to_b, &mut on_b);
+        on_b
     }
 
-    /// The transposed derivative: adds to `by_motion` (twelve numbers for each moving body, as in
-    /// [`TANGENT_DIMENSION`]) and to `by_model` the derivatives of one number, given those by the
-    /// spatial force on each moving body about its origin.
+    /// The vector–Jacobian product: adds to `by_motion` (twelve numbers for each moving body, as in
+    /// [`TANGENT_DIMENSION`]) and to `by_model` the derivatives of one number, given those with respect
+    /// to the spatial force on each moving body about its origin.
     ///
-    /// `moving` holds for each body its place among the moving ones (see
-    /// [`Model::moving_indices`]).
-    pub fn add_transposed(
+    /// `moving` holds for each body its index among the moving ones (see [`Model::moving_indices`]).
+    pub fn add_vjp(
         &self,
         moving: &[Option<usize>],
         by_force: &[SpatialForce],
         by_motion: &mut [f64],
         by_model: &mut ModelGradient,
     ) {
-        let places = [moving[self.pair.bodies.a], moving[self.pair.bodies.b]];
-        let [by_a, by_b] = places.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
+        let indices = [moving[self.pair.bodies.a], moving[self.pair.bodies.b]];
+        let [by_a, by_b] = indices.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
         // M_B = −M_A + d × F and F_B = −F_A with d from A to B.
         let moment = by_a.rotational - by_b.rotational;
         let force = by_a.translational - by_b.translational + by_b.rotational.cross(&self.to_b);
         let by_wrench = Vector6::new(moment.x, moment.y, moment.z, force.x, force.y, force.z);
         let by_offset = self.wrench_on_a.translational.cross(&by_b.rotational);
         let blocks = [(&self.by_state_a, -by_offset), (&self.by_state_b, by_offset)];
-        for (place, (block, by_position)) in places.into_iter().zip(blocks) {
-            let Some(i) = place else { continue };
+        for (index, (block, by_position)) in indices.into_iter().zip(blocks) {
+            let Some(i) = index else { continue };
             let out = &mut by_motion[i * TANGENT_DIMENSION..(i + 1) * TANGENT_DIMENSION];
             for (out, column) in out.iter_mut().zip(block.as_slice().chunks_exact(6)) {
                 *out += dot(column, by_wrench.as_slice());
@@ -204,8 +225,8 @@ impl ContactSensitivity {
                 out[3 + axis] += by_position[axis];
             }
         }
-        for (place, by) in self.materials.into_iter().zip([&self.by_material_a, &self.by_material_b]) {
-            let Some(i) = place else { continue };
+        for (index, by) in self.materials.into_iter().zip([&self.by_material_a, &self.by_material_b]) {
+            let Some(i) = index else { continue };
             let out = &mut by_model.materials[i];
             let along = |by: &Vector6<f64>| dot(by.as_slice(), by_wrench.as_slice());
             *out = out.zip(by, |out, by| out + along(&by));

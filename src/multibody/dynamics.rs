@@ -38,24 +38,25 @@ pub fn body_acceleration<T: Scalar>(
     BodyAcceleration { angular, of_center_of_mass, of_origin }
 }
 
-/// The derivatives of one number, such as a loss, by what the acceleration of a body depends on.
+/// The derivatives of one number, such as a loss, with respect to what the acceleration of a body
+/// depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BodyCotangent {
-    /// By the body's state, in its tangent space (see [`TANGENT_DIMENSION`]).
+    /// With respect to the body's state, in its tangent space (see [`TANGENT_DIMENSION`]).
     pub state: [f64; TANGENT_DIMENSION],
-    /// By the spatial force on the body about its origin, in W.
+    /// With respect to the spatial force on the body about its origin, in W.
     pub force: SpatialForce,
-    /// By the mass properties; the inertia's elements are taken as nine independent numbers, and
-    /// the derivative is symmetric.
+    /// With respect to the mass properties; the inertia's elements are taken as nine independent
+    /// numbers, and the derivative is symmetric.
     pub mass: MassProperties,
-    /// By the acceleration of gravity in W.
+    /// With respect to the acceleration of gravity in W.
     pub gravity: Vector3<f64>,
 }
 
-/// The transposed derivative of [`body_acceleration`]: from the derivatives of one number by the
-/// three accelerations to those by everything that they depend on.
-/// Those by the force do not depend on the force.
-pub(crate) fn body_acceleration_transposed(
+/// The vector–Jacobian product of [`body_acceleration`]: from the derivatives of one number with respect
+/// to the three accelerations to those with respect to everything that they depend on. Those with
+/// respect to the force do not depend on the force.
+pub(crate) fn body_acceleration_vjp(
     mass: &MassProperties,
     state: &BodyState,
     force: &SpatialForce,

@@ -1,19 +1,20 @@
 //! What the user's forces depend on.
 
-/// Which states the user's force on a body depends on.
+/// The states that the user's force on a body depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StateDependence {
-    /// None: it depends on time, control and model alone.
+    /// No state: the force depends on time, control values and model alone.
     None,
-    /// That of the same body; forces on links and joints on those of the joints.
+    /// The force on a body depends on the state of the same body; forces on links and joints depend on
+    /// the state of the joints.
     SameBody,
-    /// Those of any bodies and joints.
+    /// The states of any bodies and joints.
     #[default]
     AllBodies,
 }
 
-/// What the user's forces depend on besides time and control: derivatives by anything else are
-/// not computed.
+/// The quantities that the user's forces depend on besides time and control values. Derivatives with
+/// respect to other quantities are not computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForceDependence {
     /// The states that the force on a body depends on.
@@ -23,17 +24,17 @@ pub struct ForceDependence {
 }
 
 impl Default for ForceDependence {
-    /// On everything.
+    /// The forces depend on everything.
     fn default() -> Self {
         Self { state: StateDependence::AllBodies, model: true }
     }
 }
 
 impl ForceDependence {
-    /// On time and control alone.
+    /// The forces depend on time and control values alone.
     pub const NONE: Self = Self { state: StateDependence::None, model: false };
 
-    /// Whether there is a derivative by a state.
+    /// Whether there is a derivative with respect to a state.
     pub fn has_state(&self) -> bool {
         self.state != StateDependence::None
     }

@@ -1,11 +1,11 @@
-//! The forces on all that moves with their transposed derivatives.
+//! The forces on all that moves with their vector–Jacobian products.
 
 use rayon::prelude::*;
 
-use super::applied_forces::{AppliedForces, add_transposed_by_inputs};
+use super::applied_forces::{AppliedForces, add_vjp_by_parameters};
 use super::broad_phase::BroadPhase;
 use super::contact_forces::{pair_wrench, shares};
-use super::contact_transposed::{PairCotangent, pair_cotangent};
+use super::contact_vjp::{PairCotangent, pair_cotangent};
 use super::force_values::{AppliedWorkspace, ForcePoint, Forces};
 use super::forces::add_drives_and_applied;
 use super::joint_dynamics::add_link_motions;
@@ -13,7 +13,7 @@ use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::Model;
 use super::model_gradient::{ModelGradient, SEEDS, SeededModel};
 use super::pair::GeometryPair;
-use super::state::{State, TANGENT_DIMENSION};
+use super::state::TANGENT_DIMENSION;
 use super::tree::JointState;
 use crate::contact::Workspace;
 use crate::scalar::DualArray;
@@ -26,7 +26,7 @@ struct Share {
     contacts: Vec<PairCotangent>,
 }
 
-/// The evaluation of the forces on all that moves together with their transposed derivatives:
+/// The evaluation of the forces on all that moves together with their vector–Jacobian products:
 /// memory that is reused from one to the next.
 #[derive(Debug, Default)]
 pub struct ForceSensitivity {
@@ -47,10 +47,10 @@ pub(crate) fn lift_frame<const N: usize>(frame: &BodyFrame) -> BodyFrame<DualArr
 }
 
 impl ForceSensitivity {
-    /// The forces on all bodies and joints and their transposed derivative: adds to `by_state`
-    /// (in the tangent space), `by_control` (commands first) and `by_model` the derivatives of one
-    /// number, given those by the forces.
-    pub fn evaluate_transposed(
+    /// The forces on all bodies and joints and their vector–Jacobian product: adds to `by_state` (in the
+    /// tangent space), `by_control` (commands first) and `by_model` the derivatives of one number, given
+    /// those with respect to the forces.
+    pub fn evaluate_vjp(
         &mut self,
         at: &ForcePoint,
         applied: &impl AppliedForces,
@@ -60,7 +60,7 @@ impl ForceSensitivity {
         by_model: &mut ModelGradient,
     ) -> &Forces {
         let (model, commands) = (at.model.model(), at.commands);
-        self.evaluate_contact(model, at.state, &by_force.bodies);
+        self.evaluate_contact(at, &by_force.bodies);
         self.forces.reset(model);
         self.by_motion.clear();
         self.by_motion.resize(TANGENT_DIMENSION * by_force.bodies.len(), 0.0);
@@ -80,37 +80,41 @@ impl ForceSensitivity {
         self.add_by_sizes(at, &by_force.bodies, &mut by_model.direct);
         let (by_commands, by_user) = by_control.split_at_mut(commands.len());
         let joints = &at.state.joints;
-        add_drives_transposed(model, commands, joints, &by_force.joints, by_joints, by_commands, by_model);
-        self.add_applied_transposed(at, applied, by_force, by_state, by_user, by_model);
+        add_drives_vjp(model, commands, joints, &by_force.joints, by_joints, by_commands, by_model);
+        self.add_applied_vjp(at, applied, by_force, by_state, by_user, by_model);
         add_drives_and_applied(model, at.state, at.time, applied, commands, at.control, &mut self.forces);
         &self.forces
     }
 
     /// Finds the contacts, in the order of [`Model::pairs`] whatever the number of threads.
-    fn evaluate_contact(&mut self, model: &Model, state: &State, by_force: &[SpatialForce]) {
-        model.update_frames(state, &mut self.frames, &mut self.joints);
+    fn evaluate_contact(&mut self, at: &ForcePoint, by_force: &[SpatialForce]) {
+        let model = at.model.model();
+        model.update_frames(at.state, &mut self.frames, &mut self.joints);
         model.moving_indices(&mut self.moving);
         let candidates = self.broad_phase.candidates(model, &self.frames);
         let (threads, size) = shares(candidates.len());
         self.shares.resize_with(threads.max(self.shares.len()), Share::default);
         self.shares.iter_mut().for_each(|share| share.contacts.clear());
         let (frames, moving) = (&self.frames[..], &self.moving[..]);
-        let find = |pairs: &[usize], share: &mut Share| {
+        let known = at.surfaces.filter(|known| known.pairs() == candidates.len());
+        let find = |first: usize, pairs: &[usize], share: &mut Share| {
             let Share { scratch, contacts } = share;
-            let found =
-                |&pair: &usize| pair_cotangent(model, frames, moving, &model.pairs[pair], by_force, scratch);
-            contacts.extend(pairs.iter().filter_map(found));
+            let found = |(k, &pair): (usize, &usize)| {
+                let (pair, known) = (&model.pairs[pair], known.map(|known| known.of(first + k)));
+                pair_cotangent(model, frames, moving, pair, by_force, scratch, known)
+            };
+            contacts.extend(pairs.iter().enumerate().filter_map(found));
         };
         if threads == 1 {
-            find(candidates, &mut self.shares[0]);
+            find(0, candidates, &mut self.shares[0]);
         } else {
-            let parts = candidates.par_chunks(size).zip(self.shares.par_iter_mut());
-            parts.for_each(|(pairs, share)| find(pairs, share));
+            let parts = candidates.par_chunks(size).enumerate().zip(self.shares.par_iter_mut());
+            parts.for_each(|((part, pairs), share)| find(part * size, pairs, share));
         }
     }
 
-    /// The part of [`Self::evaluate_transposed`] that is due to the derivatives of the user's forces.
-    pub fn add_applied_transposed(
+    /// The part of [`Self::evaluate_vjp`] that is due to the derivatives of the user's forces.
+    pub fn add_applied_vjp(
         &mut self,
         at: &ForcePoint,
         applied: &impl AppliedForces,
@@ -119,12 +123,12 @@ impl ForceSensitivity {
         by_control: &mut [f64],
         by_model: &mut ModelGradient,
     ) {
-        applied.add_transposed(at, by_force, by_state, by_control, &mut self.applied);
-        add_transposed_by_inputs(applied, at, by_force, &mut by_model.direct, &mut self.applied);
+        applied.add_vjp(at, by_force, by_state, by_control, &mut self.applied);
+        add_vjp_by_parameters(applied, at, by_force, &mut by_model.direct, &mut self.applied);
     }
 
     /// The part of contact's derivatives that is due to the sizes of geometries.
-    fn add_by_sizes(&mut self, at: &ForcePoint, by_force: &[SpatialForce], by_inputs: &mut [f64]) {
+    fn add_by_sizes(&mut self, at: &ForcePoint, by_force: &[SpatialForce], by_parameters: &mut [f64]) {
         for SeededModel { columns, model } in at.model.sizes() {
             self.seeded_frames.clear();
             self.seeded_frames.extend(self.frames.iter().map(lift_frame));
@@ -138,10 +142,10 @@ impl ForceSensitivity {
                     let Some(on_a) = wrench else { continue };
                     let (a, b) = (self.moving[pair.bodies.a], self.moving[pair.bodies.b]);
                     let on_b = -on_a.shifted(&contact.to_b.map(DualArray::from));
-                    for (place, force) in [(a, on_a), (b, on_b)] {
-                        let Some(i) = place else { continue };
+                    for (index, force) in [(a, on_a), (b, on_b)] {
+                        let Some(i) = index else { continue };
                         for (k, &column) in columns.iter().enumerate() {
-                            by_inputs[column] +=
+                            by_parameters[column] +=
                                 by_force[i].rotational.dot(&force.rotational.map(|x| x.eps[k]))
                                     + by_force[i].translational.dot(&force.translational.map(|x| x.eps[k]));
                         }
@@ -152,10 +156,10 @@ impl ForceSensitivity {
     }
 }
 
-/// Adds the derivatives of a number through the forces of actuators and stops, given those by the
-/// forces along the joints: by configuration and velocity to `by_joints`, by the commands, and by
-/// the gains.
-fn add_drives_transposed(
+/// Adds the derivatives of a number through the forces of actuators and stops, given those with respect
+/// to the forces along the joints: with respect to configuration and velocity to `by_joints`, and with
+/// respect to the commands and the gains.
+fn add_drives_vjp(
     model: &Model,
     commands: &[f64],
     joints: &JointState,
@@ -167,7 +171,7 @@ fn add_drives_transposed(
     let nv = joints.v.len();
     model.for_each_joint_law(commands, |at, law| {
         let by = law.slopes(|law, q, v| law.force(q, v), joints.q[at.q], joints.v[at.v]);
-        // A coordinate that is driven has the same place in the tangent space as in v.
+        // A coordinate that is driven has the same index in the tangent space as in v.
         by_joints[at.v] += by_force[at.v] * by[0];
         by_joints[nv + at.v] += by_force[at.v] * by[1];
         if let Some((command, ratio)) = at.command {

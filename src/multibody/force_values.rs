@@ -3,6 +3,7 @@
 
 use nalgebra::Vector3;
 
+use super::found_surfaces::FoundSurfaces;
 use super::model::Model;
 use super::model_gradient::{DIRECTIONS, DifferentiatedModel, SEEDS};
 use super::state::State;
@@ -33,6 +34,14 @@ impl<T: Scalar> Forces<T> {
         forces
     }
 
+    /// Writes the forces without their derivatives into `to`.
+    pub(crate) fn write_real(&self, to: &mut Forces) {
+        to.bodies.clear();
+        to.bodies.extend(self.bodies.iter().map(SpatialForce::real));
+        to.joints.clear();
+        to.joints.extend(self.joints.iter().map(|f| f.real()));
+    }
+
     /// Sets all forces to zero.
     pub(crate) fn reset(&mut self, model: &Model<T>) {
         self.bodies.clear();
@@ -52,7 +61,7 @@ pub(crate) enum ForceEntry {
 }
 
 impl ForceEntry {
-    /// The derivative of a number along this change of a force, given those by the forces.
+    /// The derivative of a number along this change of a force, given those with respect to the forces.
     pub fn along(&self, by_force: &Forces) -> f64 {
         match self {
             Self::Body(body, change) => {
@@ -77,6 +86,8 @@ pub struct ForcePoint<'a> {
     pub commands: &'a [f64],
     /// Control values of the user's forces.
     pub control: &'a [f64],
+    /// Where the contact surfaces lie, if they have been found before.
+    pub(crate) surfaces: Option<&'a FoundSurfaces>,
 }
 
 /// State, control and forces in dual numbers.

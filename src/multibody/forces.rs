@@ -6,9 +6,9 @@ use super::applied_forces::AppliedForces;
 use super::broad_phase::BroadPhase;
 use super::contact_forces::{PairWorkspace, pair_wrench, shares};
 use super::force_values::Forces;
+use super::found_surfaces::FoundSurfaces;
 use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::Model;
-use super::pair::GeometryPair;
 use super::state::State;
 use super::tree::JointState;
 use crate::contact::Workspace;
@@ -20,7 +20,7 @@ use crate::spatial::SpatialForce;
 pub struct ForceWorkspace<T = f64> {
     /// Frames of all bodies.
     frames: Vec<BodyFrame<T>>,
-    /// The place among the moving bodies of every body that moves.
+    /// The index among the moving bodies of every body that moves.
     moving: Vec<Option<usize>>,
     /// Kinematics of the joints.
     pub(crate) joints: JointKinematics<T>,
@@ -30,6 +30,8 @@ pub struct ForceWorkspace<T = f64> {
     wrenches: Vec<Option<SpatialForce<T>>>,
     /// Scratch of the contact queries.
     contact: PairWorkspace,
+    /// Where the contact surfaces of these pairs lie.
+    pub(crate) surfaces: FoundSurfaces,
     /// The sum.
     forces: Forces<T>,
 }
@@ -43,6 +45,7 @@ impl<T> Default for ForceWorkspace<T> {
             broad_phase: BroadPhase::default(),
             wrenches: Vec::new(),
             contact: PairWorkspace::default(),
+            surfaces: FoundSurfaces::default(),
             forces: Forces::default(),
         }
     }
@@ -61,35 +64,43 @@ impl<T: Scalar> Model<T> {
     /// Adds to `forces`, one for each moving body (see [`Model::moving_index`]), about its origin and
     /// in W, what contact exerts.
     ///
-    /// Pairs are evaluated by several threads where there are many, and summed in the order of
-    /// [`Model::pairs`]: the result has the same bits whatever the number of threads.
+    /// If there are many pairs, several threads evaluate them. The forces are summed in the order of
+    /// [`Model::pairs`], so the result has the same bits for any number of threads.
     pub fn add_contact_forces(
         &self,
         state: &State<T>,
         workspace: &mut ForceWorkspace<T>,
         forces: &mut [SpatialForce<T>],
     ) {
-        let ForceWorkspace { frames, broad_phase, wrenches, contact, moving, joints, .. } = workspace;
+        let ForceWorkspace { frames, broad_phase, wrenches, contact, surfaces, moving, joints, .. } =
+            workspace;
         self.update_frames(state, frames, joints);
         self.moving_indices(moving);
         wrenches.clear();
         let candidates = broad_phase.candidates(self, frames);
         wrenches.resize(candidates.len(), None);
         let frames = &frames[..];
-        let wrench = |pair: &GeometryPair, scratch: &mut Workspace| pair_wrench(self, frames, pair, scratch);
+        let wrench = |pair: usize, scratch: &mut Workspace, found: &mut FoundSurfaces| {
+            let wrench = pair_wrench(self, frames, &self.pairs[pair], scratch);
+            found.push(if wrench.is_some() { scratch.found() } else { &[] });
+            wrench
+        };
         let (threads, share) = shares(candidates.len());
-        let scratch = contact.of_threads(threads);
+        let (scratch, found) = contact.of_recording_threads(threads);
+        surfaces.clear();
         if threads == 1 {
             for (&pair, out) in candidates.iter().zip(wrenches.iter_mut()) {
-                *out = wrench(&self.pairs[pair], &mut scratch[0]);
+                *out = wrench(pair, &mut scratch[0], surfaces);
             }
         } else {
             let shares = candidates.par_chunks(share).zip(wrenches.par_chunks_mut(share));
-            shares.zip(scratch.par_iter_mut()).for_each(|((pairs, out), scratch)| {
+            let memory = scratch.par_iter_mut().zip(found.par_iter_mut());
+            shares.zip(memory).for_each(|((pairs, out), (scratch, found))| {
                 for (&pair, out) in pairs.iter().zip(out) {
-                    *out = wrench(&self.pairs[pair], scratch);
+                    *out = wrench(pair, scratch, found);
                 }
             });
+            found.iter().for_each(|found| surfaces.append(found));
         }
         for (&pair, wrench) in candidates.iter().zip(&*wrenches) {
             let pair = &self.pairs[pair];

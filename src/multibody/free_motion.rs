@@ -54,8 +54,8 @@ impl<T: Scalar> FreeMotion<T> {
     ) -> Self {
         let spin = rotation.transpose() * angular_velocity;
         let momentum = mass.inertia * spin;
-        // All as differences to a uniform turn: derivatives by the inertia are of the order of the
-        // step, and would be lost between terms that cancel.
+        // All as differences to a uniform turn: derivatives with respect to the inertia are of the order
+        // of the step, and would be lost between terms that cancel.
         let extra_rate = midpoint_rate(&mass.inertia, &spin, &momentum, dt);
         Self::with_rate(mass, rotation, angular_velocity, &extra_rate, dt)
     }

@@ -141,15 +141,15 @@ impl<'a> Linearization<'a> {
     }
 }
 
-/// Derivatives of a vector by a vector.
+/// Derivatives of a vector with respect to a vector.
 type ByVector = Matrix3<f64>;
 
 /// How a vector of [`FreeMotion`] follows the state before the step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VectorSensitivity {
-    /// By a turn of the body, its angular velocity in W held.
+    /// With respect to a turn of the body, its angular velocity in W held.
     pub by_turn: ByVector,
-    /// By the angular velocity.
+    /// With respect to the angular velocity.
     pub by_angular_velocity: ByVector,
 }
 
@@ -161,7 +161,7 @@ pub(crate) struct FreeMotionSensitivity {
     pub extra_turn: VectorSensitivity,
     pub extra_shift: VectorSensitivity,
     pub swing: VectorSensitivity,
-    /// By the numbers of the mass properties, if they are asked for.
+    /// With respect to the numbers of the mass properties, if they are asked for.
     by_mass: Option<FreeMotion<DualArray<MASS_NUMBERS>>>,
 }
 
@@ -194,9 +194,9 @@ impl FreeMotionSensitivity {
         }
     }
 
-    /// Adds the derivatives by the state (turn, position, angular and linear velocity) and by the
-    /// mass properties, from those by the vectors of [`FreeMotion`].
-    pub fn add_transposed(&self, by: &FreeMotion, by_state: &mut [f64], by_mass: &mut MassProperties) {
+    /// Adds the derivatives with respect to the state (turn, position, angular and linear velocity) and
+    /// to the mass properties, from those with respect to the vectors of [`FreeMotion`].
+    pub fn add_vjp(&self, by: &FreeMotion, by_state: &mut [f64], by_mass: &mut MassProperties) {
         let sensitivities = [&self.angular_velocity, &self.extra_turn, &self.extra_shift, &self.swing];
         for (sensitivity, by) in sensitivities.into_iter().zip(by.parts()) {
             let turn = sensitivity.by_turn.tr_mul(by);
@@ -218,8 +218,8 @@ impl FreeMotionSensitivity {
         }
     }
 
-    /// The motion with derivatives by the numbers of the mass properties, if they were asked for,
-    /// else constant.
+    /// The motion with derivatives with respect to the numbers of the mass properties, if they were
+    /// asked for, else constant.
     pub fn seeded_by_mass(&self) -> FreeMotion<DualArray<MASS_NUMBERS>> {
         self.by_mass.unwrap_or_else(|| FreeMotion::lift(&self.value))
     }
@@ -257,7 +257,7 @@ mod tests {
         let rotation = orientation.to_matrix();
         let sensitivity = FreeMotionSensitivity::new(&mass, &rotation, &velocity, dt, true);
         let (mut by_state, mut by_mass) = ([0.0; 12], MassProperties::zero());
-        sensitivity.add_transposed(&by, &mut by_state, &mut by_mass);
+        sensitivity.add_vjp(&by, &mut by_state, &mut by_mass);
         let mut found = [&by_state[..3], &by_state[6..9], by_mass.center_of_mass.as_slice()].concat();
         found.extend(by_mass.inertia.transpose().iter());
         for (k, found) in found.into_iter().enumerate() {

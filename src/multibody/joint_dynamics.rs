@@ -1,4 +1,4 @@
-//! How forces accelerate the joints of a model, and the transposed derivative of that.
+//! How forces accelerate the joints of a model, and the vector–Jacobian product of that.
 
 use nalgebra::{DMatrix, Vector3};
 
@@ -26,26 +26,42 @@ pub(crate) fn link_forces<T: Scalar>(
     );
 }
 
-/// The acceleration v̇ of the joints under gravity, their damping and springs, and forces, at the
-/// state that `kinematics` was brought to last.
-pub(crate) fn joint_acceleration<T: Scalar>(
-    model: &Model<T>,
-    joints: &JointState<T>,
-    forces: &Forces<T>,
-    kinematics: &mut JointKinematics<T>,
-) -> Vec<T> {
-    let mechanism = &model.mechanism;
-    if mechanism.velocity_dimension() == 0 {
-        return Vec::new();
+/// The acceleration of joints, and memory that the next evaluation of it reuses.
+#[derive(Debug)]
+pub(crate) struct JointAcceleration<T = f64> {
+    /// v̇: a number for each velocity coordinate.
+    pub vdot: Vec<T>,
+    applied: Vec<BodyForce<T>>,
+    tau: Vec<T>,
+}
+
+impl<T> Default for JointAcceleration<T> {
+    fn default() -> Self {
+        Self { vdot: Vec::new(), applied: Vec::new(), tau: Vec::new() }
     }
-    let mut applied = Vec::new();
-    link_forces(model, &forces.bodies, &mut applied);
-    let mut tau = forces.joints.clone();
-    mechanism.passive_forces(&joints.q, &joints.v, &mut tau);
-    let mut vdot = vec![T::from(0.0); tau.len()];
-    let workspace = kinematics.of(mechanism);
-    mechanism.forward_dynamics(workspace, &tau, &model.gravity, &applied, &mut vdot);
-    vdot
+}
+
+impl<T: Scalar> JointAcceleration<T> {
+    /// Becomes that under gravity, the joints' damping and springs, and forces, at the state that
+    /// `kinematics` was brought to last.
+    pub fn evaluate(
+        &mut self,
+        model: &Model<T>,
+        joints: &JointState<T>,
+        forces: &Forces<T>,
+        kinematics: &mut JointKinematics<T>,
+    ) -> &mut Vec<T> {
+        let (mechanism, Self { vdot, applied, tau }) = (&model.mechanism, self);
+        vdot.clear();
+        vdot.resize(mechanism.velocity_dimension(), T::from(0.0));
+        if !vdot.is_empty() {
+            link_forces(model, &forces.bodies, applied);
+            tau.clone_from(&forces.joints);
+            mechanism.passive_forces(&joints.q, &joints.v, tau);
+            mechanism.forward_dynamics(kinematics.of(mechanism), tau, &model.gravity, applied, vdot);
+        }
+        vdot
+    }
 }
 
 /// The dependence of the joints' balance of forces on everything, at a state and an acceleration;
@@ -56,11 +72,12 @@ pub(crate) struct JointSensitivity {
     inverse: Option<InverseSensitivity>,
     factors: DMatrix<f64>,
     applied: Vec<BodyForce>,
+    acceleration: JointAcceleration,
 }
 
 impl JointSensitivity {
-    /// The derivatives of a number by all forces on links and along joints, given those by the
-    /// joints' acceleration: appended to `by_force.bodies`, and put in place of
+    /// The derivatives of a number with respect to all forces on links and along joints, given those
+    /// with respect to the joints' acceleration: appended to `by_force.bodies`, and put in place of
     /// `by_force.joints`. They do not depend on the forces.
     pub fn force_cotangent(
         &mut self,
@@ -91,7 +108,7 @@ impl JointSensitivity {
     /// configuration and velocity to `by_joints`, by gravity, masses, dampings and springs to
     /// `by_model`.
     /// `by_joint_forces` are those of [`Self::force_cotangent`], at the same state.
-    pub fn add_acceleration_transposed(
+    pub fn add_acceleration_vjp(
         &mut self,
         model: &Model,
         joints: &JointState,
@@ -104,10 +121,12 @@ impl JointSensitivity {
             return;
         }
         self.kinematics.update(&model.mechanism, &joints.q, &joints.v);
-        let vdot = joint_acceleration(model, joints, forces, &mut self.kinematics);
+        self.acceleration.evaluate(model, joints, forces, &mut self.kinematics);
+        let vdot = std::mem::take(&mut self.acceleration.vdot);
         self.evaluate(model, joints, &vdot, &forces.bodies);
-        self.subtract_transposed(model, by_joint_forces, by_joints, by_model);
-        add_passive_transposed(model, joints, by_joint_forces, by_joints, by_model);
+        self.acceleration.vdot = vdot;
+        self.subtract_vjp(model, by_joint_forces, by_joints, by_model);
+        add_passive_vjp(model, joints, by_joint_forces, by_joints, by_model);
     }
 
     /// Evaluates how τ of inverse dynamics depends on everything, at a state, an acceleration, and
@@ -131,7 +150,7 @@ impl JointSensitivity {
 
     /// Adds the derivatives of −`left`ᵀ τ: by configuration and velocity to `by_joints`, one
     /// after the other, and by gravity and the links' masses to `by_model`.
-    pub fn subtract_transposed(
+    pub fn subtract_vjp(
         &mut self,
         model: &Model,
         left: &[f64],
@@ -142,7 +161,7 @@ impl JointSensitivity {
         let mechanism = &model.mechanism;
         let minus: Vec<f64> = left.iter().map(|x| -x).collect();
         let (by_q, by_v) = by_joints.split_at_mut(left.len());
-        inverse.add_transposed(&minus, by_q, by_v);
+        inverse.add_vjp(&minus, by_q, by_v);
         let workspace = self.kinematics.of(mechanism);
         by_model.gravity += mechanism.inverse_dynamics_by_gravity(workspace, &minus);
         if by_model.of_links {
@@ -166,7 +185,7 @@ impl JointSensitivity {
 
 /// Adds the derivatives of `left`ᵀ τ, with τ of the joints' damping and springs: by configuration
 /// and velocity to `by_joints`, and by these themselves.
-fn add_passive_transposed(
+fn add_passive_vjp(
     model: &Model,
     joints: &JointState,
     left: &[f64],
@@ -186,18 +205,19 @@ fn add_passive_transposed(
     }
 }
 
-/// Adds derivatives by the mass properties of a body of the mechanism, if it is a link of the model.
+/// Adds derivatives with respect to the mass properties of a body of the mechanism, if it is a link of
+/// the model.
 pub(crate) fn add_link_mass(model: &Model, by_model: &mut ModelGradient, link: usize, by: &MassProperties) {
     let first = by_model.masses.len() - model.links().count();
-    if let Some(place) = model.links().position(|(_, l)| l == link) {
-        add_mass(&mut by_model.masses[first + place], by);
+    if let Some(index) = model.links().position(|(_, l)| l == link) {
+        add_mass(&mut by_model.masses[first + index], by);
     }
 }
 
-/// Adds to `by_joints` (configuration, then velocity) the derivatives of a number by the joints,
-/// given those by the motions of the moving bodies, twelve for each (see [`TANGENT_DIMENSION`]),
-/// at the configuration that `kinematics` was brought to last, and the rates that the links'
-/// velocities come from.
+/// Adds to `by_joints` (configuration, then velocity) the derivatives of a number with respect to the
+/// joints, given those with respect to the motions of the moving bodies, twelve for each (see
+/// [`TANGENT_DIMENSION`]), at the configuration that `kinematics` was brought to last, and the rates
+/// that the links' velocities come from.
 pub(crate) fn add_link_motions(
     model: &Model,
     kinematics: &mut JointKinematics,
@@ -218,7 +238,7 @@ pub(crate) fn add_link_motions(
         velocity: SpatialForce::new(part(by, 6), part(by, 9)),
     });
     let (by_q, by_v) = by_joints.split_at_mut(mechanism.velocity_dimension());
-    mechanism.motion_transposed(workspace, motions, by_q, by_v);
+    mechanism.motion_vjp(workspace, motions, by_q, by_v);
 }
 
 /// Sets the velocities of the links' frames to those at other rates of the coordinates.

@@ -1,20 +1,20 @@
-//! What the mass and the inertia of a body are made from.
+//! The sources of a body's mass and inertia.
 
 use crate::scalar::Scalar;
 use crate::spatial::{MassProperties, MassPropertiesError};
 
-/// What the mass properties of a body are made from, which decides what a change of mass or of
-/// a geometry's size does to them.
+/// The source of a body's mass properties. It decides how they change with the mass and with the size of
+/// a geometry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MassSource<T = f64> {
-    /// They are given. A change of mass leaves centre and inertia as they are; a change of a
-    /// geometry's size changes nothing.
+    /// The mass properties are given. A change of mass does not change centre of mass and inertia; a
+    /// change of a geometry's size changes nothing.
     Given(MassProperties<T>),
-    /// This mass in kg, spread evenly over the geometries: inertia is proportional to the mass,
-    /// and scales with the square of the size.
+    /// This mass in kg is spread evenly over the geometries. The inertia is proportional to the mass and
+    /// grows with the square of the size.
     Spread(T),
-    /// This density in kg/m³ fills the geometries: mass grows with the cube of the size,
-    /// inertia with its fifth power.
+    /// The geometries are filled with this density in kg/m³. The mass grows with the cube of the size,
+    /// the inertia with its fifth power.
     Density(T),
 }
 
@@ -52,7 +52,7 @@ impl<T: Scalar> MassSource<T> {
     /// the body's frame, have the properties `unit_parts`.
     ///
     /// # Errors
-    /// When they are to come from geometries without a finite positive volume.
+    /// When they are to be computed from geometries without a finite positive volume.
     pub fn resolve(
         &self,
         unit_parts: impl IntoIterator<Item = MassProperties<T>> + Clone,

@@ -3,7 +3,7 @@
 //! A [`Model`] is immutable: bodies, materials, gravity, and which geometries can touch; a
 //! [`ModelBuilder`] makes and checks it. A [`State`] is what changes: pose and velocity of every
 //! free body. Both are generic over the scalar, and [`seeded`] makes either carry derivatives with
-//! respect to a list of [`Input`]s.
+//! respect to a list of [`Parameter`]s.
 
 mod actuator;
 mod applied_forces;
@@ -11,16 +11,16 @@ mod body;
 mod broad_phase;
 mod contact_forces;
 mod contact_sensitivity;
-mod contact_transposed;
+mod contact_vjp;
 mod dynamics;
 mod energy;
 mod force_dependence;
 mod force_sensitivity;
 mod force_values;
 mod forces;
+mod found_surfaces;
 mod free_motion;
 mod free_motion_sensitivity;
-mod input;
 mod joint_dynamics;
 mod kinematics;
 mod mass;
@@ -29,6 +29,7 @@ mod model_builder;
 mod model_error;
 mod model_gradient;
 mod pair;
+mod parameter;
 mod seeding;
 mod sensor;
 mod size;
@@ -39,7 +40,7 @@ pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub(crate) use actuator::JointLaw;
 pub use actuator::{Actuator, Drive, DrivenCoordinate, GainGradient};
 pub(crate) use applied_forces::{
-    AppliedColumn, for_each_applied_derivative, for_each_applied_derivative_by_input,
+    AppliedColumn, for_each_applied_derivative, for_each_applied_derivative_by_parameter,
 };
 pub use applied_forces::{AppliedForces, NoForces};
 pub use body::{Body, BodyGeometry, Motion};
@@ -49,7 +50,7 @@ pub(crate) use broad_phase::may_touch;
 pub(crate) use contact_forces::with_pair;
 pub use contact_forces::{BodyPairContact, BodyPairJacobian, PairWorkspace};
 pub use contact_sensitivity::{ContactSensitivity, WrenchByState};
-pub(crate) use dynamics::body_acceleration_transposed;
+pub(crate) use dynamics::body_acceleration_vjp;
 pub use dynamics::{BodyAcceleration, BodyCotangent, body_acceleration};
 pub use force_dependence::{ForceDependence, StateDependence};
 pub use force_sensitivity::ForceSensitivity;
@@ -58,11 +59,11 @@ pub(crate) use force_values::ForceEntry;
 pub use force_values::{AppliedWorkspace, ForcePoint, Forces};
 pub use forces::ForceWorkspace;
 pub(crate) use forces::total_forces;
+pub(crate) use found_surfaces::FoundSurfaces;
 pub(crate) use free_motion::FreeMotion;
 pub(crate) use free_motion_sensitivity::FreeMotionSensitivity;
-pub use input::{Input, InputError, TANGENT_NAMES};
 pub(crate) use joint_dynamics::{
-    JointSensitivity, add_link_mass, add_link_motions, joint_acceleration, link_forces, set_link_velocities,
+    JointAcceleration, JointSensitivity, add_link_mass, add_link_motions, link_forces, set_link_velocities,
 };
 pub use kinematics::{BodyFrame, JointKinematics};
 pub use mass::MassSource;
@@ -76,6 +77,7 @@ pub use model_error::ModelError;
 pub(crate) use model_gradient::JOINT_DIRECTIONS;
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
 pub use pair::{BodyPair, GeometryPair};
+pub use parameter::{Parameter, ParameterError, TANGENT_NAMES};
 pub use seeding::seeded;
 pub use sensor::{PairPressure, SensorWorkspace};
 pub use state::{BodyState, State, TANGENT_DIMENSION};

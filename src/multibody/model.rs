@@ -1,10 +1,10 @@
-//! The immutable description of what moves and what can touch.
+//! Models: the immutable description of what moves and what can touch.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nalgebra::Vector3;
 
-use super::actuator::{Actuator, JointLaw, JointPlace};
+use super::actuator::{Actuator, CoordinateIndices, JointLaw};
 use super::body::{Body, Motion};
 use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
@@ -13,7 +13,7 @@ use crate::contact::{ContactSettings, Material};
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::MassProperties;
 
-/// A material that bodies share by its place in [`Model::materials`].
+/// A material that bodies share by its index in [`Model::materials`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedMaterial<T = f64> {
     /// Its name.
@@ -24,8 +24,9 @@ pub struct NamedMaterial<T = f64> {
 
 /// What moves and what can touch: immutable, and shared by every state.
 ///
-/// A [`ModelBuilder`](super::ModelBuilder) makes it and checks it. What a model should have otherwise is
-/// changed in the builder that [`Model::into_builder`] gives, or set by [`Model::with_parameters`].
+/// A [`ModelBuilder`](super::ModelBuilder) makes it and checks it. To change a part of a model, make a
+/// builder of it with [`Model::into_builder`]; to change the values of parameters, use
+/// [`Model::with_parameters`].
 #[derive(Clone, Debug)]
 pub struct Model<T = f64> {
     pub(crate) bodies: Vec<Body<T>>,
@@ -40,13 +41,13 @@ pub struct Model<T = f64> {
     pub(super) identity: ModelIdentity,
 }
 
-/// Tells models apart: those with the same one are copies of each other, since none is changed once it
-/// is made.
+/// The identity of a model. Models are not changed once they are made, so models with the same identity
+/// are copies of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ModelIdentity(u64);
 
 impl ModelIdentity {
-    /// One that no model has yet.
+    /// A new identity that no model has yet.
     pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -56,14 +57,14 @@ impl ModelIdentity {
 /// Gives the collider of every geometry the material that the geometry names.
 pub(super) fn share_materials<T: Scalar>(bodies: &mut [Body<T>], materials: &[NamedMaterial<T>]) {
     for geometry in bodies.iter_mut().flat_map(|body| &mut body.geometries) {
-        if let Some(named) = geometry.material.and_then(|place| materials.get(place)) {
+        if let Some(named) = geometry.material.and_then(|index| materials.get(index)) {
             geometry.collider.material = named.material;
         }
     }
 }
 
 impl<T> Model<T> {
-    /// The bodies, in the order in which everything that names a body by its place counts them.
+    /// The bodies. Wherever a body is given by an index, it is the index in this list.
     pub fn bodies(&self) -> &[Body<T>] {
         &self.bodies
     }
@@ -73,13 +74,13 @@ impl<T> Model<T> {
         &self.mechanism
     }
 
-    /// The drives of the joints, in the order of their commands among the control values.
+    /// The actuators that drive the joints, in the order of their commands among the control values.
     pub fn actuators(&self) -> &[Actuator<T>] {
         &self.actuators
     }
 
-    /// The materials that geometries name by their place. The colliders of these geometries have
-    /// them too.
+    /// The materials, which geometries name by their index. The collider of such a geometry has a copy
+    /// of the material.
     pub fn materials(&self) -> &[NamedMaterial<T>] {
         &self.materials
     }
@@ -89,12 +90,12 @@ impl<T> Model<T> {
         &self.gravity
     }
 
-    /// What contact queries compute.
+    /// The settings of contact queries.
     pub fn contact(&self) -> &ContactSettings {
         &self.contact
     }
 
-    /// The geometries that can touch, in increasing order.
+    /// The pairs of geometries that can touch, in increasing order.
     pub fn pairs(&self) -> &[GeometryPair] {
         &self.pairs
     }
@@ -120,7 +121,7 @@ impl<T: Scalar> Model<T> {
         }
     }
 
-    /// What tells the model from others.
+    /// The identity of the model.
     pub(crate) fn identity(&self) -> ModelIdentity {
         self.identity
     }
@@ -144,13 +145,13 @@ impl<T: Scalar> Model<T> {
         }
     }
 
-    /// The free bodies, in the order of a state's bodies, each with its place in
-    /// [`Model::bodies`] and its mass properties.
+    /// The free bodies, in the order of a state's bodies, each with its index in [`Model::bodies`] and
+    /// its mass properties.
     pub fn free_bodies(&self) -> impl Iterator<Item = (usize, &Body<T>, &MassProperties<T>)> {
         self.bodies.iter().enumerate().filter_map(|(i, body)| Some((i, body, body.mass()?)))
     }
 
-    /// The place of a body in a state's list of free bodies; `None` for a fixed one.
+    /// The index of a body in a state's list of free bodies; `None` for a fixed one.
     pub fn free_index(&self, body: usize) -> Option<usize> {
         if !self.bodies.get(body)?.is_free() {
             return None;
@@ -158,7 +159,7 @@ impl<T: Scalar> Model<T> {
         Some(self.bodies[..body].iter().filter(|b| b.is_free()).count())
     }
 
-    /// The links, in the order of [`Model::bodies`], each with its place there and in
+    /// The links, in the order of [`Model::bodies`], each with its index there and in
     /// [`Mechanism::bodies`].
     pub fn links(&self) -> impl Iterator<Item = (usize, usize)> {
         self.bodies.iter().enumerate().filter_map(|(i, body)| match body.motion {
@@ -167,24 +168,24 @@ impl<T: Scalar> Model<T> {
         })
     }
 
-    /// Number of bodies that forces move: free ones and links.
+    /// Number of moving bodies: free bodies and links.
     pub fn moving_count(&self) -> usize {
         self.bodies.iter().filter(|body| body.is_moving()).count()
     }
 
-    /// For each body its place among the moving ones, free bodies first (in the order of a state's
+    /// For each body its index among the moving ones, free bodies first (in the order of a state's
     /// bodies), then links; written into `indices`.
     pub fn moving_indices(&self, indices: &mut Vec<Option<usize>>) {
         indices.clear();
         indices.resize(self.bodies.len(), None);
         let free = self.bodies.iter().enumerate().filter(|(_, body)| body.is_free()).map(|(i, _)| i);
-        for (place, body) in free.chain(self.links().map(|(i, _)| i)).enumerate() {
-            indices[body] = Some(place);
+        for (index, body) in free.chain(self.links().map(|(i, _)| i)).enumerate() {
+            indices[body] = Some(index);
         }
     }
 
-    /// The place of a body among the moving ones (see [`Model::moving_indices`]); `None` for a
-    /// fixed one.
+    /// The index of a body among the moving ones (see [`Model::moving_indices`]); `None` for a fixed
+    /// one.
     pub fn moving_index(&self, body: usize) -> Option<usize> {
         let free = |bodies: &[Body<T>]| bodies.iter().filter(|b| b.is_free()).count();
         match self.bodies.get(body)?.motion {
@@ -205,12 +206,12 @@ impl<T: Scalar> Model<T> {
         }
     }
 
-    /// The place of the body with this name.
+    /// The index of the body with this name.
     pub fn body_index(&self, name: &str) -> Option<usize> {
         self.bodies.iter().position(|b| b.name == name)
     }
 
-    /// The place of the material with this name.
+    /// The index of the material with this name.
     pub fn material_index(&self, name: &str) -> Option<usize> {
         self.materials.iter().position(|m| m.name == name)
     }
@@ -233,28 +234,33 @@ impl<T: Scalar> Model<T> {
         self.pairs.iter().filter(move |pair| pair.bodies == bodies)
     }
 
-    /// Number of commands: the first of the control values, those of the user's forces follow.
+    /// Number of commands of actuators. They are the first control values; those of the user's forces
+    /// follow.
     pub fn command_dimension(&self) -> usize {
         self.actuators.len()
     }
 
-    /// Calls `visit` with every force along a single coordinate: those of the actuators under
-    /// their commands, then the stops.
-    pub(crate) fn for_each_joint_law(&self, commands: &[T], mut visit: impl FnMut(JointPlace, JointLaw<T>)) {
+    /// Calls `visit` with every law of a force along a single coordinate: first those of the actuators
+    /// under their commands, then those of the stops.
+    pub(crate) fn for_each_joint_law(
+        &self,
+        commands: &[T],
+        mut visit: impl FnMut(CoordinateIndices, JointLaw<T>),
+    ) {
         for (i, actuator) in self.actuators.iter().enumerate() {
             for at in &actuator.coordinates {
                 let command = commands[i] * at.ratio;
                 let law = JointLaw::Drive { drive: actuator.drive, effort: actuator.effort, command };
-                visit(JointPlace { v: at.v, q: at.q, command: Some((i, at.ratio)) }, law);
+                visit(CoordinateIndices { v: at.v, q: at.q, command: Some((i, at.ratio)) }, law);
             }
         }
         for joint in self.mechanism.joints() {
             let limits = &joint.limits;
             for (end, upper) in [(limits.lower, false), (limits.upper, true)] {
                 if end.is_finite() {
-                    let place = JointPlace { v: joint.v.start, q: joint.q.start, command: None };
+                    let index = CoordinateIndices { v: joint.v.start, q: joint.q.start, command: None };
                     let (stiffness, dissipation) = (limits.stiffness, limits.dissipation);
-                    visit(place, JointLaw::Stop { end, upper, stiffness, dissipation });
+                    visit(index, JointLaw::Stop { end, upper, stiffness, dissipation });
                 }
             }
         }

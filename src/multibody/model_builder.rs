@@ -1,4 +1,4 @@
-//! What a model is built from, and the checks that make it one.
+//! The builder of models, and the checks that it makes.
 
 use std::collections::HashMap;
 
@@ -13,27 +13,27 @@ use super::tree::Mechanism;
 use crate::contact::{ContactSettings, Material, MaterialParameter, OwnLaw, check_pair};
 use crate::scalar::Scalar;
 
-/// What a [`Model`] is built from.
+/// The parts that a [`Model`] is built from.
 ///
-/// All fields but those that are given can be those of [`ModelBuilder::default`]: no joints, no
-/// bodies, no actuators, no materials, the default contact settings, no pairs left apart, and
-/// the gravity of the earth, (0, 0, −9.81) m/s². A model without gravity has to ask for it.
+/// Fields that are not given can be taken from [`ModelBuilder::default`]: no joints, no bodies, no
+/// actuators, no materials, the default contact settings, no pairs left apart, and the gravity of the
+/// earth, (0, 0, −9.81) m/s². For a model without gravity, set it to zero.
 #[derive(Clone, Debug)]
 pub struct ModelBuilder {
     /// The joints, and the bodies that they carry.
     pub mechanism: Mechanism,
     /// The bodies. Those that joints carry are links of the mechanism.
     pub bodies: Vec<Body>,
-    /// The drives of the joints, in the order of their commands among the control values.
+    /// The actuators that drive the joints, in the order of their commands among the control values.
     pub actuators: Vec<Actuator>,
-    /// The materials that geometries name by their place in this list. A geometry that names one
-    /// has it, whatever the material of its collider was.
+    /// The materials that geometries name by their indices in this list. The collider of a geometry that
+    /// names a material gets that material, whatever it had before.
     pub materials: Vec<NamedMaterial>,
     /// The acceleration of gravity in W, m/s².
     pub gravity: Vector3<f64>,
-    /// What contact queries compute.
+    /// The settings of contact queries.
     pub contact: ContactSettings,
-    /// Pairs of bodies that are left out of contact, in any order, by their places in
+    /// Pairs of bodies that are left out of contact, in any order, by their indices in
     /// [`ModelBuilder::bodies`].
     pub apart: Vec<BodyPair>,
 }
@@ -53,19 +53,19 @@ impl Default for ModelBuilder {
 }
 
 impl ModelBuilder {
-    /// The model of these parts, in which all geometries of different bodies can touch, unless both
+    /// Builds the model of these parts. In it all geometries of different bodies can touch, unless both
     /// bodies are fixed, the pair is in [`ModelBuilder::apart`], one joint connects the two links, or
-    /// they move as one. Bodies of the mechanism that are fixed to the world are not its links: where
-    /// one that is a fixed body here must not touch the links on it, that pair belongs in
+    /// the links move as one. Bodies of the mechanism that are fixed to the world are not its links. If
+    /// such a body is a fixed body here and must not touch the links that it carries, add the pair to
     /// [`ModelBuilder::apart`] (see [`Mechanism::are_connected`]).
     ///
     /// # Errors
-    /// When two rigid geometries, or two half-spaces, could touch; a body has the name of another, no
-    /// usable mass, or is a link that the mechanism does not have or that is fixed to the world; a
-    /// geometry names a material that is not there, or is compliant without a positive modulus; a
-    /// number of a material, of gravity or of the contact settings is out of its range; a pair that
-    /// is to be left out of contact names a body that is not there; or an actuator has the name of
-    /// another, a number out of its range, or coordinates that the mechanism does not have.
+    /// The following are refused: two rigid geometries or two half-spaces that could touch; two bodies
+    /// or two actuators with the same name; a body without a usable mass; a link that the mechanism does
+    /// not have or that is fixed to the world; a geometry that names a material that does not exist, or
+    /// that is compliant without a positive modulus; a number of a material, of gravity, of the contact
+    /// settings or of an actuator that is out of its range; a pair to be left out of contact that names
+    /// a body that does not exist; and an actuator on coordinates that the mechanism does not have.
     pub fn build(self) -> Result<Model, ModelError> {
         let Self { mechanism, mut bodies, actuators, materials, gravity, contact, mut apart } = self;
         for value in &gravity {
@@ -95,8 +95,8 @@ impl ModelBuilder {
 }
 
 impl Model {
-    /// The parts that the model was built from, to change some of them and build another model:
-    /// building them as they are makes the same model with the same pairs.
+    /// The parts that the model was built from. Change some of them to build another model; unchanged,
+    /// they give the same model with the same pairs.
     #[must_use]
     pub fn into_builder(self) -> ModelBuilder {
         let Self { bodies, mechanism, actuators, materials, gravity, contact, apart, .. } = self;
@@ -104,7 +104,7 @@ impl Model {
     }
 }
 
-/// Checks a number that is no part of a body, a material or an actuator.
+/// Checks a number that does not belong to a body, a material or an actuator.
 fn check_value(what: &str, value: f64, good: bool, allowed: &'static str) -> Result<(), ModelError> {
     if good { Ok(()) } else { Err(ModelError::Value { what: what.to_owned(), value, allowed }) }
 }
@@ -151,7 +151,7 @@ fn check_material(
     Ok(())
 }
 
-/// Checks that geometries name materials that are there, or have usable ones of their own.
+/// Checks that geometries name materials that exist, or have valid materials of their own.
 fn check_geometries(bodies: &[Body], materials: usize, law: Option<OwnLaw>) -> Result<(), ModelError> {
     for body in bodies {
         for (geometry, g) in body.geometries.iter().enumerate() {
@@ -172,9 +172,9 @@ fn check_geometries(bodies: &[Body], materials: usize, law: Option<OwnLaw>) -> R
 
 /// Checks the names, the masses and the links of bodies, and the moduli of their geometries.
 fn check_bodies(bodies: &[Body], mechanism: &Mechanism) -> Result<(), ModelError> {
-    let mut places = HashMap::with_capacity(bodies.len());
+    let mut indices = HashMap::with_capacity(bodies.len());
     for (second, body) in bodies.iter().enumerate() {
-        if let Some(first) = places.insert(body.name.as_str(), second) {
+        if let Some(first) = indices.insert(body.name.as_str(), second) {
             return Err(ModelError::BodyName { name: body.name.clone(), first, second });
         }
         match &body.motion {
@@ -237,10 +237,10 @@ fn touching_pairs(
     Ok(pairs)
 }
 
-/// Checks that so many pairs of geometries are not too many, before they are listed.
+/// Checks that the number of pairs of geometries is within its limit, before the pairs are listed.
 ///
 /// # Errors
-/// When they are.
+/// When there are too many pairs.
 pub(crate) fn check_pair_count(count: usize) -> Result<(), ModelError> {
     if count <= LARGEST_PAIR_COUNT { Ok(()) } else { Err(ModelError::TooManyPairs { count }) }
 }

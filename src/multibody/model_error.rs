@@ -49,9 +49,9 @@ pub enum ModelError {
     BodyName {
         /// The name.
         name: String,
-        /// Place of the one body.
+        /// Index of the one body.
         first: usize,
-        /// Place of the other body.
+        /// Index of the other body.
         second: usize,
     },
     /// A geometry names a material that the model does not have.
@@ -61,9 +61,9 @@ pub enum ModelError {
     NoMaterial {
         /// Name of the body.
         body: String,
-        /// Place of the geometry in the body.
+        /// Index of the geometry in the body.
         geometry: usize,
-        /// Place of the material that it names.
+        /// Index of the material that it names.
         material: usize,
         /// How many materials there are.
         count: usize,
@@ -75,7 +75,7 @@ pub enum ModelError {
     Modulus {
         /// Name of the body.
         body: String,
-        /// Place of the geometry in the body.
+        /// Index of the geometry in the body.
         geometry: usize,
         /// The modulus.
         value: f64,
@@ -104,12 +104,12 @@ pub enum ModelError {
     },
     /// A pair of bodies to be left out of contact is none.
     #[error(
-        "bodies {a} and {b} are to be left out of contact; a pair is two different places below {count}, the number of bodies"
+        "bodies {a} and {b} are to be left out of contact; a pair is two different indices below {count}, the number of bodies"
     )]
     Apart {
-        /// Place of the one body.
+        /// Index of the one body.
         a: usize,
-        /// Place of the other body.
+        /// Index of the other body.
         b: usize,
         /// How many bodies there are.
         count: usize,
@@ -119,9 +119,9 @@ pub enum ModelError {
     ActuatorName {
         /// The name.
         name: String,
-        /// Place of the one actuator.
+        /// Index of the one actuator.
         first: usize,
-        /// Place of the other actuator.
+        /// Index of the other actuator.
         second: usize,
     },
     /// There is no such joint.
@@ -161,7 +161,7 @@ pub enum ModelError {
     DrivenTwice {
         /// The actuator.
         actuator: String,
-        /// The coordinate's place among the velocity coordinates.
+        /// The coordinate's index among the velocity coordinates.
         v: usize,
     },
     /// No joint has a coordinate at these places.
@@ -171,9 +171,9 @@ pub enum ModelError {
     DrivenPlace {
         /// The actuator.
         actuator: String,
-        /// Place among the velocity coordinates.
+        /// Index among the velocity coordinates.
         v: usize,
-        /// Place among the configuration coordinates.
+        /// Index among the configuration coordinates.
         q: usize,
         /// The places there are.
         allowed: String,

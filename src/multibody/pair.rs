@@ -6,7 +6,7 @@ use super::body::BodyGeometry;
 use crate::contact::Collider;
 use crate::scalar::Scalar;
 
-/// Two bodies, by their place in [`Model::bodies`](super::Model::bodies); `a < b`.
+/// Two bodies, given by their indices in [`Model::bodies`](super::Model::bodies), with `a < b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BodyPair {
     /// The one.
@@ -22,7 +22,8 @@ impl BodyPair {
     }
 }
 
-/// Two geometries that can touch, each by body and place in [`Body::geometries`](super::Body::geometries).
+/// Two geometries that can touch, each given by its body and its index in
+/// [`Body::geometries`](super::Body::geometries).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GeometryPair {
     /// The two bodies.

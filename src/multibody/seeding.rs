@@ -1,4 +1,4 @@
-//! Models and states that carry derivatives with respect to chosen inputs.
+//! Models and states that carry derivatives with respect to chosen parameters.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::actuator::Drive;
 use super::body::{Body, BodyGeometry, Motion, unit_parts};
-use super::input::{Input, InputError};
 use super::mass::MassSource;
 use super::model::{Model, share_materials};
+use super::parameter::{Parameter, ParameterError};
 use super::state::State;
 use super::tree::Joint;
 use crate::contact::ContactGeometry;
@@ -17,22 +17,22 @@ use crate::geometry::SurfaceMesh;
 use crate::scalar::Scalar;
 use crate::spatial::{MassProperties, MassPropertiesError};
 
-/// The model and the state with some inputs set to values in a scalar `T`, so that everything
+/// The model and the state with some parameters set to values in a scalar `T`, so that everything
 /// computed from them carries the values' derivatives. With `f64` it evaluates at other values.
 ///
-/// Inputs that are not listed keep the values they have in `model` and `state`, as constants.
-/// An input listed twice takes the last value, except that moves of the initial state in
-/// different directions are made together.
+/// Parameters that are not listed keep the values they have in `model` and `state`, as constants. A
+/// parameter that is listed twice takes the last value. Displacements of the initial state along
+/// different directions are applied together.
 ///
 /// # Errors
-/// When the model has no such input, a value is out of its range, an inertia is not positive
+/// When the model has no such parameter, a value is out of its range, an inertia is not positive
 /// definite, or the mass properties or a pressure field cannot be made.
 ///
 /// # Examples
-/// How a falling body follows gravity, by a simulation in dual numbers:
+/// The derivative of a falling body's motion with respect to gravity, from a simulation in dual numbers:
 /// ```
-/// use isobar::multibody::{Body, BodyState, Input, MassSource, ModelBuilder, NoForces, State, seeded};
-/// use isobar::rollout::{SimulationSettings, simulate};
+/// use isobar::multibody::{Body, BodyState, Parameter, MassSource, ModelBuilder, State, seeded};
+/// use isobar::rollout::{Rollout, SimulationSettings};
 /// use isobar::spatial::{MassProperties, RigidTransform};
 /// use nalgebra::{Matrix3, Vector3};
 /// use num_dual::Dual64;
@@ -42,8 +42,8 @@ use crate::spatial::{MassProperties, MassPropertiesError};
 /// let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build()?;
 /// let start = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
 /// let gravity = Dual64::from(-9.81).derivative();
-/// let (model, start) = seeded(&model, &start, &[(Input::Gravity { axis: 2 }, gravity)])?;
-/// let motion = simulate(&model, &start, &SimulationSettings::default(), 0.1, &NoForces, |_, _| {})?;
+/// let (model, start) = seeded(&model, &start, &[(Parameter::Gravity { axis: 2 }, gravity)])?;
+/// let motion = Rollout::new(&model, &start, SimulationSettings::default(), 0.1).simulate()?;
 /// let height = motion.states[100].bodies[0].position.z;
 /// // The height is half of gravity times the square of the time, up to the error of the steps.
 /// assert!((height.eps - 0.5 * 0.1 * 0.1).abs() < 1e-4);
@@ -52,56 +52,56 @@ use crate::spatial::{MassProperties, MassPropertiesError};
 pub fn seeded<T: Scalar>(
     model: &Model,
     state: &State,
-    values: &[(Input, T)],
-) -> Result<(Model<T>, State<T>), InputError> {
+    values: &[(Parameter, T)],
+) -> Result<(Model<T>, State<T>), ParameterError> {
     let out = with_values(model, values)?;
     let mut tangent = vec![T::from(0.0); state.tangent_dimension()];
-    for &(input, value) in values.iter().filter(|(input, _)| input.is_of_state()) {
-        let place = input.initial_tangent(model).and_then(|i| tangent.get_mut(i));
-        *place.ok_or(InputError::NoSuchInput(input))? = value;
+    for &(parameter, value) in values.iter().filter(|(parameter, _)| parameter.is_of_state()) {
+        let target = parameter.initial_tangent(model).and_then(|i| tangent.get_mut(i));
+        *target.ok_or(ParameterError::NoSuchParameter(parameter))? = value;
     }
     Ok((out, State::lift(state).moved(&tangent)))
 }
 
 impl Model {
-    /// The model with some of its inputs set to other values: a material's parameter is then that of
-    /// the material and of every collider that has it. An input listed twice takes the last value.
+    /// The model with some of its parameters set to other values: a material's parameter is then that of
+    /// the material and of every collider that has it. A parameter listed twice takes the last value.
     /// Static friction may come out below dynamic friction, which [`ModelBuilder`](super::ModelBuilder)
-    /// refuses: derivatives by the two are looked for on both sides.
+    /// refuses: derivatives with respect to the two are looked for on both sides.
     ///
     /// # Errors
-    /// When an input is one of the initial state, which is no part of a model (see [`seeded`]), or for
-    /// the other reasons that [`seeded`] has.
-    pub fn with_parameters(&self, values: &[(Input, f64)]) -> Result<Self, InputError> {
-        match values.iter().find(|(input, _)| input.is_of_state()) {
-            Some((input, _)) => Err(InputError::OfState { name: input.name(self) }),
+    /// When a parameter belongs to the initial state, which is not part of a model (see [`seeded`]), and
+    /// the errors of [`seeded`].
+    pub fn with_parameters(&self, values: &[(Parameter, f64)]) -> Result<Self, ParameterError> {
+        match values.iter().find(|(parameter, _)| parameter.is_of_state()) {
+            Some((parameter, _)) => Err(ParameterError::OfState { name: parameter.name(self) }),
             None => with_values(self, values),
         }
     }
 }
 
-/// The model with those inputs set that are no moves of the initial state; these are checked only.
-fn with_values<T: Scalar>(model: &Model, values: &[(Input, T)]) -> Result<Model<T>, InputError> {
+/// The model with the parameters of the model set. Displacements of the initial state are only checked.
+fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Model<T>, ParameterError> {
     let mut out = Model::<T>::lift(model);
     let mut remass = vec![false; model.bodies.len()];
-    for &(input, value) in values {
-        input.value(model)?;
-        input.check(model, value.real())?;
-        match input {
-            Input::InitialTangent { .. } | Input::InitialJoint { .. } => {}
-            Input::Material { material, parameter } => {
-                let place = out.materials[material].material.get_mut(parameter);
-                *place.ok_or(InputError::NoSuchInput(input))? = value;
+    for &(parameter, value) in values {
+        parameter.value(model)?;
+        parameter.check(model, value.real())?;
+        match parameter {
+            Parameter::InitialTangent { .. } | Parameter::InitialJoint { .. } => {}
+            Parameter::Material { material, parameter: field } => {
+                let target = out.materials[material].material.get_mut(field);
+                *target.ok_or(ParameterError::NoSuchParameter(parameter))? = value;
             }
-            Input::Mass { body } => {
-                let present = input.value(model)?;
+            Parameter::Mass { body } => {
+                let present = parameter.value(model)?;
                 match &mut out.bodies[body].motion {
                     Motion::Free { source, .. } => *source = source.with_mass(present, value),
                     _ => set_link_mass(&mut out, body, |mass| mass.mass = value),
                 }
                 remass[body] = true;
             }
-            Input::Inertia { body, row, column } => {
+            Parameter::Inertia { body, row, column } => {
                 let set = |given: &mut MassProperties<T>| {
                     given.inertia[(row, column)] = value;
                     given.inertia[(column, row)] = value;
@@ -112,7 +112,7 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Input, T)]) -> Result<Model<
                 }
                 remass[body] = true;
             }
-            Input::CenterOfMass { body, axis } => {
+            Parameter::CenterOfMass { body, axis } => {
                 match &mut out.bodies[body].motion {
                     Motion::Free { source: MassSource::Given(given), .. } => {
                         given.center_of_mass[axis] = value;
@@ -121,24 +121,24 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Input, T)]) -> Result<Model<
                 }
                 remass[body] = true;
             }
-            Input::Gravity { axis } => out.gravity[axis] = value,
-            Input::JointDamping { joint } => change_joint(&mut out, joint, |j| j.damping = value),
-            Input::SpringStiffness { joint } => {
+            Parameter::Gravity { axis } => out.gravity[axis] = value,
+            Parameter::JointDamping { joint } => change_joint(&mut out, joint, |j| j.damping = value),
+            Parameter::SpringStiffness { joint } => {
                 change_joint(&mut out, joint, |j| j.spring.stiffness = value);
             }
-            Input::DriveStiffness { actuator } => {
+            Parameter::DriveStiffness { actuator } => {
                 if let Drive::Position { stiffness, .. } = &mut out.actuators[actuator].drive {
                     *stiffness = value;
                 }
             }
-            Input::DriveDamping { actuator } => match &mut out.actuators[actuator].drive {
+            Parameter::DriveDamping { actuator } => match &mut out.actuators[actuator].drive {
                 Drive::Position { damping, .. } | Drive::Velocity { damping } => *damping = value,
                 Drive::Force => {}
             },
-            Input::GeometryScale { body, geometry } => {
+            Parameter::GeometryScale { body, geometry } => {
                 let original = &model.bodies[body].geometries[geometry];
                 out.bodies[body].geometries[geometry] = enlarged(original, value)
-                    .map_err(|source| InputError::Field { name: input.name(model), source })?;
+                    .map_err(|source| ParameterError::Field { name: parameter.name(model), source })?;
                 remass[body] = true;
             }
         }
@@ -150,7 +150,7 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Input, T)]) -> Result<Model<
         if !remass {
             continue;
         }
-        let failed = |source| InputError::Mass { body: name.clone(), source };
+        let failed = |source| ParameterError::Mass { body: name.clone(), source };
         match motion {
             Motion::Free { source, mass } => {
                 *mass = source.resolve(unit_parts(geometries)).map_err(failed)?;
@@ -186,8 +186,8 @@ fn change_joint<T: Scalar>(model: &mut Model<T>, joint: usize, change: impl FnOn
 
 /// Checks that an inertia can be divided by: that it is positive definite.
 ///
-/// The triangle inequality of principal moments is not asked for: a flat body fulfils it with
-/// equality, and differences go to both sides of it.
+/// The triangle inequality of the principal moments is not checked: a flat body satisfies it with
+/// equality, and differences are taken on both sides of that.
 fn check_inertia(inertia: &Matrix3<f64>) -> Result<(), MassPropertiesError> {
     if inertia.cholesky().is_some() {
         return Ok(());

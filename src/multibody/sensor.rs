@@ -1,5 +1,5 @@
-//! What can be measured at a state: joints, bodies, and the contact of a pair of bodies. All of it
-//! carries derivatives, so that costs and feedback laws can be made from it.
+//! Sensors: what can be measured at a state of joints, of bodies, and of the contact of a pair of
+//! bodies. All measurements carry derivatives, so that costs and feedback laws can be built from them.
 
 use super::contact_forces::{BodyPairContact, PairWorkspace, with_pair};
 use super::kinematics::{BodyFrame, JointKinematics};
@@ -59,11 +59,11 @@ impl<T: Scalar> Model<T> {
 
     /// The contact of two bodies: wrench on `bodies.a` about its origin in W, area and centroid.
     ///
-    /// It is that of the state, of the pressure fields with dissipation and friction at its
-    /// velocities. The impulse of an implicit step, which holds at the velocities after it, is another
-    /// one where these change much.
+    /// The wrench is that of the pressure fields at this state, with dissipation and friction at its
+    /// velocities. The impulse of an implicit step belongs to the velocities after the step, and differs
+    /// from this where velocities change much.
     ///
-    /// Bodies that are left out of contact, or both fixed, have none.
+    /// Two bodies that are left out of contact or are both fixed have none.
     pub fn pair_contact(
         &self,
         state: &State<T>,
@@ -76,8 +76,8 @@ impl<T: Scalar> Model<T> {
         self.body_pair_contact(frames, &pairs, contact)
     }
 
-    /// The contact wrench on body `on` from body `from`, about the origin of the former and in W; of
-    /// the same state as that of [`Model::pair_contact`].
+    /// The contact wrench that body `from` exerts on body `on`, about the origin of `on`, in W. It
+    /// belongs to the same state as the wrench of [`Model::pair_contact`].
     pub fn contact_wrench(
         &self,
         state: &State<T>,
@@ -96,8 +96,8 @@ impl<T: Scalar> Model<T> {
 /// [`crate::contact::Collider::with_skirt`]) the surfaces include the parts between the skirts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairPressure<T = f64> {
-    /// The largest, Pa. Its derivative is that of the vertex which has it, and jumps where another
-    /// one takes over.
+    /// The largest, Pa. Its derivative is that of the vertex with the largest value, and jumps where
+    /// another vertex takes over.
     pub largest: T,
     /// Its mean over the surfaces, Pa.
     pub mean: T,
@@ -108,8 +108,8 @@ pub struct PairPressure<T = f64> {
 impl<T: Scalar> Model<T> {
     /// The pressure on the contact surfaces of two bodies; `None` where they do not touch.
     ///
-    /// Where the meshes are aligned exactly, derivatives are finite but may be those of no direction
-    /// (as those of [`crate::contact::contact`]).
+    /// Where the meshes are exactly aligned, derivatives are finite but may not be the derivative in any
+    /// direction, as for [`crate::contact::contact`].
     pub fn pair_pressure(
         &self,
         state: &State<T>,

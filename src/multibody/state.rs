@@ -1,4 +1,4 @@
-//! What changes while a model moves.
+//! The state of a model: what changes while it moves.
 
 use std::ops::Range;
 
@@ -56,8 +56,8 @@ impl<T: Scalar> BodyState<T> {
         RigidTransform::new(self.orientation.to_matrix(), self.position)
     }
 
-    /// The state moved by the twelve numbers of `tangent` (see [`TANGENT_DIMENSION`]): the
-    /// orientation is turned by a rotation vector in W, the rest is added.
+    /// The state moved by the twelve numbers of `tangent` (see [`TANGENT_DIMENSION`]): the orientation
+    /// is rotated by a rotation vector in W, and the other numbers are added.
     #[must_use]
     pub fn moved(&self, tangent: &[T]) -> Self {
         let part = |i: usize| Vector3::new(tangent[i], tangent[i + 1], tangent[i + 2]);
@@ -71,7 +71,7 @@ impl<T: Scalar> BodyState<T> {
         }
     }
 
-    /// The tangent that moves `self` to `to`.
+    /// The tangent that moves `self` to `to`: the inverse of [`Self::moved`].
     fn difference(&self, to: &Self) -> [T; TANGENT_DIMENSION] {
         let rotation = rotation_between(&self.orientation, &to.orientation);
         let position = to.position - self.position;
@@ -121,8 +121,8 @@ pub(crate) fn rotation_between<T: Scalar>(from: &Quaternion<T>, to: &Quaternion<
     }
 }
 
-/// What moves: poses and velocities of a model's free bodies, in the order of the model's bodies,
-/// and the coordinates of its joints.
+/// The state of a model: poses and velocities of its free bodies, in the order of the model's bodies,
+/// and configuration and velocity of its joints.
 ///
 /// The tangent space has twelve directions for each free body (see [`TANGENT_DIMENSION`]), then
 /// one for the configuration of each of the joints' velocity coordinates, then one for each of
@@ -136,7 +136,7 @@ pub struct State<T = f64> {
 }
 
 impl<T> Default for State<T> {
-    /// The state of nothing.
+    /// The state of a model without moving bodies and joints.
     fn default() -> Self {
         Self::of_bodies(Vec::new())
     }
@@ -165,7 +165,7 @@ impl<T: Scalar> State<T> {
         Self { bodies: s.bodies.iter().map(BodyState::lift).collect(), joints: JointState::lift(&s.joints) }
     }
 
-    /// The memory that it takes, bytes.
+    /// Memory in bytes that the state takes.
     pub(crate) fn bytes(&self) -> usize {
         let joints = (self.joints.q.len() + self.joints.v.len()) * size_of::<T>();
         size_of::<Self>() + self.bodies.len() * size_of::<BodyState<T>>() + joints
@@ -174,6 +174,7 @@ impl<T: Scalar> State<T> {
     /// Sets this to a constant state, in place.
     pub(crate) fn assign(&mut self, s: &State<f64>) {
         self.bodies.clear();
+        self.bodies.reserve_exact(s.bodies.len());
         self.bodies.extend(s.bodies.iter().map(BodyState::lift));
         self.joints.assign(&s.joints);
     }
@@ -190,21 +191,29 @@ impl<T: Scalar> State<T> {
         State { bodies: self.bodies.iter().map(BodyState::real).collect(), joints: self.joints.real() }
     }
 
-    /// The state moved along the tangent space, `x ⊕ δ`: for each body in turn rotation vector,
-    /// translation, change of angular velocity, change of velocity, all in W; then the joints'
-    /// configuration and velocity. Derivatives seeded in a zero `tangent` are derivatives in the
-    /// tangent space.
+    /// The state moved along its tangent space, `x ⊕ δ`. The numbers of δ are, for each free body in
+    /// turn, a rotation vector, a translation, and changes of angular and linear velocity, all in W;
+    /// then changes of the joints' configuration and velocity. Derivatives seeded in a zero `tangent`
+    /// are derivatives in the tangent space.
     ///
     /// # Panics
     /// When `tangent` does not have [`State::tangent_dimension`] numbers.
     #[must_use]
     pub fn moved(&self, tangent: &[T]) -> Self {
         assert_eq!(tangent.len(), self.tangent_dimension(), "one number for each tangent direction");
-        let (of_bodies, of_joints) = tangent.split_at(self.body_tangent_dimension());
+        let mut moved = Self::default();
+        moved.set_moved(self, tangent);
+        moved
+    }
+
+    /// Becomes [`Self::moved`] of `from`, in place.
+    pub(crate) fn set_moved(&mut self, from: &Self, tangent: &[T]) {
+        let (of_bodies, of_joints) = tangent.split_at(from.body_tangent_dimension());
         let parts = of_bodies.chunks_exact(TANGENT_DIMENSION);
-        let bodies = self.bodies.iter().zip(parts).map(|(body, part)| body.moved(part)).collect();
-        let (delta_q, delta_v) = of_joints.split_at(self.joints.v.len());
-        Self { bodies, joints: self.joints.moved(delta_q, delta_v) }
+        self.bodies.clear();
+        self.bodies.extend(from.bodies.iter().zip(parts).map(|(body, part)| body.moved(part)));
+        let (delta_q, delta_v) = of_joints.split_at(from.joints.v.len());
+        self.joints.set_moved(&from.joints, delta_q, delta_v);
     }
 
     /// The tangent δ with `self ⊕ δ = to`: the inverse of [`State::moved`].
@@ -230,10 +239,10 @@ impl<T: Scalar> State<T> {
     }
 }
 
-/// Calls `visit` with the state in dual numbers, again and again with derivatives along other
-/// directions of its tangent space, and with these: first those of each free body, then those of
-/// the joints, as many at a time as the numbers have. `lifted` is memory, and left without
-/// derivatives.
+/// Calls `visit` several times with the state in dual numbers, each time with derivatives along other
+/// directions of its tangent space, and with the range of these directions: first those of each free
+/// body, then those of the joints, as many at a time as the dual numbers have. `lifted` is scratch
+/// memory, and is left without derivatives.
 pub(crate) fn for_each_tangent_chunk<const N: usize>(
     state: &State,
     lifted: &mut State<DualArray<N>>,

@@ -14,12 +14,12 @@ use crate::optimize::data_error::InvalidField;
 
 /// # iLQR and L-BFGS by turns
 ///
-/// For costs through contact, which have plateaus and kinks. From the start, or from one that
-/// differs from it by constant offsets of controls and has less than half of its cost
-/// (a survey of a few of them), [`Ilqr`] goes on until its iterations gain little, then [`Lbfgsb`], then iLQR
-/// again: where the expansion of the one misleads, the other often descends. When a round of both
-/// has gained less than the tolerance, the method looks around ([`Surroundings`]): it goes on from
-/// a point that is clearly lower, and ends otherwise.
+/// For costs through contact, which have plateaus and kinks. A survey first tries a few constant offsets
+/// of the controls, and takes one of them as the start if its cost is less than half of the given
+/// start's. From there [`Ilqr`] and [`Lbfgsb`] take turns, each until its iterations gain little. Where
+/// the local model of one method misleads it, the other often still descends. When a round of both has
+/// gained less than the tolerance, the method looks around ([`Surroundings`]): it goes on from a point
+/// that is clearly lower, and ends otherwise.
 ///
 /// Requires an initial parameter vector, which is moved into the bounds.
 ///

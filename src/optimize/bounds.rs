@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Bounds(Option<(Vec<f64>, Vec<f64>)>);
 
 impl Bounds {
-    /// Takes bounds, but not those of different number, nor lower ones that are above their upper
-    /// ones or no number.
+    /// Takes bounds, but not those of different number, nor lower ones that are above their upper ones
+    /// or NaN.
     pub(super) fn new(lower: Vec<f64>, upper: Vec<f64>) -> Result<Self, Error> {
         if lower.len() != upper.len() {
             return Err(Error::msg(format!("{} lower bounds and {} upper bounds", lower.len(), upper.len())));
@@ -88,8 +88,8 @@ pub(super) fn held(x: f64, gradient: f64, (lower, upper): (f64, f64)) -> bool {
     x <= lower && gradient >= 0.0 || x >= upper && gradient <= 0.0
 }
 
-/// The largest derivative by a variable that may move downhill: those that sit on a bound and
-/// would leave it do not count.
+/// The largest derivative with respect to a variable that may move downhill: those that sit on a bound
+/// and would leave it do not count.
 pub(super) fn projected_gradient_norm(x: &[f64], gradient: &[f64], lower: &[f64], upper: &[f64]) -> f64 {
     let mut norm = 0.0_f64;
     for (i, &g) in gradient.iter().enumerate() {

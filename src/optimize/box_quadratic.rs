@@ -38,10 +38,9 @@ impl BoxMinimum {
 /// Minimizes ½ xᵀHx + gᵀx for lower ≤ x ≤ upper from a start, which need not be within the
 /// bounds. Bounds may be infinite, or equal.
 ///
-/// The variables that no bound holds go to the minimum that their Hessian tells, or as far as the
-/// first bound, which then holds its variable; at the minimum the bound with the steepest slope
-/// inwards is left. Each set of active bounds is met once, as the function falls from one to the
-/// next.
+/// The free variables move to the minimum of their quadratic model, or as far as the first bound, which
+/// then becomes active. At the minimum the active bound with the steepest slope inwards is released.
+/// Each set of active bounds is met once, as the function falls from one to the next.
 ///
 /// Returns `None` when the Hessian of the free variables is not positive definite, a number is not
 /// finite, or rounding keeps the active set from settling.

@@ -1,9 +1,9 @@
 //! An optimization that can go on where it was interrupted.
 //!
-//! After every iteration the solver and what it has come to are given to a [`CheckpointStore`]; a
-//! run that finds something there goes on from it. Interrupted at any time it loses at most the
-//! iteration it was in, and it goes on to the same bits: what is not saved (gradients, Jacobians,
-//! motions) is evaluated again from the saved variables.
+//! After every iteration the solver and what it has come to are given to a [`CheckpointStore`]; a run
+//! that finds something there goes on from it. A run that is interrupted at any time loses at most its
+//! current iteration, and continues to the same bits: gradients, Jacobians and motions are not saved but
+//! evaluated again from the saved variables.
 
 use std::sync::{Arc, PoisonError};
 
@@ -107,8 +107,7 @@ impl InvalidField {
 
 /// A solver whose state a checkpoint keeps.
 pub trait Resumable {
-    /// Whether this state, which was read from a file, can be that of a run within these bounds of
-    /// its variables.
+    /// Whether this state, read from a file, can belong to a run with these bounds of its variables.
     ///
     /// # Errors
     /// The first field that cannot.

@@ -1,6 +1,6 @@
 //! Why something cannot be fitted or optimized.
 
-use crate::multibody::{InputError, ModelError};
+use crate::multibody::{ModelError, ParameterError};
 use crate::rollout::SimulationError;
 
 /// Most steps from one recorded state to the next.
@@ -22,7 +22,7 @@ pub enum ProblemError {
         /// The name.
         name: String,
     },
-    /// A number that is not finite where it must be, or not a number.
+    /// A number that is not finite where it must be, or NaN.
     #[error("parameter `{name}`: `{field}` is {found}, it must be {allowed}")]
     NotANumber {
         /// The parameter.
@@ -100,7 +100,7 @@ pub enum ProblemError {
     NoSuch {
         /// What.
         what: &'static str,
-        /// Its place.
+        /// Its index.
         index: usize,
         /// How many there are.
         count: usize,
@@ -136,7 +136,7 @@ pub enum ProblemError {
     /// A control value that there is not, or twice.
     #[error("control {index} is to be optimized: there are {expected}, counted from 0, each at most once")]
     ControlPlace {
-        /// Its place in a row.
+        /// Its index in a row.
         index: usize,
         /// Control values.
         expected: usize,
@@ -144,12 +144,12 @@ pub enum ProblemError {
     /// There is nothing to optimize.
     #[error("no control value of an actuator or a force is to be optimized: there is nothing to do")]
     NoControls,
-    /// A bound that is no number, or a lower one above the upper one.
+    /// A bound that is NaN, or a lower one above the upper one.
     #[error(
         "control {index}: the lower bound is {lower} and the upper bound {upper}; the lower one must not exceed the upper one"
     )]
     Bounds {
-        /// Place of the control value in a row.
+        /// Index of the control value in a row.
         index: usize,
         /// Its lower bound.
         lower: f64,
@@ -159,7 +159,7 @@ pub enum ProblemError {
     /// A scale that is not positive.
     #[error("control {index}: the scale is {found}, it must be positive and finite")]
     Scale {
-        /// Place of the control value in a row.
+        /// Index of the control value in a row.
         index: usize,
         /// Its scale.
         found: f64,
@@ -227,7 +227,7 @@ pub enum ProblemError {
     /// There is no measurement.
     #[error("no measurements: at least one recording or indentation test is needed")]
     NoMeasurements,
-    /// Two parameters set the same input.
+    /// Two parameters of a fit set the same parameter of the model.
     #[error("parameters `{first}` and `{second}` set the same quantity: leave one of them out")]
     Overlap {
         /// The one.
@@ -237,7 +237,7 @@ pub enum ProblemError {
     },
     /// A parameter's value does not fit the model.
     #[error(transparent)]
-    Input(#[from] InputError),
+    Parameter(#[from] ParameterError),
     /// A simulation failed.
     #[error("{recording}, from t = {time} s: {source}")]
     Recorded {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::lbfgsb::Lbfgsb;
 use super::least_squares::{LeastSquares, Residuals, residuals_and_jacobian};
 use super::levenberg_marquardt::LevenbergMarquardt;
-use super::parameters::Parameters;
+use super::parameters::FitParameters;
 use super::progress::ProgressObserver;
 use super::solver::run;
 use super::uncertainty::{Uncertainty, uncertainty};
@@ -23,7 +23,7 @@ pub enum Method {
     Lbfgs,
 }
 
-/// How a fit is done.
+/// Settings of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FitSettings {
@@ -32,10 +32,9 @@ pub struct FitSettings {
     pub method: Method,
     /// Most iterations.
     pub max_iterations: u64,
-    /// It ends when an iteration lowers, or promises to lower, the cost by less than this part of
-    /// it.
-    /// Measured data rarely deserve less than the default of 10⁻¹⁰ (which leaves an error of
-    /// about 10⁻⁵ standard errors).
+    /// The fit ends when an iteration lowers, or is predicted to lower, the cost by less than this part
+    /// of the cost. For measured data the default of 10⁻¹⁰, which leaves an error of about 10⁻⁵ standard
+    /// errors, is rarely too large.
     pub cost_tolerance: f64,
 }
 
@@ -77,14 +76,14 @@ impl Fit {
 /// Fits parameters to a model's residuals from their start values.
 ///
 /// # Errors
-/// The model cannot be evaluated at the start, or at the solution with derivatives.
+/// The model cannot be evaluated at the start, or cannot be differentiated at the solution.
 ///
 /// # Examples
 /// The stiffness of a spring from measured forces:
 /// ```
 /// use isobar::optimize::fit::{FitSettings, fit};
 /// use isobar::optimize::least_squares::Residuals;
-/// use isobar::optimize::parameters::{Parameter, Parameters};
+/// use isobar::optimize::parameters::{FitParameter, FitParameters};
 /// use isobar::scalar::Scalar;
 ///
 /// /// Stretches in m, and the forces in N.
@@ -97,14 +96,14 @@ impl Fit {
 /// }
 ///
 /// let measured = Spring([(0.1, 20.1), (0.2, 39.9), (0.3, 60.0)]);
-/// let unknown = Parameters::new(vec![Parameter::new("stiffness", 50.0).bounded(1.0, 1000.0).logarithmic()])?;
+/// let unknown = FitParameters::new(vec![FitParameter::new("stiffness", 50.0).bounded(1.0, 1000.0).logarithmic()])?;
 /// let result = fit(&measured, &unknown, &FitSettings::default(), None)?;
 /// assert!(result.converged && (result.values()[0] - 200.0).abs() < 1.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn fit<R: Residuals>(
     model: &R,
-    parameters: &Parameters,
+    parameters: &FitParameters,
     settings: &FitSettings,
     progress: Option<ProgressObserver>,
 ) -> Result<Fit, Error> {
@@ -159,7 +158,7 @@ fn finite_cost(when: &str, r: &[f64]) -> Result<f64, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optimize::parameters::Parameter;
+    use crate::optimize::parameters::FitParameter;
     use crate::scalar::Scalar;
 
     /// A damped spring released from 1 m, m ẍ = −k x − c ẋ, integrated by semi-implicit Euler
@@ -198,15 +197,15 @@ mod tests {
         Spring { measured: exact.iter().enumerate().map(|(i, x)| x + noise(i)).collect() }
     }
 
-    fn unknowns(mass_is_free: bool) -> Parameters {
+    fn unknowns(mass_is_free: bool) -> FitParameters {
         let mut list = vec![
-            Parameter::new("stiffness", 25.0).bounded(1.0, 1000.0).logarithmic(),
-            Parameter::new("damping", 0.1).bounded(0.0, 10.0),
+            FitParameter::new("stiffness", 25.0).bounded(1.0, 1000.0).logarithmic(),
+            FitParameter::new("damping", 0.1).bounded(0.0, 10.0),
         ];
         if mass_is_free {
-            list.push(Parameter::new("mass", 2.0).bounded(0.1, 10.0));
+            list.push(FitParameter::new("mass", 2.0).bounded(0.1, 10.0));
         }
-        Parameters::new(list).unwrap()
+        FitParameters::new(list).unwrap()
     }
 
     #[test]
@@ -230,9 +229,9 @@ mod tests {
 
     #[test]
     fn both_methods_end_on_a_bound_that_holds() {
-        let parameters = Parameters::new(vec![
-            Parameter::new("stiffness", 25.0).bounded(1.0, 1000.0).logarithmic(),
-            Parameter::new("damping", 0.1).bounded(0.0, 0.5),
+        let parameters = FitParameters::new(vec![
+            FitParameter::new("stiffness", 25.0).bounded(1.0, 1000.0).logarithmic(),
+            FitParameter::new("damping", 0.1).bounded(0.0, 0.5),
         ]);
         let (spring, parameters) = (measured(), parameters.unwrap());
         let found = [Method::LevenbergMarquardt, Method::Lbfgs].map(|method| {

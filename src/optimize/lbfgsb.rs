@@ -23,10 +23,11 @@ use quadratic_model::QuadraticModel;
 /// limited-memory quadratic model within the bounds, and searches on the straight line to it, which
 /// stays within the bounds, by doubling and bisection for the weak Wolfe conditions.
 ///
-/// A pair (s, y) is remembered only if sᵀy is clearly positive, so that every direction descends;
-/// where rounding spoils one all the same, or no step along it reduces the cost, the method goes on
-/// from the gradient with an empty memory. A cost that cannot be evaluated or is not finite counts
-/// as a step too long; only at the start is it an error. Without bounds it is the ordinary L-BFGS.
+/// A pair (s, y) is stored only if sᵀy is clearly positive, so that every direction is one of descent.
+/// If rounding nevertheless spoils a direction, or no step along it reduces the cost, the method
+/// continues from the gradient with an empty memory. If the cost cannot be evaluated or is not finite,
+/// the step counts as too long; only at the start is this an error. Without bounds it is the ordinary
+/// L-BFGS.
 ///
 /// Requires an initial parameter vector, which is moved into the bounds.
 ///
@@ -96,7 +97,7 @@ impl Lbfgsb {
     /// Keeps the variables within `lower` and `upper` (±∞ where there is no bound).
     ///
     /// # Errors
-    /// Lengths differ, or a lower bound is above its upper one or not a number.
+    /// Lengths differ, or a lower bound is above its upper one or NaN.
     pub fn with_bounds(mut self, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self, Error> {
         self.bounds = Bounds::new(lower, upper)?;
         Ok(self)
@@ -123,8 +124,8 @@ impl Lbfgsb {
         Ok(self)
     }
 
-    /// It ends when no derivative of the cost by a variable is larger than this, those aside that
-    /// push against a bound (default 0: never).
+    /// The method ends when no derivative of the cost with respect to a variable is larger than this.
+    /// Derivatives that push a variable against its bound do not count. The default is 0: never.
     ///
     /// # Errors
     /// It must be finite and not negative.
@@ -181,8 +182,7 @@ impl Lbfgsb {
                 break;
             }
             let cost = problem.cost(&x).unwrap_or(f64::NAN);
-            // False for a cost that is not a number. A step from one that is good already must be
-            // better still.
+            // False for a cost that is NaN. A step from one that is good already must be better still.
             let good = cost <= at.cost + SUFFICIENT_DECREASE * step * slope && cost < at.cost;
             let good = good && best.as_ref().is_none_or(|best| cost < best.cost);
             let gradient = if good { problem.gradient(&x).ok() } else { None };

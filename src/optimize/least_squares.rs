@@ -3,7 +3,7 @@
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::{DMatrix, DVector};
 
-use super::parameters::Parameters;
+use super::parameters::FitParameters;
 use crate::scalar::{DualArray, Scalar};
 
 /// Residuals as a function of physical parameters, written once for every scalar.
@@ -58,7 +58,7 @@ pub fn residuals_and_jacobian<R: Residuals>(
 }
 
 /// The problem min ½‖r(p(x))‖², where x are the optimizer's variables (see
-/// [`Parameters::variables`]).
+/// [`FitParameters::variables`]).
 ///
 /// Implements argmin's [`Operator`] and [`Jacobian`] (for
 /// [`LevenbergMarquardt`](super::levenberg_marquardt::LevenbergMarquardt)) and its
@@ -67,7 +67,7 @@ pub fn residuals_and_jacobian<R: Residuals>(
 #[derive(Debug)]
 pub struct LeastSquares<'a, R> {
     model: &'a R,
-    parameters: &'a Parameters,
+    parameters: &'a FitParameters,
 }
 
 impl<R> Clone for LeastSquares<'_, R> {
@@ -80,7 +80,7 @@ impl<R> Copy for LeastSquares<'_, R> {}
 
 impl<'a, R: Residuals> LeastSquares<'a, R> {
     /// The problem of fitting `parameters` of `model`.
-    pub fn new(model: &'a R, parameters: &'a Parameters) -> Self {
+    pub fn new(model: &'a R, parameters: &'a FitParameters) -> Self {
         Self { model, parameters }
     }
 
@@ -142,7 +142,7 @@ impl<R: Residuals> Gradient for LeastSquares<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optimize::parameters::Parameter;
+    use crate::optimize::parameters::FitParameter;
 
     /// Six parameters, so that the last chunk is a part of one.
     struct Generic;
@@ -160,8 +160,8 @@ mod tests {
 
     #[test]
     fn jacobian_and_gradient_agree_with_differences() {
-        let p = |name: &str, v: f64| Parameter::new(name, v);
-        let parameters = Parameters::new(vec![
+        let p = |name: &str, v: f64| FitParameter::new(name, v);
+        let parameters = FitParameters::new(vec![
             p("a", 1.3),
             p("b", 0.7).logarithmic(),
             p("c", -0.4).bounded(-2.0, 3.0),

@@ -28,9 +28,8 @@ pub type LeastSquaresState = IterState<Vec<f64>, Vec<f64>, DMatrix<f64>, (), Vec
 /// column norms of J seen so far (Moré), which makes the method invariant to the units of the
 /// variables; λ follows Nielsen's rule from the ratio of actual to predicted reduction.
 ///
-/// A trial point at which the residuals cannot be evaluated (an error or a number that is not
-/// finite) counts as a step too long: it is rejected and the damping grows. Only at the start is
-/// it an error.
+/// If the residuals cannot be evaluated at a trial point (an error, or a number that is not finite), the
+/// step counts as too long: it is rejected and the damping grows. Only at the start is it an error.
 ///
 /// Requires an initial parameter vector. The solution is the state's last parameter vector
 /// (`get_param`): its cost may exceed the best one by rounding, but it is the more accurate.
@@ -100,7 +99,7 @@ impl LevenbergMarquardt {
     /// Keeps the variables within `lower` and `upper` (±∞ where there is no bound).
     ///
     /// # Errors
-    /// Lengths differ, or a lower bound is above its upper one or not a number.
+    /// Lengths differ, or a lower bound is above its upper one or NaN.
     pub fn with_bounds(mut self, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self, Error> {
         self.bounds = Bounds::new(lower, upper)?;
         Ok(self)

@@ -26,7 +26,7 @@ pub fn scattered_starts(
     (0..count).map(one).collect()
 }
 
-/// The place of the lowest cost among those that there are.
+/// The index of the lowest cost among those that there are.
 pub fn lowest(costs: impl IntoIterator<Item = Option<f64>>) -> Option<usize> {
     let known = costs.into_iter().enumerate().filter_map(|(i, cost)| Some((i, cost?)));
     known.filter(|(_, cost)| !cost.is_nan()).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)

@@ -1,4 +1,4 @@
-//! What a motion should be like: a sum of squares of deviations from targets.
+//! Objectives: a sum of squares of deviations of a motion from targets.
 
 use nalgebra::Vector3;
 use schemars::JsonSchema;
@@ -10,23 +10,23 @@ use crate::rollout::{Moment, TrajectoryResiduals};
 use crate::scalar::{Scalar, lift_vector};
 use crate::spatial::Quaternion;
 
-/// What a cost is taken of: up to three numbers.
+/// A quantity that a cost is taken of: one to three numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Quantity {
     /// A control value: a command of an actuator, or one of the user's forces.
     Control {
-        /// Its place in the row of a step.
+        /// Its index in the row of a step.
         index: usize,
     },
     /// A configuration coordinate of the joints, rad or m.
     JointPosition {
-        /// Its place in [`crate::multibody::tree::JointState::q`].
+        /// Its index in [`crate::multibody::tree::JointState::q`].
         index: usize,
     },
     /// A velocity coordinate of the joints, rad/s or m/s.
     JointVelocity {
-        /// Its place in [`crate::multibody::tree::JointState::v`].
+        /// Its index in [`crate::multibody::tree::JointState::v`].
         index: usize,
     },
     /// The position of a body's origin, m: in W, or in the frame of another body.
@@ -56,8 +56,8 @@ pub enum Quantity {
         /// The body.
         body: usize,
     },
-    /// The contact force on one body from another in W, N, at the state and by the law of
-    /// accelerations (as of [`Model::contact_wrench`]).
+    /// The contact force in N that one body exerts on another, in W, at the state and by the contact law
+    /// of accelerations (see [`Model::contact_wrench`]).
     ContactForce {
         /// The body that it acts on.
         on: usize,
@@ -73,16 +73,17 @@ pub enum Quantity {
     },
 }
 
-/// How a deviation counts.
+/// Which deviations from the target count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Deviation {
-    /// Above and below the target alike.
+    /// Deviations above and below the target count alike.
     #[default]
     Both,
-    /// Only above the target, which is a limit: no derivative below it.
+    /// Only deviations above the target count: the target is an upper limit, and below it the derivative
+    /// is zero.
     Above,
-    /// Only below the target.
+    /// Only deviations below the target count.
     Below,
 }
 
@@ -90,14 +91,14 @@ pub enum Deviation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// All the time: an integral over it.
+    /// The cost applies all the time and is integrated over it.
     #[default]
     Running,
-    /// At the end.
+    /// The cost applies at the end.
     End,
 }
 
-/// A target that changes linearly between times, and stays before the first and after the last.
+/// A target that is linear between its times, and constant before the first and after the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     times: Vec<f64>,
@@ -142,7 +143,7 @@ impl Target {
 pub struct CostTerm {
     /// The quantity.
     pub quantity: Quantity,
-    /// Its target; of numbers alone the first component counts.
+    /// Its target. For a quantity of one number only the first component is used.
     pub target: Target,
     /// The weight w of each component, in the inverse of its unit (over √s for a running cost).
     pub weight: Vector3<f64>,
@@ -152,7 +153,7 @@ pub struct CostTerm {
     pub when: When,
 }
 
-/// A sum of [`CostTerm`]s, as residuals half of whose sum of squares it is.
+/// A sum of [`CostTerm`]s, expressed by residuals: the cost is half of their sum of squares.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Objective {
     terms: Vec<CostTerm>,
@@ -161,10 +162,10 @@ pub struct Objective {
 }
 
 impl Objective {
-    /// The sum of costs on motions of a model with so many control values a step.
+    /// The sum of costs on motions of a model with this number of control values in each step.
     ///
     /// # Errors
-    /// When a term does not fit the model, or a weight is negative or not finite.
+    /// When a term does not match the model, or a weight is negative or not finite.
     pub fn new(model: &Model, controls: usize, terms: Vec<CostTerm>) -> Result<Self, ProblemError> {
         let check = |what, index: usize, count: usize| {
             if index < count { Ok(()) } else { Err(ProblemError::NoSuch { what, index, count }) }

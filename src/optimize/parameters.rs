@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 /// One unknown of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Parameter {
-    /// Name: for a scene, the path of an input: `materials.NAME.FIELD`, `bodies.NAME.FIELD`,
+#[schemars(rename = "Parameter")]
+pub struct FitParameter {
+    /// Name: for a scene, the path of a parameter: `materials.NAME.FIELD`, `bodies.NAME.FIELD`,
     /// `bodies.NAME.geometries[INDEX].scale` or `gravity[AXIS]`.
     pub name: String,
     /// Start value, in the unit of the quantity.
@@ -38,7 +39,7 @@ fn plus_infinity() -> f64 {
     f64::INFINITY
 }
 
-impl Parameter {
+impl FitParameter {
     /// A parameter without bounds on a linear scale.
     pub fn new(name: impl Into<String>, initial: f64) -> Self {
         Self { name: name.into(), initial, lower: f64::NEG_INFINITY, upper: f64::INFINITY, log: false }
@@ -58,8 +59,8 @@ impl Parameter {
         self
     }
 
-    /// The magnitude that the optimizer's variable is measured in, in the parameter's unit: the
-    /// start value, or where that is 0 the distance between the bounds, or 1.
+    /// The scale of the optimizer's variable, in the unit of the parameter: the magnitude of the start
+    /// value, or if that is 0 the distance between the bounds, or 1 if that is infinite.
     pub fn scale(&self) -> f64 {
         let width = self.upper - self.lower;
         if self.initial != 0.0 {
@@ -135,18 +136,18 @@ impl Parameter {
 
 /// The unknowns of a fit, checked: names differ, bounds and starts make sense.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parameters {
-    list: Vec<Parameter>,
+pub struct FitParameters {
+    list: Vec<FitParameter>,
 }
 
-impl Parameters {
+impl FitParameters {
     /// Checks the parameters and takes them.
     ///
     /// # Errors
-    /// None at all, the same name twice, a number that is not finite, a lower bound that is not
-    /// below the upper one, a start outside the bounds, a logarithmic scale with a bound or
+    /// The list is empty, a name appears twice, a number is not finite, a lower bound is not below the
+    /// upper one, a start is outside of its bounds, or a parameter on a logarithmic scale has a bound or
     /// start that is not positive.
-    pub fn new(list: Vec<Parameter>) -> Result<Self, ProblemError> {
+    pub fn new(list: Vec<FitParameter>) -> Result<Self, ProblemError> {
         if list.is_empty() {
             return Err(ProblemError::NoParameters);
         }
@@ -166,7 +167,7 @@ impl Parameters {
     }
 
     /// The parameters in order.
-    pub fn as_slice(&self) -> &[Parameter] {
+    pub fn as_slice(&self) -> &[FitParameter] {
         &self.list
     }
 
@@ -191,7 +192,7 @@ impl Parameters {
     /// A wrong number of variables.
     pub fn values(&self, variables: &[f64]) -> Result<Vec<(f64, f64)>, ProblemError> {
         self.check_count(variables.len())?;
-        let physical = |(p, &u): (&Parameter, &f64)| {
+        let physical = |(p, &u): (&FitParameter, &f64)| {
             let value = p.physical(u);
             (value, p.scaled_factor(value))
         };
@@ -200,7 +201,7 @@ impl Parameters {
 
     /// Lower and upper bounds of the optimizer's variables.
     pub fn bounds(&self) -> (Vec<f64>, Vec<f64>) {
-        self.list.iter().map(Parameter::scaled_bounds).unzip()
+        self.list.iter().map(FitParameter::scaled_bounds).unzip()
     }
 
     fn check_count(&self, found: usize) -> Result<(), ProblemError> {
@@ -215,15 +216,15 @@ mod tests {
     use approx::assert_relative_eq;
     use proptest::prelude::*;
 
-    fn kinds_of_bounds() -> Vec<Parameter> {
+    fn kinds_of_bounds() -> Vec<FitParameter> {
         vec![
-            Parameter::new("free", 3.0),
-            Parameter::new("both", -1.0).bounded(-2.0, 5.0),
-            Parameter::new("lower", 0.0).bounded(-1.0, f64::INFINITY),
-            Parameter::new("upper", 2.0).bounded(f64::NEG_INFINITY, 2.5),
-            Parameter::new("log", 1e5).logarithmic(),
-            Parameter::new("log both", 1e5).bounded(1e3, 1e7).logarithmic(),
-            Parameter::new("log upper", 1e5).bounded(f64::NEG_INFINITY, 1e7).logarithmic(),
+            FitParameter::new("free", 3.0),
+            FitParameter::new("both", -1.0).bounded(-2.0, 5.0),
+            FitParameter::new("lower", 0.0).bounded(-1.0, f64::INFINITY),
+            FitParameter::new("upper", 2.0).bounded(f64::NEG_INFINITY, 2.5),
+            FitParameter::new("log", 1e5).logarithmic(),
+            FitParameter::new("log both", 1e5).bounded(1e3, 1e7).logarithmic(),
+            FitParameter::new("log upper", 1e5).bounded(f64::NEG_INFINITY, 1e7).logarithmic(),
         ]
     }
 
@@ -231,7 +232,7 @@ mod tests {
         #[test]
         fn factors_are_derivatives_and_values_stay_within_bounds(y in -3.0..3.0f64, i in 0usize..7) {
             let all = kinds_of_bounds();
-            let set = Parameters::new(vec![all[i].clone()]).unwrap();
+            let set = FitParameters::new(vec![all[i].clone()]).unwrap();
             let (lower, upper) = set.bounds();
             // Away from the bounds by more than the step.
             let x = (y + if all[i].log { 11.0 } else { 0.0 }).clamp(lower[0] + 0.01, upper[0] - 0.01);
@@ -247,7 +248,7 @@ mod tests {
 
     #[test]
     fn values_and_variables_are_inverse() {
-        let set = Parameters::new(kinds_of_bounds()).unwrap();
+        let set = FitParameters::new(kinds_of_bounds()).unwrap();
         let x = set.variables(&set.initial()).unwrap();
         for (got, wanted) in set.values(&x).unwrap().iter().zip(set.initial()) {
             assert_relative_eq!(got.0, wanted, epsilon = 1e-12, max_relative = 1e-12);
@@ -256,17 +257,19 @@ mod tests {
 
     #[test]
     fn bad_parameters_are_refused_by_name() {
-        let refused = |p: Parameter| Parameters::new(vec![p]).unwrap_err().to_string();
-        assert!(refused(Parameter::new("a", 1.0).bounded(2.0, 1.0)).contains("`a`: `lower` is 2"));
-        assert!(refused(Parameter::new("a", 3.0).bounded(0.0, 1.0)).contains("between 0 and 1"));
-        assert!(refused(Parameter::new("a", 3.0).bounded(0.0, 9.0).logarithmic()).contains("`lower` is 0"));
-        assert!(refused(Parameter::new("a", -3.0).logarithmic()).contains("`initial` is -3"));
-        assert!(refused(Parameter::new("a", f64::NAN)).contains("`initial` is NaN"));
-        assert!(refused(Parameter::new("a", 0.0).bounded(f64::NAN, 1.0)).contains("`lower` is NaN"));
-        let twice = vec![Parameter::new("a", 1.0), Parameter::new("a", 1.0)];
-        assert!(Parameters::new(twice).unwrap_err().to_string().contains("listed twice"));
-        assert_eq!(Parameters::new(vec![]), Err(ProblemError::NoParameters));
-        let set = Parameters::new(vec![Parameter::new("a", 1.0)]).unwrap();
+        let refused = |p: FitParameter| FitParameters::new(vec![p]).unwrap_err().to_string();
+        assert!(refused(FitParameter::new("a", 1.0).bounded(2.0, 1.0)).contains("`a`: `lower` is 2"));
+        assert!(refused(FitParameter::new("a", 3.0).bounded(0.0, 1.0)).contains("between 0 and 1"));
+        assert!(
+            refused(FitParameter::new("a", 3.0).bounded(0.0, 9.0).logarithmic()).contains("`lower` is 0")
+        );
+        assert!(refused(FitParameter::new("a", -3.0).logarithmic()).contains("`initial` is -3"));
+        assert!(refused(FitParameter::new("a", f64::NAN)).contains("`initial` is NaN"));
+        assert!(refused(FitParameter::new("a", 0.0).bounded(f64::NAN, 1.0)).contains("`lower` is NaN"));
+        let twice = vec![FitParameter::new("a", 1.0), FitParameter::new("a", 1.0)];
+        assert!(FitParameters::new(twice).unwrap_err().to_string().contains("listed twice"));
+        assert_eq!(FitParameters::new(vec![]), Err(ProblemError::NoParameters));
+        let set = FitParameters::new(vec![FitParameter::new("a", 1.0)]).unwrap();
         let wrong = ProblemError::ValueCount { found: 2, expected: 1 };
         assert_eq!(set.values(&[1.0, 2.0]), Err(wrong));
     }

@@ -1,10 +1,10 @@
 //! A cost smoothed over random perturbations of its variables.
 //!
-//! Through contact that is made or lost a cost has kinks, plateaus and steep walls, at which a
-//! gradient says nothing about what lies a little further. Its mean over perturbations,
-//! f̄(x) = E[f(x + σw)] with w normally distributed, is smooth, and its gradient is the mean of the
-//! gradients, ∇f̄(x) = E[∇f(x + σw)], as long as f is continuous (the *first-order* estimator; where
-//! f jumps it is biased).
+//! Through contact that is made or lost a cost has kinks, plateaus and steep walls, at which a gradient
+//! says nothing about what lies a little further. Its mean over perturbations, f̄(x) = E[f(x + σw)] with
+//! w normally distributed, is smooth. If f is continuous, the gradient of the mean is the mean of the
+//! gradients, ∇f̄(x) = E[∇f(x + σw)] (the *first-order* estimator); where f jumps, this estimator is
+//! biased.
 
 use argmin::core::{CostFunction, Error, Gradient};
 use rayon::prelude::*;
@@ -70,11 +70,11 @@ pub struct SmoothedValue {
 
 /// # Randomized smoothing
 ///
-/// The mean of a cost over samples x ± σwₖ, as argmin's `CostFunction` and `Gradient`. The samples
-/// come in pairs (antithetic: what is linear in the perturbation cancels), and are the same at
-/// every x (common random numbers): so the mean is a function as smooth as its terms, and a
-/// quasi-Newton method can minimize it. They are evaluated on rayon's threads; the result has the
-/// same bits whatever their number.
+/// The mean of a cost over samples x ± σwₖ, as argmin's `CostFunction` and `Gradient`. The samples come
+/// in antithetic pairs, so that terms linear in the perturbation cancel, and are the same at every x
+/// (common random numbers). The mean is therefore a function as smooth as its terms, and a quasi-Newton
+/// method can minimize it. They are evaluated on rayon's threads; the result has the same bits whatever
+/// their number.
 ///
 /// Perturbed variables may be out of bounds: bounds are for x. A sample that cannot be evaluated is
 /// an error of the whole.

@@ -1,5 +1,5 @@
-//! What a cost does around a point where a method came to rest: it falls, it has a kink there, it
-//! is noise, or there is nothing left to gain.
+//! The behaviour of a cost around the point at which a method came to rest: the cost still falls, it has
+//! a kink, it is dominated by noise, or nothing is left to gain.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +38,8 @@ pub struct Surroundings {
     /// The largest reduction that a one-sided slope promises for such a step along any direction;
     /// negative where the cost rises along all.
     pub one_sided: f64,
-    /// Whether, down the gradient, the cost rises right away: by more than the noise over 10⁻⁶ of the
-    /// scales, and not as the square of the step, as it does beyond a smooth minimum.
+    /// Whether the cost rises at once along the negative gradient: by more than the noise within 10⁻⁶ of
+    /// the scales, and not with the square of the step, as it would beyond a smooth minimum.
     pub rises_at_once: bool,
     /// The noise: what the cost of neighbouring points, 10⁻⁷ of the scales apart, scatters by.
     pub noise: f64,
@@ -110,7 +110,8 @@ impl Surroundings {
         (surroundings, lowest.map(|(i, lowest)| (points.swap_remove(i), lowest)))
     }
 
-    /// What they say, where reductions below the tolerance, relative to the cost, do not count.
+    /// The verdict of the surroundings. Reductions smaller than the tolerance, relative to the cost, do
+    /// not count.
     pub fn verdict(&self, tolerance: f64) -> SurroundingsVerdict {
         if self.noise > tolerance {
             SurroundingsVerdict::Chattering

@@ -45,8 +45,8 @@ pub enum Termination {
 }
 
 impl Termination {
-    /// How a method ended that came to rest in these surroundings, where reductions by less than
-    /// the tolerance, relative to the cost, do not count.
+    /// The termination of a method that came to rest in these surroundings. Reductions smaller than the
+    /// tolerance, relative to the cost, do not count.
     pub fn at(surroundings: Surroundings, tolerance: f64) -> Self {
         let converged = |criterion, value| Self::Converged { criterion, value: Some(value), tolerance };
         match surroundings.verdict(tolerance) {

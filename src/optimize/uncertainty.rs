@@ -11,16 +11,15 @@
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
-use super::parameters::Parameter;
+use super::parameters::FitParameter;
 
 /// A singular value of J (columns scaled to unit length) below this part of the largest is
 /// counted as zero: a direction in which the residuals do not change to first order.
 pub const NEGLIGIBLE_SINGULAR_VALUE: f64 = 1e-7;
 
 /// A parameter whose standard error is more than this part of its value is not identifiable: the
-/// interval of two standard errors around the value then contains zero. Where the bounds allow
-/// both signs, so that zero is a value like any other, it is measured against the start value if
-/// that is larger.
+/// interval of two standard errors around the value then contains zero. If the bounds allow both signs,
+/// zero is a value like any other, and the error is measured against the start value if that is larger.
 pub const LARGEST_RELATIVE_STANDARD_ERROR: f64 = 0.5;
 
 /// A correlation beyond which two uncertain parameters are reported as determined only together.
@@ -127,7 +126,7 @@ impl Uncertainty {
     }
 }
 
-fn on_bound(p: &Parameter, value: f64) -> Option<&'static str> {
+fn on_bound(p: &FitParameter, value: f64) -> Option<&'static str> {
     // A solver without bounds approaches them only up to its tolerance.
     let near = |bound: f64| {
         let width = if (p.upper - p.lower).is_finite() { p.upper - p.lower } else { p.scale() };
@@ -148,7 +147,7 @@ fn on_bound(p: &Parameter, value: f64) -> Option<&'static str> {
 /// residuals with respect to the *physical* parameters (m × n), `residuals` the residuals (m).
 /// Parameters on a bound are held fixed for the standard errors of the others.
 pub fn uncertainty(
-    parameters: &[Parameter],
+    parameters: &[FitParameter],
     values: &[f64],
     residuals: &[f64],
     jacobian: &DMatrix<f64>,
@@ -326,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_product_and_an_unused_parameter_are_not_reported_as_known() {
-        let list: Vec<Parameter> = ["a", "b", "c", "d"].map(|n| Parameter::new(n, 1.0)).to_vec();
+        let list: Vec<FitParameter> = ["a", "b", "c", "d"].map(|n| FitParameter::new(n, 1.0)).to_vec();
         let values = [2.0, 3.0, 1.0, 5.0];
         let (r, j) = residuals_and_jacobian(&Product, &values).unwrap();
         let u = uncertainty(&list, &values, &r, &j);
@@ -344,7 +343,7 @@ mod tests {
 
     /// A straight line with given noise amplitude and points.
     fn line(noise: f64, points: usize) -> Uncertainty {
-        let list = [Parameter::new("slope", 2.0), Parameter::new("offset", 1.0)];
+        let list = [FitParameter::new("slope", 2.0), FitParameter::new("offset", 1.0)];
         let j = DMatrix::from_fn(points, 2, |k, i| if i == 0 { k as f64 } else { 1.0 });
         let r: Vec<f64> = (0..points).map(|k| if k % 3 == 0 { 2.0 * noise } else { -noise }).collect();
         uncertainty(&list, &[2.0, 1.0], &r, &j)
@@ -371,15 +370,16 @@ mod tests {
     fn a_small_positive_quantity_is_known_only_to_a_part_of_itself() {
         let j = DMatrix::from_fn(6, 1, |_, _| 1.0);
         let r = [0.1, -0.1, 0.1, -0.1, 0.1, -0.1];
-        let verdict = |p: Parameter| uncertainty(&[p], &[0.05], &r, &j).estimates[0].identifiability.clone();
-        assert!(verdict(Parameter::new("offset", 1.0)).is_identified());
-        let friction = verdict(Parameter::new("friction", 1.0).bounded(0.0, 2.0));
+        let verdict =
+            |p: FitParameter| uncertainty(&[p], &[0.05], &r, &j).estimates[0].identifiability.clone();
+        assert!(verdict(FitParameter::new("offset", 1.0)).is_identified());
+        let friction = verdict(FitParameter::new("friction", 1.0).bounded(0.0, 2.0));
         assert!(matches!(friction, Identifiability::TooUncertain { .. }), "{friction}");
     }
 
     #[test]
     fn an_estimate_on_its_bound_is_not_known() {
-        let list = [Parameter::new("slope", 2.0).bounded(0.0, 2.0), Parameter::new("offset", 1.0)];
+        let list = [FitParameter::new("slope", 2.0).bounded(0.0, 2.0), FitParameter::new("offset", 1.0)];
         let j = DMatrix::from_fn(6, 2, |k, i| if i == 0 { k as f64 } else { 1.0 });
         let u = uncertainty(&list, &[2.0, 1.0], &[0.1, -0.1, 0.1, -0.1, 0.1, -0.1], &j);
         assert_eq!(u.estimates[0].identifiability, Identifiability::AtBound { bound: "upper" });

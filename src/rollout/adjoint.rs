@@ -1,66 +1,24 @@
 //! The gradient of a loss over a trajectory, by one sweep backward over its steps.
 
+use super::checked_step::{checked_step, checked_step_taped, step_failed};
 use super::checkpoints::{CheckpointMemory, Checkpoints, Placement, next_checkpoint};
 use super::controls::Controls;
 use super::error::SimulationError;
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
-use super::schedule::{SimulationSettings, StepTime};
-use super::simulate::{
-    Trajectory, check_start, checked_step, checked_step_taped, simulate_controlled, step_failed,
-};
+use super::schedule::StepTime;
+use super::simulate::Rollout;
 use super::tapes::Tapes;
-use crate::multibody::{AppliedForces, DifferentiatedModel, Input, Model, ModelGradient, State};
+use crate::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, Parameter, State};
 use crate::step::{DerivativeWorkspace, StepCotangent, StepProblem, StepWorkspace};
 
-/// A simulation to be done: where it starts, how it advances, and under which control values.
-#[derive(Debug)]
-pub struct Rollout<'a, A> {
-    /// The model.
-    pub model: &'a Model,
-    /// The state at time 0.
-    pub initial: &'a State,
-    /// How it advances.
-    pub settings: SimulationSettings,
-    /// The end, s.
-    pub until: f64,
-    /// The user's forces.
-    pub applied: &'a A,
-    /// Control values, a row for each step.
-    pub controls: &'a Controls,
-}
-
-impl<A> Clone for Rollout<'_, A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<A> Copy for Rollout<'_, A> {}
-
-impl<A: AppliedForces> Rollout<'_, A> {
-    /// Simulates.
-    ///
-    /// # Errors
-    /// As of [`simulate_controlled`].
-    pub fn simulate(&self) -> Result<Trajectory, SimulationError> {
-        let Self { model, initial, settings, until, applied, controls } = *self;
-        simulate_controlled(model, initial, &settings, until, applied, controls, |_, _| ())
-    }
-
-    /// The steps.
-    pub(super) fn schedule(&self) -> Result<Vec<StepTime>, SimulationError> {
-        let schedule = self.settings.step_schedule(self.until)?;
-        check_start(self.model, self.initial, self.applied, self.controls, schedule.len())?;
-        Ok(schedule)
-    }
-
-    /// The model with what it takes to differentiate by inputs.
+impl<'a, A: AppliedForces> Rollout<'a, A> {
+    /// The model prepared for differentiation with respect to parameters.
     pub(super) fn differentiated(
         &self,
-        inputs: &[Input],
-    ) -> Result<DifferentiatedModel<'_>, SimulationError> {
+        parameters: &[Parameter],
+    ) -> Result<DifferentiatedModel<'a>, SimulationError> {
         let dependence = self.applied.dependence();
-        Ok(DifferentiatedModel::new(self.model, inputs, dependence, self.controls.dimension())?)
+        Ok(DifferentiatedModel::new(self.model, parameters, dependence, self.controls.dimension())?)
     }
 }
 
@@ -69,32 +27,33 @@ impl<A: AppliedForces> Rollout<'_, A> {
 pub struct LossGradient {
     /// The loss.
     pub value: f64,
-    /// Its derivatives by the initial state in its tangent space (see [`State::moved`]).
+    /// Its derivatives with respect to the initial state in its tangent space (see [`State::moved`]).
     pub by_initial: Vec<f64>,
-    /// Its derivatives by the control values, a row for each step.
+    /// Its derivatives with respect to the control values, a row for each step.
     pub by_controls: Controls,
-    /// Its derivatives by the inputs that were asked for, in their order.
-    pub by_inputs: Vec<f64>,
-    /// States that were kept for the way back, and the steps that were taken.
+    /// Its derivatives with respect to the parameters that were asked for, in their order.
+    pub by_parameters: Vec<f64>,
+    /// Memory of the checkpoints, and the number of steps taken.
     pub memory: CheckpointMemory,
 }
 
-/// The gradient of a loss over a rollout by the initial state, the control values and `inputs`,
-/// by the adjoint method: one sweep backward over the steps, with the transposed derivative of
-/// each.
+/// The gradient of a loss over a rollout with respect to the initial state, the control values and
+/// `parameters`, by the adjoint method: one sweep backward over the steps, with the vector–Jacobian
+/// product of each.
 ///
-/// It costs the same however many control values and inputs there are, with the exceptions that
-/// [`DifferentiatedModel`] and [`AppliedForces::add_transposed`] name. The result has the same
-/// bits whichever states are kept, as long as a step depends on nothing but its arguments.
+/// Its cost does not depend on the number of control values and parameters, except as described at
+/// [`DifferentiatedModel`] and [`AppliedForces::add_vjp`]. The result has the same bits whichever states
+/// are kept, as long as a step depends on nothing but its arguments.
+/// The thread keeps up to 64 MiB of the memory that this takes, for its next gradient.
 ///
 /// # Errors
-/// When an input does not fit the model, or the simulation fails.
+/// When the model does not have a parameter, or the simulation fails.
 ///
 /// # Examples
-/// How the height of a falling body follows its velocity at the start:
+/// The derivative of a falling body's height with respect to its initial velocity:
 /// ```
-/// use isobar::multibody::{Body, BodyState, MassSource, ModelBuilder, NoForces, State};
-/// use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
+/// use isobar::multibody::{Body, BodyState, MassSource, ModelBuilder, State};
+/// use isobar::rollout::{Checkpoints, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
 /// use isobar::scalar::Scalar;
 /// use isobar::spatial::{MassProperties, RigidTransform};
 /// use nalgebra::{Matrix3, Vector3};
@@ -112,9 +71,7 @@ pub struct LossGradient {
 /// let body = Body::free("drone", MassSource::Given(mass), vec![])?;
 /// let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build()?;
 /// let start = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
-/// let (settings, controls) = (SimulationSettings::default(), Controls::zeros(0, 0));
-/// let (model, initial, applied, controls) = (&model, &start, &NoForces, &controls);
-/// let rollout = Rollout { model, initial, settings, until: 0.1, applied, controls };
+/// let rollout = Rollout::new(&model, &start, SimulationSettings::default(), 0.1);
 /// let gradient = loss_gradient(&rollout, &Height, &[], Checkpoints::All)?;
 /// // The last direction of a body's tangent space is its velocity upward, which acts for 0.1 s.
 /// assert!((gradient.by_initial[11] - 0.1).abs() < 1e-12);
@@ -123,12 +80,13 @@ pub struct LossGradient {
 pub fn loss_gradient<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     loss: &impl DifferentiableLoss,
-    inputs: &[Input],
+    parameters: &[Parameter],
     checkpoints: Checkpoints,
 ) -> Result<LossGradient, SimulationError> {
     let schedule = rollout.schedule()?;
-    let model = rollout.differentiated(inputs)?;
-    let mut sweep = Sweep::new(rollout, &schedule, &model, loss);
+    let model = rollout.differentiated(parameters)?;
+    let controls = rollout.control_rows()?;
+    let mut sweep = Sweep::new(rollout, (&schedule, &controls), &model, loss);
     match checkpoints.placement(schedule.len()) {
         Placement::Equidistant(spacing) => sweep.equidistant(spacing)?,
         Placement::Binomial(spare) => sweep.binomial(spare)?,
@@ -141,11 +99,12 @@ pub(super) fn loss_gradient_over<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     states: &[State],
     loss: &impl DifferentiableLoss,
-    inputs: &[Input],
+    parameters: &[Parameter],
 ) -> Result<LossGradient, SimulationError> {
     let schedule = rollout.schedule()?;
-    let model = rollout.differentiated(inputs)?;
-    let mut sweep = Sweep::new(rollout, &schedule, &model, loss);
+    let model = rollout.differentiated(parameters)?;
+    let controls = rollout.control_rows()?;
+    let mut sweep = Sweep::new(rollout, (&schedule, &controls), &model, loss);
     sweep.end(&states[schedule.len()]);
     sweep.reverse_all(0, states)?;
     Ok(sweep.finished())
@@ -155,6 +114,7 @@ pub(super) fn loss_gradient_over<A: AppliedForces>(
 struct Sweep<'a, A, L> {
     rollout: &'a Rollout<'a, A>,
     schedule: &'a [StepTime],
+    controls: &'a Controls,
     model: &'a DifferentiatedModel<'a>,
     loss: &'a L,
     steps: StepWorkspace,
@@ -172,22 +132,23 @@ struct Sweep<'a, A, L> {
 impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     fn new(
         rollout: &'a Rollout<'a, A>,
-        schedule: &'a [StepTime],
+        (schedule, controls): (&'a [StepTime], &'a Controls),
         model: &'a DifferentiatedModel<'a>,
         loss: &'a L,
     ) -> Self {
         Self {
             rollout,
             schedule,
+            controls,
             model,
             loss,
             steps: StepWorkspace::default(),
             derivatives: DerivativeWorkspace::default(),
             losses: LossWorkspace::new(rollout.model),
             by_state: vec![0.0; rollout.initial.tangent_dimension()],
-            by_controls: Controls::zeros(schedule.len(), rollout.controls.dimension()),
+            by_controls: Controls::zeros(schedule.len(), controls.dimension()),
             by_model: ModelGradient::zero(model),
-            tapes: Tapes::of(rollout.settings.integrator),
+            tapes: Tapes::default(),
             value: 0.0,
             memory: CheckpointMemory::default(),
         }
@@ -196,7 +157,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     fn finished(self) -> LossGradient {
         LossGradient {
             value: self.value,
-            by_inputs: self.model.by_inputs(&self.by_state, &self.by_model),
+            by_parameters: self.model.by_parameters(&self.by_state, &self.by_model),
             by_initial: self.by_state,
             by_controls: self.by_controls,
             memory: self.memory,
@@ -208,9 +169,9 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     where
         'a: 's,
     {
-        let Rollout { model, applied, controls, .. } = *self.rollout;
+        let Rollout { model, applied, .. } = *self.rollout;
         let StepTime { time, dt: time_step, .. } = self.schedule[step];
-        StepProblem { model, state, time, time_step, applied, control: controls.row(step) }
+        StepProblem { model, state, time, time_step, applied, control: self.controls.row(step) }
     }
 
     /// Takes a step.
@@ -249,9 +210,9 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
 
     /// Sweeps over a step.
     fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), SimulationError> {
-        let Rollout { model, settings, applied, controls, .. } = *self.rollout;
+        let Rollout { model, settings, applied, .. } = *self.rollout;
         let StepTime { time, dt, .. } = self.schedule[step];
-        let control = controls.row(step);
+        let control = self.controls.row(step);
         let mut tape = match self.tapes.take(step) {
             Some(tape) => tape,
             None => {

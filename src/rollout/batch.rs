@@ -1,34 +1,34 @@
-//! Many rollouts of one scene, with initial states, inputs and controls of their own.
+//! Many rollouts of one scene, with initial states, parameters and controls of their own.
 
 use std::borrow::Cow;
 
 use rayon::prelude::*;
 
-use super::adjoint::{LossGradient, Rollout, loss_gradient};
+use super::adjoint::{LossGradient, loss_gradient};
 use super::checkpoints::Checkpoints;
 use super::controls::Controls;
 use super::error::SimulationError;
 use super::loss::DifferentiableLoss;
 use super::schedule::SimulationSettings;
-use super::simulate::Trajectory;
-use crate::multibody::{AppliedForces, Input, Model, State, seeded};
+use super::simulate::{Rollout, Trajectory};
+use crate::multibody::{AppliedForces, Model, Parameter, State, seeded};
 
-/// What is particular to one rollout of a batch.
+/// The initial state, parameters and controls of one rollout of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchMember {
-    /// The state at time 0, before inputs move it.
+    /// The state at time 0, before displacements by parameters are applied.
     pub initial: State,
-    /// Values of inputs that differ from the batch's model.
-    pub inputs: Vec<(Input, f64)>,
+    /// Values of parameters that differ from the batch's model.
+    pub parameters: Vec<(Parameter, f64)>,
     /// Control values.
     pub controls: Controls,
 }
 
 /// Many rollouts of one model.
 ///
-/// They are shared among the threads of rayon's pool. Each is computed by itself and the results
-/// are in the order of the members: they have the same bits whatever the number of threads. A
-/// rollout that fails leaves its error in its place and the others alone.
+/// The rollouts are distributed over the threads of rayon's pool. Each is computed independently, and
+/// the results are in the order of the members, so they have the same bits for any number of threads. A
+/// rollout that fails gives its error as its result and does not affect the others.
 ///
 /// # Examples
 /// Two bodies dropped from different heights:
@@ -44,7 +44,7 @@ pub struct BatchMember {
 /// let members = [1.0, 2.0].map(|height| {
 ///     let place = RigidTransform::from_translation(Vector3::new(0.0, 0.0, height));
 ///     let initial = State::of_bodies(vec![BodyState::at_rest(&place)]);
-///     BatchMember { initial, inputs: vec![], controls: Controls::zeros(0, 0) }
+///     BatchMember { initial, parameters: vec![], controls: Controls::zeros(0, 0) }
 /// });
 /// let settings = SimulationSettings::default();
 /// let batch = Batch { model: &model, settings, until: 0.1, applied: &NoForces, members: &members };
@@ -57,13 +57,13 @@ pub struct BatchMember {
 pub struct Batch<'a, A> {
     /// The model.
     pub model: &'a Model,
-    /// How all of them advance.
+    /// Integrator and time step of all rollouts.
     pub settings: SimulationSettings,
-    /// Their end, s.
+    /// The time at which all rollouts end, s.
     pub until: f64,
     /// The user's forces.
     pub applied: &'a A,
-    /// What is particular to each.
+    /// The members, one for each rollout.
     pub members: &'a [BatchMember],
 }
 
@@ -73,15 +73,16 @@ impl<A: AppliedForces> Batch<'_, A> {
         self.each(|rollout| rollout.simulate())
     }
 
-    /// The loss and its gradient for every member (see [`loss_gradient`]); derivatives by `inputs`
-    /// are at the member's own values. The loss gets the place of the member from `loss_of`.
+    /// The loss and its gradient for every member (see [`loss_gradient`]); derivatives with respect to
+    /// `parameters` are at the member's own values. The loss gets the index of the member from
+    /// `loss_of`.
     pub fn loss_gradients<L: DifferentiableLoss>(
         &self,
         loss_of: impl Fn(usize) -> L + Sync,
-        inputs: &[Input],
+        parameters: &[Parameter],
         checkpoints: Checkpoints,
     ) -> Vec<Result<LossGradient, SimulationError>> {
-        self.each_numbered(|i, rollout| loss_gradient(rollout, &loss_of(i), inputs, checkpoints))
+        self.each_numbered(|i, rollout| loss_gradient(rollout, &loss_of(i), parameters, checkpoints))
     }
 
     fn each<R: Send>(
@@ -97,10 +98,10 @@ impl<A: AppliedForces> Batch<'_, A> {
         work: impl Fn(usize, &Rollout<'_, A>) -> Result<R, SimulationError> + Sync,
     ) -> Vec<Result<R, SimulationError>> {
         let one = |(i, member): (usize, &BatchMember)| {
-            let (model, initial) = if member.inputs.is_empty() {
+            let (model, initial) = if member.parameters.is_empty() {
                 (Cow::Borrowed(self.model), Cow::Borrowed(&member.initial))
             } else {
-                let (model, initial) = seeded(self.model, &member.initial, &member.inputs)?;
+                let (model, initial) = seeded(self.model, &member.initial, &member.parameters)?;
                 (Cow::Owned(model), Cow::Owned(initial))
             };
             let rollout = Rollout {
@@ -109,7 +110,7 @@ impl<A: AppliedForces> Batch<'_, A> {
                 settings: self.settings,
                 until: self.until,
                 applied: self.applied,
-                controls: &member.controls,
+                controls: (&member.controls).into(),
             };
             work(i, &rollout)
         };

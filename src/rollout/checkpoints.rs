@@ -5,9 +5,10 @@ use crate::multibody::State;
 /// Which states of a trajectory are kept for the backward sweep of an adjoint; the others are
 /// computed again when they are needed. The gradient has the same bits whatever is kept.
 ///
-/// Where consecutive states are kept, so are the tapes of the steps between them (see
-/// [`crate::step::Tape`]), up to about 256 MiB of them; the others are made again, which costs a search
-/// for contacts each. With [`Self::Binomial`] all are made again, and semi-implicit Euler needs none.
+/// Where consecutive states are kept, the tapes of the steps between them are kept too (see
+/// [`crate::step::Tape`]), up to about 256 MiB in all. The other tapes are recomputed, which costs one
+/// search for contacts each. With [`Self::Binomial`] all are made again, and semi-implicit Euler needs
+/// none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checkpoints {
     /// All of them: no step is taken twice.
@@ -19,9 +20,9 @@ pub enum Checkpoints {
     /// One every so many steps (at least 1), and all between two of them while the sweep is there:
     /// every step is taken twice.
     Every(usize),
-    /// At most this many besides the initial state, placed so that few steps are taken again
-    /// (Griewank & Walther, Algorithm 799: revolve, 2000): with s of them, steps are taken at
-    /// most t + 1 times as long as there are not more than (s + t + 1)! / ((s + 1)! t!) steps.
+    /// At most this many states besides the initial one, placed so that few steps are repeated (Griewank
+    /// & Walther, Algorithm 799: revolve, 2000). With s checkpoints each step is taken at most t + 1
+    /// times if there are at most (s + t + 1)! / ((s + 1)! t!) steps.
     Binomial(usize),
 }
 
@@ -51,8 +52,8 @@ impl Checkpoints {
 pub struct CheckpointMemory {
     /// States kept at the same time, at most.
     pub states: usize,
-    /// Memory of what was kept at the same time, at most, bytes: these states, and the tapes of
-    /// the steps between them.
+    /// Peak memory in bytes of what was kept at the same time: these states, and the tapes of the steps
+    /// between them.
     pub bytes: usize,
     /// Steps taken on the way, those taken again included.
     pub steps_taken: usize,

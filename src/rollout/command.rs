@@ -1,7 +1,8 @@
 //! The command of one actuator over time, by knots of its own.
 
+use std::ops::Range;
+
 use super::control_knots::{ControlKnots, KnotInterpolation};
-use super::controls::Controls;
 use super::error::SimulationError;
 
 /// A command over time: knots and the values there.
@@ -24,7 +25,7 @@ impl Command {
     /// A command that has these values at knots.
     ///
     /// # Errors
-    /// When the times do not make knots, or there is not a finite value for each.
+    /// When the times are not valid as knots, or there is not one finite value for each.
     pub fn new(interpolation: KnotInterpolation, at: KnotValues) -> Result<Self, SimulationError> {
         let KnotValues { times, values } = at;
         let knots = ControlKnots::new(interpolation, times)?;
@@ -40,7 +41,7 @@ impl Command {
     /// A command that does not change.
     ///
     /// # Errors
-    /// When it is not finite.
+    /// When the value is not finite.
     pub fn constant(value: f64) -> Result<Self, SimulationError> {
         Self::new(KnotInterpolation::ZeroOrderHold, KnotValues { times: vec![0.0], values: vec![value] })
     }
@@ -59,36 +60,16 @@ impl Command {
     pub fn at(&self, time: f64) -> f64 {
         self.knots.value_at(time, &self.values)
     }
-}
 
-impl Controls {
-    /// The rows of commands for each step, given the times at which steps begin and the last one ends
-    /// (see [`super::SimulationSettings::step_times`]). A row, which is constant over its step, has the values at the
-    /// step's middle.
-    pub fn of_commands(commands: &[Command], step_times: &[f64]) -> Controls {
-        let mut controls = Controls::zeros(step_times.len().saturating_sub(1), commands.len());
-        for (step, span) in step_times.windows(2).enumerate() {
-            let middle = 0.5 * (span[0] + span[1]);
-            controls.row_mut(step).iter_mut().zip(commands).for_each(|(u, command)| *u = command.at(middle));
-        }
-        controls
+    /// The command of a step over this span of time: the value at its middle.
+    pub(super) fn over(&self, step: Range<f64>) -> f64 {
+        self.at(0.5 * (step.start + step.end))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rows_have_the_values_at_the_middles_of_steps() {
-        let knots = KnotValues { times: vec![0.0, 1.0], values: vec![2.0, 4.0] };
-        let ramp = Command::new(KnotInterpolation::Linear, knots).unwrap();
-        let commands = [Command::constant(7.0).unwrap(), ramp];
-        let controls = Controls::of_commands(&commands, &[0.0, 0.5, 1.0, 1.5]);
-        assert_eq!(controls.values(), [7.0, 2.5, 7.0, 3.5, 7.0, 4.0]);
-        assert_eq!(Controls::of_commands(&commands, &[0.0]).steps(), 0);
-        assert_eq!(Controls::of_commands(&[], &[0.0, 0.1]), Controls::none());
-    }
 
     #[test]
     fn commands_that_are_none() {

@@ -1,8 +1,8 @@
-//! Open-loop controls from few numbers: knots in time, and how they are joined.
+//! Open-loop controls from a few numbers: knots in time, and the interpolation between them.
 //!
-//! Every way of joining is linear in the values at the knots, with weights that are not negative
-//! and sum to one. So what bounds the values at the knots bounds the controls of every step, and
-//! a constant stays a constant.
+//! Every interpolation is linear in the values at the knots, with weights that are not negative and sum
+//! to one. So bounds on the values at the knots hold for the controls of every step, and constant values
+//! give constant controls.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::controls::Controls;
 use super::error::SimulationError;
 
-/// How controls follow from their values at knots. Before the first knot and after the last one
-/// they keep the value at that knot.
+/// The interpolation of controls between their values at knots. Before the first knot and after the last
+/// one they keep the value at that knot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -20,7 +20,7 @@ pub enum KnotInterpolation {
     /// Each value is held until the next knot.
     #[default]
     ZeroOrderHold,
-    /// Straight from knot to knot.
+    /// The control is linear between two knots.
     Linear,
     /// The uniform cubic B-spline that has the values at the knots as its control points, twice
     /// continuously differentiable (C. de Boor, *A Practical Guide to Splines*, 1978, chapters IX
@@ -45,8 +45,8 @@ impl ControlKnots {
     /// Knots at increasing times in s.
     ///
     /// # Errors
-    /// There is none, their times do not increase or are not finite, or they are cubic and not
-    /// equally spaced.
+    /// There is no knot, the times do not increase or are not finite, or the interpolation is cubic and
+    /// the knots are not equally spaced.
     pub fn new(interpolation: KnotInterpolation, times: Vec<f64>) -> Result<Self, SimulationError> {
         if times.is_empty() {
             return Err(SimulationError::NoKnots);
@@ -60,23 +60,28 @@ impl ControlKnots {
         }
         if interpolation == KnotInterpolation::Cubic && times.len() > 2 {
             let expected = (times[times.len() - 1] - times[0]) / (times.len() - 1) as f64;
-            let unequal = |i: &usize| {
-                (times[*i] - times[0] - *i as f64 * expected).abs()
+            let unequal = |i: usize| {
+                (times[i] - times[0] - i as f64 * expected).abs()
                     > EQUAL_SPACING * times.len() as f64 * expected
             };
-            if let Some(index) = (1..times.len()).find(unequal) {
-                let found = times[index] - times[index - 1];
-                return Err(SimulationError::KnotSpacing { index, found, expected: times[1] - times[0] });
+            if (1..times.len()).any(unequal) {
+                let spacing = |i: usize| times[i] - times[i - 1];
+                let expected = spacing(1);
+                // The one that is farthest from the first.
+                let off = |i: &usize| (spacing(*i) - expected).abs();
+                let index = (2..times.len()).max_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(1);
+                return Err(SimulationError::KnotSpacing { index, found: spacing(index), expected });
             }
         }
         Ok(Self { interpolation, times })
     }
 
-    /// This many equally spaced knots for a motion until a time in s: held values divide it into
-    /// equal parts, others have their first and last knot at its ends.
+    /// This many equally spaced knots for a motion until a time in s. Held values divide the time into
+    /// equal parts; with the other interpolations the first and the last knot are at the ends of the
+    /// motion.
     ///
     /// # Errors
-    /// There is none, or the end is not positive and finite.
+    /// There is no knot, or the end is not positive and finite.
     pub fn uniform(
         interpolation: KnotInterpolation,
         count: usize,
@@ -89,7 +94,7 @@ impl ControlKnots {
         Self::new(interpolation, (0..count).map(|i| until * (i as f64 / parts as f64)).collect())
     }
 
-    /// How the values are joined.
+    /// The interpolation between the knots.
     pub fn interpolation(&self) -> KnotInterpolation {
         self.interpolation
     }
@@ -99,7 +104,7 @@ impl ControlKnots {
         &self.times
     }
 
-    /// The value at a time in s of what has `values` at the knots.
+    /// The interpolated value at a time in s, given the `values` at the knots.
     ///
     /// # Panics
     /// When there is not a value for each knot.
@@ -146,9 +151,10 @@ impl ControlKnots {
         }
     }
 
-    /// The map from values at the knots to a row of `dimension` controls for each step, given the
-    /// times at which steps begin and the last one ends (see [`super::SimulationSettings::step_times`]). A row, which
-    /// is constant over its step, has the value at the step's middle.
+    /// The map from values at the knots to a row of `dimension` controls for each step. The times are
+    /// those at which the steps begin and at which the last one ends (see
+    /// [`super::SimulationSettings::step_times`]). A row, which is constant over its step, has the value
+    /// at the step's middle.
     ///
     /// # Errors
     /// No step depends on a knot.
@@ -262,12 +268,12 @@ impl KnotMap {
         controls
     }
 
-    /// The transposed map: from the derivatives of a number by the controls of every step to those
-    /// by the values at knots.
+    /// The vector–Jacobian product of the map: from the derivatives of a number with respect to the
+    /// controls of every step to those with respect to the values at knots.
     ///
     /// # Panics
     /// When the controls are not those of this map's steps.
-    pub fn transposed(&self, by_controls: &Controls) -> Vec<f64> {
+    pub fn vjp(&self, by_controls: &Controls) -> Vec<f64> {
         assert_eq!(by_controls.dimension(), self.dimension, "the map's controls");
         let mut by_values = vec![0.0; self.variables()];
         for step in 0..self.rows.len() {
@@ -288,6 +294,25 @@ mod tests {
 
     const KINDS: [KnotInterpolation; 3] =
         [KnotInterpolation::ZeroOrderHold, KnotInterpolation::Linear, KnotInterpolation::Cubic];
+
+    #[test]
+    fn cubic_knots_that_are_not_equally_spaced_are_refused_by_the_one_that_is_not() {
+        let cubic = |times: &[f64]| ControlKnots::new(KnotInterpolation::Cubic, times.to_vec());
+        for (times, index, found, expected) in [
+            ([0.0, 1.0, 2.0, 3.5], 3, 1.5, 1.0),
+            ([1.0, 3.0, 4.0, 6.0], 2, 1.0, 2.0),
+            ([0.0, 1.0, 2.0, 3.0 + 1e-7], 3, 1.0 + 1e-7, 1.0),
+        ] {
+            let Err(SimulationError::KnotSpacing { index: i, found: f, expected: e }) = cubic(&times) else {
+                panic!("{times:?}")
+            };
+            assert_eq!((i, e), (index, expected));
+            assert!((f - found).abs() < 1e-14, "{f}");
+        }
+        // Rounding is no difference, and what is joined by lines has any spacing.
+        assert!(cubic(&[0.0, 0.1, 0.2, 0.1 + 0.2, 0.4 + 1e-15]).is_ok());
+        assert!(ControlKnots::new(KnotInterpolation::Linear, vec![0.0, 1.0, 1.5]).is_ok());
+    }
 
     fn times(steps: usize) -> Vec<f64> {
         let settings = SimulationSettings { time_step: 0.01, ..Default::default() };
@@ -312,13 +337,13 @@ mod tests {
         }
 
         #[test]
-        fn the_transposed_map_is_that_of_the_map(
+        fn the_vjp_is_that_of_the_map(
             v in prop::collection::vec(-1.0..1.0f64, 10), w in prop::collection::vec(-1.0..1.0f64, 74),
             kind in 0usize..3,
         ) {
             let map = ControlKnots::uniform(KINDS[kind], 5, 0.37).unwrap().map(2, &times(37)).unwrap();
             let along: f64 = map.controls(&v).values().iter().zip(&w).map(|(a, b)| a * b).sum();
-            let back = map.transposed(&Controls::from_values(2, w).unwrap());
+            let back = map.vjp(&Controls::from_values(2, w).unwrap());
             let also: f64 = back.iter().zip(&v).map(|(a, b)| a * b).sum();
             prop_assert!((along - also).abs() < 1e-12);
         }

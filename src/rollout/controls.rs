@@ -2,7 +2,7 @@
 
 use crate::scalar::Scalar;
 
-/// Control values, constant over each step: a row for each step (see
+/// Control values that are constant over each step, with a row for each step (see
 /// [`crate::multibody::AppliedForces::control_dimension`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Controls<T = f64> {
@@ -16,8 +16,8 @@ impl<T> Controls<T> {
         Self { dimension: 0, values: Vec::new() }
     }
 
-    /// Rows of `dimension` values each, one row after the other; `None` where the values do not
-    /// make whole rows.
+    /// Makes control values from rows of `dimension` values each, one row after the other. Returns
+    /// `None` if the values are not a whole number of rows.
     pub fn from_values(dimension: usize, values: Vec<T>) -> Option<Self> {
         let whole = if dimension == 0 { values.is_empty() } else { values.len().is_multiple_of(dimension) };
         whole.then_some(Self { dimension, values })
@@ -49,6 +49,12 @@ impl<T> Controls<T> {
     pub fn row_mut(&mut self, step: usize) -> &mut [T] {
         let first = step * self.dimension;
         &mut self.values[if self.dimension == 0 { 0..0 } else { first..first + self.dimension }]
+    }
+
+    /// The same rows with `f` applied to each value and its index among all values.
+    pub(super) fn map<S>(&self, mut value: impl FnMut(usize, &T) -> S) -> Controls<S> {
+        let values = self.values.iter().enumerate().map(|(i, u)| value(i, u)).collect();
+        Controls { dimension: self.dimension, values }
     }
 
     /// All values, row after row.

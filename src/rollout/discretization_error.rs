@@ -12,22 +12,21 @@ use crate::step::Integrator;
 pub struct DiscretizationError {
     /// Name of the body or joint.
     pub name: String,
-    /// Of the position of a free body's origin, or of a joint's coordinates that are lengths, m; at the
-    /// end, and the largest at any time.
+    /// The error in m of the position of a free body's origin, or of a joint's coordinates that are
+    /// lengths: at the end, and the largest at any time.
     pub position: [f64; 2],
-    /// Of a free body's orientation, or of a joint's coordinates that are angles, rad; at the end,
-    /// and the largest at any time.
+    /// The error in rad of a free body's orientation, or of a joint's coordinates that are angles: at
+    /// the end, and the largest at any time.
     pub angle: [f64; 2],
 }
 
 /// Estimates the errors of a trajectory from another of the same motion with half the step, for
 /// each free body and each joint of the model.
 ///
-/// An integrator of order p has an error of about 2ᵖ/(2ᵖ − 1) times the difference between the
-/// two. That holds while both see the same contacts at nearly the same times: where one of them
-/// bounces and the other does not, the difference says that nothing is known.
-/// The states of `fine` that are compared are those with twice the index of those of `coarse`, and
-/// the last.
+/// An integrator of order p has an error of about 2ᵖ/(2ᵖ − 1) times the difference between the two. The
+/// estimate holds as long as both simulations have the same contacts at nearly the same times. If a body
+/// bounces in only one of them, the difference shows that the error is unknown. Each state of `coarse`
+/// is compared with the state of `fine` that has twice its index, and the last with the last.
 pub fn discretization_errors(
     model: &Model,
     integrator: Integrator,

@@ -1,12 +1,13 @@
 //! Why a simulation stops.
 
-use crate::multibody::InputError;
+use crate::multibody::ParameterError;
 use crate::step::StepError;
 
 /// Steps that a simulation may have at most.
 pub(super) const MAXIMUM_STEPS: f64 = 1e9;
 
-/// Why a simulation stopped, or what it was to be driven by or differentiated by is not usable.
+/// Why a simulation stopped, or why its controls or the parameters to differentiate with respect to
+/// cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulationError {
@@ -89,7 +90,7 @@ pub enum SimulationError {
     /// There are none.
     #[error("no knots: at least one is needed")]
     NoKnots,
-    /// A time that is no number, or not after the one before.
+    /// A time that is NaN, or not after the one before.
     #[error("knot {index} is at {found} s, it must be finite and after the knot before it, at {before} s")]
     KnotTimes {
         /// Number of the knot, from 0.
@@ -133,14 +134,14 @@ pub enum SimulationError {
     /// A value is not finite.
     #[error("value {index} is {found}; it must be finite")]
     CommandValue {
-        /// Its place.
+        /// Its index.
         index: usize,
         /// What was found.
         found: f64,
     },
-    /// An input does not fit the model.
+    /// A parameter does not fit the model.
     #[error(transparent)]
-    Input(#[from] InputError),
+    Parameter(#[from] ParameterError),
 }
 
 impl SimulationError {

@@ -2,42 +2,43 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::adjoint::{LossGradient, Rollout};
+use super::adjoint::LossGradient;
+use super::checked_step::{checked_step_taped, not_differentiated};
 use super::checkpoints::CheckpointMemory;
 use super::controls::Controls;
 use super::error::SimulationError;
-use super::gradient::not_differentiated;
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
 use super::schedule::StepTime;
-use super::simulate::checked_step_taped;
-use crate::multibody::{AppliedForces, Input};
+use super::simulate::Rollout;
+use crate::multibody::{AppliedForces, Parameter};
 use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
 
-/// What [`super::loss_gradient`] computes, by carrying the derivative of the state with respect to
-/// everything forward from step to step with the derivative of each step as a matrix.
+/// Computes the same as [`super::loss_gradient`], in forward mode: the derivative of the state with
+/// respect to everything is carried from step to step with the Jacobian of each step.
 ///
 /// It costs a full Jacobian for each step, and time and memory that grow with the number of
-/// control values and inputs: it is there to check the adjoint against, and for few parameters.
+/// control values and parameters: it is there to check the adjoint against, and for few parameters.
 ///
 /// # Errors
-/// When an input does not fit the model, or the simulation fails.
+/// When the model does not have a parameter, or the simulation fails.
 pub fn loss_gradient_forward<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     loss: &impl DifferentiableLoss,
-    inputs: &[Input],
+    parameters: &[Parameter],
 ) -> Result<LossGradient, SimulationError> {
-    let Rollout { model, settings, applied, controls, .. } = *rollout;
+    let Rollout { model, settings, applied, .. } = *rollout;
+    let controls = rollout.control_rows()?;
     let schedule = rollout.schedule()?;
-    let differentiated = rollout.differentiated(inputs)?;
+    let differentiated = rollout.differentiated(parameters)?;
     let rows = rollout.initial.tangent_dimension();
     let dimension = controls.dimension();
-    // Columns: initial state, inputs, control values step by step.
-    let first_control = rows + inputs.len();
+    // Columns: initial state, parameters, control values step by step.
+    let first_control = rows + parameters.len();
     let count = first_control + schedule.len() * dimension;
     let mut sensitivity = DMatrix::zeros(rows, count);
     sensitivity.view_mut((0, 0), (rows, rows)).fill_with_identity();
-    for (i, input) in inputs.iter().enumerate() {
-        if let Some(direction) = input.initial_tangent(model) {
+    for (i, parameter) in parameters.iter().enumerate() {
+        if let Some(direction) = parameter.initial_tangent(model) {
             sensitivity[(direction, rows + i)] = 1.0;
         }
     }
@@ -72,8 +73,8 @@ pub fn loss_gradient_forward<A: AppliedForces>(
             .map_err(|e| not_differentiated(model, at, e))?;
         let carried = &jacobian.by_state * sensitivity.columns(0, active);
         sensitivity.columns_mut(0, active).copy_from(&carried);
-        let mut of_inputs = sensitivity.columns_mut(rows, inputs.len());
-        of_inputs += &jacobian.by_inputs;
+        let mut of_parameters = sensitivity.columns_mut(rows, parameters.len());
+        of_parameters += &jacobian.by_parameters;
         sensitivity.columns_mut(active, dimension).copy_from(&jacobian.by_control);
         state = after;
     }
@@ -90,7 +91,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     Ok(LossGradient {
         value,
         by_initial: part(0, rows),
-        by_inputs: part(rows, inputs.len()),
+        by_parameters: part(rows, parameters.len()),
         by_controls: by_controls.unwrap_or(Controls::none()),
         memory,
     })

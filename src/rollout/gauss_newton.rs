@@ -1,12 +1,14 @@
 //! Products with the Jacobian of residuals over a trajectory, and with its transpose, without
 //! forming it.
 
-use super::adjoint::{Rollout, loss_gradient_over};
+use std::borrow::Cow;
+
+use super::adjoint::loss_gradient_over;
 use super::controls::Controls;
 use super::error::SimulationError;
 use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
-use super::simulate::{Trajectory, simulate_controlled};
-use crate::multibody::{AppliedForces, DIRECTIONS, Input, InputError, Model, State, seeded};
+use super::simulate::{Rollout, Trajectory};
+use crate::multibody::{AppliedForces, DIRECTIONS, Parameter, ParameterError, State, seeded};
 use crate::scalar::{DualArray, Scalar};
 
 /// Residuals over a trajectory, half of whose sum of squares is to be small.
@@ -24,9 +26,9 @@ pub trait TrajectoryResiduals: Sync {
     }
 }
 
-/// The Jacobian J of residuals over a rollout, as an operator: a row for each residual, in the
-/// order of time; a column for each of the inputs that were asked for, then for each control
-/// value, step by step.
+/// The Jacobian J of residuals over a rollout, as a linear operator. It has a row for each residual, in
+/// order of time, and a column for each of the given parameters, followed by one for each control value,
+/// step by step.
 ///
 /// A product with J costs a rollout in dual numbers with one direction, one with Jᵀ a backward
 /// sweep over the trajectory, which is kept.
@@ -34,7 +36,8 @@ pub trait TrajectoryResiduals: Sync {
 pub struct GaussNewton<'a, A, R> {
     rollout: Rollout<'a, A>,
     residuals: &'a R,
-    inputs: Vec<Input>,
+    parameters: Vec<Parameter>,
+    controls: Cow<'a, Controls>,
     trajectory: Trajectory,
     values: Vec<f64>,
     /// Where the residuals of each step begin, and those of the end.
@@ -45,31 +48,43 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
     /// Simulates, and evaluates the residuals.
     ///
     /// # Errors
-    /// When an input does not fit the model, or the simulation fails.
-    pub fn new(rollout: Rollout<'a, A>, residuals: &'a R, inputs: &[Input]) -> Result<Self, SimulationError> {
+    /// When the model does not have a parameter, or the simulation fails.
+    pub fn new(
+        rollout: Rollout<'a, A>,
+        residuals: &'a R,
+        parameters: &[Parameter],
+    ) -> Result<Self, SimulationError> {
         let trajectory = rollout.simulate()?;
-        Self::over(rollout, residuals, inputs, trajectory)
+        Self::over(rollout, residuals, parameters, trajectory)
     }
 
     /// Evaluates the residuals over a trajectory that was simulated before.
     ///
     /// # Errors
-    /// When an input does not fit the model, or what the rollout is asked for is out of range.
+    /// When a parameter does not fit the model, or what the rollout is asked for is out of range.
     ///
     /// # Panics
     /// When the trajectory does not have a state for every time of the rollout.
     pub fn over(
         rollout: Rollout<'a, A>,
         residuals: &'a R,
-        inputs: &[Input],
+        parameters: &[Parameter],
         trajectory: Trajectory,
     ) -> Result<Self, SimulationError> {
-        for input in inputs {
-            input.value(rollout.model)?;
+        for parameter in parameters {
+            parameter.value(rollout.model)?;
         }
-        let (values, offsets) =
-            residuals_of(&rollout, rollout.model, residuals, &trajectory, rollout.controls)?;
-        Ok(Self { rollout, residuals, inputs: inputs.to_vec(), trajectory, values, offsets })
+        let controls = rollout.control_rows()?;
+        let (values, offsets) = residuals_of(&rollout, residuals, &trajectory, &controls)?;
+        Ok(Self {
+            rollout,
+            residuals,
+            parameters: parameters.to_vec(),
+            controls,
+            trajectory,
+            values,
+            offsets,
+        })
     }
 
     /// The trajectory and the residuals.
@@ -92,80 +107,77 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
         0.5 * self.values.iter().map(|r| r * r).sum::<f64>()
     }
 
-    /// Number of columns: inputs, then control values.
+    /// Number of columns: parameters, then control values.
     pub fn columns(&self) -> usize {
-        self.inputs.len() + self.rollout.controls.values().len()
+        self.parameters.len() + self.controls.values().len()
     }
 
-    /// The derivatives J v of the residuals along a direction of inputs and control values.
+    /// The derivatives J v of the residuals along a direction of parameters and control values.
     ///
     /// # Errors
-    /// When the model cannot be made with derivatives by an input.
+    /// When the model cannot be made with derivatives with respect to a parameter.
     ///
     /// # Panics
     /// When there are not [`Self::columns`] numbers.
-    pub fn times(&self, direction: &[f64]) -> Result<Vec<f64>, SimulationError> {
+    pub fn jvp(&self, direction: &[f64]) -> Result<Vec<f64>, SimulationError> {
         type Dual = DualArray<1>;
-        assert_eq!(direction.len(), self.columns(), "one number for each input and control value");
-        let Rollout { model, initial, settings, until, applied, controls } = self.rollout;
-        let (by_inputs, by_controls) = direction.split_at(self.inputs.len());
+        assert_eq!(direction.len(), self.columns(), "one number for each parameter and control value");
+        let Rollout { model, initial, settings, until, applied, .. } = self.rollout;
+        let (by_parameters, by_controls) = direction.split_at(self.parameters.len());
         let values = self
-            .inputs
+            .parameters
             .iter()
-            .zip(by_inputs)
-            .map(|(&input, &v)| Ok((input, Dual::new(input.value(model)?, [v]))))
-            .collect::<Result<Vec<_>, InputError>>()?;
+            .zip(by_parameters)
+            .map(|(&parameter, &v)| Ok((parameter, Dual::new(parameter.value(model)?, [v]))))
+            .collect::<Result<Vec<_>, ParameterError>>()?;
         let (model, initial) = seeded(model, initial, &values)?;
-        let values = controls.values().iter().zip(by_controls).map(|(&u, &v)| Dual::new(u, [v]));
-        let controls = Controls::from_values(controls.dimension(), values.collect());
-        let controls = controls.unwrap_or(Controls::none());
-        let trajectory =
-            simulate_controlled(&model, &initial, &settings, until, applied, &controls, |_, _| ())?;
-        let (residuals, _) = residuals_of(&self.rollout, &model, self.residuals, &trajectory, &controls)?;
+        let controls = self.controls.map(|i, &u| Dual::new(u, [by_controls[i]]));
+        let rollout = Rollout::new(&model, &initial, settings, until).under(applied).with_controls(&controls);
+        let (residuals, _) = residuals_of(&rollout, self.residuals, &rollout.simulate()?, &controls)?;
         Ok(residuals.iter().map(|r| r.eps[0]).collect())
     }
 
-    /// The derivatives Jᵀ w of the weighted sum of the residuals by inputs and control values.
+    /// The derivatives Jᵀ w of the weighted sum of the residuals with respect to parameters and control
+    /// values.
     ///
     /// # Errors
     /// When a step cannot be differentiated.
     ///
     /// # Panics
     /// When there is not one weight for each residual.
-    pub fn transposed_times(&self, weights: &[f64]) -> Result<Vec<f64>, SimulationError> {
+    pub fn vjp(&self, weights: &[f64]) -> Result<Vec<f64>, SimulationError> {
         assert_eq!(weights.len(), self.values.len(), "one weight for each residual");
         let loss = WeightedSum { residuals: self.residuals, weights, offsets: &self.offsets };
         let states = &self.trajectory.states;
-        let gradient = loss_gradient_over(&self.rollout, states, &loss, &self.inputs)?;
-        Ok([&gradient.by_inputs[..], gradient.by_controls.values()].concat())
+        let gradient = loss_gradient_over(&self.rollout, states, &loss, &self.parameters)?;
+        Ok([&gradient.by_parameters[..], gradient.by_controls.values()].concat())
     }
 
     /// The gradient Jᵀ r of half of the sum of squares.
     ///
     /// # Errors
-    /// As of [`Self::transposed_times`].
+    /// The errors of [`Self::vjp`].
     pub fn gradient(&self) -> Result<Vec<f64>, SimulationError> {
-        self.transposed_times(&self.values)
+        self.vjp(&self.values)
     }
 
     /// The product JᵀJ v with the Gauss–Newton approximation of the Hessian.
     ///
     /// # Errors
-    /// As of [`Self::times`] and [`Self::transposed_times`].
-    pub fn hessian_times(&self, direction: &[f64]) -> Result<Vec<f64>, SimulationError> {
-        self.transposed_times(&self.times(direction)?)
+    /// The errors of [`Self::jvp`] and [`Self::vjp`].
+    pub fn hessian_vector_product(&self, direction: &[f64]) -> Result<Vec<f64>, SimulationError> {
+        self.vjp(&self.jvp(direction)?)
     }
 }
 
 /// All residuals over a trajectory, and where those of each step and of the end begin.
 fn residuals_of<A: AppliedForces, T: Scalar>(
-    rollout: &Rollout<'_, A>,
-    model: &Model<T>,
+    rollout: &Rollout<'_, A, T>,
     residuals: &impl TrajectoryResiduals,
     trajectory: &Trajectory<T>,
     controls: &Controls<T>,
 ) -> Result<(Vec<T>, Vec<usize>), SimulationError> {
-    let schedule = rollout.schedule()?;
+    let (schedule, model) = (rollout.schedule()?, rollout.model);
     let (mut all, mut offsets) = (Vec::new(), Vec::with_capacity(schedule.len() + 1));
     for (step, at) in schedule.iter().enumerate() {
         offsets.push(all.len());

@@ -1,66 +1,50 @@
-//! Derivatives of a trajectory with respect to chosen inputs, by forward-mode dual numbers.
+//! Derivatives of a trajectory with respect to chosen parameters, by forward-mode dual numbers.
 
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::error::SimulationError;
-use super::schedule::{SimulationSettings, StepTime};
-use super::simulate::{Trajectory, simulate, step_failed};
-use crate::multibody::{AppliedForces, Input, InputError, Model, State, seeded};
+use super::simulate::{Rollout, Trajectory};
+use crate::multibody::{AppliedForces, Parameter, ParameterError, State, seeded};
 use crate::scalar::DualArray;
-use crate::step::StepError;
 
-/// Inputs that one simulation carries at a time: enough to share the cost of the values, few
+/// Parameters that one simulation carries at a time: enough to share the cost of the values, few
 /// enough for a processor's registers.
 const CHUNK: usize = 8;
 
-/// The failure of a step's derivative, with the time and the bodies that it concerns.
-pub(super) fn not_differentiated(model: &Model, at: StepTime, error: StepError) -> SimulationError {
-    match error {
-        StepError::Input(source) => SimulationError::Input(source),
-        source => step_failed(model, at, source),
-    }
-}
-
-/// A trajectory and how it follows its inputs.
+/// A trajectory and how it follows its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrajectoryGradient {
     /// Times and states.
     pub trajectory: Trajectory,
-    /// The inputs, one for each column of the derivatives.
-    pub inputs: Vec<Input>,
-    /// For each time the derivative of the state: a row for each direction of its tangent space
-    /// (as in [`State::moved`]), a column for each input.
+    /// The parameters, one for each column of the derivatives.
+    pub parameters: Vec<Parameter>,
+    /// The derivative of the state at each time: a matrix with a row for each direction of the state's
+    /// tangent space (as in [`State::moved`]) and a column for each parameter.
     pub derivatives: Vec<DMatrix<f64>>,
 }
 
-/// Simulates and differentiates every state of the trajectory with respect to `inputs`, eight
+/// Simulates and differentiates every state of the trajectory with respect to `parameters`, eight
 /// of them at a time, on several threads.
 ///
 /// # Errors
-/// When an input does not fit the model, or the simulation fails.
-pub fn trajectory_gradient(
-    model: &Model,
-    initial: &State,
-    inputs: &[Input],
-    settings: &SimulationSettings,
-    until: f64,
-    applied: &impl AppliedForces,
+/// When the model does not have a parameter, or the simulation fails.
+pub fn trajectory_gradient<A: AppliedForces>(
+    rollout: &Rollout<'_, A>,
+    parameters: &[Parameter],
 ) -> Result<TrajectoryGradient, SimulationError> {
-    let parts: Vec<(Trajectory, Vec<DMatrix<f64>>)> = inputs
-        .par_chunks(CHUNK)
-        .map(|chunk| chunk_gradient(model, initial, chunk, settings, until, applied))
-        .collect::<Result<_, _>>()?;
+    let parts: Vec<(Trajectory, Vec<DMatrix<f64>>)> =
+        parameters.par_chunks(CHUNK).map(|chunk| chunk_gradient(rollout, chunk)).collect::<Result<_, _>>()?;
     let Some((trajectory, _)) = parts.first() else {
-        let trajectory = simulate(model, initial, settings, until, applied, |_, _| ())?;
+        let trajectory = rollout.simulate()?;
         let derivatives =
             trajectory.states.iter().map(|s| DMatrix::zeros(s.tangent_dimension(), 0)).collect();
-        return Ok(TrajectoryGradient { trajectory, inputs: Vec::new(), derivatives });
+        return Ok(TrajectoryGradient { trajectory, parameters: Vec::new(), derivatives });
     };
-    let rows = initial.tangent_dimension();
+    let rows = rollout.initial.tangent_dimension();
     let derivatives = (0..trajectory.times.len())
         .map(|time| {
-            let mut all = DMatrix::zeros(rows, inputs.len());
+            let mut all = DMatrix::zeros(rows, parameters.len());
             for (i, (_, part)) in parts.iter().enumerate() {
                 let part = &part[time];
                 all.view_mut((0, i * CHUNK), part.shape()).copy_from(part);
@@ -68,25 +52,25 @@ pub fn trajectory_gradient(
             all
         })
         .collect();
-    Ok(TrajectoryGradient { trajectory: trajectory.clone(), inputs: inputs.to_vec(), derivatives })
+    Ok(TrajectoryGradient { trajectory: trajectory.clone(), parameters: parameters.to_vec(), derivatives })
 }
 
-/// The trajectory and its derivatives with respect to at most [`CHUNK`] inputs.
-fn chunk_gradient(
-    model: &Model,
-    initial: &State,
-    chunk: &[Input],
-    settings: &SimulationSettings,
-    until: f64,
-    applied: &impl AppliedForces,
+/// The trajectory and its derivatives with respect to at most [`CHUNK`] parameters.
+fn chunk_gradient<A: AppliedForces>(
+    rollout: &Rollout<'_, A>,
+    chunk: &[Parameter],
 ) -> Result<(Trajectory, Vec<DMatrix<f64>>), SimulationError> {
-    let values: Vec<(Input, DualArray<CHUNK>)> = chunk
+    type Dual = DualArray<CHUNK>;
+    let Rollout { model, initial, settings, until, applied, .. } = *rollout;
+    let values: Vec<(Parameter, Dual)> = chunk
         .iter()
         .enumerate()
-        .map(|(i, input)| Ok((*input, DualArray::variable(input.value(model)?, i))))
-        .collect::<Result<_, InputError>>()?;
+        .map(|(i, parameter)| Ok((*parameter, DualArray::variable(parameter.value(model)?, i))))
+        .collect::<Result<_, ParameterError>>()?;
     let (model, initial) = seeded(model, initial, &values)?;
-    let Trajectory { times, states } = simulate(&model, &initial, settings, until, applied, |_, _| ())?;
+    let controls = rollout.control_rows()?.map(|_, &u| Dual::from(u));
+    let rollout = Rollout::new(&model, &initial, settings, until).under(applied).with_controls(&controls);
+    let Trajectory { times, states } = rollout.simulate()?;
     let real: Vec<State> = states.iter().map(State::real).collect();
     let derivatives = states
         .iter()

@@ -3,12 +3,11 @@
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
-use super::adjoint::Rollout;
+use super::checked_step::not_differentiated;
 use super::error::SimulationError;
 use super::gauss_newton::TrajectoryResiduals;
-use super::gradient::not_differentiated;
 use super::loss::{Direction, Moment};
-use super::simulate::Trajectory;
+use super::simulate::{Rollout, Trajectory};
 use crate::multibody::{AppliedForces, DIRECTIONS, Model, State, for_each_tangent_chunk};
 use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
 
@@ -17,19 +16,19 @@ use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
 pub struct ResidualJacobian {
     /// The residuals.
     pub values: DVector<f64>,
-    /// By the state in its tangent space: a row for each residual.
+    /// With respect to the state in its tangent space: a row for each residual.
     pub by_state: DMatrix<f64>,
-    /// By the control values.
+    /// With respect to the control values.
     pub by_control: DMatrix<f64>,
 }
 
-/// What happens to small changes during a step.
+/// The linearization of one step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepLinearization {
-    /// The state after the step by the one before it, in their tangent spaces (see
-    /// [`State::moved`]).
+    /// The derivative of the state after the step with respect to the state before it, in their tangent
+    /// spaces (see [`State::moved`]).
     pub by_state: DMatrix<f64>,
-    /// The state after the step by the control values.
+    /// The derivative of the state after the step with respect to the control values.
     pub by_control: DMatrix<f64>,
     /// The residuals at the start of the step.
     pub residuals: ResidualJacobian,
@@ -59,7 +58,8 @@ pub fn linearize<A: AppliedForces>(
 ) -> Result<TrajectoryLinearization, SimulationError> {
     let schedule = rollout.schedule()?;
     let differentiated = rollout.differentiated(&[])?;
-    let Rollout { model, settings, applied, controls, .. } = *rollout;
+    let Rollout { model, settings, applied, .. } = *rollout;
+    let controls = rollout.control_rows()?;
     let states = &trajectory.states;
     assert_eq!(states.len(), schedule.len() + 1, "a state at every time");
     let lifted = Model::<Direction>::lift(model);

@@ -20,8 +20,8 @@ pub struct Moment<'a, T = f64> {
     pub control: &'a [T],
 }
 
-/// A loss given by its value in any scalar, so that dual numbers can differentiate it: the sum of
-/// [`Loss::running`] at the start of every step, and of [`Loss::terminal`] at the end.
+/// A loss that is evaluated in any scalar, so that dual numbers can differentiate it. Its value is the
+/// sum of [`Loss::running`] at the start of every step and of [`Loss::terminal`] at the end.
 ///
 /// The gradient takes one evaluation for each free body, for every six joint coordinates, and
 /// for every twelve control values.
@@ -64,13 +64,13 @@ pub trait Loss: Sync {
 /// The derivatives of a term of a loss.
 #[derive(Debug)]
 pub struct MomentGradient<'a> {
-    /// By the state in its tangent space (see [`State::moved`]).
+    /// With respect to the state in its tangent space (see [`State::moved`]).
     pub state: &'a mut [f64],
-    /// By the control values.
+    /// With respect to the control values.
     pub control: &'a mut [f64],
 }
 
-/// A loss that gives its own gradient. Every [`Loss`] is one.
+/// A loss that computes its own gradient. Every [`Loss`] does.
 pub trait DifferentiableLoss: Sync {
     /// Adds the derivatives of the term of a step, and returns its value.
     fn add_running(&self, moment: &Moment, by: &mut MomentGradient, workspace: &mut LossWorkspace) -> f64;

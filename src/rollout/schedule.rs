@@ -58,15 +58,6 @@ impl SimulationSettings {
         let schedule = self.schedule(until)?;
         Ok((0..=schedule.steps()).map(|steps| schedule.time(steps)).collect())
     }
-
-    /// The steps of a simulation until a time in s, as a list.
-    ///
-    /// # Errors
-    /// As of [`Self::schedule`].
-    pub(crate) fn step_schedule(&self, until: f64) -> Result<Vec<StepTime>, SimulationError> {
-        let schedule = self.schedule(until)?;
-        Ok((0..schedule.steps()).map(|before| schedule.step(before)).collect())
-    }
 }
 
 impl StepSchedule {
@@ -78,6 +69,11 @@ impl StepSchedule {
     /// The time after so many steps, s.
     pub fn time(&self, steps: usize) -> f64 {
         if steps < self.steps { steps as f64 * self.time_step } else { self.until }
+    }
+
+    /// All steps.
+    pub(super) fn list(&self) -> Vec<StepTime> {
+        (0..self.steps).map(|before| self.step(before)).collect()
     }
 
     /// The step after so many others.
@@ -118,5 +114,20 @@ mod tests {
         assert!(matches!(step_times(f64::NAN, 1.0), Err(SimulationError::TimeStep(_))));
         assert_eq!(step_times(0.1, -1.0), Err(SimulationError::Until(-1.0)));
         assert!(matches!(step_times(1e-300, 1.0), Err(SimulationError::TooManySteps { .. })));
+    }
+
+    #[test]
+    fn steps_have_the_same_bits_but_for_a_shorter_last_one() {
+        let lengths = |time_step: f64, until: f64| -> Vec<f64> {
+            let settings = SimulationSettings { time_step, ..Default::default() };
+            settings.schedule(until).expect("valid").list().iter().map(|at| at.dt).collect()
+        };
+        assert_eq!(lengths(1e-3, 0.3), [1e-3; 300]);
+        assert_eq!(lengths(0.25, 1.0), [0.25; 4]);
+        let [a, b, last] = lengths(0.4, 1.0)[..] else { panic!("three steps") };
+        assert!(a == 0.4 && b == 0.4 && (last - 0.2).abs() < 1e-15, "{last}");
+        let step =
+            SimulationSettings { time_step: 0.4, ..Default::default() }.schedule(1.0).expect("valid").step(2);
+        assert_eq!((step.time, step.number), (0.8, 3));
     }
 }

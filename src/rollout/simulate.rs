@@ -1,12 +1,18 @@
-//! From an initial state to a trajectory.
+//! Simulations: from an initial state to a trajectory.
 
+use std::borrow::Cow;
+use std::ops::{ControlFlow, Range};
+
+use super::checked_step::checked_step_into;
+use super::control_signal::ControlSignal;
 use super::controls::Controls;
 use super::error::SimulationError;
-use super::schedule::{SimulationSettings, StepTime};
+use super::report::{StepReport, TakenStep};
+use super::schedule::{SimulationSettings, StepSchedule, StepTime};
 use super::watch::{MotionWarning, Watch};
-use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
+use crate::multibody::{AppliedForces, Model, NoForces, State};
 use crate::scalar::Scalar;
-use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};
+use crate::step::{StepProblem, StepWorkspace};
 
 /// States at increasing times.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,94 +23,8 @@ pub struct Trajectory<T = f64> {
     pub states: Vec<State<T>>,
 }
 
-/// The failure of a step, with the time and the bodies that it concerns.
-pub(crate) fn step_failed<T: Scalar>(model: &Model<T>, at: StepTime, source: StepError) -> SimulationError {
-    let named = source.bodies().iter().filter_map(|&i| model.bodies.get(i));
-    let names: Vec<String> = named.map(|body| format!("`{}`", body.name)).collect();
-    SimulationError::Step { time: at.time, step: at.number, bodies: names.join(", "), source }
-}
-
-/// A step of a simulation, whose failures say when it was taken and which bodies they concern.
-pub(crate) fn checked_step<A: AppliedForces, T: Scalar>(
-    integrator: Integrator,
-    step: &StepProblem<'_, A, T>,
-    number: usize,
-    workspace: &mut StepWorkspace<T>,
-) -> Result<State<T>, SimulationError> {
-    checked(step, number, integrator.step(step, workspace))
-}
-
-/// The same, with its tape.
-pub(crate) fn checked_step_taped<A: AppliedForces>(
-    integrator: Integrator,
-    step: &StepProblem<'_, A>,
-    number: usize,
-    parameters: &DifferentiatedModel<'_>,
-    workspace: &mut StepWorkspace,
-    tape: &mut Tape,
-) -> Result<State, SimulationError> {
-    checked(step, number, integrator.step_taped(step, parameters, workspace, tape))
-}
-
-/// What a step, number `number` of a simulation, led to.
-fn checked<A, T: Scalar>(
-    step: &StepProblem<'_, A, T>,
-    number: usize,
-    outcome: Result<State<T>, StepError>,
-) -> Result<State<T>, SimulationError> {
-    let StepProblem { model, time, time_step, .. } = *step;
-    let after =
-        outcome.map_err(|source| step_failed(model, StepTime { time, dt: time_step, number }, source))?;
-    if let Some(body) = model.first_not_finite(&after) {
-        let body = body.to_owned();
-        return Err(SimulationError::NotFinite { time: time + time_step, steps: number, time_step, body });
-    }
-    Ok(after)
-}
-
-/// Checks that a state fits a model.
-pub(super) fn check_initial<T: Scalar>(model: &Model<T>, initial: &State<T>) -> Result<(), SimulationError> {
-    let free = model.free_bodies().count();
-    if initial.bodies.len() != free {
-        return Err(SimulationError::BodyCount { state: initial.bodies.len(), model: free });
-    }
-    let joints = model.mechanism.velocity_dimension();
-    let kinds = model.mechanism.joints().iter().map(|j| &j.kind);
-    if !initial.joints.kinds().iter().eq(kinds) {
-        return Err(SimulationError::JointCount { state: initial.joints.v.len(), model: joints });
-    }
-    Ok(())
-}
-
-/// Checks that a state and controls fit a model, the user's forces and a number of steps.
-pub(crate) fn check_start<T: Scalar>(
-    model: &Model<T>,
-    initial: &State<T>,
-    applied: &impl AppliedForces,
-    controls: &Controls<T>,
-    steps: usize,
-) -> Result<(), SimulationError> {
-    check_initial(model, initial)?;
-    let expected = model.command_dimension() + applied.control_dimension();
-    let found = controls.dimension();
-    if found != expected {
-        return Err(SimulationError::ControlDimension { found, expected });
-    }
-    if found > 0 && controls.steps() != steps {
-        return Err(SimulationError::ControlSteps { found: controls.steps(), expected: steps });
-    }
-    Ok(())
-}
-
-/// Simulates a model from a state at time 0 until a time in s, under forces without control
-/// values.
-///
-/// `observer` is called with every time and state, the initial ones included.
-///
-/// # Errors
-/// When the settings are out of range, the state does not belong to the model, the forces take
-/// control values, or a step fails. [`simulate_into`] keeps the trajectory up to a step that
-/// fails.
+/// A simulation to be done: its model and initial state, its integrator and time step, its forces and
+/// its control values.
 ///
 /// # Examples
 /// A ball of foam falls on the floor and comes to rest:
@@ -113,7 +33,7 @@ pub(crate) fn check_start<T: Scalar>(
 /// use isobar::field::{PressureField, primitive_field};
 /// use isobar::geometry::Shape;
 /// use isobar::multibody::*;
-/// use isobar::rollout::{SimulationSettings, simulate};
+/// use isobar::rollout::{Rollout, SimulationSettings};
 /// use isobar::spatial::{RigidTransform, SpatialVelocity};
 /// use isobar::step::Integrator;
 /// use nalgebra::Vector3;
@@ -129,155 +49,289 @@ pub(crate) fn check_start<T: Scalar>(
 /// let floor = Body::fixed("floor", place, SpatialVelocity::zero(), vec![floor]);
 /// let model = ModelBuilder { bodies: vec![ball, floor], ..Default::default() }.build()?;
 /// let start = BodyState::at_rest(&RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.06)));
+/// let start = State::of_bodies(vec![start]);
 /// let integrator = Integrator::velocity_level(ContactModel::Lagged);
 /// let settings = SimulationSettings { integrator, time_step: 1e-3 };
-/// let motion = simulate(&model, &State::of_bodies(vec![start]), &settings, 0.5, &NoForces, |_, _| {})?;
+/// let rollout = Rollout::new(&model, &start, settings, 0.5);
+/// let motion = rollout.simulate()?;
 /// let height = motion.states[500].bodies[0].position.z;
 /// assert!(0.04 < height && height < 0.05);
+///
+/// // What is not to be kept is looked at on the way: here how much work the contacts are.
+/// let mut iterations = 0;
+/// rollout.for_each(|report| {
+///     let statistics = report.taken.as_ref().and_then(|step| step.statistics());
+///     iterations += statistics.map_or(0, |statistics| statistics.iterations);
+/// })?;
+/// assert!(iterations > 100);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn simulate<T: Scalar>(
-    model: &Model<T>,
-    initial: &State<T>,
-    settings: &SimulationSettings,
-    until: f64,
-    applied: &impl AppliedForces,
-    observer: impl FnMut(f64, &State<T>),
-) -> Result<Trajectory<T>, SimulationError> {
-    simulate_controlled(model, initial, settings, until, applied, &Controls::none(), observer)
+#[derive(Debug)]
+pub struct Rollout<'a, A = NoForces, T = f64> {
+    /// The model.
+    pub model: &'a Model<T>,
+    /// The state at time 0.
+    pub initial: &'a State<T>,
+    /// Integrator and time step.
+    pub settings: SimulationSettings,
+    /// The time at which the simulation ends, s.
+    pub until: f64,
+    /// The user's forces.
+    pub applied: &'a A,
+    /// The control values of each step.
+    pub controls: ControlSignal<'a, T>,
 }
 
-/// Simulates a model from a state at time 0 until a time in s, with control values for each step.
-///
-/// `observer` is called with every time and state, the initial ones included.
-///
-/// # Errors
-/// When the settings are out of range, the state does not belong to the model, the controls do
-/// not fit the forces or the number of steps, or a step fails.
-pub fn simulate_controlled<T: Scalar>(
-    model: &Model<T>,
-    initial: &State<T>,
-    settings: &SimulationSettings,
-    until: f64,
-    applied: &impl AppliedForces,
-    controls: &Controls<T>,
-    observer: impl FnMut(f64, &State<T>),
-) -> Result<Trajectory<T>, SimulationError> {
-    let mut trajectory = Trajectory::starting_at(initial);
-    simulate_into(&mut trajectory, model, settings, until, applied, controls, observer)?;
-    Ok(trajectory)
-}
-
-impl<T: Scalar> Trajectory<T> {
-    /// A trajectory that holds only a state at time 0.
-    pub fn starting_at(initial: &State<T>) -> Self {
-        Self { times: vec![0.0], states: vec![initial.clone()] }
+impl<A, T> Clone for Rollout<'_, A, T> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-/// Simulates from the first state of a trajectory, at time 0, until a time in s. What the
-/// trajectory held after its first state is replaced.
-///
-/// When a step fails, the trajectory holds everything up to its start.
-///
-/// # Errors
-/// As of [`simulate_controlled`]; also when the trajectory has no state.
-pub fn simulate_into<T: Scalar>(
-    trajectory: &mut Trajectory<T>,
-    model: &Model<T>,
-    settings: &SimulationSettings,
-    until: f64,
-    applied: &impl AppliedForces,
-    controls: &Controls<T>,
-    mut observer: impl FnMut(f64, &State<T>),
-) -> Result<(), SimulationError> {
-    let observe = |step: Observed<T>| observer(step.time, step.state);
-    advance(trajectory, model, settings, until, applied, controls, observe)
+impl<A, T> Copy for Rollout<'_, A, T> {}
+
+impl<'a, T> Rollout<'a, NoForces, T> {
+    /// A simulation from a state at time 0 until a time in s, without forces of the user's and
+    /// without control values.
+    pub fn new(model: &'a Model<T>, initial: &'a State<T>, settings: SimulationSettings, until: f64) -> Self {
+        Self { model, initial, settings, until, applied: &NoForces, controls: ControlSignal::default() }
+    }
 }
 
-/// [`simulate_into`], with every step looked at by a [`Watch`]: also what it has noticed up to the
-/// end or to a step that failed.
-pub fn simulate_watched(
-    trajectory: &mut Trajectory,
-    model: &Model,
-    settings: &SimulationSettings,
-    until: f64,
-    applied: &impl AppliedForces,
-    controls: &Controls,
-    mut observer: impl FnMut(f64, &State),
-) -> (Result<(), SimulationError>, Vec<MotionWarning>) {
-    let mut watch: Option<Watch> = None;
-    let observe = |step: Observed<f64>| {
-        match (&mut watch, step.taken) {
-            (Some(watch), Some((at, workspace))) => {
-                watch.after_step(model, at.time, at.dt, step.state, workspace);
+impl<'a, A, T> Rollout<'a, A, T> {
+    /// The same rollout with these user forces instead of its own.
+    #[must_use]
+    pub fn under<B>(self, applied: &'a B) -> Rollout<'a, B, T> {
+        let Self { model, initial, settings, until, controls, .. } = self;
+        Rollout { model, initial, settings, until, applied, controls }
+    }
+
+    /// The same rollout with these control values instead of its own. They are [`Controls`] or
+    /// [`Command`](super::Command)s.
+    #[must_use]
+    pub fn with_controls(self, controls: impl Into<ControlSignal<'a, T>>) -> Self {
+        Self { controls: controls.into(), ..self }
+    }
+}
+
+/// The result of a simulation.
+#[derive(Debug)]
+pub struct Motion {
+    /// The states, up to the end or to the step that failed.
+    pub trajectory: Trajectory,
+    /// The warnings, in order of time.
+    pub warnings: Vec<MotionWarning>,
+    /// An error if the simulation failed before its end.
+    pub outcome: Result<(), SimulationError>,
+}
+
+impl Motion {
+    /// Simulates, and keeps the states and what a [`Watch`] notices, up to the end or to a step that
+    /// fails.
+    pub fn of<A: AppliedForces>(rollout: &Rollout<'_, A>) -> Self {
+        let (mut trajectory, mut watch) = (Trajectory::empty(), Watch::default());
+        let outcome = rollout.for_each(|step| {
+            watch.look(step);
+            trajectory.push(step);
+        });
+        Self { trajectory, warnings: watch.into_warnings(), outcome }
+    }
+
+    /// The whole trajectory.
+    ///
+    /// # Errors
+    /// The error of the step that failed.
+    pub fn completed(self) -> Result<Trajectory, SimulationError> {
+        self.outcome.map(|()| self.trajectory)
+    }
+}
+
+impl<'a, A: AppliedForces, T: Scalar> Rollout<'a, A, T> {
+    /// The states at all times.
+    ///
+    /// # Errors
+    /// When the settings are out of range, the state does not belong to the model, the control values do
+    /// not match the model, the forces or the number of steps, or a step fails. [`Self::motion`] keeps
+    /// the states before a step that fails.
+    pub fn simulate(&self) -> Result<Trajectory<T>, SimulationError> {
+        let mut trajectory = Trajectory::empty();
+        self.for_each(|step| trajectory.push(step))?;
+        Ok(trajectory)
+    }
+
+    /// Simulates without keeping the states. `observer` is called with every state, including the first
+    /// and the last, and with a report of the step that led to it.
+    ///
+    /// # Errors
+    /// The errors of [`Self::simulate`].
+    pub fn for_each(&self, mut observer: impl FnMut(&StepReport<'_, T>)) -> Result<(), SimulationError> {
+        self.observe(&mut |step| {
+            observer(step);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// The same as [`Self::for_each`] for an observer that may fail, or end the simulation early by
+    /// returning a break.
+    ///
+    /// # Errors
+    /// The errors of [`Self::simulate`], and those of `observer`.
+    pub fn try_for_each<E: From<SimulationError>>(
+        &self,
+        mut observer: impl FnMut(&StepReport<'_, T>) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
+        let mut failed = None;
+        let outcome = self.observe(&mut |step| {
+            observer(step).unwrap_or_else(|error| {
+                failed = Some(error);
+                ControlFlow::Break(())
+            })
+        });
+        failed.map_or_else(|| outcome.map_err(E::from), Err)
+    }
+
+    /// Simulates under a feedback policy: `policy` fills in the control values of each step from the
+    /// step's number, counted from 0, and the state at its start; they are zeros before. The control
+    /// values of the rollout are not used.
+    ///
+    /// Returns the trajectory and the control values. A rollout with these control values gives the same
+    /// trajectory.
+    ///
+    /// # Errors
+    /// The errors of [`Self::simulate`].
+    pub fn simulate_with_feedback(
+        &self,
+        mut policy: impl FnMut(usize, &State<T>, &mut [T]),
+    ) -> Result<(Trajectory<T>, Controls<T>), SimulationError> {
+        let schedule = self.settings.schedule(self.until)?;
+        let mut controls = Controls::zeros(schedule.steps(), self.control_dimension());
+        let mut trajectory = Trajectory::empty();
+        let mut control = |step: usize, _, state: &State<T>, row: &mut [T]| {
+            let values = controls.row_mut(step);
+            policy(step, state, values);
+            row.copy_from_slice(values);
+        };
+        check_initial(self.model, self.initial)?;
+        self.advance(schedule, &mut control, &mut |step| {
+            trajectory.push(step);
+            ControlFlow::Continue(())
+        })?;
+        Ok((trajectory, controls))
+    }
+
+    /// Control values that the model's actuators and the user's forces take at each step.
+    fn control_dimension(&self) -> usize {
+        self.model.command_dimension() + self.applied.control_dimension()
+    }
+
+    /// Checks that the state and the control values fit the model, the user's forces and a number of
+    /// steps.
+    fn check(&self, steps: usize) -> Result<(), SimulationError> {
+        check_initial(self.model, self.initial)?;
+        self.controls.check(self.control_dimension(), steps)
+    }
+
+    /// The steps, as a list.
+    pub(super) fn schedule(&self) -> Result<Vec<StepTime>, SimulationError> {
+        let schedule = self.settings.schedule(self.until)?;
+        self.check(schedule.steps())?;
+        Ok(schedule.list())
+    }
+
+    /// The control values of all steps.
+    ///
+    /// # Errors
+    /// When the settings are out of range.
+    pub fn control_rows(&self) -> Result<Cow<'a, Controls<T>>, SimulationError> {
+        Ok(match self.controls {
+            ControlSignal::Rows(controls) => Cow::Borrowed(controls),
+            ControlSignal::Commands(commands) => {
+                Cow::Owned(Controls::of_commands(commands, &self.settings.step_times(self.until)?))
             }
-            (watch, _) => *watch = Some(Watch::new(model, step.state, settings)),
+        })
+    }
+
+    /// Simulates under the rollout's control values.
+    fn observe(&self, observer: Observer<'_, T>) -> Result<(), SimulationError> {
+        let schedule = self.settings.schedule(self.until)?;
+        self.check(schedule.steps())?;
+        self.advance(schedule, &mut |step, span, _, row| self.controls.put_row(step, span, row), observer)
+    }
+
+    /// Simulates under control values that `control` fills in. Observers and controls are called through
+    /// pointers, so that programs compile one loop and not one for each of them.
+    fn advance(
+        &self,
+        schedule: StepSchedule,
+        control: Control<'_, T>,
+        observer: Observer<'_, T>,
+    ) -> Result<(), SimulationError> {
+        let Self { model, applied, settings: SimulationSettings { integrator, .. }, .. } = *self;
+        let mut workspace = StepWorkspace::default();
+        let mut row = vec![T::from(0.0); self.control_dimension()];
+        let (mut state, mut after) = (self.initial.clone(), State::default());
+        let all_steps = schedule.steps();
+        let start = StepReport { model, steps: 0, all_steps, time: 0.0, state: &state, taken: None };
+        let mut flow = observer(&start);
+        for steps in 0..all_steps {
+            if flow.is_break() {
+                break;
+            }
+            let (at, end) = (schedule.step(steps), schedule.time(steps + 1));
+            control(steps, at.time..end, &state, &mut row);
+            let StepTime { time: start, dt: time_step, number } = at;
+            let problem =
+                StepProblem { model, state: &state, time: start, time_step, applied, control: &row };
+            checked_step_into(integrator, &problem, number, &mut workspace, &mut after)?;
+            std::mem::swap(&mut state, &mut after);
+            let taken = TakenStep { integrator, start, time_step, control: &row, workspace: &workspace };
+            let (steps, taken) = (steps + 1, Some(taken));
+            flow = observer(&StepReport { model, steps, all_steps, time: end, state: &state, taken });
         }
-        observer(step.time, step.state);
-    };
-    let outcome = advance(trajectory, model, settings, until, applied, controls, observe);
-    (outcome, watch.map_or_else(Vec::new, Watch::into_warnings))
+        Ok(())
+    }
 }
 
-/// What goes wrong without an error in a simulation under controls: that of [`simulate_watched`],
-/// whose states are not wanted.
-///
-/// # Errors
-/// As of [`simulate_controlled`].
-pub fn motion_warnings(
-    model: &Model,
-    initial: &State,
-    settings: &SimulationSettings,
-    until: f64,
-    applied: &impl AppliedForces,
-    controls: &Controls,
-) -> Result<Vec<MotionWarning>, SimulationError> {
-    let mut trajectory = Trajectory::starting_at(initial);
-    let (outcome, warnings) =
-        simulate_watched(&mut trajectory, model, settings, until, applied, controls, |_, _| ());
-    outcome.map(|()| warnings)
+impl Rollout<'_> {
+    /// Simulates, and keeps the states and what a [`Watch`] notices, up to the end or to a step that
+    /// fails.
+    ///
+    /// A program that calls this does not compile the steps again, unlike one that calls
+    /// [`Self::simulate`]. With forces of the user's see [`Motion::of`].
+    pub fn motion(&self) -> Motion {
+        Motion::of(self)
+    }
 }
 
-/// A state of a simulation, and how it came about.
-struct Observed<'a, T> {
-    time: f64,
-    state: &'a State<T>,
-    /// The step that led to it, with its workspace; none to the initial state.
-    taken: Option<(StepTime, &'a StepWorkspace<T>)>,
+/// What is called with every state.
+type Observer<'o, T> = &'o mut dyn FnMut(&StepReport<'_, T>) -> ControlFlow<()>;
+
+/// What fills in the control values of a step: its number, counted from 0, the span of its time, the
+/// state at its start.
+type Control<'c, T> = &'c mut dyn FnMut(usize, Range<f64>, &State<T>, &mut [T]);
+
+impl<T: Scalar> Trajectory<T> {
+    /// No states yet.
+    fn empty() -> Self {
+        Self { times: Vec::new(), states: Vec::new() }
+    }
+
+    fn push(&mut self, step: &StepReport<'_, T>) {
+        self.times.push(step.time);
+        self.states.push(step.state.clone());
+    }
 }
 
-/// Simulates from the first state of a trajectory.
-fn advance<T: Scalar>(
-    trajectory: &mut Trajectory<T>,
-    model: &Model<T>,
-    settings: &SimulationSettings,
-    until: f64,
-    applied: &impl AppliedForces,
-    controls: &Controls<T>,
-    mut observe: impl FnMut(Observed<T>),
-) -> Result<(), SimulationError> {
-    let schedule = settings.step_schedule(until)?;
-    let Trajectory { times, states } = trajectory;
-    let Some(initial) = states.first() else {
-        return Err(SimulationError::BodyCount { state: 0, model: model.free_bodies().count() });
-    };
-    check_start(model, initial, applied, controls, schedule.len())?;
-    observe(Observed { time: 0.0, state: initial, taken: None });
-    states.truncate(1);
-    times.clear();
-    times.push(0.0);
-    states.reserve(schedule.len());
-    let mut workspace = StepWorkspace::default();
-    for (step, &at) in schedule.iter().enumerate() {
-        let StepTime { time, dt: time_step, number } = at;
-        let (state, control) = (&states[step], controls.row(step));
-        let problem = StepProblem { model, state, time, time_step, applied, control };
-        let state = checked_step(settings.integrator, &problem, number, &mut workspace)?;
-        let end = schedule.get(step + 1).map_or(until, |next| next.time);
-        observe(Observed { time: end, state: &state, taken: Some((at, &workspace)) });
-        times.push(end);
-        states.push(state);
+/// Checks that a state fits a model.
+fn check_initial<T: Scalar>(model: &Model<T>, initial: &State<T>) -> Result<(), SimulationError> {
+    let free = model.free_bodies().count();
+    if initial.bodies.len() != free {
+        return Err(SimulationError::BodyCount { state: initial.bodies.len(), model: free });
+    }
+    let joints = model.mechanism.velocity_dimension();
+    let kinds = model.mechanism.joints().iter().map(|j| &j.kind);
+    if !initial.joints.kinds().iter().eq(kinds) {
+        return Err(SimulationError::JointCount { state: initial.joints.v.len(), model: joints });
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use num_dual::DualNumCopy;
 /// the real part alone.
 ///
 /// # Examples
-/// A function that is written once, its value, and its derivative by a dual number:
+/// A function that is written once, its value, and its derivative from a dual number:
 /// ```
 /// use isobar::scalar::Scalar;
 /// use num_dual::Dual64;

@@ -16,8 +16,7 @@ pub(crate) trait InRegisters {
     fn run(self, registers: Registers) -> Self::Output;
 }
 
-/// Does it in registers of four where the processor has them; the task comes back where it has
-/// not.
+/// Runs the task in registers of four numbers if the processor has them; otherwise returns the task.
 #[inline(always)]
 pub(crate) fn in_registers<T: InRegisters>(task: T) -> Result<T::Output, T> {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]

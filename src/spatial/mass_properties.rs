@@ -52,8 +52,8 @@ pub struct MassProperties<T = f64> {
 pub(crate) const MASS_NUMBERS: usize = 13;
 
 impl MassProperties {
-    /// Mass properties with derivatives by `N` of their [`MASS_NUMBERS`] numbers, from the number
-    /// `first` on: a direction for each.
+    /// Mass properties with derivatives with respect to `N` of their [`MASS_NUMBERS`] numbers, from the
+    /// number `first` on: a direction for each.
     pub(crate) fn seeded<const N: usize>(&self, first: usize) -> MassProperties<DualArray<N>> {
         let variable = |value: f64, number: usize| match number.checked_sub(first) {
             Some(k) if k < N => DualArray::variable(value, k),
@@ -66,7 +66,8 @@ impl MassProperties {
         }
     }
 
-    /// Adds derivatives by the numbers; those by the inertia are made symmetric, as it is.
+    /// Adds derivatives with respect to the numbers; those with respect to the inertia are made
+    /// symmetric, as it is.
     pub(crate) fn add_numbers(&mut self, by: &[f64]) {
         self.mass += by[0];
         for i in 0..3 {

@@ -1,7 +1,7 @@
 //! Why a step could not be taken.
 
 use crate::contact::ContactModel;
-use crate::multibody::InputError;
+use crate::multibody::ParameterError;
 
 /// Why a step could not be taken or differentiated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -26,26 +26,26 @@ pub enum StepError {
         residual: f64,
         /// What is allowed.
         allowed: f64,
-        /// The bodies with the largest residual, by their place in
+        /// The bodies with the largest residual, by their indices in
         /// [`crate::multibody::Model::bodies`].
         bodies: Vec<usize>,
     },
     /// The state or the forces at the start of the step are not finite.
     #[error("the state of the bodies, a force on them, or their mass matrix is not finite")]
     NotFinite {
-        /// The bodies concerned, by their place in [`crate::multibody::Model::bodies`].
+        /// The bodies concerned, by their indices in [`crate::multibody::Model::bodies`].
         bodies: Vec<usize>,
     },
-    /// The model cannot be made with derivatives by an input.
+    /// The model cannot be made with derivatives with respect to a parameter.
     #[error(transparent)]
-    Input(#[from] InputError),
+    Parameter(#[from] ParameterError),
 }
 
 impl StepError {
-    /// The bodies concerned, by their place in [`crate::multibody::Model::bodies`].
+    /// The bodies concerned, by their indices in [`crate::multibody::Model::bodies`].
     pub fn bodies(&self) -> &[usize] {
         match self {
-            Self::TimeStep(_) | Self::OwnLaw(_) | Self::Input(_) => &[],
+            Self::TimeStep(_) | Self::OwnLaw(_) | Self::Parameter(_) => &[],
             Self::NotConverged { bodies, .. } | Self::NotFinite { bodies } => bodies,
         }
     }

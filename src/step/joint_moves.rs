@@ -10,10 +10,10 @@ pub(super) fn three(numbers: &[f64], first: usize) -> Vector3<f64> {
     Vector3::from_column_slice(&numbers[first..first + 3])
 }
 
-/// The transposed derivative of a move of the configuration by `delta`: on entry `by` holds the
-/// derivatives of a number by the configuration after it, on return those by the move; those by
-/// the configuration before it are added to `by_before`.
-pub(super) fn move_transposed(before: &JointState, delta: &[f64], by: &mut [f64], by_before: &mut [f64]) {
+/// The vector–Jacobian product of a move of the configuration by `delta`: on entry `by` holds the
+/// derivatives of a number with respect to the configuration after it, on return those with respect to
+/// the move; those with respect to the configuration before it are added to `by_before`.
+pub(super) fn move_vjp(before: &JointState, delta: &[f64], by: &mut [f64], by_before: &mut [f64]) {
     let mut back = by.to_vec();
     for first in before.rotations() {
         // R' = exp(u) R
@@ -26,8 +26,8 @@ pub(super) fn move_transposed(before: &JointState, delta: &[f64], by: &mut [f64]
     by_before.iter_mut().zip(back).for_each(|(sum, x)| *sum += x);
 }
 
-/// The derivatives of a configuration after a move by `delta`: by the move, and by the
-/// configuration before it.
+/// The derivatives of a configuration after a move by `delta`: with respect to the move, and with
+/// respect to the configuration before it.
 pub(super) fn move_jacobians(before: &JointState, delta: &[f64]) -> [DMatrix<f64>; 2] {
     let n = delta.len();
     let mut jacobians = [DMatrix::identity(n, n), DMatrix::identity(n, n)];

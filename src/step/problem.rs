@@ -1,8 +1,8 @@
-//! What a step depends on.
+//! Step problems: everything that a step depends on.
 
 use crate::multibody::{Model, NoForces, State};
 
-/// A step to be taken: where it starts, how long it is, and what acts during it.
+/// A step to be taken: its initial state, its length, and the forces and controls that act during it.
 #[derive(Debug)]
 pub struct StepProblem<'a, A, T = f64> {
     /// The model.

@@ -6,60 +6,92 @@
 use nalgebra::Vector3;
 
 use super::StepProblem;
-use super::derivative::{DerivativeWorkspace, Stage, StepCotangent, StepPoint};
-use super::joint_moves::move_transposed;
+use super::derivative::StepCotangent;
+use super::derivative_workspace::{DerivativeWorkspace, Stage};
+use super::joint_moves::move_vjp;
+use super::step_point::StepPoint;
 use crate::multibody::tree::JointState;
 use crate::multibody::{
-    AppliedForces, BodyAcceleration, ForceWorkspace, Model, State, TANGENT_DIMENSION, body_acceleration,
-    body_acceleration_transposed, joint_acceleration, total_forces,
+    AppliedForces, BodyAcceleration, ForcePoint, ForceWorkspace, FoundSurfaces, JointAcceleration, Model,
+    State, TANGENT_DIMENSION, body_acceleration, body_acceleration_vjp, total_forces,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
 
-/// The state after a step. The rates that a later stage starts from are appended to `kept`, for
-/// [`vjp`].
+/// The stages of the method: the part of the step at which each lies, and its weight.
+const STAGES: [(f64, f64); 4] = [(0.0, 1.0 / 6.0), (0.5, 1.0 / 3.0), (0.5, 1.0 / 3.0), (1.0, 1.0 / 6.0)];
+
+/// What the stages of a step evaluate besides forces, in memory that the next one reuses.
+#[derive(Debug)]
+pub(super) struct Memory<T> {
+    acceleration: JointAcceleration<T>,
+    /// The state at a stage, and the tangent that leads there.
+    stage: State<T>,
+    tangent: Vec<T>,
+    /// The rates of the tangent at the stages.
+    rates: [Vec<T>; 4],
+}
+
+impl<T> Default for Memory<T> {
+    fn default() -> Self {
+        let (acceleration, stage) = (JointAcceleration::default(), State::default());
+        Self { acceleration, stage, tangent: Vec::new(), rates: Default::default() }
+    }
+}
+
+/// What a step keeps for [`vjp`].
+#[derive(Debug, Default)]
+pub(super) struct Kept<T = f64> {
+    /// The rates that a later stage starts from.
+    pub rates: Vec<T>,
+    /// Where the contact surfaces at the stages lie.
+    pub surfaces: [FoundSurfaces; STAGES.len()],
+}
+
+impl<T> Kept<T> {
+    /// The memory that it holds besides its own, bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.rates) + self.surfaces.iter().map(FoundSurfaces::bytes).sum::<usize>()
+    }
+}
+
+/// The state after a step; what [`vjp`] takes of it is written into `kept`.
 pub(super) fn step<A: AppliedForces, T: Scalar>(
     step: &StepProblem<'_, A, T>,
     workspace: &mut ForceWorkspace<T>,
-    kept: Option<&mut Vec<T>>,
-) -> State<T> {
+    memory: &mut Memory<T>,
+    mut kept: Option<&mut Kept<T>>,
+    after: &mut State<T>,
+) {
     let StepProblem { model, state, time, time_step: dt, applied, control } = *step;
-    let mut rate_after = |rate: Option<&[T]>, part: f64| {
-        let h = T::from(part * dt);
-        let tangent: Vec<T> = match rate {
-            None => vec![T::from(0.0); state.tangent_dimension()],
-            Some(rate) => rate.iter().map(|&r| r * h).collect(),
-        };
-        tangent_rate(model, state, &tangent, time + part * dt, applied, control, workspace)
-    };
-    let k1 = rate_after(None, 0.0);
-    let k2 = rate_after(Some(&k1), 0.5);
-    let k3 = rate_after(Some(&k2), 0.5);
-    let k4 = rate_after(Some(&k3), 1.0);
+    let Memory { acceleration, stage, tangent, rates } = memory;
+    tangent.clear();
+    tangent.resize(state.tangent_dimension(), T::from(0.0));
+    for (index, (part, _)) in STAGES.into_iter().enumerate() {
+        let (earlier, later) = rates.split_at_mut(index);
+        if let Some(rate) = earlier.last() {
+            let h = T::from(part * dt);
+            tangent.iter_mut().zip(rate).for_each(|(x, &rate)| *x = rate * h);
+        }
+        stage.set_moved(state, tangent);
+        let time = time + part * dt;
+        let (forces, kinematics) = total_forces(model, stage, time, applied, control, workspace);
+        let vdot = acceleration.evaluate(model, &stage.joints, forces, kinematics);
+        rate_into(model, stage, tangent, forces.bodies.iter(), vdot, &mut later[0]);
+        if let Some(kept) = &mut kept {
+            kept.surfaces[index].clone_from(&workspace.surfaces);
+        }
+    }
+    let [k1, k2, k3, k4] = &*rates;
     if let Some(kept) = kept {
-        [&k1, &k2, &k3].iter().for_each(|rate| kept.extend_from_slice(rate));
+        kept.rates.clear();
+        [k1, k2, k3].iter().for_each(|rate| kept.rates.extend_from_slice(rate));
     }
     let sixth = T::from(dt / 6.0);
-    let tangent: Vec<T> = (0..k1.len()).map(|i| (k1[i] + (k2[i] + k3[i]) * 2.0 + k4[i]) * sixth).collect();
-    state.moved(&tangent)
-}
-
-/// The rate of the tangent that leads from `start` to the present state, where it is `tangent`.
-fn tangent_rate<T: Scalar>(
-    model: &Model<T>,
-    start: &State<T>,
-    tangent: &[T],
-    time: f64,
-    applied: &impl AppliedForces,
-    control: &[T],
-    workspace: &mut ForceWorkspace<T>,
-) -> Vec<T> {
-    let state = start.moved(tangent);
-    let (forces, kinematics) = total_forces(model, &state, time, applied, control, workspace);
-    let mut rate = Vec::with_capacity(tangent.len());
-    let acceleration = joint_acceleration(model, &state.joints, forces, kinematics);
-    rate_into(model, &state, tangent, forces.bodies.iter(), &acceleration, &mut rate);
-    rate
+    for (i, x) in tangent.iter_mut().enumerate() {
+        *x = (k1[i] + (k2[i] + k3[i]) * 2.0 + k4[i]) * sixth;
+    }
+    after.set_moved(state, tangent);
 }
 
 /// Writes into `rate` the rate of the tangent that leads to `state`, under these forces.
@@ -103,20 +135,16 @@ fn rotation_vector_rate<T: Scalar>(u: &Vector3<T>, angular_velocity: &Vector3<T>
     angular_velocity - first * T::from(0.5) + u.cross(&first) * T::from(1.0 / 12.0)
 }
 
-/// The stages of the method: the part of the step at which each lies, and its weight.
-const STAGES: [(f64, f64); 4] = [(0.0, 1.0 / 6.0), (0.5, 1.0 / 3.0), (0.5, 1.0 / 3.0), (1.0, 1.0 / 6.0)];
-
 /// How many rates [`step`] keeps.
 const KEPT_RATES: usize = STAGES.len() - 1;
 
 /// The parts of the step that the stages after the first lie at.
 pub(super) const LATER_STAGES: [f64; KEPT_RATES] = [STAGES[1].0, STAGES[2].0, STAGES[3].0];
 
-/// The transposed derivative of a step, from the rates that it kept if there are any; else they
-/// are evaluated again.
+/// The vector–Jacobian product of a step, from what it kept; otherwise that is evaluated again.
 pub(super) fn vjp<A: AppliedForces>(
     at: &StepPoint<'_, A>,
-    kept: &[f64],
+    kept: Option<&Kept>,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
@@ -151,7 +179,7 @@ pub(super) fn vjp<A: AppliedForces>(
     by_state.resize(size, 0.0);
     by_stage.clear();
     by_stage.extend_from_slice(out.state);
-    moved_transposed(at.before, at.after, tangent, by_stage, by_state);
+    moved_vjp(at.before, at.after, tangent, by_stage, by_state);
     for (stage, (_, weight)) in stages.iter_mut().zip(STAGES) {
         stage.by_rate.clear();
         stage.by_rate.extend(by_stage.iter().map(|x| x * (weight * at.dt)));
@@ -164,28 +192,21 @@ pub(super) fn vjp<A: AppliedForces>(
         by_force.bodies.clear();
         by_force.bodies.extend(bodies().zip(by_rate.chunks_exact(TANGENT_DIMENSION)).map(
             |((mass, body), by_rate)| {
-                // The derivative by the force does not depend on it.
+                // The derivative with respect to the force does not depend on it.
                 let none = SpatialForce::zero();
-                body_acceleration_transposed(mass, body, &none, &by_acceleration(by_rate)).force
+                body_acceleration_vjp(mass, body, &none, &by_acceleration(by_rate)).force
             },
         ));
         let nv = state.joints.v.len();
         joints.force_cotangent(model, &state.joints, &by_rate[size - nv..], by_force);
         by_stage.clear();
         by_stage.resize(size, 0.0);
-        let point = at.forces_at(state, at.time + part * at.dt);
-        let forces =
-            sensitivity.evaluate_transposed(&point, at.applied, by_force, by_stage, out.control, out.model);
+        let surfaces = kept.map(|kept| &kept.surfaces[i]);
+        let point = ForcePoint { surfaces, ..at.forces_at(state, at.time + part * at.dt) };
+        let forces = sensitivity.evaluate_vjp(&point, at.applied, by_force, by_stage, out.control, out.model);
         let of_joints = &mut by_stage[size - 2 * nv..];
-        joints.add_acceleration_transposed(
-            model,
-            &state.joints,
-            forces,
-            &by_force.joints,
-            of_joints,
-            out.model,
-        );
-        joint_rates_transposed(
+        joints.add_acceleration_vjp(model, &state.joints, forces, &by_force.joints, of_joints, out.model);
+        joint_rates_vjp(
             &state.joints,
             &tangent[size - 2 * nv..],
             &mut by_rate[size - 2 * nv..size - nv],
@@ -196,20 +217,20 @@ pub(super) fn vjp<A: AppliedForces>(
         for (i, (((mass, body), force), ((tangent, by_rate), sum))) in
             bodies().zip(&forces.bodies).zip(parts).enumerate()
         {
-            let by = body_acceleration_transposed(mass, body, force, &by_acceleration(by_rate));
+            let by = body_acceleration_vjp(mass, body, force, &by_acceleration(by_rate));
             sum.iter_mut().zip(by.state).for_each(|(sum, x)| *sum += x);
             out.model.add_body(i, &by);
             let angular_velocity = &body.velocity.rotational;
             let (by_vector, by_angular) =
-                rotation_vector_rate_transposed(&part_of(tangent, 0), angular_velocity, &part_of(by_rate, 0));
+                rotation_vector_rate_vjp(&part_of(tangent, 0), angular_velocity, &part_of(by_rate, 0));
             for axis in 0..3 {
                 sum[6 + axis] += by_angular[axis];
                 sum[9 + axis] += by_rate[3 + axis];
             }
-            // Kept until the rest of the derivative by the rotation vector is known.
+            // Kept until the rest of the derivative with respect to the rotation vector is known.
             by_rate[..3].copy_from_slice(by_vector.as_slice());
         }
-        moved_transposed(at.before, state, tangent, by_stage, by_state);
+        moved_vjp(at.before, state, tangent, by_stage, by_state);
         let Some(last) = earlier.last_mut() else { continue };
         let of_bodies = (0..at.before.bodies.len()).map(|body| body * TANGENT_DIMENSION);
         for first in of_bodies.chain(at.before.joints.rotations().map(|i| size - 2 * nv + i)) {
@@ -220,7 +241,8 @@ pub(super) fn vjp<A: AppliedForces>(
     out.state.copy_from_slice(by_state);
 }
 
-/// The derivatives by a body's acceleration, from those by the rate of its tangent.
+/// The derivatives with respect to a body's acceleration, from those with respect to the rate of its
+/// tangent.
 fn by_acceleration(by_rate: &[f64]) -> BodyAcceleration {
     BodyAcceleration {
         angular: part_of(by_rate, 6),
@@ -246,8 +268,8 @@ enum Rate<'a> {
 
 impl<'a> Rate<'a> {
     /// The rate of stage `i`, `size` numbers.
-    fn of_stage(kept: &'a [f64], i: usize, size: usize) -> Self {
-        kept.get(i * size..(i + 1) * size).map_or(Self::Evaluated, Self::Kept)
+    fn of_stage(kept: Option<&'a Kept>, i: usize, size: usize) -> Self {
+        kept.map_or(Self::Evaluated, |kept| Self::Kept(&kept.rates[i * size..(i + 1) * size]))
     }
 }
 
@@ -259,12 +281,8 @@ fn evaluate_stage<A: AppliedForces>(
     from: Rate<'_>,
     scratch: &mut ForceWorkspace,
 ) {
-    let Stage { tangent, state, rate, .. } = stage;
-    state.bodies.clear();
-    let parts = tangent.chunks_exact(TANGENT_DIMENSION);
-    state.bodies.extend(at.before.bodies.iter().zip(parts).map(|(body, part)| body.moved(part)));
-    let (delta_q, delta_v) = tangent[at.before.body_tangent_dimension()..].split_at(at.before.joints.v.len());
-    state.joints = at.before.joints.moved(delta_q, delta_v);
+    let Stage { tangent, state, rate, acceleration, .. } = stage;
+    state.set_moved(at.before, tangent);
     let model = at.model.model();
     match from {
         Rate::Kept(kept) => {
@@ -274,8 +292,8 @@ fn evaluate_stage<A: AppliedForces>(
         Rate::Evaluated => {
             let time = at.time + part * at.dt;
             let (forces, kinematics) = total_forces(model, state, time, at.applied, at.control, scratch);
-            let acceleration = joint_acceleration(model, &state.joints, forces, kinematics);
-            rate_into(model, state, tangent, forces.bodies.iter(), &acceleration, rate);
+            let vdot = acceleration.evaluate(model, &state.joints, forces, kinematics);
+            rate_into(model, state, tangent, forces.bodies.iter(), vdot, rate);
         }
         Rate::WithoutForces => {
             let still = vec![0.0; state.joints.v.len()];
@@ -284,10 +302,10 @@ fn evaluate_stage<A: AppliedForces>(
     }
 }
 
-/// The transposed derivative of [`State::moved`], from `before` along `tangent` to `after`: on
-/// entry `by` holds derivatives by the moved state, on return those by the tangent; those by the
-/// state before are added to `by_before`.
-fn moved_transposed(before: &State, after: &State, tangent: &[f64], by: &mut [f64], by_before: &mut [f64]) {
+/// The vector–Jacobian product of [`State::moved`], from `before` along `tangent` to `after`: on entry
+/// `by` holds derivatives with respect to the moved state, on return those with respect to the tangent;
+/// those with respect to the state before are added to `by_before`.
+fn moved_vjp(before: &State, after: &State, tangent: &[f64], by: &mut [f64], by_before: &mut [f64]) {
     let parts = by.chunks_exact_mut(TANGENT_DIMENSION).zip(by_before.chunks_exact_mut(TANGENT_DIMENSION));
     let bodies = before.bodies.iter().zip(&after.bodies).zip(tangent.chunks_exact(TANGENT_DIMENSION));
     for (((before, after), tangent), (by, by_before)) in bodies.zip(parts) {
@@ -303,27 +321,28 @@ fn moved_transposed(before: &State, after: &State, tangent: &[f64], by: &mut [f6
     }
     let (first, nv) = (before.body_tangent_dimension(), before.joints.v.len());
     let (by, by_before) = (&mut by[first..], &mut by_before[first..]);
-    move_transposed(&before.joints, &tangent[first..first + nv], &mut by[..nv], &mut by_before[..nv]);
+    move_vjp(&before.joints, &tangent[first..first + nv], &mut by[..nv], &mut by_before[..nv]);
     by_before[nv..].iter_mut().zip(&by[nv..]).for_each(|(sum, x)| *sum += x);
 }
 
-/// The transposed derivative of the rates of the joints' configurations: adds to `by_stage` the
-/// derivatives by their velocities, and leaves in `by_rate` those by rotation vectors.
-fn joint_rates_transposed(joints: &JointState, tangent: &[f64], by_rate: &mut [f64], by_stage: &mut [f64]) {
+/// The vector–Jacobian product of the rates of the joints' configurations: adds to `by_stage` the
+/// derivatives with respect to their velocities, and leaves in `by_rate` those with respect to rotation
+/// vectors.
+fn joint_rates_vjp(joints: &JointState, tangent: &[f64], by_rate: &mut [f64], by_stage: &mut [f64]) {
     let by_velocity = &mut by_stage[by_rate.len()..];
     let mut by = by_rate.to_vec();
     for first in joints.rotations() {
         let (u, w) = (part_of(tangent, first), part_of(&joints.v, first));
-        let (by_vector, by_angular) = rotation_vector_rate_transposed(&u, &w, &part_of(by_rate, first));
+        let (by_vector, by_angular) = rotation_vector_rate_vjp(&u, &w, &part_of(by_rate, first));
         by[first..first + 3].copy_from_slice(by_angular.as_slice());
         by_rate[first..first + 3].copy_from_slice(by_vector.as_slice());
     }
     by_velocity.iter_mut().zip(by).for_each(|(sum, x)| *sum += x);
 }
 
-/// The transposed derivative of [`rotation_vector_rate`]: from the derivatives of one number by
-/// the rate to those by the rotation vector and by the angular velocity.
-fn rotation_vector_rate_transposed(
+/// The vector–Jacobian product of [`rotation_vector_rate`]: from the derivatives of one number with
+/// respect to the rate to those with respect to the rotation vector and the angular velocity.
+fn rotation_vector_rate_vjp(
     u: &Vector3<f64>,
     angular_velocity: &Vector3<f64>,
     by_rate: &Vector3<f64>,

@@ -3,37 +3,58 @@
 use nalgebra::Vector3;
 
 use super::StepProblem;
-use super::derivative::{DerivativeWorkspace, StepCotangent, StepPoint};
-use super::joint_moves::move_transposed;
-use crate::multibody::tree::{InertialMotion, InertialSensitivity, JointState};
+use super::derivative::StepCotangent;
+use super::derivative_workspace::DerivativeWorkspace;
+use super::joint_motion::JointMotion;
+use super::joint_moves::move_vjp;
+use super::step_point::StepPoint;
+use crate::multibody::tree::{InertialMotion, InertialSensitivity};
 use crate::multibody::{
-    AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForceWorkspace, FreeMotion,
-    FreeMotionSensitivity, MassProperties, State, TANGENT_DIMENSION, add_link_mass, body_acceleration,
-    body_acceleration_transposed, joint_acceleration, total_forces,
+    AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForcePoint, ForceWorkspace, FoundSurfaces,
+    FreeMotion, FreeMotionSensitivity, JointAcceleration, MassProperties, State, TANGENT_DIMENSION,
+    add_link_mass, body_acceleration, body_acceleration_vjp, total_forces,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
+
+/// What a step evaluates besides forces, in memory that the next one reuses.
+#[derive(Debug)]
+pub(super) struct Memory<T> {
+    acceleration: JointAcceleration<T>,
+    free_motion: JointMotion<T>,
+    moves: Vec<T>,
+}
+
+impl<T> Default for Memory<T> {
+    fn default() -> Self {
+        let (acceleration, free_motion) = (JointAcceleration::default(), JointMotion::default());
+        Self { acceleration, free_motion, moves: Vec::new() }
+    }
+}
 
 /// The state after a step: forces at the present state change the velocity, the new velocity
 /// changes the pose, the orientation by the exponential map.
 pub(super) fn step<A: AppliedForces, T: Scalar>(
     step: &StepProblem<'_, A, T>,
     workspace: &mut ForceWorkspace<T>,
-) -> State<T> {
+    memory: &mut Memory<T>,
+    after: &mut State<T>,
+) {
     let StepProblem { model, state, time, time_step: dt, applied, control } = *step;
     let (forces, kinematics) = total_forces(model, state, time, applied, control, workspace);
     let bodies = model.free_bodies().zip(&state.bodies).zip(&forces.bodies);
-    let bodies =
-        bodies.map(|(((_, _, mass), body), f)| step_body(mass, &model.gravity, body, f, dt)).collect();
-    let mut change = joint_acceleration(model, &state.joints, forces, kinematics);
-    let JointState { q, v, .. } = &state.joints;
-    let inertial = InertialMotion::new(&model.mechanism, q, v, dt);
-    let dt = T::from(dt);
+    let bodies = bodies.map(|(((_, _, mass), body), f)| step_body(mass, &model.gravity, body, f, dt));
+    after.bodies.clear();
+    after.bodies.extend(bodies);
+    let change = memory.acceleration.evaluate(model, &state.joints, forces, kinematics);
+    let free = memory.free_motion.of(model, state, dt);
+    let (dt, moves) = (T::from(dt), &mut memory.moves);
     change.iter_mut().for_each(|a| *a *= dt);
-    change.iter_mut().zip(&inertial.velocity_change).for_each(|(sum, c)| *sum += *c);
-    let mut moves: Vec<T> = v.iter().zip(&change).map(|(&v, &c)| (v + c) * dt).collect();
-    moves.iter_mut().zip(&inertial.extra_moves).for_each(|(x, extra)| *x += *extra);
-    State { bodies, joints: state.joints.moved(&moves, &change) }
+    change.iter_mut().zip(&free.velocity_change).for_each(|(sum, c)| *sum += *c);
+    moves.clear();
+    moves.extend(state.joints.v.iter().zip(&*change).map(|(&v, &c)| (v + c) * dt));
+    moves.iter_mut().zip(&free.extra_moves).for_each(|(x, extra)| *x += *extra);
+    after.joints.set_moved(&state.joints, moves, change);
 }
 
 /// The step of one body: its free motion, to which forces add. It is taken by the centre of mass, so
@@ -72,13 +93,15 @@ fn not_turning<T: Scalar>(body: &BodyState<T>) -> BodyState<T> {
     BodyState { velocity, ..*body }
 }
 
-/// The transposed derivative of a step.
+/// The vector–Jacobian product of a step. `surfaces` is where its contact surfaces lie, if it was
+/// taken with its tape.
 pub(super) fn vjp<A: AppliedForces>(
     at: &StepPoint<'_, A>,
+    surfaces: Option<&FoundSurfaces>,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
-    let DerivativeWorkspace { sensitivity, joints, by_force, by_state, by_rate, .. } = workspace;
+    let DerivativeWorkspace { sensitivity, joints, by_force, by_state, by_rate, free_motion, .. } = workspace;
     let model = at.model.model();
     let bodies = || {
         let states = at.before.bodies.iter().zip(&at.after.bodies);
@@ -88,8 +111,8 @@ pub(super) fn vjp<A: AppliedForces>(
     let (of_bodies, of_joints) = out.state.split_at_mut(at.before.body_tangent_dimension());
     let parts = of_bodies.chunks_exact(TANGENT_DIMENSION);
     by_force.bodies.extend(bodies().zip(parts).map(|((mass, before, after), by_after)| {
-        // The derivative by the force does not depend on it.
-        step_body_transposed(mass, before, after, &SpatialForce::zero(), at.dt, false, by_after).force
+        // The derivative with respect to the force does not depend on it.
+        step_body_vjp(mass, before, after, &SpatialForce::zero(), at.dt, false, by_after).force
     }));
     by_state.clear();
     by_state.resize(at.before.tangent_dimension(), 0.0);
@@ -98,10 +121,9 @@ pub(super) fn vjp<A: AppliedForces>(
     let nv = at.before.joints.v.len();
     let (by_q, by_v) = of_joints.split_at_mut(nv);
     let mut moves: Vec<f64> = at.after.joints.v.iter().map(|v| v * at.dt).collect();
-    let JointState { q, v, .. } = &at.before.joints;
-    let inertial = InertialMotion::new(&model.mechanism, q, v, at.dt);
-    moves.iter_mut().zip(&inertial.extra_moves).for_each(|(x, extra)| *x += extra);
-    move_transposed(&at.before.joints, &moves, by_q, &mut sum_of_joints[..nv]);
+    let free = free_motion.of(model, at.before, at.dt);
+    moves.iter_mut().zip(&free.extra_moves).for_each(|(x, extra)| *x += extra);
+    move_vjp(&at.before.joints, &moves, by_q, &mut sum_of_joints[..nv]);
     by_v.iter_mut().zip(&*by_q).for_each(|(v, q)| *v += q * at.dt);
     sum_of_joints[nv..].copy_from_slice(by_v);
     let (mechanism, of_masses) = (at.model.constant_joints(), at.model.asks_for_link_masses());
@@ -110,40 +132,33 @@ pub(super) fn vjp<A: AppliedForces>(
     {
         let (velocity_change, extra_moves) = (by_v.to_vec(), by_q.to_vec());
         let by = InertialMotion { velocity_change, extra_moves, ..InertialMotion::default() };
-        inertial.add_transposed(&by, sum_of_joints, |link, mass| add_link_mass(model, out.model, link, mass));
+        inertial.add_vjp(&by, sum_of_joints, |link, mass| add_link_mass(model, out.model, link, mass));
     }
     by_rate.clear();
     by_rate.extend(by_v.iter().map(|v| v * at.dt));
     joints.force_cotangent(model, &at.before.joints, by_rate, by_force);
-    let point = at.forces_at(at.before, at.time);
-    let forces =
-        sensitivity.evaluate_transposed(&point, at.applied, by_force, by_state, out.control, out.model);
+    let point = ForcePoint { surfaces, ..at.forces_at(at.before, at.time) };
+    let forces = sensitivity.evaluate_vjp(&point, at.applied, by_force, by_state, out.control, out.model);
     let (sum_of_bodies, sum_of_joints) = by_state.split_at_mut(of_bodies.len());
-    joints.add_acceleration_transposed(
-        model,
-        &at.before.joints,
-        forces,
-        &by_force.joints,
-        sum_of_joints,
-        out.model,
-    );
+    joints.add_acceleration_vjp(model, &at.before.joints, forces, &by_force.joints, sum_of_joints, out.model);
     let parts =
         of_bodies.chunks_exact(TANGENT_DIMENSION).zip(sum_of_bodies.chunks_exact_mut(TANGENT_DIMENSION));
     for (i, (((mass, before, after), force), (by_after, sum))) in
         bodies().zip(&forces.bodies).zip(parts).enumerate()
     {
         let of_mass = at.model.asks_for_free_masses();
-        let by = step_body_transposed(mass, before, after, force, at.dt, of_mass, by_after);
+        let by = step_body_vjp(mass, before, after, force, at.dt, of_mass, by_after);
         sum.iter_mut().zip(by.state).for_each(|(sum, x)| *sum += x);
         out.model.add_body(i, &by);
     }
     out.state.copy_from_slice(by_state);
 }
 
-/// The transposed derivative of [`step_body`], from the derivatives `by_after` of one number by
-/// the state after the step; what the free motion adds to those by the mass only if asked.
+/// The vector–Jacobian product of [`step_body`], from the derivatives `by_after` of one number with
+/// respect to the state after the step; what the free motion adds to those with respect to the mass only
+/// if asked.
 #[allow(clippy::too_many_arguments, reason = "what the step of a body depends on, and its outcome")]
-fn step_body_transposed(
+fn step_body_vjp(
     mass: &MassProperties,
     before: &BodyState,
     after: &BodyState,
@@ -175,13 +190,13 @@ fn step_body_transposed(
         of_center_of_mass: by_center_velocity * dt,
         of_origin: Vector3::zeros(),
     };
-    let mut by = body_acceleration_transposed(mass, &not_turning(before), force, &by_acceleration);
+    let mut by = body_acceleration_vjp(mass, &not_turning(before), force, &by_acceleration);
     // The angular velocity acts through the free motion.
     by.state[6..9].fill(0.0);
     let none = Vector3::zeros();
     let by_free =
         FreeMotion { angular_velocity: by_new_w, extra_turn: by_extra_turn, extra_shift: none, swing: none };
-    free.add_transposed(&by_free, &mut by.state, &mut by.mass);
+    free.add_vjp(&by_free, &mut by.state, &mut by.mass);
     let by_offset = by_position + by_center_velocity.cross(&w);
     let by_old_rotation = rotation * (new_rotation.transpose() * by_new_rotation) + offset.cross(&by_offset);
     let by_old_w = offset.cross(&by_center_velocity);

@@ -1,16 +1,20 @@
-//! A step with what its derivatives take.
+//! Tapes: a step together with what its derivatives need.
 
-use super::derivative::{DerivativeWorkspace, StepCotangent, StepPoint, jacobian_by_duals};
+use super::derivative::StepCotangent;
+use super::derivative_workspace::DerivativeWorkspace;
+use super::jacobian_by_duals::jacobian_by_duals;
+use super::step_point::StepPoint;
 use super::velocity_level::BalanceTape;
 use super::{
     Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, runge_kutta, semi_implicit_euler,
 };
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 
-/// The tape of a step: its states, and what it takes to differentiate it without taking it again.
+/// The tape of a step: its states, and the data needed to differentiate the step without taking it
+/// again.
 ///
-/// It belongs to the step that [`Integrator::step_taped`] (or [`Integrator::tape`]) last wrote into
-/// it, and is reused: once its memory has grown to the largest step, writing allocates next to
+/// It holds the step that [`Integrator::step_taped`] or [`Integrator::tape`] last wrote into it. A tape
+/// can be reused: once its memory has grown to that of the largest step, writing allocates next to
 /// nothing. Its size grows with the bodies and the pairs in contact, not with the faces of their
 /// surfaces.
 #[derive(Debug, Default)]
@@ -21,39 +25,49 @@ pub struct Tape {
     control: Vec<f64>,
     before: State,
     after: State,
-    /// The rates at the stages of a Runge–Kutta step; none if they are to be evaluated again.
-    rates: Vec<f64>,
-    balance: BalanceTape,
+    /// Of an explicit step whether it was taken with the tape, and what it kept then: the other
+    /// method a surface and no rates.
+    kept: bool,
+    explicit: runge_kutta::Kept,
+    /// Of a velocity-level step; tapes of the others are small.
+    balance: Option<Box<BalanceTape>>,
 }
 
 impl Integrator {
-    /// [`Self::step`], together with its tape.
+    /// Takes a step as [`Self::step`] does, and writes its tape.
     ///
-    /// `parameters` is the step's model, with the inputs that derivatives will be asked for.
+    /// `differentiated` is the step's model, with the parameters that derivatives will be asked for.
     ///
     /// # Errors
-    /// As of [`Self::step`].
+    /// The errors of [`Self::step`].
     pub fn step_taped<A: AppliedForces>(
         self,
         step: &StepProblem<'_, A>,
-        parameters: &DifferentiatedModel<'_>,
+        differentiated: &DifferentiatedModel<'_>,
         workspace: &mut StepWorkspace,
         tape: &mut Tape,
     ) -> Result<State, StepError> {
         self.check(step)?;
         tape.start(self, step);
-        let forces = &mut workspace.forces;
-        let after = match self {
-            Self::SemiImplicitEuler => semi_implicit_euler::step(step, forces),
-            Self::RungeKutta4 => runge_kutta::step(step, forces, Some(&mut tape.rates)),
-            Self::VelocityLevel(method) => method.step(step, true, &mut workspace.velocity_level)?,
-        };
-        tape.finish(step, &after, parameters, workspace);
+        let mut after = State::default();
+        let StepWorkspace { forces, semi_implicit_euler, runge_kutta, velocity_level, balance } = workspace;
+        match self {
+            Self::SemiImplicitEuler => {
+                semi_implicit_euler::step(step, forces, semi_implicit_euler, &mut after);
+                tape.explicit.surfaces[0].clone_from(&forces.surfaces);
+            }
+            Self::RungeKutta4 => {
+                runge_kutta::step(step, forces, runge_kutta, Some(&mut tape.explicit), &mut after);
+            }
+            Self::VelocityLevel(method) => method.step(step, true, velocity_level, balance, &mut after)?,
+        }
+        tape.kept = true;
+        tape.finish(step, &after, differentiated, workspace);
         Ok(after)
     }
 
-    /// Makes the tape of a step that was taken before and led to the state `after`: for a fraction of
-    /// the cost of [`Self::step_taped`], and with the same derivatives up to rounding.
+    /// Makes the tape of a step that was taken before and led to the state `after`. This costs a
+    /// fraction of [`Self::step_taped`] and gives the same derivatives up to rounding.
     ///
     /// # Errors
     /// When the balance of momentum is not finite at the state after the step.
@@ -61,16 +75,16 @@ impl Integrator {
         self,
         step: &StepProblem<'_, A>,
         after: &State,
-        parameters: &DifferentiatedModel<'_>,
+        differentiated: &DifferentiatedModel<'_>,
         workspace: &mut StepWorkspace,
         tape: &mut Tape,
     ) -> Result<(), StepError> {
         tape.start(self, step);
         if let Self::VelocityLevel(method) = self {
-            let at = StepPoint::new(step, after, parameters);
+            let at = StepPoint::new(step, after, differentiated);
             method.find_again(&at, &mut workspace.velocity_level)?;
         }
-        tape.finish(step, after, parameters, workspace);
+        tape.finish(step, after, differentiated, workspace);
         Ok(())
     }
 }
@@ -82,7 +96,7 @@ impl Tape {
         self.control.clear();
         self.control.extend_from_slice(step.control);
         self.before.assign(step.state);
-        self.rates.clear();
+        self.kept = false;
     }
 
     /// Writes down the outcome of the step that the workspace has just taken.
@@ -90,30 +104,36 @@ impl Tape {
         &mut self,
         step: &StepProblem<'_, A>,
         after: &State,
-        parameters: &DifferentiatedModel<'_>,
+        differentiated: &DifferentiatedModel<'_>,
         workspace: &mut StepWorkspace,
     ) {
         self.after.assign(after);
         if let Integrator::VelocityLevel(method) = self.integrator {
-            let at = StepPoint::new(step, after, parameters);
-            method.record(&at, &mut workspace.velocity_level, &mut self.balance);
+            let at = StepPoint::new(step, after, differentiated);
+            method.record(&at, &mut workspace.velocity_level, self.balance.get_or_insert_default());
         }
     }
 
-    /// The memory that it holds, bytes.
+    /// Memory in bytes that the tape holds.
     pub(crate) fn bytes(&self) -> usize {
-        let balance = match self.integrator {
-            Integrator::VelocityLevel(_) => self.balance.bytes(),
-            Integrator::SemiImplicitEuler | Integrator::RungeKutta4 => 0,
+        let kept = match self.integrator {
+            Integrator::VelocityLevel(_) => {
+                self.balance.as_deref().map_or(0, |balance| size_of_val(balance) + balance.bytes())
+            }
+            Integrator::SemiImplicitEuler | Integrator::RungeKutta4 => self.explicit.bytes(),
         };
-        let numbers = (self.rates.len() + self.control.len()) * size_of::<f64>();
-        size_of::<Self>() + self.before.bytes() + self.after.bytes() + numbers + balance
+        let control = size_of_val(&*self.control);
+        size_of::<Self>() + self.before.bytes() + self.after.bytes() + control + kept
     }
 
-    /// The states at which the step has evaluated forces, in the order of these; of a Runge–Kutta
-    /// step that was taken with the tape those at its stages, otherwise that before the step.
+    /// The states at which the step evaluated forces, in order. For a Runge–Kutta step that was taken
+    /// with the tape these are the states at its stages; otherwise it is the state before the step.
     pub(crate) fn stages(&self) -> Vec<State> {
-        let rates = self.rates.chunks_exact(self.before.tangent_dimension().max(1));
+        let rates = match (self.integrator, self.kept) {
+            (Integrator::RungeKutta4, true) => &self.explicit.rates[..],
+            _ => &[],
+        };
+        let rates = rates.chunks_exact(self.before.tangent_dimension().max(1));
         let moved = rates.zip(runge_kutta::LATER_STAGES).map(|(rate, part)| {
             let tangent: Vec<f64> = rate.iter().map(|r| r * (part * self.dt)).collect();
             self.before.moved(&tangent)
@@ -122,53 +142,57 @@ impl Tape {
     }
 
     /// The derivative of the step with respect to the state before it, the control values and the
-    /// inputs of the model, as matrices.
+    /// parameters of the model, as matrices.
     ///
-    /// `parameters` and `applied` are those that the tape was made with.
+    /// `differentiated` and `applied` are those that the tape was made with.
     ///
     /// # Errors
     /// When an explicit step cannot be taken in dual numbers, or the model cannot be made with
-    /// derivatives with respect to an input.
+    /// derivatives with respect to a parameter.
     pub fn jacobian<A: AppliedForces>(
         &mut self,
-        parameters: &DifferentiatedModel<'_>,
+        differentiated: &DifferentiatedModel<'_>,
         applied: &A,
         workspace: &mut DerivativeWorkspace,
     ) -> Result<StepJacobian, StepError> {
         let Self { integrator, time, dt, control, before, after, balance, .. } = self;
-        let at = StepPoint { model: parameters, before, after, time: *time, dt: *dt, applied, control };
+        let at = StepPoint { model: differentiated, before, after, time: *time, dt: *dt, applied, control };
         match integrator {
             Integrator::SemiImplicitEuler | Integrator::RungeKutta4 => jacobian_by_duals(*integrator, &at),
             Integrator::VelocityLevel(method) => {
-                Ok(method.jacobian(&at, balance, &mut workspace.velocity_level))
+                Ok(method.jacobian(&at, balance.get_or_insert_default(), &mut workspace.velocity_level))
             }
         }
     }
 
-    /// The vector–Jacobian product of the step: carries the derivatives of one number from the
-    /// state after the step to the state before it, and adds those with respect to control values
-    /// and model. It costs the same however many inputs there are (two kinds of them apart, see
-    /// [`DifferentiatedModel`]), and allocates next to nothing once the workspace has grown.
+    /// The vector–Jacobian product of the step. In `out` it replaces the derivatives of one number with
+    /// respect to the state after the step by those with respect to the state before it, and adds the
+    /// derivatives with respect to control values and model. It costs the same however many parameters
+    /// there are (two kinds of them apart, see [`DifferentiatedModel`]), and allocates next to nothing
+    /// once the workspace has grown.
     ///
-    /// `parameters` and `applied` are those that the tape was made with.
+    /// `differentiated` and `applied` are those that the tape was made with.
     ///
     /// # Panics
     /// When `out.state` does not have [`State::tangent_dimension`] numbers, or `out.model` does
     /// not belong to the model.
     pub fn vjp<A: AppliedForces>(
         &mut self,
-        parameters: &DifferentiatedModel<'_>,
+        differentiated: &DifferentiatedModel<'_>,
         applied: &A,
         workspace: &mut DerivativeWorkspace,
         out: &mut StepCotangent<'_>,
     ) {
-        let Self { integrator, time, dt, control, before, after, rates, balance } = self;
-        let at = StepPoint { model: parameters, before, after, time: *time, dt: *dt, applied, control };
+        let Self { integrator, time, dt, control, before, after, kept, explicit, balance } = self;
+        let explicit = kept.then_some(&*explicit);
+        let at = StepPoint { model: differentiated, before, after, time: *time, dt: *dt, applied, control };
         match integrator {
-            Integrator::SemiImplicitEuler => semi_implicit_euler::vjp(&at, workspace, out),
-            Integrator::RungeKutta4 => runge_kutta::vjp(&at, rates, workspace, out),
+            Integrator::SemiImplicitEuler => {
+                semi_implicit_euler::vjp(&at, explicit.map(|kept| &kept.surfaces[0]), workspace, out);
+            }
+            Integrator::RungeKutta4 => runge_kutta::vjp(&at, explicit, workspace, out),
             Integrator::VelocityLevel(method) => {
-                method.vjp(&at, balance, &mut workspace.velocity_level, out);
+                method.vjp(&at, balance.get_or_insert_default(), &mut workspace.velocity_level, out);
             }
         }
     }

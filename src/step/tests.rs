@@ -1,7 +1,7 @@
 use approx::assert_relative_eq;
 use nalgebra::{Matrix3, Vector3};
 
-use super::{Integrator, StepProblem, StepWorkspace};
+use super::{Integrator, StepError, StepProblem, StepWorkspace, VelocityLevel};
 use crate::multibody::{
     AppliedForces, Body, BodyState, Forces, MassProperties, MassSource, Model, ModelBuilder, NoForces, State,
 };
@@ -115,4 +115,19 @@ fn applied_forces_enter_at_their_time() {
     // x'' + 4x = sin 3t from rest: x = (3/10) sin 2t − (1/5) sin 3t.
     let expected = 0.3 * (2.0 * until).sin() - 0.2 * (3.0 * until).sin();
     assert_relative_eq!(state.bodies[0].position.x, expected, epsilon = 1e-10);
+}
+
+#[test]
+fn steps_without_a_positive_finite_length_are_refused() {
+    let (model, state) = top(Vector3::zeros());
+    for integrator in [
+        Integrator::SemiImplicitEuler,
+        Integrator::RungeKutta4,
+        Integrator::VelocityLevel(VelocityLevel::default()),
+    ] {
+        for dt in [0.0, -1e-3, f64::NAN, f64::INFINITY] {
+            let error = integrator.step(&StepProblem::new(&model, &state, dt), &mut StepWorkspace::default());
+            assert!(matches!(error, Err(StepError::TimeStep(found)) if found.to_bits() == dt.to_bits()));
+        }
+    }
 }

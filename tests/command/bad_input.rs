@@ -150,7 +150,7 @@ fn every_bad_field_is_named() {
         (with("[solver]", "[solver]\nkind = \"euler\""), vec!["solver.kind", "`euler`", "`rk4`"]),
         (
             with("[solver]", "[solver]\nkind = \"radau\""),
-            vec!["solver.kind", "`radau`", "`semi-implicit-euler`"],
+            vec!["solver.kind", "`radau`", "`semi_implicit_euler`"],
         ),
         (with("mass = 0.1", "mass = \"heavy\""), vec!["bodies[0].mass", "\"heavy\""]),
         (with("0.045]", "0.045, 0]"), vec![":15:", "bodies[0].translation", "3"]),
@@ -475,7 +475,7 @@ fn simulate_warns_of_steps_that_are_too_long() {
 fn steps_refuse_bad_lengths_and_states() {
     use isobar::step::{StepError, StepProblem, StepWorkspace};
     let folder = Folder::new("steps");
-    for kind in ["semi-implicit-euler", "rk4", "sap", "lagged", "similar", "tamsi"] {
+    for kind in ["semi_implicit_euler", "rk4", "sap", "lagged", "similar", "tamsi"] {
         let text = with("[solver]", &format!("[solver]\nkind = \"{kind}\""));
         let scene = Scene::load(folder.file("scene.toml", &text)).expect("valid");
         let integrator = scene.simulation_settings().expect("supported").integrator;

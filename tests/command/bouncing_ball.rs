@@ -76,7 +76,7 @@ fn energy_is_kept_to_the_order_of_the_step() {
     let folder = Folder::new("bouncing-ball");
     fs::create_dir_all(&folder.0).expect("a folder for the test");
     for (kind, order, steps) in
-        [("semi-implicit-euler", 1.0, [4e-4, 2e-4, 1e-4]), ("rk4", 4.0, [1e-3, 5e-4, 2.5e-4])]
+        [("semi_implicit_euler", 1.0, [4e-4, 2e-4, 1e-4]), ("rk4", 4.0, [1e-3, 5e-4, 2.5e-4])]
     {
         let mut errors = Vec::new();
         for time_step in steps {

@@ -409,8 +409,8 @@ fn deviation(
 
 const STEPS: [f64; 4] = [1e-4, 1e-5, 1e-6, 1e-7];
 
-/// The derivatives of a scene, each with the change it belongs to and what turns the derivative
-/// by the quantity into one by the change.
+/// The derivatives of a scene, each with the change it belongs to and what turns the derivative with
+/// respect to the quantity into one with respect to the change.
 fn claims(scene: &Value, j: &BodyPairJacobian) -> Vec<(String, Change, Vector6<f64>)> {
     let modulus = |name: &str| scene["materials"][name]["hydroelastic_modulus"].as_f64().expect("a number");
     let column = |k: usize| -> Vector6<f64> { j.by_pose_a.column(k).into_owned() };
@@ -466,8 +466,8 @@ fn derivatives_are_those_of_the_scene() {
     println!("worst of all: {worst:.1e}");
 }
 
-/// With several geometries the derivative by friction is that by a common change of all
-/// combined coefficients: here all materials have the same.
+/// With several geometries the derivative with respect to friction is that with respect to a common
+/// change of all combined coefficients: here all materials have the same.
 #[test]
 fn friction_of_several_geometries() {
     let folder = Folder::new("friction");

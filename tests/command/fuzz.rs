@@ -430,9 +430,7 @@ fn heap(random: &mut Random) -> String {
 fn bits_after(text: &str, folder: &Folder, steps: usize) -> Result<Vec<u64>, String> {
     let path = folder.file("scene.toml", text);
     let scene = Scene::load(&path).expect("a valid scene");
-    let settings = scene.simulation_settings().expect("a valid solver");
-    let until = steps as f64 * settings.time_step;
-    let run = scene.simulate(&settings, until).completed();
+    let run = scene.rollout(steps as f64 * scene.time_step).expect("a valid solver").motion().completed();
     let numbers = |trajectory: isobar::rollout::Trajectory| {
         let state = trajectory.states.last().expect("a state").clone();
         assert!(state.is_finite(), "a state that is not finite was returned");

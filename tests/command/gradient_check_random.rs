@@ -21,12 +21,9 @@ fn checked(seed: u64, wrong: bool) -> Option<GradientReport> {
     let folder = Folder::new("gradient-check-random");
     let path = folder.file("scene.toml", scene(seed).text);
     let loaded = Scene::load(&path).expect("a valid scene");
-    let settings = loaded.simulation_settings().expect("a valid solver");
-    let until = steps as f64 * settings.time_step;
-    let controls = loaded.controls(&settings.step_times(until).expect("valid times"));
-    let check = CheckSettings::default();
+    let rollout = loaded.rollout(steps as f64 * loaded.time_step).expect("a valid solver");
     let drag = Drag { coefficient: if wrong { 20.0 } else { 0.0 }, wrong };
-    match check_scene(&loaded.model, &loaded.state, &settings, &drag, &controls, steps, &check) {
+    match check_scene(&rollout.under(&drag), &CheckSettings::default()) {
         Ok(report) => Some(report),
         Err(SimulationError::NotFinite { .. }) => None,
         Err(error) => panic!("scene {seed}: {error}"),
@@ -62,7 +59,7 @@ fn a_wrong_derivative_is_found_in_every_kind_of_step_and_at_aligned_starts() {
         .filter_map(|seed| {
             let report = checked(seed, true)?;
             let wrong = |r: &&isobar::check::ReportRow| r.comparison.verdict == Verdict::Wrong;
-            let by_velocity = report.rows.iter().filter(wrong).filter(|r| r.input.contains(".v")).count();
+            let by_velocity = report.rows.iter().filter(wrong).filter(|r| r.parameter.contains(".v")).count();
             let wrenches = report.rows.iter().filter(wrong).filter(|r| !r.quantity.contains("after")).count();
             Some((seed, by_velocity, wrenches))
         })

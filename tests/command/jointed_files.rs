@@ -148,8 +148,7 @@ fn frames(scene: &Scene) -> Vec<BodyFrame> {
 }
 
 fn run(scene: &Scene, until: f64) -> Trajectory {
-    let settings = scene.simulation_settings().expect("available");
-    scene.simulate(&settings, until).completed().expect("simulates")
+    scene.rollout(until).expect("available").motion().completed().expect("simulates")
 }
 
 #[test]

@@ -180,3 +180,47 @@ fn links_that_touch_nothing_are_told() {
     let (_, err) = run(&folder, &["simulate"], &scene("palm = \"foam\", finger = \"foam\""));
     assert!(!err.contains(said), "{err}");
 }
+
+#[test]
+fn old_spellings_mean_the_same_and_are_warned_of_once() {
+    let folder = folder("old-spellings");
+    let new = format!("[solver]\nkind = \"semi_implicit_euler\"\nmax_iterations = 7\n{SCENE}");
+    let old = format!("[solver]\nkind = \"semi-implicit-euler\"\nmaximum_iterations = 7\n{SCENE}");
+    let (out, err) = run(&folder, &["simulate"], &new);
+    assert!(!err.contains("solver"), "{err}");
+    let (old_out, old_err) = run(&folder, &["simulate"], &old);
+    assert_eq!(old_out, out);
+    let told: Vec<&str> = old_err.lines().filter(|line| line.contains("solver")).collect();
+    let file = folder.0.join("scene.toml");
+    let file = text(&file);
+    assert_eq!(
+        told,
+        [
+            format!(
+                "isobar: warning: {file}:3: solver.maximum_iterations: this field is now called `max_iterations`; write that instead"
+            ),
+            format!(
+                "isobar: warning: {file}:2: solver.kind: found \"semi-implicit-euler\", which is now spelled \"semi_implicit_euler\"; write that instead"
+            ),
+        ],
+        "{old_err}"
+    );
+
+    // In JSON too.
+    let solver = json!({ "kind": "semi-implicit-euler", "maximum_iterations": 7 });
+    let ball = json!({ "shape": { "sphere": { "radius": 0.1 } }, "rigid": true });
+    let bodies = json!([{ "name": "ball", "mass": 1, "geometries": [ball] }]);
+    let scene = json!({ "solver": solver, "bodies": bodies });
+    let file = folder.file("scene.json", scene.to_string());
+    let scene = isobar::Scene::load(&file).expect("loads");
+    assert_eq!(
+        (scene.solver, scene.tolerance.max_iterations),
+        (isobar::io::SolverKind::SemiImplicitEuler, 7)
+    );
+    assert_eq!(scene.warnings.len(), 2, "{:?}", scene.warnings);
+
+    // Both at once are a mistake.
+    let both = "[solver]\nmax_iterations = 7\nmaximum_iterations = 8\n";
+    let wrong = isobar::Scene::load(folder.file("both.toml", both)).expect_err("both").to_string();
+    assert!(wrong.contains("both.toml:3: solver.maximum_iterations: unknown field"), "{wrong}");
+}

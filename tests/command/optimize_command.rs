@@ -380,7 +380,7 @@ fn the_gradient_of_the_cost_is_right_at_the_start_in_the_middle_and_at_the_end()
 #[test]
 fn a_start_that_cannot_be_simulated_is_told_with_its_time_and_body() {
     let (folder, problem) = folder("unstable", PROBLEM);
-    let stiff = SCENE.replace("kind = \"lagged\"", "kind = \"semi-implicit-euler\"");
+    let stiff = SCENE.replace("kind = \"lagged\"", "kind = \"semi_implicit_euler\"");
     folder.file("scene.toml", stiff.replace("stiffness = 4,", "stiffness = 1e9,"));
     let out = folder.0.join("out");
     let output = isobar(&["optimize", &problem, "--out", text(&out)]);

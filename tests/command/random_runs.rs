@@ -4,9 +4,9 @@
 //! `ISOBAR_RANDOM_SCENES=10000` runs as many instead of 60, and prints what it counts with
 //! `--nocapture`. `ISOBAR_RANDOM_SEEDS=17,4711` runs the scenes of these seeds instead.
 
-use isobar::io::{Scene, SceneMotion};
+use isobar::io::Scene;
 use isobar::multibody::{BodyFrame, BodyPair, BodyState, Model, State};
-use isobar::rollout::WarningCause;
+use isobar::rollout::{Motion, WarningCause};
 use isobar::spatial::SpatialVelocity;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -76,15 +76,14 @@ fn run(seed: u64, folder: &Folder) -> Outcome {
         Ok(scene) => scene,
         Err(error) => return Outcome::Failed(format!("{case}: {error}")),
     };
-    let settings = match scene.simulation_settings() {
-        Ok(settings) => settings,
+    let rollout = match scene.rollout(time_step * STEPS as f64) {
+        Ok(rollout) => rollout,
         Err(error) => return Outcome::Failed(format!("{case}: {error}")),
     };
-    let until = time_step * STEPS as f64;
     let (model, start) = (&scene.model, &scene.state);
     let mut frames = Vec::new();
     let stored = elastic_energy(model, start, &mut frames) + kinetic_and_given(model, start, start).0;
-    let SceneMotion { trajectory, warnings, outcome } = scene.simulate(&settings, until);
+    let Motion { trajectory, warnings, outcome } = rollout.motion();
     let (mut worst, mut when) = (0.0, 0.0);
     for (&time, state) in trajectory.times.iter().zip(&trajectory.states) {
         let (kinetic, given) = kinetic_and_given(model, state, start);

@@ -233,7 +233,7 @@ fn a_solver_that_does_not_exist_is_told_those_that_do() {
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8(output.stderr).expect("text");
     let (_, list) = message.split_once("unknown variant `radau`, expected one of ").expect("the kinds");
-    assert_eq!(list.trim_end(), "`semi-implicit-euler`, `rk4`, `sap`, `lagged`, `similar`, `tamsi`");
+    assert_eq!(list.trim_end(), "`semi_implicit_euler`, `rk4`, `sap`, `lagged`, `similar`, `tamsi`");
 }
 
 #[test]

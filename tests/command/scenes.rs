@@ -79,8 +79,7 @@ const JSON: &str = r#"{
 ]}"#;
 
 fn run(scene: &Scene, until: f64) -> Trajectory {
-    let settings = scene.simulation_settings().expect("available");
-    scene.simulate(&settings, until).completed().expect("simulates")
+    scene.rollout(until).expect("available").motion().completed().expect("simulates")
 }
 
 #[test]
@@ -204,7 +203,7 @@ rigid = true
 fn the_command_estimates_the_error_of_its_steps() {
     let folder = Folder::new("error");
     for (kind, expected) in
-        [("semi-implicit-euler", 0.5 * 9.81 * 0.01 * 0.8), ("lagged", 0.5 * 9.81 * 0.01 * 0.8), ("rk4", 0.0)]
+        [("semi_implicit_euler", 0.5 * 9.81 * 0.01 * 0.8), ("lagged", 0.5 * 9.81 * 0.01 * 0.8), ("rk4", 0.0)]
     {
         let scene = folder.file(
             "stone.toml",

@@ -1,5 +1,5 @@
-//! The same derivatives by every kind of dual number and by the local Jacobian, and derivatives
-//! by the meshes themselves.
+//! The same derivatives from every kind of dual number and from the local Jacobian, and derivatives with
+//! respect to the meshes themselves.
 
 use crate::common;
 use std::sync::Arc;

@@ -43,7 +43,8 @@ enum Outcome {
     NotFinite,
 }
 
-/// One group of inputs: the derivatives by it form a block with each of torque, force and area.
+/// One group of inputs: the derivatives with respect to them form a block with each of torque, force and
+/// area.
 type Block = Vec<Input>;
 
 fn pose_and_moduli(s: &State) -> Vec<Block> {

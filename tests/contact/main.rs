@@ -11,7 +11,7 @@ mod gradient_truth;
 mod random_states;
 mod resources;
 mod skirt;
-mod transposed;
+mod vjp;
 
 #[path = "../support/common.rs"]
 mod common;

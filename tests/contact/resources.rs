@@ -71,7 +71,7 @@ const STEPS: usize = 12;
 
 type Dual = DualArray<13>;
 
-/// The pair with derivatives by A's pose and velocity and by its modulus.
+/// The pair with derivatives with respect to A's pose and velocity and its modulus.
 fn with_derivatives<'a>(
     pair: &ContactPair<'a>,
     a: &'a mut Collider<Dual>,

@@ -3,15 +3,15 @@
 
 use isobar::contact::{
     Collider, ContactModel, ContactPair, ContactSettings, MaterialParameter, SurfaceRepresentation,
-    Workspace, contact, contact_energy, contact_jacobian, contact_lifted, contact_transposed,
+    Workspace, contact, contact_energy, contact_jacobian, contact_lifted, contact_vjp,
 };
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{
-    Body, BodyGeometry, BodyState, Input, MassProperties, MassSource, Model, ModelBuilder, NamedMaterial,
-    NoForces, State, seeded,
+    Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, ModelBuilder, NamedMaterial, Parameter,
+    State, seeded,
 };
-use isobar::rollout::{SimulationSettings, simulate};
+use isobar::rollout::{Rollout, SimulationSettings};
 use isobar::scalar::DualArray;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
 use isobar::step::Integrator;
@@ -249,11 +249,11 @@ fn aligned_boxes_have_derivatives_before_touch() {
         println!("gap {gap}: {} N, {found} N/m, {difference}", patch.wrench_on_a.translational.z);
         assert!(found < 0.0 && (found / difference - 1.0).abs() < 1e-4, "{gap}: {found} {difference}");
         let by = SpatialForce::new(Vector3::new(0.3, -0.2, 0.1), Vector3::new(0.5, 0.7, -0.4));
-        let transposed = contact_transposed(&pair, &by, &settings, &mut workspace)
+        let vjp = contact_vjp(&pair, &by, &settings, &mut workspace)
             .expect("a pair that can touch")
             .expect("they touch");
         let expected = jacobian.by_pose_a.tr_mul(&Vector6::new(0.3, -0.2, 0.1, 0.5, 0.7, -0.4));
-        assert!((transposed.pose_a - expected).norm() <= 1e-12 * expected.norm());
+        assert!((vjp.pose_a - expected).norm() <= 1e-12 * expected.norm());
     }
 }
 
@@ -298,35 +298,38 @@ fn a_rollout_that_does_not_touch_yet_has_a_gradient() {
         let end = |skirt: f64, height: f64, modulus: f64| {
             let (model, state) = gliding(skirt);
             let values = [
-                (Input::InitialTangent { body: 1, index: 5 }, height),
-                (Input::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 }, modulus),
+                (Parameter::InitialTangent { body: 1, index: 5 }, height),
+                (
+                    Parameter::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
+                    modulus,
+                ),
             ];
-            let (model, state) = seeded(&model, &state, &values).expect("inputs");
+            let (model, state) = seeded(&model, &state, &values).expect("parameters");
             let settings = SimulationSettings { integrator, time_step: 1e-3 };
-            let run = simulate(&model, &state, &settings, 0.02, &NoForces, |_, _| {}).expect("a run");
+            let run = Rollout::new(&model, &state, settings, 0.02).simulate().expect("a run");
             run.states.last().expect("a state").bodies[0].velocity.translational.z
         };
         assert_eq!(end(0.0, 0.0, 1e5), 0.0);
         let rest = end(SKIRT, 0.0, 1e5);
         assert!(rest > 0.0, "{integrator:?}: pushed by {rest}");
-        for (k, input) in [
-            Input::InitialTangent { body: 1, index: 5 },
-            Input::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
+        for (k, parameter) in [
+            Parameter::InitialTangent { body: 1, index: 5 },
+            Parameter::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
         ]
         .into_iter()
         .enumerate()
         {
             let (model, state) = gliding(SKIRT);
             type Dual = DualArray<1>;
-            let value = Dual::variable(input.value(&model).expect("an input"), 0);
-            let (model, state) = seeded(&model, &state, &[(input, value)]).expect("an input");
+            let value = Dual::variable(parameter.value(&model).expect("a parameter"), 0);
+            let (model, state) = seeded(&model, &state, &[(parameter, value)]).expect("a parameter");
             let settings = SimulationSettings { integrator, time_step: 1e-3 };
-            let run = simulate(&model, &state, &settings, 0.02, &NoForces, |_, _| {}).expect("a run");
+            let run = Rollout::new(&model, &state, settings, 0.02).simulate().expect("a run");
             let gradient = run.states.last().expect("a state").bodies[0].velocity.translational.z.eps[0];
             let h = [1e-7, 1.0][k];
             let moved = |h: f64| if k == 0 { end(SKIRT, h, 1e5) } else { end(SKIRT, 0.0, 1e5 + h) };
             let difference = (moved(h) - moved(-h)) / (2.0 * h);
-            println!("{integrator:?} {input:?}: {gradient:e} {difference:e}");
+            println!("{integrator:?} {parameter:?}: {gradient:e} {difference:e}");
             assert!(gradient != 0.0);
             assert!((gradient / difference - 1.0).abs() < 1e-5, "{gradient} {difference}");
         }

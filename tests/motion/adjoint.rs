@@ -11,12 +11,12 @@ use rayon::prelude::*;
 use isobar::check::{CheckSettings, compare_derivative};
 use isobar::contact::{ContactModel, ContactSettings, MaterialParameter};
 use isobar::multibody::{
-    AppliedForces, ForceDependence, Forces, Input, Model, NoForces, State, StateDependence, seeded,
+    AppliedForces, ForceDependence, Forces, Model, Parameter, State, StateDependence, seeded,
 };
 use isobar::rollout::{
     Batch, BatchMember, Checkpoints, Controls, GaussNewton, Loss, LossFunctions, LossGradient, Moment,
-    MomentGradient, Rollout, SimulationError, SimulationSettings, Trajectory, TrajectoryResiduals,
-    loss_gradient, loss_gradient_forward, simulate_into,
+    MomentGradient, Motion, Rollout, SimulationError, SimulationSettings, TrajectoryResiduals, loss_gradient,
+    loss_gradient_forward,
 };
 use isobar::scalar::Scalar;
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
@@ -74,7 +74,14 @@ fn rollout<'a>(
     steps: usize,
 ) -> Rollout<'a, Pull> {
     let until = steps as f64 * TIME_STEP;
-    Rollout { model, initial, settings: settings(integrator), until, applied: &Pull, controls }
+    Rollout {
+        model,
+        initial,
+        settings: settings(integrator),
+        until,
+        applied: &Pull,
+        controls: controls.into(),
+    }
 }
 
 /// The largest difference of two lists of numbers, relative to the largest magnitude.
@@ -87,15 +94,15 @@ fn relative_difference(a: &[f64], b: &[f64]) -> f64 {
 
 /// A velocity-level step whose rounding does not show in differences.
 fn exact(model: ContactModel) -> Integrator {
-    let tolerance = SolverTolerance { relative: 1e-15, iterations: 200 };
+    let tolerance = SolverTolerance { relative: 1e-15, max_iterations: 200 };
     Integrator::VelocityLevel(VelocityLevel { model, tolerance })
 }
 
-/// Central differences of the loss by an input, extrapolated to no step (Richardson).
-fn difference_by_input(r: &Rollout<'_, Pull>, input: Input, scale: f64) -> f64 {
-    let value = input.value(r.model).expect("exists");
+/// Central differences of the loss by a parameter, extrapolated to no step (Richardson).
+fn difference_by_parameter(r: &Rollout<'_, Pull>, parameter: Parameter, scale: f64) -> f64 {
+    let value = parameter.value(r.model).expect("exists");
     let loss = |x: f64| {
-        let (model, initial) = seeded(r.model, r.initial, &[(input, x)]).expect("valid");
+        let (model, initial) = seeded(r.model, r.initial, &[(parameter, x)]).expect("valid");
         value_of(&Rollout { model: &model, initial: &initial, ..*r })
     };
     let central = |h: f64| (loss(value + h) - loss(value - h)) / (2.0 * h);
@@ -105,10 +112,10 @@ fn difference_by_input(r: &Rollout<'_, Pull>, input: Input, scale: f64) -> f64 {
 
 /// The difference over steps of several sizes that changes least from one to the next: friction
 /// of velocity-level steps bends where slip begins, which some contact passes on the way.
-fn settled_difference(r: &Rollout<'_, Pull>, input: Input, scale: f64, claimed: f64) -> f64 {
-    let value = input.value(r.model).expect("exists");
+fn settled_difference(r: &Rollout<'_, Pull>, parameter: Parameter, scale: f64, claimed: f64) -> f64 {
+    let value = parameter.value(r.model).expect("exists");
     let loss = |x: f64| {
-        let (model, initial) = seeded(r.model, r.initial, &[(input, x)]).expect("valid");
+        let (model, initial) = seeded(r.model, r.initial, &[(parameter, x)]).expect("valid");
         Ok::<_, Infallible>(vec![value_of(&Rollout { model: &model, initial: &initial, ..*r })])
     };
     let settings = CheckSettings { largest_step: 1e-3, smallest_step: 1e-7, steps: 9, tolerance: 1e-5 };
@@ -119,10 +126,11 @@ fn settled_difference(r: &Rollout<'_, Pull>, input: Input, scale: f64, claimed: 
 /// The loss of a rollout, without any derivative.
 fn value_of(r: &Rollout<'_, Pull>) -> f64 {
     let trajectory = r.simulate().expect("simulates");
+    let controls = r.control_rows().expect("times");
     let steps = trajectory.times.len() - 1;
     let mut sum = 0.0;
     for step in 0..steps {
-        let (state, control) = (&trajectory.states[step], r.controls.row(step));
+        let (state, control) = (&trajectory.states[step], controls.row(step));
         sum += Task.running(&Moment {
             step,
             time: trajectory.times[step],
@@ -145,28 +153,28 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
     let (model, initial) = scene();
     let steps = 500;
     let controls = controls(steps);
-    let inputs = Input::all(&model);
+    let parameters = Parameter::all(&model);
     let integrators: Vec<Integrator> = INTEGRATORS.into_iter().chain(MODELS.map(exact)).collect();
     integrators.into_par_iter().for_each(|integrator| {
         let r = rollout(&model, &initial, &controls, integrator, steps);
-        let adjoint = loss_gradient(&r, &Task, &inputs, Checkpoints::All).expect("simulates");
-        let forward = loss_gradient_forward(&r, &Task, &inputs).expect("simulates");
+        let adjoint = loss_gradient(&r, &Task, &parameters, Checkpoints::All).expect("simulates");
+        let forward = loss_gradient_forward(&r, &Task, &parameters).expect("simulates");
         assert!((adjoint.value - forward.value).abs() < 1e-13 * adjoint.value.abs());
         // Nothing is zero for want of contact or controls.
         assert!(adjoint.by_controls.values().iter().all(|x| *x != 0.0));
-        let zeros: Vec<_> = inputs
+        let zeros: Vec<_> = parameters
             .iter()
-            .zip(&adjoint.by_inputs)
+            .zip(&adjoint.by_parameters)
             .filter(|(_, d)| **d == 0.0)
             .map(|(i, _)| i.name(&model))
             .collect();
         // Velocity-level steps use neither static friction nor, with SAP, dissipation.
         let explicit = INTEGRATORS.contains(&integrator);
         assert!(if explicit { zeros.is_empty() } else { zeros.len() <= 4 }, "{zeros:?}");
-        // Each input against its own magnitude: they are of many units.
-        for ((input, a), f) in inputs.iter().zip(&adjoint.by_inputs).zip(&forward.by_inputs) {
+        // Each parameter against its own magnitude: they are of many units.
+        for ((parameter, a), f) in parameters.iter().zip(&adjoint.by_parameters).zip(&forward.by_parameters) {
             let error = (a - f).abs() / a.abs().max(f.abs()).max(f64::MIN_POSITIVE);
-            assert!(error < 1e-9, "{integrator:?} {}: {a:e} {f:e}", input.name(&model));
+            assert!(error < 1e-9, "{integrator:?} {}: {a:e} {f:e}", parameter.name(&model));
         }
         for (a, f) in [
             (&adjoint.by_initial[..], &forward.by_initial[..]),
@@ -175,32 +183,32 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
             let error = relative_difference(a, f);
             assert!(error < 1e-9, "{integrator:?}: {error:e}");
         }
-        // Differences: some inputs, of the costlier methods fewer, and some control values.
+        // Differences: some parameters, of the costlier methods fewer, and some control values.
         let every = match integrator {
             Integrator::SemiImplicitEuler => 2,
             Integrator::RungeKutta4 => 11,
             Integrator::VelocityLevel(_) => 17,
             other => panic!("nothing is known of {other:?}"),
         };
-        let some: Vec<_> = inputs.iter().zip(&adjoint.by_inputs).step_by(every).collect();
-        let errors = some.par_iter().map(|(input, gradient)| {
-            let scale = match input {
-                Input::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3],
-                Input::Inertia { .. } => 1e-4,
-                Input::CenterOfMass { .. } => 0.01,
-                Input::Gravity { .. } => 1.0,
-                _ => input.value(&model).expect("exists"),
+        let some: Vec<_> = parameters.iter().zip(&adjoint.by_parameters).step_by(every).collect();
+        let errors = some.par_iter().map(|(parameter, gradient)| {
+            let scale = match parameter {
+                Parameter::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3],
+                Parameter::Inertia { .. } => 1e-4,
+                Parameter::CenterOfMass { .. } => 0.01,
+                Parameter::Gravity { .. } => 1.0,
+                _ => parameter.value(&model).expect("exists"),
             };
             let difference = if explicit {
-                difference_by_input(&r, **input, scale)
+                difference_by_parameter(&r, **parameter, scale)
             } else {
-                settled_difference(&r, **input, scale, **gradient)
+                settled_difference(&r, **parameter, scale, **gradient)
             };
             let size = gradient.abs().max(1e-9 * adjoint.value.abs() / scale);
             let error = (**gradient - difference).abs() / size;
-            (error, format!("{}: {gradient:e} {difference:e}", input.name(&model)))
+            (error, format!("{}: {gradient:e} {difference:e}", parameter.name(&model)))
         });
-        let worst = errors.max_by(|a, b| a.0.total_cmp(&b.0)).expect("some inputs");
+        let worst = errors.max_by(|a, b| a.0.total_cmp(&b.0)).expect("some parameters");
         println!("{integrator:?}: worst against differences {worst:?}");
         assert!(worst.0 < 1e-5, "{integrator:?} {worst:?}");
         let sizes = largest(adjoint.by_controls.values());
@@ -208,7 +216,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
             let loss = |h: f64| {
                 let mut moved = controls.clone();
                 moved.values_mut()[index] += h;
-                value_of(&Rollout { controls: &moved, ..r })
+                value_of(&r.with_controls(&moved))
             };
             let h = 1e-2;
             let difference = (loss(h) - loss(-h)) / (2.0 * h);
@@ -221,40 +229,43 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
 #[test]
 fn whatever_is_kept_the_gradient_has_the_same_bits() {
     let (model, initial) = scene();
-    let inputs = Input::all(&model);
+    let parameters = Parameter::all(&model);
     let implicit = MODELS.map(Integrator::velocity_level);
     for integrator in INTEGRATORS.into_iter().chain(implicit) {
         let rollout_of = |controls, steps| rollout(&model, &initial, controls, integrator, steps);
         let (none, one) = (controls(0), controls(1));
         let memory = |r: &Rollout<_>| {
-            let gradient = loss_gradient(r, &Task, &inputs, Checkpoints::All).expect("simulates");
+            let gradient = loss_gradient(r, &Task, &parameters, Checkpoints::All).expect("simulates");
             gradient.memory.bytes
         };
         let each = memory(&rollout_of(&none, 0));
         // The tape of a step.
         let tape = memory(&rollout_of(&one, 1)) - 2 * each;
-        assert!(each > 0 && (tape > 0) == (integrator != Integrator::SemiImplicitEuler), "{integrator:?}");
-        check_memory(&model, &initial, &inputs, integrator, [each, tape]);
+        assert!(each > 0 && tape > 0, "{integrator:?}");
+        check_memory(&model, &initial, &parameters, integrator, [each, tape]);
     }
 }
 
 /// The gradient and the memory that it takes, with `each` state and with the `tape` of a step that
 /// may be without contact.
-fn check_memory(model: &Model, initial: &State, inputs: &[Input], integrator: Integrator, bytes: [usize; 2]) {
+fn check_memory(
+    model: &Model,
+    initial: &State,
+    parameters: &[Parameter],
+    integrator: Integrator,
+    bytes: [usize; 2],
+) {
     let [each, tape] = bytes;
     let lengths: &[usize] = if INTEGRATORS.contains(&integrator) { &[1, 2, 7, 40, 41] } else { &[2, 40] };
     for &steps in lengths {
         let controls = controls(steps);
         let r = rollout(model, initial, &controls, integrator, steps);
-        let gradient = |checkpoints| loss_gradient(&r, &Task, inputs, checkpoints).expect("simulates");
+        let gradient = |checkpoints| loss_gradient(&r, &Task, parameters, checkpoints).expect("simulates");
         let all = gradient(Checkpoints::All);
         assert_eq!(all.memory.states, steps + 1);
         assert_eq!(all.memory.steps_taken, steps);
         let tapes = all.memory.bytes - (steps + 1) * each;
-        match integrator {
-            Integrator::VelocityLevel(_) => assert!(tapes >= steps * tape, "{tapes} bytes of {steps} steps"),
-            _ => assert_eq!(tapes, steps * tape),
-        }
+        assert!(tapes >= steps * tape, "{integrator:?}: {tapes} bytes of {steps} steps, {tape} of one");
         for checkpoints in [
             Checkpoints::SquareRoot,
             Checkpoints::Every(0),
@@ -366,46 +377,47 @@ fn gauss_newton_products_agree_with_each_other_and_with_differences() {
     let (model, initial) = scene();
     let steps = 60;
     let controls = controls(steps);
-    let inputs = [
-        Input::InitialTangent { body: 0, index: 10 },
-        Input::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
-        Input::Mass { body: 1 },
-        Input::GeometryScale { body: 0, geometry: 0 },
+    let parameters = [
+        Parameter::InitialTangent { body: 0, index: 10 },
+        Parameter::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
+        Parameter::Mass { body: 1 },
+        Parameter::GeometryScale { body: 0, geometry: 0 },
     ];
-    // Directions relative to the magnitude of each input.
+    // Directions relative to the magnitude of each parameter.
     let scales = [0.1, 4e4, 0.3, 1.0];
     for integrator in INTEGRATORS {
         let r = rollout(&model, &initial, &controls, integrator, steps);
-        let operator = GaussNewton::new(r, &Observations, &inputs).expect("simulates");
+        let operator = GaussNewton::new(r, &Observations, &parameters).expect("simulates");
         let (rows, columns) = (operator.residuals().len(), operator.columns());
         assert_eq!((rows, columns), (60 + 18 + 12, 4 + 300));
         let v: Vec<f64> =
             (0..columns).map(|i| (1.3 * i as f64).sin() * scales.get(i).copied().unwrap_or(1.0)).collect();
         let w: Vec<f64> = (0..rows).map(|i| (0.7 * i as f64).cos()).collect();
-        let (jv, jtw) = (operator.times(&v).expect("runs"), operator.transposed_times(&w).expect("runs"));
+        let (jv, jtw) = (operator.jvp(&v).expect("runs"), operator.vjp(&w).expect("runs"));
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let (left, right) = (dot(&w, &jv), dot(&jtw, &v));
         assert!((left - right).abs() < 1e-11 * left.abs(), "{left:e} {right:e}");
-        let product = operator.hessian_times(&v).expect("runs");
+        let product = operator.hessian_vector_product(&v).expect("runs");
         assert!((dot(&v, &product) - dot(&jv, &jv)).abs() < 1e-11 * dot(&jv, &jv));
         // The gradient is that of half the sum of squares.
-        let loss = loss_gradient(&r, &SquaredObservations, &inputs, Checkpoints::SquareRoot).expect("runs");
+        let loss =
+            loss_gradient(&r, &SquaredObservations, &parameters, Checkpoints::SquareRoot).expect("runs");
         let gradient = operator.gradient().expect("runs");
         assert!((operator.value() - loss.value).abs() < 1e-13 * loss.value);
-        for (a, b) in gradient.iter().zip(loss.by_inputs.iter().chain(loss.by_controls.values())) {
+        for (a, b) in gradient.iter().zip(loss.by_parameters.iter().chain(loss.by_controls.values())) {
             assert!((a - b).abs() < 1e-12 * largest(&gradient).max(a.abs()), "{a:e} {b:e}");
         }
         // J v against differences along v.
         let moved = |h: f64| {
-            let values: Vec<(Input, f64)> = inputs
+            let values: Vec<(Parameter, f64)> = parameters
                 .iter()
                 .zip(&v)
-                .map(|(&input, v)| (input, input.value(&model).expect("exists") + h * v))
+                .map(|(&parameter, v)| (parameter, parameter.value(&model).expect("exists") + h * v))
                 .collect();
             let (model, initial) = seeded(&model, &initial, &values).expect("valid");
             let mut controls = controls.clone();
             controls.values_mut().iter_mut().zip(&v[4..]).for_each(|(u, v)| *u += h * v);
-            let r = Rollout { model: &model, initial: &initial, controls: &controls, ..r };
+            let r = Rollout { model: &model, initial: &initial, ..r }.with_controls(&controls);
             GaussNewton::new(r, &Observations, &[]).expect("simulates").residuals().to_vec()
         };
         let h = 1e-6;
@@ -425,19 +437,19 @@ fn batches_have_the_same_bits_for_any_number_of_threads_and_keep_errors_apart() 
             start.bodies[0].velocity.translational.x += 0.01 * f64::from(i);
             let mut own = controls(steps);
             own.values_mut()[0] += f64::from(i);
-            let inputs = match i % 3 {
+            let parameters = match i % 3 {
                 0 => vec![],
                 1 => vec![(
-                    Input::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
+                    Parameter::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
                     4e4 + 1e3 * f64::from(i),
                 )],
-                _ => vec![(Input::Mass { body: 1 }, 0.2), (Input::Gravity { axis: 2 }, -9.0)],
+                _ => vec![(Parameter::Mass { body: 1 }, 0.2), (Parameter::Gravity { axis: 2 }, -9.0)],
             };
-            BatchMember { initial: start, inputs, controls: own }
+            BatchMember { initial: start, parameters, controls: own }
         })
         .collect();
     let mut with_failures = members.clone();
-    with_failures[2].inputs[0].1 = -1.0;
+    with_failures[2].parameters[0].1 = -1.0;
     with_failures[4].initial.bodies[1].velocity.translational.x = 1e200;
     with_failures[6].controls = controls(3);
     let batch = |members: &[BatchMember], threads: usize| {
@@ -445,11 +457,13 @@ fn batches_have_the_same_bits_for_any_number_of_threads_and_keep_errors_apart() 
         let settings = settings(Integrator::SemiImplicitEuler);
         let until = steps as f64 * TIME_STEP;
         let batch = Batch { model: &model, settings, until, applied: &Pull, members };
-        let inputs = [
-            Input::Mass { body: 0 },
-            Input::Material { parameter: MaterialParameter::StaticFriction, material: 1 },
+        let parameters = [
+            Parameter::Mass { body: 0 },
+            Parameter::Material { parameter: MaterialParameter::StaticFriction, material: 1 },
         ];
-        pool.install(|| (batch.simulate(), batch.loss_gradients(|_| Task, &inputs, Checkpoints::SquareRoot)))
+        pool.install(|| {
+            (batch.simulate(), batch.loss_gradients(|_| Task, &parameters, Checkpoints::SquareRoot))
+        })
     };
     let one = batch(&members, 1);
     assert_eq!(one, batch(&members, 4));
@@ -458,7 +472,7 @@ fn batches_have_the_same_bits_for_any_number_of_threads_and_keep_errors_apart() 
     let failing = batch(&with_failures, 3);
     for i in 0..members.len() {
         match i {
-            2 => assert!(matches!(failing.1[i], Err(SimulationError::Input(_)))),
+            2 => assert!(matches!(failing.1[i], Err(SimulationError::Parameter(_)))),
             4 => assert!(matches!(failing.1[i], Err(SimulationError::NotFinite { .. }))),
             6 => {
                 assert!(matches!(
@@ -498,9 +512,9 @@ impl AppliedForces for Counted {
 fn the_gradient_takes_as_many_evaluations_for_any_number_of_parameters() {
     let (model, initial) = scene();
     let steps = 1000;
-    let counted = |parameters: usize, inputs: &[Input]| {
+    let counted = |count: usize, parameters: &[Parameter]| {
         // Each parameter sets a share of the control values.
-        let value = |i: usize| ((i * parameters / (steps * 10)) as f64 * 0.1).sin();
+        let value = |i: usize| ((i * count / (steps * 10)) as f64 * 0.1).sin();
         let controls = Controls::from_values(10, (0..steps * 10).map(value).collect()).expect("rows");
         let applied = Counted::default();
         let (settings, until) = (settings(Integrator::SemiImplicitEuler), steps as f64 * TIME_STEP);
@@ -510,12 +524,12 @@ fn the_gradient_takes_as_many_evaluations_for_any_number_of_parameters() {
             settings,
             until,
             applied: &applied,
-            controls: &controls,
+            controls: (&controls).into(),
         };
-        let gradient = loss_gradient(&r, &Task, inputs, Checkpoints::All).expect("simulates");
-        let mut by_parameters = vec![0.0; parameters];
+        let gradient = loss_gradient(&r, &Task, parameters, Checkpoints::All).expect("simulates");
+        let mut by_parameters = vec![0.0; count];
         for (i, by) in gradient.by_controls.values().iter().enumerate() {
-            by_parameters[i * parameters / (steps * 10)] += by;
+            by_parameters[i * count / (steps * 10)] += by;
         }
         assert!(by_parameters.iter().all(|by| by.is_finite()) && by_parameters[0] != 0.0);
         applied.evaluations.into_inner()
@@ -524,7 +538,7 @@ fn the_gradient_takes_as_many_evaluations_for_any_number_of_parameters() {
     let expected = 3 * steps;
     assert_eq!(counted(1, &[]), expected);
     assert_eq!(counted(100, &[]), expected);
-    assert_eq!(counted(10_000, &Input::all(&model)), expected);
+    assert_eq!(counted(10_000, &Parameter::all(&model)), expected);
 }
 
 #[test]
@@ -532,12 +546,12 @@ fn a_failed_step_leaves_the_trajectory_before_it() {
     let (model, mut initial) = scene();
     initial.bodies[1].velocity.rotational.x = 1e160;
     let settings = SimulationSettings { time_step: 1.0, ..Default::default() };
-    let mut trajectory = Trajectory::starting_at(&initial);
+    // As many steps as there may be: no memory is asked for those that are not taken.
+    let rollout = Rollout::new(&model, &initial, settings, 1e9);
     let mut seen = 0;
-    let outcome =
-        simulate_into(&mut trajectory, &model, &settings, 10.0, &NoForces, &Controls::none(), |_, _| {
-            seen += 1;
-        });
+    let stopped = rollout.for_each(|step| seen = step.steps + 1);
+    let Motion { trajectory, outcome, .. } = rollout.motion();
+    assert_eq!(stopped, outcome);
     let Err(error @ SimulationError::NotFinite { steps, .. }) = outcome else { panic!("{outcome:?}") };
     assert!(error.is_failed_step());
     assert_eq!((trajectory.states.len(), trajectory.times.len(), seen), (steps, steps, steps));
@@ -553,11 +567,11 @@ fn controls_that_do_not_fit_are_refused() {
     let narrow = Controls::zeros(4, 2);
     let short = Controls::zeros(3, CONTROLS);
     assert_eq!(
-        Rollout { controls: &narrow, ..r }.simulate(),
+        r.with_controls(&narrow).simulate(),
         Err(SimulationError::ControlDimension { found: 2, expected: CONTROLS })
     );
     assert_eq!(
-        Rollout { controls: &short, ..r }.simulate(),
+        r.with_controls(&short).simulate(),
         Err(SimulationError::ControlSteps { found: 3, expected: 4 })
     );
     assert_eq!(Controls::from_values(3, vec![1.0; 7]), None);

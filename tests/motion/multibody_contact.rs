@@ -5,10 +5,10 @@ use nalgebra::Vector3;
 use isobar::contact::MaterialParameter;
 use isobar::geometry::Shape;
 use isobar::multibody::{
-    Body, BodyFrame, BodyPair, BodyState, ForceWorkspace, Input, MassProperties, MassSource, Model,
-    ModelBuilder, NamedMaterial, NoForces, PairWorkspace, State, seeded,
+    Body, BodyFrame, BodyPair, BodyState, ForceWorkspace, MassProperties, MassSource, Model, ModelBuilder,
+    NamedMaterial, PairWorkspace, Parameter, State, seeded,
 };
-use isobar::rollout::{SimulationSettings, simulate, trajectory_gradient};
+use isobar::rollout::{Rollout, SimulationSettings, trajectory_gradient};
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use isobar::step::Integrator;
 
@@ -165,32 +165,32 @@ fn pair_jacobian_is_the_derivative_of_the_wrench_about_the_body() {
     }
 }
 
-/// A rollout's derivative by every input of the model against central differences.
+/// A rollout's derivative with respect to every parameter of the model against central differences.
 #[test]
 fn trajectory_gradient_agrees_with_central_differences() {
     let (model, state) = dumbbell_over(Some(1));
-    let inputs = Input::all(&model);
-    assert_eq!(inputs.len(), 12 + 2 * 4 + 1 + 3 + 3);
+    let parameters = Parameter::all(&model);
+    assert_eq!(parameters.len(), 12 + 2 * 4 + 1 + 3 + 3);
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {
         let settings = SimulationSettings { integrator, time_step: 1e-3 };
         let until = 8e-3;
-        let gradient =
-            trajectory_gradient(&model, &state, &inputs, &settings, until, &NoForces).expect("simulates");
-        let plain = simulate(&model, &state, &settings, until, &NoForces, |_, _| ()).expect("simulates");
+        let gradient = trajectory_gradient(&Rollout::new(&model, &state, settings, until), &parameters)
+            .expect("simulates");
+        let plain = Rollout::new(&model, &state, settings, until).simulate().expect("simulates");
         let end = plain.states.last().expect("a state");
         let dual_end = gradient.trajectory.states.last().expect("a state");
         assert!(end.difference(dual_end).iter().all(|x| x.abs() < 1e-12));
         let derivative = gradient.derivatives.last().expect("a derivative");
-        for (column, input) in inputs.iter().enumerate() {
-            let value = input.value(&model).expect("exists");
+        for (column, parameter) in parameters.iter().enumerate() {
+            let value = parameter.value(&model).expect("exists");
             let unit = if value == 0.0 { 1.0 } else { value };
             let size = derivative.column(column).amax();
             let at = |x: f64| {
-                let (model, state) = seeded(&model, &state, &[(*input, value + x)]).expect("in range");
-                let t = simulate(&model, &state, &settings, until, &NoForces, |_, _| ()).expect("simulates");
+                let (model, state) = seeded(&model, &state, &[(*parameter, value + x)]).expect("in range");
+                let t = Rollout::new(&model, &state, settings, until).simulate().expect("simulates");
                 end.difference(t.states.last().expect("a state"))
             };
-            // Friction turns within a millimetre a second, so no one step size suits all inputs:
+            // Friction turns within a millimetre a second, so no one step size suits all parameters:
             // the best central difference counts, for all rows together.
             let error = |h: f64| {
                 let (plus, minus) = (at(h * unit), at(-h * unit));
@@ -202,8 +202,8 @@ fn trajectory_gradient_agrees_with_central_differences() {
             };
             let best =
                 [1e-4, 1e-5, 1e-6, 3e-7, 1e-7, 3e-8].map(error).into_iter().fold(f64::INFINITY, f64::min);
-            assert!(size > 0.0, "{} has an influence", input.name(&model));
-            assert!(best < 1e-5 * size, "{integrator:?} {}: {best} of {size}", input.name(&model));
+            assert!(size > 0.0, "{} has an influence", parameter.name(&model));
+            assert!(best < 1e-5 * size, "{integrator:?} {}: {best} of {size}", parameter.name(&model));
         }
     }
 }
@@ -211,22 +211,21 @@ fn trajectory_gradient_agrees_with_central_differences() {
 #[test]
 fn seeding_at_the_present_values_changes_nothing() {
     let (model, state) = dumbbell_over(Some(1));
-    let values: Vec<(Input, f64)> =
-        Input::all(&model).into_iter().map(|i| (i, i.value(&model).expect("exists"))).collect();
+    let values: Vec<(Parameter, f64)> =
+        Parameter::all(&model).into_iter().map(|i| (i, i.value(&model).expect("exists"))).collect();
     let settings = SimulationSettings::default();
     let (again, start) = seeded(&model, &state, &values).expect("in range");
-    let run =
-        |m: &Model, s: &State| simulate(m, s, &settings, 0.01, &NoForces, |_, _| ()).expect("simulates");
+    let run = |m: &Model, s: &State| Rollout::new(m, s, settings, 0.01).simulate().expect("simulates");
     let (a, b) = (run(&model, &state), run(&again, &start));
     let end = a.states.len() - 1;
     assert!(a.states[end].difference(&b.states[end]).iter().all(|x| x.abs() < 1e-13));
     // Out of range or not there: refused.
     let bad = [
-        (Input::Mass { body: 0 }, -1.0),
-        (Input::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 }, f64::NAN),
-        (Input::Material { parameter: MaterialParameter::DynamicFriction, material: 7 }, 0.1),
-        (Input::InitialTangent { body: 1, index: 0 }, 0.0),
-        (Input::GeometryScale { body: 0, geometry: 0 }, 0.0),
+        (Parameter::Mass { body: 0 }, -1.0),
+        (Parameter::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 }, f64::NAN),
+        (Parameter::Material { parameter: MaterialParameter::DynamicFriction, material: 7 }, 0.1),
+        (Parameter::InitialTangent { body: 1, index: 0 }, 0.0),
+        (Parameter::GeometryScale { body: 0, geometry: 0 }, 0.0),
     ];
     for value in bad {
         assert!(seeded(&model, &state, &[value]).is_err(), "{value:?}");

@@ -8,7 +8,7 @@ use argmin::core::{Error, Executor, State};
 use isobar::optimize::lbfgsb::Lbfgsb;
 use isobar::optimize::least_squares::{LeastSquares, Residuals, residuals_and_jacobian};
 use isobar::optimize::levenberg_marquardt::LevenbergMarquardt;
-use isobar::optimize::parameters::{Parameter, Parameters};
+use isobar::optimize::parameters::{FitParameter, FitParameters};
 use isobar::optimize::uncertainty::uncertainty;
 use isobar::scalar::Scalar;
 
@@ -189,9 +189,9 @@ fn datasets() -> Vec<Dataset> {
     ]
 }
 
-fn unknowns(start: &[f64]) -> Parameters {
-    let list = start.iter().enumerate().map(|(i, &b)| Parameter::new(format!("b{}", i + 1), b));
-    Parameters::new(list.collect()).unwrap()
+fn unknowns(start: &[f64]) -> FitParameters {
+    let list = start.iter().enumerate().map(|(i, &b)| FitParameter::new(format!("b{}", i + 1), b));
+    FitParameters::new(list.collect()).unwrap()
 }
 
 /// Digits that agree: −log₁₀ of the largest relative error.

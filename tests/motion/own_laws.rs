@@ -3,11 +3,10 @@
 use isobar::check::{CheckSettings, Verdict, check_scene};
 use isobar::contact::{ContactLaw, ContactModel, ContactSettings, MaterialParameter, OwnLaw};
 use isobar::geometry::Shape;
-use isobar::multibody::{Body, BodyState, Input, MassSource, Model, ModelBuilder, NoForces, State, seeded};
-use isobar::optimize::identification::inputs_at;
+use isobar::multibody::{Body, BodyState, MassSource, Model, ModelBuilder, Parameter, State, seeded};
+use isobar::optimize::identification::parameters_at;
 use isobar::rollout::{
-    Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient, loss_gradient_forward,
-    simulate,
+    Checkpoints, Loss, Moment, Rollout, SimulationSettings, loss_gradient, loss_gradient_forward,
 };
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
@@ -22,7 +21,7 @@ fn with_rubber() -> ContactSettings {
 }
 
 fn tight(model: ContactModel) -> Integrator {
-    let tolerance = SolverTolerance { relative: 1e-15, iterations: 200 };
+    let tolerance = SolverTolerance { relative: 1e-15, max_iterations: 200 };
     Integrator::VelocityLevel(VelocityLevel { model, tolerance })
 }
 
@@ -46,12 +45,12 @@ fn the_default_law_is_hunt_crossley_and_coulomb() {
             let (model, state) = heap(ContactSettings { stiction_velocity: 0.02, law, ..Default::default() });
             // One coefficient of friction: without a law of the user's own it is the static one at rest.
             let same = |material: usize, value: f64| {
-                let of = |parameter| (Input::Material { material, parameter }, value);
+                let of = |parameter| (Parameter::Material { material, parameter }, value);
                 [of(MaterialParameter::StaticFriction), of(MaterialParameter::DynamicFriction)]
             };
             let (model, state) =
                 seeded::<f64>(&model, &state, &[same(0, 0.4), same(1, 0.8)].concat()).unwrap();
-            simulate(&model, &state, &settings, until, &NoForces, |_, _| ()).unwrap().states.pop().unwrap()
+            Rollout::new(&model, &state, settings, until).simulate().unwrap().states.pop().unwrap()
         };
         let (own, built_in) = (end(Some(OwnLaw::new(&Unchanged))), end(None));
         for (a, b) in own.bodies.iter().zip(&built_in.bodies) {
@@ -89,32 +88,27 @@ fn sliding_ball() -> (Model, State) {
 }
 
 #[test]
-fn gradients_by_all_inputs_agree_with_differences() {
+fn gradients_by_all_parameters_agree_with_differences() {
     let (model, state) = sliding_ball();
-    let own = Input::all(&model);
+    let own = Parameter::all(&model);
     let own =
-        own.iter().filter(|i| matches!(i, Input::Material { parameter: MaterialParameter::Own(_), .. }));
+        own.iter().filter(|i| matches!(i, Parameter::Material { parameter: MaterialParameter::Own(_), .. }));
     assert_eq!(own.count(), 8);
     for integrator in kinds() {
         let settings = SimulationSettings { integrator, time_step: 2e-4 };
         let report = check_scene(
-            &model,
-            &state,
-            &settings,
-            &NoForces,
-            &Controls::none(),
-            4,
+            &Rollout::new(&model, &state, settings, 4.0 * settings.time_step),
             &CheckSettings::default(),
         )
         .unwrap();
         assert!(report.passed(), "{integrator:?}: {} wrong", report.count(Verdict::Wrong));
-        let tangent = [Input::initial_rotation(0, 1), Input::initial_position(0, 0)]
+        let tangent = [Parameter::initial_rotation(0, 1), Parameter::initial_position(0, 0)]
             .into_iter()
-            .chain([Input::initial_angular_velocity(0, 2), Input::initial_velocity(0, 1)]);
-        let names: Vec<String> = tangent.map(|input| input.name(&model)).collect();
+            .chain([Parameter::initial_angular_velocity(0, 2), Parameter::initial_velocity(0, 1)]);
+        let names: Vec<String> = tangent.map(|parameter| parameter.name(&model)).collect();
         assert_eq!(names, ["ball.ry", "ball.px", "ball.wz", "ball.vy"]);
         for name in ["hardening", "decay", "viscosity", "fading"] {
-            let rows = || report.rows.iter().filter(|row| row.input.ends_with(name));
+            let rows = || report.rows.iter().filter(|row| row.parameter.ends_with(name));
             let checked = rows().filter(|row| row.comparison.verdict == Verdict::Ok).count();
             assert!(checked > 10, "{integrator:?}, {name}: {checked} of {}", rows().count());
         }
@@ -139,25 +133,17 @@ impl Loss for End {
 #[test]
 fn the_adjoint_agrees_with_forward_sensitivities() {
     let (model, initial) = heap(with_rubber());
-    let inputs = Input::all(&model);
-    let controls = Controls::none();
+    let parameters = Parameter::all(&model);
     for integrator in kinds() {
         let settings = SimulationSettings { integrator, time_step: 2e-4 };
-        let rollout = Rollout {
-            model: &model,
-            initial: &initial,
-            settings,
-            until: 0.004,
-            applied: &NoForces,
-            controls: &controls,
-        };
-        let adjoint = loss_gradient(&rollout, &End, &inputs, Checkpoints::default()).unwrap();
-        let forward = loss_gradient_forward(&rollout, &End, &inputs).unwrap();
-        for (k, input) in inputs.iter().enumerate() {
-            let (a, f) = (adjoint.by_inputs[k], forward.by_inputs[k]);
-            let name = input.name(&model);
+        let rollout = Rollout::new(&model, &initial, settings, 0.004);
+        let adjoint = loss_gradient(&rollout, &End, &parameters, Checkpoints::default()).unwrap();
+        let forward = loss_gradient_forward(&rollout, &End, &parameters).unwrap();
+        for (k, parameter) in parameters.iter().enumerate() {
+            let (a, f) = (adjoint.by_parameters[k], forward.by_parameters[k]);
+            let name = parameter.name(&model);
             assert!((a - f).abs() < 1e-9 * f.abs().max(1e-9), "{integrator:?}, {name}: {a:e}, {f:e}");
-            if matches!(input, Input::Material { parameter: MaterialParameter::Own(_), .. }) {
+            if matches!(parameter, Parameter::Material { parameter: MaterialParameter::Own(_), .. }) {
                 assert!(f != 0.0, "{integrator:?}, {name}");
             }
         }
@@ -178,11 +164,11 @@ fn convex_steps_refuse_a_law_of_the_users_own() {
 #[test]
 fn its_parameters_have_names() {
     let (model, _) = heap(with_rubber());
-    let input = Input::Material { material: 1, parameter: MaterialParameter::Own(2) };
-    assert_eq!(input.name(&model), "rubber.viscosity");
-    assert_eq!(inputs_at(&model, "materials.rubber.viscosity"), Ok(vec![input]));
-    assert!(inputs_at(&model, "materials.rubber.thickness").is_err());
+    let parameter = Parameter::Material { material: 1, parameter: MaterialParameter::Own(2) };
+    assert_eq!(parameter.name(&model), "rubber.viscosity");
+    assert_eq!(parameters_at(&model, "materials.rubber.viscosity"), Ok(vec![parameter]));
+    assert!(parameters_at(&model, "materials.rubber.thickness").is_err());
     let (model, _) = heap(ContactSettings::default());
-    assert_eq!(input.name(&model), "rubber.own[2]");
-    assert!(inputs_at(&model, "materials.rubber.viscosity").is_err());
+    assert_eq!(parameter.name(&model), "rubber.own[2]");
+    assert!(parameters_at(&model, "materials.rubber.viscosity").is_err());
 }

@@ -7,8 +7,7 @@
 
 use crate::folder::Folder;
 use isobar::io::Scene;
-use isobar::multibody::NoForces;
-use isobar::rollout::simulate;
+use isobar::rollout::Rollout;
 use rayon::prelude::*;
 
 const KINDS: [&str; 4] = ["lagged", "similar", "sap", "tamsi"];
@@ -82,7 +81,8 @@ fn balanced_forces_leave_everything_at_rest() {
             let scene = Scene::load(folder.file(&name, text)).expect("a valid scene");
             let settings = scene.simulation_settings().expect("implemented");
             let mut fastest = 0.0;
-            let run = simulate(&scene.model, &scene.state, &settings, seconds, &NoForces, |_, state| {
+            let run = Rollout::new(&scene.model, &scene.state, settings, seconds).for_each(|step| {
+                let state = step.state;
                 let free = state.bodies.iter().flat_map(|b| {
                     let (w, v) = (b.velocity.rotational * 0.1, b.velocity.translational);
                     [w.norm(), v.norm()]

@@ -1,4 +1,4 @@
-//! The transposed derivative of a step is the transpose of its derivative.
+//! The vector–Jacobian product of a step is the transpose of its derivative.
 
 use crate::jointed_scene;
 use crate::mechanisms::random;
@@ -11,7 +11,8 @@ use proptest::test_runner::RngSeed;
 use isobar::contact::{ContactModel, ContactSettings, DissipationModel, SurfaceRepresentation};
 use isobar::multibody::tree::JointKind;
 use isobar::multibody::{
-    AppliedForces, DifferentiatedModel, Input, InputError, Model, ModelGradient, NoForces, State, seeded,
+    AppliedForces, DifferentiatedModel, Model, ModelGradient, NoForces, Parameter, ParameterError, State,
+    seeded,
 };
 use isobar::scalar::DualArray;
 use isobar::step::{
@@ -32,7 +33,7 @@ fn jacobian_by_duals<A: AppliedForces>(
     integrator: Integrator,
     step: &StepProblem<'_, A>,
     after: &State,
-    inputs: &[Input],
+    parameters: &[Parameter],
 ) -> StepJacobian {
     type Dual = DualArray<1>;
     let StepProblem { model: real_model, state: before, time, time_step, applied, control: real_control } =
@@ -52,12 +53,12 @@ fn jacobian_by_duals<A: AppliedForces>(
     let matrix = |columns: Vec<Vec<f64>>| {
         DMatrix::from_fn(zeros.len(), columns.len(), |row, column| columns[column][row])
     };
-    let by_input = |input: &Input| {
-        if matches!(input, Input::InitialTangent { .. } | Input::InitialJoint { .. }) {
+    let by_parameter = |parameter: &Parameter| {
+        if matches!(parameter, Parameter::InitialTangent { .. } | Parameter::InitialJoint { .. }) {
             return zeros.clone();
         }
-        let value = Dual::variable(input.value(real_model).expect("valid"), 0);
-        let (model, state) = seeded(real_model, before, &[(*input, value)]).expect("valid");
+        let value = Dual::variable(parameter.value(real_model).expect("valid"), 0);
+        let (model, state) = seeded(real_model, before, &[(*parameter, value)]).expect("valid");
         column(&model, &state, &control)
     };
     StepJacobian {
@@ -67,7 +68,7 @@ fn jacobian_by_duals<A: AppliedForces>(
         by_control: matrix(
             (0..control.len()).map(|k| column(&model, &state, &unit(real_control, k))).collect(),
         ),
-        by_inputs: matrix(inputs.iter().map(by_input).collect()),
+        by_parameters: matrix(parameters.iter().map(by_parameter).collect()),
     }
 }
 
@@ -75,41 +76,44 @@ fn jacobian_by_duals<A: AppliedForces>(
 fn with_jacobian<A: AppliedForces>(
     integrator: Integrator,
     step: &StepProblem<'_, A>,
-    parameters: &DifferentiatedModel<'_>,
+    differentiated: &DifferentiatedModel<'_>,
 ) -> (State, StepJacobian) {
     let mut tape = Tape::default();
     let after =
-        integrator.step_taped(step, parameters, &mut StepWorkspace::default(), &mut tape).expect("step");
-    let jacobian = tape.jacobian(parameters, step.applied, &mut DerivativeWorkspace::default());
+        integrator.step_taped(step, differentiated, &mut StepWorkspace::default(), &mut tape).expect("step");
+    let jacobian = tape.jacobian(differentiated, step.applied, &mut DerivativeWorkspace::default());
     (after, jacobian.expect("differentiable"))
 }
 
-fn inputs_of(model: &Model) -> Vec<Input> {
-    let mut inputs = Input::all(model);
-    inputs.extend(Input::relaxation_times(model));
-    inputs
+fn parameters_of(model: &Model) -> Vec<Parameter> {
+    let mut parameters = Parameter::all(model);
+    parameters.extend(Parameter::relaxation_times(model));
+    parameters
 }
 
-/// Whether the derivative by an input may be zero by cancellation of numbers of the order of one:
-/// where a joint does not let a body turn, that by its inertia is.
-fn cancels(input: Option<&Input>) -> bool {
-    matches!(input, Some(Input::Inertia { .. } | Input::CenterOfMass { .. }))
+/// Whether the derivative with respect to a parameter may be zero by cancellation of numbers of the
+/// order of one: where a joint does not let a body turn, that with respect to its inertia is.
+fn cancels(parameter: Option<&Parameter>) -> bool {
+    matches!(parameter, Some(Parameter::Inertia { .. } | Parameter::CenterOfMass { .. }))
 }
 
-/// The size of the numbers that cancel within the derivatives by an input: turned and displaced the
-/// same mass resists as before, so that of what the elements of an inertia do, of the order of
-/// the velocities over the inertia, little may be left.
-fn cancelled(by_inputs: &DMatrix<f64>, inputs: &[Input], k: usize) -> f64 {
-    let body = |input: &Input| match input {
-        Input::Inertia { body, .. } | Input::CenterOfMass { body, .. } => Some(*body),
+/// The size of the numbers that cancel within the derivatives with respect to a parameter: turned and
+/// displaced the same mass resists as before, so that of what the elements of an inertia do, of the
+/// order of the velocities over the inertia, little may be left.
+fn cancelled(by_parameters: &DMatrix<f64>, parameters: &[Parameter], k: usize) -> f64 {
+    let body = |parameter: &Parameter| match parameter {
+        Parameter::Inertia { body, .. } | Parameter::CenterOfMass { body, .. } => Some(*body),
         _ => None,
     };
-    let Some(own) = body(&inputs[k]) else { return 0.0 };
-    let same = inputs.iter().zip(by_inputs.column_iter()).filter(|(input, _)| body(input) == Some(own));
+    let Some(own) = body(&parameters[k]) else { return 0.0 };
+    let same = parameters
+        .iter()
+        .zip(by_parameters.column_iter())
+        .filter(|(parameter, _)| body(parameter) == Some(own));
     same.map(|(_, column)| column.amax()).fold(1e-2, f64::max)
 }
 
-/// The largest difference between wᵀ·J and the transposed derivative of w, relative to the sum of
+/// The largest difference between wᵀ·J and the vector–Jacobian product of w, relative to the sum of
 /// the magnitudes that each number is summed from.
 fn worst_error<A: AppliedForces>(
     integrator: Integrator,
@@ -119,9 +123,9 @@ fn worst_error<A: AppliedForces>(
     control: &[f64],
     weights: &[f64],
 ) -> f64 {
-    let inputs = inputs_of(model);
-    let differentiated =
-        DifferentiatedModel::new(model, &inputs, applied.dependence(), control.len()).expect("valid inputs");
+    let parameters = parameters_of(model);
+    let differentiated = DifferentiatedModel::new(model, &parameters, applied.dependence(), control.len())
+        .expect("valid parameters");
     let problem = StepProblem { model, state, time: 0.3, time_step: 1e-3, applied, control };
     let after = integrator.step(&problem, &mut StepWorkspace::default()).expect("step");
     let (mut tape, mut memory) = (Tape::default(), DerivativeWorkspace::default());
@@ -134,14 +138,15 @@ fn worst_error<A: AppliedForces>(
     integrator.tape(&problem, &after, &differentiated, workspace, &mut again).expect("step");
     let same = again.jacobian(&differentiated, applied, &mut memory).expect("step");
     assert_eq!(same, jacobian, "{integrator:?}");
-    let dual = jacobian_by_duals(integrator, &problem, &after, &inputs);
+    let dual = jacobian_by_duals(integrator, &problem, &after, &parameters);
     for (a, b) in [
         (&jacobian.by_state, &dual.by_state),
         (&jacobian.by_control, &dual.by_control),
-        (&jacobian.by_inputs, &dual.by_inputs),
+        (&jacobian.by_parameters, &dual.by_parameters),
     ] {
         for (k, (x, y)) in a.column_iter().zip(b.column_iter()).enumerate() {
-            let least = if b.ncols() != inputs.len() || !cancels(inputs.get(k)) { 1e-9 } else { 1e-4 };
+            let least =
+                if b.ncols() != parameters.len() || !cancels(parameters.get(k)) { 1e-9 } else { 1e-4 };
             let error = (x - y).amax() / y.amax().max(least);
             assert!(error < 1e-9, "{integrator:?}: {error:e}");
         }
@@ -151,21 +156,21 @@ fn worst_error<A: AppliedForces>(
     let mut by_model = ModelGradient::zero(&differentiated);
     let mut out = StepCotangent { state: &mut by_state, control: &mut by_control, model: &mut by_model };
     tape.vjp(&differentiated, applied, &mut memory, &mut out);
-    // The initial state is not the step's: by the inputs that move it there is nothing to find.
+    // The initial state is not the step's: by the parameters that move it there is nothing to find.
     let nothing = vec![0.0; by_state.len()];
-    let by_inputs = differentiated.by_inputs(&nothing, &by_model);
+    let by_parameters = differentiated.by_parameters(&nothing, &by_model);
     let mut worst: f64 = 0.0;
     for (matrix, found) in [
         (&jacobian.by_state, &by_state),
         (&jacobian.by_control, &by_control),
-        (&jacobian.by_inputs, &by_inputs),
+        (&jacobian.by_parameters, &by_parameters),
     ] {
         assert_eq!(matrix.ncols(), found.len());
         for (k, (column, found)) in matrix.column_iter().zip(found).enumerate() {
             let products = || column.iter().zip(weights).map(|(j, w)| j * w);
             let (expected, size) = (products().sum::<f64>(), products().map(f64::abs).sum::<f64>());
-            let of_inputs = matrix.ncols() == inputs.len();
-            let least = if of_inputs { cancelled(matrix, &inputs, k).max(1e-12) } else { 1e-12 };
+            let of_parameters = matrix.ncols() == parameters.len();
+            let least = if of_parameters { cancelled(matrix, &parameters, k).max(1e-12) } else { 1e-12 };
             worst = worst.max((found - expected).abs() / size.max(least));
         }
     }
@@ -176,7 +181,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, rng_seed: RngSeed::Fixed(1), ..Default::default() })]
 
     #[test]
-    fn transposed_is_the_transpose(
+    fn vjp_is_that_of_the_jacobian(
         tangent in prop::collection::vec(-1.0..1.0f64, 36),
         weights in prop::collection::vec(-1.0..1.0f64, 36),
         control in prop::collection::vec(-1.0..1.0f64, CONTROLS),
@@ -294,11 +299,12 @@ fn mechanisms_that_spin_have_their_derivatives() {
     }
 }
 
-/// The derivatives of a step of 1 ms without forces by state and masses against differences.
+/// The derivatives of a step of 1 ms without forces with respect to state and masses against
+/// differences.
 fn agrees_with_differences(integrator: Integrator, model: &Model, state: &State) {
-    let inputs = inputs_of(model);
+    let parameters = parameters_of(model);
     let differentiated =
-        DifferentiatedModel::new(model, &inputs, NoForces.dependence(), 0).expect("valid inputs");
+        DifferentiatedModel::new(model, &parameters, NoForces.dependence(), 0).expect("valid parameters");
     let step = |model: &Model, state: &State| {
         integrator.step(&StepProblem::new(model, state, 1e-3), &mut StepWorkspace::default()).expect("step")
     };
@@ -306,26 +312,26 @@ fn agrees_with_differences(integrator: Integrator, model: &Model, state: &State)
     let (after, jacobian) = with_jacobian(integrator, &problem, &differentiated);
     let n = state.tangent_dimension();
     let velocity = after.joints.v.iter().fold(1.0, |most: f64, v| most.max(v.abs()));
-    for column in 0..n + inputs.len() {
-        let input = column.checked_sub(n).map(|i| inputs[i]);
-        if matches!(input, Some(Input::InitialJoint { .. })) {
+    for column in 0..n + parameters.len() {
+        let parameter = column.checked_sub(n).map(|i| parameters[i]);
+        if matches!(parameter, Some(Parameter::InitialJoint { .. })) {
             continue;
         }
-        let exact = match input {
+        let exact = match parameter {
             None => jacobian.by_state.column(column),
-            Some(_) => jacobian.by_inputs.column(column - n),
+            Some(_) => jacobian.by_parameters.column(column - n),
         };
         // Of configuration, velocity, and masses of the order of one.
-        let h = if input.is_none() && column >= n / 2 { 1e-4 * velocity } else { 1e-4 };
-        let moved = |h: f64| match input {
+        let h = if parameter.is_none() && column >= n / 2 { 1e-4 * velocity } else { 1e-4 };
+        let moved = |h: f64| match parameter {
             None => {
                 let mut tangent = vec![0.0; n];
                 tangent[column] = h;
                 after.difference(&step(model, &state.moved(&tangent)))
             }
-            Some(input) => {
-                let value = input.value(model).expect("valid") + h;
-                let (model, _) = seeded(model, state, &[(input, value)]).expect("valid");
+            Some(parameter) => {
+                let value = parameter.value(model).expect("valid") + h;
+                let (model, _) = seeded(model, state, &[(parameter, value)]).expect("valid");
                 after.difference(&step(&model, state))
             }
         };
@@ -338,7 +344,7 @@ fn agrees_with_differences(integrator: Integrator, model: &Model, state: &State)
             let allowed = 1e-6 * half.amax().max(if row < n / 2 { 1e-3 } else { velocity });
             assert!(
                 error <= allowed,
-                "{integrator:?}, column {column} ({input:?}), row {row}: {difference} {}",
+                "{integrator:?}, column {column} ({parameter:?}), row {row}: {difference} {}",
                 exact[row]
             );
         }
@@ -346,24 +352,24 @@ fn agrees_with_differences(integrator: Integrator, model: &Model, state: &State)
 }
 
 /// The dampings, spring stiffnesses and gains of joints and actuators.
-fn gains(model: &Model) -> Vec<Input> {
-    let is_gain = |input: &Input| {
+fn gains(model: &Model) -> Vec<Parameter> {
+    let is_gain = |parameter: &Parameter| {
         matches!(
-            input,
-            Input::JointDamping { .. }
-                | Input::SpringStiffness { .. }
-                | Input::DriveStiffness { .. }
-                | Input::DriveDamping { .. }
+            parameter,
+            Parameter::JointDamping { .. }
+                | Parameter::SpringStiffness { .. }
+                | Parameter::DriveStiffness { .. }
+                | Parameter::DriveDamping { .. }
         )
     };
-    Input::all(model).into_iter().filter(is_gain).collect()
+    Parameter::all(model).into_iter().filter(is_gain).collect()
 }
 
 #[test]
-fn gains_of_joints_and_actuators_are_inputs() {
+fn gains_of_joints_and_actuators_are_parameters() {
     let (model, state) = jointed_scene::scene(SurfaceRepresentation::Polygons);
     let found: Vec<(String, f64)> =
-        gains(&model).iter().map(|i| (i.name(&model), i.value(&model).expect("an input"))).collect();
+        gains(&model).iter().map(|i| (i.name(&model), i.value(&model).expect("a parameter"))).collect();
     let expected = [
         ("base.damping", 0.05),
         ("elbow.spring.stiffness", 3.0),
@@ -374,40 +380,47 @@ fn gains_of_joints_and_actuators_are_inputs() {
         ("push.drive.damping", 5.0),
     ];
     assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)));
-    let doubled: Vec<(Input, f64)> =
-        gains(&model).into_iter().zip(&found).map(|(input, (_, value))| (input, 2.0 * value)).collect();
+    let doubled: Vec<(Parameter, f64)> = gains(&model)
+        .into_iter()
+        .zip(&found)
+        .map(|(parameter, (_, value))| (parameter, 2.0 * value))
+        .collect();
     let (changed, _) = seeded(&model, &state, &doubled).expect("valid");
-    for (input, value) in &doubled {
-        assert_eq!(input.value(&changed), Ok(*value), "{input:?}");
+    for (parameter, value) in &doubled {
+        assert_eq!(parameter.value(&changed), Ok(*value), "{parameter:?}");
     }
     // A ball joint has no spring, a force no gains, and there are no more joints and actuators.
     let absent = [
-        Input::SpringStiffness { joint: 2 },
-        Input::JointDamping { joint: 7 },
-        Input::DriveStiffness { actuator: 1 },
-        Input::DriveStiffness { actuator: 2 },
-        Input::DriveDamping { actuator: 2 },
-        Input::DriveDamping { actuator: 4 },
+        Parameter::SpringStiffness { joint: 2 },
+        Parameter::JointDamping { joint: 7 },
+        Parameter::DriveStiffness { actuator: 1 },
+        Parameter::DriveStiffness { actuator: 2 },
+        Parameter::DriveDamping { actuator: 2 },
+        Parameter::DriveDamping { actuator: 4 },
     ];
-    for input in absent {
-        assert_eq!(input.value(&model), Err(InputError::NoSuchInput(input)));
-        assert_eq!(seeded(&model, &state, &[(input, 1.0)]).err(), Some(InputError::NoSuchInput(input)));
+    for parameter in absent {
+        assert_eq!(parameter.value(&model), Err(ParameterError::NoSuchParameter(parameter)));
+        assert_eq!(
+            seeded(&model, &state, &[(parameter, 1.0)]).err(),
+            Some(ParameterError::NoSuchParameter(parameter))
+        );
     }
-    let negative = seeded(&model, &state, &[(Input::JointDamping { joint: 0 }, -1.0)]).expect_err("negative");
+    let negative =
+        seeded(&model, &state, &[(Parameter::JointDamping { joint: 0 }, -1.0)]).expect_err("negative");
     assert_eq!(negative.to_string(), "base.damping is -1; it must be at least 0 and finite");
 }
 
 /// The derivative of a step by state, control and gains, by central differences of fourth order.
 #[test]
 fn mechanisms_in_contact_agree_with_differences() {
-    let tolerance = SolverTolerance { relative: 1e-14, iterations: 200 };
+    let tolerance = SolverTolerance { relative: 1e-14, max_iterations: 200 };
     let tight = MODELS.map(|model| Integrator::VelocityLevel(VelocityLevel { model, tolerance }));
     let (model, start) = jointed_scene::scene(SurfaceRepresentation::Polygons);
     let feedback = &jointed_scene::Feedback;
     let control = [0.02, 0.5, 12.0, 0.01, 0.03, -0.2];
-    let inputs = gains(&model);
-    let differentiated = DifferentiatedModel::new(&model, &inputs, feedback.dependence(), control.len())
-        .expect("valid inputs");
+    let parameters = gains(&model);
+    let differentiated = DifferentiatedModel::new(&model, &parameters, feedback.dependence(), control.len())
+        .expect("valid parameters");
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4].into_iter().chain(tight) {
         let problem = StepProblem { time: 0.3, ..StepProblem::new(&model, &start, 1e-3).under(feedback) };
         let step = |model: &Model, state: &State, control: &[f64]| {
@@ -417,32 +430,32 @@ fn mechanisms_in_contact_agree_with_differences() {
         let problem = StepProblem { control: &control, ..problem };
         let (after, jacobian) = with_jacobian(integrator, &problem, &differentiated);
         let n = start.tangent_dimension();
-        for column in 0..n + control.len() + inputs.len() {
-            let input = column.checked_sub(n + control.len()).map(|i| inputs[i]);
-            let value = input.map_or(0.0, |input| input.value(&model).expect("valid"));
+        for column in 0..n + control.len() + parameters.len() {
+            let parameter = column.checked_sub(n + control.len()).map(|i| parameters[i]);
+            let value = parameter.map_or(0.0, |parameter| parameter.value(&model).expect("valid"));
             let moved = |h: f64| {
                 let (mut tangent, mut control) = (vec![0.0; n], control);
-                let changed = match input {
-                    Some(input) => seeded(&model, &start, &[(input, value + h)]).expect("valid").0,
+                let changed = match parameter {
+                    Some(parameter) => seeded(&model, &start, &[(parameter, value + h)]).expect("valid").0,
                     None => model.clone(),
                 };
                 if column < n {
                     tangent[column] = h;
-                } else if input.is_none() {
+                } else if parameter.is_none() {
                     control[column - n] += h;
                 }
                 after.difference(&step(&changed, &start.moved(&tangent), &control))
             };
-            let h = match (column < n, input) {
+            let h = match (column < n, parameter) {
                 (true, _) => 2e-7,
                 (false, None) => 1e-4,
                 (false, Some(_)) => 1e-3,
             };
             let [a, b, c, d] = [2.0, 1.0, -1.0, -2.0].map(|k| moved(k * h));
-            let exact = match (column < n, input) {
+            let exact = match (column < n, parameter) {
                 (true, _) => jacobian.by_state.column(column),
                 (false, None) => jacobian.by_control.column(column - n),
-                (false, Some(_)) => jacobian.by_inputs.column(column - n - control.len()),
+                (false, Some(_)) => jacobian.by_parameters.column(column - n - control.len()),
             };
             // Beyond its largest effort a drive does not follow its command.
             let size = exact.amax().max(1e-4);
@@ -469,13 +482,13 @@ fn touching_flush_and_at_rest_all_derivatives_are_finite() {
             let (model, state) = step_scenes::flat_stack(depth, surface);
             for integrator in integrators() {
                 let error = |matrix: &DMatrix<f64>| matrix.iter().filter(|x| !x.is_finite()).count();
-                let inputs = inputs_of(&model);
-                let differentiated = DifferentiatedModel::new(&model, &inputs, NoForces.dependence(), 0)
-                    .expect("valid inputs");
+                let parameters = parameters_of(&model);
+                let differentiated = DifferentiatedModel::new(&model, &parameters, NoForces.dependence(), 0)
+                    .expect("valid parameters");
                 let problem = StepProblem::new(&model, &state, 1e-3);
                 let (after, jacobian) = with_jacobian(integrator, &problem, &differentiated);
                 assert!(after.is_finite());
-                let bad = error(&jacobian.by_state) + error(&jacobian.by_inputs);
+                let bad = error(&jacobian.by_state) + error(&jacobian.by_parameters);
                 assert_eq!(bad, 0, "{integrator:?}, {name}, depth {depth}");
             }
         }

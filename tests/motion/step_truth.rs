@@ -11,8 +11,8 @@ use isobar::contact::{
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{
-    AppliedForces, Body, BodyGeometry, BodyState, DifferentiatedModel, Input, MassProperties, MassSource,
-    Model, ModelBuilder, NamedMaterial, NoForces, State, seeded,
+    AppliedForces, Body, BodyGeometry, BodyState, DifferentiatedModel, MassProperties, MassSource, Model,
+    ModelBuilder, NamedMaterial, NoForces, Parameter, State, seeded,
 };
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
 use isobar::step::{
@@ -120,22 +120,22 @@ fn random_state(model: &Model, regime: Regime, skirt: f64, rng: &mut ChaCha8Rng)
     State::of_bodies(vec![ball_state, box_state])
 }
 
-/// The scale of an input of the model that is not a move of the initial state.
-fn scale(input: &Input, model: &Model) -> f64 {
-    match input {
-        Input::Gravity { .. } => 1.0,
-        Input::CenterOfMass { .. } => 0.01,
-        _ => input.value(model).expect("exists").abs(),
+/// The scale of a parameter of the model that is not a move of the initial state.
+fn scale(parameter: &Parameter, model: &Model) -> f64 {
+    match parameter {
+        Parameter::Gravity { .. } => 1.0,
+        Parameter::CenterOfMass { .. } => 0.01,
+        _ => parameter.value(model).expect("exists").abs(),
     }
 }
 
 #[test]
-fn steps_follow_their_inputs() {
+fn steps_follow_their_parameters() {
     check_steps(STATES, 0.0);
 }
 
 #[test]
-fn steps_before_and_at_touch_follow_their_inputs() {
+fn steps_before_and_at_touch_follow_their_parameters() {
     check_steps(240, 0.002);
 }
 
@@ -145,7 +145,7 @@ fn check_steps(states: usize, skirt: f64) {
     let mut report = BTreeMap::new();
     for contact_model in [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi]
     {
-        let tolerance = SolverTolerance { relative: 1e-14, iterations: 200 };
+        let tolerance = SolverTolerance { relative: 1e-14, max_iterations: 200 };
         let integrator = Integrator::VelocityLevel(VelocityLevel { model: contact_model, tolerance });
         for number in 0..states {
             let regime = REGIMES[number % 4];
@@ -164,16 +164,16 @@ fn check_steps(states: usize, skirt: f64) {
             }
             let model = model.build().expect("compliant");
             let before = random_state(&model, regime, skirt, &mut rng);
-            let mut inputs: Vec<Input> = Input::all(&model)
+            let mut parameters: Vec<Parameter> = Parameter::all(&model)
                 .into_iter()
-                .filter(|i| !matches!(i, Input::InitialTangent { .. }))
+                .filter(|i| !matches!(i, Parameter::InitialTangent { .. }))
                 .collect();
-            inputs.extend(Input::relaxation_times(&model));
+            parameters.extend(Parameter::relaxation_times(&model));
             let step = |model: &Model, state: &State| {
                 integrator.step(&StepProblem::new(model, state, DT), &mut StepWorkspace::default())
             };
-            let differentiated =
-                DifferentiatedModel::new(&model, &inputs, NoForces.dependence(), 0).expect("valid inputs");
+            let differentiated = DifferentiatedModel::new(&model, &parameters, NoForces.dependence(), 0)
+                .expect("valid parameters");
             let (mut tape, problem) = (Tape::default(), StepProblem::new(&model, &before, DT));
             integrator
                 .step_taped(&problem, &differentiated, &mut StepWorkspace::default(), &mut tape)
@@ -187,24 +187,24 @@ fn check_steps(states: usize, skirt: f64) {
                 (0..24).map(|i| rng.random_range(-1.0..1.0) * tangent_scales[i / 3 % 4]).collect();
             let weight = if number / 8 % 2 == 0 { 0.0 } else { 0.1 };
             let values: Vec<f64> =
-                inputs.iter().map(|i| rng.random_range(-1.0..1.0) * weight * scale(i, &model)).collect();
+                parameters.iter().map(|i| rng.random_range(-1.0..1.0) * weight * scale(i, &model)).collect();
             let claimed: Vec<f64> = (0..24)
                 .filter(|row| row % 12 >= 6)
                 .map(|row| {
                     let by_state: f64 = (0..24).map(|k| jacobian.by_state[(row, k)] * tangent[k]).sum();
-                    let by_inputs: f64 =
-                        (0..inputs.len()).map(|k| jacobian.by_inputs[(row, k)] * values[k]).sum();
-                    by_state + by_inputs
+                    let by_parameters: f64 =
+                        (0..parameters.len()).map(|k| jacobian.by_parameters[(row, k)] * values[k]).sum();
+                    by_state + by_parameters
                 })
                 .collect();
             let velocities = |x: f64| {
                 let moved = before.moved(&tangent.iter().map(|t| t * x).collect::<Vec<_>>());
-                let seeds: Vec<(Input, f64)> = inputs
+                let seeds: Vec<(Parameter, f64)> = parameters
                     .iter()
                     .zip(&values)
-                    .map(|(input, v)| (*input, input.value(&model).expect("exists") + v * x))
+                    .map(|(parameter, v)| (*parameter, parameter.value(&model).expect("exists") + v * x))
                     .collect();
-                let (model, state) = seeded(&model, &moved, &seeds).expect("valid inputs");
+                let (model, state) = seeded(&model, &moved, &seeds).expect("valid parameters");
                 let after = step(&model, &state).expect("converges");
                 let parts = after.bodies.iter().map(|b| b.velocity);
                 Ok::<_, Infallible>(

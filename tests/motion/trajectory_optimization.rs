@@ -134,7 +134,7 @@ impl AppliedForces for Push {
     }
 }
 
-/// A ball at rest at a place in the end, without spinning, at little effort.
+/// A ball at rest at a given place at the end, without spinning, at little effort.
 struct Place;
 
 impl TrajectoryResiduals for Place {
@@ -176,7 +176,7 @@ fn ball_on_table() -> (Model, State) {
 
 fn ball_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a, Push, Place> {
     // Rounding of the solution must not show in differences.
-    let tolerance = SolverTolerance { relative: 1e-14, iterations: 200 };
+    let tolerance = SolverTolerance { relative: 1e-14, max_iterations: 200 };
     let integrator = Integrator::VelocityLevel(VelocityLevel { model: ContactModel::Lagged, tolerance });
     let settings = SimulationSettings { integrator, time_step: 0.01 };
     TrajectoryTask { model, initial, settings, until: 0.6, applied: &Push, residuals: &Place }
@@ -295,7 +295,7 @@ fn derivatives_of_the_problem_agree() {
 #[test]
 fn commands_of_actuators_are_optimized_with_the_users_controls() {
     let (model, initial) = jointed_scene::scene(SurfaceRepresentation::Triangles);
-    let tolerance = SolverTolerance { relative: 1e-14, iterations: 200 };
+    let tolerance = SolverTolerance { relative: 1e-14, max_iterations: 200 };
     let integrator = Integrator::VelocityLevel(VelocityLevel { model: ContactModel::Sap, tolerance });
     let settings = SimulationSettings { integrator, time_step: 2e-3 };
     let applied = &jointed_scene::Feedback;

@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// The kinds of steps.
-pub const KINDS: [&str; 6] = ["semi-implicit-euler", "rk4", "sap", "lagged", "similar", "tamsi"];
+pub const KINDS: [&str; 6] = ["semi_implicit_euler", "rk4", "sap", "lagged", "similar", "tamsi"];
 
 /// The families of scenes.
 pub const FAMILIES: [&str; 6] =
@@ -23,9 +23,9 @@ pub fn has_free_bodies(family: usize) -> bool {
 
 /// A scene with what it is.
 pub struct CheckedScene {
-    /// Its place in [`KINDS`].
+    /// Its index in [`KINDS`].
     pub kind: usize,
-    /// Its place in [`FAMILIES`].
+    /// Its index in [`FAMILIES`].
     pub family: usize,
     /// The scene file, TOML.
     pub text: String,
@@ -221,8 +221,8 @@ pub fn scene(seed: u64) -> CheckedScene {
     CheckedScene { kind, family, text }
 }
 
-/// A viscous drag on every free body; where it is `wrong` its derivative by the velocity is off by a
-/// hundredth.
+/// A viscous drag on every free body; where it is `wrong` its derivative with respect to the velocity is
+/// off by a hundredth.
 pub struct Drag {
     /// Its coefficient, N s/m.
     pub coefficient: f64,

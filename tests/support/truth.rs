@@ -233,8 +233,8 @@ impl State {
         [force * self.length, force, output[6]]
     }
 
-    /// The derivative by an input (in its units) that a [`ContactJacobian`] states. The area's
-    /// is NaN for inputs that it is not given by.
+    /// The derivative with respect to an input (in its units) that a [`ContactJacobian`] states. The
+    /// area's is NaN for inputs that it is not given by.
     pub fn exact(&self, j: &ContactJacobian, input: Input, settings: &ContactSettings) -> Output {
         let (wrench, area) = match input {
             Input::RotationA(k) => (j.by_pose_a.column(k).into_owned(), j.area_by_pose_a[k]),

@@ -7,8 +7,8 @@ use crate::multibody::{Body, Forces, MassProperties, MassSource, ModelBuilder, N
 use crate::spatial::{Quaternion, SpatialVelocity};
 use nalgebra::Matrix3;
 
-/// A spring with the first material's modulus along z, with damping. Where `wrong`, its
-/// derivative by the height is dropped on purpose; `corner` adds a force at z < 0 only.
+/// A spring with the first material's modulus along z, with damping. Where `wrong`, its derivative with
+/// respect to the height is dropped on purpose; `corner` adds a force at z < 0 only.
 struct Spring {
     wrong: bool,
     corner: bool,
@@ -51,8 +51,8 @@ fn scene(height: f64) -> (Model, State) {
 
 fn check(height: f64, law: &Spring) -> GradientReport {
     let (model, state) = scene(height);
-    let (simulation, settings) = (SimulationSettings::default(), CheckSettings::default());
-    check_scene(&model, &state, &simulation, law, &Controls::none(), 20, &settings).unwrap()
+    let rollout = Rollout::new(&model, &state, SimulationSettings::default(), 0.02).under(law);
+    check_scene(&rollout, &CheckSettings::default()).unwrap()
 }
 
 #[test]
@@ -71,8 +71,10 @@ fn a_derivative_that_was_dropped_is_found() {
     let report = check(0.05, &Spring { wrong: true, corner: false });
     assert!(!report.passed());
     let wrong = report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Wrong);
-    assert!(wrong.clone().any(|r| r.input == "block.pz" && r.quantity == "velocity of block after one step"));
-    assert!(wrong.clone().all(|r| r.input != "block.px"), "{report}");
+    assert!(
+        wrong.clone().any(|r| r.parameter == "block.pz" && r.quantity == "velocity of block after one step")
+    );
+    assert!(wrong.clone().all(|r| r.parameter != "block.px"), "{report}");
 }
 
 #[test]
@@ -80,6 +82,6 @@ fn a_kink_at_the_initial_state_is_named() {
     let report = check(0.0, &Spring { wrong: false, corner: true });
     assert!(report.passed(), "{report}");
     let kinks: Vec<_> =
-        report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Kink).map(|r| &*r.input).collect();
+        report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Kink).map(|r| &*r.parameter).collect();
     assert!(kinks.contains(&"block.pz"), "{report}");
 }

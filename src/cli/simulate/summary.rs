@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::SimulateArguments;
+use super::arguments::SimulateArguments;
 use crate::cli::messages::{Escaping, text_output};
 use crate::cli::outputs::{print_json, write_json};
 use crate::cli::{Error, is_zero, skirt_line};

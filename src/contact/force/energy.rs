@@ -12,17 +12,19 @@ use crate::geometry::{ConvexPolyhedron, HalfSpace};
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::RigidTransform;
 
-/// The potential energy stored between two bodies, J: the work done against the pressure as they
-/// were brought from apart to where they are. 0 for pairs that [`crate::contact::check_pair`] refuses.
+/// The potential energy in J stored between two bodies: the work done against the pressure in bringing
+/// them from apart to their present poses. It is 0 for pairs that [`crate::contact::check_pair`]
+/// refuses.
 ///
-/// Each body's field is integrated over the part of the body that the contact surface cuts off
-/// (Elandt eq. 1); as the pressures are equal on that surface, the sum of the two is
-/// U = ∫ min(p_A, p_B) dV over the overlap, and ∫ p_A dV where B is rigid. With every face
-/// counted and bodies at rest, the contact force is −∂U/∂x and the torque −∂U/∂θ. With skirts (see
-/// [`crate::contact::Collider::with_skirt`]) it is U = ∫ ψ(min(p_A, p_B)) dV over the overlap of bodies and
-/// skirts with the pressure ψ that acts (see [`crate::contact::onset`]). That is exact too, while the force is
-/// a quadrature of ψ over the faces, which is exact only where the pressure of a whole face is
-/// beyond the onset: there the two agree as closely as the faces resolve it.
+/// Each body's field is integrated over the part of the body that the contact surface cuts off (Elandt
+/// eq. 1). The pressures are equal on that surface, so the sum of the two integrals is U = ∫ min(p_A,
+/// p_B) dV over the overlap, or ∫ p_A dV if B is rigid. With every face counted and bodies at rest, the
+/// contact force is −∂U/∂x and the torque −∂U/∂θ. With skirts (see
+/// [`crate::contact::Collider::with_skirt`]) the energy is U = ∫ ψ(min(p_A, p_B)) dV over the overlap of
+/// bodies and skirts, where ψ is the pressure that acts (see [`crate::contact::onset`]). This integral
+/// is exact too. The force, however, is a quadrature of ψ over the faces, which is exact only if the
+/// pressure on a whole face is beyond the onset; elsewhere energy and force agree only as closely as the
+/// faces resolve the onset.
 ///
 /// The integrals are over volumes and know nothing of the contact surface. They are exact but
 /// for rounding, and cost as many intersections as there are overlapping pairs of elements: this
@@ -154,8 +156,8 @@ fn two_fields<T: Scalar>(roles: &Roles<T>, o: &PressureField, f: &PressureField)
     energy
 }
 
-/// The rigid body O as signed tetrahedra in its own frame, one for each triangle, from a common
-/// apex: what lies outside the body is covered as often by negative ones as by positive ones.
+/// The rigid body O as signed tetrahedra in its own frame, one for each triangle, with a common apex.
+/// Points outside of the body are covered as often by negative as by positive tetrahedra.
 fn cones<'a, T: Scalar>(roles: &'a Roles<T>, o: &'a RigidSurface) -> impl Fn(usize) -> [Vector3<T>; 4] + 'a {
     let vertices = &o.mesh().vertices;
     // Any point serves. One in the middle keeps the tetrahedra small.

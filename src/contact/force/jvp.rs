@@ -60,7 +60,7 @@ pub(in crate::contact) fn add<T: Scalar>(
     }
 }
 
-/// The local Jacobian, its derivatives one-sided ones where the meshes are aligned exactly.
+/// The local Jacobian. Its derivatives are one-sided where the meshes are exactly aligned.
 fn differentiated(
     roles: &Roles<f64>,
     settings: &ContactSettings,
@@ -131,32 +131,37 @@ pub fn contact_lifted<T: Scalar>(
 /// frame (which moves along with A), then force; N m and N.
 #[derive(Clone, Copy, Debug)]
 pub struct ContactJacobian {
-    /// By A's pose: rotation of A about its own origin, then translation, both in W.
+    /// With respect to A's pose: rotation of A about its own origin, then translation, both in W.
     pub by_pose_a: Matrix6<f64>,
-    /// By B's pose: rotation of B about its own origin, then translation, both in W.
+    /// With respect to B's pose: rotation of B about its own origin, then translation, both in W.
     pub by_pose_b: Matrix6<f64>,
-    /// By A's angular velocity and the velocity of its origin, in W.
+    /// With respect to A's angular velocity and the velocity of its origin, in W.
     pub by_velocity_a: Matrix6<f64>,
-    /// By B's angular velocity and the velocity of its origin, in W.
+    /// With respect to B's angular velocity and the velocity of its origin, in W.
     pub by_velocity_b: Matrix6<f64>,
-    /// By A's modulus, per Pa, its part in the combined dissipation included; 0 if A is rigid.
+    /// With respect to A's modulus, per Pa, its part in the combined dissipation included; 0 if A is
+    /// rigid.
     pub by_modulus_a: Vector6<f64>,
-    /// By B's modulus, per Pa, its part in the combined dissipation included; 0 if B is rigid.
+    /// With respect to B's modulus, per Pa, its part in the combined dissipation included; 0 if B is
+    /// rigid.
     pub by_modulus_b: Vector6<f64>,
-    /// By the combined parameters: by the dissipation per s/m, in the strain-rate form by the sum of
-    /// both bodies' χ/E, per 1/(Pa/s); by the sum of the relaxation times, per s, on which a contact at an
-    /// instant does not depend.
+    /// With respect to the combined parameters of the pair. The derivative with respect to the
+    /// dissipation is per s/m; in the strain-rate form it is with respect to the sum of both bodies'
+    /// χ/E, per 1/(Pa/s). The derivative with respect to the sum of the relaxation times is per s; the
+    /// contact at an instant does not depend on it.
     pub by_parameters: PairMaterial<Vector6<f64>>,
-    /// The area, m², by A's pose: rotation about its own origin, then translation, in W.
+    /// Derivatives of the area in m² with respect to A's pose: rotation about its own origin, then
+    /// translation, both in W.
     pub area_by_pose_a: Vector6<f64>,
-    /// The area by A's modulus, m²/Pa.
+    /// The derivative of the area with respect to A's modulus, m²/Pa.
     pub area_by_modulus_a: f64,
-    /// The area by B's modulus, m²/Pa.
+    /// The derivative of the area with respect to B's modulus, m²/Pa.
     pub area_by_modulus_b: f64,
 }
 
 impl ContactJacobian {
-    /// By a common coefficient of friction, static and dynamic.
+    /// The derivative of the wrench with respect to one coefficient of friction that is both the static
+    /// and the dynamic one.
     pub fn by_friction(&self) -> Vector6<f64> {
         self.by_parameters.static_friction + self.by_parameters.dynamic_friction
     }
@@ -188,10 +193,10 @@ fn seeded(
 
 /// The contact of a pair with its derivatives, or `None` if the bodies do not touch.
 ///
-/// At a kink, where faces appear or vanish and the derivative jumps, they are one-sided. Where
-/// the meshes are aligned exactly each of those by A's pose and by the moduli is the one towards
-/// positive (or, if A has the field that the query runs in, negative) values of its input; those
-/// by B's pose follow from them.
+/// At a kink, where faces appear or vanish and the derivative jumps, the derivatives are one-sided.
+/// Where the meshes are exactly aligned, each derivative with respect to A's pose and the moduli is the
+/// one-sided derivative in the positive direction, or in the negative direction if the query runs in A's
+/// field. The derivatives with respect to B's pose follow from these.
 ///
 /// # Errors
 /// For pairs that [`crate::contact::check_pair`] refuses.
@@ -244,7 +249,7 @@ pub fn contact_jacobian(
     };
     let block = |first: usize| Matrix6::from_fn(|row, k| entry(row).eps[first + k]);
     let column = |k: usize| Vector6::from_fn(|row, _| entry(row).eps[k]);
-    // Derivatives by the pair's own parameters: wrenches on O about F's origin, in F.
+    // Derivatives with respect to the pair's own parameters: wrenches on O about F's origin, in F.
     let in_world = |w: &Vector6<f64>| {
         let on_o = SpatialForce::new(w.fixed_rows::<3>(0).into_owned(), w.fixed_rows::<3>(3).into_owned())
             .rotated(&real.x_wf.rotation)

@@ -1,12 +1,12 @@
-//! The local Jacobian of a contact: the wrench's derivatives with respect to what it depends on
-//! and no more, whatever the state around it is.
+//! The local Jacobian of a contact: the derivatives of the wrench with respect to the few quantities
+//! that it depends on directly, independent of the state around the pair.
 //!
-//! In F's frame the wrench depends on the pose of O (6 tangent directions), both moduli, the
-//! relative velocity (6), the dissipation and the friction coefficients. Each vertex of the
-//! surface moves with a 3×3 matrix times the velocity of O's material there. So the integral over
-//! a polygon is first differentiated by the motion of each of its vertices, in closed form and
-//! from the quadrature points backwards, and only then by what moves the vertices: directions
-//! are paid for once a vertex and not once a quadrature point.
+//! In F's frame the wrench depends on the pose of O (6 tangent directions), both moduli, the relative
+//! velocity (6), the dissipation and the friction coefficients. Each vertex of the surface moves with a
+//! 3×3 matrix times the velocity of O's material there. So the integral over a polygon is first
+//! differentiated with respect to the motion of each of its vertices, in closed form and from the
+//! quadrature points backwards, and only then by what moves the vertices: directions are paid for once a
+//! vertex and not once a quadrature point.
 
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
@@ -20,9 +20,10 @@ use crate::contact::force::wrench::{Integral, fan_rule};
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::{Parts, Roles};
 use crate::contact::settings::{ContactSettings, DissipationModel, SurfaceRepresentation};
+use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::{Constraint, FIRST_OF_F, Polygon};
 use crate::contact::surface::rigid_triangle::seen_from_inside;
-use crate::contact::surface::search::{Equilibrium, for_each_polygon};
+use crate::contact::surface::search::for_each_polygon;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon, solve_planes};
 use crate::contact::surface::workspace::Workspace;
 use crate::scalar::DualArray;
@@ -47,17 +48,17 @@ pub(crate) struct LocalJacobian {
     /// Wrench on O about F's origin, by O's rotation about F's origin, O's translation, and the
     /// logarithms of the moduli at fixed combined dissipation.
     pub by_geometry: ByGeometry,
-    /// By the relative velocity at F's origin, (angular, linear).
+    /// With respect to the relative velocity at F's origin, (angular, linear).
     pub by_velocity: Matrix6<f64>,
-    /// By the combined parameters; by the dissipation (Hunt–Crossley) or the summed compliance χ/E
-    /// (strain rate).
+    /// With respect to the combined parameters, among them the dissipation (Hunt–Crossley) or the sum of
+    /// both χ/E (strain rate).
     pub by_parameters: PairMaterial<Vector6<f64>>,
     /// The area by the directions of the geometry.
     pub area_by_geometry: [f64; DIRECTIONS],
     /// The first moment of area by the directions of the geometry.
     pub moment_by_geometry: SMatrix<f64, 3, DIRECTIONS>,
-    /// Whether the meshes are aligned exactly somewhere on the surface, so that the derivatives
-    /// by the geometry may be those of no direction.
+    /// Whether the meshes are exactly aligned somewhere on the surface, so that the derivatives with
+    /// respect to the geometry may not be the derivative in any direction.
     pub aligned: bool,
 }
 
@@ -117,15 +118,15 @@ impl Gradients {
 
 /// How a vertex moves.
 struct VertexMotion {
-    /// By the velocity of O's material there.
+    /// With respect to the velocity of O's material there.
     by_motion: Matrix3<f64>,
-    /// By the logarithm of F's modulus, and against that of O's.
+    /// With respect to the logarithm of F's modulus, and against that of O's.
     by_modulus: Vector3<f64>,
 }
 
 impl VertexMotion {
-    /// Adds to a number's derivatives by the geometry those through the vertex at `x`, whose motion
-    /// changes it by `by_position`.
+    /// Adds to a number's derivatives with respect to the geometry those through the vertex at `x`,
+    /// whose motion changes it by `by_position`.
     #[inline(always)]
     fn add(&self, to: &mut [f64; DIRECTIONS], x: &Vector3<f64>, by_position: &Vector3<f64>) {
         let by_motion = self.by_motion.tr_mul(by_position);
@@ -176,9 +177,9 @@ fn vertex_motion(
     VertexMotion { by_motion, by_modulus }
 }
 
-/// The derivatives by the geometry of a vector's components: the vector is `value`, fixed to O,
-/// and proportional to O's modulus if it is a pressure gradient, less `of_f`, which is proportional
-/// to F's.
+/// The derivatives with respect to the geometry of a vector's components: the vector is `value`, fixed
+/// to O, and proportional to O's modulus if it is a pressure gradient, less `of_f`, which is
+/// proportional to F's.
 #[inline(always)]
 fn turning(value: &Vector3<f64>, scales: bool, of_f: &Vector3<f64>) -> [[f64; DIRECTIONS]; 3] {
     let (x, y, z) = (value.x, value.y, value.z);
@@ -243,7 +244,7 @@ pub(in crate::contact) fn set_turning_plane(polygon: &mut SurfacePolygon<Dual>, 
     polygon.normal = Vector3::new(Dual::new(n.x, x), Dual::new(n.y, y), Dual::new(n.z, z));
 }
 
-/// The width of the pressure's onset with its derivatives by the geometry.
+/// The width of the pressure's onset with its derivatives with respect to the geometry.
 pub(in crate::contact) fn differentiated_width(roles: &Roles<f64>) -> Dual {
     let (width, is_of_o) = roles.onset_width();
     let mut dual = Dual::from(width);
@@ -251,7 +252,8 @@ pub(in crate::contact) fn differentiated_width(roles: &Roles<f64>) -> Dual {
     dual
 }
 
-/// The vertices of the polygon with their derivatives by the geometry, written into `surface`.
+/// The vertices of the polygon with their derivatives with respect to the geometry, written into
+/// `surface`.
 #[inline(always)]
 pub(in crate::contact) fn set_moving_vertices(
     gradients: &Gradients,
@@ -430,8 +432,8 @@ fn jacobian_with<const OWN: bool>(
     jacobian
 }
 
-/// Adds to the derivatives by the geometry those through the normal: that of the plane where
-/// p_O − p_F vanishes, or fixed to a rigid O.
+/// Adds to the derivatives with respect to the geometry those through the normal: that of the plane
+/// where p_O − p_F vanishes, or fixed to a rigid O.
 #[inline(always)]
 fn add_normal(
     into: &mut ByGeometry,

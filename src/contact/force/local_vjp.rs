@@ -1,8 +1,9 @@
-//! The transposed local derivative of a contact: from the derivatives of one number by the wrench
-//! to those by what the wrench depends on, in one pass over the surface (reverse mode).
+//! The local vector–Jacobian product of a contact (reverse mode). From the derivatives of one number
+//! with respect to the wrench it computes, in one pass over the surface, the derivatives with respect to
+//! everything that the wrench depends on.
 //!
-//! What [`crate::contact::force::local_jacobian`] computes as a matrix is contracted with a wrench's cotangent here as it
-//! arises, so that every polygon costs a few times its own evaluation.
+//! The matrix of [`crate::contact::force::local_jacobian`] is contracted with the cotangent of the
+//! wrench while it is computed, so that each polygon costs a few times its own evaluation.
 
 use nalgebra::Vector3;
 
@@ -13,38 +14,41 @@ use crate::contact::force::wrench::{Integral, fan_rule};
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::Roles;
 use crate::contact::settings::{ContactSettings, DissipationModel, SurfaceRepresentation};
+use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon};
-use crate::contact::surface::search::{Equilibrium, for_each_polygon};
+use crate::contact::surface::search::{Elements, for_each_known_polygon, for_each_polygon};
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon, solve_planes_transposed};
 use crate::contact::surface::workspace::Workspace;
 use crate::geometry::TrianglePoint;
 use crate::spatial::SpatialForce;
 
-/// The derivatives of one number by what the wrench between two bodies depends on, in F's frame.
+/// The derivatives of one number with respect to what the wrench between two bodies depends on, in F's
+/// frame.
 pub(crate) struct LocalCotangent {
     /// The sums over the surface.
     pub integral: Integral<f64>,
-    /// By O's rotation about F's origin.
+    /// With respect to O's rotation about F's origin.
     pub rotation: Vector3<f64>,
-    /// By O's translation.
+    /// With respect to O's translation.
     pub translation: Vector3<f64>,
-    /// By the logarithms of O's and F's moduli at fixed combined dissipation.
+    /// With respect to the logarithms of O's and F's moduli at fixed combined dissipation.
     pub log_moduli: [f64; 2],
-    /// By the relative angular velocity.
+    /// With respect to the relative angular velocity.
     pub angular_velocity: Vector3<f64>,
-    /// By the relative velocity at F's origin.
+    /// With respect to the relative velocity at F's origin.
     pub velocity: Vector3<f64>,
-    /// By the combined parameters; by the dissipation (Hunt–Crossley) or the summed compliance χ/E
-    /// (strain rate).
+    /// With respect to the combined parameters, among them the dissipation (Hunt–Crossley) or the sum of
+    /// both χ/E (strain rate).
     pub parameters: PairMaterial,
-    /// By the width of the pressure's onset; it is among those by the moduli too.
+    /// With respect to the width of the pressure's onset; it is among those with respect to the moduli
+    /// too.
     width: f64,
-    /// Whether the meshes are aligned exactly somewhere on the surface, so that these are the
-    /// derivatives of no direction.
+    /// Whether the meshes are exactly aligned somewhere on the surface, so that these may not be the
+    /// derivative in any direction.
     pub aligned: bool,
 }
 
-/// The derivatives by a polygon's vertices, its normal and its dissipation.
+/// The derivatives with respect to a polygon's vertices, its normal and its dissipation.
 struct PolygonCotangent {
     position: [Vector3<f64>; MAX_VERTICES],
     pressure: [f64; MAX_VERTICES],
@@ -72,7 +76,7 @@ impl PolygonCotangent {
     }
 }
 
-/// The derivatives by the position, the pressure and the area of a quadrature point.
+/// The derivatives with respect to the position, the pressure and the area of a quadrature point.
 struct PointCotangent {
     position: Vector3<f64>,
     pressure: f64,
@@ -87,7 +91,7 @@ struct Pass<'a> {
     rule: &'a [TrianglePoint],
     /// The width of the pressure's onset, Pa.
     width: f64,
-    /// The number's derivatives by moment and force on O about F's origin, in F.
+    /// The number's derivatives with respect to moment and force on O about F's origin, in F.
     by_wrench: SpatialForce,
     sum: LocalCotangent,
 }
@@ -144,7 +148,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Adds all quadrature points of a polygon: the derivatives by its vertices.
+    /// Adds all quadrature points of a polygon: the derivatives with respect to its vertices.
     #[inline(always)]
     fn points<const OWN: bool>(
         &mut self,
@@ -190,10 +194,11 @@ impl Pass<'_> {
                 }
             }
         }
-        fan_transposed(polygon, fan, &by_centroid, by_mean_pressure, by_area, by);
+        fan_vjp(polygon, fan, &by_centroid, by_mean_pressure, by_area, by);
     }
 
-    /// From the derivatives by a polygon to those by the motion of O and by the moduli.
+    /// From the derivatives with respect to a polygon to those with respect to the motion of O and the
+    /// moduli.
     #[inline(always)]
     fn polygon(
         &mut self,
@@ -280,10 +285,10 @@ fn series_slopes(polygon: &SurfacePolygon<f64>) -> [f64; 2] {
     }
 }
 
-/// The transposed derivative of [`Fan::new`]: adds to `by` what the number depends on through the
+/// The vector–Jacobian product of [`Fan::new`]: adds to `by` what the number depends on through the
 /// polygon's centroid, the pressure there and the polygon's area.
 #[inline(always)]
-fn fan_transposed(
+fn fan_vjp(
     polygon: &SurfacePolygon<f64>,
     fan: &Fan<f64>,
     by_centroid: &Vector3<f64>,
@@ -331,13 +336,15 @@ fn fan_transposed(
     }
 }
 
-/// The sums over the contact surface, and the derivatives of a number by what they depend on, from
-/// its derivatives `by_wrench` by moment and force on O about F's origin, in F.
-pub(crate) fn local_transposed(
+/// The sums over the contact surface, and the derivatives of a number with respect to what they depend
+/// on, from its derivatives `by_wrench` with respect to moment and force on O about F's origin, in F.
+/// `known` are the elements that the surface lies in, where it has been found before.
+pub(crate) fn local_vjp(
     roles: &Roles<f64>,
     by_wrench: &SpatialForce,
     settings: &ContactSettings,
     workspace: &mut Workspace,
+    known: Option<&[Elements]>,
 ) -> LocalCotangent {
     let (width, width_is_of_o) = roles.onset_width();
     let mut pass = Pass {
@@ -361,7 +368,7 @@ pub(crate) fn local_transposed(
     };
     let mut polygon = SurfacePolygon::empty();
     let mut by = PolygonCotangent::zero();
-    for_each_polygon(roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
+    let visit = |found: &Polygon, equilibrium: &Equilibrium| {
         pass.sum.aligned |= found.aligned;
         polygon.set_real(found, equilibrium);
         let fan = Fan::new(&polygon, settings.surface);
@@ -374,7 +381,57 @@ pub(crate) fn local_transposed(
             pass.points::<false>(&polygon, &fan, dissipation, &mut by);
         }
         pass.polygon(found, equilibrium, &polygon, &mut by);
-    });
+    };
+    let (filter, memory) = (settings.face_filter, &mut workspace.search);
+    match known {
+        None => for_each_polygon(roles, filter, memory, visit),
+        Some(known) => for_each_known_polygon(roles, filter, memory, known, visit),
+    }
     pass.sum.log_moduli[usize::from(!width_is_of_o)] += pass.sum.width * width;
     pass.sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::{DualArray, lift_vector};
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn the_vjp_of_a_fan_is_that_of_dual_numbers() {
+        const N: usize = 5;
+        type D = DualArray<{ 4 * N + 3 }>;
+        let (by_centroid, by_mean_pressure, by_area) = (Vector3::new(0.3, -0.7, 0.4), 0.6, -1.3);
+        // A polygon, and a sliver, which has no centroid.
+        for width in [0.7, 1e-11] {
+            let mut real = SurfacePolygon::<f64>::empty();
+            let mut dual = SurfacePolygon::<D>::empty();
+            (real.len, dual.len) = (N, N);
+            real.normal = Vector3::new(0.48, -0.6, 0.64);
+            let (long, wide) = (Vector3::new(0.8, 0.64, 0.0), Vector3::new(-0.4, 0.5, 0.76));
+            for (k, [x, y]) in
+                [[0.0, 0.0], [1.0, 0.1], [1.3, 0.6], [0.9, 1.1], [0.2, 0.8]].into_iter().enumerate()
+            {
+                real.position[k] = long * x + wide * (width * y);
+                real.pressure[k] = 1.0 + 0.3 * x - 0.2 * y;
+                dual.position[k] = lift_vector(&real.position[k]);
+                (0..3).for_each(|i| dual.position[k][i].eps[3 * k + i] = 1.0);
+                dual.pressure[k] = D::variable(real.pressure[k], 3 * N + k);
+            }
+            dual.normal = Vector3::from_fn(|i, _| D::variable(real.normal[i], 4 * N + i));
+            let fan = Fan::new(&dual, SurfaceRepresentation::Polygons);
+            assert_eq!(fan.has_centroid, width > 0.1);
+            let number = fan.centroid.dot(&lift_vector(&by_centroid))
+                + fan.pressure * by_mean_pressure
+                + fan.area * by_area;
+            let fan = Fan::new(&real, SurfaceRepresentation::Polygons);
+            let mut by = PolygonCotangent::zero();
+            by.clear(N);
+            fan_vjp(&real, &fan, &by_centroid, by_mean_pressure, by_area, &mut by);
+            let found = by.position[..N].iter().flatten().chain(&by.pressure[..N]).chain(&by.normal);
+            for (found, expected) in found.zip(number.eps) {
+                assert_relative_eq!(*found, expected, epsilon = 1e-12, max_relative = 1e-10);
+            }
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Derivatives where the two meshes are aligned: one-sided differences.
 //!
-//! Where a vertex, an edge or a face of one mesh lies exactly on a face of the other, or the
-//! equilibrium plane passes exactly through a vertex, faces appear or vanish with every motion
-//! and which constraints meet in a vertex is not unique: the formulas at one choice of them may
-//! be the derivative in no direction at all. The wrench itself is continuous there, so its
-//! one-sided derivative along each direction is found by differences.
+//! Meshes are exactly aligned where a vertex, an edge or a face of one lies on a face of the other, or
+//! where the equilibrium plane passes through a vertex. Faces then appear or vanish with every motion,
+//! and the constraints that meet in a vertex are not unique. The formulas for one choice of constraints
+//! may not be the derivative in any direction. The wrench itself is continuous there, so its one-sided
+//! derivative along each direction is found by differences.
 //!
 //! Where walls of both bodies lie in one plane even the wrench jumps (Huang §VI, Fig. 3). The
 //! differences leave out the value at the state itself, so that they are the derivative just
@@ -67,8 +67,8 @@ fn stiffened(c: &Collider, by: f64) -> Collider {
     c
 }
 
-/// The one-sided derivatives by the geometry of what `evaluate` computes of two bodies whose
-/// contact surface has this `length` (the root of its area) and [`depth`].
+/// The one-sided derivatives with respect to the geometry of what `evaluate` computes of two bodies
+/// whose contact surface has this `length` (the root of its area) and [`depth`].
 ///
 /// Each is taken along one input of A: its rotation about its own origin and its translation
 /// along the world's axes, and both moduli, towards positive ones of O.
@@ -120,8 +120,8 @@ pub(crate) fn one_sided_by_geometry<const N: usize>(
     Some(by_direction)
 }
 
-/// Replaces the derivatives by the geometry by one-sided ones. The combined dissipation stays as
-/// it is.
+/// Replaces the derivatives with respect to the geometry by one-sided ones. The combined dissipation
+/// stays as it is.
 pub(crate) fn differentiate_one_sided(
     jacobian: &mut LocalJacobian,
     roles: &Roles<f64>,

@@ -1,5 +1,5 @@
-//! The integral of the traction over one polygon, differentiated by the motion of its vertices, by
-//! its normal, and by what changes the traction but not the surface.
+//! The integral of the traction over one polygon, differentiated with respect to the motion of its
+//! vertices, its normal, and what changes the traction but not the surface.
 //!
 //! It works backwards, from the quadrature points to the points they are weighted means of, so
 //! that its cost does not depend on how many directions the vertices move in.
@@ -37,7 +37,7 @@ pub(in crate::contact) fn combine(first: &Wrench, a: f64, second: &Wrench, b: f6
     std::array::from_fn(|k| first[k] * a + second[k] * b)
 }
 
-/// A wrench differentiated by a vector: one column for each of its components.
+/// A wrench differentiated with respect to a vector: one column for each of its components.
 pub(in crate::contact) type ByVector = [Wrench; 3];
 
 /// Adds the derivative of a wrench times a number whose derivative is `by`.
@@ -60,7 +60,7 @@ pub(in crate::contact) fn add_isotropic(to: &mut ByVector, stiffness: f64, lever
     }
 }
 
-/// The row of a derivative by a vector.
+/// The row of a derivative with respect to a vector.
 #[inline(always)]
 pub(in crate::contact) fn row(by: &ByVector, r: usize) -> Vector3<f64> {
     Vector3::new(by[0][r], by[1][r], by[2][r])
@@ -73,7 +73,8 @@ pub(in crate::contact) struct PointForce {
     by_pressure: f64,
     load: f64,
     pub per_pressure: Wrench,
-    /// By the pressure that acts, which is `per_pressure` unless a law of the user's own depends on it.
+    /// With respect to the pressure that acts, which is `per_pressure` unless a law of the user's own
+    /// depends on it.
     by_acting: Wrench,
     /// Through the velocity's component along the normal, through that along `slip_velocity`, and
     /// isotropic.
@@ -126,7 +127,7 @@ impl PointSums {
         }
     }
 
-    /// The derivative by the motion of the point.
+    /// The derivative with respect to the motion of the point.
     #[inline(always)]
     pub fn by_position(
         &self,
@@ -152,7 +153,7 @@ impl PointSums {
     }
 }
 
-/// The derivative of the area of a polygon by the motion of vertex `i`.
+/// The derivative of the area of a polygon with respect to the motion of vertex `i`.
 #[inline(always)]
 pub(in crate::contact) fn area_by_vertex(polygon: &SurfacePolygon<f64>, i: usize) -> Vector3<f64> {
     let n = polygon.len;
@@ -161,7 +162,7 @@ pub(in crate::contact) fn area_by_vertex(polygon: &SurfacePolygon<f64>, i: usize
     (polygon.position[next] - polygon.position[previous]).cross(&polygon.normal) * 0.5
 }
 
-/// The derivative of the centroid of a polygon by the motion of each vertex.
+/// The derivative of the centroid of a polygon with respect to the motion of each vertex.
 #[inline(always)]
 pub(in crate::contact) fn centroid_by_vertex(
     polygon: &SurfacePolygon<f64>,
@@ -194,7 +195,7 @@ pub(in crate::contact) fn centroid_by_vertex(
 
 /// Memory for the derivatives of one polygon.
 pub(in crate::contact) struct PolygonDerivatives {
-    /// By the motion of the vertices and of the centroid, through areas.
+    /// With respect to the motion of the vertices and of the centroid, through areas.
     pub by_area: [ByVector; MAX_VERTICES],
     pub by_area_at_centroid: ByVector,
     /// What quadrature points gain from the vertices, and from the centroid.
@@ -202,17 +203,17 @@ pub(in crate::contact) struct PolygonDerivatives {
     pub centroid: PointSums,
     /// The centroid by the motion of the vertices.
     pub centroid_by_vertex: [Matrix3<f64>; MAX_VERTICES],
-    /// By the normal, and of that the isotropic part.
+    /// With respect to the normal, and of that the isotropic part.
     pub by_normal: ByVector,
     pub by_normal_isotropic: f64,
     pub by_normal_lever: Vector3<f64>,
-    /// By the dissipation κ.
+    /// With respect to the dissipation κ.
     pub by_dissipation: Wrench,
     /// The wrench.
     pub wrench: Wrench,
     /// Whether the next two are computed: not where the traction is proportional to the fields' pressure.
     logs: bool,
-    /// By the logarithm of the fields' pressure, and by the width of the pressure's onset.
+    /// With respect to the logarithm of the fields' pressure and the width of the pressure's onset.
     by_log_pressure: Wrench,
     pub by_width: Wrench,
 }
@@ -237,7 +238,7 @@ impl PolygonDerivatives {
         }
     }
 
-    /// The derivative by the logarithm of the fields' pressure.
+    /// The derivative with respect to the logarithm of the fields' pressure.
     pub fn by_log_pressure(&self) -> &Wrench {
         if self.logs { &self.by_log_pressure } else { &self.wrench }
     }
@@ -260,7 +261,7 @@ impl PolygonDerivatives {
 
 /// Sums over the surface of what does not change the surface.
 pub(in crate::contact) struct SurfaceSums {
-    /// By the angular and the linear velocity, one column for each component.
+    /// With respect to the angular and the linear velocity, one column for each component.
     by_velocity: [Wrench; 6],
     /// Of that the isotropic part: its sum, and those with the position and its products.
     isotropic: f64,
@@ -284,7 +285,7 @@ impl SurfaceSums {
         }
     }
 
-    /// The derivative by the velocity.
+    /// The derivative with respect to the velocity.
     pub fn by_velocity(&self) -> Matrix6<f64> {
         let mut sum = Matrix6::from_fn(|r, c| self.by_velocity[c][r]);
         let lever = cross_matrix(&self.isotropic_lever);
@@ -302,8 +303,8 @@ impl SurfaceSums {
     }
 }
 
-/// Counts the force at the quadrature point `x` with the fields' pressure `p`, of which `acting`
-/// acts, and area `a`, and its derivatives but for those by the position, area and pressure.
+/// Counts the force at the quadrature point `x` with the fields' pressure `p`, of which `acting` acts,
+/// and area `a`, and its derivatives but for those with respect to the position, area and pressure.
 #[inline(always)]
 pub(in crate::contact) fn add_point(
     (x, p, area): (&Vector3<f64>, f64, f64),

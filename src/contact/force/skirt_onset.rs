@@ -9,8 +9,8 @@
 
 use crate::scalar::{DualArray, Scalar};
 
-/// The pressure that acts where the fields' is `p`, in Pa, and its derivative by `p`. The width
-/// `w` in Pa, at least 0, is the amount by which the pressure reaches below zero.
+/// The pressure that acts where the fields' is `p`, in Pa, and its derivative with respect to `p`. The
+/// width `w` in Pa, at least 0, is the amount by which the pressure reaches below zero.
 ///
 /// The pressure that acts is 0 up to −w, (p + w)²/(4 w) between −w and w, and p from there on: its
 /// derivative is continuous. At w = 0 it is p itself.
@@ -27,14 +27,14 @@ pub fn onset<T: Scalar>(p: T, w: T) -> (T, T) {
     }
 }
 
-/// The pressure of [`onset`] with its derivatives by the pressure and by the width.
+/// The pressure of [`onset`] with its derivatives with respect to the pressure and the width.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OnsetSlopes {
     /// The pressure that acts, Pa.
     pub value: f64,
-    /// Its derivative by the fields' pressure.
+    /// Its derivative with respect to the fields' pressure.
     pub by_pressure: f64,
-    /// Its derivative by the width.
+    /// Its derivative with respect to the width.
     pub by_width: f64,
 }
 

@@ -78,8 +78,8 @@ impl<T: Scalar> TractionLaw<T> {
         self.strain_rate
     }
 
-    /// The combined parameters as derivatives are taken by them: in the strain-rate form with the sum of
-    /// χ/E in the place of the dissipation.
+    /// The combined parameters as derivatives are taken with respect to them: in the strain-rate form
+    /// with the sum of χ/E in the place of the dissipation.
     pub fn parameters(&self) -> PairMaterial<T> {
         match self.settings.dissipation_model {
             DissipationModel::HuntCrossley => self.pair,
@@ -92,9 +92,10 @@ impl<T: Scalar> TractionLaw<T> {
         (self.pair.static_friction, self.pair.dynamic_friction)
     }
 
-    /// The traction on O per unit of the undamped pressure that acts, `pressure`, where O moves with
-    /// velocity `v` relative to F and `n` is the unit normal into O: φ (n − h v_t) with the damping
-    /// factor φ = (1 − κ v_n)₊ and the friction factor h, or those of a law of the user's own.
+    /// The traction on O per unit of the undamped pressure that acts, `pressure`. O moves with velocity
+    /// `v` relative to F, and `n` is the unit normal into O. The traction is φ (n − h v_t) with the
+    /// damping factor φ = (1 − κ v_n)₊ and the friction factor h, or with those of a law of the user's
+    /// own.
     #[inline]
     pub fn per_pressure(&self, n: &Vector3<T>, v: &Vector3<T>, dissipation: T, pressure: T) -> Vector3<T> {
         let v_n = v.dot(n);
@@ -133,25 +134,25 @@ pub(crate) struct TractionDerivatives {
     pub v_t: Vector3<f64>,
     /// The traction per pressure: factors of n and v_t.
     pub value: [f64; 2],
-    /// By the velocity: factors of n nᵀ, v_t nᵀ, v_t v_tᵀ and the identity.
+    /// With respect to the velocity: factors of n nᵀ, v_t nᵀ, v_t v_tᵀ and the identity.
     pub by_velocity: [f64; 4],
-    /// By a change of the normal, which is at right angles to it: factors of n v_tᵀ, v_t v_tᵀ and
-    /// the identity.
+    /// With respect to a change of the normal, which is at right angles to it: factors of n v_tᵀ, v_t
+    /// v_tᵀ and the identity.
     pub by_normal: [f64; 3],
-    /// By the dissipation κ: factors of n and v_t.
+    /// With respect to the dissipation κ: factors of n and v_t.
     pub by_dissipation: [f64; 2],
-    /// By the static friction coefficient: factor of v_t.
+    /// With respect to the static friction coefficient: factor of v_t.
     pub by_static_friction: f64,
-    /// By the dynamic friction coefficient: factor of v_t.
+    /// With respect to the dynamic friction coefficient: factor of v_t.
     pub by_dynamic_friction: f64,
 }
 
 /// What the traction per unit of undamped pressure depends on besides, with a law of the user's own: factors
 /// of the normal n and the tangential velocity v_t.
 pub(crate) struct OwnTractionDerivatives {
-    /// By the pressure.
+    /// With respect to the pressure.
     pub by_pressure: [f64; 2],
-    /// By each of the law's own parameters.
+    /// With respect to each of the law's own parameters.
     pub by_own: [[f64; 2]; OWN_PARAMETERS],
 }
 
@@ -161,8 +162,8 @@ impl TractionLaw<f64> {
         self.settings.law.is_some()
     }
 
-    /// [`Self::per_pressure`] with its derivatives, in closed form; `OWN` says whether the law is one of
-    /// the user's own, so that what only that takes is compiled out of loops without one.
+    /// [`Self::per_pressure`] with its derivatives, in closed form. `OWN` says whether the law is the
+    /// user's own; code that only such a law needs is compiled out of other loops.
     #[inline(always)]
     pub fn derivatives<const OWN: bool>(
         &self,
@@ -178,8 +179,8 @@ impl TractionLaw<f64> {
         (self.built_in_derivatives(n, v, dissipation), None)
     }
 
-    /// The derivatives of a traction by a law of the user's own: φ (n − μ q v_t) with its damping factor
-    /// φ, its coefficient of friction μ and the regularization q.
+    /// The derivatives of a traction with a law of the user's own: φ (n − μ q v_t) with its damping
+    /// factor φ, its coefficient of friction μ and the regularization q.
     #[inline(never)]
     fn with_own(
         &self,

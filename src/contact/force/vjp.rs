@@ -1,33 +1,34 @@
-//! The transposed derivative of a contact in the world.
+//! The vector–Jacobian product of a contact in the world.
 
 use nalgebra::{Vector3, Vector6};
 
 use crate::contact::force::jvp::contact_jacobian;
-use crate::contact::force::local_vjp::{LocalCotangent, local_transposed};
+use crate::contact::force::local_vjp::{LocalCotangent, local_vjp};
 use crate::contact::pair::combination::combination_derivatives;
 use crate::contact::pair::material::Material;
 use crate::contact::pair::query::{ContactError, ContactPair, Roles};
 use crate::contact::settings::ContactSettings;
+use crate::contact::surface::search::Elements;
 use crate::contact::surface::workspace::Workspace;
 use crate::spatial::SpatialForce;
 
-/// The wrench between two bodies, and the derivatives of one number that depends on it by what it
-/// depends on.
+/// The wrench between two bodies, and the derivatives of one number that depends on the wrench, with
+/// respect to everything that the wrench depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactCotangent {
     /// Wrench on A about the origin of A's geometry frame, expressed in W.
     pub wrench_on_a: SpatialForce,
-    /// By A's pose: rotation of A about its own origin, then translation, both in W.
+    /// With respect to A's pose: rotation of A about its own origin, then translation, both in W.
     pub pose_a: Vector6<f64>,
-    /// By A's angular velocity and the velocity of its origin, in W.
+    /// With respect to A's angular velocity and the velocity of its origin, in W.
     pub velocity_a: Vector6<f64>,
-    /// By B's pose, likewise.
+    /// With respect to B's pose, likewise.
     pub pose_b: Vector6<f64>,
-    /// By B's velocity, likewise.
+    /// With respect to B's velocity, likewise.
     pub velocity_b: Vector6<f64>,
-    /// By the parameters of A's material.
+    /// With respect to the parameters of A's material.
     pub material_a: Material,
-    /// By the parameters of B's material.
+    /// With respect to the parameters of B's material.
     pub material_b: Material,
 }
 
@@ -37,21 +38,33 @@ fn six(rotational: &Vector3<f64>, translational: &Vector3<f64>) -> Vector6<f64> 
     Vector6::new(r.x, r.y, r.z, t.x, t.y, t.z)
 }
 
-/// The transposed derivative of the contact of a pair: from the derivatives `by_wrench` of one
-/// number by the wrench on A about the origin of A's geometry frame (which moves along with A) to
-/// those by poses, velocities and materials. `None` if the bodies do not touch.
+/// The vector–Jacobian product of the contact of a pair: from the derivatives `by_wrench` of one number
+/// with respect to the wrench on A about the origin of A's geometry frame (which moves along with A) to
+/// those with respect to poses, velocities and materials. `None` if the bodies do not touch.
 ///
-/// It costs two to three evaluations of the wrench, several times less than
-/// [`contact_jacobian`]; where the meshes are aligned exactly that one, whose conventions these
-/// are, is used.
+/// It costs as much as two to three evaluations of the wrench, several times less than
+/// [`contact_jacobian`], whose conventions it shares. Where the meshes are exactly aligned, it is
+/// computed from that Jacobian.
 ///
 /// # Errors
 /// For pairs that [`crate::contact::check_pair`] refuses.
-pub fn contact_transposed(
+pub fn contact_vjp(
     pair: &ContactPair,
     by_wrench: &SpatialForce,
     settings: &ContactSettings,
     workspace: &mut Workspace,
+) -> Result<Option<ContactCotangent>, ContactError> {
+    contact_vjp_over(pair, by_wrench, settings, workspace, None)
+}
+
+/// [`contact_vjp`], where `known` are the elements that the surface lies in, if it has been found
+/// before.
+pub(crate) fn contact_vjp_over(
+    pair: &ContactPair,
+    by_wrench: &SpatialForce,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+    known: Option<&[Elements]>,
 ) -> Result<Option<ContactCotangent>, ContactError> {
     let roles = Roles::new(pair)?;
     let sign = if roles.a_is_o { 1.0 } else { -1.0 };
@@ -61,8 +74,8 @@ pub fn contact_transposed(
     let lever = p_wf - pair.x_wa.translation;
     let by_force = (by_wrench.translational + by_wrench.rotational.cross(&lever)) * sign;
     let on_o = SpatialForce::new(by_moment, by_force);
-    let local =
-        local_transposed(&roles, &on_o.rotated(&roles.x_wf.rotation.transpose()), settings, workspace);
+    let by_wrench_in_f = on_o.rotated(&roles.x_wf.rotation.transpose());
+    let local = local_vjp(&roles, &by_wrench_in_f, settings, workspace, known);
     if local.aligned {
         return by_jacobian(pair, by_wrench, settings, workspace);
     }
@@ -102,7 +115,7 @@ pub fn contact_transposed(
     Ok(Some(ContactCotangent { wrench_on_a, pose_a, velocity_a, pose_b, velocity_b, material_a, material_b }))
 }
 
-/// The derivatives by both materials.
+/// The derivatives with respect to both materials.
 fn by_materials(
     pair: &ContactPair,
     roles: &Roles<f64>,
@@ -123,7 +136,7 @@ fn by_materials(
     })
 }
 
-/// The same through the Jacobian, whose derivatives are one-sided ones where meshes are aligned.
+/// The same by way of the Jacobian, whose derivatives are one-sided where meshes are exactly aligned.
 fn by_jacobian(
     pair: &ContactPair,
     by_wrench: &SpatialForce,

@@ -196,11 +196,12 @@ impl<T: Scalar> Integral<T> {
 /// The contact between two bodies, or `None` if they do not touch.
 ///
 /// The wrench on B about the same point is the exact opposite. Every number of `pair` may carry
-/// derivatives of any order; they are those of the formulas at the present set of faces. Where
-/// faces appear or vanish the wrench is continuous and its derivative may jump. Where the two
-/// meshes are aligned exactly (a vertex, edge or face of one on a face of the other) use
-/// [`crate::contact::contact_jacobian`] or [`crate::contact::contact_lifted`], whose derivatives are one-sided
-/// ones there; those of this function are finite but may belong to no direction.
+/// derivatives of any order; they are those of the formulas at the present set of faces. Where faces
+/// appear or vanish the wrench is continuous and its derivative may jump. Where the two meshes are
+/// exactly aligned (a vertex, edge or face of one lies on a face of the other), the derivatives of this
+/// function are finite but may not be the derivative in any direction. Use
+/// [`crate::contact::contact_jacobian`] or [`crate::contact::contact_lifted`] there: their derivatives
+/// are one-sided.
 ///
 /// Two exceptions to continuity, both in the model itself:
 /// * Where walls of both bodies lie in one plane (cubes of the same footprint on each other)
@@ -292,4 +293,57 @@ pub fn for_each_face<T: Scalar>(
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    use crate::contact::{Collider, Material};
+    use crate::field::{PressureField, primitive_field};
+    use crate::geometry::Shape;
+    use crate::spatial::{RigidTransform, rotation_exponential};
+
+    #[test]
+    fn faces_sum_to_the_force_and_the_centroid_and_change_sides_with_the_bodies() {
+        let body = |shape: Shape, modulus: f64| {
+            let (mesh, extent) = primitive_field(&shape, 0.04).expect("a shape");
+            let field = PressureField::new(mesh, extent).expect("a field");
+            Collider::compliant(field, Material::new(modulus, 0.0, 0.0))
+        };
+        let (ball, block) =
+            (body(Shape::Sphere { radius: 0.05 }, 1e5), body(Shape::Box { size: [0.1, 0.12, 0.08] }, 3e5));
+        let pose = |turn: [f64; 3], at: [f64; 3]| {
+            RigidTransform::new(rotation_exponential(&Vector3::from(turn)), Vector3::from(at))
+        };
+        let (x_a, x_b) =
+            (pose([0.3, -0.8, 0.5], [0.02, 0.01, 0.08]), pose([-0.2, 0.4, 1.1], [0.0, 0.0, 0.0]));
+        let mut workspace = Workspace::default();
+        for surface in [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles] {
+            let settings = ContactSettings { surface, ..Default::default() };
+            let mut faces_of = |pair: &ContactPair| {
+                let patch = contact(pair, &settings, &mut workspace).expect("compliant").expect("they touch");
+                let mut faces = Vec::new();
+                for_each_face(pair, &settings, &mut workspace, |face| faces.push(*face));
+                (patch, faces)
+            };
+            let (patch, faces) = faces_of(&ContactPair::at_rest(&ball, x_a, &block, x_b));
+            let area: f64 = faces.iter().map(|face| face.area).sum();
+            let force: Vector3<f64> =
+                faces.iter().map(|face| face.normal * (face.area * face.pressure)).sum();
+            let moment: Vector3<f64> = faces.iter().map(|face| face.centroid * face.area).sum();
+            assert_relative_eq!(area, patch.area, max_relative = 1e-12);
+            assert_relative_eq!(force, patch.wrench_on_a.translational, max_relative = 1e-9);
+            assert_relative_eq!(moment / area, patch.centroid, max_relative = 1e-9);
+            let (_, swapped) = faces_of(&ContactPair::at_rest(&block, x_b, &ball, x_a));
+            assert_eq!(faces.len(), swapped.len());
+            for (face, other) in faces.iter().zip(&swapped) {
+                assert_relative_eq!(face.normal, -other.normal, epsilon = 1e-12);
+                assert_eq!((face.gradient_a, face.gradient_b), (other.gradient_b, other.gradient_a));
+                let [of_a, of_b] = other.elements;
+                assert_eq!(face.elements, [of_b, of_a]);
+            }
+        }
+    }
 }

@@ -13,41 +13,41 @@ use crate::contact::impulse::simd::{InLanes, Lanes, Narrow, in_lanes};
 /// and dissipation d, from the velocity u = v to where it vanishes.
 #[inline(always)]
 fn hunt_crossley_costs<L: Lanes>(dt: f64, face: &FaceConstants<L>, v: L) -> L {
-    let (zero, one, dt, infinity) = (v.all(0.0), v.all(1.0), v.all(dt), v.all(f64::INFINITY));
+    let (zero, one, dt, infinity) = (v.splat(0.0), v.splat(1.0), v.splat(dt), v.splat(f64::INFINITY));
     let (f, k, d) = (face.load, face.stiffness * dt, face.dissipation);
-    let (rigid, undamped) = (k.at_most(zero), d.at_most(zero));
-    let elastic_end = infinity.where_else(rigid, f * one.where_else(rigid, k).reciprocal());
-    let damping_end = infinity.where_else(undamped, one.where_else(undamped, d).reciprocal());
-    let end = elastic_end.where_else(elastic_end.at_most(damping_end), damping_end);
+    let (rigid, undamped) = (k.less_equal(zero), d.less_equal(zero));
+    let elastic_end = infinity.select(rigid, f * one.select(rigid, k).reciprocal());
+    let damping_end = infinity.select(undamped, one.select(undamped, d).reciprocal());
+    let end = elastic_end.select(elastic_end.less_equal(damping_end), damping_end);
     // ∫ (f − k u)(1 − d u) du, about the end, where the integrand is (a + k w)(b + d w), w = end − u.
     let (a, b, w) = (f - k * end, one - d * end, end - v);
-    let mean = (a * d + b * k) * v.all(0.5) + w * k * d * v.all(1.0 / 3.0);
-    (dt * w * (a * b + w * mean)).unless(w.at_most(zero)).unless(infinity.at_most(end))
+    let mean = (a * d + b * k) * v.splat(0.5) + w * k * d * v.splat(1.0 / 3.0);
+    (dt * w * (a * b + w * mean)).zero_where(w.less_equal(zero)).zero_where(infinity.less_equal(end))
 }
 
 /// The integral of the Hunt–Crossley impulse δt (f − δt k u)₊ (1 − d u)₊, with load f, stiffness k
 /// and dissipation d, from the velocity u = v to where it vanishes.
 pub(crate) fn hunt_crossley_cost(dt: f64, load: f64, stiffness: f64, dissipation: f64, v: f64) -> f64 {
     let [load, stiffness, dissipation, history, v] =
-        [load, stiffness, dissipation, 0.0, v].map(|x| Narrow::ANY.all(x));
+        [load, stiffness, dissipation, 0.0, v].map(|x| Narrow::ANY.splat(x));
     hunt_crossley_costs(dt, &FaceConstants { load, stiffness, dissipation, history }, v).numbers()[0]
 }
 
 impl ImpulseLaw<f64> {
-    /// The costs ℓ of faces in lists in J, whose negative gradients by the velocity are the
-    /// impulses; those of TAMSI, which has none, are zero.
+    /// The costs ℓ in J of the faces in lists. Their negative gradients with respect to the velocity are
+    /// the impulses. TAMSI has no cost; zero is returned.
     #[inline(always)]
     fn costs<L: Lanes>(&self, lists: &FaceLists, group: &Group, v_n: L, s: L) -> L {
-        let (zero, mu, v_s) = (v_n.all(0.0), v_n.all(self.friction), v_n.all(self.stiction_velocity));
+        let (zero, mu, v_s) = (v_n.splat(0.0), v_n.splat(self.friction), v_n.splat(self.stiction_velocity));
         match self.model {
             ContactModel::Lagged => {
                 let face = lists.constants_of(group, v_n);
-                let damping = v_n.all(1.0) - face.dissipation * face.history;
-                let lagged = (face.load * damping * v_n.all(self.dt)).unless(damping.at_most(zero));
-                hunt_crossley_costs(self.dt, &face, v_n) + mu * lagged * ((s + v_s * v_s).root() - v_s)
+                let damping = v_n.splat(1.0) - face.dissipation * face.history;
+                let lagged = (face.load * damping * v_n.splat(self.dt)).zero_where(damping.less_equal(zero));
+                hunt_crossley_costs(self.dt, &face, v_n) + mu * lagged * ((s + v_s * v_s).sqrt() - v_s)
             }
             ContactModel::Similar => {
-                let lifted = v_n - mu * ((s + v_s * v_s).root() - v_s);
+                let lifted = v_n - mu * ((s + v_s * v_s).sqrt() - v_s);
                 hunt_crossley_costs(self.dt, &lists.constants_of(group, v_n), lifted)
             }
             ContactModel::Sap => {
@@ -55,7 +55,7 @@ impl ImpulseLaw<f64> {
                 let faces = group.of(lists.regularization);
                 let r_n = each(v_n, faces, |f| f.per_normal).reciprocal();
                 let r_t = each(v_n, faces, |f| f.tangential);
-                (r_n * slopes.normal * slopes.normal + r_t * slopes.slip * slopes.slip * s) * v_n.all(0.5)
+                (r_n * slopes.normal * slopes.normal + r_t * slopes.slip * slopes.slip * s) * v_n.splat(0.5)
             }
             ContactModel::Tamsi => zero,
         }
@@ -71,7 +71,7 @@ impl InLanes for Cost<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, one: L) -> f64 {
         let Self(patch, contacts, v) = self;
-        let mut sum = one.all(0.0);
+        let mut sum = one.splat(0.0);
         for group in Group::all_of(patch.contacts.clone()) {
             let (v_n, v_t) = Points::new(one, contacts, &group).velocity(one, v);
             sum = sum + patch.law.costs(&contacts.lists(), &group, v_n, v_t.dot(v_t));
@@ -103,9 +103,9 @@ mod tests {
             for face in [soft, rigid, FaceConstants { dissipation: 0.0, ..soft }] {
                 let (constants, regularization) = ([face], [law.regularization(&face)]);
                 let lists = FaceLists { constants: &constants, regularization: &regularization, frozen: &[] };
-                let one = Group { places: [0; 4], count: 1 };
+                let one = Group { indices: [0; 4], count: 1 };
                 let cost = |v_n: f64, v_t: f64| {
-                    let [v_n, s] = [v_n, v_t * v_t].map(|x| Narrow::ANY.all(x));
+                    let [v_n, s] = [v_n, v_t * v_t].map(|x| Narrow::ANY.splat(x));
                     let [cost, others @ ..] = law.costs(&lists, &one, v_n, s).numbers();
                     assert_eq!(others, [0.0; 3]);
                     cost

@@ -23,25 +23,25 @@ impl InLanes for TurnFriction<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, one: L) {
         let Self { patch, contacts, v, dv, directions } = self;
-        let (zero, number) = (one.all(0.0), one.all(1.0));
+        let (zero, number) = (one.splat(0.0), one.splat(1.0));
         for group in Group::all_of(patch.contacts.clone()) {
             let points = Points::new(one, contacts, &group);
             let ((v_n, v_t), (_, change)) = (points.velocity(one, v), points.velocity(one, dv));
             let slopes = patch.slopes(contacts, &group, v_n, v_t.dot(v_t));
             let per_scale = slopes.per_scale;
             // Where friction is linear in the slip velocity.
-            let linear = per_scale.at_most(zero);
-            let limit = one.all(patch.law.friction) * slopes.normal;
-            let scale = (slopes.slip * limit.reciprocal()).unless(limit.at_most(zero));
-            let w = LaneVector::of(one, directions, group.places);
-            let turn = (v_t.dot(change) * per_scale).unless(linear);
-            let w = (v_t + change - w.times(turn)).times(scale.where_else(linear, per_scale));
+            let linear = per_scale.less_equal(zero);
+            let limit = one.splat(patch.law.friction) * slopes.normal;
+            let scale = (slopes.slip * limit.reciprocal()).zero_where(limit.less_equal(zero));
+            let w = LaneVector::of(one, directions, group.indices);
+            let turn = (v_t.dot(change) * per_scale).zero_where(linear);
+            let w = (v_t + change - w.times(turn)).times(scale.select(linear, per_scale));
             let square = w.dot(w);
-            let shorten = number.where_else(square.at_most(number), square.root().reciprocal());
+            let shorten = number.select(square.less_equal(number), square.sqrt().reciprocal());
             let [x, y, z] = w.times(shorten).0;
             let (x, y, z) = (x.numbers(), y.numbers(), z.numbers());
             for k in 0..group.count {
-                directions[group.places[k]] = Vector3::new(x[k], y[k], z[k]);
+                directions[group.indices[k]] = Vector3::new(x[k], y[k], z[k]);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! How the inverse inertia w that a face feels follows the inverse inertia Λ of the pair's relative
+//! How the inverse effective mass w at a face follows the inverse inertia Λ of the pair's relative
 //! motion and the face's place.
 
 use nalgebra::{Matrix6, Vector3};
@@ -8,7 +8,7 @@ use crate::contact::impulse::polygon_motion::cross;
 /// Different numbers of a symmetric 6×6 matrix.
 const NUMBERS: usize = 21;
 
-/// The derivatives of a number by Λ, a symmetric matrix.
+/// The derivatives of a number with respect to Λ, a symmetric matrix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByInverseInertia {
     /// The rotational quarter's xx, xy, xz, yy, yz, zz; the quarter of rotational rows and
@@ -61,10 +61,10 @@ impl ByInverseInertia {
     }
 }
 
-/// The derivatives of w = ‖L Λ Lᵀ‖/3 (see [`crate::contact::impulse::point_contacts::point_inverse_inertia`]) by the
+/// The derivatives of w = ‖L Λ Lᵀ‖/3 (see [`crate::contact::impulse::point_contacts::inverse_effective_mass`]) by the
 /// position and by Λ, where `w` is known.
 #[inline(always)]
-pub(in crate::contact) fn inverse_inertia_slopes(
+pub(in crate::contact) fn inverse_effective_mass_slopes(
     lambda: &Matrix6<f64>,
     x: &Vector3<f64>,
     w: f64,
@@ -111,7 +111,7 @@ pub(in crate::contact) fn inverse_inertia_slopes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::impulse::point_contacts::point_inverse_inertia;
+    use crate::contact::impulse::point_contacts::inverse_effective_mass;
     use approx::assert_relative_eq;
 
     #[test]
@@ -119,8 +119,8 @@ mod tests {
         let root = Matrix6::from_fn(|i, k| ((3 * i + 5 * k) as f64).sin() + if i == k { 3.0 } else { 0.0 });
         let lambda = root * root.transpose();
         let x = Vector3::new(0.3, -0.7, 0.45);
-        let w = |lambda: &Matrix6<f64>, x: &Vector3<f64>| point_inverse_inertia(lambda, x);
-        let (by_x, by_lambda) = inverse_inertia_slopes(&lambda, &x, w(&lambda, &x));
+        let w = |lambda: &Matrix6<f64>, x: &Vector3<f64>| inverse_effective_mass(lambda, x);
+        let (by_x, by_lambda) = inverse_effective_mass_slopes(&lambda, &x, w(&lambda, &x));
         let h = 1e-5;
         for k in 0..3 {
             let step = Vector3::ith(k, h);

@@ -11,10 +11,10 @@ use crate::contact::pair::query::Roles;
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity};
 
-/// The impulse on O about F's origin in F. Its value and its negative derivative by the velocity
-/// after the step are `evaluated` (see [`crate::contact::impulse::point_contacts::DiscretePatch::about_f`]), its other
-/// derivatives in `local`. `before` and `after` are the velocities of O relative to F at F's
-/// origin.
+/// The impulse on O about F's origin in F. Its value and its negative derivative with respect to the
+/// velocity after the step are `evaluated` (see
+/// [`crate::contact::impulse::point_contacts::DiscretePatch::about_f`]), its other derivatives in
+/// `local`. `before` and `after` are the velocities of O relative to F at F's origin.
 pub(crate) fn impulse_lifted<T: Scalar>(
     roles: &Roles<T>,
     settings: &DiscreteSettings,

@@ -1,5 +1,5 @@
-//! The impulse that one face of a contact surface exerts over a time step, as a function of the
-//! velocity after it: the contact models of velocity-level stepping.
+//! The contact models of velocity-level steps: the impulse that one face of a contact surface exerts
+//! over a time step, as a function of the velocity after the step.
 //!
 //! A face of area A with pressure p and gradient g along its normal is a compliant point contact
 //! (Masterjohn §IV): its elastic force at the end of a step of length δt is A p − δt k v_n with
@@ -79,9 +79,9 @@ pub(crate) struct FaceConstants<T> {
     pub stiffness: T,
     /// Hunt–Crossley dissipation, s/m.
     pub dissipation: T,
-    /// For the model Lagged the normal velocity before the step, m/s; for SAP the inverse
-    /// inertia w that the face feels, 1/kg; for TAMSI the pressure at its start, Pa, which laws of the
-    /// user's own may depend on; for Similar nothing.
+    /// A quantity from the start of the step that the contact model needs. For Lagged it is the normal
+    /// velocity, m/s; for SAP the inverse effective mass w at the face, 1/kg; for TAMSI the pressure,
+    /// Pa, which laws of the user's own may depend on. Similar has none.
     pub history: T,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Impulse<T> {
 
 /// The part β of the time step below which SAP takes a contact's time scale for rigid.
 const NEAR_RIGID: f64 = 1.0;
-/// SAP's ratio σ of the regularization of friction to the inverse inertia.
+/// SAP's ratio σ of the regularization of friction to the inverse effective mass.
 const SAP_FRICTION: f64 = 1e-3;
 
 /// The Hunt–Crossley impulse δt (A p − δt k v)₊ (1 − d v)₊ (Masterjohn eq. 14–16).
@@ -122,21 +122,21 @@ pub(in crate::contact) fn sap_regularization<T: Scalar>(
     law: &ImpulseLaw<T>,
     face: &FaceConstants<T>,
 ) -> [T; 3] {
-    let inverse_inertia = face.history;
+    let inverse_effective_mass = face.history;
     let period = law.relaxation_time + law.dt;
     let soft = (face.stiffness * period * law.dt).recip();
-    let near_rigid =
-        inverse_inertia * (NEAR_RIGID * NEAR_RIGID / (4.0 * std::f64::consts::PI * std::f64::consts::PI));
+    let near_rigid = inverse_effective_mass
+        * (NEAR_RIGID * NEAR_RIGID / (4.0 * std::f64::consts::PI * std::f64::consts::PI));
     let normal = if soft.real() >= near_rigid.real() { soft } else { near_rigid };
-    [normal, inverse_inertia * SAP_FRICTION, face.load / (face.stiffness * period)]
+    [normal, inverse_effective_mass * SAP_FRICTION, face.load / (face.stiffness * period)]
 }
 
 impl<T: Scalar> ImpulseLaw<T> {
     /// The impulse of a face at the normal velocity `v_n` and the squared slip velocity `s`.
     ///
-    /// Not smooth where contact is made or broken, where SAP's and TAMSI's friction begins to
-    /// slip, and (in second derivatives) where TAMSI's slip velocity vanishes; at each of these
-    /// the derivatives are those of one side. All of them are finite.
+    /// The impulse is not smooth where contact is made or broken and where SAP's or TAMSI's friction
+    /// begins to slip; its second derivatives are not continuous where TAMSI's slip velocity vanishes.
+    /// At each of these points the derivatives are one-sided. All of them are finite.
     #[inline(always)]
     pub fn impulse(&self, face: &FaceConstants<T>, v_n: T, s: T) -> Impulse<T> {
         let (mu, v_s) = (self.friction, self.stiction_velocity);
@@ -233,8 +233,8 @@ impl<T: Scalar> OwnImpulse<T> {
 }
 
 impl ImpulseLaw<f64> {
-    /// Which of the formulas of [`Self::impulse`] holds at a normal velocity and a squared slip
-    /// velocity: where it changes the impulse is not smooth. Below 16.
+    /// The branch: which of the formulas of [`Self::impulse`] holds at a normal velocity and a squared
+    /// slip velocity. The impulse is not smooth where the branch changes. Below 16.
     pub fn branch(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> u8 {
         let Impulse { normal, slip } = self.impulse(face, v_n, s);
         let mut branch = u8::from(normal > 0.0) + 2 * u8::from(slip > 0.0);
@@ -319,7 +319,7 @@ pub(in crate::contact) mod tests {
         FaceConstants { load: 0.3, stiffness: 4e3, dissipation: 1.5, history }
     }
 
-    /// History of a face: an inverse inertia for SAP, a pressure for TAMSI, a velocity for the others.
+    /// History of a face: an inverse effective mass for SAP, a pressure for TAMSI, a velocity for the others.
     pub fn history(model: ContactModel) -> f64 {
         match model {
             ContactModel::Sap => 30.0,
@@ -331,6 +331,22 @@ pub(in crate::contact) mod tests {
     /// Velocities in stick, slip, separation, and near-separation.
     pub const STATES: [(f64, f64); 6] =
         [(-0.04, 3e-3), (-0.05, 0.2), (0.03, 0.02), (0.06, 0.4), (0.2, 0.05), (-0.3, 1e-5)];
+
+    #[test]
+    fn branches_tell_the_formulas_apart() {
+        let branches = |model: ContactModel, stiffness: f64| {
+            let face = FaceConstants { stiffness, ..face(history(model)) };
+            // Held, slipping, and parted.
+            [(-0.04, 1e-12), (-0.04, 4.0), (5.0, 1e-12)].map(|(v_n, s)| law(model).branch(&face, v_n, s))
+        };
+        assert_eq!(branches(ContactModel::Sap, 4e3), [15, 11, 8]);
+        // Near rigid.
+        assert_eq!(branches(ContactModel::Sap, 8e5), [7, 3, 0]);
+        // Lagged's friction is that of the velocity before.
+        assert_eq!(branches(ContactModel::Lagged, 4e3), [3, 3, 2]);
+        assert_eq!(branches(ContactModel::Similar, 4e3), [3, 3, 0]);
+        assert_eq!(branches(ContactModel::Tamsi, 4e3), [3, 3, 0]);
+    }
 
     #[test]
     fn friction_obeys_coulomb() {

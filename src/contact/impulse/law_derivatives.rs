@@ -1,83 +1,16 @@
-//! The impulse of one face with its derivatives by all that it depends on, in closed form.
-
-use nalgebra::Vector3;
+//! The impulse of one face with its derivatives with respect to all that it depends on, in closed form.
 
 use crate::contact::ContactModel;
+use crate::contact::impulse::arguments::{
+    ByArgument, DISSIPATION, FRICTION, HISTORY, ImpulseDerivatives, LOAD, NONE, RELAXATION_TIME, SQUARE,
+    STIFFNESS, VELOCITY, by_one, combine, times,
+};
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, OwnImpulse, sap_regularization};
 use crate::contact::own_law::{
     ByArguments, FIRST_OF_PAIR, FIRST_OWN, OWN_PARAMETERS, PRESSURE, SECOND_OF_PAIR, SPEED,
 };
 
-/// What a face's impulse depends on.
-pub(in crate::contact) const ARGUMENTS: usize = 8;
-
-/// The places of the arguments in a list of derivatives: normal velocity, squared slip velocity,
-/// load, stiffness, dissipation, friction, relaxation time, history.
-pub(in crate::contact) const VELOCITY: usize = 0;
-pub(in crate::contact) const SQUARE: usize = 1;
-pub(in crate::contact) const LOAD: usize = 2;
-pub(in crate::contact) const STIFFNESS: usize = 3;
-pub(in crate::contact) const DISSIPATION: usize = 4;
-pub(in crate::contact) const FRICTION: usize = 5;
-pub(in crate::contact) const RELAXATION_TIME: usize = 6;
-pub(in crate::contact) const HISTORY: usize = 7;
-
-/// Derivatives by all arguments.
-type ByArgument = [f64; ARGUMENTS];
-
-/// The impulse γ = `normal` n̂ − `slip` v_t with its derivatives.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::contact) struct ImpulseDerivatives {
-    /// γ_n, N s.
-    pub normal: f64,
-    /// Friction impulse per slip velocity, N s / (m/s).
-    pub slip: f64,
-    /// ∂γ_n.
-    pub normal_by: ByArgument,
-    /// The derivatives of `slip`.
-    pub slip_by: ByArgument,
-}
-
-impl ImpulseDerivatives {
-    /// The derivative of γ by one argument, at a normal and a slip velocity.
-    #[inline(always)]
-    pub fn by(&self, argument: usize, normal: &Vector3<f64>, v_t: &Vector3<f64>) -> Vector3<f64> {
-        normal * self.normal_by[argument] - v_t * self.slip_by[argument]
-    }
-}
-
-/// `a` times derivatives and `b` times other ones.
-#[inline(always)]
-fn combine(first: &ByArgument, a: f64, second: &ByArgument, b: f64) -> ByArgument {
-    let mut sum = [0.0; ARGUMENTS];
-    for k in 0..ARGUMENTS {
-        sum[k] = first[k] * a + second[k] * b;
-    }
-    sum
-}
-
-/// `a` times derivatives.
-#[inline(always)]
-fn times(by: &ByArgument, a: f64) -> ByArgument {
-    let mut product = [0.0; ARGUMENTS];
-    for k in 0..ARGUMENTS {
-        product[k] = by[k] * a;
-    }
-    product
-}
-
-/// No dependence.
-const NONE: ByArgument = [0.0; ARGUMENTS];
-
-/// The derivatives of a number by one argument.
-#[inline(always)]
-fn by_one(argument: usize, slope: f64) -> ByArgument {
-    let mut by = NONE;
-    by[argument] = slope;
-    by
-}
-
-/// TAMSI's friction per slip velocity and normal impulse over μ, and its derivative by s.
+/// TAMSI's friction per slip velocity and normal impulse over μ, and its derivative with respect to s.
 #[inline(always)]
 fn tamsi_slip(s: f64, v_s: f64) -> (f64, f64) {
     if s >= v_s * v_s {
@@ -94,14 +27,14 @@ fn tamsi_slip(s: f64, v_s: f64) -> (f64, f64) {
 /// The derivatives of γ_n and of S that are those of a law of the user's own alone.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::contact) struct OwnDerivatives {
-    /// By the combined coefficient of static friction.
+    /// With respect to the combined coefficient of static friction.
     pub by_static_friction: [f64; 2],
-    /// By the combined parameters of the law.
+    /// With respect to the combined parameters of the law.
     pub by_parameters: [[f64; 2]; OWN_PARAMETERS],
 }
 
-/// The Hunt–Crossley impulse at the normal velocity `v` with its derivatives, that by `v` in the
-/// place of the normal velocity.
+/// The Hunt–Crossley impulse at the normal velocity `v` with its derivatives, that with respect to `v`
+/// in the place of the normal velocity.
 #[inline(always)]
 fn hunt_crossley(dt: f64, face: &FaceConstants<f64>, v: f64) -> (f64, ByArgument) {
     let elastic = face.load - face.stiffness * v * dt;
@@ -173,8 +106,8 @@ impl ImpulseLaw<f64> {
         }
     }
 
-    /// Friction per slip velocity and normal impulse with a law of the user's own, and its derivative by
-    /// the squared slip velocity.
+    /// Friction per slip velocity and normal impulse with a law of the user's own, and its derivative
+    /// with respect to the squared slip velocity.
     pub(in crate::contact) fn own_slip_per_normal(&self, face: &FaceConstants<f64>, s: f64) -> [f64; 2] {
         let Some(own) = &self.own else { return [0.0; 2] };
         let point = self.own_friction_point(own, face, s);
@@ -185,8 +118,8 @@ impl ImpulseLaw<f64> {
         [friction.re * per, friction.re * per_by_square + by_square * per]
     }
 
-    /// The derivatives with a law of the user's own, and those of γ_n and S by static friction and by each
-    /// of the law's parameters.
+    /// The derivatives with a law of the user's own, and those of γ_n and S with respect to static
+    /// friction and each of the law's parameters.
     #[inline(never)]
     pub(in crate::contact) fn own_derivatives(
         &self,
@@ -278,16 +211,19 @@ impl ImpulseLaw<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contact::impulse::arguments::ARGUMENTS;
     use crate::contact::impulse::law::tests::{STATES, face, history, laws, lifted};
     use crate::scalar::DualArray;
     use approx::assert_relative_eq;
 
     type Dual = DualArray<ARGUMENTS>;
 
-    /// Faces that are soft, and one that is near rigid.
-    fn faces(model: ContactModel) -> [FaceConstants<f64>; 2] {
+    /// Faces that are soft, and one that is near rigid; and one that parts so fast before the step that
+    /// nothing is left of Lagged's friction.
+    fn faces(model: ContactModel) -> [FaceConstants<f64>; 3] {
         let face = face(history(model));
-        [face, FaceConstants { load: 60.0, stiffness: 8e5, ..face }]
+        let rigid = FaceConstants { load: 60.0, stiffness: 8e5, ..face };
+        [face, rigid, FaceConstants { history: 0.9, ..face }]
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! The impulses of four faces with their derivatives by the velocity, in closed form: this is where
-//! a velocity-level step spends its time.
+//! The impulses of four faces with their derivatives with respect to the velocity, in closed form: this
+//! is where a velocity-level step spends its time.
 
 use crate::contact::ContactModel;
+use crate::contact::impulse::arguments::{SQUARE, VELOCITY};
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, sap_regularization};
-use crate::contact::impulse::law_derivatives::{SQUARE, VELOCITY};
 use crate::contact::impulse::simd::{LANES, Lanes};
 
-/// Impulses γ_n n̂ − S v_t with their derivatives by the normal velocity v_n and the squared slip
-/// velocity s.
+/// Impulses γ_n n̂ − S v_t with their derivatives with respect to the normal velocity v_n and the
+/// squared slip velocity s.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::contact) struct ImpulseSlopes<L> {
     /// γ_n.
@@ -18,9 +18,9 @@ pub(in crate::contact) struct ImpulseSlopes<L> {
     pub slip: L,
     /// ∂S/∂v_n and ∂S/∂s.
     pub slip_by: [L; 2],
-    /// 1/ρ in s/m, where friction S = μ γ_n/ρ of a convex model has the slip velocity ρ = ‖v_t‖ or
-    /// its regularized norm, and its direction turns with the slip velocity. 0 where friction is
-    /// linear in it (SAP's stiction), where a face of SAP's bears nothing, and for TAMSI.
+    /// 1/ρ in s/m for a convex model with friction S = μ γ_n/ρ, where ρ is ‖v_t‖ or its regularized norm
+    /// and the direction of friction turns with the slip velocity. It is 0 where friction is linear in
+    /// the slip velocity (SAP's stiction), where a face of SAP bears no load, and for TAMSI.
     pub per_scale: L,
 }
 
@@ -51,11 +51,11 @@ pub(in crate::contact) struct FaceLists<'a> {
     pub frozen: &'a [f64],
 }
 
-/// The places of up to four faces in a list: all of them faces of the list.
+/// The indices of up to four faces in a list: all of them faces of the list.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::contact) struct Group {
-    /// The places.
-    pub places: [usize; LANES],
+    /// The indices.
+    pub indices: [usize; LANES],
     /// How many of them count; the others bear nothing.
     pub count: usize,
 }
@@ -66,22 +66,22 @@ impl Group {
     pub fn all_of(range: std::ops::Range<usize>) -> impl Iterator<Item = Self> {
         let end = range.end;
         range.step_by(LANES).map(move |start| Self {
-            places: std::array::from_fn(|k| (start + k).min(end - 1)),
+            indices: std::array::from_fn(|k| (start + k).min(end - 1)),
             count: (end - start).min(LANES),
         })
     }
 
-    /// The items of a list at the places.
+    /// The items of a list at the indices.
     #[inline(always)]
     pub fn of<'a, T>(&self, list: &'a [T]) -> [&'a T; LANES] {
-        let [a, b, c, d] = self.places;
+        let [a, b, c, d] = self.indices;
         [&list[a], &list[b], &list[c], &list[d]]
     }
 
     /// Where there is no face that counts.
     #[inline(always)]
     fn beyond<L: Lanes>(&self, one: L) -> L::Mask {
-        one.all(self.count as f64).at_most(one.with([0.0, 1.0, 2.0, 3.0]))
+        one.splat(self.count as f64).less_equal(one.with([0.0, 1.0, 2.0, 3.0]))
     }
 }
 
@@ -102,23 +102,26 @@ impl FaceLists<'_> {
     pub fn constants_of<L: Lanes>(&self, group: &Group, one: L) -> FaceConstants<L> {
         let (faces, beyond) = (group.of(self.constants), group.beyond(one));
         FaceConstants {
-            load: each(one, faces, |f| f.load).unless(beyond),
-            stiffness: each(one, faces, |f| f.stiffness).unless(beyond),
+            load: each(one, faces, |f| f.load).zero_where(beyond),
+            stiffness: each(one, faces, |f| f.stiffness).zero_where(beyond),
             dissipation: each(one, faces, |f| f.dissipation),
             history: each(one, faces, |f| f.history),
         }
     }
 }
 
-/// The Hunt–Crossley impulses δt (A p − δt k v)₊ (1 − d v)₊ and their derivatives by v.
+/// The Hunt–Crossley impulses δt (A p − δt k v)₊ (1 − d v)₊ and their derivatives with respect to v.
 #[inline(always)]
 fn hunt_crossley_slope<L: Lanes>(dt: f64, face: &FaceConstants<L>, v: L) -> (L, L) {
-    let (dt, zero) = (v.all(dt), v.all(0.0));
+    let (dt, zero) = (v.splat(dt), v.splat(0.0));
     let elastic = face.load - face.stiffness * v * dt;
-    let damping = v.all(1.0) - face.dissipation * v;
-    let (parted, pulled) = (elastic.at_most(zero), damping.at_most(zero));
+    let damping = v.splat(1.0) - face.dissipation * v;
+    let (parted, pulled) = (elastic.less_equal(zero), damping.less_equal(zero));
     let slope = zero - dt * (face.stiffness * dt * damping + face.dissipation * elastic);
-    ((elastic * damping * dt).unless(parted).unless(pulled), slope.unless(parted).unless(pulled))
+    (
+        (elastic * damping * dt).zero_where(parted).zero_where(pulled),
+        slope.zero_where(parted).zero_where(pulled),
+    )
 }
 
 impl ImpulseLaw<f64> {
@@ -134,34 +137,35 @@ impl ImpulseLaw<f64> {
         }
     }
 
-    /// TAMSI's friction per slip velocity and normal impulse over μ, and its derivative by s.
+    /// TAMSI's friction per slip velocity and normal impulse over μ, and its derivative with respect to
+    /// s.
     #[inline(always)]
     fn tamsi_slip<L: Lanes>(&self, s: L) -> (L, L) {
         let v_s = self.stiction_velocity;
-        let (speed, per_stiction, minus_half) = (s.root(), s.all(1.0 / v_s), s.all(-0.5));
+        let (speed, per_stiction, minus_half) = (s.sqrt(), s.splat(1.0 / v_s), s.splat(-0.5));
         let per_speed = speed.reciprocal();
-        let slides = s.all(v_s * v_s).at_most(s);
-        let sticking = (s.all(2.0) - speed * per_stiction) * per_stiction;
+        let slides = s.splat(v_s * v_s).less_equal(s);
+        let sticking = (s.splat(2.0) - speed * per_stiction) * per_stiction;
         let sticking_by =
-            (minus_half * per_speed * (per_stiction * per_stiction)).unless(s.at_most(s.all(0.0)));
+            (minus_half * per_speed * (per_stiction * per_stiction)).zero_where(s.less_equal(s.splat(0.0)));
         let sliding_by = minus_half * per_speed * (per_speed * per_speed);
-        (per_speed.where_else(slides, sticking), sliding_by.where_else(slides, sticking_by))
+        (per_speed.select(slides, sticking), sliding_by.select(slides, sticking_by))
     }
 
     /// [`Self::slopes`] with a law of the user's own, one face after the other.
     #[inline(never)]
     fn own_slopes<L: Lanes>(&self, lists: &FaceLists, group: &Group, v_n: L, s: L) -> ImpulseSlopes<L> {
-        let zero = v_n.all(0.0);
+        let zero = v_n.splat(0.0);
         let (normal_velocity, square) = (v_n.numbers(), s.numbers());
         // γ_n and S with their derivatives.
         let mut numbers = [[0.0; LANES]; 6];
         for k in 0..group.count {
-            let place = group.places[k];
-            let by = self.derivatives(&lists.constants[place], normal_velocity[k], square[k]);
+            let index = group.indices[k];
+            let by = self.derivatives(&lists.constants[index], normal_velocity[k], square[k]);
             let mut slip = [by.slip, by.slip_by[VELOCITY], by.slip_by[SQUARE]];
-            if let Some(&held) = lists.frozen.get(place) {
+            if let Some(&held) = lists.frozen.get(index) {
                 // Friction from the normal impulse that is held, which does not change with the velocity.
-                let per = self.own_slip_per_normal(&lists.constants[place], square[k]);
+                let per = self.own_slip_per_normal(&lists.constants[index], square[k]);
                 slip = [held * per[0], 0.0, held * per[1]];
             }
             let of_face =
@@ -181,7 +185,7 @@ impl ImpulseLaw<f64> {
         }
     }
 
-    /// The impulses of faces in lists with their derivatives by the velocity.
+    /// The impulses of faces in lists with their derivatives with respect to the velocity.
     #[inline(always)]
     pub(in crate::contact) fn slopes<L: Lanes>(
         &self,
@@ -190,24 +194,24 @@ impl ImpulseLaw<f64> {
         v_n: L,
         s: L,
     ) -> ImpulseSlopes<L> {
-        let (zero, half) = (v_n.all(0.0), v_n.all(0.5));
-        let (mu, v_s, dt) = (v_n.all(self.friction), self.stiction_velocity, v_n.all(self.dt));
+        let (zero, half) = (v_n.splat(0.0), v_n.splat(0.5));
+        let (mu, v_s, dt) = (v_n.splat(self.friction), self.stiction_velocity, v_n.splat(self.dt));
         match self.model {
             ContactModel::Lagged => {
                 let face = lists.constants_of(group, v_n);
                 let (normal, slope) = hunt_crossley_slope(self.dt, &face, v_n);
-                let per_scale = (s + v_n.all(v_s * v_s)).root().reciprocal();
-                let damping = v_n.all(1.0) - face.dissipation * face.history;
-                let lagged = (face.load * damping * dt).unless(damping.at_most(zero));
+                let per_scale = (s + v_n.splat(v_s * v_s)).sqrt().reciprocal();
+                let damping = v_n.splat(1.0) - face.dissipation * face.history;
+                let lagged = (face.load * damping * dt).zero_where(damping.less_equal(zero));
                 let slip = mu * lagged * per_scale;
                 let slip_by = [zero, zero - half * slip * (per_scale * per_scale)];
                 ImpulseSlopes { normal, normal_by: [slope, zero], slip, slip_by, per_scale }
             }
             ContactModel::Similar => {
                 let face = lists.constants_of(group, v_n);
-                let soft = (s + v_n.all(v_s * v_s)).root();
+                let soft = (s + v_n.splat(v_s * v_s)).sqrt();
                 let per_scale = soft.reciprocal();
-                let (normal, slope) = hunt_crossley_slope(self.dt, &face, v_n - mu * (soft - v_n.all(v_s)));
+                let (normal, slope) = hunt_crossley_slope(self.dt, &face, v_n - mu * (soft - v_n.splat(v_s)));
                 let ratio = mu * per_scale;
                 let (slip, by_square) = (ratio * normal, zero - half * ratio * slope);
                 let slip_by_square = ratio * by_square - half * slip * (per_scale * per_scale);
@@ -221,7 +225,7 @@ impl ImpulseLaw<f64> {
                 let (load, load_slope) = if lists.frozen.is_empty() {
                     (normal, slope)
                 } else {
-                    (each(v_n, group.of(lists.frozen), |load| *load).unless(group.beyond(v_n)), zero)
+                    (each(v_n, group.of(lists.frozen), |load| *load).zero_where(group.beyond(v_n)), zero)
                 };
                 ImpulseSlopes {
                     normal,
@@ -235,25 +239,25 @@ impl ImpulseLaw<f64> {
         }
     }
 
-    /// SAP's impulses with their derivatives by the velocity.
+    /// SAP's impulses with their derivatives with respect to the velocity.
     #[inline(always)]
     fn sap_slopes<L: Lanes>(&self, list: &[Regularization], group: &Group, v_n: L, s: L) -> ImpulseSlopes<L> {
-        let (zero, half, mu) = (v_n.all(0.0), v_n.all(0.5), v_n.all(self.friction));
+        let (zero, half, mu) = (v_n.splat(0.0), v_n.splat(0.5), v_n.splat(self.friction));
         let faces = group.of(list);
         let target = each(v_n, faces, |f| f.target);
         let face = Regularization {
             // Parted at any velocity, if there is none.
-            target: v_n.all(f64::NEG_INFINITY).where_else(group.beyond(v_n), target),
+            target: v_n.splat(f64::NEG_INFINITY).select(group.beyond(v_n), target),
             per_normal: each(v_n, faces, |f| f.per_normal),
             tangential: each(v_n, faces, |f| f.tangential),
             per_tangential: each(v_n, faces, |f| f.per_tangential),
             sliding: each(v_n, faces, |f| f.sliding),
         };
         let y_n = (face.target - v_n) * face.per_normal;
-        let speed = s.root();
+        let speed = s.sqrt();
         let ratio = mu * face.per_normal;
-        let sticks = speed.at_most(mu * y_n * face.tangential);
-        let parted = y_n.at_most(zero - ratio * speed);
+        let sticks = speed.less_equal(mu * y_n * face.tangential);
+        let parted = y_n.less_equal(zero - ratio * speed);
         // Where it slides the speed is positive.
         let per_scale = speed.reciprocal();
         let normal = (y_n + ratio * speed) * face.sliding;
@@ -263,17 +267,17 @@ impl ImpulseLaw<f64> {
         let slip = per * normal;
         let slip_by_square = per * by_square - half * slip * (per_scale * per_scale);
         ImpulseSlopes {
-            normal: y_n.where_else(sticks, normal.unless(parted)),
+            normal: y_n.select(sticks, normal.zero_where(parted)),
             normal_by: [
-                (zero - face.per_normal).where_else(sticks, slope.unless(parted)),
-                zero.where_else(sticks, by_square.unless(parted)),
+                (zero - face.per_normal).select(sticks, slope.zero_where(parted)),
+                zero.select(sticks, by_square.zero_where(parted)),
             ],
-            slip: face.per_tangential.where_else(sticks, slip.unless(parted)),
+            slip: face.per_tangential.select(sticks, slip.zero_where(parted)),
             slip_by: [
-                zero.where_else(sticks, (per * slope).unless(parted)),
-                zero.where_else(sticks, slip_by_square.unless(parted)),
+                zero.select(sticks, (per * slope).zero_where(parted)),
+                zero.select(sticks, slip_by_square.zero_where(parted)),
             ],
-            per_scale: zero.where_else(sticks, per_scale.unless(parted)),
+            per_scale: zero.select(sticks, per_scale.zero_where(parted)),
         }
     }
 }
@@ -295,8 +299,8 @@ mod tests {
         frozen: Option<f64>,
     ) -> ImpulseSlopes<f64> {
         let of = |count: usize, lane: usize| {
-            let group = Group { places: [0; LANES], count };
-            let (v_n, s) = (Narrow::ANY.all(v_n), Narrow::ANY.all(s));
+            let group = Group { indices: [0; LANES], count };
+            let (v_n, s) = (Narrow::ANY.splat(v_n), Narrow::ANY.splat(s));
             let lists = FaceLists {
                 constants: &[*face],
                 regularization: &[law.regularization(face)],

@@ -1,8 +1,9 @@
 //! The derivatives of a pair's impulse over a velocity-level step with respect to what it depends
 //! on: relative pose, velocities before and after the step, moduli and contact parameters.
 //!
-//! As for forces (see [`crate::contact::force::local_jacobian`]) eight directions of the surface's geometry are
-//! propagated as plain arrays; each face's impulse is differentiated by what it depends on.
+//! As for forces (see [`crate::contact::force::local_jacobian`]), derivatives along eight directions of
+//! the surface's geometry are propagated as plain arrays. The impulse of each face is differentiated
+//! with respect to all its arguments.
 
 use nalgebra::{Matrix6, SMatrix, Vector3, Vector6};
 
@@ -13,11 +14,11 @@ use crate::contact::force::one_sided::{depth, one_sided_by_geometry};
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::for_each_point;
-use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_inertia_slopes};
-use crate::contact::impulse::law::ContactModel;
-use crate::contact::impulse::law_derivatives::{
+use crate::contact::impulse::arguments::{
     DISSIPATION, FRICTION, HISTORY, ImpulseDerivatives, LOAD, RELAXATION_TIME, SQUARE, STIFFNESS, VELOCITY,
 };
+use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_effective_mass_slopes};
+use crate::contact::impulse::law::ContactModel;
 use crate::contact::impulse::point_contacts::{
     DiscretePatch, DiscreteSettings, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, contacts_of,
     one_point, split, usable_gradient,
@@ -27,8 +28,8 @@ use crate::contact::impulse::simd::with_registers;
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::Roles;
 use crate::contact::settings::{DissipationModel, SurfaceRepresentation};
+use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::{MAX_VERTICES, Polygon};
-use crate::contact::surface::search::Equilibrium;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
 use crate::contact::surface::workspace::Workspace;
 use crate::spatial::SpatialVelocity;
@@ -36,15 +37,15 @@ use crate::spatial::SpatialVelocity;
 /// The derivatives of the impulse on O about F's origin, in F's frame; rows torque, then force.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalImpulseJacobian {
-    /// By O's rotation about F's origin, O's translation, and the logarithms of the moduli at
-    /// fixed combined dissipation.
+    /// With respect to O's rotation about F's origin, O's translation, and the logarithms of the moduli
+    /// at fixed combined dissipation.
     pub by_geometry: ByGeometry,
-    /// By the velocity of O relative to F before the step, at F's origin.
+    /// With respect to the velocity of O relative to F before the step, at F's origin.
     pub by_velocity_before: Matrix6<f64>,
-    /// By the combined parameters; by the dissipation (Hunt–Crossley) or the summed compliance χ/E
-    /// (strain rate).
+    /// With respect to the combined parameters, among them the dissipation (Hunt–Crossley) or the sum of
+    /// both χ/E (strain rate).
     pub by_parameters: PairMaterial<Vector6<f64>>,
-    /// For SAP: for each row its derivatives by the inverse inertia Λ.
+    /// For SAP: for each row its derivatives with respect to the inverse inertia Λ.
     pub by_inverse_inertia: [ByInverseInertia; 6],
 }
 
@@ -65,7 +66,7 @@ pub(crate) struct PairImpulse<'a> {
     pub after: &'a SpatialVelocity,
 }
 
-/// The points of a polygon that forces act at, with their derivatives by the geometry.
+/// The points of a polygon that forces act at, with their derivatives with respect to the geometry.
 struct FacePoints {
     polygon: SurfacePolygon<Dual>,
     real: SurfacePolygon<f64>,
@@ -163,7 +164,7 @@ impl PairImpulse<'_> {
         let lambda = &patch.inverse_inertia;
         let width = differentiated_width(roles);
         let (mut surface_area, mut faces) = (0.0, FacePoints::none());
-        let mut places = patch.contacts.clone();
+        let mut indices = patch.contacts.clone();
         for polygon in &contacts.polygons[patch.polygons.clone()] {
             set_turning_plane(&mut faces.polygon, &polygon.1);
             let Some(gradient) = usable_gradient(&faces.polygon, &polygon.1) else { continue };
@@ -178,9 +179,9 @@ impl PairImpulse<'_> {
                 if area.re <= SMALLEST_AREA || slope.re <= SMALLEST_ONSET {
                     continue;
                 }
-                let Some(place) = places.next() else { break };
-                let (x, n) = (&(contacts.position[place] + patch.origin), &contacts.normal[place]);
-                let constants = &contacts.constants[place];
+                let Some(index) = indices.next() else { break };
+                let (x, n) = (&(contacts.position[index] + patch.origin), &contacts.normal[index]);
+                let constants = &contacts.constants[index];
                 let (load, stiffness) = (p * *area, gradient * slope * *area);
                 let v = after.translational + cross(&after.rotational, x);
                 let (v_n, v_t) = split(&v, n);
@@ -207,7 +208,7 @@ impl PairImpulse<'_> {
                         history_by_n = before.translational + cross(&before.rotational, x);
                     }
                     ContactModel::Sap => {
-                        let (by_x, by_lambda) = inverse_inertia_slopes(lambda, x, constants.history);
+                        let (by_x, by_lambda) = inverse_effective_mass_slopes(lambda, x, constants.history);
                         let by_history = wrench_of(x, &impulse.by(HISTORY, n, &v_t));
                         for (row, sum) in jacobian.by_inverse_inertia.iter_mut().enumerate() {
                             sum.add(&by_lambda, by_history[row]);
@@ -249,12 +250,12 @@ impl PairImpulse<'_> {
                 face.add_directions(point, &faces.polygon.normal, arguments, &mut jacobian.by_geometry);
             }
         }
-        debug_assert!(places.is_empty(), "the faces are those that the step found");
+        debug_assert!(indices.is_empty(), "the faces are those that the step found");
         surface_area
     }
 
-    /// The mean of one-sided derivatives by the geometry, where the meshes are aligned exactly on
-    /// a surface of this area; `None` where those do not exist.
+    /// The mean of the one-sided derivatives with respect to the geometry, for meshes that are exactly
+    /// aligned on a surface of this area; `None` if these derivatives do not exist.
     fn one_sided(&self, area: f64) -> Option<SMatrix<f64, 6, DIRECTIONS>> {
         let Self { roles, settings, patch, after, .. } = *self;
         let traction = TractionLaw::new(roles, settings.contact);
@@ -282,7 +283,7 @@ fn wrench_of(x: &Vector3<f64>, f: &Vector3<f64>) -> Vector6<f64> {
     Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z)
 }
 
-/// A face's impulse, and what its derivatives by the geometry take.
+/// A face's impulse, and what its derivatives with respect to the geometry take.
 struct FaceMotion<'a> {
     x: &'a Vector3<f64>,
     n: &'a Vector3<f64>,

@@ -1,6 +1,7 @@
 //! The impulse between two bodies over a step of velocity-level solvers: the surface as point contacts,
 //! the contact models, and their derivatives.
 
+mod arguments;
 pub(in crate::contact) mod cost;
 pub(in crate::contact) mod friction_direction;
 pub(in crate::contact) mod inverse_inertia;

@@ -1,5 +1,5 @@
-//! The impulse of a patch's point contacts as the velocity asks for it: its sum with its
-//! derivative, its power along a change of the velocity, its cost, and what its contacts do.
+//! The impulse of a patch's point contacts at a velocity: its sum and the derivative of that, its power
+//! along a change of the velocity, its cost, and the branch that each contact is in.
 
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
@@ -39,8 +39,8 @@ impl<L: Lanes> Points<L> {
     #[inline(always)]
     pub fn new(one: L, contacts: &PointContacts, group: &Group) -> Self {
         Self {
-            position: LaneVector::of(one, &contacts.position, group.places),
-            normal: LaneVector::of(one, &contacts.normal, group.places),
+            position: LaneVector::of(one, &contacts.position, group.indices),
+            normal: LaneVector::of(one, &contacts.normal, group.indices),
         }
     }
 
@@ -49,7 +49,7 @@ impl<L: Lanes> Points<L> {
     #[inline(always)]
     pub fn velocity(&self, one: L, v: &Vector6<f64>) -> (L, LaneVector<L>) {
         let (angular, linear) = parts(v);
-        let v = LaneVector::all(one, &linear) + LaneVector::all(one, &angular).cross(self.position);
+        let v = LaneVector::splat(one, &linear) + LaneVector::splat(one, &angular).cross(self.position);
         let v_n = v.dot(self.normal);
         let v_t = v - self.normal.times(v_n);
         (v_n, v_t - self.normal.times(v_t.dot(self.normal)))
@@ -87,12 +87,12 @@ impl InLanes for Impulse<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, one: L) -> Self::Output {
         let Self(patch, contacts, v) = self;
-        let mut force = LaneVector::all(one, &Vector3::zeros());
+        let mut force = LaneVector::splat(one, &Vector3::zeros());
         let mut torque = force;
         // −∂γ/∂v of a contact is S 1 + α n̂ n̂ᵀ + β n̂ v_tᵀ + β' v_t n̂ᵀ + δ v_t v_tᵀ, with β = β' but
         // for TAMSI. G = S 1 + α n̂ n̂ᵀ + z v_tᵀ + v_t zᵀ is its symmetric part.
         let (mut sum, mut twisted) = (PointSum::zero(one), TwistedSum::zero(one));
-        let (zero, half) = (one.all(0.0), one.all(0.5));
+        let (zero, half) = (one.splat(0.0), one.splat(0.5));
         let convex = patch.law.model.is_convex();
         for group in Group::all_of(patch.contacts.clone()) {
             let points = Points::new(one, contacts, &group);
@@ -111,7 +111,7 @@ impl InLanes for Impulse<'_> {
             }
             let (mut z, mut along) = (n.times(beta), slopes.slip_by[1]);
             if !contacts.friction_direction.is_empty() {
-                let w = LaneVector::of(one, &contacts.friction_direction, group.places);
+                let w = LaneVector::of(one, &contacts.friction_direction, group.indices);
                 let held = half * slopes.slip * slopes.per_scale;
                 along = along + held * slopes.per_scale;
                 z = z - w.times(held);
@@ -137,7 +137,7 @@ impl InLanes for Along<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, one: L) -> Self::Output {
         let Self(patch, contacts, v, dv) = self;
-        let (mut power, mut curvature) = (one.all(0.0), one.all(0.0));
+        let (mut power, mut curvature) = (one.splat(0.0), one.splat(0.0));
         for group in Group::all_of(patch.contacts.clone()) {
             let points = Points::new(one, contacts, &group);
             let ((v_n, v_t), (d_n, d_t)) = (points.velocity(one, v), points.velocity(one, dv));
@@ -192,7 +192,7 @@ impl<F: Fn(&SlipChange) -> f64> InLanes for LeastOfSlips<'_, F> {
             for k in 0..group.count {
                 let (before, along, change, after) = (squares[k], along[k], change[k], after[k]);
                 let limit = limit(&SlipChange { before, along, change, after });
-                let constants = &contacts.constants[group.places[k]];
+                let constants = &contacts.constants[group.indices[k]];
                 if limit < least && patch.law.impulse(constants, v_n[k], before).normal > 0.0 {
                     least = limit;
                 }
@@ -218,8 +218,8 @@ impl DiscretePatch {
         from_quarters(one, zero, -cross_matrix(&self.origin), one)
     }
 
-    /// An impulse and its negative derivative by the velocity, as [`Self::impulse`] gives them, both
-    /// about F's origin.
+    /// An impulse and its negative derivative with respect to the velocity, as [`Self::impulse`] gives
+    /// them, both about F's origin.
     pub fn about_f(&self, (impulse, matrix): &(Vector6<f64>, Matrix6<f64>)) -> (Vector6<f64>, Matrix6<f64>) {
         let map = self.velocity_map();
         (map.tr_mul(impulse), map.tr_mul(matrix) * map)
@@ -244,9 +244,9 @@ impl DiscretePatch {
         self.law.slopes(&contacts.lists(), group, v_n, s)
     }
 
-    /// The impulse on O about the patch's origin, and its negative derivative by the velocity: both
-    /// rows and columns rotational, then translational. `v` is the velocity of O relative to F at
-    /// the patch's origin, in F.
+    /// The impulse on O about the patch's origin, and its negative derivative with respect to the
+    /// velocity: both rows and columns rotational, then translational. `v` is the velocity of O relative
+    /// to F at the patch's origin, in F.
     ///
     /// Where directions of friction are held the derivative of friction is that of S ρ w instead,
     /// made symmetric: S (1 − ½ (w uᵀ + u wᵀ)) with u = v_t/ρ, see [`Self::turn_friction`].
@@ -290,8 +290,8 @@ impl DiscretePatch {
         }
     }
 
-    /// The least of `least` and of what `limit` says of the contacts that bear load at the velocity
-    /// `v`, by how their slip velocities change along `dv`.
+    /// The smallest of `least` and the values of `limit` for all contacts that bear load at the velocity
+    /// `v`. `limit` is given how the contact's slip velocity changes along `dv`.
     pub fn least_of_slips(
         &self,
         contacts: &PointContacts,
@@ -390,7 +390,7 @@ mod tests {
             let mut contacts = PointContacts::default();
             (contacts.position, contacts.normal) = (vec![Vector3::zeros()], vec![n]);
             let velocity = Vector6::new(0.0, 0.0, 0.0, v.x, v.y, v.z);
-            let group = Group { places: [0; 4], count: 1 };
+            let group = Group { indices: [0; 4], count: 1 };
             let (one, tangential) = Points::new(Narrow::ANY, &contacts, &group).velocity(Narrow::ANY, &velocity);
             let tangential = Vector3::from(tangential.0.map(|x| x.numbers()[0]));
             assert_relative_eq!(one.numbers()[0], v_n, max_relative = 4.0 * f64::EPSILON);

@@ -20,7 +20,7 @@ impl<L: Lanes> PointSum<L> {
     /// No points.
     #[inline(always)]
     pub fn zero(one: L) -> Self {
-        let zero = one.all(0.0);
+        let zero = one.splat(0.0);
         Self { angular: [zero; 6], coupling: [zero; 9], linear: [zero; 6] }
     }
 
@@ -87,7 +87,7 @@ impl<L: Lanes> TwistedSum<L> {
     /// No points.
     #[inline(always)]
     pub fn zero(one: L) -> Self {
-        let zero = LaneVector([one.all(0.0); 3]);
+        let zero = LaneVector([one.splat(0.0); 3]);
         Self { linear: zero, coupling: [zero; 3], angular: zero }
     }
 

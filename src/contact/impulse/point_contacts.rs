@@ -20,8 +20,9 @@ use crate::contact::impulse::law_of_four::Regularization;
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::{ContactPair, Roles};
 use crate::contact::settings::ContactSettings;
+use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::Polygon;
-use crate::contact::surface::search::{Equilibrium, for_each_polygon};
+use crate::contact::surface::search::for_each_polygon;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
 use crate::contact::surface::workspace::Workspace;
 use crate::contact::{ContactModel, SurfaceRepresentation};
@@ -60,8 +61,9 @@ pub(crate) struct PointContacts {
     /// Normal impulses in N s that TAMSI's friction is taken from while they are held; empty
     /// otherwise.
     pub frozen_normal: Vec<f64>,
-    /// For each contact the direction of friction w that the negative derivative of the impulse
-    /// is taken with ([`DiscretePatch::turn_friction`]); empty where it is that at the velocity.
+    /// For each contact the direction of friction w that is used in the negative derivative of the
+    /// impulse ([`DiscretePatch::turn_friction`]). It is empty if the direction is that of the slip
+    /// velocity.
     pub friction_direction: Vec<Vector3<f64>>,
 }
 
@@ -155,10 +157,10 @@ pub(crate) fn usable_gradient<T: Scalar>(
     Some(polygon.gradient_in_series())
 }
 
-/// The inverse inertia w that a contact at `x` feels, 1/kg: ‖L Λ Lᵀ‖/3 with the velocity
-/// L = (−\[x\]× 1) of the point by the relative motion (arXiv 2110.10107, eq. 36).
+/// The inverse effective mass w at a contact at `x`, 1/kg: ‖L Λ Lᵀ‖/3 with the velocity L = (−\[x\]× 1)
+/// of the point by the relative motion (arXiv 2110.10107, eq. 36).
 #[inline(always)]
-pub(crate) fn point_inverse_inertia<T: Scalar>(inverse_inertia: &Matrix6<T>, x: &Vector3<T>) -> T {
+pub(crate) fn inverse_effective_mass<T: Scalar>(inverse_inertia: &Matrix6<T>, x: &Vector3<T>) -> T {
     let w = point_block(inverse_inertia, x);
     // Positive definite, so that the root is never of zero.
     w.iter().fold(T::from(0.0), |sum, &e| sum + e * e).sqrt() * (1.0 / 3.0)
@@ -186,7 +188,8 @@ struct Face<'a, T> {
     dissipation: T,
 }
 
-/// The constants of a face's impulse, from the velocity before the step and the inverse inertia.
+/// The constants of a face's impulse, from the velocity before the step and the inverse inertia of the
+/// pair.
 #[inline(always)]
 fn face_constants<T: Scalar>(
     model: ContactModel,
@@ -197,7 +200,7 @@ fn face_constants<T: Scalar>(
     let Face { x, normal, pressure, gradient, area, dissipation } = *face;
     let history = match model {
         ContactModel::Lagged => (before.translational + before.rotational.cross(x)).dot(normal),
-        ContactModel::Sap => point_inverse_inertia(inverse_inertia, x),
+        ContactModel::Sap => inverse_effective_mass(inverse_inertia, x),
         ContactModel::Tamsi => pressure,
         ContactModel::Similar => T::from(0.0),
     };
@@ -292,8 +295,8 @@ pub(in crate::contact) fn contacts_of(
 
 /// The part of a velocity normal to a face, and its tangential part.
 ///
-/// What rounding leaves of the normal part in the tangential one is taken from it as well: friction
-/// that sticks multiplies it by up to 10⁵ times a body's inertia, and it acts along the normal.
+/// The normal part that rounding leaves in the tangential velocity is removed as well: sticking friction
+/// multiplies it by up to 10⁵ times a body's inertia, and it acts along the normal.
 #[inline(always)]
 pub(crate) fn split<T: Scalar>(v: &Vector3<T>, n: &Vector3<T>) -> (T, Vector3<T>) {
     let v_n = v.dot(n);

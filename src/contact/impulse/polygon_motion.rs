@@ -8,8 +8,8 @@
 use nalgebra::Vector3;
 
 use crate::contact::force::local_jacobian::{DIRECTIONS, Dual, Gradients, LOG_MODULUS_F, LOG_MODULUS_O};
+use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon};
-use crate::contact::surface::search::Equilibrium;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
 
 /// Position, pressure of the fields, and area of a face.
@@ -36,8 +36,8 @@ fn by_directions(turn: &Vector3<f64>, k: &Vector3<f64>, by_modulus: f64) -> [f64
     by
 }
 
-/// The centroid of a polygon, the fields' pressure there, and the area, with their derivatives by
-/// the geometry. Not for slivers, which have no centroid (see [`Fan::has_centroid`]).
+/// The centroid of a polygon, the fields' pressure there, and the area, with their derivatives with
+/// respect to the geometry. Not for slivers, which have no centroid (see [`Fan::has_centroid`]).
 #[inline(always)]
 pub(in crate::contact) fn moving_face(
     gradients: &Gradients,
@@ -110,8 +110,8 @@ pub(in crate::contact) fn moving_face(
     (point, Dual::new(fan.pressure, by_pressure), Dual::new(fan.area, area))
 }
 
-/// The centroids of a polygon's triangles around its own centroid, the fields' pressure there, and
-/// their areas, with their derivatives by the geometry. The polygon has those of its vertices;
+/// The centroids of a polygon's triangles around its own centroid, the fields' pressure there, and their
+/// areas, with their derivatives with respect to the geometry. The polygon has those of its vertices;
 /// `centroid` is [`moving_face`].
 #[inline(always)]
 pub(in crate::contact) fn moving_triangles(

@@ -1,5 +1,5 @@
-//! Four contacts at once: numbers in registers of four where the processor has them, and the same
-//! bits where it has not. No product is rounded together with a sum.
+//! SIMD over four contacts: uses registers of four numbers if the processor has them, and gives the same
+//! bits if it does not. No product is rounded together with a sum.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -13,26 +13,26 @@ pub(in crate::contact) const LANES: usize = 4;
 pub(in crate::contact) trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
-    /// One answer for each of four contacts.
+    /// A mask: true or false for each of four contacts.
     type Mask: Copy;
     /// Four numbers, in registers like these.
     fn with(self, numbers: [f64; LANES]) -> Self;
     /// The four numbers.
     fn numbers(self) -> [f64; LANES];
-    /// One number for all four.
-    fn all(self, number: f64) -> Self;
+    /// The same number in all four lanes (a splat).
+    fn splat(self, number: f64) -> Self;
     /// 1/x.
     fn reciprocal(self) -> Self;
     /// The square root.
-    fn root(self) -> Self;
-    /// Where a number is at most the other's.
-    fn at_most(self, other: Self) -> Self::Mask;
-    /// These numbers where the mask holds, those of `other` elsewhere.
-    fn where_else(self, mask: Self::Mask, other: Self) -> Self;
-    /// Zero where the mask holds, these numbers elsewhere.
+    fn sqrt(self) -> Self;
+    /// The mask of the lanes in which a number is less than or equal to the other's.
+    fn less_equal(self, other: Self) -> Self::Mask;
+    /// Selects these numbers where the mask is set, those of `other` elsewhere.
+    fn select(self, mask: Self::Mask, other: Self) -> Self;
+    /// Selects zero where the mask is set, these numbers elsewhere.
     #[inline(always)]
-    fn unless(self, mask: Self::Mask) -> Self {
-        self.all(0.0).where_else(mask, self)
+    fn zero_where(self, mask: Self::Mask) -> Self {
+        self.splat(0.0).select(mask, self)
     }
     /// The sum of the four.
     #[inline(always)]
@@ -87,7 +87,7 @@ impl Lanes for Narrow {
         self.0
     }
     #[inline(always)]
-    fn all(self, number: f64) -> Self {
+    fn splat(self, number: f64) -> Self {
         Self([number; LANES])
     }
     #[inline(always)]
@@ -95,15 +95,15 @@ impl Lanes for Narrow {
         Self(self.0.map(|x| 1.0 / x))
     }
     #[inline(always)]
-    fn root(self) -> Self {
+    fn sqrt(self) -> Self {
         Self(self.0.map(f64::sqrt))
     }
     #[inline(always)]
-    fn at_most(self, other: Self) -> Self::Mask {
+    fn less_equal(self, other: Self) -> Self::Mask {
         std::array::from_fn(|i| self.0[i] <= other.0[i])
     }
     #[inline(always)]
-    fn where_else(self, mask: Self::Mask, other: Self) -> Self {
+    fn select(self, mask: Self::Mask, other: Self) -> Self {
         Self(std::array::from_fn(|i| if mask[i] { self.0[i] } else { other.0[i] }))
     }
 }
@@ -135,7 +135,7 @@ mod x86 {
             [self.1.0, self.1.1, self.1.2, self.1.3]
         }
         #[inline(always)]
-        fn all(self, number: f64) -> Self {
+        fn splat(self, number: f64) -> Self {
             Self(self.0, self.0.splat_f64s(number))
         }
         #[inline(always)]
@@ -143,15 +143,15 @@ mod x86 {
             Self(self.0, self.0.div_f64s(self.0.splat_f64s(1.0), self.1))
         }
         #[inline(always)]
-        fn root(self) -> Self {
+        fn sqrt(self) -> Self {
             Self(self.0, self.0.sqrt_f64x4(self.1))
         }
         #[inline(always)]
-        fn at_most(self, other: Self) -> Self::Mask {
+        fn less_equal(self, other: Self) -> Self::Mask {
             self.0.cmp_le_f64x4(self.1, other.1)
         }
         #[inline(always)]
-        fn where_else(self, mask: Self::Mask, other: Self) -> Self {
+        fn select(self, mask: Self::Mask, other: Self) -> Self {
             Self(self.0, self.0.select_f64x4(mask, self.1, other.1))
         }
     }
@@ -196,8 +196,8 @@ pub(in crate::contact) struct LaneVector<L>(pub [L; 3]);
 impl<L: Lanes> LaneVector<L> {
     /// The same vector for all four.
     #[inline(always)]
-    pub fn all(one: L, v: &nalgebra::Vector3<f64>) -> Self {
-        Self([one.all(v.x), one.all(v.y), one.all(v.z)])
+    pub fn splat(one: L, v: &nalgebra::Vector3<f64>) -> Self {
+        Self([one.splat(v.x), one.splat(v.y), one.splat(v.z)])
     }
 
     /// The vectors of a list with these numbers.

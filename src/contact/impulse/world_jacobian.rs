@@ -48,9 +48,10 @@ impl<'a> WorldChain<'a> {
         }
     }
 
-    /// The derivatives by the frames' velocities and, through them, poses, of an impulse with the
-    /// derivative `by_velocity` by the relative velocity `relative` (all in F); O's angular
-    /// velocity in W is `spin`. Of O, then of F: by pose, by velocity, in W about F's origin.
+    /// The derivatives with respect to the frames' velocities and, through them, poses, of an impulse
+    /// with the derivative `by_velocity` with respect to the relative velocity `relative` (all in F);
+    /// O's angular velocity in W is `spin`. Of O, then of F: by pose, by velocity, in W about F's
+    /// origin.
     fn through_velocity(
         &self,
         by_velocity: &Matrix6<f64>,
@@ -83,12 +84,12 @@ impl<'a> WorldChain<'a> {
 pub(crate) struct ImpulseJacobian {
     /// The impulse on A about the origin of A's geometry frame, in W.
     pub impulse_on_a: SpatialForce,
-    /// Its derivatives; those by velocity are by the velocities after the step.
+    /// Its derivatives; "velocity" means the velocities after the step.
     pub after: ContactJacobian,
-    /// Its derivatives by the velocities before the step and, through them, the poses; for
+    /// Its derivatives with respect to the velocities before the step and, through them, the poses; for
     /// Lagged.
     pub before: Option<ContactJacobian>,
-    /// For SAP: for each row its derivatives by the inverse inertia Λ.
+    /// For SAP: for each row its derivatives with respect to the inverse inertia Λ.
     pub by_inverse_inertia: Option<[ByInverseInertia; 6]>,
 }
 
@@ -109,9 +110,10 @@ fn no_jacobian() -> ContactJacobian {
     }
 }
 
-/// The derivatives of the impulse between two bodies; the impulse on O and its negative derivative
-/// by the velocity after the step are given as [`DiscretePatch::about_f`] does. The velocities of `before` are those
-/// before the step; `after` has the same bodies at the same poses with those after it.
+/// The derivatives of the impulse between two bodies; the impulse on O and its negative derivative with
+/// respect to the velocity after the step are given as [`DiscretePatch::about_f`] does. The velocities
+/// of `before` are those before the step; `after` has the same bodies at the same poses with those after
+/// it.
 pub(crate) fn world_impulse_jacobian(
     before: &ContactPair,
     after: &ContactPair,

@@ -1,4 +1,4 @@
-//! The bodies that touch: a geometry, its material, and the derivatives they carry.
+//! The bodies that touch: each is a geometry with its material and the derivatives that they carry.
 
 use std::sync::Arc;
 
@@ -36,9 +36,8 @@ impl ContactGeometry {
 
 /// A geometry with its material, in scalars that may carry derivatives.
 ///
-/// The mesh itself is shared and in `f64`; where its vertices or extents are to carry
-/// derivatives they are given here and take the place of the mesh's own (their real parts must
-/// be equal to it).
+/// The mesh itself is shared and in `f64`. If its vertices or extents are to carry derivatives, they are
+/// given here and replace those of the mesh; their real parts must be equal to the mesh's.
 #[derive(Clone, Debug)]
 pub struct Collider<T = f64> {
     /// The geometry.
@@ -47,8 +46,9 @@ pub struct Collider<T = f64> {
     pub material: Material<T>,
     /// Depth in metres at which a compliant half-space reaches extent 1; not used otherwise.
     pub thickness: T,
-    /// How far in metres the pressure of a compliant half-space continues below zero above it (see
-    /// [`Self::with_skirt`]), 0 for not at all; not used otherwise, as a field has its own.
+    /// Thickness in metres of the skirt of a compliant half-space (see [`Self::with_skirt`]), in which
+    /// its pressure continues below zero above it; 0 for none. It is not used for other geometries,
+    /// whose fields have skirts of their own.
     pub skirt: f64,
     /// Vertex positions with derivatives, if they have any.
     pub vertices: Option<Arc<[Vector3<T>]>>,
@@ -62,18 +62,18 @@ impl Collider<f64> {
         Self::new(Arc::new(ContactGeometry::Compliant(field)), material, 0.0)
     }
 
-    /// A rigid body; of its material the friction counts.
+    /// A rigid body. Only the friction of its material is used.
     pub fn rigid(surface: RigidSurface, material: Material<f64>) -> Self {
         Self::new(Arc::new(ContactGeometry::Rigid(surface)), material, 0.0)
     }
 
-    /// A compliant half-space below the plane z = 0 of its frame, of which `thickness` is the depth in
-    /// metres at which the extent reaches 1.
+    /// A compliant half-space below the plane z = 0 of its frame. The extent reaches 1 at the depth
+    /// `thickness` in metres.
     pub fn compliant_half_space(material: Material<f64>, thickness: f64) -> Self {
         Self::new(Arc::new(ContactGeometry::CompliantHalfSpace), material, thickness)
     }
 
-    /// A rigid half-space below the plane z = 0 of its frame; of its material the friction counts.
+    /// A rigid half-space below the plane z = 0 of its frame. Only the friction of its material is used.
     pub fn rigid_half_space(material: Material<f64>) -> Self {
         Self::new(Arc::new(ContactGeometry::RigidHalfSpace), material, 0.0)
     }
@@ -84,18 +84,21 @@ impl Collider<f64> {
         Self { geometry, material, thickness, skirt: 0.0, vertices: None, extent: None }
     }
 
-    /// The same collider with a skirt of this thickness δ in metres, or as it is for 0 and if it is
-    /// rigid: its pressure continues below zero outside of it, so that a contact surface and a
-    /// smooth onset of the force (see [`crate::contact::onset`]) are there before touch. The force reaches
-    /// δ (1 + κ) far with κ the ratio of the lesser stiffness to the greater, the stiffness being
-    /// modulus times slope of the extent: 2 δ between equally stiff bodies, δ to a rigid one. The
-    /// pressure that the lesser stiffness reaches in its skirt is the width of the onset, so the
-    /// derivatives by the two moduli are one-sided where both are exactly equal. The geometry's vertices are those
-    /// of [`PressureField::with_skirt`], and must have no derivatives yet.
+    /// Adds a skirt of thickness δ in metres to a compliant collider. The pressure then continues below
+    /// zero outside of the body, so that there is a contact surface, and a smooth onset of the force
+    /// (see [`crate::contact::onset`]), before the bodies touch. A thickness of 0 leaves the collider as
+    /// it is, and so does any thickness if the collider is rigid.
+    ///
+    /// The force begins at a distance of δ (1 + κ), where κ is the ratio of the smaller to the larger
+    /// stiffness and the stiffness of a body is its modulus times the slope of its extent: 2 δ between
+    /// equally stiff bodies, and δ to a rigid one. The width of the onset is the pressure that the less
+    /// stiff body reaches in its skirt, so the derivatives with respect to the two moduli are one-sided
+    /// where both stiffnesses are exactly equal. The vertices of the geometry become those of
+    /// [`PressureField::with_skirt`], and must not carry derivatives before.
     ///
     /// # Errors
-    /// As [`PressureField::with_skirt`]; for a compliant half-space when the skirt is not thinner
-    /// than the depth at which the extent reaches 1.
+    /// The errors of [`PressureField::with_skirt`], and for a compliant half-space a skirt that is not
+    /// thinner than the depth at which the extent reaches 1.
     pub fn with_skirt(&self, thickness: f64) -> Result<Self, FieldError> {
         check_skirt(thickness)?;
         let mut out = self.clone();

@@ -6,8 +6,8 @@ use crate::contact::pair::material::{Material, PairMaterial};
 use crate::contact::settings::{ContactSettings, DissipationModel};
 use crate::scalar::DualArray;
 
-/// The derivatives of a pair's combined parameters by each body's own: of dissipation (in the
-/// strain-rate form of the sum of both bodies' χ/E), relaxation time and friction by the same
+/// The derivatives of a pair's combined parameters with respect to each body's own: of dissipation (in
+/// the strain-rate form of the sum of both bodies' χ/E), relaxation time and friction by the same
 /// parameter of A and of B, and of those of a law of the user's own. The field of the modulus holds that
 /// of the combined dissipation by the body's modulus.
 pub fn combination_derivatives(a: &Collider, b: &Collider, settings: &ContactSettings) -> [Material; 2] {

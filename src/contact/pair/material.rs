@@ -11,8 +11,8 @@ pub struct Material<T = f64> {
     pub hydroelastic_modulus: T,
     /// Dissipation: d in s/m (Hunt–Crossley) or χ in s (strain rate). Not used by rigid bodies.
     pub dissipation: T,
-    /// Relaxation time τ_d in s of linear (Kelvin–Voigt) dissipation, which takes the place of
-    /// Hunt–Crossley's in steps with the contact model SAP; not used elsewhere.
+    /// Relaxation time τ_d in s of linear (Kelvin–Voigt) dissipation, which the contact model SAP uses
+    /// instead of Hunt–Crossley dissipation. It is not used elsewhere.
     pub relaxation_time: T,
     /// Coefficient of static friction.
     pub static_friction: T,
@@ -42,7 +42,7 @@ pub enum MaterialParameter {
 }
 
 impl MaterialParameter {
-    /// The parameters of every material, those of laws of the user's own apart.
+    /// The parameters that every material has; those of a law of the user's own are not among them.
     pub const BUILT_IN: [Self; 5] = [
         Self::HydroelasticModulus,
         Self::Dissipation,
@@ -51,8 +51,8 @@ impl MaterialParameter {
         Self::DynamicFriction,
     ];
 
-    /// The parameter's name in files and messages. That of an own parameter is its law's, if there is
-    /// one that has it, else `own[index]`.
+    /// The parameter's name in files and messages. A parameter of a law of the user's own has the name
+    /// that the law gives it, or `own[index]` if there is no such law.
     pub fn name(self, law: Option<OwnLaw>) -> String {
         match self {
             Self::HydroelasticModulus => "hydroelastic_modulus".to_owned(),
@@ -109,7 +109,7 @@ impl Material<f64> {
 }
 
 impl<T: Copy> Material<T> {
-    /// The material whose parameters `f` makes of these.
+    /// The material with `f` applied to each parameter.
     pub fn map<U>(&self, mut f: impl FnMut(T) -> U) -> Material<U> {
         Material {
             hydroelastic_modulus: f(self.hydroelastic_modulus),
@@ -121,7 +121,7 @@ impl<T: Copy> Material<T> {
         }
     }
 
-    /// The material whose parameters `f` makes of these and the same ones of another.
+    /// The material with `f` applied to each parameter and the same parameter of another material.
     pub fn zip<U: Copy, V>(&self, other: &Material<U>, mut f: impl FnMut(T, U) -> V) -> Material<V> {
         Material {
             hydroelastic_modulus: f(self.hydroelastic_modulus, other.hydroelastic_modulus),
@@ -133,7 +133,8 @@ impl<T: Copy> Material<T> {
         }
     }
 
-    /// One parameter; `None` for an own one that there is no place for.
+    /// One parameter; `None` for one of a law of the user's own beyond the number that a material can
+    /// hold.
     pub fn get(&self, parameter: MaterialParameter) -> Option<T> {
         match parameter {
             MaterialParameter::HydroelasticModulus => Some(self.hydroelastic_modulus),
@@ -145,7 +146,8 @@ impl<T: Copy> Material<T> {
         }
     }
 
-    /// The place of one parameter; `None` for an own one that there is no place for.
+    /// One parameter, to be changed; `None` for one of a law of the user's own beyond the number that a
+    /// material can hold.
     pub fn get_mut(&mut self, parameter: MaterialParameter) -> Option<&mut T> {
         match parameter {
             MaterialParameter::HydroelasticModulus => Some(&mut self.hydroelastic_modulus),
@@ -186,7 +188,7 @@ pub struct PairMaterial<T = f64> {
 }
 
 impl<T: Copy> PairMaterial<T> {
-    /// All parameters the same.
+    /// The same value for all parameters.
     pub fn filled(value: T) -> Self {
         Self {
             dissipation: value,
@@ -206,7 +208,7 @@ impl<T: Copy> PairMaterial<T> {
         self.own.iter().zip(other.own).for_each(|(x, y)| visit(*x, y));
     }
 
-    /// The parameters that `f` makes of these.
+    /// These parameters with `f` applied to each.
     pub fn map<U>(&self, mut f: impl FnMut(T) -> U) -> PairMaterial<U> {
         PairMaterial {
             dissipation: f(self.dissipation),
@@ -238,10 +240,10 @@ fn combine_friction<T: Scalar>(a: T, b: T) -> T {
 }
 
 impl<T: Scalar> PairMaterial<T> {
-    /// Combines two materials as Drake does: each body's dissipation is weighted by the
-    /// *other's* modulus (the softer body deforms more), friction by its harmonic mean. The
-    /// dissipation of a rigid body does not count; relaxation times add up. Parameters of a law of the
-    /// user's own are combined by that law, and are 0 without one.
+    /// Combines two materials as Drake does. Each body's dissipation is weighted by the *other's*
+    /// modulus, because the softer body deforms more; coefficients of friction are combined by their
+    /// harmonic mean. The dissipation of a rigid body is not used; relaxation times are added.
+    /// Parameters of a law of the user's own are combined by that law, and are 0 without one.
     pub fn combine(
         a: &Material<T>,
         a_is_rigid: bool,

@@ -1,4 +1,4 @@
-//! Which body plays which part in a contact query.
+//! The roles of the two bodies in a contact query.
 //!
 //! A query runs in the frame of one compliant body, F. The other body, O, contributes the
 //! polygons: sections of its tetrahedra by the equilibrium planes, its rigid triangles, or its
@@ -10,8 +10,7 @@ use crate::field::{PressureField, RigidSurface};
 use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialVelocity};
 
-/// Two bodies that may touch, with the poses and velocities of their geometry frames in the
-/// world.
+/// Two bodies that may touch, with the poses and velocities of their geometry frames in the world W.
 #[derive(Clone, Debug)]
 pub struct ContactPair<'a, T = f64> {
     /// Body A.
@@ -83,7 +82,7 @@ pub fn check_pair(a: &ContactGeometry, b: &ContactGeometry) -> Result<(), Contac
     }
 }
 
-/// The two bodies' geometries in their parts.
+/// The geometries of the two bodies in their roles.
 #[derive(Clone, Copy)]
 pub(crate) enum Parts<'a> {
     /// Tetrahedra against tetrahedra.
@@ -133,7 +132,7 @@ pub(crate) struct Roles<'a, T> {
 }
 
 impl<'a, T: Scalar> Roles<'a, T> {
-    /// Assigns the parts.
+    /// Assigns the roles.
     ///
     /// # Errors
     /// For pairs that [`check_pair`] refuses.
@@ -180,9 +179,10 @@ impl<'a, T: Scalar> Roles<'a, T> {
         Ok(Self { parts, o, f, a_is_o, x_fo, v_fo, x_wf: *x_wf })
     }
 
-    /// The width of the onset of the pressure, Pa (see [`crate::contact::onset`]): how far the pressure of
-    /// that compliant body falls below zero in its skirt whose does least. And whether that body
-    /// is O; where both are equal it is F.
+    /// The width of the onset of the pressure, Pa (see [`crate::contact::onset`]). In its skirt the
+    /// pressure of each compliant body falls below zero by some amount; the width is the smaller of the
+    /// two amounts. Also returns whether the smaller amount is that of O; if both are equal, it is that
+    /// of F.
     pub fn onset_width(&self) -> (T, bool) {
         let (of_o, of_f) = (self.o.skirt_pressure(), self.f.skirt_pressure());
         if !self.o.geometry.is_rigid() && of_o.real() < of_f.real() { (of_o, true) } else { (of_f, false) }

@@ -11,9 +11,9 @@ use nalgebra::Vector3;
 use crate::contact::surface::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon, Section};
 use crate::field::LinearFunction;
 
-/// Vertices that are as close to a face, relative to the terms that their barycentric coordinate
-/// is the sum of, are on it: a few units in the last place, as more would move the line in which
-/// two nearly parallel planes meet.
+/// Vertices this close to a face count as on it, relative to the terms that sum to their barycentric
+/// coordinate. It is a few units in the last place: more would move the line in which two nearly
+/// parallel planes meet.
 pub(in crate::contact) const ON_FACE: f64 = 2e-15;
 
 /// How near a vertex must be to a face to be on it, as a barycentric coordinate.
@@ -109,9 +109,10 @@ impl Clipper {
         Self { loops: [empty; 2] }
     }
 
-    /// The section of the tetrahedron `corners` by the plane on which the function with these
-    /// values at its vertices vanishes, clipped to where the `barycentric` functions of another
-    /// are positive, but for the one `left_out`; those within `tolerance` of zero are zero.
+    /// The section of the tetrahedron `corners` by the plane on which the linear function with these
+    /// vertex values vanishes, clipped to the region where the `barycentric` functions of another
+    /// tetrahedron are positive, except the function `left_out`. Values within `tolerance` of zero count
+    /// as zero.
     #[inline(always)]
     pub fn section(
         &mut self,

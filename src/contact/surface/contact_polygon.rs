@@ -16,8 +16,9 @@ use crate::scalar::Scalar;
 pub struct ContactPolygon<'a, T = f64> {
     /// Vertices in the world, metres, counter-clockwise about the normal.
     pub vertices: &'a [Vector3<T>],
-    /// Pressure of the fields at each vertex, Pa; linear in between. It is the undamped pressure
-    /// that acts, but for skirts, where it may be negative and [`crate::contact::onset`] of it acts.
+    /// Pressure of the fields at each vertex, Pa; linear in between. It is the undamped pressure that
+    /// acts. In skirts it may be negative; the pressure that acts is then given by
+    /// [`crate::contact::onset`].
     pub pressures: &'a [T],
     /// Unit normal in the world, out of B, into A.
     pub normal: Vector3<T>,
@@ -26,8 +27,8 @@ pub struct ContactPolygon<'a, T = f64> {
 /// Calls `visit` with every polygon of the contact surface, in a fixed order.
 ///
 /// They are the polygons that [`crate::contact::for_each_face`] divides into faces; of the settings only
-/// the face filter matters. Nothing is visited for bodies that do not touch or a pair that
-/// [`crate::contact::check_pair`] refuses.
+/// the face filter matters. Nothing is visited if the bodies do not touch or
+/// [`crate::contact::check_pair`] refuses the pair.
 pub fn for_each_contact_polygon<T: Scalar>(
     pair: &ContactPair<T>,
     settings: &ContactSettings,

@@ -3,43 +3,43 @@
 /// How many elements are remembered. A search keeps to few at a time.
 const REMEMBERED: usize = 128;
 
-/// Marks a place where nothing is remembered.
+/// Marks a slot where nothing is remembered.
 const NOTHING: u8 = u8::MAX;
 
 /// Elements by number; its memory is kept from search to search.
 #[derive(Clone, Debug)]
 pub(in crate::contact) struct Remembered<E> {
-    /// For each remainder of an element's number the place of the last one in `elements`.
-    place: [u8; REMEMBERED],
+    /// For each remainder of an element's number the slot of the last one in `elements`.
+    slot: [u8; REMEMBERED],
     /// Elements with their numbers.
     elements: Vec<(u32, E)>,
 }
 
 impl<E> Default for Remembered<E> {
     fn default() -> Self {
-        Self { place: [NOTHING; REMEMBERED], elements: Vec::new() }
+        Self { slot: [NOTHING; REMEMBERED], elements: Vec::new() }
     }
 }
 
 impl<E> Remembered<E> {
     /// Forgets all elements, not the memory.
     pub fn clear(&mut self) {
-        self.place = [NOTHING; REMEMBERED];
+        self.slot = [NOTHING; REMEMBERED];
         self.elements.clear();
     }
 
     /// The element with this number: remembered or else `new`.
     #[inline(always)]
     pub fn get(&mut self, number: u32, new: impl FnOnce() -> E) -> &E {
-        let place = &mut self.place[number as usize % REMEMBERED];
-        if *place == NOTHING {
-            // At most REMEMBERED places are taken, which is less than NOTHING.
-            *place = self.elements.len() as u8;
+        let slot = &mut self.slot[number as usize % REMEMBERED];
+        if *slot == NOTHING {
+            // At most REMEMBERED slots are taken, which is less than NOTHING.
+            *slot = self.elements.len() as u8;
             self.elements.push((number, new()));
-        } else if self.elements[usize::from(*place)].0 != number {
-            self.elements[usize::from(*place)] = (number, new());
+        } else if self.elements[usize::from(*slot)].0 != number {
+            self.elements[usize::from(*slot)] = (number, new());
         }
-        &self.elements[usize::from(*place)].1
+        &self.elements[usize::from(*slot)].1
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
         for search in 0..3 {
             remembered.clear();
             made = 0;
-            // Numbers that share places, each asked for twice in a row.
+            // Numbers that share slots, each asked for twice in a row.
             for i in 0..1000_u32 {
                 let number = i / 2 * 37 % 300;
                 let element = remembered.get(number, || {

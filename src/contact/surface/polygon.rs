@@ -45,9 +45,9 @@ enum Location {
     Outside,
 }
 
-/// Which constraints bound the pressure alone, so that they meet others of theirs in one point
-/// whatever the pose: the perimeter, where both pressures vanish, runs along O's boundary face
-/// through the point where the plane meets an edge between two of F's.
+/// The constraints that bound the pressure alone. They meet others of their kind in one point for any
+/// pose: the perimeter, where both pressures vanish, runs along O's boundary face through the point
+/// where the plane meets an edge between two of F's faces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// None of them.
@@ -121,9 +121,9 @@ impl Section {
     /// How the plane on which a linear function with these vertex values vanishes cuts a
     /// tetrahedron.
     ///
-    /// A value of exactly 0 counts as positive: the plane is the limit of planes shifted
-    /// towards lower values, so that of the tetrahedra around a face in the plane just those on
-    /// the lower side have it as their section.
+    /// A value of exactly 0 counts as positive: the plane is the limit of planes shifted towards lower
+    /// values. If a face lies in the plane, only the tetrahedra on its lower side have it as their
+    /// section.
     #[inline(always)]
     pub fn of(value: &[f64; 4]) -> &'static Self {
         let bit = |i: usize| usize::from(value[i] >= 0.0) << i;

@@ -6,48 +6,16 @@ use nalgebra::Vector3;
 use crate::contact::pair::collider::Collider;
 use crate::contact::pair::query::{Parts, Roles};
 use crate::contact::settings::FaceFilter;
-use crate::contact::surface::clip::{Clipped, Clipper, Corners, ON_FACE, on_face, snapped};
+use crate::contact::surface::clip::{Clipper, ON_FACE, snapped};
 use crate::contact::surface::element_cache::Remembered;
-use crate::contact::surface::polygon::{Bound, FIRST_OF_F, Polygon, Section};
+use crate::contact::surface::equilibrium::{Equilibrium, PARALLEL_FIELDS, SAME_BOUND, scaled};
+use crate::contact::surface::polygon::{Bound, FIRST_OF_F, Polygon};
 use crate::contact::surface::rigid_triangle::{SeenTriangle, triangle_in_field};
+use crate::contact::surface::tetrahedron_pair::{SeenTetrahedron, Sizes, two_tetrahedra};
 use crate::field::hierarchy::{PlaneQuery, Side, TraversalStack, for_each_at_plane, for_each_pair};
-use crate::field::{LinearFunction, PressureField, TetrahedronField};
+use crate::field::{LinearFunction, PressureField};
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
-
-/// Two gradients closer than this, relative to their size, have no plane of equal pressure.
-const PARALLEL_FIELDS: f64 = 1e-12;
-
-/// Two skirts that end at pressures closer than this, relative to their size, end at the same one:
-/// to clip by both would place vertices by rounding.
-const SAME_BOUND: f64 = 1e-9;
-
-/// cos(5π/8): Drake's limit on the angle between a face's normal and the pressure increase.
-const DRAKE_COSINE: f64 = -0.382_683_432_365_089_8;
-
-/// The plane a polygon lies in, and the fields around it, in F's frame.
-#[derive(Clone, Copy, Debug)]
-pub struct Equilibrium {
-    /// Unit normal out of F, into O.
-    pub normal: Vector3<f64>,
-    /// Gradient of O's pressure, Pa/m; `None` where O is rigid.
-    pub gradient_o: Option<Vector3<f64>>,
-    /// F's pressure in Pa as a function of position.
-    pub pressure: LinearFunction,
-}
-
-impl Equilibrium {
-    /// Whether Drake would keep a face with this normal: it must be within 5π/8 of the
-    /// direction in which each compliant body's pressure grows.
-    fn passes(&self, filter: FaceFilter) -> bool {
-        let along = |normal: f64, gradient: &Vector3<f64>| {
-            normal * gradient.dot(&self.normal) > DRAKE_COSINE * gradient.norm()
-        };
-        filter == FaceFilter::None
-            || (along(-1.0, &self.pressure.gradient)
-                && self.gradient_o.as_ref().is_none_or(|g| along(1.0, g)))
-    }
-}
 
 /// Reusable memory of searches.
 #[derive(Clone, Debug, Default)]
@@ -55,12 +23,17 @@ pub(crate) struct SearchMemory {
     stack: TraversalStack,
     tetrahedra: Remembered<SeenTetrahedron>,
     triangles: Remembered<SeenTriangle>,
+    found: Vec<Elements>,
 }
 
-/// A linear function times a number.
-#[inline(always)]
-fn scaled(f: &LinearFunction, by: f64) -> LinearFunction {
-    LinearFunction { gradient: f.gradient * by, offset: f.offset * by }
+/// The elements of O and of F, tetrahedra or triangles, that a polygon lies in; 0 for a half-space.
+pub type Elements = [u32; 2];
+
+impl SearchMemory {
+    /// The elements of the polygons that the last search has visited, in its order.
+    pub fn found(&self) -> &[Elements] {
+        &self.found
+    }
 }
 
 /// A linear function of position in F, as a function of position in O.
@@ -78,6 +51,13 @@ struct Query<'a> {
     x_fo: RigidTransform<f64>,
     o: SearchedBody,
     f: SearchedBody,
+}
+
+impl<'a> Query<'a> {
+    fn new<T: Scalar>(roles: &Roles<'a, T>) -> Self {
+        let (o, f) = (SearchedBody::new(roles.o), SearchedBody::new(roles.f));
+        Self { parts: roles.parts, x_fo: roles.x_fo.real(), o, f }
+    }
 }
 
 /// A body in a search.
@@ -110,24 +90,38 @@ pub(crate) fn for_each_polygon<T: Scalar>(
     memory: &mut SearchMemory,
     mut visit: impl FnMut(&Polygon, &Equilibrium),
 ) {
-    let (o, f) = (SearchedBody::new(roles.o), SearchedBody::new(roles.f));
-    let query = Query { parts: roles.parts, x_fo: roles.x_fo.real(), o, f };
-    search(&query, filter, memory, &mut visit);
+    search(&Query::new(roles), filter, memory, None, &mut visit);
 }
 
-/// [`for_each_polygon`] for all scalars and all that is done with polygons: compiled once.
+/// [`for_each_polygon`] again where it has been called before: `elements` are those that it
+/// [found](SearchMemory::found) then, at the same poses and moduli.
+pub(crate) fn for_each_known_polygon<T: Scalar>(
+    roles: &Roles<T>,
+    filter: FaceFilter,
+    memory: &mut SearchMemory,
+    elements: &[Elements],
+    mut visit: impl FnMut(&Polygon, &Equilibrium),
+) {
+    search(&Query::new(roles), filter, memory, Some(elements), &mut visit);
+}
+
+/// [`for_each_polygon`] and [`for_each_known_polygon`] for all scalars and all that is done with
+/// polygons: compiled once.
 fn search(
     query: &Query,
     filter: FaceFilter,
     memory: &mut SearchMemory,
+    known: Option<&[Elements]>,
     visit: &mut dyn FnMut(&Polygon, &Equilibrium),
 ) {
-    let SearchMemory { stack, tetrahedra, triangles } = memory;
+    let SearchMemory { stack, tetrahedra, triangles, found } = memory;
+    found.clear();
     let x_fo = query.x_fo;
     let (e_o, e_f) = (query.o.modulus, query.f.modulus);
     let mut polygon = Polygon::empty(0, 0);
     let mut emit = |polygon: &Polygon, equilibrium: &Equilibrium| {
         if polygon.len >= 3 && equilibrium.passes(filter) {
+            found.push([polygon.o, polygon.f]);
             visit(polygon, equilibrium);
         }
     };
@@ -138,19 +132,23 @@ fn search(
             let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);
             let mut clipper = Clipper::new();
             tetrahedra.clear();
-            for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
+            let mut pair = |i, j| {
                 let seen = tetrahedra.get(i, || SeenTetrahedron::new(o, e_o, i, &x_fo));
                 if let Some(equilibrium) = two_tetrahedra(seen, o, f, j, &sizes, &mut clipper, &mut polygon) {
                     emit(&polygon, &equilibrium);
                 }
-            });
+            };
+            match known {
+                None => for_each_pair(side_o, side_f, &x_fo, stack, pair),
+                Some(known) => known.iter().for_each(|&[i, j]| pair(i, j)),
+            }
         }
         Parts::SurfaceInField { o, f } => {
             let side_o = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
             let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
             triangles.clear();
-            for_each_pair(side_o, side_f, &x_fo, stack, |i, j| {
+            let mut pair = |i, j| {
                 let seen = triangles.get(i, || SeenTriangle::new(o.mesh(), i, &x_fo));
                 triangle_in_field(seen, f, j, reach, &mut polygon);
                 if polygon.len > 0 {
@@ -158,7 +156,11 @@ fn search(
                     let normal = seen.plane.gradient;
                     emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
                 }
-            });
+            };
+            match known {
+                None => for_each_pair(side_o, side_f, &x_fo, stack, pair),
+                Some(known) => known.iter().for_each(|&[i, j]| pair(i, j)),
+            }
         }
         Parts::SurfaceInHalfSpace { o } => {
             let thickness = query.f.thickness;
@@ -171,7 +173,7 @@ fn search(
             // Any positive number here asks for the triangles that reach below the plane.
             let at_plane =
                 PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
-            for_each_at_plane(side, &at_plane, stack, |i| {
+            let mut triangle = |i| {
                 let seen = SeenTriangle::new(o.mesh(), i, &x_fo);
                 let normal = seen.plane.gradient;
                 if normal != Vector3::zeros() {
@@ -183,7 +185,11 @@ fn search(
                     let pressure = scaled(&depth, e_f / thickness);
                     emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
                 }
-            });
+            };
+            match known {
+                None => for_each_at_plane(side, &at_plane, stack, triangle),
+                Some(known) => known.iter().for_each(|&[i, _]| triangle(i)),
+            }
         }
         Parts::HalfSpaceInField { rigid, f } => {
             let normal = x_fo.rotation.column(2).into_owned();
@@ -197,7 +203,7 @@ fn search(
             let top = (!rigid && of_o < of_f * (1.0 - SAME_BOUND))
                 .then(|| LinearFunction { gradient: -normal, offset: offset + query.o.skirt });
             let reach = offset.abs() + f.hierarchy().radius();
-            for_each_at_plane(side, &at_plane, stack, |j| {
+            let mut tetrahedron = |j| {
                 let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
                 let plane = if rigid {
                     // Height above the plane, growing into O's complement: from O into F, so
@@ -222,7 +228,11 @@ fn search(
                     let equilibrium = Equilibrium { normal: plane.gradient / length, gradient_o, pressure };
                     emit(&polygon, &equilibrium);
                 }
-            });
+            };
+            match known {
+                None => for_each_at_plane(side, &at_plane, stack, tetrahedron),
+                Some(known) => known.iter().for_each(|&[_, j]| tetrahedron(j)),
+            }
         }
     }
 }
@@ -234,150 +244,6 @@ fn section_of_field(f: &PressureField, j: u32, plane: &LinearFunction, polygon: 
     let value = snapped(v.map(|x| plane.at(&x)), 4e-15 * scale);
     polygon.section(&v, &value, FIRST_OF_F);
     (polygon.o, polygon.f) = (0, j);
-}
-
-/// A tetrahedron of O as F sees it.
-#[derive(Clone, Copy, Debug)]
-struct SeenTetrahedron {
-    /// Its number.
-    number: u32,
-    /// Its vertices in F's frame.
-    corners: Corners,
-    /// O's pressure at the vertices, Pa.
-    pressure: [f64; 4],
-    /// O's pressure gradient in F's frame, Pa/m.
-    gradient: Vector3<f64>,
-}
-
-impl SeenTetrahedron {
-    #[inline]
-    fn new(o: &PressureField, e_o: f64, i: u32, x_fo: &RigidTransform<f64>) -> Self {
-        let gradient = x_fo.rotation * (o.tetrahedra()[i as usize].extent.gradient * e_o);
-        let corners = Corners { position: [[0.0; 4]; 3] };
-        let mut seen = Self { number: i, corners, pressure: [0.0; 4], gradient };
-        for (corner, k) in o.mesh().tetrahedra[i as usize].into_iter().enumerate() {
-            let x = *x_fo * o.mesh().vertices[k as usize];
-            for axis in 0..3 {
-                seen.corners.position[axis][corner] = x[axis];
-            }
-            seen.pressure[corner] = e_o * o.extent()[k as usize];
-        }
-        seen
-    }
-}
-
-/// Both moduli in Pa and, for what rounding can do, how far the tetrahedra of O and of F reach
-/// from F's origin, metres.
-struct Sizes {
-    e_o: f64,
-    e_f: f64,
-    reach_of_o: f64,
-    reach_of_f: f64,
-}
-
-impl Sizes {
-    fn new(o: &PressureField, e_o: f64, f: &PressureField, e_f: f64, x_fo: &RigidTransform<f64>) -> Self {
-        Self {
-            e_o,
-            e_f,
-            reach_of_o: o.hierarchy().radius() + x_fo.translation.norm(),
-            reach_of_f: f.hierarchy().radius(),
-        }
-    }
-}
-
-/// The polygon where O's tetrahedron and F's tetrahedron `j` have equal pressure.
-#[inline]
-fn two_tetrahedra(
-    seen: &SeenTetrahedron,
-    o: &PressureField,
-    f: &PressureField,
-    j: u32,
-    sizes: &Sizes,
-    clipper: &mut Clipper,
-    polygon: &mut Polygon,
-) -> Option<Equilibrium> {
-    let t_f = &f.tetrahedra()[j as usize];
-    let pressure = scaled(&t_f.extent, sizes.e_f);
-    // A few units in the last place of the terms that are added.
-    let scale = sizes.e_o + pressure.offset.abs() + pressure.gradient.abs().sum() * sizes.reach_of_o;
-    let of_f = seen.corners.values(&pressure);
-    let mut value = seen.pressure;
-    for k in 0..4 {
-        value[k] -= of_f[k];
-    }
-    let value = snapped(value, 4e-15 * scale);
-    if Section::of(&value).len == 0 {
-        return None;
-    }
-    let difference = seen.gradient - pressure.gradient;
-    let size = difference.norm_squared();
-    let sum = seen.gradient.norm_squared() + pressure.gradient.norm_squared();
-    if size <= PARALLEL_FIELDS * PARALLEL_FIELDS * sum {
-        return None;
-    }
-    (polygon.o, polygon.f) = (seen.number, j);
-    let t_o = &o.tetrahedra()[seen.number as usize];
-    let left_out = same_bound(t_o, sizes.e_o, t_f, sizes.e_f);
-    let reach = sizes.reach_of_o + sizes.reach_of_f;
-    let mut tolerance = [0.0; 4];
-    for face in 0..4 {
-        tolerance[face] = on_face(&t_f.barycentric[face], reach);
-    }
-    let clipped = clipper.section(&seen.corners, &value, &t_f.barycentric, &tolerance, left_out, polygon);
-    if clipped == Clipped::Special {
-        polygon.section(&seen.corners.points(), &value, 0);
-        clip_by_tetrahedron(polygon, t_f, t_o, left_out, reach, &-difference);
-    }
-    if clipped == Clipped::Outside || polygon.len == 0 {
-        return None;
-    }
-    Some(Equilibrium { normal: difference / size.sqrt(), gradient_o: Some(seen.gradient), pressure })
-}
-
-/// The face of F that bounds the common pressure on the same side as, and no tighter than, a
-/// face of O.
-///
-/// On the plane of equal pressure two such faces are one and the same constraint, or parallel
-/// ones. Above all this is the perimeter, where both pressures vanish: O's boundary face, F's
-/// boundary face and the plane meet in one line there. Clipping by both would place vertices by
-/// rounding alone and ruin their derivatives, so F's is left out.
-#[inline]
-fn same_bound(t_o: &TetrahedronField, e_o: f64, t_f: &TetrahedronField, e_f: f64) -> Option<u8> {
-    let (bound_o, bound_f) = (t_o.isobaric?, t_f.isobaric?);
-    if bound_o.lower_bound != bound_f.lower_bound {
-        return None;
-    }
-    let (level_o, level_f) = (e_o * bound_o.level, e_f * bound_f.level);
-    // Only the levels of skirts differ by rounding; the others are 0 or whole moduli.
-    let close = if level_f < 0.0 { SAME_BOUND * level_f.abs() } else { 0.0 };
-    let tighter = if bound_f.lower_bound { level_f > level_o + close } else { level_f < level_o - close };
-    (!tighter).then_some(bound_f.face)
-}
-
-/// Clips by the faces of F's tetrahedron, but for the one to be left out.
-///
-/// `reach` bounds the distance of the polygon from either body's origin, metres.
-#[inline]
-fn clip_by_tetrahedron(
-    polygon: &mut Polygon,
-    tetrahedron: &TetrahedronField,
-    of_o: &TetrahedronField,
-    left_out: Option<u8>,
-    reach: f64,
-    shift: &Vector3<f64>,
-) {
-    for (face, inside) in tetrahedron.barycentric.iter().enumerate() {
-        let name = face as u8;
-        if Some(name) != left_out && polygon.len > 0 {
-            let bound = if tetrahedron.isobaric.is_some_and(|b| b.face == name) {
-                Bound::This
-            } else {
-                of_o.isobaric.map_or(Bound::None, |b| Bound::Edge(b.face))
-            };
-            polygon.clip(inside, FIRST_OF_F + name, on_face(inside, reach), shift, bound);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -412,14 +278,28 @@ mod tests {
         Collider::new(Arc::new(geometry), material, 1.0)
     }
 
+    /// All that counts of a polygon, to the last bit.
+    fn told(p: &Polygon, equilibrium: &Equilibrium) -> String {
+        let (elements, vertices, edges) = ([p.o, p.f], &p.position[..p.len], &p.edge[..p.len]);
+        format!("{elements:?} {vertices:?} {edges:?} {} {equilibrium:?}", p.aligned)
+    }
+
     fn found(a: &Collider, b: &Collider, x_wa: RigidTransform, x_wb: RigidTransform) -> BTreeSet<(u32, u32)> {
         let (v_wa, v_wb) = (SpatialVelocity::zero(), SpatialVelocity::zero());
         let pair = ContactPair { a, x_wa, v_wa, b, x_wb, v_wb };
         let roles = Roles::new(&pair).unwrap();
-        let mut set = BTreeSet::new();
-        for_each_polygon(&roles, FaceFilter::None, &mut SearchMemory::default(), |p, _| {
+        let (mut set, mut polygons) = (BTreeSet::new(), Vec::new());
+        let mut memory = SearchMemory::default();
+        for_each_polygon(&roles, FaceFilter::None, &mut memory, |p, equilibrium| {
             assert!(set.insert((p.o, p.f)), "each pair of elements once");
+            polygons.push(told(p, equilibrium));
         });
+        // The same without a search, from the elements that it has found.
+        let (elements, mut again) = (memory.found().to_vec(), Vec::new());
+        for_each_known_polygon(&roles, FaceFilter::None, &mut memory, &elements, |p, equilibrium| {
+            again.push(told(p, equilibrium));
+        });
+        assert_eq!(again, polygons);
         // The same by trying all pairs of elements.
         let mut all = BTreeSet::new();
         let mut polygon = Polygon::empty(0, 0);

@@ -11,9 +11,9 @@ use nalgebra::{Matrix3, Vector3};
 use crate::contact::pair::collider::Collider;
 use crate::contact::pair::query::{Parts, Roles};
 use crate::contact::settings::SurfaceRepresentation;
+use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::{Constraint, FIRST_OF_F, MAX_VERTICES, Polygon};
 use crate::contact::surface::rigid_triangle::seen_from_inside;
-use crate::contact::surface::search::Equilibrium;
 use crate::field::{LinearFunction, PressureField};
 use crate::geometry::SurfaceMesh;
 use crate::scalar::{Scalar, lift_vector, real_vector};
@@ -434,5 +434,52 @@ impl<T: Scalar> Fan<T> {
             fan.triangle_area[i] = triple_product(&a, &b, &polygon.normal) * 0.5;
         }
         fan
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn planes_without_a_common_point_are_solved_across_their_common_direction() {
+        let (a, b, c) =
+            (Vector3::new(3.0, 1.0, -2.0), Vector3::new(0.2, -0.5, 0.1), Vector3::new(-7.0, 4.0, 9.0));
+        let x = Vector3::new(0.3, -1.1, 0.7);
+        // Values of the planes' functions at x, from which a point is found.
+        let found = |rows: &[Vector3<f64>; 3]| solve_planes(rows) * Vector3::from(rows.map(|r| r.dot(&x)));
+        assert_relative_eq!(found(&[a, b, c]), x, max_relative = 1e-12);
+        let along = a.cross(&b).normalize();
+        for rows in [[a, b, a * -2.0], [a, b * 100.0, b], [a, a + b, b], [a, b, Vector3::zeros()]] {
+            assert_relative_eq!(found(&rows), x - along * along.dot(&x), max_relative = 1e-12);
+            let by = Vector3::new(0.7, 0.2, -0.4);
+            let transposed = solve_planes(&rows).transpose() * by;
+            assert_relative_eq!(solve_planes_transposed(&rows, &by), transposed, max_relative = 1e-12);
+        }
+        assert_eq!(found(&[Vector3::zeros(); 3]), Vector3::zeros());
+    }
+
+    #[test]
+    fn the_centre_of_a_polygon_is_its_centroid_and_of_a_sliver_the_mean_of_its_vertices() {
+        let mut polygon = SurfacePolygon::<f64>::empty();
+        polygon.len = 4;
+        polygon.normal = Vector3::z();
+        let set = |polygon: &mut SurfacePolygon<f64>, width: f64| {
+            let corners = [[1.0, 1.0], [3.0, 1.0], [3.0, 1.0 + width], [1.0, 1.0 + width]];
+            for (k, [x, y]) in corners.into_iter().enumerate() {
+                polygon.position[k] = Vector3::new(x, y, 2.0);
+                polygon.pressure[k] = 5.0 * x + 7.0 * y;
+            }
+            Fan::new(polygon, SurfaceRepresentation::Triangles)
+        };
+        for width in [4.0, 1e-6, 1e-10, 0.0] {
+            let fan = set(&mut polygon, width);
+            assert_eq!(fan.has_centroid, width > 1e-8);
+            assert_relative_eq!(fan.centroid, Vector3::new(2.0, 1.0 + 0.5 * width, 2.0), max_relative = 1e-9);
+            assert_relative_eq!(fan.pressure, 17.0 + 3.5 * width, max_relative = 1e-9);
+            assert_relative_eq!(fan.area, 2.0 * width, epsilon = 1e-15);
+            assert_relative_eq!(fan.triangle_area[..4].iter().sum::<f64>(), 2.0 * width, epsilon = 1e-15);
+        }
     }
 }

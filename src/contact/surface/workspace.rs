@@ -2,7 +2,7 @@
 
 use crate::contact::pair::query::{ContactPair, Roles};
 use crate::contact::settings::FaceFilter;
-use crate::contact::surface::search::{SearchMemory, for_each_polygon};
+use crate::contact::surface::search::{Elements, SearchMemory, for_each_polygon};
 
 /// Reusable memory of contact queries: one per thread. After the first queries they allocate
 /// nothing.
@@ -12,10 +12,14 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// A number that tells which polygons the contact surface of two bodies has and which
-    /// constraints bound them, made with a function that mixes numbers, and whether meshes are
-    /// aligned on it; `None` where the bodies do not touch. Poses at which it is the same have
-    /// surfaces of the same make.
+    /// The elements of the polygons of the last query, for one at the same poses and moduli.
+    pub(crate) fn found(&self) -> &[Elements] {
+        self.search.found()
+    }
+
+    /// A hash of the polygons of the contact surface of two bodies and of the constraints that bound
+    /// them, and whether meshes are exactly aligned on the surface. `None` if the bodies do not touch.
+    /// Poses with the same hash have surfaces of the same topology.
     pub(crate) fn topology(
         &mut self,
         pair: &ContactPair,
@@ -35,5 +39,64 @@ impl Workspace {
             polygons += 1;
         });
         (polygons > 0).then_some((number, aligned))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    use nalgebra::Vector3;
+
+    use crate::contact::{Collider, Material};
+    use crate::field::{PressureField, primitive_field};
+    use crate::geometry::Shape;
+    use crate::spatial::RigidTransform;
+
+    /// Elements and bounding constraints of all polygons, in an order of their own.
+    fn described(pair: &ContactPair, workspace: &mut Workspace) -> BTreeSet<(u32, u32, Vec<u8>)> {
+        let roles = Roles::new(pair).expect("a pair that can touch");
+        let mut all = BTreeSet::new();
+        for_each_polygon(&roles, FaceFilter::default(), &mut workspace.search, |polygon, _| {
+            let mut edges = polygon.edge[..polygon.len].to_vec();
+            edges.sort_unstable();
+            all.insert((polygon.o, polygon.f, edges));
+        });
+        all
+    }
+
+    #[test]
+    fn the_number_is_the_same_exactly_where_the_polygons_and_their_edges_are() {
+        let ball = || {
+            let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.05).expect("a ball");
+            Collider::compliant(
+                PressureField::new(mesh, extent).expect("a field"),
+                Material::new(1e5, 0.0, 0.0),
+            )
+        };
+        let (a, b) = (ball(), ball());
+        let mut workspace = Workspace::default();
+        // A sum of products tells all of these apart, too.
+        let mixed = |x: u64| {
+            x.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
+        };
+        let mut at = |x: f64| {
+            let x_wa = RigidTransform::from_translation(Vector3::new(x, 0.013, 0.071));
+            let pair = ContactPair::at_rest(&a, x_wa, &b, RigidTransform::identity());
+            let number = workspace.topology(&pair, FaceFilter::default(), mixed);
+            (number.map(|(number, _)| number), described(&pair, &mut workspace))
+        };
+        assert_eq!(at(1.0), (None, BTreeSet::new()));
+        let states: Vec<_> = (0..120).map(|k| at(-0.04 + 6.7e-4 * f64::from(k))).collect();
+        let mut same = 0;
+        for (i, (number, polygons)) in states.iter().enumerate() {
+            assert!(number.is_some() && !polygons.is_empty());
+            for (other, others) in &states[..i] {
+                assert_eq!(number == other, polygons == others);
+                same += usize::from(number == other);
+            }
+        }
+        assert!(same > 0 && same < states.len() * states.len() / 4, "{same}");
     }
 }

@@ -1,102 +1,21 @@
 //! Reading meshes from files.
 
+mod error;
+mod fault;
+mod listed_tetrahedra;
 mod msh;
 mod obj;
 mod stl;
 mod text;
 mod vtk;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::error::MeshError;
+pub use self::error::ReadMeshError;
+use self::fault::Fault;
+use self::listed_tetrahedra::ListedTetrahedra;
 use super::mesh::{SurfaceMesh, VolumeMesh, drop_unused_vertices};
 use super::validate::{check_indices, orientation};
-use crate::shown::shown;
-
-/// Why a mesh could not be read from a file.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReadMeshError {
-    /// The file could not be read.
-    #[error("{}: {source}", file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// What went wrong.
-        source: std::io::Error,
-    },
-    /// The extension does not tell a format that can be read.
-    #[error("{}: the file ends in {found}; a {kind} mesh is read from {allowed}", file.display())]
-    Extension {
-        /// The file.
-        file: PathBuf,
-        /// Its extension, or "no extension".
-        found: String,
-        /// Kind of mesh.
-        kind: &'static str,
-        /// The extensions allowed.
-        allowed: &'static str,
-    },
-    /// The content is not what the format prescribes, or not supported.
-    #[error("{}:{line}: found {found}; {expected}", file.display())]
-    Content {
-        /// The file.
-        file: PathBuf,
-        /// The line, counted from 1.
-        line: usize,
-        /// What was found there.
-        found: String,
-        /// What is allowed there.
-        expected: String,
-    },
-    /// A facet of an STL file could not be read.
-    #[error("{}: facet {facet} cannot be read: {source}", file.display())]
-    Facet {
-        /// The file.
-        file: PathBuf,
-        /// The facet, counted from 0.
-        facet: usize,
-        /// What went wrong.
-        source: std::io::Error,
-    },
-    /// The mesh in the file is not valid.
-    #[error("{}: {source}", file.display())]
-    Mesh {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong with it.
-        source: MeshError,
-    },
-}
-
-/// A fault at a line of a text, before the file's name is known.
-#[derive(Debug)]
-struct Fault {
-    line: usize,
-    found: String,
-    expected: String,
-}
-
-impl Fault {
-    fn new(line: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { line, found: shown(&found.into()).into_owned(), expected: expected.into() }
-    }
-
-    fn in_file(self, file: &Path) -> ReadMeshError {
-        ReadMeshError::Content {
-            file: file.to_owned(),
-            line: self.line,
-            found: self.found,
-            expected: self.expected,
-        }
-    }
-}
-
-/// Tetrahedra as a file lists them, and the line of each.
-struct ListedTetrahedra {
-    mesh: VolumeMesh,
-    lines: Vec<usize>,
-}
 
 fn extension(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
@@ -158,9 +77,8 @@ impl VolumeMesh {
     /// that no tetrahedron uses are left out, the others keep their order.
     ///
     /// # Errors
-    /// When the file cannot be read, its content is not what the format prescribes, it has other
-    /// cells than tetrahedra, one of them has no volume, or the mesh is not valid
-    /// ([`VolumeMesh::validate`]).
+    /// When the file cannot be read, its content does not follow the format, it has cells other than
+    /// tetrahedra, a tetrahedron has no volume, or the mesh is not valid ([`VolumeMesh::validate`]).
     pub fn read(path: impl AsRef<Path>) -> Result<VolumeMesh, ReadMeshError> {
         let path = path.as_ref();
         let parse = match extension(path).as_str() {

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::fault::Fault;
+use super::listed_tetrahedra::ListedTetrahedra;
 use super::text::{Words, wrong_type};
-use super::{Fault, ListedTetrahedra};
 use crate::geometry::VolumeMesh;
 
 /// Gmsh's number for a tetrahedron with four vertices.

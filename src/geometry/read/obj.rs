@@ -5,7 +5,7 @@
 
 use nalgebra::Vector3;
 
-use super::Fault;
+use super::fault::Fault;
 use crate::geometry::SurfaceMesh;
 
 /// The vertex that a word of a face, like `7`, `7/1` or `-1//2`, refers to.

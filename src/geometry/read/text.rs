@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use nalgebra::Vector3;
 
-use super::Fault;
+use super::fault::Fault;
 
 /// The words of a text, one after the other.
 pub(super) struct Words<'a> {

@@ -1,7 +1,8 @@
 //! Legacy VTK, text, unstructured grid (the VTK file formats, versions 1 to 5.1).
 
+use super::fault::Fault;
+use super::listed_tetrahedra::ListedTetrahedra;
 use super::text::{Words, wrong_type};
-use super::{Fault, ListedTetrahedra};
 use crate::geometry::VolumeMesh;
 
 /// VTK's number for a tetrahedron with four vertices.

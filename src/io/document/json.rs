@@ -1,8 +1,9 @@
 //! A JSON text as a tree of values.
 //!
-//! Parsers of JSON do not tell where a value stands, but lend the text of a value that is not yet
-//! parsed ([`RawValue`]): each table and list is parsed into such texts, and each of those in turn.
-//! So a byte is read once for every level it is under, of which there are at most [`MAX_DEPTH`].
+//! The JSON parser does not report the positions of values, but gives the text of a value that is not
+//! yet parsed ([`RawValue`]). Each table and list is therefore parsed into such texts, and each of these
+//! in turn. So a byte is read once for every level it is under, of which there are at most
+//! [`MAX_DEPTH`].
 
 use std::fmt;
 

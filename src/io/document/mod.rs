@@ -1,8 +1,9 @@
 //! Documents of TOML and JSON, with the field and the line of what is wrong in them.
 //!
-//! Both formats become one tree of [`node::Node`]s first, which knows where each value stands, and
-//! tables are read from that tree: so whatever the format, a table is compiled once, a mistake is
-//! told in the same words, and a line is found without parsing the text again.
+//! Both formats are first parsed into one tree of [`node::Node`]s, which knows the position of each
+//! value. Tables are deserialized from that tree. The code of a table is therefore compiled once for
+//! both formats, both report a mistake in the same words, and the line of a value is found without
+//! parsing the text again.
 
 mod deserialize;
 pub(super) mod field_path;
@@ -19,7 +20,7 @@ use super::file_error::Problem;
 use crate::io::file_error::FileError;
 use crate::shown::shown;
 use field_path::FieldPath;
-use node::{Misplaced, Node};
+use node::{Misplaced, Node, Value};
 
 /// A file of TOML or JSON that was read.
 #[derive(Clone, Debug)]
@@ -64,6 +65,33 @@ impl Document {
     /// What the document says.
     pub fn contents<T: DeserializeOwned>(&self) -> Result<T, FileError> {
         deserialize::contents(&self.root).map_err(|wrong| misplaced(&self.path, &self.text, wrong))
+    }
+
+    /// Gives a key of a table the name that replaced it, unless the table has that already. The problem
+    /// that is returned says so, for a warning.
+    pub fn replace_key(&mut self, table: &FieldPath, old: &str, new: &str) -> Option<FileError> {
+        let node = self.root.value_mut(table)?;
+        let index = node.position_of(old)?;
+        if node.position_of(new).is_some() {
+            return None;
+        }
+        let message = format_args!("this field is now called `{new}`; write that instead");
+        let told = self.located(Problem::new(table.key(old), message));
+        if let Some(Value::Table(entries)) = self.root.value_mut(table).map(|node| &mut node.value) {
+            entries[index].key = new.to_owned();
+        }
+        Some(told)
+    }
+
+    /// Gives a text the spelling that replaced it. The problem that is returned says so, for a warning.
+    pub fn replace_text(&mut self, field: &FieldPath, old: &str, new: &str) -> Option<FileError> {
+        let node = self.root.value_mut(field)?;
+        if !matches!(&node.value, Value::String(text) if text == old) {
+            return None;
+        }
+        node.value = Value::String(new.to_owned());
+        let message = format_args!("found \"{old}\", which is now spelled \"{new}\"; write that instead");
+        Some(self.located(Problem::new(field.clone(), message)))
     }
 
     /// Whether the document is a table that has this key.

@@ -7,7 +7,7 @@ use super::field_path::{FieldPath, Part};
 pub(super) struct Node {
     /// The byte at which it begins.
     pub start: usize,
-    /// What it is.
+    /// The value itself.
     pub value: Value,
 }
 
@@ -51,6 +51,23 @@ impl Node {
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         let Value::Table(entries) = &self.value else { return None };
         entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// The index of the first entry with this key, if this is a table that has one.
+    pub fn position_of(&self, key: &str) -> Option<usize> {
+        let Value::Table(entries) = &self.value else { return None };
+        entries.iter().position(|entry| entry.key == key)
+    }
+
+    /// The value of a field, if the document has it.
+    pub fn value_mut(&mut self, field: &FieldPath) -> Option<&mut Self> {
+        field.parts().iter().try_fold(self, |node, part| match (part, &mut node.value) {
+            (Part::Key(key), Value::Table(entries)) => {
+                entries.iter_mut().find(|entry| entry.key == *key).map(|entry| &mut entry.node)
+            }
+            (Part::Index(index), Value::Array(elements)) => elements.get_mut(*index),
+            _ => None,
+        })
     }
 
     /// The byte at which a field begins, or the innermost value around it that the document has.

@@ -19,7 +19,7 @@ use crate::optimize::fit::FitSettings;
 use crate::optimize::identification::{
     Identification, IndentationTest, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
 };
-use crate::optimize::parameters::Parameters;
+use crate::optimize::parameters::FitParameters;
 
 /// Longest delay of recorded velocities that makes sense, s.
 const LONGEST_DELAY: f64 = 1.0;
@@ -27,7 +27,7 @@ const LONGEST_DELAY: f64 = 1.0;
 /// A fit file that was read, with its scene.
 ///
 /// `isobar schema fit --markdown` prints the reference of its fields (see [`crate::io::reference`]).
-/// Names of parameters are as in [`crate::optimize::identification::inputs_at`]. Files are found
+/// Names of parameters are as in [`crate::optimize::identification::parameters_at`]. Files are found
 /// relative to the fit file.
 #[derive(Debug)]
 pub struct FitFile {
@@ -36,7 +36,7 @@ pub struct FitFile {
     table: FitTable,
     scene: Scene,
     /// The parameters, checked.
-    pub parameters: Parameters,
+    pub parameters: FitParameters,
 }
 
 impl FitFile {
@@ -50,7 +50,7 @@ impl FitFile {
         let table: FitTable = document.contents()?;
         let field = FieldPath::root().key("parameters");
         let parameters =
-            Parameters::new(table.parameters.clone()).map_err(|e| located(&document, &field, e))?;
+            FitParameters::new(table.parameters.clone()).map_err(|e| located(&document, &field, e))?;
         let scene = Scene::load(document.named_file(&FieldPath::root().key("scene"), &table.scene)?)?;
         scene.check_motion()?;
         if let Some(joint) = scene.model.mechanism.joints().first() {
@@ -74,7 +74,7 @@ impl FitFile {
     /// The scene with its parameters and all the measurements.
     ///
     /// # Errors
-    /// A file of measurements that is not good, or measurements that do not fit the scene.
+    /// A file of measurements that is not valid, or measurements that do not match the scene.
     pub fn identification(&self) -> Result<Identification, FileError> {
         let root = FieldPath::root();
         let mut measurements = Vec::new();
@@ -109,7 +109,7 @@ impl FitFile {
     /// as the first of the file's trajectories.
     ///
     /// # Errors
-    /// As for [`Self::identification`]; a folder without recordings; a fit file without
+    /// The errors of [`Self::identification`]; a folder without recordings; or a fit file without
     /// trajectories.
     pub fn evaluation(&self, names: &[&str], folder: &Path) -> Result<Identification, FileError> {
         let field = FieldPath::root().key("trajectories");

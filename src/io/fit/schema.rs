@@ -7,45 +7,46 @@ use serde::Deserialize;
 
 use crate::io::strict::Exactly;
 use crate::optimize::fit::FitSettings;
-use crate::optimize::parameters::Parameter;
+use crate::optimize::parameters::FitParameter;
 
 /// A fit says which parameters of which scene to fit to which measurements. It is a TOML file; files
 /// that it names are relative to it.
 ///
-/// All numbers are in SI units. At least one of `trajectories` and `indentations` is needed, and the
-/// scene must be one of free and fixed bodies, without joints that move.
+/// All numbers are in SI units. At least one of `trajectories` and `indentations` is needed. The scene
+/// must have free and fixed bodies only, without joints that move.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct FitTable {
     /// The scene file.
     pub scene: PathBuf,
-    /// What is fitted, at least one parameter.
-    pub parameters: Vec<Parameter>,
+    /// The parameters that are fitted, at least one.
+    pub parameters: Vec<FitParameter>,
     /// Recorded motion.
     #[serde(default)]
     pub trajectories: Vec<TrajectoriesTable>,
     /// Indentation tests.
     #[serde(default)]
     pub indentations: Vec<IndentationsTable>,
-    /// How the fit is done.
+    /// Settings of the fit.
     #[serde(default)]
     pub solver: FitSettings,
 }
 
 /// Recordings of the motion of one body, `[[trajectories]]`.
 ///
-/// A recording is a CSV file with a header and the columns `t_s` (increasing), `px_m`, `py_m`,
-/// `pz_m`, `qw`, `qx`, `qy`, `qz` (unit quaternion, body to world), `vx_m_s`, `vy_m_s`, `vz_m_s`, and
-/// the angular velocity as `wx_rad_s`, `wy_rad_s`, `wz_rad_s` (world frame) or `wx_body_rad_s`,
-/// `wy_body_rad_s`, `wz_body_rad_s` (body frame). The names may also begin with that of the body and
-/// a dot, as `ball.px_m` in what `isobar simulate` writes. Other columns are passed over; lines that
-/// begin with `#` are comments.
+/// A recording is a CSV file with a header and the columns `t_s` (increasing), `px_m`, `py_m`, `pz_m`,
+/// `qw`, `qx`, `qy`, `qz` (unit quaternion, body to world), `vx_m_s`, `vy_m_s`, `vz_m_s`, and the
+/// angular velocity as `wx_rad_s`, `wy_rad_s`, `wz_rad_s` (world frame) or `wx_body_rad_s`,
+/// `wy_body_rad_s`, `wz_body_rad_s` (body frame). The names may also begin with the name of the body and
+/// a dot, such as `ball.px_m` in files of `isobar simulate`. Other columns are ignored; lines that begin
+/// with `#` are comments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct TrajectoriesTable {
     /// Name of the body in the scene.
     pub body: String,
-    /// Files, or names with `*` in their last part for all that match.
+    /// File names. In the last part of a path `*` stands for any text, and all files that match are
+    /// read.
     pub files: Vec<String>,
     /// Earliest recorded time used.
     #[schemars(extend("x-unit" = "s", "x-default" = "the first"))]
@@ -56,8 +57,8 @@ pub(in crate::io) struct TrajectoriesTable {
     /// Longest time simulated from one recorded state.
     #[schemars(extend("x-unit" = "s", "x-default" = "unlimited: from the first state alone"))]
     pub horizon: Option<f64>,
-    /// Whether simulations start only at recorded states in which the body touches nothing, nor in
-    /// those before and after.
+    /// Whether simulations start only at recorded states in which the body touches nothing, in that
+    /// state, the one before it and the one after it.
     #[serde(default)]
     pub free_starts: bool,
     /// Standard deviation of positions.
@@ -76,15 +77,15 @@ pub(in crate::io) struct TrajectoriesTable {
     /// less than squared.
     #[schemars(extend("x-default" = "never"))]
     pub outlier_limit: Option<f64>,
-    /// How much later than they belong velocities were recorded: half an interval if they were made
-    /// from positions by backward differences.
+    /// Delay of the recorded velocities: half an interval if they were computed from positions by
+    /// backward differences.
     #[serde(default)]
     #[schemars(extend("x-unit" = "s"))]
     pub velocity_delay: f64,
 }
 
-/// An indentation test, `[[indentations]]`: a body is moved from where the scene puts it along a direction into the
-/// others, all at rest.
+/// An indentation test, `[[indentations]]`: a body is moved from its pose in the scene along a direction
+/// into the other bodies, with all bodies at rest.
 ///
 /// Its table is a CSV file with the columns `depth_m` and `force_N`, and `sigma_N` if rows have
 /// standard deviations of their own.

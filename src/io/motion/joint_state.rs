@@ -59,7 +59,7 @@ impl JointStateFile {
 /// A field and what is wrong with it.
 type Problem = (String, String);
 
-/// The places of the mechanism's joints in the order of a file.
+/// The indices of the mechanism's joints in the order of a file.
 fn order(mechanism: &Mechanism, names: Option<&[String]>) -> Result<Vec<usize>, Problem> {
     let count = mechanism.joints().len();
     let Some(names) = names else { return Ok((0..count).collect()) };

@@ -88,8 +88,8 @@ pub(in crate::io) fn joint_titles(joint: &str, kind: &str, count: usize) -> Vec<
 }
 
 impl TrajectoryTable {
-    /// Reads a trajectory that [`Trajectory::write`](crate::rollout::Trajectory::write) wrote, or any table with the same columns, in
-    /// any order.
+    /// Reads a trajectory written by [`Trajectory::write`](crate::rollout::Trajectory::write), or any
+    /// table with the same columns in any order.
     ///
     /// # Errors
     /// When the file cannot be read, a column is missing, unknown or double, a row has a wrong
@@ -194,9 +194,9 @@ struct JointColumns {
 /// What a title says that its column is.
 enum Title<'a> {
     Time,
-    /// Name of a body, and place in [`COLUMNS`].
+    /// Name of a body, and index in [`COLUMNS`].
     Body(&'a str, usize),
-    /// Names of two bodies, and place in [`FORCE_COLUMNS`].
+    /// Names of two bodies, and index in [`FORCE_COLUMNS`].
     Contact(&'a str, usize),
     /// Name of a joint, and which of its coordinates.
     Joint(&'a str, Coordinate),
@@ -237,11 +237,11 @@ impl<'a> Title<'a> {
 
 /// The entry of a name, appended to a list where it is new.
 fn entry<'l, V: Default>(list: &'l mut Vec<(String, V)>, name: &str) -> &'l mut V {
-    let place = list.iter().position(|(n, _)| n == name).unwrap_or_else(|| {
+    let index = list.iter().position(|(n, _)| n == name).unwrap_or_else(|| {
         list.push((name.to_owned(), V::default()));
         list.len() - 1
     });
-    &mut list[place].1
+    &mut list[index].1
 }
 
 impl Layout {
@@ -289,11 +289,11 @@ fn complete<const N: usize>(
     kinds: [&str; N],
 ) -> Result<Vec<(String, [usize; N])>, String> {
     let of_name = |(name, columns): (String, [Option<usize>; N])| {
-        let mut places = [0; N];
-        for ((place, column), kind) in places.iter_mut().zip(columns).zip(kinds) {
-            *place = column.ok_or_else(|| format!("the column `{}.{kind}` is missing", shown(&name)))?;
+        let mut indices = [0; N];
+        for ((index, column), kind) in indices.iter_mut().zip(columns).zip(kinds) {
+            *index = column.ok_or_else(|| format!("the column `{}.{kind}` is missing", shown(&name)))?;
         }
-        Ok((name, places))
+        Ok((name, indices))
     };
     found.into_iter().map(of_name).collect()
 }

@@ -14,12 +14,11 @@ use crate::rollout::Trajectory;
 /// Writes the states of a model as rows of a table, in full precision: `t_s`, then thirteen columns
 /// for each free body, then the coordinates `q` and `v` of each joint.
 ///
-/// On request there are six columns more for each pair of bodies A and B
-/// that can touch: `A-B.fx_N`, `fy_N`, `fz_N`, the force on A in W, and `A-B.tx_N_m`, `ty_N_m`,
-/// `tz_N_m`, its moment about the origin of A. They are those of each state, of the pressure fields
-/// with dissipation and friction at its velocities (see [`Model::pair_contact`]); the
-/// impulse of an implicit step, which holds at the velocities after it, is another one where these
-/// change much.
+/// On request there are six columns more for each pair of bodies A and B that can touch: `A-B.fx_N`,
+/// `fy_N`, `fz_N`, the force on A in W, and `A-B.tx_N_m`, `ty_N_m`, `tz_N_m`, its moment about the
+/// origin of A. The forces of each state are those of the pressure fields, with dissipation and friction
+/// at the velocities of that state (see [`Model::pair_contact`]). The impulse of an implicit step
+/// belongs to the velocities after the step and differs from these forces where velocities change much.
 #[derive(Debug)]
 pub struct TrajectoryWriter<'m, W: Write> {
     model: &'m Model,

@@ -9,8 +9,8 @@ use crate::io::atomic::write_atomically;
 use crate::optimize::checkpoint::CheckpointStore;
 use crate::optimize::data::DataError;
 
-/// A file that is replaced as a whole at every save: interrupted while it writes, it is as it was
-/// before.
+/// A file that is replaced as a whole at every save, so that an interruption while it is written leaves
+/// it as it was before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointFile {
     /// Where it is.

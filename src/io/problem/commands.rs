@@ -28,9 +28,9 @@ struct NamedCommandTable {
 }
 
 impl Scene {
-    /// Takes the commands of a TOML file, such as the `commands.toml` that `isobar optimize` writes:
-    /// for some of the scene's actuators `[[actuators]]` with `name` and `command`. The others keep
-    /// theirs.
+    /// Takes the commands from a TOML file such as the `commands.toml` that `isobar optimize` writes.
+    /// The file has a table `[[actuators]]` with `name` and `command` for some of the scene's actuators.
+    /// The others keep theirs.
     ///
     /// # Errors
     /// When the file cannot be read or is not valid, or names an actuator that the scene does not
@@ -44,13 +44,13 @@ impl Scene {
         let field = FieldPath::root().key("actuators");
         for (i, t) in table.actuators.iter().enumerate() {
             let here = field.index(i);
-            let place = actuator_index(&self.model, &t.name, &here.key("name"))?;
+            let index = actuator_index(&self.model, &t.name, &here.key("name"))?;
             if let Some(first) = table.actuators[..i].iter().position(|other| other.name == t.name) {
                 let message =
                     format!("found `{}`, the name of actuators[{first}] too; each has one command", t.name);
                 return Err(Problem::new(here.key("name"), message));
             }
-            self.commands[place] = given_command(&t.command, &here.key("command"))?;
+            self.commands[index] = given_command(&t.command, &here.key("command"))?;
         }
         Ok(())
     }

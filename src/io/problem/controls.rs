@@ -12,7 +12,7 @@ use crate::rollout::{Command, ControlKnots, KnotInterpolation, SimulationError};
 /// An actuator whose command is optimized.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptimizedControl {
-    /// The actuator's place in the model.
+    /// The actuator's index in the model.
     pub actuator: usize,
     /// Its name.
     pub name: String,
@@ -139,12 +139,12 @@ fn sampled(command: &Command, knots: &ControlKnots, until: f64) -> Vec<f64> {
     (0..times.len()).map(at).collect()
 }
 
-/// The place of the actuator with this name.
+/// The index of the actuator with this name.
 pub(in crate::io) fn actuator_index(model: &Model, name: &str, field: &FieldPath) -> Result<usize, Problem> {
     named(model.actuators.iter().map(|a| a.name.as_str()), "actuator", name, field)
 }
 
-/// The place of a name among those of the scene.
+/// The index of a name among those of the scene.
 pub(in crate::io) fn named<'a>(
     mut names: impl Iterator<Item = &'a str> + Clone,
     what: &str,

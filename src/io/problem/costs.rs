@@ -154,7 +154,7 @@ fn quantity(
 const QUANTITIES: &str = "control, joint_position, joint_velocity, position, orientation, velocity, \
                           angular_velocity, contact_force, contact_torque";
 
-/// The place of a joint's coordinate among those of all joints.
+/// The index of a joint's coordinate among those of all joints.
 fn coordinate(
     of: &CoordinateTable,
     model: &Model,

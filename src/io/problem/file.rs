@@ -26,7 +26,7 @@ use crate::optimize::trajectory::{
     ControlRange, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
     TrajectorySettings, TrajectoryTask, optimize_smoothed_trajectory, optimize_trajectory,
 };
-use crate::rollout::{ControlKnots, KnotInterpolation, SimulationError, SimulationSettings};
+use crate::rollout::{ControlKnots, Controls, KnotInterpolation, SimulationError, SimulationSettings};
 
 /// Starts beside the one of the file, normally distributed around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,7 +63,7 @@ pub struct ProblemFile {
     pub cost_names: Vec<String>,
     /// What the motion should be like.
     pub objective: Objective,
-    /// How the optimization is done.
+    /// Settings of the optimization.
     pub settings: TrajectorySettings,
     /// How the starts are scattered, if there are several.
     pub starts: Option<ScatteredStarts>,
@@ -118,7 +118,7 @@ impl ProblemFile {
     /// The problem, for argmin's solvers and [`crate::optimize::trajectory::optimize_trajectory`].
     ///
     /// # Errors
-    /// None that [`Self::load`] has not found, as long as nothing was changed since.
+    /// [`Self::load`] has found all errors already, unless something was changed since.
     pub fn problem(&self) -> Result<TrajectoryProblem<'_, NoForces, Objective>, ProblemError> {
         let task = TrajectoryTask {
             model: &self.scene.model,
@@ -131,7 +131,12 @@ impl ProblemFile {
         let optimized: Vec<(usize, ControlRange)> =
             self.controls.iter().map(|control| (control.actuator, control.range)).collect();
         let times = self.simulation.step_times(self.until)?;
-        TrajectoryProblem::of_some(task, &self.knots, &optimized, self.scene.controls(&times))
+        TrajectoryProblem::of_some(
+            task,
+            &self.knots,
+            &optimized,
+            Controls::of_commands(&self.scene.commands, &times),
+        )
     }
 
     /// Number of starts.
@@ -192,7 +197,7 @@ pub struct OptimizedCommand {
     pub times: Vec<f64>,
     /// The values there.
     pub values: Vec<f64>,
-    /// How they are joined.
+    /// The interpolation between the knots.
     pub interpolation: &'static str,
 }
 

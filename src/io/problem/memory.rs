@@ -12,8 +12,8 @@ const MOST_MEMORY: f64 = 4.0 * 1024.0 * 1024.0 * 1024.0;
 /// Numbers that a free body's state holds.
 const NUMBERS_OF_A_BODY: usize = 13;
 
-/// Checks that the steps until a time in s, and their derivatives by the values at knots, fit into
-/// memory.
+/// Checks that the steps until a time in s, and their derivatives with respect to the values at knots,
+/// fit into memory.
 pub(in crate::io) fn check_memory(
     model: &Model,
     simulation: &SimulationSettings,
@@ -31,8 +31,8 @@ pub(in crate::io) fn check_memory(
     let state = NUMBERS_OF_A_BODY * free + joints;
     // Times, states, commands, and what every step keeps of its own.
     let motion = state + 2 * model.command_dimension() + 16;
-    // The derivatives of the state after a step by that before it and by the commands; and of the
-    // step's residuals, one at least, by all variables.
+    // The derivatives of the state after a step with respect to the state before it and the commands;
+    // and of the step's residuals, one at least, with respect to all variables.
     let tangent = TANGENT_DIMENSION * free + 2 * mechanism.velocity_dimension();
     let of_step = tangent * (tangent + model.command_dimension());
     let derivatives = match method {

@@ -13,8 +13,8 @@ use crate::optimize::objective::{Deviation, When};
 use crate::optimize::randomized_smoothing::SmoothingSettings;
 use crate::optimize::trajectory::{TrajectoryMethod, TrajectorySettings};
 
-/// A problem says what a motion of a scene should be like, and which commands of its actuators may
-/// change for that. It is a TOML file.
+/// A problem defines a cost of a scene's motion and the actuator commands that may change to lower it.
+/// It is a TOML file.
 ///
 /// All numbers are in SI units, angles in radians. The cost is the sum over its terms of
 /// ½ ∫ |w (x − target)|² dt, or of ½ |w (x − target)|² at the end.
@@ -28,11 +28,12 @@ pub(in crate::io) struct ProblemTable {
     pub until: f64,
     /// Knots of the commands that are optimized.
     pub knots: ProblemKnotsTable,
-    /// The actuators whose commands are optimized, at least one; the others keep those of the scene.
+    /// The actuators whose commands are optimized, at least one. The other actuators keep the commands
+    /// of the scene.
     pub controls: Vec<ControlTable>,
     /// The terms of the cost, at least one.
     pub costs: Vec<CostTable>,
-    /// How the optimization is done.
+    /// Settings of the optimization.
     #[serde(default)]
     pub optimizer: OptimizerTable,
 }
@@ -41,12 +42,12 @@ pub(in crate::io) struct ProblemTable {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ProblemKnotsTable {
-    /// How many there are, equally spaced.
+    /// The number of equally spaced knots.
     pub count: Option<usize>,
-    /// Their times, increasing.
+    /// The times of the knots, increasing.
     #[schemars(extend("x-unit" = "s"))]
     pub times: Option<Vec<f64>>,
-    /// How the values at knots are joined.
+    /// The interpolation of values between knots.
     #[serde(default)]
     pub interpolation: InterpolationTable,
 }
@@ -63,16 +64,16 @@ pub(in crate::io) struct ControlTable {
     /// Largest command.
     #[schemars(extend("x-default" = "none"))]
     pub upper: Option<f64>,
-    /// The magnitude that the optimizer's variables are measured in.
+    /// The scale of the optimizer's variables.
     #[schemars(extend("x-default" = "half of the distance of the bounds, or 1"))]
     pub scale: Option<f64>,
-    /// The command at the start, moved into its bounds.
+    /// The command at the start of the optimization, clamped to its bounds.
     #[schemars(extend("x-default" = "that of the scene"))]
     pub start: Option<StartTable>,
 }
 
-/// Where an optimization starts. A command over time is sampled at the knots; where knots are held,
-/// in the middle of the time for which they are.
+/// The start of an optimization. A command over time is sampled at the knots, or for held knots in the
+/// middle of the time for which each is held.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -102,20 +103,20 @@ pub(in crate::io) struct CostTable {
     pub joint_velocity: Option<CoordinateTable>,
     /// The position of a body's origin, m, in W or in the frame of another body.
     pub position: Option<RelativeTable>,
-    /// The rotation vector that turns the orientation aimed at into the body's, rad.
+    /// The rotation vector that turns the target orientation into the body's, rad.
     pub orientation: Option<OrientationTable>,
     /// The velocity of a body's origin in W, m/s.
     pub velocity: Option<OfBodyTable>,
     /// The angular velocity of a body in W, rad/s.
     pub angular_velocity: Option<OfBodyTable>,
-    /// The contact force on one body from another in W, N.
+    /// The contact force that one body exerts on another, in W, N.
     pub contact_force: Option<ContactTable>,
     /// The moment of that contact about the origin of the body that it acts on, in W, N m.
     pub contact_torque: Option<ContactTable>,
-    /// What the quantity should be, in its unit.
+    /// The target of the quantity, in its unit.
     #[schemars(extend("default" = 0.0))]
     pub target: Option<TargetTable>,
-    /// How much a deviation counts: it is multiplied by this before it is squared.
+    /// The weight of a deviation, which is multiplied by it before it is squared.
     #[schemars(extend("x-unit" = "1 / quantity"))]
     pub weight: ComponentsTable,
     /// Which deviations count.
@@ -132,7 +133,7 @@ pub(in crate::io) struct CostTable {
 pub(in crate::io) struct CoordinateTable {
     /// Name of the joint (with the prefix of its robot).
     pub joint: String,
-    /// Which of several coordinates, counted from 0.
+    /// Index of the coordinate if there are several, counted from 0.
     #[serde(default)]
     pub coordinate: usize,
 }
@@ -156,8 +157,8 @@ pub(in crate::io) struct RelativeTable {
     pub relative_to: Option<String>,
 }
 
-/// A body, seen from another one, and the orientation aimed at: at most one of `quaternion_wxyz`,
-/// `rpy` and `rotation_matrix`; no rotation without any.
+/// A body, seen from another one, and its target orientation: at most one of `quaternion_wxyz`, `rpy`
+/// and `rotation_matrix`. Without any it is no rotation.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct OrientationTable {
@@ -166,12 +167,12 @@ pub(in crate::io) struct OrientationTable {
     /// Name of the other body.
     #[schemars(extend("x-default" = "the world"))]
     pub relative_to: Option<String>,
-    /// The orientation aimed at: a unit quaternion w, x, y, z.
+    /// The target orientation: a unit quaternion w, x, y, z.
     pub quaternion_wxyz: Option<Exactly<f64, 4>>,
-    /// The orientation aimed at: angles of roll, pitch and yaw.
+    /// The target orientation: angles of roll, pitch and yaw.
     #[schemars(extend("x-unit" = "rad"))]
     pub rpy: Option<Exactly<f64, 3>>,
-    /// The orientation aimed at: a rotation matrix, row by row.
+    /// The target orientation: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
 }
 
@@ -191,7 +192,7 @@ pub(in crate::io) struct ContactTable {
 pub(in crate::io) enum ComponentsTable {
     /// The same for all axes.
     Same(f64),
-    /// For x, y and z; not of commands and joints.
+    /// One number each for x, y and z. Not allowed for commands and joints.
     Each(Exactly<f64, 3>),
 }
 
@@ -205,20 +206,20 @@ impl ComponentsTable {
     }
 }
 
-/// What a quantity should be.
+/// The target of a quantity.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "must be a number, [x, y, z], or { times = […], values = […] } with such values"
 )]
 pub(in crate::io) enum TargetTable {
-    /// It stays.
+    /// A constant target.
     Constant(ComponentsTable),
-    /// It changes over time.
+    /// A target that changes over time.
     Path(PathTable),
 }
 
-/// A target that changes linearly between times, and stays before the first and after the last.
+/// A target that is linear between its times, and constant before the first and after the last.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct PathTable {
@@ -229,7 +230,7 @@ pub(in crate::io) struct PathTable {
     pub values: Vec<ComponentsTable>,
 }
 
-/// How the optimization is done.
+/// Settings of the optimization.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::io) struct OptimizerTable {
@@ -238,27 +239,27 @@ pub(in crate::io) struct OptimizerTable {
     /// Most iterations.
     #[schemars(extend("default" = TrajectorySettings::default().max_iterations))]
     pub max_iterations: Option<u64>,
-    /// It ends when an iteration lowers, or promises to lower, the cost by less than this part of
-    /// it.
+    /// The optimization ends when an iteration lowers, or is predicted to lower, the cost by less than
+    /// this part of the cost.
     #[schemars(extend("x-default" = "1e-3 of `auto`, 1e-8 of the others"))]
     pub cost_tolerance: Option<f64>,
-    /// How much the first steps are held back, relative to the diagonal of the Hessian: larger is
-    /// more cautious, for a start far from any solution. Not of `lbfgs`.
+    /// Damping of the first steps, relative to the diagonal of the Hessian. A larger value is more
+    /// cautious, for a start far from any solution. Not allowed with `lbfgs`.
     #[schemars(extend("x-default" = "the method's own"))]
     pub initial_damping: Option<f64>,
-    /// Several starts, of which the best result is kept.
+    /// Several starts. The best result is kept.
     #[schemars(extend("x-default" = "one"))]
     pub starts: Option<StartsTable>,
-    /// Smooths the cost over random perturbations; of `lbfgs` alone.
+    /// Smooths the cost over random perturbations. For `lbfgs` only.
     #[schemars(extend("x-default" = "none"))]
     pub smoothing: Option<SmoothingSettings>,
 }
 
-/// Several starts: that of the file, and others normally distributed around it.
+/// Several starts: the start of the file, and others normally distributed around it.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct StartsTable {
-    /// How many, that of the file included.
+    /// The number of starts, including that of the file.
     pub count: usize,
     /// Standard deviation, in the scale of each control.
     pub spread: f64,

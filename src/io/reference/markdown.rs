@@ -4,11 +4,13 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use super::{DEFINITIONS, FileKind, REFERENCE};
+/// Where a schema has its definitions, and how it refers to them.
+pub(super) const DEFINITIONS: &str = "$defs";
+const REFERENCE: &str = "#/$defs/";
 
-/// The page of a schema: a table of the file's fields, then a section for each of their types.
-pub(super) fn page(kind: FileKind, schema: &Value) -> String {
-    let name = kind.name();
+/// The page of the schema of a kind of file: a table of the file's fields, then a section for each of
+/// their types.
+pub(super) fn page(name: &str, schema: &Value) -> String {
     let mut page = format!("# The {name} file\n\n");
     let description = text(schema, "description");
     // Writing to a string cannot fail.

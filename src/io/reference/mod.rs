@@ -7,6 +7,7 @@ mod markdown;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
 
+use self::markdown::DEFINITIONS;
 use crate::io::fit::schema::FitTable;
 use crate::io::problem::schema::ProblemTable;
 use crate::io::scene::schema::SceneTable;
@@ -26,10 +27,6 @@ pub enum FileKind {
 /// What the names of the tables' types end in, which the names in a schema do not.
 const ENDING: &str = "Table";
 
-/// Where a schema has its definitions, and how it refers to them.
-const DEFINITIONS: &str = "$defs";
-const REFERENCE: &str = "#/$defs/";
-
 impl FileKind {
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -48,7 +45,7 @@ impl FileKind {
 
     /// The page of Markdown that describes every field.
     pub fn markdown(self) -> String {
-        markdown::page(self, &self.schema())
+        markdown::page(self.name(), &self.schema())
     }
 
     fn schema(self) -> Value {

@@ -1,5 +1,5 @@
-//! Drives of joints and their commands as a scene file writes them: the form alone, as in
-//! [`crate::io::scene::schema`].
+//! The schema of actuators and their commands in scene files. As in [`crate::io::scene::schema`], only
+//! the form is checked.
 
 use std::fmt;
 
@@ -14,17 +14,17 @@ use crate::rollout::KnotInterpolation;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ActuatorTable {
-    /// Its name, unlike those of other actuators.
+    /// Its name. No other actuator may have the same.
     pub name: String,
     /// The joints that it drives, at least one.
     #[schemars(schema_with = "driven_joints")]
     pub joints: Vec<DrivenJointTable>,
-    /// What it does with its command.
+    /// How its command becomes a force.
     pub drive: DriveTable,
     /// Largest force on each joint.
     #[schemars(extend("x-unit" = "N m or N", "x-default" = "the least effort of its joints in their URDF file"))]
     pub effort: Option<f64>,
-    /// Force, velocity or position, as the drive asks; needed by a position drive.
+    /// A force, velocity or position, depending on the drive. Needed by a position drive.
     #[schemars(extend("x-default" = "0"))]
     pub command: Option<CommandTable>,
 }
@@ -35,7 +35,7 @@ fn driven_joints(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": { "anyOf": [{ "type": "string" }, table] } })
 }
 
-/// What a drive does with its command: `"force"`, or a table with one of the others.
+/// How a drive turns its command into a force: `"force"`, or a table with one of the others.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum DriveTable {
@@ -51,7 +51,7 @@ pub(in crate::io) enum DriveTable {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct VelocityServoTable {
-    /// Force per velocity that is missing.
+    /// Force per deviation of the velocity.
     #[schemars(extend("x-unit" = "N m s/rad or N s/m"))]
     pub damping: f64,
 }
@@ -60,7 +60,7 @@ pub(in crate::io) struct VelocityServoTable {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct PositionServoTable {
-    /// Force per way that is missing.
+    /// Force per deviation of the position.
     #[schemars(extend("x-unit" = "N m/rad or N/m"))]
     pub stiffness: f64,
     /// Force per velocity.
@@ -78,7 +78,7 @@ pub(in crate::io) struct DrivenJointTable {
     /// Factor of the command at this joint.
     #[serde(default = "one")]
     pub ratio: f64,
-    /// Which velocity coordinate of a joint with several, counted from 0.
+    /// Index of the velocity coordinate of a joint with several, counted from 0.
     #[serde(default)]
     pub coordinate: usize,
 }
@@ -111,17 +111,17 @@ impl<'de> Deserialize<'de> for DrivenJointTable {
     }
 }
 
-/// The command of an actuator: a number that stays, or values over time.
+/// The command of an actuator: a constant number, or values over time.
 #[derive(Debug, JsonSchema)]
 #[schemars(untagged)]
 pub(in crate::io) enum CommandTable {
-    /// A number that stays.
+    /// A constant number.
     Constant(f64),
     /// Values over time.
     Knots(KnotsTable),
 }
 
-/// Values over time. Before the first knot and after the last one they stay.
+/// Values over time. Before the first and after the last knot the value at that knot holds.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct KnotsTable {
@@ -130,19 +130,19 @@ pub(in crate::io) struct KnotsTable {
     pub times: Vec<f64>,
     /// The value at each knot.
     pub values: Vec<f64>,
-    /// How they are joined.
+    /// The interpolation between the knots.
     #[serde(default)]
     pub interpolation: InterpolationTable,
 }
 
-/// How values at knots are joined. A step has the value at its middle throughout.
+/// The interpolation of values between knots. Each step has the value at its middle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum InterpolationTable {
-    /// Each value stays until the next knot.
+    /// Each value is held until the next knot.
     #[default]
     Hold,
-    /// Straight lines.
+    /// The values are linear between knots.
     Linear,
     /// A cubic B-spline with the values as control points, which it smooths; knots must be equally
     /// spaced.

@@ -69,10 +69,10 @@ fn actuator(t: &ActuatorTable, mechanism: &Mechanism, table: &FieldPath) -> Resu
     let driven: Vec<(&str, usize, f64)> =
         t.joints.iter().map(|j| (j.joint.as_str(), j.coordinate, j.ratio)).collect();
     Actuator::new(t.name.clone(), mechanism, &driven, drive, effort).map_err(|error| {
-        let place = |joint: &str| driven.iter().position(|d| d.0 == joint);
+        let index = |joint: &str| driven.iter().position(|d| d.0 == joint);
         let field = match &error {
             ModelError::NoJoint { joint, .. } | ModelError::NoCoordinate { joint, .. } => {
-                place(joint).map_or_else(|| joints.clone(), |i| joints.index(i))
+                index(joint).map_or_else(|| joints.clone(), |i| joints.index(i))
             }
             _ => table.clone(),
         };
@@ -80,7 +80,7 @@ fn actuator(t: &ActuatorTable, mechanism: &Mechanism, table: &FieldPath) -> Resu
     })
 }
 
-/// The least effort that a robot's file allows one of these joints; infinite where none does. Joints
+/// The smallest effort limit of these joints in the robot's file; infinite if there is none. Joints
 /// whose file says 0 are passed over: it stands for a limit that nobody filled in.
 fn effort_of_joints(driven: &[DrivenJointTable], mechanism: &Mechanism) -> f64 {
     let joints = driven.iter().filter_map(|d| mechanism.joint_index(&d.joint));

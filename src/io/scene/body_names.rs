@@ -11,8 +11,8 @@ use crate::multibody::{Body, BodyPair, check_pair_count};
 
 /// A body by its name.
 pub(in crate::io) struct BodyName {
-    /// Its place in the model.
-    pub place: usize,
+    /// Its index in the model.
+    pub index: usize,
     /// The table that it comes from.
     pub field: FieldPath,
 }
@@ -28,8 +28,8 @@ pub(in crate::io) fn body_names(
         return Err(Problem::new(field, "found no body; a scene needs at least one in `bodies` or `robots`"));
     }
     let mut names: BTreeMap<String, BodyName> = BTreeMap::new();
-    for (place, body) in bodies.iter().enumerate() {
-        let here = field.index(place);
+    for (index, body) in bodies.iter().enumerate() {
+        let here = field.index(index);
         check_name(&body.name, &here.key("name"))?;
         if let Some(first) = names.get(&body.name) {
             return Err(Problem::new(
@@ -43,9 +43,9 @@ pub(in crate::io) fn body_names(
                 format_args!("body `{}` has no geometry; it needs at least one", body.name),
             ));
         }
-        names.insert(body.name.clone(), BodyName { place, field: here });
+        names.insert(body.name.clone(), BodyName { index, field: here });
     }
-    let mut place = bodies.len();
+    let mut index = bodies.len();
     for (i, robot) in robots.iter().enumerate() {
         let here = root.key("robots").index(i);
         for link in &robot.bodies {
@@ -59,14 +59,14 @@ pub(in crate::io) fn body_names(
                     ),
                 ));
             }
-            names.insert(link.name.clone(), BodyName { place, field: here.clone() });
-            place += 1;
+            names.insert(link.name.clone(), BodyName { index, field: here.clone() });
+            index += 1;
         }
     }
     Ok(names)
 }
 
-/// The places of the fixed bodies that joints and robots name as their parents.
+/// The indices of the fixed bodies that joints and robots name as their parents.
 pub(in crate::io) fn carriers(
     table: &SceneTable,
     names: &BTreeMap<String, BodyName>,
@@ -80,10 +80,10 @@ pub(in crate::io) fn carriers(
     let of_robots =
         robots.filter_map(|(i, t)| Some((t.parent.as_ref()?, root.key("robots").index(i).key("parent"))));
     for (parent, field) in of_bodies.chain(of_robots) {
-        let place = names.get(parent).ok_or_else(|| no_body(parent, names, &field))?.place;
-        match table.bodies.get(place) {
+        let index = names.get(parent).ok_or_else(|| no_body(parent, names, &field))?.index;
+        match table.bodies.get(index) {
             Some(body) if body.joint.is_none() && body.fixed => {
-                carriers.insert(place);
+                carriers.insert(index);
             }
             Some(body) if body.joint.is_none() => {
                 return Err(Problem::new(
@@ -116,12 +116,12 @@ pub(in crate::io) fn excluded_pairs(
     let field = FieldPath::root().key("contact").key("excluded_pairs");
     let mut pairs = Vec::new();
     for (i, pair) in table.contact.excluded_pairs.iter().enumerate() {
-        let mut places = [0; 2];
+        let mut indices = [0; 2];
         for (j, name) in pair.0.iter().enumerate() {
-            places[j] = names.get(name).ok_or_else(|| no_body(name, names, &field.index(i).index(j)))?.place;
+            indices[j] = names.get(name).ok_or_else(|| no_body(name, names, &field.index(i).index(j)))?.index;
         }
-        places.sort_unstable();
-        let [a, b] = places;
+        indices.sort_unstable();
+        let [a, b] = indices;
         if a == b {
             return Err(Problem::new(
                 field.index(i),
@@ -158,19 +158,19 @@ pub(in crate::io) fn exclude_within_robots(
     Ok(())
 }
 
-/// Leaves bodies that one joint connects, or that move as one, out of contact with each other, as far
-/// as they have geometries. `places` are the places of the bodies in the mechanism.
+/// Leaves pairs of bodies with geometries out of contact if one joint connects them or if they move as
+/// one. `indices` are the indices of the bodies in the mechanism.
 pub(in crate::io) fn exclude_connected(
     mechanism: &Mechanism,
-    places: &[Option<usize>],
+    indices: &[Option<usize>],
     bodies: &[Body],
     excluded: &mut Vec<BodyPair>,
 ) {
     let parts = mechanism.rigid_parts();
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (body, place) in places.iter().enumerate() {
-        if let Some(place) = place.filter(|_| !bodies[body].geometries.is_empty()) {
-            members.entry(parts.of_body[place]).or_default().push(body);
+    for (body, index) in indices.iter().enumerate() {
+        if let Some(index) = index.filter(|_| !bodies[body].geometries.is_empty()) {
+            members.entry(parts.of_body[index]).or_default().push(body);
         }
     }
     for (part, own) in &members {

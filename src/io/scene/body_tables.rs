@@ -310,7 +310,7 @@ pub(in crate::io) fn link_mass(
     Ok(Some(mass))
 }
 
-/// The geometries filled with unit density, seen from the body's frame.
+/// The mass properties of the geometries filled with unit density, in the body's frame.
 fn unit_parts(geometries: &[BodyGeometry]) -> impl Iterator<Item = MassProperties> + Clone {
     geometries.iter().filter_map(|g| Some(g.unit_mass?.seen_from(&g.x_bg)))
 }

@@ -91,11 +91,11 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let mut workspace = Workspace::new(&mechanism);
     mechanism.update_kinematics(&joints.q, &joints.v, &mut workspace);
     let mut state = State { bodies: Vec::new(), joints };
-    let (mut bodies, mut fixed, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut bodies, mut fixed, mut indices) = (Vec::new(), Vec::new(), Vec::new());
     let of_mechanism: HashMap<&str, usize> =
         mechanism.bodies().iter().enumerate().map(|(i, body)| (body.name.as_str(), i)).collect();
     for entry in entries {
-        let place = of_mechanism.get(entry.name()).copied();
+        let index = of_mechanism.get(entry.name()).copied();
         let is_fixed = match entry {
             Entry::Fixed(body, is_fixed) => {
                 bodies.push(body);
@@ -112,7 +112,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
             }
             Entry::Jointed(name, geometries) => {
                 // Every jointed body is one of the mechanism.
-                let link = place.unwrap_or_default();
+                let link = index.unwrap_or_default();
                 let moves = mechanism.bodies()[link].joint.is_some();
                 bodies.push(if moves && !held {
                     Body::link(name, link, geometries)
@@ -124,10 +124,10 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
             }
         };
         fixed.push(is_fixed);
-        places.push(place);
+        indices.push(index);
     }
     check_start(&bodies, &state, |link| workspace.body_pose(&mechanism, link))?;
-    exclude_connected(&mechanism, &places, &bodies, &mut excluded);
+    exclude_connected(&mechanism, &indices, &bodies, &mut excluded);
     excluded.sort_unstable();
     excluded.dedup();
     warnings.extend(size_warnings(table, &bodies));
@@ -387,11 +387,11 @@ fn solver_tolerance(table: &SolverTable, field: &FieldPath) -> Result<SolverTole
     if let Some(relative) = table.relative_tolerance {
         tolerance.relative = number(relative, Range::Positive, &field.key("relative_tolerance"))?;
     }
-    if let Some(iterations) = table.maximum_iterations {
+    if let Some(iterations) = table.max_iterations {
         if iterations == 0 {
-            return Err(Problem::new(field.key("maximum_iterations"), "found 0; it must be at least 1"));
+            return Err(Problem::new(field.key("max_iterations"), "found 0; it must be at least 1"));
         }
-        tolerance.iterations = iterations;
+        tolerance.max_iterations = iterations;
     }
     Ok(tolerance)
 }

@@ -9,10 +9,8 @@ use crate::io::file_error::{FileError, Problem};
 use crate::io::scene::content::{Content, content};
 use crate::io::scene::schema::SceneTable;
 pub use crate::io::scene::schema::SolverKind;
-use crate::multibody::{BodyPair, Model, NoForces, State};
-use crate::rollout::{
-    Command, Controls, MotionWarning, SimulationError, SimulationSettings, Trajectory, simulate_watched,
-};
+use crate::multibody::{BodyPair, Model, State};
+use crate::rollout::{Command, Rollout, SimulationSettings};
 use crate::step::{Integrator, SolverTolerance, VelocityLevel};
 
 /// A scene file as a model and its initial state.
@@ -40,36 +38,15 @@ pub struct Scene {
     pub excluded: Vec<BodyPair>,
     /// The files that the scene was read from: its own, robots, meshes.
     pub files: Vec<PathBuf>,
-    /// Thickness of the skirt of every compliant geometry, m, 0 for none: with one, forces act
+    /// Thickness of the skirt of every compliant geometry, m; 0 for none. With a skirt, forces act
     /// before bodies touch (see [`crate::contact::Collider::with_skirt`]).
     pub skirt: f64,
-    /// What is allowed but hardly meant, such as tetrahedra without a pressure gradient: each a
-    /// line of text that names the field.
+    /// Warnings about what is allowed but hardly meant, such as tetrahedra without a pressure gradient
+    /// or an old spelling. Each is one line of text that names the field.
     pub warnings: Vec<String>,
-    /// What is missing for motion, the first thing.
+    /// The first thing that is missing for motion.
     missing: Option<Problem>,
     document: Document,
-}
-
-/// How a scene moved.
-#[derive(Debug)]
-pub struct SceneMotion {
-    /// Its states, up to the end or to the step that failed.
-    pub trajectory: Trajectory,
-    /// What has been noticed on the way, in the order of time.
-    pub warnings: Vec<MotionWarning>,
-    /// Whether it came to the end.
-    pub outcome: Result<(), SimulationError>,
-}
-
-impl SceneMotion {
-    /// The whole motion.
-    ///
-    /// # Errors
-    /// Where it did not come to the end.
-    pub fn completed(self) -> Result<Trajectory, SimulationError> {
-        self.outcome.map(|()| self.trajectory)
-    }
 }
 
 impl Scene {
@@ -80,37 +57,37 @@ impl Scene {
     /// line, what was found and what is allowed.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let document = match path.extension().and_then(|e| e.to_str()) {
+        let mut document = match path.extension().and_then(|e| e.to_str()) {
             Some(e) if e.eq_ignore_ascii_case("toml") => Document::read_toml(path)?,
             Some(e) if e.eq_ignore_ascii_case("json") => Document::read_json(path)?,
             _ => return Err(FileError::Extension { path: path.to_owned() }),
         };
-        build(path, &document.contents()?, document)
+        let respelled = replace_old_spellings(&mut document);
+        let mut scene = build(path, &document.contents()?, document)?;
+        scene.warnings.splice(0..0, respelled.into_iter().map(|problem| format!("warning: {problem}")));
+        Ok(scene)
     }
 
-    /// The commands of every step, given the times at which steps begin and the last one ends (see
-    /// [`SimulationSettings::step_times`]).
-    pub fn controls(&self, step_times: &[f64]) -> Controls {
-        Controls::of_commands(&self.commands, step_times)
+    /// The rollout that the file describes, with its commands, from time 0 until a time in s. It can be
+    /// simulated, visited step by step, or differentiated (see [`crate::rollout`]).
+    ///
+    /// # Errors
+    /// The errors of [`Self::simulation_settings`].
+    ///
+    /// # Examples
+    /// ```no_run
+    /// let scene = isobar::Scene::load("examples/fit_ball/scene.toml")?;
+    /// let trajectory = scene.rollout(0.5)?.simulate()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rollout(&self, until: f64) -> Result<Rollout<'_>, FileError> {
+        let settings = self.simulation_settings()?;
+        Ok(Rollout::new(&self.model, &self.state, settings, until).with_controls(&self.commands))
     }
 
-    /// Simulates the scene under its commands until a time in s. A program that calls this compiles
-    /// no step of its own, unlike one that calls [`crate::rollout::simulate`] with its forces.
-    pub fn simulate(&self, settings: &SimulationSettings, until: f64) -> SceneMotion {
-        let mut trajectory = Trajectory::starting_at(&self.state);
-        let times = match settings.step_times(until) {
-            Ok(times) => times,
-            Err(error) => return SceneMotion { trajectory, warnings: Vec::new(), outcome: Err(error) },
-        };
-        let controls = self.controls(&times);
-        let (outcome, warnings) =
-            simulate_watched(&mut trajectory, &self.model, settings, until, &NoForces, &controls, |_, _| ());
-        SceneMotion { trajectory, warnings, outcome }
-    }
-
-    /// Whether the scene can move: all that moves has a mass, and what is fixed is at rest. For
-    /// contact it need not; then [`Self::model`] has all bodies fixed where the file puts them, with
-    /// their velocities, and [`Self::state`] is empty.
+    /// Checks that the scene can move: everything that moves has a mass, and everything that is fixed is
+    /// at rest. Contact queries do not need that: if something is missing, [`Self::model`] has all
+    /// bodies fixed at the poses of the file, with their velocities, and [`Self::state`] is empty.
     ///
     /// # Errors
     /// What is missing.
@@ -121,8 +98,8 @@ impl Scene {
     /// How the scene is to be simulated.
     ///
     /// # Errors
-    /// When it cannot move (see [`Self::check_motion`]), or the file asks for settings of contact
-    /// that its solver does not have.
+    /// When the scene cannot move (see [`Self::check_motion`]), or the file asks for contact settings
+    /// that its solver does not support.
     pub fn simulation_settings(&self) -> Result<SimulationSettings, FileError> {
         self.check_motion()?;
         let integrator = match self.solver {
@@ -140,7 +117,7 @@ impl Scene {
     fn velocity_level(&self, model: ContactModel) -> Result<Integrator, FileError> {
         let contact = &self.model.contact;
         let field = FieldPath::root().key("contact");
-        let only_explicit = "which the solvers \"semi-implicit-euler\" and \"rk4\" have alone";
+        let only_explicit = "which the solvers \"semi_implicit_euler\" and \"rk4\" have alone";
         if contact.friction_regularization != FrictionRegularization::default() {
             let found = serde_json::to_value(contact.friction_regularization).unwrap_or_default();
             let message = format!("found {found}, {only_explicit}; remove it or set it to \"smooth\"");
@@ -155,6 +132,15 @@ impl Scene {
         }
         Ok(Integrator::VelocityLevel(VelocityLevel { model, tolerance: self.tolerance }))
     }
+}
+
+/// Replaces the spellings that scenes had before by those of today. Each that was found is returned, for
+/// a warning.
+fn replace_old_spellings(document: &mut Document) -> Vec<FileError> {
+    let solver = FieldPath::root().key("solver");
+    let key = document.replace_key(&solver, "maximum_iterations", "max_iterations");
+    let kind = document.replace_text(&solver.key("kind"), "semi-implicit-euler", "semi_implicit_euler");
+    key.into_iter().chain(kind).collect()
 }
 
 /// The scene of a file.

@@ -104,7 +104,7 @@ pub(in crate::io) fn zero_gradient_warning(
     })
 }
 
-/// The place of a material.
+/// The index of a material.
 pub(in crate::io) fn find_material(
     name: &str,
     context: &GeometryContext,

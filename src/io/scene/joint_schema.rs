@@ -1,4 +1,5 @@
-//! Joints and robots as a scene file writes them: the form alone, as in [`crate::io::scene::schema`].
+//! The schema of joints and robots in scene files. As in [`crate::io::scene::schema`], only the form is
+//! checked.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,17 +12,17 @@ use serde::{Deserialize, Serialize};
 use crate::io::strict::{Exactly, map_without_duplicates};
 use crate::multibody::tree::JointLimits;
 
-/// How a joint moves; coordinates in the order of `position` and `velocity`.
+/// How a joint moves, with its coordinates in the order of `position` and `velocity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum JointType {
-    /// Not at all.
+    /// The joint does not move.
     Fixed,
     /// Rotation about its axis: the angle in rad.
     Revolute,
-    /// Translation along its axis: the way in m.
+    /// Translation along its axis: the distance in m.
     Prismatic,
-    /// In the xy plane of its frame: x and y in m, the angle in rad.
+    /// Motion in the xy plane of its frame: x and y in m, the angle in rad.
     Planar,
     /// Any rotation: the quaternion w, x, y, z; the angular velocity in rad/s.
     Ball,
@@ -33,21 +34,22 @@ pub(in crate::io) enum JointType {
 /// The joint that carries a body, `[bodies.joint]`. Its frame is fixed on the parent by `translation` and a rotation;
 /// at position 0 the body's frame is the same.
 ///
-/// Trajectories name its coordinates `NAME.q` and `NAME.v`, `NAME.q[0]`, … where there are several.
+/// In trajectories its coordinates are called `NAME.q` and `NAME.v`, or `NAME.q[0]`, … if there are
+/// several.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct JointTable {
     /// How it moves.
     #[serde(rename = "type")]
     pub kind: JointType,
-    /// Its name, unlike those of other joints.
+    /// Its name. No other joint may have the same.
     #[schemars(extend("x-default" = "the body's name"))]
     pub name: Option<String>,
-    /// The body or robot link that it is on: a body that is `fixed` or has a joint too.
+    /// The body or robot link that carries the joint. A body must be `fixed` or have a joint too.
     #[schemars(extend("x-default" = "the world"))]
     pub parent: Option<String>,
-    /// Direction in the joint's frame, of any length; needed by revolute and prismatic joints, and
-    /// only theirs.
+    /// Direction in the joint's frame, of any length. Needed by revolute and prismatic joints, not
+    /// allowed for others.
     pub axis: Option<Exactly<f64, 3>>,
     /// Position of the joint's frame in the parent's.
     #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
@@ -65,8 +67,8 @@ pub(in crate::io) struct JointTable {
     /// Velocities at the start.
     #[schemars(extend("x-unit" = "rad/s or m/s", "x-default" = "0"))]
     pub velocity: Option<Coordinates>,
-    /// Least position; as all the following of revolute and prismatic joints only, but for
-    /// `damping` and `rotor_inertia`.
+    /// Least position. Like all the following fields except `damping` and `rotor_inertia`, it is allowed
+    /// for revolute and prismatic joints only.
     #[schemars(extend("x-unit" = "rad or m", "x-default" = "none"))]
     pub lower: Option<f64>,
     /// Largest position.
@@ -82,7 +84,7 @@ pub(in crate::io) struct JointTable {
     #[serde(default)]
     #[schemars(extend("x-unit" = "N m s/rad or N s/m"))]
     pub damping: f64,
-    /// Inertia of the drive's rotor, seen at the joint; added for each coordinate.
+    /// Inertia of the drive's rotor as seen at the joint; it is added for each coordinate.
     #[serde(default)]
     #[schemars(extend("x-unit" = "kg m² or kg"))]
     pub rotor_inertia: f64,
@@ -108,17 +110,17 @@ pub(in crate::io) struct SpringTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum BaseTable {
-    /// It does not move: on the world, or on its `parent`.
+    /// The root link does not move relative to the world or its `parent`.
     #[default]
     Fixed,
-    /// It moves freely, by a free joint on the world with the name of the link.
+    /// The root link moves freely: it has a free joint on the world with the name of the link.
     Free,
 }
 
 /// A robot from a URDF file, `[[robots]]`: its links are bodies, its joints are joints. Friction in its joints is
 /// not simulated; joints that mimic others and loops are refused.
 ///
-/// A link collides, with its `collision` elements, only if `materials` names it.
+/// A link can touch other bodies, with its `collision` elements, only if `materials` names it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct RobotTable {
@@ -128,14 +130,14 @@ pub(in crate::io) struct RobotTable {
     /// the scene.
     #[serde(default)]
     pub packages: Vec<PathBuf>,
-    /// Put before the names of its links and joints everywhere else in the scene.
+    /// A prefix for the names of its links and joints everywhere else in the scene.
     #[serde(default)]
     pub prefix: String,
     /// How the root link is connected.
     #[serde(default)]
     pub base: BaseTable,
-    /// The body, or link of another robot (with its prefix), that the base is mounted on; not with
-    /// a free base.
+    /// The body, or the link of another robot (with its prefix), that the base is mounted on. Not
+    /// allowed with a free base.
     #[schemars(extend("x-default" = "the world"))]
     pub parent: Option<String>,
     /// Position of the base in its parent's frame.
@@ -148,16 +150,16 @@ pub(in crate::io) struct RobotTable {
     pub rpy: Option<Exactly<f64, 3>>,
     /// Orientation in the parent's frame: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
-    /// Coordinates at the start by the joints' names in the URDF file; the others are 0.
+    /// Initial coordinates of joints, by their names in the URDF file. Those of all other joints are 0.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     #[schemars(extend("x-unit" = "rad or m"))]
     pub positions: BTreeMap<String, Coordinates>,
-    /// Velocities at the start by the joints' names in the URDF file; the others are 0.
+    /// Initial velocities of joints, by their names in the URDF file. Those of all other joints are 0.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     #[schemars(extend("x-unit" = "rad/s or m/s"))]
     pub velocities: BTreeMap<String, Coordinates>,
-    /// For each link that collides, by its name in the URDF file, the name of its material, or
-    /// `rigid`.
+    /// The material of each link that can touch other bodies, by the link's name in the URDF file: the
+    /// name of a material, or `rigid`.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     pub materials: BTreeMap<String, String>,
     /// Resolution of the primitive shapes of its links.
@@ -166,13 +168,13 @@ pub(in crate::io) struct RobotTable {
     /// Whether links of the robot touch each other.
     #[serde(default = "yes")]
     pub self_contact: bool,
-    /// Whether joints that mimic others are read as joints that move on their own, which then need
-    /// drives of their own; otherwise they are refused.
+    /// Whether joints that mimic others are read as independent joints, which then need drives of their
+    /// own. Otherwise they are refused.
     #[serde(default)]
     pub independent_mimic_joints: bool,
 }
 
-/// What stands in place of a material's name for a rigid link.
+/// The value that stands for a rigid link instead of a material's name.
 pub(in crate::io) const RIGID: &str = "rigid";
 
 fn yes() -> bool {

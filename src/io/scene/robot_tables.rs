@@ -177,9 +177,9 @@ fn geometries(
         let material = if rigid {
             None
         } else {
-            let place = find_material(material, context, &field)?;
-            check_compliant(place, context, &field)?;
-            Some(place)
+            let index = find_material(material, context, &field)?;
+            check_compliant(index, context, &field)?;
+            Some(index)
         };
         for shape in robot.collisions.iter().filter(|c| c.body == *link) {
             let made = contact_shape(shape, t.resolution, rigid, context, &field)?;

@@ -1,8 +1,8 @@
 //! The scene file as it is written: one schema for TOML and JSON.
 //!
-//! Only the form is checked here (names and types of fields); ranges and references are checked
-//! where the tables are turned into a model. The comments are the text of the reference that
-//! [`crate::io::reference`] makes of these types: they speak to who writes a scene.
+//! Only names and types of fields are checked here. Ranges and references are checked where the tables
+//! are turned into a model. The comments become the text of the reference that [`crate::io::reference`]
+//! makes of these types, and are written for the authors of scenes.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ use crate::step::SolverTolerance;
 /// All numbers are in SI units, angles in radians. W is the world's frame; gravity is along −z
 /// unless the scene says otherwise. Unknown fields are refused.
 ///
-/// All bodies can touch each other but for: two that are both fixed, two that one joint connects
-/// or that move as one, links of a robot with `self_contact = false`, and the pairs in
-/// `contact.excluded_pairs`. Of two geometries that can touch one must be compliant, and they
-/// cannot both be half-spaces.
+/// All bodies can touch each other, except two bodies that are both fixed, two bodies that one joint
+/// connects or that move as one, the links of a robot with `self_contact = false`, and the pairs in
+/// `contact.excluded_pairs`. Of two geometries that can touch at least one must be compliant, and at
+/// most one may be a half-space.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct SceneTable {
@@ -61,14 +61,15 @@ fn standard_gravity() -> Exactly<f64, 3> {
 
 /// What a geometry is made of: a table `[materials.NAME]`.
 ///
-/// Two materials A and B in contact combine so: friction, static and dynamic, is
-/// 2 μ_A μ_B / (μ_A + μ_B), so that equal coefficients stay as they are and friction vanishes where
-/// one is 0; dissipation is (E_B d_A + E_A d_B) / (E_A + E_B), each weighted by the *other's*
-/// modulus E, because the softer body deforms more; relaxation times add up. The moduli are not
+/// The parameters of two materials A and B in contact are combined. Each coefficient of friction is 2
+/// μ_A μ_B / (μ_A + μ_B): equal coefficients give the same coefficient, and friction vanishes if one of
+/// them is 0. Dissipation is (E_B d_A + E_A d_B) / (E_A + E_B): each is weighted by the *other's*
+/// modulus E, because the softer body deforms more. Relaxation times are added. The moduli are not
 /// combined: the contact surface is where the pressures of both bodies are equal.
 ///
-/// Of a rigid geometry neither modulus nor dissipation counts: the pair has those of the compliant
-/// one. Its friction counts; one without a material takes the friction of whatever it touches.
+/// Modulus and dissipation of a rigid geometry are not used: the pair has those of the compliant
+/// geometry. The friction of a rigid geometry is used; a rigid geometry without a material takes the
+/// friction of whatever it touches.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct MaterialTable {
@@ -76,9 +77,9 @@ pub(in crate::io) struct MaterialTable {
     /// by compliant geometries.
     #[schemars(extend("x-unit" = "Pa"))]
     pub hydroelastic_modulus: Option<f64>,
-    /// Hunt–Crossley dissipation d: the pressure is multiplied by (1 − d v)₊ where the bodies
-    /// separate at v. With `contact.dissipation_model = "strain_rate"` χ in s. Not used by the
-    /// solver `sap`.
+    /// Hunt–Crossley dissipation d: the pressure is multiplied by (1 − d v)₊ where the bodies separate
+    /// with velocity v. With `contact.dissipation_model = "strain_rate"` it is χ in s. The solver `sap`
+    /// does not use it.
     #[serde(default)]
     #[schemars(extend("x-unit" = "s/m"))]
     pub dissipation: f64,
@@ -86,12 +87,12 @@ pub(in crate::io) struct MaterialTable {
     #[serde(default)]
     #[schemars(extend("x-unit" = "s"))]
     pub relaxation_time: f64,
-    /// Coefficient of friction, static and dynamic; instead of those two.
+    /// Coefficient of static and dynamic friction, instead of `static_friction` and `dynamic_friction`.
     #[schemars(extend("x-default" = "0"))]
     pub friction: Option<f64>,
-    /// Coefficient of static friction, not below the dynamic one. With explicit solvers, and in
-    /// `isobar contact`, friction falls from it to the dynamic one where slip exceeds the stiction
-    /// velocity; implicit solvers do not use it.
+    /// Coefficient of static friction, not below the coefficient of dynamic friction. With explicit
+    /// solvers, and in `isobar contact`, friction falls from the static to the dynamic coefficient where
+    /// slip exceeds the stiction velocity. Implicit solvers do not use it.
     #[schemars(extend("x-default" = "`dynamic_friction`"))]
     pub static_friction: Option<f64>,
     /// Coefficient of dynamic friction.
@@ -99,20 +100,20 @@ pub(in crate::io) struct MaterialTable {
     pub dynamic_friction: Option<f64>,
 }
 
-/// Which method a scene asks for.
+/// The method of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SolverKind {
-    /// Semi-implicit Euler: explicit, of first order; for soft contact.
+    /// Semi-implicit Euler: explicit and of first order, for soft contact.
     #[default]
     SemiImplicitEuler,
-    /// The classical Runge–Kutta method: explicit, of order 4; for soft contact and energy that
-    /// must be kept.
+    /// The classical Runge–Kutta method: explicit and of order 4, for soft contact where energy must be
+    /// conserved.
     Rk4,
     /// The convex semi-analytic primal formulation: implicit, with linear dissipation.
     Sap,
-    /// The convex lagged model: implicit; the one to begin with.
+    /// The convex lagged model: implicit. Begin with this one.
     Lagged,
     /// The convex similar model: implicit.
     Similar,
@@ -132,13 +133,12 @@ pub(in crate::io) struct SolverTable {
     #[serde(default = "default_time_step")]
     #[schemars(extend("x-unit" = "s"))]
     pub time_step: f64,
-    /// What the iteration of an implicit step may leave of the balance of momentum, relative to
-    /// its terms.
+    /// Largest residual of the balance of momentum after an implicit step, relative to its terms.
     #[schemars(extend("default" = SolverTolerance::default().relative))]
     pub relative_tolerance: Option<f64>,
     /// Most iterations of an implicit step.
-    #[schemars(extend("default" = SolverTolerance::default().iterations))]
-    pub maximum_iterations: Option<usize>,
+    #[schemars(extend("default" = SolverTolerance::default().max_iterations))]
+    pub max_iterations: Option<usize>,
 }
 
 fn default_time_step() -> f64 {
@@ -151,7 +151,7 @@ impl Default for SolverTable {
             kind: SolverKind::default(),
             time_step: default_time_step(),
             relative_tolerance: None,
-            maximum_iterations: None,
+            max_iterations: None,
         }
     }
 }
@@ -176,17 +176,17 @@ pub(in crate::io) struct ContactTable {
     /// How friction depends on the slip velocity. Implicit solvers have `smooth` alone.
     #[schemars(extend("default" = ContactSettings::default().friction_regularization))]
     pub friction_regularization: Option<FrictionRegularization>,
-    /// Stiction velocity v_s, at which friction becomes nearly full: a body that should stick
-    /// creeps at a part of it.
+    /// Stiction velocity v_s, at which friction reaches nearly its full value. A body that should stick
+    /// creeps at a fraction of it.
     #[schemars(extend("x-unit" = "m/s", "default" = ContactSettings::default().stiction_velocity))]
     pub stiction_velocity: Option<f64>,
     /// Degree of polynomial that the quadrature on triangles integrates exactly, 1 to 5; polygons
     /// are integrated at their centroids.
     #[schemars(extend("default" = ContactSettings::default().quadrature_order))]
     pub quadrature_order: Option<u8>,
-    /// Thickness of the skirt of every compliant geometry: its pressure goes on that far beyond its
-    /// surface, below zero, and a smooth part of it acts, so that forces and gradients begin before
-    /// bodies touch. For optimization from afar; 0 is none.
+    /// Thickness of the skirt of every compliant geometry; 0 is none. In the skirt the pressure
+    /// continues below zero outside of the surface, and a smooth part of it acts, so that forces and
+    /// gradients begin before bodies touch. It helps optimizations whose bodies start apart.
     #[serde(default)]
     #[schemars(extend("x-unit" = "m"))]
     pub skirt: f64,
@@ -195,20 +195,20 @@ pub(in crate::io) struct ContactTable {
     pub excluded_pairs: Vec<Exactly<String, 2>>,
 }
 
-/// A body, `[[bodies]]`. It moves freely unless it is `fixed` or has a `joint`; one with a joint is where its
-/// joint puts it and has neither pose nor velocity of its own.
+/// A body, `[[bodies]]`. It moves freely unless it is `fixed` or has a `joint`. The joint determines the
+/// pose and the velocity of a body, which then has none of its own.
 ///
-/// A body that moves needs `mass` or `density` (one with a joint can do without both if others on
-/// it have mass). Mass is spread evenly over the volume of the geometries, which gives centre of
-/// mass and inertia, unless `inertia` is given; a skirt and rigidity change nothing in it.
+/// A body that moves needs `mass` or `density`. A body with a joint can do without both if other bodies
+/// on it have mass. The mass is spread evenly over the volume of the geometries, which gives centre of
+/// mass and inertia, unless `inertia` is given. Skirts and rigidity do not change the mass properties.
 ///
 /// The orientation is given by at most one of `quaternion_wxyz`, `rpy` and `rotation_matrix`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct BodyTable {
-    /// Its name, unlike those of all others and of links of robots.
+    /// Its name. No other body and no link of a robot may have the same.
     pub name: String,
-    /// Whether it stays where it is.
+    /// Whether the body is fixed.
     #[serde(default)]
     pub fixed: bool,
     /// The joint that carries it.
@@ -232,16 +232,17 @@ pub(in crate::io) struct BodyTable {
     /// Mass.
     #[schemars(extend("x-unit" = "kg"))]
     pub mass: Option<f64>,
-    /// Mass per volume of its geometries, in place of the mass; volumes that overlap count twice.
+    /// Mass per volume of its geometries, instead of the mass. Volumes that overlap count twice.
     #[schemars(extend("x-unit" = "kg/m³"))]
     pub density: Option<f64>,
     /// Inertia about the centre of mass in the axes of the body's frame, row by row.
     #[schemars(extend("x-unit" = "kg m²", "x-default" = "of the geometries"))]
     pub inertia: Option<Exactly<Exactly<f64, 3>, 3>>,
-    /// Centre of mass in the body's frame; only beside `inertia`.
+    /// Centre of mass in the body's frame. Allowed only together with `inertia`.
     #[schemars(extend("x-unit" = "m", "x-default" = "of the geometries"))]
     pub center_of_mass: Option<Exactly<f64, 3>>,
-    /// What it touches others with; at least one unless it has a joint.
+    /// The geometries with which the body touches others. At least one is needed unless the body has a
+    /// joint.
     #[serde(default)]
     pub geometries: Vec<GeometryTable>,
 }

@@ -1,4 +1,5 @@
-//! Geometries of a scene file as they are written: the form alone, as in [`crate::io::scene::schema`].
+//! The schema of geometries in scene files. As in [`crate::io::scene::schema`], only the form is
+//! checked.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,11 +15,11 @@ use crate::io::strict::Exactly;
 /// ellipsoid of its middle semi-axis. (A box has no curve to resolve.)
 pub(in crate::io) const DEFAULT_RESOLUTION: f64 = 0.25;
 
-/// What a body touches others with, `[[bodies.geometries]]`: a shape, where it is on the body, and
-/// its material.
+/// A geometry with which a body touches others, `[[bodies.geometries]]`: a shape, its pose on the body,
+/// and its material.
 ///
-/// Compliant geometries (the default) have a pressure that grows from 0 at the surface to the
-/// material's modulus inside, where the extent is 1; rigid ones have none.
+/// Compliant geometries (the default) have a pressure that grows from 0 at the surface to the material's
+/// modulus inside, where the extent is 1. Rigid geometries have no pressure field.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct GeometryTable {
@@ -36,14 +37,14 @@ pub(in crate::io) struct GeometryTable {
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
     /// Name of the material; needed unless the geometry is rigid.
     pub material: Option<String>,
-    /// Whether it is rigid; of the material only the friction counts then.
+    /// Whether the geometry is rigid. Only the friction of its material is then used.
     #[serde(default)]
     pub rigid: bool,
 }
 
-/// A shape: a table with exactly one of these, as `{ sphere = { radius = 0.05 } }`.
+/// A shape: a table with exactly one of these, such as `{ sphere = { radius = 0.05 } }`.
 ///
-/// The mesh of a primitive is made; `resolution` is the length of its edges that follow a curve.
+/// Meshes of primitives are generated. `resolution` is the length of the mesh edges that follow a curve.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum ShapeTable {
@@ -93,7 +94,7 @@ pub(in crate::io) struct BoxTable {
     /// Lengths of the edges along x, y and z.
     #[schemars(extend("x-unit" = "m"))]
     pub size: Exactly<f64, 3>,
-    /// Not used: a box has no curve to resolve, and its mesh is the same with all.
+    /// Not used: a box has no curve to resolve, and its mesh is the same for any resolution.
     #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the shortest edge")))]
     pub resolution: Option<f64>,
 }
@@ -144,8 +145,8 @@ pub(in crate::io) struct EllipsoidTable {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct HalfSpaceTable {
-    /// The depth at which the extent of a compliant one reaches 1, which needs it; a rigid one has
-    /// none.
+    /// The depth at which the extent of a compliant half-space reaches 1. Needed if the half-space is
+    /// compliant, not used if it is rigid.
     #[schemars(extend("x-unit" = "m"))]
     pub thickness: Option<f64>,
 }
@@ -158,7 +159,7 @@ pub(in crate::io) struct HalfSpaceTable {
 pub(in crate::io) struct MeshTable {
     /// The file, relative to the scene.
     pub file: PathBuf,
-    /// Factor of all coordinates, which are in metres after it: 0.001 for a mesh in millimetres.
+    /// Factor that converts all coordinates to metres: 0.001 for a mesh in millimetres.
     #[schemars(extend("default" = 1.0))]
     pub scale: Option<f64>,
     /// Where the extent comes from.
@@ -179,7 +180,7 @@ pub(in crate::io) struct ConvexTable {
     /// The points.
     #[schemars(extend("x-unit" = "m"))]
     pub points: Option<Vec<Exactly<f64, 3>>>,
-    /// Factor of all coordinates, which are in metres after it.
+    /// Factor that converts all coordinates to metres.
     #[schemars(extend("default" = 1.0))]
     pub scale: Option<f64>,
     /// Where the extent comes from.
@@ -199,7 +200,7 @@ pub(in crate::io) struct VolumeMeshTable {
     /// Where the extent comes from.
     #[schemars(extend("default" = "distance"))]
     pub extent: Option<ExtentTable>,
-    /// As of a mesh in a file; not beside an extent that is given by numbers.
+    /// The same as for a mesh in a file. Not allowed together with an extent that is given by numbers.
     #[serde(default)]
     pub split_zero_gradient: bool,
 }

@@ -45,8 +45,8 @@ pub struct SceneSummary {
 }
 
 impl Scene {
-    /// What was loaded; `pairs` are the pairs of bodies that can touch, in increasing order, where
-    /// the same may follow itself.
+    /// A summary of what was loaded. `pairs` are the pairs of bodies that can touch, in increasing
+    /// order; a pair may appear several times in a row.
     pub fn summary(&self, pairs: impl IntoIterator<Item = BodyPair>) -> SceneSummary {
         let bodies = &self.model.bodies;
         let mut pairs: Vec<BodyPair> = pairs.into_iter().collect();
@@ -59,7 +59,7 @@ impl Scene {
         }
     }
 
-    fn loaded(&self, place: usize, body: &Body) -> LoadedBody {
+    fn loaded(&self, index: usize, body: &Body) -> LoadedBody {
         let count = |of: fn(&ContactGeometry) -> usize| {
             body.geometries.iter().map(|g| of(&g.collider.geometry)).sum()
         };
@@ -79,7 +79,7 @@ impl Scene {
             },
             size: body.size().map(Into::into),
             unbounded: body.geometries.iter().any(|g| g.collider.geometry.is_half_space()),
-            mass: self.model.body_mass(place).map(|mass| mass.mass),
+            mass: self.model.body_mass(index).map(|mass| mass.mass),
             triangles: count(|geometry| match geometry {
                 ContactGeometry::Rigid(surface) => surface.mesh().triangles.len(),
                 _ => 0,

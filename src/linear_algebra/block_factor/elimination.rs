@@ -2,16 +2,17 @@
 
 use super::dense::{BLOCK, Block, divide_right, factor, subtract_product, subtract_product_with_transpose};
 use super::factors::Coupled;
-use super::wide_product::{self, OfProducts, Products};
+use super::products::{OfProducts, Products};
+use super::wide_product;
 use super::{BlockFactor, Values};
 
 impl BlockFactor {
     /// Factorizes the matrix that the blocks hold. The factorization stays until the next one.
     ///
     /// # Errors
-    /// The tree at which a pivot vanishes or is not finite (or, of values said to be positive
-    /// definite, is not positive). An infinite block or one that is not a number shows at its
-    /// tree or at one coupled with it. There is no factorization then, and nothing to solve with.
+    /// The tree at which a pivot vanishes or is not finite (or, of values said to be positive definite,
+    /// is not positive). An infinite or NaN block is reported at its tree or at one coupled with it.
+    /// There is then no factorization to solve with.
     pub(crate) fn factorize(&mut self, kind: Values) -> Result<(), usize> {
         self.factors.kind = kind;
         match kind {
@@ -120,15 +121,15 @@ impl Panel<'_> {
         let Self { diagonal, exchanges, lower, upper, later, later_upper, end, targets } = self;
         let n = exchanges.len();
         let Some(first) = blocks.first().map(|block| block.values) else { return };
-        let place = |block: &Coupled| block.values - first..block.values - first + n * block.size;
+        let range = |block: &Coupled| block.values - first..block.values - first + n * block.size;
         for block in blocks {
-            divide_right(&mut lower[place(block)], block.size, diagonal, exchanges);
+            divide_right(&mut lower[range(block)], block.size, diagonal, exchanges);
         }
         let mut targets = targets.iter();
         for (at, a) in blocks.iter().enumerate() {
-            let (lower_a, upper_a) = (&lower[place(a)], &upper[place(a)]);
+            let (lower_a, upper_a) = (&lower[range(a)], &upper[range(a)]);
             for (b, &target) in blocks[at..].iter().zip(&mut targets) {
-                let lower_b = &lower[place(b)];
+                let lower_b = &lower[range(b)];
                 let target = target - end..target - end + a.size * b.size;
                 if GENERAL {
                     subtract_product(&mut later[target.clone()], (lower_b, b.size, n), upper_a);
@@ -140,7 +141,7 @@ impl Panel<'_> {
                     );
                 }
                 if GENERAL && !std::ptr::eq(a, b) {
-                    subtract_product(&mut later_upper[target], (lower_a, a.size, n), &upper[place(b)]);
+                    subtract_product(&mut later_upper[target], (lower_a, a.size, n), &upper[range(b)]);
                 }
             }
         }

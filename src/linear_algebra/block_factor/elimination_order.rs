@@ -15,11 +15,11 @@ use std::collections::BinaryHeap;
 pub(super) struct EliminationOrder {
     /// The trees, first eliminated first.
     pub(super) order: Vec<usize>,
-    /// The place of each tree in `order`.
-    pub(super) places: Vec<usize>,
+    /// The position of each tree in `order`.
+    pub(super) positions: Vec<usize>,
     /// For the k-th eliminated, where its neighbours end in `later`.
     ends: Vec<usize>,
-    /// The places of the neighbours left when a tree is eliminated, ascending.
+    /// The indices of the neighbours left when a tree is eliminated, ascending.
     later: Vec<usize>,
     /// Bit j of row i: trees i and j are neighbours, neither is eliminated.
     neighbours: Vec<u64>,
@@ -37,7 +37,7 @@ impl EliminationOrder {
         let words = trees.div_ceil(64);
         refill(&mut self.neighbours, words * trees, 0);
         refill(&mut self.costs, trees, 0);
-        refill(&mut self.places, trees, usize::MAX);
+        refill(&mut self.positions, trees, usize::MAX);
         self.order.clear();
         self.ends.clear();
         self.later.clear();
@@ -52,25 +52,25 @@ impl EliminationOrder {
             self.queue.push(Reverse((self.costs[tree], tree)));
         }
         while let Some(Reverse((cost, tree))) = self.queue.pop() {
-            if self.places[tree] == usize::MAX && self.costs[tree] == cost {
+            if self.positions[tree] == usize::MAX && self.costs[tree] == cost {
                 self.eliminate(tree, words);
             }
         }
         let mut start = 0;
         for &end in &self.ends {
             for tree in &mut self.later[start..end] {
-                *tree = self.places[*tree];
+                *tree = self.positions[*tree];
             }
             self.later[start..end].sort_unstable();
             start = end;
         }
     }
 
-    /// The places of the trees coupled, by `couplings` or by fill, with the one at `place` that
-    /// come after it, ascending.
-    pub(super) fn later(&self, place: usize) -> &[usize] {
-        let start = if place == 0 { 0 } else { self.ends[place - 1] };
-        &self.later[start..self.ends[place]]
+    /// The indices of the trees coupled, by `couplings` or by fill, with the one at `position` that come
+    /// after it, ascending.
+    pub(super) fn later(&self, position: usize) -> &[usize] {
+        let start = if position == 0 { 0 } else { self.ends[position - 1] };
+        &self.later[start..self.ends[position]]
     }
 
     /// Eight times the pairs of a tree's neighbours that are not neighbours of one another, and
@@ -88,7 +88,7 @@ impl EliminationOrder {
     }
 
     fn eliminate(&mut self, tree: usize, words: usize) {
-        self.places[tree] = self.order.len();
+        self.positions[tree] = self.order.len();
         self.order.push(tree);
         self.eliminated.clear();
         self.eliminated.extend_from_slice(&self.neighbours[tree * words..(tree + 1) * words]);
@@ -121,7 +121,7 @@ pub(super) fn refill<V: Copy>(vector: &mut Vec<V>, length: usize, value: V) {
     vector.resize(length, value);
 }
 
-/// The places of the bits that are set, ascending.
+/// The positions of the bits that are set, ascending.
 fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     words.iter().enumerate().flat_map(|(at, &word)| {
         let mut left = word;
@@ -164,11 +164,11 @@ mod tests {
         let ring: Vec<_> = (0..n).map(|i| (i, (i + 1) % n)).collect();
         let order = order(n, &ring);
         assert_eq!(order.later.len(), n + (n - 3));
-        // All neighbours of a place left are neighbours of one another.
-        for place in 0..n {
-            let later = order.later(place);
+        // All neighbours of a position left are neighbours of one another.
+        for position in 0..n {
+            let later = order.later(position);
             for (k, &first) in later.iter().enumerate() {
-                assert!(first > place);
+                assert!(first > position);
                 assert!(later[k + 1..].iter().all(|other| order.later(first).contains(other)));
             }
         }

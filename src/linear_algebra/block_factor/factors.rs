@@ -1,6 +1,14 @@
 //! What a factorization leaves behind: all that solutions take.
 
-use super::Values;
+/// What is known of the values of a matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// Symmetric and positive definite: half of the work and of the memory is saved.
+    #[default]
+    PositiveDefinite,
+    /// Any, as long as the diagonal blocks dominate.
+    General,
+}
 
 /// The factors of a matrix K = L U: L has identities on its diagonal, U the eliminated diagonal
 /// blocks D of K. Of symmetric values U is D Lᵀ.
@@ -41,8 +49,8 @@ pub(super) struct Pivot {
 /// A tree q coupled with a pivot p and eliminated after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coupled {
-    /// Place in the order of elimination.
-    pub(super) place: usize,
+    /// Index in the order of elimination.
+    pub(super) position: usize,
     pub(super) size: usize,
     /// Where its velocities start.
     pub(super) start: usize,

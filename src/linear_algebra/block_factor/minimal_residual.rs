@@ -19,10 +19,9 @@ pub(crate) struct MinimalResidual {
 }
 
 impl MinimalResidual {
-    /// Turns `x` into K⁻¹ x up to a residual of `accuracy` times the length of x, lengths taken
-    /// with `weight`; K is what the blocks of `factor` hold, and its factorization that of a matrix
-    /// which was close to it. False, with `x` as it was, if that takes more than `most` products
-    /// with K.
+    /// Replaces `x` by K⁻¹ x up to a residual of `accuracy` times the length of x, with lengths weighted
+    /// by `weight`. The blocks of `factor` hold K; its factorization is that of a matrix close to K.
+    /// False, with `x` as it was, if that takes more than `most` products with K.
     pub(crate) fn solve(
         &mut self,
         factor: &BlockFactor,

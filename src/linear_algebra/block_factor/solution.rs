@@ -3,7 +3,8 @@
 use super::dense::{
     BLOCK, Block, FREE_BODY, Vector, divide, divide_transposed, subtract_product, subtract_transposed_product,
 };
-use super::wide_product::{self, OfProducts, Products};
+use super::products::{OfProducts, Products};
+use super::wide_product;
 use super::{Factors, Pivot, Values};
 
 impl Factors {

@@ -6,7 +6,7 @@ use crate::field::{PressureField, RigidSurface, primitive_field};
 use crate::geometry::Shape;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::multibody::{
-    BodyGeometry, BodyState, Drive, DrivenCoordinate, Input, MassProperties, MassSource, SensorWorkspace,
+    BodyGeometry, BodyState, Drive, DrivenCoordinate, MassProperties, MassSource, Parameter, SensorWorkspace,
     State,
 };
 use crate::spatial::{RigidTransform, SpatialVelocity};
@@ -138,11 +138,11 @@ fn what_is_wrong_is_refused_with_its_message() {
         ),
         (
             |m| m.apart.push(BodyPair { a: 1, b: 4 }),
-            "bodies 1 and 4 are to be left out of contact; a pair is two different places below 4, the number of bodies",
+            "bodies 1 and 4 are to be left out of contact; a pair is two different indices below 4, the number of bodies",
         ),
         (
             |m| m.apart.push(BodyPair { a: 1, b: 1 }),
-            "bodies 1 and 1 are to be left out of contact; a pair is two different places below 4, the number of bodies",
+            "bodies 1 and 1 are to be left out of contact; a pair is two different indices below 4, the number of bodies",
         ),
         (
             |m| m.bodies[2].name = "ground".into(),
@@ -206,9 +206,9 @@ fn what_is_wrong_is_refused_with_its_message() {
 fn the_materials_of_the_model_are_those_of_its_colliders() {
     let model = built();
     assert_eq!(model.gravity(), &Vector3::new(0.0, 0.0, -9.81));
-    for (body, place) in [(0, 1), (1, 0)] {
+    for (body, index) in [(0, 1), (1, 0)] {
         let collider = &model.bodies()[body].geometries[0].collider;
-        assert_eq!(collider.material, model.materials()[place].material);
+        assert_eq!(collider.material, model.materials()[index].material);
     }
     // Their own do not matter, whatever they were, and parameters of own laws may be negative.
     let mut parts = parts();
@@ -241,12 +241,12 @@ fn parameters_are_set_in_materials_and_in_contact() {
     let model = built();
     let friction = [MaterialParameter::StaticFriction, MaterialParameter::DynamicFriction];
     let modulus = MaterialParameter::HydroelasticModulus;
-    let mut values = vec![(Input::Material { material: 0, parameter: modulus }, 2e5)];
-    values.extend(friction.map(|parameter| (Input::Material { material: 1, parameter }, 0.0)));
-    values.extend([(Input::Gravity { axis: 2 }, -1.6), (Input::Mass { body: 1 }, 0.7)]);
+    let mut values = vec![(Parameter::Material { material: 0, parameter: modulus }, 2e5)];
+    values.extend(friction.map(|parameter| (Parameter::Material { material: 1, parameter }, 0.0)));
+    values.extend([(Parameter::Gravity { axis: 2 }, -1.6), (Parameter::Mass { body: 1 }, 0.7)]);
     let changed = model.with_parameters(&values).unwrap();
-    for (input, value) in &values {
-        assert_eq!(input.value(&changed), Ok(*value));
+    for (parameter, value) in &values {
+        assert_eq!(parameter.value(&changed), Ok(*value));
     }
     assert_eq!(changed.bodies()[0].geometries[0].collider.material, changed.materials()[1].material);
     assert_eq!(changed.pairs(), model.pairs());
@@ -260,14 +260,16 @@ fn parameters_are_set_in_materials_and_in_contact() {
     (rubber.static_friction, rubber.dynamic_friction) = (0.0, 0.0);
     assert_eq!(force(&parts.build().unwrap()), force(&changed));
     // Refused: moves of the initial state, what is not there, what is out of range.
-    let refused = |input, value| model.with_parameters(&[(input, value)]).unwrap_err().to_string();
+    let refused = |parameter, value| model.with_parameters(&[(parameter, value)]).unwrap_err().to_string();
     assert_eq!(
-        refused(Input::InitialTangent { body: 1, index: 5 }, 0.0),
+        refused(Parameter::InitialTangent { body: 1, index: 5 }, 0.0),
         "ball.pz is a move of the initial state, not a parameter of the model; change the state that the motion starts from"
     );
-    assert!(refused(Input::InitialJoint { index: 1 }, 0.0).starts_with("hinge.v is a move of the initial"));
-    assert!(refused(Input::Mass { body: 0 }, 1.0).starts_with("the model has no input"));
-    assert!(refused(Input::Mass { body: 1 }, -1.0).starts_with("ball.mass is -1"));
+    assert!(
+        refused(Parameter::InitialJoint { index: 1 }, 0.0).starts_with("hinge.v is a move of the initial")
+    );
+    assert!(refused(Parameter::Mass { body: 0 }, 1.0).starts_with("the model has no parameter"));
+    assert!(refused(Parameter::Mass { body: 1 }, -1.0).starts_with("ball.mass is -1"));
 }
 
 #[test]
@@ -284,7 +286,7 @@ fn a_model_that_is_built_again_has_the_same_pairs() {
     let again = model.clone().into_builder().build().unwrap();
     assert_eq!(again.pairs(), model.pairs());
     assert_eq!(again.actuators(), model.actuators());
-    let parts = model.with_parameters(&[(Input::Gravity { axis: 0 }, 1.0)]).unwrap().into_builder();
+    let parts = model.with_parameters(&[(Parameter::Gravity { axis: 0 }, 1.0)]).unwrap().into_builder();
     assert_eq!(parts.apart, [BodyPair { a: 1, b: 2 }]);
     assert_eq!(parts.build().unwrap().pairs(), again.pairs());
 }

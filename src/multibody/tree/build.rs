@@ -20,11 +20,11 @@ impl Mechanism<f64> {
         let joints = check_joints(joints)?;
         let Order { sequence, parents } = tree_order(&bodies, &joints)?;
         let mut mechanism = Self::default();
-        // Places of the bodies in the mechanism, by their place in the description.
-        let mut place = vec![usize::MAX; bodies.len()];
+        // Indices of the bodies in the mechanism, by their indices in the description.
+        let mut index = vec![usize::MAX; bodies.len()];
         for (body, joint) in sequence {
-            place[body] = mechanism.bodies.len();
-            let parent = parents[body].map(|p| place[p]);
+            index[body] = mechanism.bodies.len();
+            let parent = parents[body].map(|p| index[p]);
             mechanism.add(&bodies[body], &joints[joint], parent);
         }
         mechanism.kinds = mechanism.joints.iter().map(|j| j.kind).collect();

@@ -213,9 +213,9 @@ impl<T: Scalar> OwnMotion<T> {
 }
 
 impl<T: Scalar> Mechanism<T> {
-    /// The derivatives of τ of [`Mechanism::inverse_dynamics`], with the same arguments, by configuration and
-    /// velocity; by v̇ it is the mass matrix. Applied forces are constant: their components in W and
-    /// their points on the bodies do not change.
+    /// The derivatives of τ of [`Mechanism::inverse_dynamics`], with the same arguments, with respect to
+    /// configuration and velocity; with respect to v̇ it is the mass matrix. Applied forces are
+    /// constant: their components in W and their points on the bodies do not change.
     ///
     /// # Panics
     /// When a slice or `derivatives` does not fit the mechanism, or a body is not there.
@@ -339,10 +339,9 @@ impl<T: Scalar> ForwardDerivatives<T> {
 }
 
 impl<T: Scalar> Mechanism<T> {
-    /// The acceleration of [`Mechanism::forward_dynamics`], with the same arguments,
-    /// and its derivatives by configuration, velocity and τ: ∂v̇ = −M⁻¹ ∂ID(q, v, v̇). τ and applied
-    /// forces are constant; where they depend on the state, their derivatives are multiplied by
-    /// `vdot_by_tau`.
+    /// The acceleration of [`Mechanism::forward_dynamics`], with the same arguments, and its derivatives
+    /// with respect to configuration, velocity and τ: ∂v̇ = −M⁻¹ ∂ID(q, v, v̇). τ and applied forces are
+    /// constant; where they depend on the state, their derivatives are multiplied by `vdot_by_tau`.
     ///
     /// # Panics
     /// When a slice or `derivatives` does not fit the mechanism, or a body is not there.

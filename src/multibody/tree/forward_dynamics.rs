@@ -14,8 +14,7 @@ impl<T: Scalar> Mechanism<T> {
     /// [`Mechanism::update_kinematics`].
     ///
     /// The coordinates of a joint yield one after the other, so that no matrix is inverted. Rotor
-    /// inertia counts; damping and springs do not: [`Mechanism::passive_forces`] adds
-    /// them to τ.
+    /// inertia is included. Damping and springs are not; [`Mechanism::passive_forces`] adds them to τ.
     ///
     /// # Panics
     /// When a slice does not have nv numbers, or a body is not there.

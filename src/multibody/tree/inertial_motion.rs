@@ -44,23 +44,24 @@ impl<T> Default for InertialMotion<T> {
 }
 
 impl<T: Scalar> InertialMotion<T> {
-    /// A constant motion.
-    pub fn lift(motion: &InertialMotion) -> Self {
-        let lift = |x: &[f64]| x.iter().map(|x| T::from(*x)).collect();
-        Self {
-            impulse: lift(&motion.impulse),
-            velocity_change: lift(&motion.velocity_change),
-            extra_moves: lift(&motion.extra_moves),
+    /// Becomes a constant motion.
+    pub fn assign(&mut self, motion: &InertialMotion) {
+        let Self { impulse, velocity_change, extra_moves } = self;
+        let from = [&motion.impulse, &motion.velocity_change, &motion.extra_moves];
+        for (to, from) in [impulse, velocity_change, extra_moves].into_iter().zip(from) {
+            to.clear();
+            to.extend(from.iter().map(|x| T::from(*x)));
         }
     }
 
-    /// That of a step of `dt` seconds from a configuration and a velocity.
-    pub fn new(mechanism: &Mechanism<T>, q: &[T], v: &[T], dt: f64) -> Self {
+    /// That of a step of `dt` seconds from a configuration and a velocity. `real` is the mechanism
+    /// without its derivatives.
+    pub fn new(mechanism: &Mechanism<T>, real: &Mechanism, q: &[T], v: &[T], dt: f64) -> Self {
         if !mechanism.has_spherical_joints() {
             return Self::default();
         }
-        let real = |x: &[T]| x.iter().map(|x| x.real()).collect::<Vec<f64>>();
-        let middle = MiddleVelocities::find(&mechanism.real(), &real(q), &real(v), dt, T::NDERIV > 0);
+        let numbers = |x: &[T]| x.iter().map(|x| x.real()).collect::<Vec<f64>>();
+        let middle = MiddleVelocities::find(real, &numbers(q), &numbers(v), dt, T::NDERIV > 0);
         Self::at(mechanism, q, v, dt, &middle)
     }
 
@@ -122,7 +123,7 @@ impl InertialMotion {
         rule: &mut MidpointRule,
     ) {
         if !mechanism.has_spherical_joints() {
-            *self = Self::default();
+            self.assign(&Self::default());
             return;
         }
         self.clear(mechanism);

@@ -14,9 +14,9 @@ use crate::spatial::{MASS_NUMBERS, MassProperties};
 /// ball or free joints have such a motion, and it is a small part of what a step computes.
 #[derive(Debug)]
 pub(crate) struct InertialSensitivity {
-    /// By the directions of configuration and velocity.
+    /// With respect to the directions of configuration and velocity.
     by_state: Derivatives,
-    /// By the numbers of the mass properties of bodies, each by its index in
+    /// With respect to the numbers of the mass properties of bodies, each by its index in
     /// [`Mechanism::bodies`], if they are asked for.
     by_masses: Vec<(usize, Derivatives)>,
 }
@@ -52,7 +52,7 @@ impl Derivatives {
     }
 
     /// Calls `add` with each column's number and its product with `by`.
-    fn transposed_times(&self, by: &InertialMotion, mut add: impl FnMut(usize, f64)) {
+    fn vjp(&self, by: &InertialMotion, mut add: impl FnMut(usize, f64)) {
         let parts = [
             (&self.impulse, &by.impulse),
             (&self.velocity_change, &by.velocity_change),
@@ -113,19 +113,19 @@ impl InertialSensitivity {
         Some(Self { by_state, by_masses })
     }
 
-    /// Adds to `by_joints`, configuration and velocity one after the other, the derivatives of a
-    /// number, given those `by` the motion (none where these are empty), and calls `visit` with the
-    /// bodies and the derivatives by their masses.
-    pub fn add_transposed(
+    /// Adds to `by_joints`, configuration and velocity one after the other, the derivatives of a number,
+    /// given those `by` the motion (none where these are empty), and calls `visit` with the bodies and
+    /// the derivatives with respect to their masses.
+    pub fn add_vjp(
         &self,
         by: &InertialMotion,
         by_joints: &mut [f64],
         mut visit: impl FnMut(usize, &MassProperties),
     ) {
-        self.by_state.transposed_times(by, |k, product| by_joints[k] += product);
+        self.by_state.vjp(by, |k, product| by_joints[k] += product);
         for (body, derivatives) in &self.by_masses {
             let mut numbers = [0.0; MASS_NUMBERS];
-            derivatives.transposed_times(by, |k, product| numbers[k] += product);
+            derivatives.vjp(by, |k, product| numbers[k] += product);
             let mut mass = MassProperties::zero();
             mass.add_numbers(&numbers);
             visit(*body, &mass);

@@ -10,7 +10,7 @@ use crate::spatial::{SpatialForce, SpatialVelocity};
 /// A force on one body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BodyForce<T = f64> {
-    /// Place of the body in [`Mechanism::bodies`].
+    /// Index of the body in [`Mechanism::bodies`].
     pub body: usize,
     /// Moment about the body's origin and force, in W's axes.
     pub force: SpatialForce<T>,
@@ -57,8 +57,8 @@ impl<T: Scalar> Mechanism<T> {
     /// algorithm (Featherstone 2008, table 5.1) at the state of the last
     /// [`Mechanism::update_kinematics`].
     ///
-    /// Rotor inertia counts; damping and springs do not: [`Mechanism::passive_forces`]
-    /// has them.
+    /// Rotor inertia is included. Damping and springs are not; [`Mechanism::passive_forces`] computes
+    /// them.
     ///
     /// # Panics
     /// When a slice does not have nv numbers, or a body is not there.

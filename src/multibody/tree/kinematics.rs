@@ -158,7 +158,7 @@ impl<T: Scalar> Workspace<T> {
         }
     }
 
-    /// The pose `x_wb` of a body, by its place in [`Mechanism::bodies`].
+    /// The pose `x_wb` of a body, by its index in [`Mechanism::bodies`].
     ///
     /// # Panics
     /// When there is no such body; so for all functions that take one.
@@ -173,10 +173,10 @@ impl<T: Scalar> Workspace<T> {
         velocity.shifted(&x_ob.translation)
     }
 
-    /// The columns of a body's Jacobian that are not zero, each with its velocity coordinate, from
-    /// the last joint on the way to the world to the first: the angular velocity of the body and
-    /// the velocity of the point that is fixed to it at `offset` from its origin, all in W's axes,
-    /// at unit rate of the coordinate.
+    /// The nonzero columns of a body's Jacobian, each with its velocity coordinate, ordered from the
+    /// joint nearest to the body towards the world. A column is the angular velocity of the body and the
+    /// velocity of the point fixed to it at `offset` from its origin, all in W's axes, at unit rate of
+    /// the coordinate.
     pub fn jacobian_columns<'a>(
         &'a self,
         mechanism: &'a Mechanism<T>,

@@ -13,10 +13,10 @@ use crate::spatial::{MassProperties, RigidTransform};
 pub struct Body<T = f64> {
     /// Its name.
     pub name: String,
-    /// Place in [`Mechanism::bodies`] of the body it is jointed to; `None` for the world.
+    /// Index in [`Mechanism::bodies`] of the body it is jointed to; `None` for the world.
     pub parent: Option<usize>,
-    /// The joint that carries it, itself or through fixed joints: its place in
-    /// [`Mechanism::joints`]. `None` where it is fixed to the world.
+    /// The joint that carries it, itself or through fixed joints: its index in [`Mechanism::joints`].
+    /// `None` where it is fixed to the world.
     pub joint: Option<usize>,
     /// Its pose in the frame M of that joint, or in W.
     pub x_mb: RigidTransform<T>,
@@ -31,10 +31,10 @@ pub struct Joint<T = f64> {
     pub name: String,
     /// How the child can move.
     pub kind: JointKind,
-    /// The moving joint that carries this one: its place in [`Mechanism::joints`], less than
-    /// this one's. `None` where it is fixed to the world.
+    /// The moving joint that carries this one: its index in [`Mechanism::joints`], less than this one's.
+    /// `None` where it is fixed to the world.
     pub parent: Option<usize>,
-    /// The child body: its place in [`Mechanism::bodies`].
+    /// The child body: its index in [`Mechanism::bodies`].
     pub child: usize,
     /// Its limits.
     pub limits: JointLimits,
@@ -48,7 +48,7 @@ pub struct Joint<T = f64> {
     pub q: Range<usize>,
     /// Its coordinates in `v`.
     pub v: Range<usize>,
-    /// The joints that it carries, itself included: their places in [`Mechanism::joints`].
+    /// The joints that it carries, itself included: their indices in [`Mechanism::joints`].
     pub subtree: Range<usize>,
     /// Mass properties in M of all bodies that move as one with the child.
     pub(super) composite: MassProperties<T>,
@@ -224,12 +224,12 @@ impl<T: Scalar> Mechanism<T> {
         self.joints[tree.joints.clone()].iter().any(|joint| joint.kind.is_spherical())
     }
 
-    /// The place of the body with this name.
+    /// The index of the body with this name.
     pub fn body_index(&self, name: &str) -> Option<usize> {
         self.bodies.iter().position(|b| b.name == name)
     }
 
-    /// The place of the moving joint with this name.
+    /// The index of the moving joint with this name.
     pub fn joint_index(&self, name: &str) -> Option<usize> {
         self.joints.iter().position(|j| j.name == name)
     }

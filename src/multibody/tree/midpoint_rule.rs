@@ -1,5 +1,5 @@
-//! The implicit midpoint rule by which mechanisms with ball or free joints move over a step without
-//! forces, in as many parts as it takes: see [`InertialMotion`](super::InertialMotion).
+//! The implicit midpoint rule, by which mechanisms with ball or free joints move over a step without
+//! forces, in as many substeps as necessary (see [`InertialMotion`](super::InertialMotion)).
 
 use std::ops::Range;
 
@@ -63,6 +63,7 @@ pub(crate) struct MidpointRule<T = f64> {
     rate: Vec<T>,
     pub(super) moves: Vec<T>,
     moved: Vec<T>,
+    change: Vec<T>,
 }
 
 impl<T: Scalar> Default for MidpointRule<T> {
@@ -86,6 +87,7 @@ impl<T: Scalar> Default for MidpointRule<T> {
             rate: numbers(),
             moves: numbers(),
             moved: numbers(),
+            change: numbers(),
         }
     }
 }
@@ -328,13 +330,22 @@ impl MidpointRule {
     /// Finds the velocity at the middle of a part of `dt` seconds, from that held; whether
     /// there is one.
     fn find_middle(&mut self, mechanism: &Mechanism, dt: f64) -> bool {
+        let mut step = std::mem::take(&mut self.change);
+        step.resize(mechanism.nv, 0.0);
+        let found = self.iterate(mechanism, dt, &mut step);
+        self.change = step;
+        found
+    }
+
+    /// [`Self::find_middle`], with memory for the changes of the velocity.
+    fn iterate(&mut self, mechanism: &Mechanism, dt: f64, step: &mut [f64]) -> bool {
         let mut inverse_slope: Option<DMatrix<f64>> = None;
-        let (mut last, mut step) = (f64::INFINITY, vec![0.0; mechanism.nv]);
+        let mut last = f64::INFINITY;
         for _ in 0..MAXIMUM_ITERATIONS {
             self.update_left(mechanism, dt);
             step.copy_from_slice(&self.left);
-            mechanism.solve(&self.factors, &mut step);
-            let left = (product(&step, &self.left) / product(&self.velocity, &self.momentum)).abs().sqrt();
+            mechanism.solve(&self.factors, step);
+            let left = (product(step, &self.left) / product(&self.velocity, &self.momentum)).abs().sqrt();
             if left.is_nan() {
                 // At rest.
                 return self.left.iter().all(|x| *x == 0.0);
@@ -349,10 +360,12 @@ impl MidpointRule {
             }
             last = left;
             if let Some(inverse) = &inverse_slope {
-                let by_slope = inverse * DVector::from_column_slice(&self.left);
-                step.copy_from_slice(by_slope.as_slice());
+                step.fill(0.0);
+                for (column, left) in inverse.column_iter().zip(&self.left) {
+                    step.iter_mut().zip(column.iter()).for_each(|(sum, x)| *sum += x * left);
+                }
             }
-            self.velocity.iter_mut().zip(&step).for_each(|(v, step)| *v += step);
+            self.velocity.iter_mut().zip(&*step).for_each(|(v, step)| *v += step);
         }
         false
     }

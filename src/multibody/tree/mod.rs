@@ -5,9 +5,9 @@
 //! there: poses, velocities and Jacobians of bodies, [`Mechanism::inverse_dynamics`], [`Mechanism::mass_matrix`],
 //! [`Mechanism::forward_dynamics`] and their derivatives. Nothing allocates once the workspace is made.
 //!
-//! All algorithms work in W's axes about one fixed point for each tree, where spatial vectors of
-//! different bodies add up as they are (Featherstone, *Rigid Body Dynamics Algorithms*, 2008,
-//! whose tables they follow).
+//! All algorithms express spatial vectors in W's axes about one fixed point for each tree, so that
+//! vectors of different bodies can be added without a transformation. They follow the tables of
+//! Featherstone, *Rigid Body Dynamics Algorithms*, 2008.
 
 mod build;
 mod carried;
@@ -27,9 +27,9 @@ mod rigid_parts;
 mod state;
 #[cfg(test)]
 mod tests;
-mod transposed;
 mod validate;
 mod velocity_level;
+mod vjp;
 mod workspace;
 
 pub use derivatives::{ForwardDerivatives, InverseDerivatives};
@@ -41,7 +41,7 @@ pub use joint::JointKind;
 pub use mechanism::{Body, Joint, Mechanism, Tree};
 pub(crate) use midpoint_rule::MidpointRule;
 pub use state::JointState;
-pub(in crate::multibody) use transposed::velocities_of_bodies;
-pub use transposed::{InverseSensitivity, MotionCotangent};
 pub use velocity_level::StepInput;
+pub(in crate::multibody) use vjp::velocities_of_bodies;
+pub use vjp::{InverseSensitivity, MotionCotangent};
 pub use workspace::Workspace;

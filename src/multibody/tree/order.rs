@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::description::{BodyDescription, JointDescription};
 use crate::multibody::model_error::ModelError;
 
-/// The order in which bodies are added, by their places in the description.
+/// The order in which bodies are added, by their indices in the description.
 #[derive(Debug)]
 pub(super) struct Order {
     /// Body and the joint that has it as its child, every body after its parent.
@@ -14,18 +14,18 @@ pub(super) struct Order {
     pub parents: Vec<Option<usize>>,
 }
 
-/// Names by their place, checked to be unique.
-fn places<'a>(
+/// Names by their index, checked to be unique.
+fn indices<'a>(
     what: &'static str,
     names: impl Iterator<Item = &'a String>,
 ) -> Result<HashMap<&'a str, usize>, ModelError> {
-    let mut places = HashMap::new();
-    for (place, name) in names.enumerate() {
-        if places.insert(name.as_str(), place).is_some() {
+    let mut indices = HashMap::new();
+    for (index, name) in names.enumerate() {
+        if indices.insert(name.as_str(), index).is_some() {
             return Err(ModelError::DuplicateName { what, name: name.clone() });
         }
     }
-    Ok(places)
+    Ok(indices)
 }
 
 /// The longest list of names that a message shows.
@@ -46,10 +46,10 @@ pub(super) fn tree_order(
     bodies: &[BodyDescription],
     joints: &[JointDescription],
 ) -> Result<Order, ModelError> {
-    let place = places("bodies", bodies.iter().map(|b| &b.name))?;
-    places("joints", joints.iter().map(|j| &j.name))?;
+    let index = indices("bodies", bodies.iter().map(|b| &b.name))?;
+    indices("joints", joints.iter().map(|j| &j.name))?;
     let find = |joint: &JointDescription, role, name: &String| {
-        place.get(name.as_str()).copied().ok_or_else(|| ModelError::UnknownBody {
+        index.get(name.as_str()).copied().ok_or_else(|| ModelError::UnknownBody {
             joint: joint.name.clone(),
             role,
             name: name.clone(),

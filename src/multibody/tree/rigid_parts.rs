@@ -14,8 +14,8 @@ pub(crate) struct RigidParts {
 }
 
 impl<T> Mechanism<T> {
-    /// Which bodies move as one, and how joints connect these parts: the same as
-    /// [`Mechanism::are_connected`] tells of two bodies, for all of them at once.
+    /// The groups of bodies that move as one, and the joints that connect these groups.
+    /// [`Mechanism::are_connected`] says the same of two bodies; this says it of all bodies at once.
     pub(crate) fn rigid_parts(&self) -> RigidParts {
         let mut parts =
             RigidParts { of_body: Vec::with_capacity(self.bodies.len()), carrier: BTreeMap::new() };

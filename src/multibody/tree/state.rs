@@ -68,20 +68,32 @@ impl<T: Scalar> JointState<T> {
     /// # Panics
     /// When either does not have as many numbers as `v`.
     pub fn moved(&self, delta_q: &[T], delta_v: &[T]) -> Self {
-        assert_eq!([delta_q.len(), delta_v.len()], [self.v.len(); 2], "one number for each velocity");
-        let mut q = self.q.clone();
-        self.for_each_joint(|kind, q_range, v_range| {
-            kind.moved(&self.q[q_range.clone()], &delta_q[v_range], &mut q[q_range]);
+        let mut moved = Self::default();
+        moved.set_moved(self, delta_q, delta_v);
+        moved
+    }
+
+    /// Becomes [`Self::moved`] of `from`, in place.
+    pub(crate) fn set_moved(&mut self, from: &Self, delta_q: &[T], delta_v: &[T]) {
+        assert_eq!([delta_q.len(), delta_v.len()], [from.v.len(); 2], "one number for each velocity");
+        if !Arc::ptr_eq(&self.kinds, &from.kinds) {
+            self.kinds = Arc::clone(&from.kinds);
+        }
+        let Self { q, v, .. } = self;
+        q.clear();
+        q.extend_from_slice(&from.q);
+        from.for_each_joint(|kind, q_range, v_range| {
+            kind.moved(&from.q[q_range.clone()], &delta_q[v_range], &mut q[q_range]);
         });
-        let v = self.v.iter().zip(delta_v).map(|(v, d)| *v + *d).collect();
-        Self { kinds: Arc::clone(&self.kinds), q, v }
+        v.clear();
+        v.extend(from.v.iter().zip(delta_v).map(|(v, d)| *v + *d));
     }
 
     /// The tangent (δq, δv) with `self ⊕ δ = to`, written into `delta`: the inverse of
     /// [`JointState::moved`]; quaternions by at most half a turn.
     ///
     /// # Panics
-    /// When the states are not of the same mechanism, or `delta` does not have twice as many
+    /// When the states do not belong to the same mechanism, or `delta` does not have twice as many
     /// numbers as `v`.
     pub fn difference(&self, to: &Self, delta: &mut [T]) {
         let nv = self.v.len();

@@ -8,7 +8,7 @@ use crate::optimize::solver::Convergence;
 /// Stages with one control each, that add up costs of their own: what a cost does is what matters
 /// here, not what a state does.
 struct Separate<F> {
-    /// Cost, slope and bend of a stage by its control.
+    /// Cost, slope and bend of a stage with respect to its control.
     stage: F,
     bounds: (Vec<f64>, Vec<f64>),
 }

@@ -36,13 +36,13 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// The recording with velocities at their own times, where those recorded at a time t are
-    /// those of t − `delay` in s: interpolated between recorded times; after the last one the
-    /// last velocity is kept.
+    /// The recording with its velocities shifted in time: the velocity recorded at a time t is taken as
+    /// that of t − `delay`, in s. Velocities are interpolated between recorded times; after the last
+    /// time the last velocity is used.
     ///
-    /// Velocities that were made from positions by backward differences are half an interval
-    /// late. A simulation that starts from them is wrong by that much acceleration, which in an
-    /// impact is large.
+    /// Velocities that were made from positions by backward differences are half an interval late. A
+    /// simulation that starts from these velocities has an error of the acceleration times that delay,
+    /// which is large in an impact.
     #[must_use]
     pub fn with_velocities_delayed_by(mut self, delay: f64) -> Self {
         let recorded: Vec<(f64, Vector3<f64>, Vector3<f64>)> =
@@ -76,10 +76,10 @@ impl Recording {
     /// Reads a recorded trajectory of one body.
     ///
     /// Columns: `t_s` (increasing), `px_m py_m pz_m`, `qw qx qy qz` (unit quaternion, body to world),
-    /// `vx_m_s vy_m_s vz_m_s`, and the angular velocity as `wx_rad_s wy_rad_s wz_rad_s` (world
-    /// frame) or `wx_body_rad_s wy_body_rad_s wz_body_rad_s` (body frame). All but the time may have
-    /// the body's name and a dot before them, as in the files that [`Trajectory::write`](crate::rollout::Trajectory::write)
-    /// writes. Other columns are passed over.
+    /// `vx_m_s vy_m_s vz_m_s`, and the angular velocity as `wx_rad_s wy_rad_s wz_rad_s` (world frame) or
+    /// `wx_body_rad_s wy_body_rad_s wz_body_rad_s` (body frame). The names of all columns but the time
+    /// may be preceded by the body's name and a dot, as in the files of
+    /// [`Trajectory::write`](crate::rollout::Trajectory::write). Other columns are passed over.
     ///
     /// # Errors
     /// See [`DataError`].

@@ -69,12 +69,12 @@ impl Table {
         }
     }
 
-    /// The place of a column in a row.
+    /// The index of a column in a row.
     pub(super) fn find(&self, column: &str) -> Option<usize> {
         self.header.iter().position(|c| c == column)
     }
 
-    /// The place of a column that must be there.
+    /// The index of a column that must be there.
     pub(super) fn require(&self, column: &str) -> Result<usize, DataError> {
         self.find(column).ok_or_else(|| self.missing(column))
     }
@@ -98,11 +98,11 @@ impl Table {
 
     /// All the columns, which must be there.
     pub(super) fn require_all<const N: usize>(&self, columns: [&str; N]) -> Result<[usize; N], DataError> {
-        let mut places = [0; N];
-        for (place, column) in places.iter_mut().zip(columns) {
-            *place = self.require(column)?;
+        let mut indices = [0; N];
+        for (index, column) in indices.iter_mut().zip(columns) {
+            *index = self.require(column)?;
         }
-        Ok(places)
+        Ok(indices)
     }
 
     /// The error that a field is not what is allowed.

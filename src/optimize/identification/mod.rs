@@ -10,23 +10,23 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 pub use indentation::IndentationTest;
-pub use parameter_path::inputs_at;
+pub use parameter_path::parameters_at;
 pub use trajectory::{RecordedMotion, StandardDeviations, TimeWindow};
 
 use super::least_squares::Residuals;
-use crate::multibody::{AppliedForces, Input, InputError, Model, NoForces, State, seeded};
+use crate::multibody::{AppliedForces, Model, NoForces, Parameter, ParameterError, State, seeded};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
 use crate::rollout::{MotionWarning, SimulationSettings};
 use crate::scalar::Scalar;
 
-/// A place in a file, or that which is not from one, for messages.
+/// The file and line of a measurement, or its name if it is not from a file, for messages.
 fn place(name: &str, line: Option<u64>) -> String {
     line.map_or_else(|| name.to_owned(), |line| format!("{name}, line {line}"))
 }
 
 /// Checks that residuals of one measured row can be squared.
 fn check_residuals<T: Scalar>(residuals: &[T], name: &str, line: Option<u64>) -> Result<(), ProblemError> {
-    // False for what is no number.
+    // False for NaN.
     match residuals.iter().map(|r| r.real()).find(|r| r.is_nan() || r.abs() > LARGEST_RESIDUAL) {
         Some(residual) => Err(ProblemError::Residual { place: place(name, line), residual }),
         None => Ok(()),
@@ -42,7 +42,7 @@ pub enum Measurement {
     Indentation(IndentationTest),
 }
 
-/// How far the model is from one measurement, in SI units.
+/// The deviation of the model from one measurement, in SI units.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MeasurementError {
@@ -86,25 +86,25 @@ impl MeasurementError {
 
 /// A model with unknown parameters and the measurements that it should reproduce.
 ///
-/// Its residuals are differences over standard deviations, measurement by measurement.
+/// Its residuals are the differences divided by their standard deviations, measurement by measurement.
 #[derive(Debug)]
 pub struct Identification<A = NoForces> {
     model: Model,
     state: State,
     settings: SimulationSettings,
     applied: A,
-    /// For each parameter the inputs that take its value.
-    inputs: Vec<Vec<Input>>,
+    /// For each parameter of the fit, the parameters of the model that take its value.
+    targets: Vec<Vec<Parameter>>,
     measurements: Vec<Measurement>,
 }
 
 impl<A: AppliedForces> Identification<A> {
-    /// The identification of the inputs of `model` that `names` (one per parameter, see
-    /// [`inputs_at`]) stand for. `applied` acts on the free bodies.
+    /// The identification of the parameters of `model` that `names` stand for, one name for each
+    /// parameter of the fit (see [`parameters_at`]). `applied` are forces on the free bodies.
     ///
     /// # Errors
-    /// A name that the model does not have, two that set the same input, no measurements, a recording
-    /// with a gap.
+    /// A name that the model does not have, two names that set the same parameter of the model, no
+    /// measurements, or a recording with a gap.
     pub fn new<'n>(
         model: Model,
         state: State,
@@ -116,15 +116,15 @@ impl<A: AppliedForces> Identification<A> {
         if measurements.is_empty() {
             return Err(ProblemError::NoMeasurements);
         }
-        let mut inputs: Vec<Vec<Input>> = Vec::new();
+        let mut targets: Vec<Vec<Parameter>> = Vec::new();
         let mut seen: Vec<&str> = Vec::new();
         for name in names {
-            let found = inputs_at(&model, name)?;
-            if let Some(i) = inputs.iter().position(|other| other.iter().any(|i| found.contains(i))) {
+            let found = parameters_at(&model, name)?;
+            if let Some(i) = targets.iter().position(|other| other.iter().any(|i| found.contains(i))) {
                 let (first, second) = (seen[i].to_string(), name.to_string());
                 return Err(ProblemError::Overlap { first, second });
             }
-            inputs.push(found);
+            targets.push(found);
             seen.push(name);
         }
         for measurement in &measurements {
@@ -132,7 +132,7 @@ impl<A: AppliedForces> Identification<A> {
                 motion.check_gaps(settings.time_step)?;
             }
         }
-        Ok(Self { model, state, settings, applied, inputs, measurements })
+        Ok(Self { model, state, settings, applied, targets, measurements })
     }
 
     /// The measurements.
@@ -143,22 +143,22 @@ impl<A: AppliedForces> Identification<A> {
     /// The unit of each parameter.
     pub fn units(&self) -> Vec<&'static str> {
         let first =
-            |inputs: &Vec<Input>| inputs.first().map_or("1", |i| parameter_path::unit(&self.model, i));
-        self.inputs.iter().map(first).collect()
+            |targets: &Vec<Parameter>| targets.first().map_or("1", |i| parameter_path::unit(&self.model, i));
+        self.targets.iter().map(first).collect()
     }
 
-    fn seeded<T: Scalar>(&self, parameters: &[T]) -> Result<(Model<T>, State<T>), InputError> {
-        let values: Vec<(Input, T)> = self
-            .inputs
+    fn seeded<T: Scalar>(&self, parameters: &[T]) -> Result<(Model<T>, State<T>), ParameterError> {
+        let values: Vec<(Parameter, T)> = self
+            .targets
             .iter()
             .zip(parameters)
-            .flat_map(|(inputs, &value)| inputs.iter().map(move |&input| (input, value)))
+            .flat_map(|(targets, &value)| targets.iter().map(move |&parameter| (parameter, value)))
             .collect();
         seeded(&self.model, &self.state, &values)
     }
 
-    /// What goes wrong without an error in the simulated motions with these parameters, by the name
-    /// of the measurement; times are from the beginning of a window.
+    /// The warnings of the motions simulated with these parameters, each with the name of its
+    /// measurement. Times count from the beginning of a window.
     ///
     /// # Errors
     /// Values out of their range, or a simulation that fails.
@@ -175,7 +175,7 @@ impl<A: AppliedForces> Identification<A> {
         Ok(all?.concat())
     }
 
-    /// How far the model with these parameters is from each measurement.
+    /// The deviation of the model with these parameters from each measurement.
     ///
     /// # Errors
     /// Values out of their range, or a simulation that fails.
@@ -211,7 +211,7 @@ impl<A: AppliedForces> Residuals for Identification<A> {
     }
 }
 
-/// The place of the body with this name.
+/// The index of the body with this name.
 fn body_index(model: &Model, name: &str) -> Result<usize, ProblemError> {
     model.body_index(name).ok_or_else(|| ProblemError::NoSuchBody {
         name: name.to_string(),

@@ -1,13 +1,13 @@
-//! From the name of a parameter in a fit file to the inputs of a model.
+//! From the name of a parameter in a fit file to the parameters of a model.
 
 use crate::contact::{DissipationModel, MaterialParameter};
-use crate::multibody::{Input, Model};
+use crate::multibody::{Model, Parameter};
 use crate::optimize::error::ProblemError;
 
-/// The unit of an input that a parameter may set.
-pub(super) fn unit(model: &Model, input: &Input) -> &'static str {
-    match input {
-        Input::Material { parameter, .. } => match parameter {
+/// The unit of a parameter of the model, of those that a fit may set.
+pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
+    match parameter {
+        Parameter::Material { parameter, .. } => match parameter {
             MaterialParameter::HydroelasticModulus => "Pa",
             MaterialParameter::Dissipation => match model.contact.dissipation_model {
                 DissipationModel::HuntCrossley => "s/m",
@@ -17,10 +17,10 @@ pub(super) fn unit(model: &Model, input: &Input) -> &'static str {
             MaterialParameter::StaticFriction | MaterialParameter::DynamicFriction => "1",
             MaterialParameter::Own(_) => "the law's unit",
         },
-        Input::Mass { .. } => "kg",
-        Input::Inertia { .. } => "kg m²",
-        Input::CenterOfMass { .. } => "m",
-        Input::Gravity { .. } => "m/s²",
+        Parameter::Mass { .. } => "kg",
+        Parameter::Inertia { .. } => "kg m²",
+        Parameter::CenterOfMass { .. } => "m",
+        Parameter::Gravity { .. } => "m/s²",
         _ => "1",
     }
 }
@@ -42,7 +42,7 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     if all.is_empty() { "none".into() } else { all.join(", ") }
 }
 
-/// The inputs of a model that a parameter of this name sets, all to the parameter's value.
+/// The parameters of a model that a parameter of a fit with this name sets, all to its own value.
 ///
 /// Names follow the scene file: `materials.NAME.FIELD` with FIELD one of `hydroelastic_modulus`,
 /// `dissipation`, `relaxation_time`, `static_friction`, `dynamic_friction`, `friction` (both of
@@ -53,11 +53,11 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 ///
 /// # Errors
 /// A name of another form, or of something that the model does not have.
-pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ProblemError> {
+pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, ProblemError> {
     let form = || ProblemError::Path { path: path.to_string() };
     if let Some(axes) = path.strip_prefix("gravity") {
         let [axis] = axes_of(axes).ok_or_else(form)?;
-        return Ok(vec![Input::Gravity { axis }]);
+        return Ok(vec![Parameter::Gravity { axis }]);
     }
     if let Some(rest) = path.strip_prefix("materials.") {
         let (name, field) = rest.rsplit_once('.').ok_or_else(form)?;
@@ -81,7 +81,10 @@ pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ProblemError> 
                 allowed: MATERIAL_FIELDS,
             });
         }
-        return Ok(parameters.into_iter().map(|parameter| Input::Material { material, parameter }).collect());
+        return Ok(parameters
+            .into_iter()
+            .map(|parameter| Parameter::Material { material, parameter })
+            .collect());
     }
     let rest = path.strip_prefix("bodies.").ok_or_else(form)?;
     let (rest, field) = rest.rsplit_once('.').ok_or_else(form)?;
@@ -101,8 +104,8 @@ pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ProblemError> 
     let no_such_field = |allowed| {
         Err(ProblemError::NoSuchField { path: path.to_string(), field: field.to_string(), allowed })
     };
-    let given = |input: Input| match input.value(model) {
-        Ok(_) => Ok(vec![input]),
+    let given = |parameter: Parameter| match parameter.value(model) {
+        Ok(_) => Ok(vec![parameter]),
         Err(_) => Err(ProblemError::MassNotGiven { path: path.to_string() }),
     };
     let (quantity, axes) = field.split_at(field.find('[').unwrap_or(field.len()));
@@ -110,19 +113,19 @@ pub fn inputs_at(model: &Model, path: &str) -> Result<Vec<Input>, ProblemError> 
         (None, "mass" | "inertia" | "center_of_mass") if !model.bodies[body].is_free() => {
             Err(ProblemError::NoMass { path: path.to_string() })
         }
-        (None, "mass") if axes.is_empty() => Ok(vec![Input::Mass { body }]),
+        (None, "mass") if axes.is_empty() => Ok(vec![Parameter::Mass { body }]),
         (None, "inertia") => {
             let [row, column] = axes_of(axes).ok_or_else(form)?;
-            given(Input::Inertia { body, row: row.min(column), column: row.max(column) })
+            given(Parameter::Inertia { body, row: row.min(column), column: row.max(column) })
         }
         (None, "center_of_mass") => {
             let [axis] = axes_of(axes).ok_or_else(form)?;
-            given(Input::CenterOfMass { body, axis })
+            given(Parameter::CenterOfMass { body, axis })
         }
         (None, _) => no_such_field(BODY_FIELDS),
         (Some(geometry), "scale") if axes.is_empty() => match model.bodies[body].geometries.len() {
             found if geometry >= found => Err(ProblemError::NoSuchGeometry { path: path.to_string(), found }),
-            _ => Ok(vec![Input::GeometryScale { body, geometry }]),
+            _ => Ok(vec![Parameter::GeometryScale { body, geometry }]),
         },
         (Some(_), _) => no_such_field("`scale`"),
     }

@@ -1,9 +1,9 @@
 //! Residuals of a simulated motion against a recorded one.
 //!
-//! A recording is cut into windows. Each is simulated from the recorded state at its start and
-//! compared with the recorded states after it, up to and including the start of the next
-//! (multiple shooting with the initial states given): errors and sensitivities, which impacts
-//! multiply, then grow over one window only.
+//! A recording is cut into windows. Each window is simulated from the recorded state at its start and
+//! compared with the recorded states after it, up to and including the start of the next window
+//! (multiple shooting with given initial states). Errors and sensitivities, which impacts multiply, then
+//! grow over one window only.
 
 use std::ops::Range;
 
@@ -13,9 +13,7 @@ use super::{MeasurementError, body_index, check_residuals, place, positive, root
 use crate::multibody::{AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION};
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::error::{LARGEST_GAP, ProblemError};
-use crate::rollout::{
-    Controls, MotionWarning, SimulationError, SimulationSettings, checked_step, motion_warnings,
-};
+use crate::rollout::{Motion, MotionWarning, Rollout, SimulationError, SimulationSettings, checked_step};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
 use crate::step::{StepProblem, StepWorkspace};
@@ -23,12 +21,11 @@ use crate::step::{StepProblem, StepWorkspace};
 /// Standard deviations of a recording, one number for each direction of a vector. Velocities
 /// without one are not compared.
 ///
-/// What a model does not contain (a table that is not flat, a start in the middle of an impact)
-/// leaves differences far larger than the noise, and squares let a few of them decide. With an
-/// `outlier_limit` c, the squared length s of the residuals of one recorded time counts as
-/// 2c²(√(1 + s/c²) − 1) (P. Charbonnier et al., *Two deterministic half-quadratic
-/// regularization algorithms for computed imaging*, 1994): as s while it is small, as 2c√s
-/// where it is large.
+/// Effects that the model does not contain (a table that is not flat, a start in the middle of an
+/// impact) leave residuals far larger than the noise, and with squares a few of these decide the result.
+/// With an `outlier_limit` c, the squared length s of the residuals of one recorded time counts as
+/// 2c²(√(1 + s/c²) − 1) (P. Charbonnier et al., *Two deterministic half-quadratic regularization
+/// algorithms for computed imaging*, 1994): like s while it is small, and like 2c√s where it is large.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StandardDeviations {
     /// Of positions, m.
@@ -59,7 +56,7 @@ impl StandardDeviations {
     }
 }
 
-/// Which part of a recording is compared, and how far ahead.
+/// The part of a recording that is compared, and the length of its windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeWindow {
     /// Earliest recorded time used, s.
@@ -69,10 +66,10 @@ pub struct TimeWindow {
     /// Longest time simulated from one recorded state, s; a window has at least one recorded
     /// time after its start. Infinite: one window.
     pub horizon: f64,
-    /// Whether windows start only at recorded states in which the body touches nothing, and
-    /// neither in those before and after it (velocities that were made by differences reach that
-    /// far). Recorded states in contact overlap by the errors of the recording, which a stiff
-    /// contact answers with forces that were never there: a fit then makes it too soft.
+    /// Whether windows start only at recorded states in which the body touches nothing, in that state,
+    /// the one before it and the one after it: velocities computed by differences reach that far.
+    /// Recorded states in contact overlap by the errors of the recording, to which a stiff contact
+    /// responds with forces that never acted; a fit then makes the contact too soft.
     pub free_starts: bool,
 }
 
@@ -186,7 +183,7 @@ impl RecordedMotion {
         for window in &self.windows {
             for pair in self.recording.states[window.clone()].windows(2) {
                 let span = pair[1].time - pair[0].time;
-                // Written so that what is no number is caught too.
+                // Written so that NaN is caught too.
                 let few = span / time_step <= LARGEST_GAP;
                 if !few {
                     let place = place(&self.recording.name, pair[1].line);
@@ -238,7 +235,7 @@ impl RecordedMotion {
         Ok(differences)
     }
 
-    /// What goes wrong in the simulated windows without an error.
+    /// The warnings of the simulated windows.
     pub(super) fn warnings(
         &self,
         model: &Model,
@@ -251,12 +248,13 @@ impl RecordedMotion {
             let (Some(first), Some(last)) = (recorded.first(), recorded.last()) else { continue };
             let initial = state_of(first);
             let until = last.time - first.time;
-            let found = motion_warnings(model, &initial, settings, until, applied, &Controls::none());
-            warnings.extend(found.map_err(|source| ProblemError::Recorded {
+            let motion = Motion::of(&Rollout::new(model, &initial, *settings, until).under(applied));
+            warnings.extend(motion.warnings);
+            motion.outcome.map_err(|source| ProblemError::Recorded {
                 recording: self.recording.name.clone(),
                 time: first.time,
                 source: Box::new(source),
-            })?);
+            })?;
         }
         Ok(warnings)
     }

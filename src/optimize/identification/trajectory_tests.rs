@@ -5,7 +5,7 @@ use crate::optimize::error::ProblemError;
 use crate::optimize::fit::{FitSettings, Method, fit};
 use crate::optimize::identification::{Identification, Measurement};
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
-use crate::optimize::parameters::{Parameter, Parameters};
+use crate::optimize::parameters::{FitParameter, FitParameters};
 use crate::optimize::uncertainty::Identifiability;
 use crate::spatial::{Quaternion, SpatialForce};
 use crate::step::StepWorkspace;
@@ -155,10 +155,10 @@ fn the_jacobian_agrees_with_differences() {
 #[test]
 fn a_noisy_recording_gives_the_parameters_within_their_errors_and_says_what_it_does_not_give() {
     let problem = identification(&[NAMES[0], NAMES[1], NAMES[3]], 1e-3, 0.1);
-    let parameters = Parameters::new(vec![
-        Parameter::new(NAMES[0], 800.0).bounded(100.0, 1e5).logarithmic(),
-        Parameter::new(NAMES[1], 0.05).bounded(0.0, 5.0),
-        Parameter::new(NAMES[3], 0.4).bounded(0.0, 1.0),
+    let parameters = FitParameters::new(vec![
+        FitParameter::new(NAMES[0], 800.0).bounded(100.0, 1e5).logarithmic(),
+        FitParameter::new(NAMES[1], 0.05).bounded(0.0, 5.0),
+        FitParameter::new(NAMES[3], 0.4).bounded(0.0, 1.0),
     ])
     .unwrap();
     for method in [Method::LevenbergMarquardt, Method::Lbfgs] {

@@ -23,7 +23,7 @@ impl BackwardPass {
     }
 }
 
-/// The gradient of the whole cost by all variables, stage after stage (by costates).
+/// The gradient of the whole cost with respect to all variables, stage after stage (by costates).
 pub fn gradient(expansion: &Expansion) -> Vec<f64> {
     let n = expansion.end_gradient.len();
     let mut costate = expansion.end_gradient.clone();

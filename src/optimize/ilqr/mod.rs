@@ -25,14 +25,13 @@ use backward_pass::{backward_pass, gradient};
 /// cost grows linearly with the number of stages, and the feedback keeps the new motion close to
 /// where the expansion holds.
 ///
-/// A step is accepted when it reduces the cost by a part of what was predicted. A rollout that
-/// fails (an error, or a cost that is not finite) is a step too long; only at the start is it an
-/// error. The length of steps is set by the regularization λ, as in the Levenberg–Marquardt method:
-/// it is relative to the largest Hessian entry of each variable so far, so that units do not
-/// matter, it grows when a step is rejected, and follows Nielsen's rule from the ratio of actual to
-/// predicted reduction when one is accepted. A backward pass is cheap next to a rollout, and a
-/// regularized step better than a part of a full one, which is why there is no line search over α
-/// as in the paper.
+/// A step is accepted when it reduces the cost by a part of what was predicted. A rollout that fails (an
+/// error, or a cost that is not finite) counts as a step that is too long; only at the start is it an
+/// error. The regularization λ sets the length of steps, as in the Levenberg–Marquardt method. It is
+/// relative to the largest Hessian entry of each variable so far, so that units do not matter. It grows
+/// when a step is rejected; when one is accepted, it follows Nielsen's rule from the ratio of actual to
+/// predicted reduction. A backward pass is cheap next to a rollout, and a regularized step better than a
+/// part of a full one, which is why there is no line search over α as in the paper.
 ///
 /// With least-squares costs and Gauss–Newton Hessians the backward pass always finds descent.
 ///
@@ -109,8 +108,8 @@ impl Ilqr {
         Ok(self)
     }
 
-    /// It ends when no derivative of the cost by a variable is larger than this, those aside that
-    /// push against a bound (default 0: never).
+    /// The method ends when no derivative of the cost with respect to a variable is larger than this.
+    /// Derivatives that push a variable against its bound do not count. The default is 0: never.
     ///
     /// # Errors
     /// It must be finite and not negative.
@@ -238,7 +237,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
                 match problem.problem("rollout_count", |p| p.roll_out(&x, &pass.policy)) {
                     Ok((trial, trial_cost)) => {
                         let ratio = (cost - trial_cost) / predicted;
-                        // False for a cost that is not a number.
+                        // False for a cost that is NaN.
                         if ratio >= SMALLEST_GAIN_RATIO && trial_cost < cost {
                             match problem.problem("expansion_count", |p| p.expand(&trial)) {
                                 Ok(new) => break Some((trial, trial_cost, ratio, new)),

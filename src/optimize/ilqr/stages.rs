@@ -11,7 +11,7 @@ pub struct StageExpansion {
     pub by_state: DMatrix<f64>,
     /// The state after the stage by its variables (n × m).
     pub by_control: DMatrix<f64>,
-    /// Gradient of the stage's cost by the state before it (n), then the variables (m).
+    /// Gradient of the stage's cost with respect to the state before it (n), then the variables (m).
     pub gradient: DVector<f64>,
     /// Hessian of the stage's cost, or its Gauss–Newton approximation, in the same order.
     pub hessian: DMatrix<f64>,
@@ -22,14 +22,14 @@ pub struct StageExpansion {
 pub struct Expansion {
     /// The stages.
     pub stages: Vec<StageExpansion>,
-    /// Gradient of the cost of the end by the state there (n).
+    /// Gradient of the cost of the end with respect to the state there (n).
     pub end_gradient: DVector<f64>,
     /// Hessian of the cost of the end, or its Gauss–Newton approximation (n × n).
     pub end_hessian: DMatrix<f64>,
 }
 
-/// What a policy changes, and how: the variables of stage i become
-/// uᵢ + kᵢ + Kᵢ (x ⊖ xᵢ), kept within bounds, where uᵢ and xᵢ are nominal.
+/// A policy: the variables of stage i become uᵢ + kᵢ + Kᵢ (x ⊖ xᵢ), clamped to their bounds, with the
+/// nominal variables uᵢ and the nominal state xᵢ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// The changes k of each stage (m).
@@ -55,7 +55,7 @@ impl Policy {
     }
 }
 
-/// A problem whose variables act one after the other: those of a stage change no state before it.
+/// A problem in stages: the variables of a stage change no state before that stage.
 ///
 /// Its cost is that of rolling out from the initial state; variables are ordered stage after
 /// stage, [`Self::stage_dimension`] each.
@@ -79,8 +79,8 @@ pub trait StagedProblem: CostFunction<Param = Vec<f64>, Output = f64> {
     /// When either motion cannot be computed.
     fn roll_out(&self, nominal: &[f64], policy: &Policy) -> Result<(Vec<f64>, f64), Error>;
 
-    /// The costs of many points; nothing in the place of one that cannot be evaluated. Without
-    /// another implementation one after the other.
+    /// The costs of many points; `None` for a point that cannot be evaluated. Without another
+    /// implementation one after the other.
     fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
         points.iter().map(|x| self.cost(x).ok()).collect()
     }

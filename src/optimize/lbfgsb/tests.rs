@@ -96,7 +96,7 @@ fn the_scale_of_the_cost_does_not_matter() {
     }
 }
 
-/// x − ln x, with no value for x ≤ 0, or not a number there.
+/// x − ln x, with no value for x ≤ 0, or NaN there.
 struct Barrier {
     fails: bool,
 }

@@ -61,8 +61,8 @@ impl LevenbergMarquardt {
         }
     }
 
-    /// The minimum of the damped model within the bounds by the normal equations, where there are
-    /// bounds: as accurate as it takes to tell which are active.
+    /// The minimum of the damped model within the bounds, by the normal equations, if there are bounds.
+    /// It is accurate enough to decide which bounds are active.
     fn active_set(&self, x: &[f64], r: &DMatrix<f64>, q: &DVector<f64>) -> Option<BoxMinimum> {
         if self.bounds.is_none() {
             return None;

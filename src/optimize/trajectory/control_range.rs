@@ -27,7 +27,7 @@ impl ControlRange {
         Self { lower: f64::NEG_INFINITY, upper: f64::INFINITY, scale }
     }
 
-    /// Refuses bounds and scales that make no sense, of the control value at a place in a row.
+    /// Refuses bounds and scales that make no sense, of the control value at an index in a row.
     pub(super) fn check(&self, index: usize) -> Result<(), ProblemError> {
         let Self { lower, upper, scale } = *self;
         if lower.partial_cmp(&upper).is_none_or(|order| order.is_gt()) {

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 /// How often a motion was simulated and differentiated.
 ///
-/// A *rollout* is one simulation of the whole motion, whether it failed, was rejected by a line
-/// search, or gave the value that a derivative needs. Derivatives are counted besides: a gradient
-/// (one backward sweep) takes about two to four times as long as a simulation, whatever the number
-/// of variables; a Jacobian (the derivative of every step) depends on the integrator and the size
-/// of the state. Where the motion under the same variables was simulated before, a derivative
-/// takes it from there and counts no further simulation.
+/// A *rollout* is one simulation of the whole motion, whether it failed, was rejected by a line search,
+/// or gave the value that a derivative needs. Derivatives are counted separately. A gradient (one
+/// backward sweep) takes about two to four times as long as a simulation for any number of variables.
+/// The time of a Jacobian (the derivative of every step) depends on the integrator and the size of the
+/// state. Where the motion under the same variables was simulated before, a derivative takes it from
+/// there and counts no further simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluations {

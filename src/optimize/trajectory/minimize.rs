@@ -1,17 +1,16 @@
 //! A trajectory optimization from start to finish.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use argmin::core::observers::{Observe, ObserverMode};
-use argmin::core::{
-    CostFunction, Error, Executor, Gradient, IterState, Jacobian, KV, Operator, Solver, State,
-};
+use argmin::core::observers::ObserverMode;
+use argmin::core::{CostFunction, Error, Executor, Gradient, IterState, Jacobian, Operator, Solver};
 use nalgebra::DMatrix;
 use rayon::prelude::*;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
-use super::evaluations::{EvaluationCounter, Evaluations};
+use super::evaluations::Evaluations;
+use super::history::{History, Iterations, TrajectoryIteration, taken};
 use super::problem::TrajectoryProblem;
 use super::settings::{TrajectoryMethod, TrajectorySettings};
 use super::staged::StagedTrajectory;
@@ -28,20 +27,6 @@ use crate::optimize::solver::{Convergence, Ended, run};
 use crate::optimize::surroundings::Surroundings;
 use crate::optimize::termination::Termination;
 use crate::rollout::TrajectoryResiduals;
-
-/// What one iteration came to.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrajectoryIteration {
-    /// Its number; 0 is the start, or what the first look of [`TrajectoryMethod::Auto`] left it for.
-    pub iteration: u64,
-    /// The cost.
-    pub cost: f64,
-    /// The largest derivative of the cost by a variable that no bound holds, where the solver tells
-    /// it.
-    pub gradient_norm: Option<f64>,
-    /// Evaluations so far.
-    pub evaluations: Evaluations,
-}
 
 /// The result of a trajectory optimization.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -68,45 +53,14 @@ pub struct TrajectoryOptimum {
     pub history: Vec<TrajectoryIteration>,
 }
 
-/// Where the checkpoints of a run are kept, and what tells its problem from others.
+/// The store of a run's checkpoints, and the identifier of its problem.
 #[derive(Debug)]
 pub struct TrajectoryCheckpoints<T> {
     /// Where they are kept.
     pub store: T,
-    /// What tells this problem from others, such as a digest of its definition: a checkpoint with
-    /// another one is refused.
+    /// An identifier of this problem, such as a digest of its definition. A checkpoint with another
+    /// identifier is refused.
     pub problem: String,
-}
-
-/// The iterations that were written down; shared with the checkpoints.
-pub type Iterations = Arc<Mutex<Vec<TrajectoryIteration>>>;
-
-/// Writes down every iteration.
-#[derive(Clone, Debug)]
-struct History {
-    counter: Arc<EvaluationCounter>,
-    iterations: Iterations,
-}
-
-impl History {
-    fn note(&self, iteration: u64, cost: f64, kv: &KV) {
-        let gradient_norm = kv.get("gradient_norm").and_then(|norm| norm.get_float());
-        let evaluations = self.counter.read();
-        let noted = TrajectoryIteration { iteration, cost, gradient_norm, evaluations };
-        self.iterations.lock().unwrap_or_else(PoisonError::into_inner).push(noted);
-    }
-}
-
-impl<I: State<Float = f64>> Observe<I> for History {
-    fn observe_init(&mut self, _: &str, state: &I, kv: &KV) -> Result<(), Error> {
-        self.note(0, state.get_cost(), kv);
-        Ok(())
-    }
-
-    fn observe_iter(&mut self, state: &I, kv: &KV) -> Result<(), Error> {
-        self.note(state.get_iter() + 1, state.get_cost(), kv);
-        Ok(())
-    }
 }
 
 /// A trajectory problem by reference.
@@ -203,11 +157,6 @@ fn optimum<A: AppliedForces, R: TrajectoryResiduals>(
     })
 }
 
-/// Takes the iterations that were written down.
-fn taken(iterations: &Iterations) -> Vec<TrajectoryIteration> {
-    std::mem::take(&mut *iterations.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
 impl<T: CheckpointStore + 'static> Run<T> {
     /// A run from these values at knots, and where its iterations are written down.
     fn new<A: AppliedForces, R: TrajectoryResiduals>(
@@ -273,7 +222,7 @@ impl<T: CheckpointStore + 'static> Run<T> {
 /// Optimizes a trajectory from the values of its controls at knots, in their units (those out of
 /// bounds are moved to them).
 ///
-/// With checkpoints it goes on from where an interrupted run was, and `start` does not matter.
+/// With checkpoints it continues an interrupted run, and `start` is not used.
 ///
 /// # Errors
 /// The motion cannot be simulated or differentiated at the start, the method does not fit the
@@ -383,11 +332,11 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
 
 /// Optimizes the mean of a trajectory's cost over perturbations of the values at knots (see
 /// [`RandomizedSmoothing`]), by [`Lbfgsb`]; otherwise as [`optimize_trajectory`]. The costs of the
-/// iterations are those means; that of the result is the cost itself.
+/// iterations are those means; the cost of the result is the cost itself.
 ///
 /// # Errors
-/// As of [`optimize_trajectory`]; the method is another one; the smoothing is not usable; a sample
-/// cannot be evaluated at the start.
+/// The errors of [`optimize_trajectory`]; a method other than L-BFGS; smoothing settings that are not
+/// valid; or a sample that cannot be evaluated at the start.
 pub fn optimize_smoothed_trajectory<
     A: AppliedForces,
     R: TrajectoryResiduals,
@@ -416,9 +365,9 @@ pub fn optimize_smoothed_trajectory<
     optimum(ended, ending, problem, settings.method, history)
 }
 
-/// Optimizes a trajectory from several starts, on rayon's threads; the results are in the order of
-/// the starts and have the same bits whatever the number of threads. A start that fails leaves its
-/// error in its place and the others alone.
+/// Optimizes a trajectory from several starts, on rayon's threads; the results are in the order of the
+/// starts and have the same bits whatever the number of threads. A start that fails gives its error as
+/// its result and does not affect the others.
 ///
 /// Each run counts its own evaluations; the problem's counter is not touched.
 pub fn optimize_trajectory_from<A: AppliedForces, R: TrajectoryResiduals>(

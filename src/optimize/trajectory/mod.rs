@@ -3,6 +3,7 @@
 
 mod control_range;
 mod evaluations;
+mod history;
 mod minimize;
 mod problem;
 mod sensitivity;
@@ -11,9 +12,10 @@ mod staged;
 
 pub use control_range::ControlRange;
 pub use evaluations::{EvaluationCounter, Evaluations};
+pub use history::{Iterations, TrajectoryIteration};
 pub use minimize::{
-    Iterations, TrajectoryCheckpoints, TrajectoryIteration, TrajectoryOptimum, optimize_smoothed_trajectory,
-    optimize_trajectory, optimize_trajectory_from,
+    TrajectoryCheckpoints, TrajectoryOptimum, optimize_smoothed_trajectory, optimize_trajectory,
+    optimize_trajectory_from,
 };
 pub use problem::{TrajectoryProblem, TrajectoryTask};
 pub use settings::{TrajectoryMethod, TrajectorySettings};

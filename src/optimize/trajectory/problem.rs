@@ -1,4 +1,4 @@
-//! The problem of trajectory optimization, in the forms that argmin's solvers take.
+//! The problem of trajectory optimization, in the forms that the solvers of argmin need.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,20 +12,20 @@ use super::sensitivity::residuals_by_knots;
 use crate::multibody::{AppliedForces, Model, State};
 use crate::optimize::error::ProblemError;
 use crate::rollout::{
-    ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationError,
-    SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize, motion_warnings,
+    self, ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationError,
+    SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize,
 };
 
-/// The motion, and what is to be small on it.
+/// The motion, and the residuals that are to be small on it.
 #[derive(Debug)]
 pub struct TrajectoryTask<'a, A, R> {
     /// The model.
     pub model: &'a Model,
     /// The state at time 0.
     pub initial: &'a State,
-    /// How it advances.
+    /// Integrator and time step.
     pub settings: SimulationSettings,
-    /// The end, s.
+    /// The time at which the simulation ends, s.
     pub until: f64,
     /// The forces that controls act through, besides the model's actuators.
     pub applied: &'a A,
@@ -54,7 +54,7 @@ impl<A, R> Copy for TrajectoryTask<'_, A, R> {}
 pub struct TrajectoryProblem<'a, A, R> {
     task: TrajectoryTask<'a, A, R>,
     map: KnotMap,
-    /// The places of the control values that are optimized in the row of a step.
+    /// The indices of the control values that are optimized in the row of a step.
     optimized: Vec<usize>,
     /// The control values of every step; those that are optimized have no meaning here.
     others: Controls,
@@ -94,7 +94,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     /// The problem of finding the controls' values at knots, with a range for each control value.
     ///
     /// # Errors
-    /// When the times, knots or ranges do not fit the task (see [`ProblemError`]).
+    /// When the times, knots or ranges do not match the task (see [`ProblemError`]).
     pub fn new(
         task: TrajectoryTask<'a, A, R>,
         knots: &ControlKnots,
@@ -112,11 +112,11 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         Self::of_some(task, knots, &optimized, Controls::zeros(steps, expected))
     }
 
-    /// The problem of finding some of the control values, each given by its place in the row of a
-    /// step and its range, while those of every step that are not among them stay as in `others`.
+    /// The problem of optimizing some of the control values, each given by its index in the row of a
+    /// step and by its range. All other control values stay as in `others`.
     ///
     /// # Errors
-    /// When the times, knots, places, ranges or the other values do not fit the task (see
+    /// When the times, knots, indices, ranges or the other values do not match the task (see
     /// [`ProblemError`]).
     pub fn of_some(
         task: TrajectoryTask<'a, A, R>,
@@ -161,7 +161,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         })
     }
 
-    /// The motion, and what is to be small on it.
+    /// The motion, and the residuals that are to be small on it.
     pub fn task(&self) -> &TrajectoryTask<'a, A, R> {
         &self.task
     }
@@ -233,8 +233,8 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         self.optimized.iter().zip(values).for_each(|(&index, value)| row[index] = *value);
     }
 
-    /// The row of a step under these values at knots; those that it does not depend on may be
-    /// missing.
+    /// The row of controls of a step for these values at knots. Values that the row does not depend on
+    /// may be missing.
     pub(super) fn put_row(&self, step: usize, values: &[f64], row: &mut [f64]) {
         let mut optimized = vec![0.0; self.optimized.len()];
         self.map.put_row(step, values, &mut optimized);
@@ -242,7 +242,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         self.put(&optimized, row);
     }
 
-    /// What the motion is evaluated at under these variables: the start of every step, and the end.
+    /// The states of the motion under these variables: at the start of every step, and at the end.
     ///
     /// # Errors
     /// When there is not one variable for each knot and control, or the simulation fails.
@@ -268,14 +268,14 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         Ok(self.motion(x)?.trajectory.clone())
     }
 
-    /// What goes wrong in the motion without an error.
+    /// The warnings of the motion.
     ///
     /// # Errors
     /// When there is not one variable for each knot and control, or the simulation fails.
     pub fn motion_warnings(&self, x: &[f64]) -> Result<Vec<MotionWarning>, Error> {
-        let controls = self.controls(x)?;
-        let Rollout { model, initial, settings, until, applied, .. } = self.rollout(&controls);
-        Ok(motion_warnings(model, initial, &settings, until, applied, &controls)?)
+        let motion = rollout::Motion::of(&self.rollout(&self.controls(x)?));
+        motion.outcome?;
+        Ok(motion.warnings)
     }
 
     /// The same problem with a counter and a memory of its own.
@@ -296,12 +296,12 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     /// The cost, without keeping the motion: for use on several threads.
     ///
     /// # Errors
-    /// As of [`CostFunction::cost`].
+    /// The errors of [`CostFunction::cost`].
     pub fn cost_alone(&self, x: &[f64]) -> Result<f64, Error> {
         Ok(self.simulated(x)?.cost())
     }
 
-    /// The costs of many points, on rayon's threads; nothing in the place of one that cannot be
+    /// The costs of many points, computed on rayon's threads; `None` for a point that cannot be
     /// simulated.
     pub fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
         points.par_iter().map(|x| self.cost_alone(x).ok()).collect()
@@ -310,7 +310,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     /// The cost and its gradient, without keeping the motion: for use on several threads.
     ///
     /// # Errors
-    /// As of [`CostFunction::cost`] and [`Gradient::gradient`].
+    /// The errors of [`CostFunction::cost`] and [`Gradient::gradient`].
     pub fn cost_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
         let motion = self.simulated(x)?;
         Ok((motion.cost(), self.gradient_of(&motion)?))
@@ -334,7 +334,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         'a: 'c,
     {
         let TrajectoryTask { model, initial, settings, until, applied, .. } = self.task;
-        Rollout { model, initial, settings, until, applied, controls }
+        Rollout { model, initial, settings, until, applied, controls: controls.into() }
     }
 
     /// The motion under these variables, from memory where it is one of the last.
@@ -403,7 +403,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         let by_controls = rows.flat_map(|row| self.optimized.iter().map(|&index| row[index])).collect();
         let by_controls = Controls::from_values(self.map.dimension(), by_controls)
             .ok_or_else(|| Error::msg("the gradient by the controls does not make whole rows"))?;
-        let by_values = self.map.transposed(&by_controls);
+        let by_values = self.map.vjp(&by_controls);
         Ok(by_values.iter().zip(self.ranges.iter().cycle()).map(|(g, range)| g * range.scale).collect())
     }
 }

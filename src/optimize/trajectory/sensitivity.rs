@@ -1,5 +1,5 @@
-//! The Jacobian of residuals by the values of controls at knots: the derivatives of all steps
-//! chained forward.
+//! The Jacobian of residuals with respect to the values of controls at knots: the derivatives of all
+//! steps chained forward.
 
 use nalgebra::DMatrix;
 

@@ -1,4 +1,4 @@
-//! How a trajectory optimization is done.
+//! Settings of a trajectory optimization.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TrajectoryMethod {
-    /// iLQR and L-BFGS by turns, after a look at offsets of the start.
+    /// iLQR and L-BFGS in turns, after a survey of constant offsets of the start.
     #[default]
     Auto,
     /// The iterative linear–quadratic regulator: linearizes the motion step by step.
     Ilqr,
-    /// The quasi-Newton method L-BFGS-B: gradients alone.
+    /// The quasi-Newton method L-BFGS-B, which uses gradients alone.
     Lbfgs,
     /// The method of Levenberg and Marquardt on all residuals at once.
     LevenbergMarquardt,
@@ -39,7 +39,7 @@ impl TrajectoryMethod {
     }
 }
 
-/// How a trajectory optimization is done.
+/// Settings of a trajectory optimization.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrajectorySettings {
@@ -48,19 +48,19 @@ pub struct TrajectorySettings {
     pub method: TrajectoryMethod,
     /// Most iterations.
     pub max_iterations: u64,
-    /// It ends when iterations lower, or promise to lower, the cost by less than this part of it.
-    /// `None` is the method's own: 10⁻³ of [`TrajectoryMethod::Auto`], which then looks around as
-    /// well, 10⁻⁸ of the others.
+    /// The optimization ends when iterations lower, or are predicted to lower, the cost by less than
+    /// this part of the cost. `None` takes the default of the method: 10⁻³ for
+    /// [`TrajectoryMethod::Auto`], which then also looks around the end, and 10⁻⁸ for the others.
     pub cost_tolerance: Option<f64>,
-    /// How much the first steps of iLQR and Levenberg–Marquardt are held back, relative to the
-    /// Hessian's diagonal; positive. A larger one is more cautious, which spares rollouts where the
-    /// start is far from any solution. `None` is the method's own: 0.5 where the method is chosen,
-    /// 0 of iLQR alone and 10⁻³ of Levenberg–Marquardt. L-BFGS takes none.
+    /// How much the first steps of iLQR and Levenberg–Marquardt are held back, relative to the Hessian's
+    /// diagonal; positive. A larger value is more cautious, which saves rollouts if the start is far
+    /// from any solution. `None` takes the default of the method: 0.5 for `Auto`, 0 for iLQR alone and
+    /// 10⁻³ for Levenberg–Marquardt. L-BFGS does not use it.
     pub initial_damping: Option<f64>,
 }
 
 impl Default for TrajectorySettings {
-    /// The method that chooses, at most 200 iterations, its own tolerance and damping.
+    /// The method `Auto` with at most 200 iterations and the method's own tolerance and damping.
     fn default() -> Self {
         Self {
             method: TrajectoryMethod::default(),

@@ -8,13 +8,13 @@ use nalgebra::{DMatrix, DVector};
 use super::problem::TrajectoryProblem;
 use crate::multibody::AppliedForces;
 use crate::optimize::ilqr::{Expansion, Policy, StageExpansion, StagedProblem};
-use crate::rollout::{TrajectoryLinearization, TrajectoryResiduals, simulate_with_feedback};
+use crate::rollout::{Rollout, TrajectoryLinearization, TrajectoryResiduals};
 
-/// A [`TrajectoryProblem`] for [`Ilqr`](crate::optimize::ilqr::Ilqr). A stage is the steps that
-/// depend on its knot and none after it. The values at earlier knots that these steps depend on too
-/// (one for linear knots, three for cubic ones) are part of the state between stages, after the
-/// tangent of the motion's state; so any knots make a problem whose stages follow one another. The
-/// feedback acts on that state at the start of the stage. Hessians are those of Gauss–Newton.
+/// A [`TrajectoryProblem`] for [`Ilqr`](crate::optimize::ilqr::Ilqr). A stage is the steps that depend
+/// on its knot and none after it. These steps also depend on the values at earlier knots: one for linear
+/// knots, three for cubic ones. These values are part of the state between stages, after the tangent of
+/// the motion's state, so that any knots give a problem in consecutive stages. The feedback acts on that
+/// state at the start of the stage. Hessians are those of Gauss–Newton.
 ///
 /// One iteration costs a linearization of all steps and a rollout for each trial.
 #[derive(Debug)]
@@ -142,33 +142,27 @@ impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajector
         // The values at knots so far, and the stage after the present one.
         let (mut values, mut next_stage) = (Vec::with_capacity(x.len()), 0);
         problem.counter().count_rollout();
-        let simulated = simulate_with_feedback(
-            task.model,
-            task.initial,
-            &task.settings,
-            task.until,
-            task.applied,
-            |number, state, row| {
-                while next_stage < self.stages.len() && number >= self.stages[next_stage].start {
-                    let mut difference = motion.trajectory.states[number].difference(state);
-                    for back in 1..=self.reach {
-                        let change = |i: usize| {
-                            let at = (next_stage.checked_sub(back)?) * m + i;
-                            Some(x[at] - nominal[at])
-                        };
-                        // There is no knot before the first.
-                        difference.extend((0..m).map(|i| change(i).unwrap_or(0.0)));
-                    }
-                    let range = next_stage * m..(next_stage + 1) * m;
-                    let bounds = (&lower[range.clone()], &upper[range.clone()]);
-                    let changed = policy.variables(next_stage, &nominal[range.clone()], &difference, bounds);
-                    values.extend(problem.values_of_knot(&changed));
-                    x[range].copy_from_slice(&changed);
-                    next_stage += 1;
+        let rollout = Rollout::new(task.model, task.initial, task.settings, task.until).under(task.applied);
+        let simulated = rollout.simulate_with_feedback(|number, state, row| {
+            while next_stage < self.stages.len() && number >= self.stages[next_stage].start {
+                let mut difference = motion.trajectory.states[number].difference(state);
+                for back in 1..=self.reach {
+                    let change = |i: usize| {
+                        let at = (next_stage.checked_sub(back)?) * m + i;
+                        Some(x[at] - nominal[at])
+                    };
+                    // There is no knot before the first.
+                    difference.extend((0..m).map(|i| change(i).unwrap_or(0.0)));
                 }
-                problem.put_row(number, &values, row);
-            },
-        );
+                let range = next_stage * m..(next_stage + 1) * m;
+                let bounds = (&lower[range.clone()], &upper[range.clone()]);
+                let changed = policy.variables(next_stage, &nominal[range.clone()], &difference, bounds);
+                values.extend(problem.values_of_knot(&changed));
+                x[range].copy_from_slice(&changed);
+                next_stage += 1;
+            }
+            problem.put_row(number, &values, row);
+        });
         let (trajectory, controls) = simulated?;
         let motion = problem.remember(problem.with_residuals(x, controls, trajectory)?);
         Ok((motion.x.clone(), motion.cost()))

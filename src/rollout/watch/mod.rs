@@ -1,5 +1,5 @@
-//! What a simulation does that its user would not want and might not notice: it is looked at during
-//! the motion, step by step, and told as values.
+//! Finds what a simulation does that its user would not want and might not notice. The motion is
+//! examined step by step, and the findings are returned as values.
 
 mod passage;
 mod patch_look;
@@ -9,10 +9,10 @@ pub use warning::{MotionWarning, WarningCause};
 
 use self::passage::Passages;
 use self::patch_look::{PatchLook, smallest_extent};
-use super::schedule::SimulationSettings;
+use super::report::{StepReport, TakenStep};
 use crate::contact::{ContactPair, PairMaterial, Workspace};
 use crate::multibody::{BodyFrame, GeometryPair, JointKinematics, Model, State, with_pair};
-use crate::step::{Integrator, StepWorkspace};
+use crate::step::Gliding;
 
 /// An explicit method follows a contact of stiffness k on a mass m if ω δt with ω = √(k/m) is at
 /// most this: of the contact, half a period π/ω, three steps see something then. Semi-implicit
@@ -38,10 +38,10 @@ struct PairState {
     gliding_told: bool,
 }
 
-/// Watches a simulation: give it every step.
-#[derive(Debug)]
+/// Watches a simulation. Call [`Self::look`] with every report, including that of the initial state.
+#[derive(Debug, Default)]
 pub struct Watch {
-    settings: SimulationSettings,
+    started: bool,
     warnings: Vec<MotionWarning>,
     pairs: Vec<PairState>,
     passages: Passages,
@@ -51,71 +51,44 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches a simulation of a model from a state, at which it looks for deep overlaps.
-    pub fn new(model: &Model, state: &State, settings: &SimulationSettings) -> Self {
-        let mut frames = Vec::new();
-        let mut joints = JointKinematics::default();
-        model.update_frames(state, &mut frames, &mut joints);
-        let mut watch = Self {
-            settings: *settings,
-            warnings: Vec::new(),
-            pairs: vec![PairState::default(); model.pairs.len()],
-            passages: Passages::new(model, &frames),
-            frames,
-            joints,
-            scratch: Workspace::default(),
-        };
-        watch.look_at_start(model);
-        watch
-    }
-
-    /// What has been noticed, in the order of time.
+    /// The warnings so far, in order of time.
     pub fn warnings(&self) -> &[MotionWarning] {
         &self.warnings
     }
 
-    /// What has been noticed, in the order of time.
+    /// The warnings so far, in order of time.
     pub fn into_warnings(self) -> Vec<MotionWarning> {
         self.warnings
     }
 
-    /// Looks at a step that has just been taken, from the time `time` in s over `dt` to `after`, in
-    /// this workspace.
-    pub fn after_step(
-        &mut self,
-        model: &Model,
-        time: f64,
-        dt: f64,
-        after: &State,
-        workspace: &StepWorkspace,
-    ) {
-        match self.settings.integrator {
-            Integrator::VelocityLevel(_) => {
-                for glide in workspace.gliding() {
-                    if !std::mem::replace(&mut self.pairs[glide.pair].gliding_told, true) {
-                        let cause = WarningCause::Gliding {
-                            slip_velocity: glide.slip_velocity,
-                            gap: glide.gap,
-                            depth: glide.depth,
-                        };
-                        self.warnings.push(MotionWarning::of_pair(model, glide.pair, time + dt, cause));
-                    }
-                }
-                model.update_frames(after, &mut self.frames, &mut self.joints);
-            }
-            Integrator::SemiImplicitEuler | Integrator::RungeKutta4 => {
-                model.update_frames(after, &mut self.frames, &mut self.joints);
-                for (pair, force) in workspace.contact_loads() {
-                    self.look_at_explicit(model, after, pair, force, time, dt);
-                }
+    /// Examines a state of a simulation and the step that led to it. At the initial state it also looks
+    /// for deep overlaps.
+    pub fn look(&mut self, step: &StepReport<'_>) {
+        let StepReport { model, time, state, .. } = *step;
+        match &step.taken {
+            Some(taken) if self.started => self.look_at_step(model, time, state, taken),
+            _ => self.look_at_start(model, state, time),
+        }
+    }
+
+    fn look_at_step(&mut self, model: &Model, time: f64, after: &State, taken: &TakenStep<'_>) {
+        model.update_frames(after, &mut self.frames, &mut self.joints);
+        for glide in taken.gliding() {
+            if !std::mem::replace(&mut self.pairs[glide.pair].gliding_told, true) {
+                let Gliding { slip_velocity, gap, depth, .. } = glide;
+                let cause = WarningCause::Gliding { slip_velocity, gap, depth };
+                self.warnings.push(MotionWarning::of_pair(model, glide.pair, time, cause));
             }
         }
+        for (pair, force) in taken.explicit_loads() {
+            self.look_at_explicit(model, after, pair, force, taken);
+        }
         let Self { passages, warnings, frames, .. } = self;
-        passages.after_step(model, frames, time + dt, dt, warnings);
+        passages.after_step(model, frames, time, taken.time_step, warnings);
     }
 
     /// The contact of a pair, if it has one.
-    fn look(&mut self, model: &Model, pair: &GeometryPair) -> Option<PatchLook> {
+    fn look_at_patch(&mut self, model: &Model, pair: &GeometryPair) -> Option<PatchLook> {
         let Self { frames, scratch, .. } = self;
         with_pair(model, frames, pair, |query: &ContactPair| PatchLook::new(query, &model.contact, scratch))
     }
@@ -128,9 +101,9 @@ impl Watch {
         after: &State,
         pair: usize,
         force: f64,
-        time: f64,
-        dt: f64,
+        taken: &TakenStep<'_>,
     ) {
+        let TakenStep { start: time, time_step: dt, .. } = *taken;
         let known = self.pairs[pair];
         // Friction turns stiff as sliding slows down, at the same force.
         let v_s = model.contact.stiction_velocity;
@@ -139,20 +112,15 @@ impl Watch {
         if !grown && !stiff_friction {
             return;
         }
-        let Some(look) = self.look(model, &model.pairs[pair]) else { return };
+        let Some(look) = self.look_at_patch(model, &model.pairs[pair]) else { return };
         self.pairs[pair].looked_at = force;
         let bodies = model.pairs[pair].bodies;
-        let normal = look.normal();
-        let mobility = patch_look::mobility(
-            model,
-            after,
-            &self.frames,
-            &mut self.joints,
-            bodies,
-            &look.centroid,
-            &normal,
-        );
-        let turn = (look.stiffness * mobility).sqrt() * dt;
+        // A body may give way more easily along the surface than into it: a ball rolls.
+        let [into, along] = [look.normal, look.slip_direction()].map(|direction| {
+            let Self { frames, joints, .. } = &mut *self;
+            patch_look::mobility(model, after, frames, joints, bodies, &look.centroid, &direction)
+        });
+        let turn = (look.stiffness * into).sqrt() * dt;
         if turn > RESOLVED_TURN && !known.stiffness_told {
             self.pairs[pair].stiffness_told = true;
             let longest = dt * RESOLVED_TURN / turn;
@@ -164,31 +132,35 @@ impl Watch {
             let (a, b) = (&query.a.material, &query.b.material);
             PairMaterial::combine(a, rigid[0], b, rigid[1], None).static_friction
         }) * dt
-            * mobility;
+            * along;
         self.pairs[pair].slope = per_force;
         let slope = per_force * force;
         // Faster sliding is not stiff: friction does not turn it round within a step.
-        if slope > STABLE_FRICTION * v_s && look.slip_velocity <= slope && !known.friction_told {
+        if slope > STABLE_FRICTION * v_s && look.slip.norm() <= slope && !known.friction_told {
             self.pairs[pair].friction_told = true;
             let cause = WarningCause::StiffFriction { ratio: slope / v_s, limit: STABLE_FRICTION };
             self.warnings.push(MotionWarning::of_pair(model, pair, time, cause));
         }
     }
 
-    /// Tells deep overlaps at the start, and bodies inside others.
-    fn look_at_start(&mut self, model: &Model) {
+    /// Begins: tells deep overlaps, and bodies inside others.
+    fn look_at_start(&mut self, model: &Model, state: &State, time: f64) {
+        model.update_frames(state, &mut self.frames, &mut self.joints);
+        self.passages = Passages::new(model, &self.frames);
+        self.pairs = vec![PairState::default(); model.pairs.len()];
+        self.started = true;
         let mut deep = vec![false; model.pairs.len()];
         for (index, pair) in model.pairs.iter().enumerate() {
-            let Some(look) = self.look(model, pair) else { continue };
+            let Some(look) = self.look_at_patch(model, pair) else { continue };
             let sizes = [(pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b)]
                 .map(|(body, geometry)| smallest_extent(&model.bodies[body].geometries[geometry].collider));
             let size = sizes[0].min(sizes[1]);
             if look.depth > DEEP_OVERLAP * size {
                 let cause = WarningCause::DeepStart { depth: look.depth, size, force: look.force.norm() };
-                self.warnings.push(MotionWarning::of_pair(model, index, 0.0, cause));
+                self.warnings.push(MotionWarning::of_pair(model, index, time, cause));
                 deep[index] = true;
             }
         }
-        self.passages.look_at_start(model, &deep, &mut self.warnings);
+        self.passages.look_at_start(model, &deep, time, &mut self.warnings);
     }
 }

@@ -1,11 +1,12 @@
-//! Bodies that pass each other's surfaces: through a wall in one step, or pressed so deep that what
-//! pushes them out pushes on the other side.
+//! Bodies that pass through each other's surfaces: through a wall in one step, or pressed in so deep
+//! that the contact pushes them out on the other side.
 //!
-//! The *middle* of a geometry is the vertex of its field where the extent is largest, of a rigid
-//! surface the middle of its box or of its corners where one lies inside. A middle that crosses another body's
-//! surface is told, and so is a middle that goes far in a step while it is as near to the surface as
-//! to its own, or a body that turns far while its ends reach the surface. How near that surface is at most is known from the last look, so that it is
-//! looked for again only after the middle has gone as far.
+//! The *middle* of a geometry is the vertex of its field where the extent is largest, of a rigid surface
+//! the middle of its box or of its corners where one lies inside. A warning is given if the middle of a
+//! body crosses the surface of another body, if it goes far in one step while it is as near to that
+//! surface as to the body's own, or if a body turns far in one step while its ends reach the surface.
+//! How near that surface is at most is known from the last look, so that it is looked for again only
+//! after the middle has gone as far.
 
 use nalgebra::{Matrix3, Vector3};
 
@@ -203,7 +204,7 @@ impl Passages {
 
     /// Tells middles that are inside other bodies at the start, but for pairs of which `told` says
     /// that their overlap has been told.
-    pub fn look_at_start(&self, model: &Model, told: &[bool], warnings: &mut Vec<MotionWarning>) {
+    pub fn look_at_start(&self, model: &Model, told: &[bool], time: f64, warnings: &mut Vec<MotionWarning>) {
         let told_of = |passage: &Passage| {
             model.pairs.iter().zip(told).any(|(pair, told)| {
                 let (a, b) = ((pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b));
@@ -216,7 +217,7 @@ impl Passages {
             let surface = &self.geometries[body][geometry].0;
             if surface.contains(other, &passage.last) && !told_of(passage) {
                 let cause = WarningCause::StartsInside { depth: passage.free };
-                warnings.push(MotionWarning::of_bodies(model, [passage.of.0, body], 0.0, cause));
+                warnings.push(MotionWarning::of_bodies(model, [passage.of.0, body], time, cause));
             }
         }
     }
@@ -289,5 +290,88 @@ impl Passages {
             passage.last = now;
         }
         self.list = list;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    use crate::field::RigidSurface;
+    use crate::spatial::rotation_exponential;
+
+    /// The corner of a cube: the middle of its box is outside, the mean of its vertices inside.
+    fn corner(at: &Vector3<f64>) -> ContactGeometry {
+        let unit = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let vertices = unit.map(|v| Vector3::from(v) + at).to_vec();
+        let triangles = vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
+        ContactGeometry::Rigid(RigidSurface::new(SurfaceMesh { vertices, triangles }))
+    }
+
+    #[test]
+    fn the_middle_of_a_body_is_inside_and_its_reach_that_of_its_farthest_vertex() {
+        let at = Vector3::new(0.3, -2.0, 5.0);
+        let geometry = corner(&at);
+        let (middle, depth) = middle_of(&geometry, &Surface::new(&geometry)).expect("a body");
+        assert_relative_eq!(middle, at + Vector3::from_element(0.25), epsilon = 1e-14);
+        // The slanted face is (1 − 3/4)/√3 away, the others 1/4.
+        assert_relative_eq!(depth, 0.25 / 3.0_f64.sqrt(), epsilon = 1e-14);
+        assert_relative_eq!(reach_of(&geometry, &middle), 0.6875_f64.sqrt(), epsilon = 1e-14);
+    }
+
+    #[test]
+    fn points_are_inside_where_the_inequalities_of_the_faces_say_so() {
+        for at in [Vector3::zeros(), Vector3::new(0.3, -2.0, 5.0)] {
+            let geometry = corner(&at);
+            let surface = Surface::new(&geometry);
+            let place = |k: usize| -0.33 + 0.19 * k as f64;
+            for (i, j, k) in (0..512).map(|n| (n / 64, n / 8 % 8, n % 8)) {
+                let x = Vector3::new(place(i), place(j), place(k));
+                let inside = x.min() > 0.0 && x.sum() < 1.0;
+                assert_eq!(surface.contains(&geometry, &(x + at)), inside, "{x}");
+                // In from far away it crosses the surface once, and on through the body twice.
+                let start = at + Vector3::new(-3.1, 0.27, -2.3);
+                let crossings = surface.crossings(&start, &(x + at));
+                assert_eq!(crossings % 2, usize::from(inside), "{x}");
+                assert_eq!(crossings, surface.crossings(&(x + at), &start), "{x}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_segment_crosses_a_triangle_where_it_meets_its_plane_within() {
+        let triangle =
+            [Vector3::new(1.0, 0.0, 1.0), Vector3::new(1.0, 3.0, 1.0), Vector3::new(4.0, 0.0, 1.0)];
+        let [a, b, c] = triangle;
+        for corners in [[a, b, c], [a, c, b], [b, c, a]] {
+            let meets = |x: f64, y: f64, z: f64| {
+                let [start, end] = [-0.5, z].map(|z| Vector3::new(x, y, z));
+                let there = crosses(&start, &end, &corners);
+                assert_eq!(there, crosses(&end, &start, &corners));
+                there
+            };
+            assert!(meets(2.0, 1.0, 2.0) && meets(1.01, 2.9, 1.1) && meets(1.1, 0.1, 3.0));
+            assert!(!meets(2.0, 1.0, 0.9), "too short");
+            assert!(!meets(0.9, 1.0, 2.0) && !meets(2.0, -0.1, 2.0) && !meets(3.0, 2.0, 2.0), "beside it");
+        }
+    }
+
+    #[test]
+    fn a_half_space_is_below_its_plane() {
+        let (geometry, surface) = (ContactGeometry::RigidHalfSpace, Surface::HalfSpace);
+        let [above, below] = [0.2, -0.3].map(|z| Vector3::new(1.0, 2.0, z));
+        assert!(surface.contains(&geometry, &below) && !surface.contains(&geometry, &above));
+        let crossings = [(&above, &below), (&below, &above), (&above, &above), (&below, &below)];
+        assert_eq!(crossings.map(|(a, b)| surface.crossings(a, b)), [1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn the_angle_between_rotations_is_that_of_the_one_to_the_other() {
+        let a = rotation_exponential(&Vector3::new(0.3, -0.8, 0.5));
+        for turn in [0.0, 0.4, 2.0, std::f64::consts::PI] {
+            let b = a * rotation_exponential(&(Vector3::new(0.48, -0.6, 0.64) * turn));
+            assert_relative_eq!(angle_between(&a, &b), turn, epsilon = 1e-7);
+        }
     }
 }

@@ -1,22 +1,22 @@
-//! What a simulation can be warned of.
+//! Warnings about a simulation.
 
 use std::fmt;
 
 use crate::multibody::Model;
 
-/// Something that went wrong in a simulation that nevertheless went on: when, between which bodies,
-/// why, and what to do. Its text is one line.
+/// A warning about something that went wrong in a simulation that nevertheless continued: the time, the
+/// bodies, the cause, and a remedy. Its text is one line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MotionWarning {
-    /// When it was noticed first, s.
+    /// The time at which it was first noticed, s.
     pub time: f64,
     /// The names of the two bodies.
     pub bodies: [String; 2],
-    /// What it is.
+    /// The cause.
     pub cause: WarningCause,
 }
 
-/// Why a simulation is not to be trusted.
+/// A reason why a simulation may not be trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum WarningCause {
@@ -55,8 +55,8 @@ pub enum WarningCause {
         /// From the middle of the first body to its own surface, m.
         depth: f64,
     },
-    /// The first body moves or turns far at the second within a single step: contact is met deep
-    /// inside, or missed, and energy comes from nowhere.
+    /// The first body moves or turns far near the second within a single step: contact begins deep
+    /// inside or is missed, and energy is gained or lost.
     LongStep {
         /// The way of the first body's middle, or of its ends if it turns far, relative to the second
         /// in this step, m.
@@ -75,8 +75,8 @@ pub enum WarningCause {
         /// Force between them, N.
         force: f64,
     },
-    /// The middle of the first body is inside the second at the start, without a contact that would
-    /// be a [`DeepStart`](Self::DeepStart): nothing pushes the body out.
+    /// At the start the middle of the first body is inside the second, and no contact pushes the body
+    /// out; with a contact it would be a [`DeepStart`](Self::DeepStart).
     StartsInside {
         /// From the middle of the first body to the surface of the second, m.
         depth: f64,
@@ -107,19 +107,19 @@ impl fmt::Display for MotionWarning {
             ),
             WarningCause::StiffFriction { ratio, limit } => write!(
                 f,
-                "friction is too stiff for the step: μ N Δt / (m v_s) = {ratio:.1}, above {limit} sticking contact chatters; raise contact.stiction_velocity, shorten the steps, or use a velocity-level solver such as \"lagged\""
+                "friction is too stiff for the step: μ N Δt / (m v_s) = {ratio:.1}; above {limit}, sticking contact chatters; raise contact.stiction_velocity, shorten the steps, or use a velocity-level solver such as \"lagged\""
             ),
             WarningCause::Gliding { slip_velocity, gap, depth } => write!(
                 f,
-                "sliding at {slip_velocity:.2e} m/s this solver holds them {gap:.2e} m apart, more than the {depth:.2e} m that they overlap at rest, so that contact and friction are lost; use \"lagged\" or \"tamsi\", or shorter steps"
+                "while they slide at {slip_velocity:.2e} m/s this solver holds them {gap:.2e} m apart, more than their overlap of {depth:.2e} m at rest, so contact and friction are lost; use \"lagged\" or \"tamsi\", or shorter steps"
             ),
             WarningCause::Passed { way, depth } => write!(
                 f,
-                "the middle of `{a}` has passed the surface of `{b}`, by {way:.2e} m in this step where {depth:.2e} m are from its middle to its own surface: what goes so far in a step goes through without contact, and what is pressed so deep comes out on the other side; shorten the steps, raise hydroelastic_modulus, or make `{b}` thicker"
+                "the middle of `{a}` has passed the surface of `{b}`, by {way:.2e} m in this step; from its middle to its own surface it is {depth:.2e} m. A body that moves this far in one step can pass through without contact, and one that is pressed in this deep comes out on the other side; shorten the steps, raise hydroelastic_modulus, or make `{b}` thicker"
             ),
             WarningCause::LongStep { way, depth, longest } => write!(
                 f,
-                "`{a}` moves or turns by {way:.2e} m at `{b}` in one step, where {depth:.2e} m are from its middle to its surface: contact is met deep inside, or missed, and energy is gained or lost; make the steps {longest:.1e} s or shorter"
+                "`{a}` moves or turns by {way:.2e} m at `{b}` in one step; from its middle to its surface it is {depth:.2e} m. Contact then begins deep inside or is missed, and energy is gained or lost; make the steps {longest:.1e} s or shorter"
             ),
             WarningCause::DeepStart { depth, size, force } => write!(
                 f,
@@ -127,7 +127,7 @@ impl fmt::Display for MotionWarning {
             ),
             WarningCause::StartsInside { depth } => write!(
                 f,
-                "the middle of `{a}` is inside `{b}` at the start, {depth:.2e} m from its surface: what is so deep is not pushed out, or comes out on the other side; move it out, or check units (m, rad) and scale"
+                "the middle of `{a}` is inside `{b}` at the start, {depth:.2e} m from its surface: a body this deep inside is not pushed out, or comes out on the other side; move it out, or check units (m, rad) and scale"
             ),
         }
     }

@@ -1,12 +1,12 @@
 //! What a violation of the balance of momentum is measured against: for each tree the sum of the
 //! magnitudes of what is balanced.
 //!
-//! The net impulse would not do: a ball between two walls, a grasp or a wheel that stands on the
-//! floor is at rest because large impulses cancel, and their sum is rounding. Magnitudes do not
-//! cancel. They are taken before they are projected on the velocities of a tree, so that a load
-//! that a joint bears counts although it does not move the joint, and each is weighted by the root
-//! of the inertia of the velocity that it acts on, 1/√A_ii: momenta and angular momenta, of bodies
-//! and of joints, then have one unit, that of the root of an energy.
+//! The net impulse would not do: a ball between two walls, a grasp or a wheel that stands on the floor
+//! is at rest because large impulses cancel, and their sum is rounding. Magnitudes do not cancel. They
+//! are taken before they are projected on the velocities of a tree, so that a load that a joint bears
+//! counts although it does not move the joint. Each is multiplied by 1/√A_ii, with the inertia A_ii of
+//! the velocity that it acts on. Linear and angular momenta of bodies and joints then have the same
+//! unit: the square root of an energy.
 
 use nalgebra::Vector3;
 
@@ -91,9 +91,9 @@ impl BalanceScale {
             let of_user = weighted_length(forces.joints[tree.v.clone()].iter().copied(), weight) * dt;
             self.trees.push(TreeScale { forces: gravity * mass.sqrt() + of_user, rounding: 0.0 });
         }
-        for (place, stiffness) in joints.stiffnesses() {
-            let impulse = stiffness * dt * self.weight[place.coordinate];
-            self.trees[place.tree].rounding += SERVO_ROUNDINGS * f64::EPSILON * impulse;
+        for (index, stiffness) in joints.stiffnesses() {
+            let impulse = stiffness * dt * self.weight[index.coordinate];
+            self.trees[index.tree].rounding += SERVO_ROUNDINGS * f64::EPSILON * impulse;
         }
     }
 
@@ -162,7 +162,7 @@ fn patch_load(
         let (rotational, translational) = column.parts();
         let at_centroid = translational + rotational.cross(&centroid);
         let speed = at_centroid.norm() + rotational.norm() * lever;
-        add(column.place.tree, (speed * weight[column.place.coordinate]).powi(2));
+        add(column.index.tree, (speed * weight[column.index.coordinate]).powi(2));
     }
     let root = |on: PatchOnTree| PatchOnTree { weight: on.weight.sqrt(), ..on };
     PatchLoad { on: squares.map(|on| on.map(root)), elastic: load * dt }

@@ -2,7 +2,8 @@
 //! follows the state before it, gravity, and the body's mass properties.
 //!
 //! With the body, its velocities and gravity turned together the balance turns as well. So its
-//! derivative by a turn of the body alone follows from those by the velocities and gravity.
+//! derivative with respect to a turn of the body alone follows from those with respect to the velocities
+//! and gravity.
 
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3};
 
@@ -11,7 +12,7 @@ use crate::multibody::{BodyState, FreeMotionSensitivity, MassProperties};
 use crate::scalar::DualArray;
 use crate::spatial::{MASS_NUMBERS, SpatialForce, SpatialVelocity, cross_matrix, from_quarters};
 
-/// Derivatives of momenta, angular and linear, by a vector.
+/// Derivatives of momenta, angular and linear, with respect to a vector.
 type ByVector = SMatrix<f64, 6, 3>;
 
 /// The derivatives of p − M V, with the momentum p at the end of the step, about the body's origin,
@@ -20,17 +21,17 @@ type ByVector = SMatrix<f64, 6, 3>;
 pub(super) struct BodySensitivity {
     /// How the free motion follows, which p and the pose after the step contain.
     pub free: FreeMotionSensitivity,
-    /// By a turn of the body before the step.
+    /// With respect to a turn of the body before the step.
     by_turn: ByVector,
-    /// By the velocity before the step.
+    /// With respect to the velocity before the step.
     by_velocity: Matrix6<f64>,
-    /// By gravity.
+    /// With respect to gravity.
     by_gravity: ByVector,
-    /// By the mass properties, if they are asked for.
+    /// With respect to the mass properties, if they are asked for.
     by_mass: Option<Box<[DualArray<MASS_NUMBERS>; BODY]>>,
 }
 
-/// Derivatives by a vector from their two halves.
+/// Derivatives with respect to a vector from their two halves.
 fn stacked(upper: Matrix3<f64>, lower: Matrix3<f64>) -> ByVector {
     ByVector::from_fn(|i, k| if i < 3 { upper[(i, k)] } else { lower[(i - 3, k)] })
 }
@@ -74,7 +75,7 @@ impl BodySensitivity {
 
     /// Adds the derivatives of `mu` times it: to `by_state` (turn, position, angular and linear
     /// velocity), by gravity, and by the mass properties.
-    pub fn add_transposed(
+    pub fn add_vjp(
         &self,
         mu: &[f64],
         by_state: &mut [f64],
@@ -103,7 +104,7 @@ impl BodySensitivity {
 }
 
 impl BodyInertia<f64> {
-    /// The derivative of [`Mechanism::free_velocity`] by the velocity.
+    /// The derivative of [`Mechanism::free_velocity`] with respect to the velocity.
     fn free_velocity_by_velocity(&self, free: &FreeMotionSensitivity) -> Matrix6<f64> {
         let lever = cross_matrix(&self.offset);
         let by_spin = free.angular_velocity.by_angular_velocity;
@@ -155,7 +156,7 @@ mod tests {
         let (mut by_state, mut by_gravity, mut by_mass) =
             ([0.0; 12], Vector3::zeros(), MassProperties::zero());
         let sensitivity = BodySensitivity::new(&mass, &before, &after, &gravity, dt, true);
-        sensitivity.add_transposed(&mu, &mut by_state, &mut by_gravity, &mut by_mass);
+        sensitivity.add_vjp(&mu, &mut by_state, &mut by_gravity, &mut by_mass);
         let mut found = by_state[..3].to_vec();
         found.extend(&by_state[6..]);
         found.extend(by_gravity.iter());
@@ -179,7 +180,7 @@ mod tests {
         }
         let without = BodySensitivity::new(&mass, &before, &after, &gravity, dt, false);
         let mut none = MassProperties::zero();
-        without.add_transposed(&mu, &mut by_state, &mut by_gravity, &mut none);
+        without.add_vjp(&mu, &mut by_state, &mut by_gravity, &mut none);
         assert_eq!(none, MassProperties::zero());
     }
 }

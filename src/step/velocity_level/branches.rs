@@ -3,9 +3,9 @@
 use super::Workspace;
 
 impl Workspace {
-    /// Calls `visit` for each face with the place of its pair in
-    /// [`crate::multibody::Model::pairs`] and a number that tells the face of its pair and its
-    /// branch of the impulse (see [`crate::contact::ContactModel`]).
+    /// Calls `visit` for each face with the index of its pair in [`crate::multibody::Model::pairs`] and
+    /// a number that identifies the face within the pair and the branch of its impulse (see
+    /// [`crate::contact::ContactModel`]).
     pub fn for_each_branch(&self, mut visit: impl FnMut(usize, u64)) {
         for patch in &self.problem.patches {
             let v = self.problem.relative(patch, &self.newton.velocity, true);

@@ -3,7 +3,7 @@
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
 use super::free_body::{BODY, add_to_tree, six, velocity_of};
-use super::joint_part::{JointPart, JointPlace};
+use super::joint_part::{JointIndex, JointPart};
 use crate::contact::DiscretePatch;
 use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::Workspace as JointWorkspace;
@@ -56,7 +56,7 @@ fn add_multiple(into: &mut [f64], by: f64, q: &Quarters) {
 /// What one velocity adds to the velocity of O relative to F at the patch's origin, in F, per unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
-    pub place: JointPlace,
+    pub index: JointIndex,
     velocity: Vector6<f64>,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct CoupledPatch {
     fixed: Vector6<f64>,
     /// The two trees that it connects, the first one first.
     pub trees: Option<(usize, usize)>,
-    /// The place of the two trees in the list of couplings.
+    /// The index of the two trees in the list of couplings.
     pub coupling: Option<usize>,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct CoupledPatch {
 pub(super) struct Bodies<'a> {
     pub model: &'a Model,
     pub frames: &'a [BodyFrame],
-    /// For each body its place among the moving ones.
+    /// For each body its index among the moving ones.
     pub moving: &'a [Option<usize>],
     pub joints: &'a JointWorkspace,
     pub joint_part: &'a JointPart,
@@ -110,7 +110,7 @@ fn column_of(v: &SpatialVelocity) -> Vector6<f64> {
 }
 
 impl CoupledPatch {
-    /// The patch of the pair with this place in [`Model::pairs`]; its columns are added to `all`.
+    /// The patch of the pair with this index in [`Model::pairs`]; its columns are added to `all`.
     pub fn new(pair: usize, contacts: DiscretePatch, bodies: &Bodies, all: &mut Vec<Column>) -> Self {
         let Bodies { model, frames, moving, joints, joint_part } = *bodies;
         let GeometryPair { bodies, .. } = model.pairs[pair];
@@ -127,12 +127,12 @@ impl CoupledPatch {
                 (Motion::Link { link }, _) => {
                     let turn = x_wf.rotation.transpose();
                     for (velocity, at_origin) in joints.jacobian_columns(&model.mechanism, *link, &offset) {
-                        let place = joint_part.place(velocity);
+                        let index = joint_part.index(velocity);
                         let velocity = column_of(&at_origin.rotated(&turn)) * sign;
                         let mut present = all[first..].iter_mut();
-                        match present.find(|c| c.place.coordinate == place.coordinate) {
+                        match present.find(|c| c.index.coordinate == index.coordinate) {
                             Some(column) => column.velocity += velocity,
-                            None => all.push(Column { place, velocity }),
+                            None => all.push(Column { index, velocity }),
                         }
                     }
                 }
@@ -140,7 +140,7 @@ impl CoupledPatch {
                     if with_links {
                         let map = map_to_patch(&x_wf.rotation, &offset);
                         all.extend((0..BODY).map(|local| Column {
-                            place: JointPlace { coordinate: BODY * tree + local, tree, local },
+                            index: JointIndex { coordinate: BODY * tree + local, tree, local },
                             velocity: map.column(local) * sign,
                         }));
                     } else {
@@ -157,7 +157,7 @@ impl CoupledPatch {
         }
         let columns = first..all.len();
         let trees = || {
-            let of_columns = all[columns.clone()].iter().map(|c| c.place.tree);
+            let of_columns = all[columns.clone()].iter().map(|c| c.index.tree);
             on_free.iter().flatten().map(|s| s.tree).chain(of_columns)
         };
         let trees = match (trees().min(), trees().max()) {
@@ -194,7 +194,7 @@ impl CoupledPatch {
             v += self.fixed;
         }
         for column in self.columns(all) {
-            v += column.velocity * velocity[column.place.coordinate];
+            v += column.velocity * velocity[column.index.coordinate];
         }
         v
     }
@@ -211,7 +211,7 @@ impl CoupledPatch {
             }
         }
         for column in self.columns(all) {
-            impulse[column.place.coordinate] += column.velocity.dot(w);
+            impulse[column.index.coordinate] += column.velocity.dot(w);
         }
     }
 
@@ -244,14 +244,14 @@ impl CoupledPatch {
             let follows = hessian * right.velocity;
             for left in columns {
                 let value = left.velocity.dot(&follows);
-                let (left, right) = (&left.place, &right.place);
-                let place = right.local * sizes[left.tree] + left.local;
+                let (left, right) = (&left.index, &right.index);
+                let index = right.local * sizes[left.tree] + left.local;
                 if left.tree == right.tree {
-                    factor.diagonal_mut(left.tree)[place] += value;
+                    factor.diagonal_mut(left.tree)[index] += value;
                 } else if let Some(coupling) = self.coupling {
                     let (first, second) = factor.coupling_mut(coupling);
                     let block = if left.tree < right.tree { first } else { second };
-                    block[place] += value;
+                    block[index] += value;
                 }
             }
         }

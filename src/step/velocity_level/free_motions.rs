@@ -19,16 +19,25 @@ impl<T> Default for FreeMotions<T> {
 }
 
 impl<T: Scalar> FreeMotions<T> {
-    /// Those of a step of `dt` seconds.
-    pub fn new(model: &Model<T>, state: &State<T>, dt: f64) -> Self {
-        let joints = InertialMotion::new(&model.mechanism, &state.joints.q, &state.joints.v, dt);
-        Self { bodies: of_bodies(model, state, dt).collect(), joints }
-    }
-
-    /// Constant motions.
-    pub fn lift(motions: &FreeMotions) -> Self {
-        let bodies = motions.bodies.iter().map(FreeMotion::lift).collect();
-        Self { bodies, joints: InertialMotion::lift(&motions.joints) }
+    /// Become those of a step of `dt` seconds, of which the values are known; `real` is the model
+    /// without its derivatives.
+    pub fn set_lifted(
+        &mut self,
+        values: &FreeMotions,
+        model: &Model<T>,
+        real: &Model,
+        state: &State<T>,
+        dt: f64,
+    ) {
+        self.bodies.clear();
+        if T::NDERIV > 0 {
+            self.bodies.extend(of_bodies(model, state, dt));
+            let (q, v) = (&state.joints.q, &state.joints.v);
+            self.joints = InertialMotion::new(&model.mechanism, &real.mechanism, q, v, dt);
+        } else {
+            self.bodies.extend(values.bodies.iter().map(FreeMotion::lift));
+            self.joints.assign(&values.joints);
+        }
     }
 }
 

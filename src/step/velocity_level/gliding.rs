@@ -18,7 +18,7 @@ use super::Workspace;
 /// A pair of geometries that a contact model lifts apart while they slide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gliding {
-    /// The pair, by its place in [`crate::multibody::Model::pairs`].
+    /// The pair, by its index in [`crate::multibody::Model::pairs`].
     pub pair: usize,
     /// Slip velocity after the step, averaged over the normal impulse, m/s.
     pub slip_velocity: f64,

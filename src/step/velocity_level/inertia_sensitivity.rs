@@ -47,15 +47,15 @@ impl InertiaPart {
     }
 }
 
-/// The derivatives of a number by what a part of Λ depends on; vectors in F.
+/// The derivatives of a number with respect to what a part of Λ depends on; vectors in F.
 struct PartCotangent {
-    /// By J.
+    /// With respect to J.
     inverse_inertia: Matrix3<f64>,
-    /// By 1/m.
+    /// With respect to 1/m.
     inverse_mass: f64,
-    /// By d.
+    /// With respect to d.
     to_origin: Vector3<f64>,
-    /// By a turn of the body's axes in F at constant d.
+    /// With respect to a turn of the body's axes in F at constant d.
     turn: Vector3<f64>,
 }
 
@@ -66,12 +66,12 @@ fn axial_of_product(a: &[Vector3<f64>; 3], b: &Matrix3<f64>) -> Vector3<f64> {
 }
 
 impl InertiaPart {
-    /// From the derivatives by Λ, a symmetric matrix.
-    fn transposed(&self, by: &Matrix6<f64>) -> PartCotangent {
+    /// From the derivatives with respect to Λ, a symmetric matrix.
+    fn vjp(&self, by: &Matrix6<f64>) -> PartCotangent {
         let row =
             |i: usize, first: usize| Vector3::new(by[(i, first)], by[(i, first + 1)], by[(i, first + 2)]);
         let d = &self.to_origin;
-        // The halves of the derivatives by Λ times Q = (1; −[d]×), row by row, ...
+        // The halves of the derivatives with respect to Λ times Q = (1; −[d]×), row by row, ...
         let upper = [0, 1, 2].map(|i| row(i, 0) - row(i, 3).cross(d));
         let lower = [3, 4, 5].map(|i| row(i, 0) - row(i, 3).cross(d));
         // ... and with dΛ = Q dJ Qᵀ those by J, Qᵀ of these.
@@ -89,7 +89,7 @@ impl InertiaPart {
         }
     }
 
-    /// Adds the derivatives by the mass properties.
+    /// Adds the derivatives with respect to the mass properties.
     fn add_mass(&self, by: &PartCotangent, mass: &mut MassProperties) {
         mass.mass -= by.inverse_mass / (self.mass * self.mass);
         let body = self.rotation.transpose() * by.inverse_inertia * self.rotation;
@@ -103,7 +103,7 @@ impl InertiaPart {
 /// How the impulse of a patch follows Λ, and that the two bodies.
 #[derive(Clone, Debug)]
 pub(super) struct InertiaSensitivity {
-    /// Of the impulse on A's geometry about its origin: for each row the derivatives by Λ.
+    /// Of the impulse on A's geometry about its origin: for each row the derivatives with respect to Λ.
     pub by_lambda: [ByInverseInertia; 6],
     /// From the origins of the bodies A and B to that of A's geometry, in W.
     pub levers: [Vector3<f64>; 2],
@@ -122,10 +122,11 @@ pub(super) struct InertiaSensitivity {
 }
 
 impl InertiaSensitivity {
-    /// Adds the derivatives through Λ, given those by the impulses on the moving bodies: to
-    /// `by_motion` (twelve numbers for each moving body), to `by_q`, and to those by the model.
+    /// Adds the derivatives through Λ, given those with respect to the impulses on the moving bodies: to
+    /// `by_motion` (twelve numbers for each moving body), to `by_q`, and to those with respect to the
+    /// model.
     #[allow(clippy::too_many_arguments, reason = "what Λ depends on, and where its derivatives go")]
-    pub fn add_transposed(
+    pub fn add_vjp(
         &self,
         model: &Model,
         joints: &JointState,
@@ -152,7 +153,7 @@ impl InertiaSensitivity {
         let by_lambda = by_lambda.matrix();
         let r = &self.x_wf.rotation;
         for part in self.parts.iter().flatten() {
-            let by = part.transposed(&by_lambda);
+            let by = part.vjp(&by_lambda);
             if by_model.of_free_bodies {
                 part.add_mass(&by, &mut by_model.masses[part.tree]);
             }
@@ -167,7 +168,7 @@ impl InertiaSensitivity {
             self.add_frame(&SpatialForce::new(by_turn, by_place), by_motion);
         }
         if let Some(links) = &self.links {
-            let by_frame = links.add_transposed(&by_lambda, by_q);
+            let by_frame = links.add_vjp(&by_lambda, by_q);
             if by_model.of_springs {
                 links.add_passive(&model.mechanism, &by_lambda, &mut by_model.joints);
             }
@@ -180,8 +181,8 @@ impl InertiaSensitivity {
         }
     }
 
-    /// Adds derivatives by the turn of F about its origin and by its place to those by the motion
-    /// of F's body.
+    /// Adds derivatives with respect to the turn of F about its origin and its place to those with
+    /// respect to the motion of F's body.
     fn add_frame(&self, by: &SpatialForce, by_motion: &mut [f64]) {
         let Some(f) = self.tree_f else { return };
         let of_f = &mut by_motion[f * TANGENT_DIMENSION..];

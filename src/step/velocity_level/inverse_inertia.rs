@@ -18,7 +18,7 @@ use crate::spatial::{
 pub(super) struct PairInertia<'a, T> {
     pub model: &'a Model<T>,
     pub state: &'a State<T>,
-    /// For each body its place among the moving ones.
+    /// For each body its index among the moving ones.
     pub moving: &'a [Option<usize>],
     /// Kinematics of the joints, and the factors of their part of A.
     pub joints: &'a JointWorkspace<T>,
@@ -46,7 +46,7 @@ pub(super) fn pair_inverse_inertia<T: Scalar>(
     sum
 }
 
-/// The links among the two bodies of a pair, by their place in the mechanism.
+/// The links among the two bodies of a pair, by their indices in the mechanism.
 fn pair_links<T>(model: &Model<T>, pair: &GeometryPair) -> [Option<usize>; 2] {
     [pair.bodies.a, pair.bodies.b].map(|body| match model.bodies[body].motion {
         Motion::Link { link } => Some(link),
@@ -110,9 +110,9 @@ impl<T: Scalar> LinkRows<T> {
 /// masses.
 #[derive(Clone, Debug)]
 pub(super) struct LinkInertia {
-    /// By each velocity coordinate's direction of the configuration.
+    /// With respect to each velocity coordinate's direction of the configuration.
     by_q: Vec<Matrix6<f64>>,
-    /// By a turn of F about its origin and a move of it, both in W.
+    /// With respect to a turn of F about its origin and a move of it, both in W.
     by_frame: [Matrix6<f64>; 6],
     /// J A⁻¹, six rows one after the other.
     solved: Vec<f64>,
@@ -124,8 +124,8 @@ pub(super) struct LinkInertia {
 /// chunk of the directions of the configuration.
 type Directions = (JointWorkspace<DualArray<CHUNK>>, DMatrix<DualArray<CHUNK>>);
 
-/// The joints at a state with the derivatives by their configuration: the same for all patches of
-/// a step.
+/// The joints at a state with the derivatives with respect to their configuration: the same for all
+/// patches of a step.
 pub(super) struct JointDirections<'a> {
     mechanism: &'a Mechanism<DualArray<CHUNK>>,
     /// At least one.
@@ -185,9 +185,9 @@ impl LinkInertia {
         Self { by_q, by_frame: by_frame(&lambda, x_wf), solved, time_step: directions.time_step }
     }
 
-    /// Adds the derivatives of a number by the configuration, given those by Λ; returns those by
-    /// the turn and the move of F.
-    pub fn add_transposed(&self, by_lambda: &Matrix6<f64>, by_q: &mut [f64]) -> SpatialForce {
+    /// Adds the derivatives of a number with respect to the configuration, given those with respect to
+    /// Λ; returns those with respect to the turn and the move of F.
+    pub fn add_vjp(&self, by_lambda: &Matrix6<f64>, by_q: &mut [f64]) -> SpatialForce {
         for (sum, by) in by_q.iter_mut().zip(&self.by_q) {
             *sum += by.dot(by_lambda);
         }
@@ -196,8 +196,8 @@ impl LinkInertia {
         SpatialForce::new(Vector3::new(f[0], f[1], f[2]), Vector3::new(f[3], f[4], f[5]))
     }
 
-    /// Adds the derivatives of a number by dampings and spring stiffnesses, given those by Λ: with
-    /// A = M + δt D + δt² K, dΛ = −(A⁻¹ Jᵀ)ᵀ (δt dD + δt² dK) A⁻¹ Jᵀ.
+    /// Adds the derivatives of a number with respect to dampings and spring stiffnesses, given those
+    /// with respect to Λ: with A = M + δt D + δt² K, dΛ = −(A⁻¹ Jᵀ)ᵀ (δt dD + δt² dK) A⁻¹ Jᵀ.
     pub fn add_passive(&self, mechanism: &Mechanism, by_lambda: &Matrix6<f64>, by: &mut [GainGradient]) {
         let n = mechanism.velocity_dimension();
         let by_diagonal = |k: usize| {
@@ -212,8 +212,8 @@ impl LinkInertia {
         }
     }
 
-    /// Calls `visit` with the derivatives of a number by the masses of the mechanism's bodies,
-    /// given those by Λ: dΛ = −(A⁻¹ Jᵀ)ᵀ dM A⁻¹ Jᵀ. `workspace` is memory.
+    /// Calls `visit` with the derivatives of a number with respect to the masses of the mechanism's
+    /// bodies, given those with respect to Λ: dΛ = −(A⁻¹ Jᵀ)ᵀ dM A⁻¹ Jᵀ. `workspace` is memory.
     pub fn for_each_mass(
         &self,
         mechanism: &Mechanism,
@@ -251,7 +251,7 @@ impl LinkInertia {
     }
 }
 
-/// The derivatives of Λ by a turn of F about its origin and by a move of it, both in W, under
+/// The derivatives of Λ with respect to a turn of F about its origin and a move of it, both in W, under
 /// which a velocity (ω; v) in F changes by (−φ×ω; −φ×v) and by (0; ω×p).
 fn by_frame(lambda: &Matrix6<f64>, x_wf: &RigidTransform) -> [Matrix6<f64>; 6] {
     let quarter = |i: usize, k: usize| Matrix3::from_fn(|row, column| lambda[(i + row, k + column)]);

@@ -5,9 +5,9 @@ use crate::multibody::{
     ContactSensitivity, Forces, JointLaw, JointSensitivity, Model, ModelGradient, add_link_mass,
 };
 use crate::spatial::SpatialForce;
-use crate::step::StepPoint;
+use crate::step::step_point::StepPoint;
 
-/// The balance of the joints and its derivatives by all but the velocities after the step.
+/// The balance of the joints and its derivatives with respect to all but the velocities after the step.
 #[derive(Debug, Default)]
 pub(super) struct JointDerivatives {
     pub sensitivity: JointSensitivity,
@@ -34,9 +34,9 @@ impl JointDerivatives {
         for term in patches {
             let sides = [(term.pair.bodies.a, term.wrench_on_a), (term.pair.bodies.b, term.wrench_on_b())];
             for (body, impulse) in sides {
-                if let Some(place) = moving[body] {
+                if let Some(index) = moving[body] {
                     let (m, f) = (impulse.rotational / at.dt, impulse.translational / at.dt);
-                    forces.bodies[place] += SpatialForce::new(m, f);
+                    forces.bodies[index] += SpatialForce::new(m, f);
                 }
             }
         }
@@ -48,8 +48,8 @@ impl JointDerivatives {
         self.inertial = InertialSensitivity::new(&model.mechanism, mechanism, joints, at.dt, of_masses);
     }
 
-    /// Adds the derivatives of a number through the joints' moves besides those of their
-    /// velocities, given those by these moves.
+    /// Adds the derivatives of a number through the joints' moves besides those of their velocities,
+    /// given those with respect to these moves.
     pub fn add_extra_moves(
         &self,
         model: &Model,
@@ -69,7 +69,7 @@ impl JointDerivatives {
         by_model: &mut ModelGradient,
     ) {
         if let Some(inertial) = &self.inertial {
-            inertial.add_transposed(by, by_joints, |link, mass| add_link_mass(model, by_model, link, mass));
+            inertial.add_vjp(by, by_joints, |link, mass| add_link_mass(model, by_model, link, mass));
         }
     }
 
@@ -89,7 +89,7 @@ impl JointDerivatives {
         }
         // φ = −δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ) + impulse of inertia
         let scaled: Vec<f64> = mu.iter().map(|m| m * at.dt).collect();
-        self.sensitivity.subtract_transposed(model, &scaled, by_joints, by_model);
+        self.sensitivity.subtract_vjp(model, &scaled, by_joints, by_model);
         if let Some(mass) = self.sensitivity.mass_matrix() {
             for i in 0..n {
                 by_joints[n + i] += (0..n).map(|k| mass[(i, k)] * mu[k]).sum::<f64>();
@@ -106,16 +106,16 @@ impl JointDerivatives {
                 by.stiffness -= (q[joint.q.start] + at.dt * v[k] - joint.spring.rest) * scaled[k];
             }
         }
-        model.for_each_joint_law(at.split_control().0, |place, law| {
-            let by = law.slopes(|law, q, v| law.impulse(at.dt, q, v), q[place.q], v[place.v]);
-            // A coordinate that is driven has the same place in the tangent space as in v.
-            by_joints[place.v] += mu[place.v] * by[0];
-            if let Some((command, ratio)) = place.command {
-                by_commands[command] += mu[place.v] * by[2] * ratio;
+        model.for_each_joint_law(at.split_control().0, |index, law| {
+            let by = law.slopes(|law, q, v| law.impulse(at.dt, q, v), q[index.q], v[index.v]);
+            // A coordinate that is driven has the same index in the tangent space as in v.
+            by_joints[index.v] += mu[index.v] * by[0];
+            if let Some((command, ratio)) = index.command {
+                by_commands[command] += mu[index.v] * by[2] * ratio;
                 if by_model.of_drives {
                     let impulse = |law: &JointLaw<_>, q, v| law.impulse(at.dt, q, v);
-                    let by = law.gain_slopes(impulse, q[place.q], v[place.v]);
-                    by_model.drives[command].add(&by, mu[place.v]);
+                    let by = law.gain_slopes(impulse, q[index.q], v[index.v]);
+                    by_model.drives[command].add(&by, mu[index.v]);
                 }
             }
         });

@@ -13,7 +13,7 @@ use crate::multibody::{JointLaw, link_forces};
 /// A force along one joint coordinate.
 #[derive(Clone, Copy, Debug)]
 struct JointTerm {
-    place: JointPlace,
+    index: JointIndex,
     /// Position at the start of the step.
     position: f64,
     law: JointLaw,
@@ -21,10 +21,10 @@ struct JointTerm {
 
 /// Where a velocity of the joints is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct JointPlace {
-    /// Its place among all velocities.
+pub(super) struct JointIndex {
+    /// Its index among all velocities.
     pub coordinate: usize,
-    /// Its tree, and its place there.
+    /// Its tree, and its index there.
     pub tree: usize,
     pub local: usize,
 }
@@ -36,7 +36,7 @@ pub(super) struct JointPart {
     inertia: DMatrix<f64>,
     pub factors: DMatrix<f64>,
     /// For each velocity of the joints where it is.
-    places: Vec<JointPlace>,
+    indices: Vec<JointIndex>,
     /// The velocities of each tree, in order.
     trees: Vec<Range<usize>>,
     terms: Vec<JointTerm>,
@@ -62,16 +62,16 @@ impl JointPart {
         let mechanism = &model.mechanism;
         let n = mechanism.velocity_dimension();
         (self.first, self.first_tree, self.dt) = (momentum.len(), sizes.len(), dt);
-        self.places.clear();
+        self.indices.clear();
         self.trees.clear();
         self.terms.clear();
         if n == 0 {
             return;
         }
         for tree in mechanism.trees() {
-            let first = self.first + self.places.len();
-            let place = |local| JointPlace { coordinate: first + local, tree: sizes.len(), local };
-            self.places.extend((0..tree.v.len()).map(place));
+            let first = self.first + self.indices.len();
+            let index = |local| JointIndex { coordinate: first + local, tree: sizes.len(), local };
+            self.indices.extend((0..tree.v.len()).map(index));
             self.trees.push(first..first + tree.v.len());
             sizes.push(tree.v.len());
         }
@@ -93,29 +93,29 @@ impl JointPart {
         for (i, p) in momentum.iter_mut().enumerate() {
             *p += v.iter().enumerate().map(|(k, v)| self.inertia[(i, k)] * v).sum::<f64>();
         }
-        let Self { terms, places, .. } = self;
+        let Self { terms, indices, .. } = self;
         model.for_each_joint_law(commands, |at, law| {
-            terms.push(JointTerm { place: places[at.v], position: q[at.q], law });
+            terms.push(JointTerm { index: indices[at.v], position: q[at.q], law });
         });
     }
 
     /// Where a velocity of the mechanism is.
-    pub fn place(&self, velocity: usize) -> JointPlace {
-        self.places[velocity]
+    pub fn index(&self, velocity: usize) -> JointIndex {
+        self.indices[velocity]
     }
 
     /// Where positions act through a stiffness, and the magnitude of the force that cancels
     /// there: stiffness times position, N or N m.
-    pub fn stiffnesses(&self) -> impl Iterator<Item = (&JointPlace, f64)> {
-        self.terms.iter().map(|term| (&term.place, term.law.cancelled_force(term.position)))
+    pub fn stiffnesses(&self) -> impl Iterator<Item = (&JointIndex, f64)> {
+        self.terms.iter().map(|term| (&term.index, term.law.cancelled_force(term.position)))
     }
 
     /// The diagonal of A.
     pub fn inertia_diagonal(&self) -> impl Iterator<Item = f64> + '_ {
-        (0..self.places.len()).map(|i| self.inertia[(i, i)])
+        (0..self.indices.len()).map(|i| self.inertia[(i, i)])
     }
 
-    /// For each velocity its place and what A v has there.
+    /// For each velocity its index and what A v has there.
     fn inertia_times(&self, v: &[f64]) -> impl Iterator<Item = (usize, f64)> {
         self.trees.iter().flat_map(move |range| {
             range.clone().map(move |i| {
@@ -135,7 +135,7 @@ impl JointPart {
     /// Adds the impulses of actuators and stops.
     pub fn add_impulse(&self, v: &[f64], impulse: &mut [f64]) {
         for term in &self.terms {
-            let at = term.place.coordinate;
+            let at = term.index.coordinate;
             impulse[at] += term.law.impulse(self.dt, term.position, v[at]);
         }
     }
@@ -150,19 +150,19 @@ impl JointPart {
             }
         }
         for term in &self.terms {
-            let JointPlace { coordinate, tree, local } = term.place;
+            let JointIndex { coordinate, tree, local } = term.index;
             let size = self.trees[tree - self.first_tree].len();
             factor.diagonal_mut(tree)[local * (size + 1)] -= term.slope(self.dt, v[coordinate]);
         }
     }
 
     /// The power along `dv` of the impulses of actuators and stops at v + α dv, and its negative
-    /// derivative by α.
+    /// derivative with respect to α.
     pub fn along(&self, v: &[f64], dv: &[f64], alpha: f64) -> (f64, f64) {
         let mut sum = (0.0, 0.0);
         for term in &self.terms {
-            let change = dv[term.place.coordinate];
-            let at = v[term.place.coordinate] + alpha * change;
+            let change = dv[term.index.coordinate];
+            let at = v[term.index.coordinate] + alpha * change;
             sum.0 += term.law.impulse(self.dt, term.position, at) * change;
             sum.1 -= term.slope(self.dt, at) * change * change;
         }
@@ -173,7 +173,7 @@ impl JointPart {
     pub fn cost(&self, v: &[f64], momentum: &[f64]) -> f64 {
         let kinetic = self.inertia_times(v).map(|(i, row)| v[i] * (0.5 * row - momentum[i]));
         let terms = self.terms.iter().map(|term| {
-            let at = v[term.place.coordinate];
+            let at = v[term.index.coordinate];
             term.law.cost(self.dt, term.position, at)
         });
         kinetic.chain(terms).sum()
@@ -181,7 +181,7 @@ impl JointPart {
 }
 
 impl JointTerm {
-    /// The derivative of the impulse by the velocity at the end of the step.
+    /// The derivative of the impulse with respect to the velocity at the end of the step.
     fn slope(&self, dt: f64, v: f64) -> f64 {
         self.law.slopes(|law, q, v| law.impulse(dt, q, v), self.position, v)[1]
     }

@@ -1,14 +1,13 @@
 //! Newton's method for the velocities at the end of a step.
 //!
-//! The convex models minimize a function of the velocities: Newton's step with an exact line
-//! search always converges (arXiv 2110.10107, §IV). Where a step does not halve the violation of
-//! the balance, the matrix is made with directions of friction that are unknowns of their own
-//! ([`Problem::turn_friction`]), which keeps many contacts near stiction from holding up one
-//! another. TAMSI has no such function: its step is cut
-//! where a contact's slip velocity would pass by zero or turn too far
-//! ([`super::transition_aware`]). Where that does not converge, friction is taken from normal
-//! impulses that are held, which makes the problem convex, and those are corrected from one such
-//! problem to the next. What is left is solved by continuation, with friction that grows from none.
+//! The convex models minimize a function of the velocities: Newton's step with an exact line search
+//! always converges (arXiv 2110.10107, §IV). If a step does not halve the violation of the balance, the
+//! matrix is made with directions of friction as separate unknowns ([`Problem::turn_friction`]). This
+//! keeps many contacts near stiction from blocking one another. TAMSI has no such function: its step is
+//! cut where a contact's slip velocity would pass by zero or turn too far ([`super::transition_aware`]).
+//! If that does not converge, friction is computed from fixed normal impulses, which makes the problem
+//! convex, and these impulses are corrected from one such problem to the next. What is left is solved by
+//! continuation, with friction that grows from none.
 //!
 //! Where a factorization takes much longer than a solution, later steps are found with the one of an
 //! earlier iteration, by minimal residuals.
@@ -29,20 +28,20 @@ use crate::multibody::State;
 /// When the iteration for the velocities ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolverTolerance {
-    /// What may be left of the balance of momentum of any body or tree of joints, relative to the
-    /// sum of the magnitudes of what is balanced there: momenta, gravity, forces, and the loads of
-    /// contacts, which cancel at rest; each weighted by the root of the inertia that it acts on.
-    /// The iteration also ends where less than 10⁻⁷ is left, an iteration no longer halves it and changes the velocities by no more than 10⁻¹¹ of them:
-    /// with very stiff contact rounding allows no more.
-    /// [`SolverStatistics::residual`] says what is left.
+    /// Largest residual of the balance of momentum of any body or tree of joints. It is relative to the
+    /// sum of the magnitudes of the terms that are balanced there: momenta, gravity, forces, and the
+    /// loads of contacts, which cancel at rest. Each term is divided by the square root of the inertia
+    /// that it acts on. The iteration also ends if the residual is below 10⁻⁷, an iteration no longer
+    /// halves it, and the velocities change by no more than 10⁻¹¹ of their magnitude: with very stiff
+    /// contact rounding allows no better. [`SolverStatistics::residual`] is the residual that is left.
     pub relative: f64,
     /// Most iterations.
-    pub iterations: usize,
+    pub max_iterations: usize,
 }
 
 impl Default for SolverTolerance {
     fn default() -> Self {
-        Self { relative: 1e-11, iterations: 100 }
+        Self { relative: 1e-11, max_iterations: 100 }
     }
 }
 
@@ -256,7 +255,7 @@ impl Newton {
                 || (residual <= STAGNATION
                     && residual > 0.5 * best
                     && self.step_is_rounding(&problem.scale.weight));
-            if !done && self.statistics.iterations >= tolerance.iterations {
+            if !done && self.statistics.iterations >= tolerance.max_iterations {
                 return Err(NewtonError::NotConverged);
             }
             if done && !self.keep_factor {

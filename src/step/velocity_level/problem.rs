@@ -73,8 +73,8 @@ impl Problem {
         self.scale = scale;
     }
 
-    /// Finds the contacts of a step, once its motion without contact is set, with the bodies'
-    /// frames, their places among the moving ones, and the kinematics of the joints.
+    /// Finds the contacts of a step, once its motion without contact is set, with the bodies' frames,
+    /// their indices among the moving ones, and the kinematics of the joints.
     pub fn find_contacts(
         &mut self,
         step: &RealStep,
@@ -113,7 +113,7 @@ impl Problem {
         patch.relative(&self.columns, velocity, with_fixed)
     }
 
-    /// Lists the couplings of trees, and gives each patch its place in the list.
+    /// Lists the couplings of trees, and gives each patch its index in the list.
     fn couple(&mut self) {
         self.couplings.clear();
         self.couplings.extend(self.patches.iter().filter_map(|patch| patch.trees));
@@ -183,7 +183,7 @@ impl Problem {
         }
     }
 
-    /// dvᵀ Jᵀγ(v + α dv), and its negative derivative by α.
+    /// dvᵀ Jᵀγ(v + α dv), and its negative derivative with respect to α.
     pub fn along(&self, v: &[f64], dv: &[f64], alpha: f64) -> (f64, f64) {
         let mut sum = self.joints.along(v, dv, alpha);
         for patch in &self.patches {
@@ -196,8 +196,8 @@ impl Problem {
         sum
     }
 
-    /// The least of 1 and of what `limit` says of the contacts that bear load at `v`, by how their
-    /// slip velocities change along `dv`.
+    /// The smallest of 1 and the values of `limit` for all contacts that bear load at `v`. `limit` is
+    /// given how the contact's slip velocity changes along `dv`.
     pub fn least_of_slips(&self, v: &[f64], dv: &[f64], limit: impl Fn(&SlipChange) -> f64) -> f64 {
         self.patches.iter().fold(1.0, |least, patch| {
             let (at, change) = (self.relative(patch, v, true), self.relative(patch, dv, false));

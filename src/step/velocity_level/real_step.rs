@@ -1,7 +1,6 @@
 //! A step in `f64`: what the velocities are solved from, whatever scalars the step carries.
 
-use crate::multibody::{Forces, Model, ModelIdentity, State};
-use crate::scalar::Scalar;
+use crate::multibody::{Forces, Model, State};
 
 /// What a step depends on, in `f64`.
 #[derive(Clone, Copy, Debug)]
@@ -14,23 +13,4 @@ pub(super) struct RealStep<'a> {
     pub commands: &'a [f64],
     /// Length of the step, s.
     pub dt: f64,
-}
-
-/// The model and the state of steps without their derivatives, kept from one step to the next: the
-/// model is copied when another one comes.
-#[derive(Debug, Default)]
-pub(super) struct RealParts {
-    model: Option<(ModelIdentity, Model)>,
-    state: State,
-}
-
-impl RealParts {
-    /// Those of a model and a state.
-    pub fn of<T: Scalar>(&mut self, model: &Model<T>, state: &State<T>) -> (&Model, &State) {
-        let identity = model.identity();
-        let kept = self.model.take().filter(|(of, _)| *of == identity);
-        let (_, model) = self.model.insert(kept.unwrap_or_else(|| (identity, model.real())));
-        state.write_real(&mut self.state);
-        (model, &self.state)
-    }
 }

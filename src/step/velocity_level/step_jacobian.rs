@@ -8,10 +8,11 @@ use super::tape::BalanceTape;
 use super::vjp::{VjpMemory, by_extra_pose, turn_jacobian};
 use crate::multibody::{
     AppliedColumn, AppliedForces, AppliedWorkspace, ForceEntry, ModelGradient, TANGENT_DIMENSION,
-    for_each_applied_derivative, for_each_applied_derivative_by_input,
+    for_each_applied_derivative, for_each_applied_derivative_by_parameter,
 };
 use crate::step::joint_moves::move_jacobians;
-use crate::step::{StepCotangent, StepJacobian, StepPoint};
+use crate::step::step_point::StepPoint;
+use crate::step::{StepCotangent, StepJacobian};
 
 impl VelocityLevel {
     /// The derivative of a step as matrices.
@@ -27,7 +28,7 @@ impl VelocityLevel {
     }
 
     /// ∂φ, a row for each velocity, a column for each direction of the state, control value and
-    /// input; the derivatives of the user's forces aside.
+    /// parameter; the derivatives of the user's forces aside.
     fn balance_matrix(
         &self,
         at: &StepPoint<'_, ()>,
@@ -36,9 +37,9 @@ impl VelocityLevel {
     ) -> DMatrix<f64> {
         let nv = at.before.joints.v.len();
         let (n, rows) = (tape.bodies.len() * BODY + nv, at.before.tangent_dimension());
-        let (controls, inputs) = (at.control.len(), at.model.inputs().len());
+        let (controls, parameters) = (at.control.len(), at.model.parameters().len());
         // ∂φ, row by row, then dv = K⁻¹ ∂φ.
-        let mut by = DMatrix::zeros(n, rows + controls + inputs);
+        let mut by = DMatrix::zeros(n, rows + controls + parameters);
         let mut mu = vec![0.0; n];
         let (mut state, mut control) = (vec![0.0; rows], vec![0.0; controls]);
         let nowhere = vec![0.0; rows];
@@ -51,12 +52,12 @@ impl VelocityLevel {
             let mut out = StepCotangent { state: &mut state, control: &mut control, model: &mut by_model };
             self.add_balance(at, tape, memory, &mu, &mut out);
             mu[row] = 0.0;
-            let by_inputs = at.model.by_inputs(&nowhere, &by_model);
+            let by_parameters = at.model.by_parameters(&nowhere, &by_model);
             // The user's forces follow.
             for (column, &value) in state.iter().chain(&control).enumerate() {
                 by[(row, column)] = value;
             }
-            for (column, value) in by_inputs.into_iter().enumerate() {
+            for (column, value) in by_parameters.into_iter().enumerate() {
                 by[(row, rows + controls + column)] = value;
             }
         }
@@ -96,7 +97,7 @@ fn add_applied<A: AppliedForces>(at: &StepPoint<'_, A>, tape: &mut BalanceTape, 
         };
         put(column, force);
     });
-    for_each_applied_derivative_by_input(at.applied, &point, &mut scratch, |column, force| {
+    for_each_applied_derivative_by_parameter(at.applied, &point, &mut scratch, |column, force| {
         put(rows + controls + column, force);
     });
 }
@@ -106,11 +107,11 @@ fn solved(at: &StepPoint<'_, ()>, tape: &BalanceTape, mut by: DMatrix<f64>) -> S
     let model = at.model.model();
     let nv = at.before.joints.v.len();
     let (free, rows) = (tape.bodies.len() * BODY, at.before.tangent_dimension());
-    let (controls, inputs) = (at.control.len(), at.model.inputs().len());
+    let (controls, parameters) = (at.control.len(), at.model.parameters().len());
     let nowhere = vec![0.0; rows];
     let mut by_model = ModelGradient::zero(at.model);
     tape.factors.solve_many(by.as_mut_slice());
-    let mut all = DMatrix::zeros(rows, rows + controls + inputs);
+    let mut all = DMatrix::zeros(rows, rows + controls + parameters);
     let states = model.free_bodies().zip(&at.before.bodies).zip(&at.after.bodies);
     for (tree, ((_, before), after)) in states.enumerate() {
         let first = tree * TANGENT_DIMENSION;
@@ -145,12 +146,12 @@ fn solved(at: &StepPoint<'_, ()>, tape: &BalanceTape, mut by: DMatrix<f64>) -> S
             };
             let mut own = [0.0; TANGENT_DIMENSION];
             by_model.clear();
-            motion.add_transposed(&by_pose, &mut own, &mut by_model.masses[tree]);
+            motion.add_vjp(&by_pose, &mut own, &mut by_model.masses[tree]);
             for (k, value) in own.into_iter().enumerate() {
                 all[(first + row, first + k)] += value;
             }
             if at.model.asks_for_free_masses() {
-                for (column, value) in at.model.by_inputs(&nowhere, &by_model).into_iter().enumerate() {
+                for (column, value) in at.model.by_parameters(&nowhere, &by_model).into_iter().enumerate() {
                     all[(first + row, rows + controls + column)] += value;
                 }
             }
@@ -174,7 +175,7 @@ fn solved(at: &StepPoint<'_, ()>, tape: &BalanceTape, mut by: DMatrix<f64>) -> S
                 all[(first + row, first + k)] += value;
             }
             if at.model.asks_for_link_masses() {
-                for (column, value) in at.model.by_inputs(&nowhere, &by_model).into_iter().enumerate() {
+                for (column, value) in at.model.by_parameters(&nowhere, &by_model).into_iter().enumerate() {
                     all[(first + row, rows + controls + column)] += value;
                 }
             }
@@ -184,6 +185,6 @@ fn solved(at: &StepPoint<'_, ()>, tape: &BalanceTape, mut by: DMatrix<f64>) -> S
     StepJacobian {
         by_state: columns(0, rows),
         by_control: columns(rows, controls),
-        by_inputs: columns(rows + controls, inputs),
+        by_parameters: columns(rows + controls, parameters),
     }
 }

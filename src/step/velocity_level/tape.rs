@@ -1,9 +1,9 @@
 //! What a velocity-level step leaves behind for its derivatives.
 //!
-//! The velocities after the step solve φ(v; x, u, θ) = p − A v + Jᵀγ(v) = 0, so that
-//! dv = K⁻¹ ∂φ with K = −∂φ/∂v, which Newton's method factorizes. A tape holds the factors of K and
-//! the derivatives of φ by all but v: a few matrices for each pair in contact, however many faces
-//! its surface has.
+//! The velocities after the step solve φ(v; x, u, θ) = p − A v + Jᵀγ(v) = 0, so that dv = K⁻¹ ∂φ with K
+//! = −∂φ/∂v, which Newton's method factorizes. A tape holds the factors of K and the derivatives of φ
+//! with respect to all but v: a few matrices for each pair in contact, however many faces its surface
+//! has.
 
 use nalgebra::Matrix6;
 
@@ -11,7 +11,8 @@ use super::body_sensitivity::BodySensitivity;
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
 use super::joint_derivative::JointDerivatives;
-use super::{VelocityLevel, Workspace, patch_impulse};
+use super::patch_impulse::patch_impulse;
+use super::{VelocityLevel, Workspace};
 use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
 use crate::linear_algebra::{Factors, Values};
 use crate::multibody::tree::JointState;
@@ -21,7 +22,8 @@ use crate::multibody::{
 };
 use crate::scalar::DualArray;
 use crate::spatial::SpatialForce;
-use crate::step::{StepError, StepPoint};
+use crate::step::StepError;
+use crate::step::step_point::StepPoint;
 
 /// About what a joint takes in the three kinematics of a tape, and how many matrices between
 /// coordinates there are, for [`BalanceTape::bytes`].
@@ -30,41 +32,42 @@ const MATRICES_OF_JOINTS: usize = 12;
 /// How SAP's inverse inertia follows one coordinate.
 const MATRIX_BYTES: usize = size_of::<Matrix6<f64>>();
 
-/// How the impulse of one patch follows everything but the velocities after the step.
+/// How the impulse of one patch follows everything but the velocities after the step. Parts that
+/// not every contact model has take memory only where there are any: a tape is kept for each step.
 #[derive(Debug)]
 pub(super) struct PatchSensitivity {
-    /// By poses and materials, with the velocities after the step.
+    /// With respect to poses and materials, with the velocities after the step.
     pub after: ContactSensitivity,
-    /// By poses and velocities before the step: for Lagged.
-    pub before: Option<ContactSensitivity>,
-    /// By the inverse inertia, and how that depends on the state and the masses: for SAP.
-    pub inertia: Option<InertiaSensitivity>,
+    /// With respect to poses and velocities before the step: for Lagged.
+    pub before: Option<Box<ContactSensitivity>>,
+    /// With respect to the inverse inertia, and how that depends on the state and the masses: for SAP.
+    pub inertia: Option<Box<InertiaSensitivity>>,
 }
 
 impl PatchSensitivity {
     /// Both parts, that with the velocities after the step first.
     pub fn terms(&self) -> impl Iterator<Item = &ContactSensitivity> {
-        std::iter::once(&self.after).chain(&self.before)
+        std::iter::once(&self.after).chain(self.before.as_deref())
     }
 }
 
 /// How the impulse on what moves follows the size of a geometry.
 #[derive(Debug)]
 pub(super) struct SizeTerm {
-    /// The column of the size among the inputs.
+    /// The column of the size among the parameters.
     pub column: usize,
-    /// The place of the body among the moving ones.
+    /// The index of the body among the moving ones.
     pub tree: usize,
     /// The derivative of the impulse on it about its origin, in W.
     pub impulse: SpatialForce,
 }
 
-/// The factors of K at the solution and the derivatives of φ by all but the velocities after the
-/// step.
+/// The factors of K at the solution and the derivatives of φ with respect to all but the velocities
+/// after the step.
 #[derive(Debug, Default)]
 pub(in crate::step) struct BalanceTape {
     pub(super) factors: Factors,
-    /// For each body its place among the moving ones.
+    /// For each body its index among the moving ones.
     pub(super) moving: Vec<Option<usize>>,
     pub(super) patches: Vec<PatchSensitivity>,
     pub(super) sizes: Vec<SizeTerm>,
@@ -81,15 +84,15 @@ impl BalanceTape {
     /// About the memory that it holds, bytes: what grows with contacts, bodies and joints.
     pub fn bytes(&self) -> usize {
         let joints = self.joint_moves.len();
-        let patch = size_of::<PatchSensitivity>()
-            + if self.patches.iter().any(|patch| patch.inertia.is_some()) {
-                joints * MATRIX_BYTES
-            } else {
-                0
-            };
+        let patches = self.patches.iter().map(|patch| {
+            let before = patch.before.as_deref().map_or(0, size_of_val);
+            let inertia = patch.inertia.as_deref().map_or(0, |i| size_of_val(i) + joints * MATRIX_BYTES);
+            size_of_val(patch) + before + inertia
+        });
+        let patches: usize = patches.sum();
         let bodies = self.bodies.len() * size_of::<BodySensitivity>();
         let joints = joints * (JOINT_BYTES + MATRICES_OF_JOINTS * joints * size_of::<f64>());
-        self.factors.bytes() + self.patches.len() * patch + bodies + joints
+        self.factors.bytes() + patches + bodies + joints
     }
 }
 
@@ -181,14 +184,14 @@ impl VelocityLevel {
                     by_state.fixed_columns_mut::<6>(6).fill(0.0);
                 }
             }
-            let before = found.before.map(|j| sensitivity(frames, &SpatialForce::zero(), &j));
+            let before = found.before.map(|j| Box::new(sensitivity(frames, &SpatialForce::zero(), &j)));
             let inertia = found.by_inverse_inertia.map(|by_lambda| {
                 let bodies = [pair.bodies.a, pair.bodies.b];
                 let f = if patch.contacts.a_is_o { 1 } else { 0 };
                 let geometry_a = &model.bodies[bodies[0]].geometries[pair.geometry_a];
                 let origin = frames[bodies[0]].pose * geometry_a.x_bg.translation;
                 let x_wf = patch.contacts.x_wf;
-                InertiaSensitivity {
+                Box::new(InertiaSensitivity {
                     by_lambda,
                     levers: bodies.map(|b| origin - frames[b].pose.translation),
                     trees: bodies.map(|b| moving[b]),
@@ -204,7 +207,7 @@ impl VelocityLevel {
                     x_wf,
                     tree_f: moving[bodies[f]],
                     offset_f: x_wf.translation - frames[bodies[f]].pose.translation,
-                }
+                })
             });
             patches.push(PatchSensitivity { after: by_poses, before, inertia });
         }

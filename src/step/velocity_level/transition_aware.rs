@@ -77,8 +77,12 @@ mod tests {
         assert_eq!(limit(&v, Vector3::new(0.2, 0.3, 0.0)), 1.0);
         // Around zero.
         let dv = Vector3::new(-2.0, 1.0, 0.0);
-        let end: Vector3<f64> = v + dv * limit(&v, dv);
-        assert_relative_eq!(end.normalize().x, 0.5, epsilon = 1e-12);
+        // ... at any speed, also where it would end close before zero.
+        for (speed, dv) in [(1.0, dv), (3.0, dv), (0.2, dv), (1.0, Vector3::new(-0.997, 0.009, 0.0))] {
+            let (v, dv) = (v * speed, dv * speed);
+            let end: Vector3<f64> = v + dv * limit(&v, dv);
+            assert_relative_eq!(end.normalize().x, 0.5, epsilon = 1e-9);
+        }
         // Where friction is regularized nothing is cut, but from rest into slip.
         assert_eq!(limit(&(v * 5e-3), Vector3::new(-2.0, 1.0, 0.0)), 1.0);
         assert_relative_eq!(limit(&Vector3::zeros(), Vector3::new(0.0, 2.0, 0.0)), 0.0025);

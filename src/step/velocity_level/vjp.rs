@@ -11,17 +11,18 @@ use crate::multibody::{
     TANGENT_DIMENSION, add_link_motions,
 };
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
-use crate::step::joint_moves::move_transposed;
-use crate::step::{StepCotangent, StepPoint};
+use crate::step::StepCotangent;
+use crate::step::joint_moves::move_vjp;
+use crate::step::step_point::StepPoint;
 
-/// The memory of transposed derivatives.
+/// The memory of vector–Jacobian products.
 #[derive(Debug, Default)]
 pub(in crate::step) struct VjpMemory {
     by_velocity: Vec<f64>,
     applied: ForceSensitivity,
     by_force: Forces,
-    /// Derivatives by the motions of the moving bodies, with the velocities after the step and
-    /// with those before it.
+    /// Derivatives with respect to the motions of the moving bodies, with the velocities after the step
+    /// and with those before it.
     by_motion: [Vec<f64>; 2],
     kinematics: JointKinematics,
 }
@@ -32,15 +33,15 @@ pub(super) fn turn_jacobian(after: &BodyState, free: &FreeMotion, dt: f64) -> Ma
     rotation_exponential_jacobian(&(after.velocity.rotational * dt + free.extra_turn))
 }
 
-/// Derivatives by the extra turn and the extra shift of a free motion.
+/// Derivatives with respect to the extra turn and the extra shift of a free motion.
 pub(super) fn by_extra_pose(extra_turn: Vector3<f64>, extra_shift: Vector3<f64>) -> FreeMotion {
     let none = Vector3::zeros();
     FreeMotion { angular_velocity: none, extra_turn, extra_shift, swing: none }
 }
 
 impl VelocityLevel {
-    /// Adds the derivatives of μᵀφ by the state before the step and by the model; those through
-    /// the user's forces aside.
+    /// Adds the derivatives of μᵀφ with respect to the state before the step and the model; those
+    /// through the user's forces aside.
     pub(super) fn add_balance(
         &self,
         at: &StepPoint<'_, ()>,
@@ -64,7 +65,7 @@ impl VelocityLevel {
             }
             let state = &mut state_of_bodies[tree * TANGENT_DIMENSION..(tree + 1) * TANGENT_DIMENSION];
             let ModelGradient { gravity, masses, .. } = &mut *out.model;
-            bodies[tree].add_transposed(mu, state, gravity, &mut masses[tree]);
+            bodies[tree].add_vjp(mu, state, gravity, &mut masses[tree]);
         }
         by_force.joints.clear();
         by_force.joints.extend_from_slice(of_joints);
@@ -78,17 +79,17 @@ impl VelocityLevel {
             buffer.resize(TANGENT_DIMENSION * on_bodies.len(), 0.0);
         }
         let [by_after, by_before] = by_motion;
-        let idle = |body: usize| moving[body].is_none_or(|place| on_bodies[place] == SpatialForce::zero());
+        let idle = |body: usize| moving[body].is_none_or(|index| on_bodies[index] == SpatialForce::zero());
         for patch in patches.iter() {
             let bodies = &patch.after.pair.bodies;
             if idle(bodies.a) && idle(bodies.b) {
                 continue;
             }
             for (term, buffer) in patch.terms().zip([&mut *by_after, &mut *by_before]) {
-                term.add_transposed(moving, on_bodies, buffer, out.model);
+                term.add_vjp(moving, on_bodies, buffer, out.model);
             }
             if let Some(inertia) = &patch.inertia {
-                inertia.add_transposed(
+                inertia.add_vjp(
                     model,
                     &at.before.joints,
                     on_bodies,
@@ -130,10 +131,10 @@ impl VelocityLevel {
         by_force.joints.iter_mut().for_each(|force| *force *= at.dt);
         let point = at.forces_at(at.before, at.time);
         let by_user = &mut out.control[at.split_control().0.len()..];
-        applied.add_applied_transposed(&point, at.applied, by_force, out.state, by_user, out.model);
+        applied.add_applied_vjp(&point, at.applied, by_force, out.state, by_user, out.model);
     }
 
-    /// The transposed derivative of a step.
+    /// The vector–Jacobian product of a step.
     pub(in crate::step) fn vjp<A: AppliedForces>(
         &self,
         at: &StepPoint<'_, A>,
@@ -173,12 +174,12 @@ impl VelocityLevel {
                 (by[i], by[3 + i]) = (by_turn[i], by_position[i]);
             }
             let by_free = by_extra_pose(by_vector, by_position);
-            body.free.add_transposed(&by_free, by, by_mass);
+            body.free.add_vjp(&by_free, by, by_mass);
         }
         // q₁ = q₀ ⊕ (v δt + extra moves)
         let (by_q, by_v) = of_joints.split_at_mut(at.after.joints.v.len());
         let mut by_before = vec![0.0; by_q.len()];
-        move_transposed(&at.before.joints, &tape.joint_moves, by_q, &mut by_before);
+        move_vjp(&at.before.joints, &tape.joint_moves, by_q, &mut by_before);
         mu.extend(by_v.iter().zip(&*by_q).map(|(v, q)| v + q * at.dt));
         let by_moves = by_q.to_vec();
         by_q.copy_from_slice(&by_before);

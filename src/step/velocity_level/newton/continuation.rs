@@ -54,8 +54,8 @@ struct Linearization {
     step: Vec<f64>,
     /// How the velocities follow the part of friction.
     by_part: Vec<f64>,
-    /// Which way s goes along the curve: the determinant of K keeps the sign that it has together
-    /// with ds, also where the curve turns back and where it has a kink.
+    /// The direction of s along the curve. The product of the signs of det K and ds is constant, also
+    /// where the curve turns back and where it has a kink.
     backward: bool,
     /// Whether the point is on the curve.
     is_on_curve: bool,
@@ -215,5 +215,41 @@ impl Curve<'_> {
         self.problem.set_friction(&self.friction, 1.0);
         self.newton.statistics.residual = self.newton.evaluate(self.problem);
         Err(NewtonError::NotConverged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    use crate::contact::ContactModel;
+    use crate::step::StepProblem;
+    use crate::step::velocity_level::tests::{model, state, taken};
+    use crate::step::velocity_level::{VelocityLevel, Workspace};
+
+    #[test]
+    fn the_curve_leads_to_the_solution_that_newtons_method_finds() {
+        let model = model();
+        let method = VelocityLevel { model: ContactModel::Tamsi, ..Default::default() };
+        let mut workspace = Workspace::default();
+        let mut total = 0;
+        for number in 0..10 {
+            let state = state(&model, number);
+            let step = StepProblem::new(&model, &state, 1e-3);
+            taken(&method, &step, &mut workspace);
+            let Workspace { problem, newton, .. } = &mut workspace;
+            let found = newton.velocity.clone();
+            newton.set_velocity(&state);
+            let (outcome, iterations) = newton.continue_friction(problem, &SolverTolerance::default());
+            outcome.expect("a solution");
+            total += iterations;
+            assert!(newton.statistics.residual <= 1e-11);
+            let size = found.iter().fold(0.0, |size: f64, v| size.max(v.abs()));
+            for (v, w) in newton.velocity.iter().zip(&found) {
+                assert_relative_eq!(v, w, epsilon = 1e-7 * size);
+            }
+        }
+        assert!((500..1200).contains(&total), "{total} iterations");
     }
 }

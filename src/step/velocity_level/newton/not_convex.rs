@@ -13,11 +13,11 @@ const UNDAMPED_PROBLEMS: usize = 10;
 const DECREASE_ITERATIONS: usize = 20;
 
 impl Newton {
-    /// TAMSI: Newton's method with its own line search, and where that does not converge a
-    /// sequence of convex problems whose friction is taken from the normal impulses of the last
-    /// one; from each of their solutions Newton's method is tried again, with a line search that
-    /// decreases the violation of the balance. Where neither converges friction is continued from
-    /// none ([`Newton::continue_friction`]).
+    /// TAMSI's solver: Newton's method with its own line search. If that does not converge, a sequence
+    /// of convex problems is solved, each with friction from the normal impulses of the one before. From
+    /// each of their solutions Newton's method is tried again, with a line search that decreases the
+    /// violation of the balance. Where neither converges friction is continued from none
+    /// ([`Newton::continue_friction`]).
     pub(super) fn solve_not_convex(
         &mut self,
         problem: &mut Problem,
@@ -25,14 +25,14 @@ impl Newton {
         tolerance: &SolverTolerance,
     ) -> Result<(), NewtonError> {
         let limited = |iterations: usize| SolverTolerance {
-            iterations: tolerance.iterations.min(iterations),
+            max_iterations: tolerance.max_iterations.min(iterations),
             ..*tolerance
         };
         self.start.clear();
         self.start.extend_from_slice(&self.velocity);
         let search = Search::TransitionAware { stiction_velocity };
         let first = self.iterate(problem, search, &limited(TRANSITION_AWARE_ITERATIONS));
-        if first.is_ok() || tolerance.iterations <= TRANSITION_AWARE_ITERATIONS {
+        if first.is_ok() || tolerance.max_iterations <= TRANSITION_AWARE_ITERATIONS {
             return first;
         }
         let mut total = self.statistics.iterations;

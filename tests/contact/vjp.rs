@@ -1,5 +1,5 @@
-//! The transposed derivative of a contact is the transpose of its Jacobian, for every kind of pair
-//! and model of dissipation; and a transposed step allocates nothing in the steady state.
+//! The vector–Jacobian product of a contact is the transpose of its Jacobian, for every kind of pair
+//! and model of dissipation; and that of a step allocates nothing in the steady state.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use proptest::test_runner::RngSeed;
 
 use isobar::contact::{
     Collider, ContactGeometry, ContactPair, ContactSettings, DissipationModel, Material, OWN_PARAMETERS,
-    SurfaceRepresentation, Workspace, combination_derivatives, contact_jacobian, contact_transposed,
+    SurfaceRepresentation, Workspace, combination_derivatives, contact_jacobian, contact_vjp,
 };
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
-use isobar::multibody::{AppliedForces, DifferentiatedModel, Input, ModelGradient};
+use isobar::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, Parameter};
 use isobar::spatial::{RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
 use isobar::step::{DerivativeWorkspace, Integrator, StepCotangent, StepProblem, StepWorkspace, Tape};
 
@@ -55,11 +55,21 @@ fn pairs() -> Vec<(Collider, Collider, f64)> {
     ]
 }
 
+fn settings(polygons: bool, strain_rate: bool, own: bool) -> ContactSettings {
+    use {DissipationModel as Dissipation, SurfaceRepresentation as Surface};
+    ContactSettings {
+        law: own.then(rubber),
+        surface: if polygons { Surface::Polygons } else { Surface::Triangles },
+        dissipation_model: if strain_rate { Dissipation::StrainRate } else { Dissipation::HuntCrossley },
+        ..Default::default()
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, rng_seed: RngSeed::Fixed(1), ..Default::default() })]
 
     #[test]
-    fn transposed_is_the_transpose_of_the_jacobian(
+    fn vjp_is_that_of_the_jacobian(
         turn in prop::array::uniform3(-3.0..3.0f64),
         shift in prop::array::uniform3(-0.01..0.01f64),
         velocity in prop::array::uniform6(-0.5..0.5f64),
@@ -69,13 +79,7 @@ proptest! {
         swapped in any::<bool>(),
         own in any::<bool>(),
     ) {
-        let settings = ContactSettings {
-            law: own.then(rubber),
-            surface: if polygons { SurfaceRepresentation::Polygons } else { SurfaceRepresentation::Triangles },
-            dissipation_model: if strain_rate { DissipationModel::StrainRate } else { DissipationModel::HuntCrossley },
-            positive_part_width: 0.5,
-            ..Default::default()
-        };
+        let settings = ContactSettings { positive_part_width: 0.5, ..settings(polygons, strain_rate, own) };
         agree(&pairs(), 0.0, (turn, shift, velocity, by), &settings, swapped)?;
     }
 
@@ -91,19 +95,14 @@ proptest! {
         swapped in any::<bool>(),
         own in any::<bool>(),
     ) {
-        let settings = ContactSettings {
-            law: own.then(rubber),
-            surface: if polygons { SurfaceRepresentation::Polygons } else { SurfaceRepresentation::Triangles },
-            dissipation_model: if strain_rate { DissipationModel::StrainRate } else { DissipationModel::HuntCrossley },
-            ..Default::default()
-        };
+        let settings = settings(polygons, strain_rate, own);
         let skirted = |c: &Collider| c.with_skirt(0.008).expect("a thin skirt");
         let pairs: Vec<_> = pairs().iter().map(|(a, b, distance)| (skirted(a), skirted(b), *distance)).collect();
         agree(&pairs, apart, (turn, shift, velocity, by), &settings, swapped)?;
     }
 }
 
-/// The turn and shift of A, the velocities, and the derivatives by the wrench.
+/// The turn and shift of A, the velocities, and the derivatives with respect to the wrench.
 type Numbers = ([f64; 3], [f64; 3], [f64; 6], [f64; 6]);
 
 /// Compares the derivatives of all pairs, `apart` farther from each other than given.
@@ -137,13 +136,13 @@ fn agree(
         else {
             prop_assert!(apart > 0.0, "pair {i} does not touch");
             prop_assert!(
-                contact_transposed(&pair, &by_wrench, settings, &mut workspace)
+                contact_vjp(&pair, &by_wrench, settings, &mut workspace)
                     .expect("a pair that can touch")
                     .is_none()
             );
             continue;
         };
-        let found = contact_transposed(&pair, &by_wrench, settings, &mut workspace)
+        let found = contact_vjp(&pair, &by_wrench, settings, &mut workspace)
             .expect("a pair that can touch")
             .expect("they touch");
         let size = patch.wrench_on_a.translational.norm();
@@ -201,7 +200,7 @@ fn aligned_meshes_have_the_derivatives_of_the_jacobian() {
     let (_, jacobian) = contact_jacobian(&pair, &settings, &mut workspace)
         .expect("a pair that can touch")
         .expect("they touch");
-    let found = contact_transposed(&pair, &by_wrench, &settings, &mut workspace)
+    let found = contact_vjp(&pair, &by_wrench, &settings, &mut workspace)
         .expect("a pair that can touch")
         .expect("they touch");
     assert_eq!(found.pose_a, jacobian.by_pose_a.tr_mul(&w));
@@ -209,12 +208,12 @@ fn aligned_meshes_have_the_derivatives_of_the_jacobian() {
 }
 
 #[test]
-fn transposed_steps_allocate_nothing_in_the_steady_state() {
+fn vjps_of_steps_allocate_nothing_in_the_steady_state() {
     let (model, before) = heap(ContactSettings::default());
     let control = [0.1, -0.2, 0.3, 0.4, 0.5];
-    let inputs = Input::all(&model);
-    let differentiated =
-        DifferentiatedModel::new(&model, &inputs, Pull.dependence(), control.len()).expect("valid inputs");
+    let parameters = Parameter::all(&model);
+    let differentiated = DifferentiatedModel::new(&model, &parameters, Pull.dependence(), control.len())
+        .expect("valid parameters");
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {
         let (model, state, applied, control) = (&model, &before, &Pull, &control[..]);
         let problem = StepProblem { model, state, time: 0.0, time_step: 1e-4, applied, control };

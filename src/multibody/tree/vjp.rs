@@ -1,4 +1,4 @@
-//! Transposed derivatives: from those of one number by the motions of bodies, or by generalized
+//! Vector–Jacobian products: from those of one number by the motions of bodies, or by generalized
 //! forces, to those by the coordinates of the joints and by the bodies' masses.
 
 use nalgebra::{DMatrix, Vector3};
@@ -12,21 +12,22 @@ use crate::spatial::{
     MASS_NUMBERS, MassProperties, RigidTransform, SpatialForce, SpatialInertia, SpatialVelocity,
 };
 
-/// The derivatives of a number by the motion of one body.
+/// The derivatives of a number with respect to the motion of one body.
 #[derive(Clone, Copy, Debug)]
 pub struct MotionCotangent {
-    /// The body: its place in [`Mechanism::bodies`].
+    /// The body: its index in [`Mechanism::bodies`].
     pub body: usize,
-    /// By its pose: by a turn about its origin, and by a move of it, in W.
+    /// With respect to the pose: rotation of the body about its origin, then translation, both in W.
     pub pose: SpatialForce,
-    /// By its velocity: by its angular velocity, and by that of its origin, in W.
+    /// With respect to the velocity: angular velocity of the body, then velocity of its origin, both in
+    /// W.
     pub velocity: SpatialForce,
 }
 
 impl Mechanism {
-    /// Adds to `by_q` and `by_v` the derivatives of a number by configuration (in its tangent space)
-    /// and velocity, given those by the motions of bodies, at the state of the last
-    /// [`Mechanism::update_kinematics`].
+    /// Adds to `by_q` and `by_v` the derivatives of a number with respect to configuration (in its
+    /// tangent space) and velocity, given those with respect to the motions of bodies, at the state of
+    /// the last [`Mechanism::update_kinematics`].
     ///
     /// All that a joint carries turns with a move S along one of its directions; with forces about a
     /// fixed point in W's axes, its derivative is S · Σ (P_i + V_i ×* H_i) + Ψ · Σ H_i, with those P_i
@@ -34,7 +35,7 @@ impl Mechanism {
     ///
     /// # Panics
     /// When a slice does not have nv numbers, or a body is not there.
-    pub(crate) fn motion_transposed(
+    pub(crate) fn motion_vjp(
         &self,
         workspace: &mut Workspace,
         by_motion: impl IntoIterator<Item = MotionCotangent>,
@@ -114,7 +115,7 @@ fn velocities_at(mechanism: &Mechanism, workspace: &Workspace, v: &[f64]) -> Vec
 /// multiplied with any number of vectors from the left.
 #[derive(Clone, Debug)]
 pub struct InverseSensitivity {
-    /// The mass matrix: the derivative by v̇.
+    /// The mass matrix: the derivative with respect to v̇.
     pub mass_matrix: DMatrix<f64>,
     derivatives: InverseDerivatives,
     tau: Vec<f64>,
@@ -159,7 +160,7 @@ impl InverseSensitivity {
     ///
     /// # Panics
     /// When a slice does not have nv numbers.
-    pub fn add_transposed(&self, left: &[f64], by_q: &mut [f64], by_v: &mut [f64]) {
+    pub fn add_vjp(&self, left: &[f64], by_q: &mut [f64], by_v: &mut [f64]) {
         let n = self.tau.len();
         assert_eq!([left.len(), by_q.len(), by_v.len()], [n; 3], "a number for each coordinate");
         for (i, l) in left.iter().enumerate().filter(|(_, l)| **l != 0.0) {
@@ -184,11 +185,10 @@ impl Mechanism {
         -parts.map(|(w, m)| m.inertia.times(w).translational).sum::<Vector3<f64>>()
     }
 
-    /// The derivatives of `left`ᵀ τ, with τ of [`Mechanism::inverse_dynamics`] at the
-    /// state and the accelerations that the workspace holds, by the mass properties of each body that
-    /// has mass and moves. `visit` is called with the body's place in [`Mechanism::bodies`] and with
-    /// them; an inertia's elements are taken as nine independent numbers, and the derivative is
-    /// symmetric.
+    /// The derivatives of `left`ᵀ τ, with τ of [`Mechanism::inverse_dynamics`] at the state and the
+    /// accelerations that the workspace holds, by the mass properties of each body that has mass and
+    /// moves. `visit` is called with the body's index in [`Mechanism::bodies`] and with them; an
+    /// inertia's elements are taken as nine independent numbers, and the derivative is symmetric.
     ///
     /// # Panics
     /// When `left` does not have nv numbers.
@@ -201,7 +201,7 @@ impl Mechanism {
         type Dual = DualArray<MASS_NUMBERS>;
         self.check_lengths(&[], &[left.len()]);
         let along = velocities_at(self, workspace, left);
-        for (place, body) in self.bodies.iter().enumerate() {
+        for (index, body) in self.bodies.iter().enumerate() {
             let (Some(joint), Some(mass)) = (body.joint, &body.mass) else { continue };
             let m = &workspace.motions[joint];
             let x_ob = RigidTransform::new(m.rotation, m.position) * body.x_mb;
@@ -212,7 +212,7 @@ impl Mechanism {
             let force = inertia.times(&a) + v.cross_force(&inertia.times(&v));
             let mut by = MassProperties::zero();
             by.add_numbers(&w.dot(&force).eps);
-            visit(place, &by);
+            visit(index, &by);
         }
     }
 }

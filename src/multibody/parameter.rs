@@ -13,45 +13,45 @@ use crate::spatial::{MassProperties, MassPropertiesError};
 pub const TANGENT_NAMES: [&str; TANGENT_DIMENSION] =
     ["rx", "ry", "rz", "px", "py", "pz", "wx", "wy", "wz", "vx", "vy", "vz"];
 
-/// A number that goes into a simulation, by the place of its body or material in the
-/// [`Model`].
+/// A number that a simulation depends on and that derivatives can be taken with respect to. Bodies,
+/// materials, joints and actuators are given by their index in the [`Model`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Input {
-    /// A move of a free body's initial state along one direction of its tangent space (see
+pub enum Parameter {
+    /// A displacement of a free body's initial state along one direction of its tangent space (see
     /// [`TANGENT_DIMENSION`]). Its value is 0.
     InitialTangent {
         /// The body.
         body: usize,
         /// The direction, 0 to 11: rotation, position, angular velocity and velocity, each along three
-        /// axes. [`Input::initial_velocity`] and those beside it say it by name.
+        /// axes. Functions such as [`Parameter::initial_velocity`] name them.
         index: usize,
     },
-    /// A move of the joints' initial state along one direction of its tangent space: first those
-    /// of the configuration, then those of the velocity, in the order of [`Model::mechanism`]'s
-    /// velocity coordinates. Its value is 0.
+    /// A displacement of the joints' initial state along one direction of its tangent space: first the
+    /// directions of the configuration, then those of the velocity, each in the order of the velocity
+    /// coordinates of [`Model::mechanism`]. Its value is 0.
     InitialJoint {
         /// The direction, 0 to 2 nv − 1.
         index: usize,
     },
-    /// A parameter of a material, in its unit. Of the relaxation time only steps with the contact model
-    /// SAP depend, of those of a law of the user's own only models that have one.
+    /// A parameter of a material, in its unit. Only steps with the contact model SAP depend on the
+    /// relaxation time, and only models with a law of the user's own depend on that law's parameters.
     Material {
         /// The material in [`Model::materials`].
         material: usize,
         /// Which parameter.
         parameter: MaterialParameter,
     },
-    /// The mass of a free body or a link, kg, at the size that its geometries have in the model. An inertia
-    /// that was given stays as it is, one that comes from the geometries stays proportional to
-    /// the mass.
+    /// The mass of a free body or a link, kg, at the size that its geometries have in the model. A given
+    /// inertia does not change with the mass; an inertia computed from the geometries stays proportional
+    /// to it.
     Mass {
         /// The body.
         body: usize,
     },
-    /// A component of the inertia that was given for a free body, or that a link has, about its centre of mass and in
-    /// its axes, kg m²; the component across the diagonal is equal to it. There is none where the
-    /// inertia comes from the geometries.
+    /// A component of the inertia of a link, or of a free body whose inertia was given, about the centre
+    /// of mass and in the body's axes, kg m². The symmetric component changes with it. A free body whose
+    /// inertia comes from its geometries has no such parameter.
     Inertia {
         /// The body.
         body: usize,
@@ -60,8 +60,9 @@ pub enum Input {
         /// Column of the component, 0 to 2.
         column: usize,
     },
-    /// A coordinate of the centre of mass that was given for a free body, or that a link has, in
-    /// its frame, m. There is none where the centre of mass comes from the geometries.
+    /// A coordinate of the centre of mass of a link, or of a free body whose centre of mass was given,
+    /// in the body's frame, m. A free body whose centre of mass comes from its geometries has no such
+    /// parameter.
     CenterOfMass {
         /// The body.
         body: usize,
@@ -95,11 +96,11 @@ pub enum Input {
         /// The actuator in [`Model::actuators`].
         actuator: usize,
     },
-    /// A factor on the size of a geometry about the origin of its own frame (on the thickness
-    /// of a half-space); its value is 1. Extents stay as they are at the vertices. Mass, centre
-    /// of mass and inertia follow where they come from the geometry: with a density mass grows
-    /// with the cube and inertia with the fifth power; with a mass that is given inertia grows
-    /// with the square; where inertia is given too, nothing follows.
+    /// A factor on the size of a geometry about the origin of its own frame (on the thickness of a
+    /// half-space); its value is 1. Extents stay as they are at the vertices. Mass, centre of mass and
+    /// inertia change with the size where they are computed from the geometry. With a given density the
+    /// mass grows with the cube of the scale and the inertia with its fifth power. With a given mass the
+    /// inertia grows with the square. A given inertia does not change.
     GeometryScale {
         /// The body.
         body: usize,
@@ -108,29 +109,29 @@ pub enum Input {
     },
 }
 
-/// Why a model could not be made from values of its inputs.
+/// Why a model could not be made from values of its parameters.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum InputError {
+pub enum ParameterError {
     /// There is no such body, material, geometry or direction.
-    #[error("the model has no input {0:?}")]
-    NoSuchInput(Input),
+    #[error("the model has no parameter {0:?}")]
+    NoSuchParameter(Parameter),
     /// A value is out of its range.
     #[error("{name} is {value}; it must be {allowed}")]
     Value {
-        /// Name of the input.
+        /// Name of the parameter.
         name: String,
         /// The value.
         value: f64,
         /// What is allowed.
         allowed: &'static str,
     },
-    /// It belongs to the initial state, where an input of the model is asked for.
+    /// The parameter belongs to the initial state, but a parameter of the model is needed.
     #[error(
         "{name} is a move of the initial state, not a parameter of the model; change the state that the motion starts from"
     )]
     OfState {
-        /// Name of the input.
+        /// Name of the parameter.
         name: String,
     },
     /// The mass properties cannot be made.
@@ -144,14 +145,14 @@ pub enum InputError {
     /// A pressure field cannot be made.
     #[error("{name}: {source}")]
     Field {
-        /// Name of the input.
+        /// Name of the parameter.
         name: String,
         /// What is wrong.
         source: FieldError,
     },
 }
 
-impl Input {
+impl Parameter {
     /// A rotation of a free body's initial orientation about an axis of W, rad.
     pub fn initial_rotation(body: usize, axis: usize) -> Self {
         Self::InitialTangent { body, index: axis }
@@ -172,7 +173,7 @@ impl Input {
         Self::InitialTangent { body, index: 9 + axis }
     }
 
-    /// A name that tells the inputs of a model apart, such as `ball.vz` or
+    /// A name that tells the parameters of a model apart, such as `ball.vz` or
     /// `foam.hydroelastic_modulus`.
     pub fn name(&self, model: &Model) -> String {
         let body = |i: usize| model.bodies.get(i).map_or("?", |b| b.name.as_str());
@@ -201,13 +202,13 @@ impl Input {
         }
     }
 
-    /// The value that the input has in a model: 0 for directions of the initial state, 1 for
+    /// The value that the parameter has in a model: 0 for directions of the initial state, 1 for
     /// scales.
     ///
     /// # Errors
-    /// When the model has no such input.
-    pub fn value(&self, model: &Model) -> Result<f64, InputError> {
-        let missing = || InputError::NoSuchInput(*self);
+    /// When the model has no such parameter.
+    pub fn value(&self, model: &Model) -> Result<f64, ParameterError> {
+        let missing = || ParameterError::NoSuchParameter(*self);
         let material = |i: usize| model.materials.get(i).map(|m| &m.material).ok_or_else(missing);
         match *self {
             Self::InitialTangent { .. } | Self::InitialJoint { .. } => {
@@ -246,12 +247,12 @@ impl Input {
         }
     }
 
-    /// Whether the input moves the initial state, and leaves the model as it is.
+    /// Whether the parameter moves the initial state, and leaves the model as it is.
     pub(super) fn is_of_state(&self) -> bool {
         matches!(self, Self::InitialTangent { .. } | Self::InitialJoint { .. })
     }
 
-    /// The direction of the state's tangent space that an input moves the initial state along.
+    /// The direction of the state's tangent space that a parameter moves the initial state along.
     pub(crate) fn initial_tangent(&self, model: &Model) -> Option<usize> {
         match *self {
             Self::InitialTangent { body, index } => {
@@ -266,7 +267,7 @@ impl Input {
         }
     }
 
-    /// The body whose mass properties an input is one of.
+    /// The body that a parameter is a mass property of.
     pub(super) fn mass_of_body(&self) -> Option<usize> {
         match *self {
             Self::Mass { body } | Self::Inertia { body, .. } | Self::CenterOfMass { body, .. } => Some(body),
@@ -274,8 +275,8 @@ impl Input {
         }
     }
 
-    /// Checks that a value makes sense for the input.
-    pub(super) fn check(&self, model: &Model, value: f64) -> Result<(), InputError> {
+    /// Checks that a value makes sense for the parameter.
+    pub(super) fn check(&self, model: &Model, value: f64) -> Result<(), ParameterError> {
         let (good, allowed) = match self {
             Self::InitialTangent { .. }
             | Self::InitialJoint { .. }
@@ -295,7 +296,7 @@ impl Input {
         if good && value.is_finite() {
             Ok(())
         } else {
-            Err(InputError::Value { name: self.name(model), value, allowed })
+            Err(ParameterError::Value { name: self.name(model), value, allowed })
         }
     }
 }
@@ -321,69 +322,72 @@ fn joint_tangent_name(model: &Model, index: usize) -> String {
     }
 }
 
-impl Input {
-    /// The relaxation time of every material that a geometry uses: the inputs that matter with the
-    /// contact model SAP besides [`Input::all`].
-    pub fn relaxation_times(model: &Model) -> Vec<Input> {
+impl Parameter {
+    /// The relaxation time of every material that a geometry uses. These parameters matter only with the
+    /// contact model SAP, in addition to [`Parameter::all`].
+    pub fn relaxation_times(model: &Model) -> Vec<Parameter> {
         let geometries = || model.bodies.iter().flat_map(|b| &b.geometries);
         (0..model.materials.len())
             .filter(|&material| geometries().any(|g| g.material == Some(material)))
-            .map(|material| Input::Material { material, parameter: MaterialParameter::RelaxationTime })
+            .map(|material| Parameter::Material { material, parameter: MaterialParameter::RelaxationTime })
             .collect()
     }
 
-    /// Every input of a model that can matter: the initial tangent of every free body and of the
-    /// joints, the mass of every free body and link, its centre of mass and inertia where they were
-    /// given, the parameters of every material that a
-    /// geometry uses, the size of every geometry but those that have none (rigid half-spaces),
-    /// gravity, and the dampings, spring stiffnesses and gains of joints and actuators that are not 0.
+    /// Every parameter that a result can depend on. These are the initial tangent of every free body and
+    /// of the joints; the mass of every free body and link, with the centre of mass and the inertia
+    /// where they were given; the parameters of every material that a geometry uses; the size of every
+    /// geometry that has one (rigid half-spaces do not); gravity; and all dampings, spring stiffnesses
+    /// and gains of joints and actuators that are not 0.
     ///
     /// Relaxation times are not among them, since they matter with one contact model only: see
-    /// [`Input::relaxation_times`].
-    pub fn all(model: &Model) -> Vec<Input> {
-        let mut inputs = Vec::new();
+    /// [`Parameter::relaxation_times`].
+    pub fn all(model: &Model) -> Vec<Parameter> {
+        let mut parameters = Vec::new();
         for (body, _, _) in model.free_bodies() {
-            inputs.extend((0..TANGENT_DIMENSION).map(|index| Input::InitialTangent { body, index }));
+            parameters.extend((0..TANGENT_DIMENSION).map(|index| Parameter::InitialTangent { body, index }));
         }
         let joints = 2 * model.mechanism.velocity_dimension();
-        inputs.extend((0..joints).map(|index| Input::InitialJoint { index }));
+        parameters.extend((0..joints).map(|index| Parameter::InitialJoint { index }));
         let geometries = || model.bodies.iter().flat_map(|b| &b.geometries);
         for material in 0..model.materials.len() {
             let uses = |g: &BodyGeometry| g.material == Some(material);
             if geometries().any(|g| uses(g) && !g.collider.geometry.is_rigid()) {
                 let elastic = [MaterialParameter::HydroelasticModulus, MaterialParameter::Dissipation];
-                inputs.extend(elastic.map(|parameter| Input::Material { material, parameter }));
+                parameters.extend(elastic.map(|parameter| Parameter::Material { material, parameter }));
             }
             if geometries().any(uses) {
                 let friction = [MaterialParameter::StaticFriction, MaterialParameter::DynamicFriction];
-                inputs.extend(friction.map(|parameter| Input::Material { material, parameter }));
+                parameters.extend(friction.map(|parameter| Parameter::Material { material, parameter }));
                 let own = 0..model.contact.law.map_or(0, |law| law.parameters().len());
-                inputs
-                    .extend(own.map(|k| Input::Material { material, parameter: MaterialParameter::Own(k) }));
+                parameters.extend(
+                    own.map(|k| Parameter::Material { material, parameter: MaterialParameter::Own(k) }),
+                );
             }
         }
         for body in (0..model.bodies.len()).filter(|&b| model.body_mass(b).is_some()) {
-            inputs.push(Input::Mass { body });
+            parameters.push(Parameter::Mass { body });
             if given_mass(model, body).is_some() {
-                inputs.extend((0..3).map(|axis| Input::CenterOfMass { body, axis }));
+                parameters.extend((0..3).map(|axis| Parameter::CenterOfMass { body, axis }));
                 let upper = (0..3).flat_map(|row| (row..3).map(move |column| (row, column)));
-                inputs.extend(upper.map(|(row, column)| Input::Inertia { body, row, column }));
+                parameters.extend(upper.map(|(row, column)| Parameter::Inertia { body, row, column }));
             }
         }
         for (body, b) in model.bodies.iter().enumerate() {
             let sized = b.geometries.iter().enumerate();
             let sized =
                 sized.filter(|(_, g)| !matches!(*g.collider.geometry, ContactGeometry::RigidHalfSpace));
-            inputs.extend(sized.map(|(geometry, _)| Input::GeometryScale { body, geometry }));
+            parameters.extend(sized.map(|(geometry, _)| Parameter::GeometryScale { body, geometry }));
         }
         if model.moving_count() > 0 {
-            inputs.extend((0..3).map(|axis| Input::Gravity { axis }));
+            parameters.extend((0..3).map(|axis| Parameter::Gravity { axis }));
         }
         let of_joints = (0..model.mechanism.joints().len())
-            .flat_map(|joint| [Input::JointDamping { joint }, Input::SpringStiffness { joint }]);
-        let of_drives = (0..model.actuators.len())
-            .flat_map(|actuator| [Input::DriveStiffness { actuator }, Input::DriveDamping { actuator }]);
-        inputs.extend(of_joints.chain(of_drives).filter(|i| i.value(model).is_ok_and(|value| value > 0.0)));
-        inputs
+            .flat_map(|joint| [Parameter::JointDamping { joint }, Parameter::SpringStiffness { joint }]);
+        let of_drives = (0..model.actuators.len()).flat_map(|actuator| {
+            [Parameter::DriveStiffness { actuator }, Parameter::DriveDamping { actuator }]
+        });
+        parameters
+            .extend(of_joints.chain(of_drives).filter(|i| i.value(model).is_ok_and(|value| value > 0.0)));
+        parameters
     }
 }

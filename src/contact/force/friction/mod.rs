@@ -1,7 +1,12 @@
 //! Coulomb friction as a smooth function of the slip velocity (Elandt eq. 7, regularized).
 //!
 //! The friction traction is `−p h(s) v_t` with s = |v_t|², so that no root of a slip of zero is
-//! ever taken.
+//! ever taken. Each regularization is a file; what they share is here. Whoever adds one adds a file and
+//! its arm in [`friction_weights`].
+
+mod arctangent;
+mod smooth;
+mod stribeck;
 
 use crate::contact::settings::{ContactSettings, FrictionRegularization};
 use crate::scalar::Scalar;
@@ -10,44 +15,12 @@ use crate::scalar::Scalar;
 /// of the stiction velocity: well above it, so that the static value is nearly reached.
 const STRIBECK_RATIO: f64 = 10.0;
 
-/// atan(√y)/√y, smooth at 0.
-///
-/// Below y = 0.0144 its power series is summed to machine precision, as Drake does.
-// Out of line, so that the usual regularization is short enough to be inlined.
-#[inline(never)]
-fn atan_quotient<T: Scalar>(y: T) -> T {
-    if y.real() < 0.0144 {
-        let mut sum = T::from(0.0);
-        // 0.0144¹⁰/21 < 10⁻¹⁹.
-        for k in (0..10).rev() {
-            let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
-            sum = sum * y + sign / f64::from(2 * k + 1);
-        }
-        sum
-    } else {
-        let x = y.sqrt();
-        x.atan() / x
-    }
-}
-
-/// Rises from 0 to 1 over 0 ≤ x ≤ 1 with two derivatives vanishing at both ends, divided by x,
-/// as a function of y = x².
-fn quintic_step_quotient<T: Scalar>(y: T) -> T {
-    // Below this the root, whose derivative grows without bound, contributes nothing.
-    if y.real() < 1e-30 {
-        return y * 10.0;
-    }
-    let x = y.sqrt();
-    y * (x * (x * 6.0 - 15.0) + 10.0)
-}
-
 /// The smooth or arctangent form of slip over slip speed, in s/m: 1 / |v_t| at high slip.
 #[inline(always)]
 pub(crate) fn slip_quotient<T: Scalar>(s: T, settings: &ContactSettings) -> T {
-    let v_s = settings.stiction_velocity;
     match settings.friction_regularization {
-        FrictionRegularization::Atan => atan_quotient(s / (v_s * v_s)) * (std::f64::consts::FRAC_2_PI / v_s),
-        _ => (s + v_s * v_s).sqrt().recip(),
+        FrictionRegularization::Atan => arctangent::quotient(s, settings.stiction_velocity),
+        _ => smooth::quotient(s, settings.stiction_velocity),
     }
 }
 
@@ -57,26 +30,16 @@ pub(crate) fn slip_quotient<T: Scalar>(s: T, settings: &ContactSettings) -> T {
 #[inline(always)]
 pub(crate) fn friction_weights<T: Scalar>(s: T, settings: &ContactSettings) -> [T; 2] {
     let v_s = settings.stiction_velocity;
-    if settings.friction_regularization != FrictionRegularization::Stribeck {
-        // Coulomb's coefficient falls from static to dynamic with the slip velocity (Stribeck
-        // effect, in Tustin's form).
-        let quotient = slip_quotient(s, settings);
-        let ratio = STRIBECK_RATIO * v_s;
-        let of_static = (s * (-1.0 / (ratio * ratio))).exp() * quotient;
-        return [of_static, quotient - of_static];
-    }
-    let y = s / (v_s * v_s);
-    if y.real() < 1.0 {
-        return [quintic_step_quotient(y) / v_s, T::from(0.0)];
-    }
-    let x = y.sqrt();
-    let quotient = (x * v_s).recip();
-    if x.real() < 3.0 {
-        let z = (x - 1.0) * 0.5;
-        let fallen = quintic_step_quotient(z * z) * z * quotient;
-        [quotient - fallen, fallen]
-    } else {
-        [T::from(0.0), quotient]
+    match settings.friction_regularization {
+        FrictionRegularization::Stribeck => stribeck::weights(s, v_s),
+        FrictionRegularization::Smooth | FrictionRegularization::Atan => {
+            // Coulomb's coefficient falls from static to dynamic with the slip velocity (Stribeck
+            // effect, in Tustin's form).
+            let quotient = slip_quotient(s, settings);
+            let ratio = STRIBECK_RATIO * v_s;
+            let of_static = (s * (-1.0 / (ratio * ratio))).exp() * quotient;
+            [of_static, quotient - of_static]
+        }
     }
 }
 
@@ -148,8 +111,28 @@ mod tests {
     }
 
     #[test]
-    fn atan_quotient_is_continuous_where_the_series_ends() {
-        let (a, b) = (atan_quotient(0.0144_f64.next_down()), atan_quotient(0.0144));
-        assert_relative_eq!(a, b, max_relative = 1e-15);
+    fn friction_falls_from_static_to_dynamic_with_the_slip_velocity() {
+        let coefficient = |law, slip: f64| friction_factor(slip * slip, 0.8, 0.5, &settings(law)) * slip;
+        for law in [FrictionRegularization::Smooth, FrictionRegularization::Atan] {
+            for slip in [1e-3, 5e-3, 1e-2, 2e-2] {
+                // Tustin's curve, times the regularization's part of Coulomb friction.
+                let fallen = 0.5 + 0.3 * (-(slip / 1e-2_f64).powi(2)).exp();
+                let part = slip * slip_quotient(slip * slip, &settings(law));
+                assert_relative_eq!(coefficient(law, slip), fallen * part, max_relative = 1e-12);
+            }
+        }
+        // 6 x⁵ − 15 x⁴ + 10 x³, up to v_s and from there to 3 v_s.
+        for (slip, expected) in [
+            (2.5e-4, 0.8 * 0.103515625),
+            (5e-4, 0.4),
+            (1e-3, 0.8),
+            (1.5e-3, 0.8 - 0.3 * 0.103515625),
+            (2e-3, 0.65),
+            (3e-3, 0.5),
+            (0.1, 0.5),
+        ] {
+            let found = coefficient(FrictionRegularization::Stribeck, slip);
+            assert_relative_eq!(found, expected, max_relative = 1e-12);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The transposed derivative of the contact between two bodies.
+//! The vector–Jacobian product of the contact between two bodies.
 
 use nalgebra::{Vector3, Vector6};
 
@@ -9,11 +9,11 @@ use super::model::Model;
 use super::model_gradient::ModelGradient;
 use super::pair::GeometryPair;
 use super::state::TANGENT_DIMENSION;
-use crate::contact::{Material, Workspace, contact_transposed};
+use crate::contact::{Elements, Material, Workspace, contact_vjp_over};
 use crate::spatial::SpatialForce;
 
-/// The wrench between two geometries, and the derivatives of one number by their bodies' states
-/// and materials through it.
+/// The wrench between two geometries, and the derivatives of one number with respect to their bodies'
+/// states and materials through it.
 #[derive(Clone, Debug)]
 pub(super) struct PairCotangent {
     /// The two geometries.
@@ -26,8 +26,9 @@ pub(super) struct PairCotangent {
     by_material: [Material; 2],
 }
 
-/// The derivatives by the state of a body, from those by the pose and the velocity of a frame at
-/// offset `p` from its origin (in W), and from those by that offset as it turns with the body.
+/// The derivatives with respect to the state of a body, from those with respect to the pose and the
+/// velocity of a frame at offset `p` from its origin (in W), and from those with respect to that offset
+/// as it turns with the body.
 fn by_body_state(
     by_pose: &Vector6<f64>,
     by_velocity: &Vector6<f64>,
@@ -45,8 +46,9 @@ fn by_body_state(
     std::array::from_fn(|i| vectors[i / 3][i % 3])
 }
 
-/// The contact of a pair of geometries, if they touch, with the derivatives of one number, given
-/// those by the spatial force on each moving body about its origin.
+/// The contact of a pair of geometries, if they touch, with the derivatives of one number, given those
+/// with respect to the spatial force on each moving body about its origin. `known` are the elements
+/// that the surface lies in, if it has been found before.
 pub(super) fn pair_cotangent(
     model: &Model,
     frames: &[BodyFrame],
@@ -54,9 +56,10 @@ pub(super) fn pair_cotangent(
     pair: &GeometryPair,
     by_force: &[SpatialForce],
     scratch: &mut Workspace,
+    known: Option<&[Elements]>,
 ) -> Option<PairCotangent> {
-    let places = [moving[pair.bodies.a], moving[pair.bodies.b]];
-    let [by_a, by_b] = places.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
+    let indices = [moving[pair.bodies.a], moving[pair.bodies.b]];
+    let [by_a, by_b] = indices.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
     let (frame_a, frame_b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
     let p_a = geometry_offset(frame_a, &model.bodies[pair.bodies.a].geometries[pair.geometry_a]);
     let p_b = geometry_offset(frame_b, &model.bodies[pair.bodies.b].geometries[pair.geometry_b]);
@@ -68,9 +71,9 @@ pub(super) fn pair_cotangent(
     let by_wrench = SpatialForce::new(by_moment, by_linear);
     // The pairs of a model can touch: it has checked them.
     let contact = with_pair(model, frames, pair, |query| {
-        contact_transposed(query, &by_wrench, &model.contact, scratch)
-    })
-    .ok()??;
+        contact_vjp_over(query, &by_wrench, &model.contact, scratch, known)
+    });
+    let contact = contact.ok()??;
     let force = contact.wrench_on_a.translational;
     let mut state_a = by_body_state(
         &contact.pose_a,
@@ -102,7 +105,7 @@ impl PairCotangent {
         -self.wrench_on_a.shifted(&self.to_b)
     }
 
-    /// Adds the derivatives to those by the moving bodies' motions and by the model.
+    /// Adds the derivatives to those with respect to the moving bodies' motions and the model.
     pub fn add_to(
         &self,
         model: &Model,

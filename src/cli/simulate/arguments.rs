@@ -1,0 +1,37 @@
+//! Arguments of `isobar simulate`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Arguments of `isobar simulate`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SimulateArguments {
+    /// Scene file, TOML or JSON
+    pub scene: PathBuf,
+    /// End of the simulation, s
+    #[arg(long)]
+    pub until: f64,
+    /// Trajectory file to write, CSV; `-` for standard output, with the summary on standard error.
+    /// Without it only the summary is printed
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Write every Nth state only, besides the first and the last
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub every: NonZeroUsize,
+    /// Commands of actuators, TOML as `isobar optimize` writes it, in place of those of the scene
+    #[arg(long, value_name = "FILE")]
+    pub commands: Option<PathBuf>,
+    /// Also write the contact wrench of each pair of bodies that can touch: A-B.fx_N, ..., A-B.tz_N_m,
+    /// on A about A's origin in the world frame, at each state's poses and velocities
+    #[arg(long)]
+    pub forces: bool,
+    /// Estimate how far the steps are from exact ones, by a second simulation with half the step; both
+    /// are kept in memory
+    #[arg(long)]
+    pub error: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}

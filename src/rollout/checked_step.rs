@@ -1,0 +1,83 @@
+//! Steps of simulations: their failures say when they were taken and which bodies they concern.
+
+use super::error::SimulationError;
+use super::schedule::StepTime;
+use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
+use crate::scalar::Scalar;
+use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};
+
+/// The failure of a step, with the time and the bodies that it concerns.
+pub(crate) fn step_failed<T: Scalar>(model: &Model<T>, at: StepTime, source: StepError) -> SimulationError {
+    let named = source.bodies().iter().filter_map(|&i| model.bodies.get(i));
+    let names: Vec<String> = named.map(|body| format!("`{}`", body.name)).collect();
+    SimulationError::Step { time: at.time, step: at.number, bodies: names.join(", "), source }
+}
+
+/// The failure of a step's derivative.
+pub(super) fn not_differentiated(model: &Model, at: StepTime, error: StepError) -> SimulationError {
+    match error {
+        StepError::Parameter(source) => SimulationError::Parameter(source),
+        source => step_failed(model, at, source),
+    }
+}
+
+/// A step of a simulation, into a state that is there already.
+pub(super) fn checked_step_into<A: AppliedForces, T: Scalar>(
+    integrator: Integrator,
+    step: &StepProblem<'_, A, T>,
+    number: usize,
+    workspace: &mut StepWorkspace<T>,
+    after: &mut State<T>,
+) -> Result<(), SimulationError> {
+    integrator.step_into(step, workspace, after).map_err(|source| failed(step, number, source))?;
+    check_finite(step, number, after)
+}
+
+/// A step of a simulation.
+pub(crate) fn checked_step<A: AppliedForces, T: Scalar>(
+    integrator: Integrator,
+    step: &StepProblem<'_, A, T>,
+    number: usize,
+    workspace: &mut StepWorkspace<T>,
+) -> Result<State<T>, SimulationError> {
+    let mut after = State::default();
+    checked_step_into(integrator, step, number, workspace, &mut after)?;
+    Ok(after)
+}
+
+/// The same, with its tape.
+pub(crate) fn checked_step_taped<A: AppliedForces>(
+    integrator: Integrator,
+    step: &StepProblem<'_, A>,
+    number: usize,
+    differentiated: &DifferentiatedModel<'_>,
+    workspace: &mut StepWorkspace,
+    tape: &mut Tape,
+) -> Result<State, SimulationError> {
+    let outcome = integrator.step_taped(step, differentiated, workspace, tape);
+    let after = outcome.map_err(|source| failed(step, number, source))?;
+    check_finite(step, number, &after)?;
+    Ok(after)
+}
+
+/// The failure of a step, number `number` of a simulation.
+fn failed<A, T: Scalar>(step: &StepProblem<'_, A, T>, number: usize, source: StepError) -> SimulationError {
+    let StepProblem { model, time, time_step: dt, .. } = *step;
+    step_failed(model, StepTime { time, dt, number }, source)
+}
+
+/// Checks the state after a step, number `number` of a simulation.
+fn check_finite<A, T: Scalar>(
+    step: &StepProblem<'_, A, T>,
+    number: usize,
+    after: &State<T>,
+) -> Result<(), SimulationError> {
+    let StepProblem { model, time, time_step, .. } = *step;
+    match model.first_not_finite(after) {
+        None => Ok(()),
+        Some(body) => {
+            let body = body.to_owned();
+            Err(SimulationError::NotFinite { time: time + time_step, steps: number, time_step, body })
+        }
+    }
+}

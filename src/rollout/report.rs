@@ -1,0 +1,69 @@
+//! The report that observers of a simulation receive.
+
+use crate::multibody::{Model, State};
+use crate::scalar::Scalar;
+use crate::step::{Gliding, Integrator, SolverStatistics, StepTiming, StepWorkspace};
+
+/// A state of a simulation, and the step that led to it.
+#[derive(Debug)]
+pub struct StepReport<'a, T = f64> {
+    /// The model.
+    pub model: &'a Model<T>,
+    /// Steps taken so far: 0 at the initial state.
+    pub steps: usize,
+    /// Steps of the whole simulation.
+    pub all_steps: usize,
+    /// Time, s.
+    pub time: f64,
+    /// The state.
+    pub state: &'a State<T>,
+    /// The step that led to this state; `None` at the initial state.
+    pub taken: Option<TakenStep<'a, T>>,
+}
+
+/// A step that has just been taken.
+#[derive(Debug)]
+pub struct TakenStep<'a, T = f64> {
+    /// Its method.
+    pub integrator: Integrator,
+    /// Time at its start, s.
+    pub start: f64,
+    /// Its length, s.
+    pub time_step: f64,
+    /// Its control values.
+    pub control: &'a [T],
+    pub(super) workspace: &'a StepWorkspace<T>,
+}
+
+impl<'a, T> TakenStep<'a, T> {
+    fn is_velocity_level(&self) -> bool {
+        matches!(self.integrator, Integrator::VelocityLevel(_))
+    }
+
+    /// Statistics of the iteration of the step; `None` for an explicit step.
+    pub fn statistics(&self) -> Option<&'a SolverStatistics> {
+        self.is_velocity_level().then(|| self.workspace.statistics())
+    }
+
+    /// The times that the parts of the step took; `None` for an explicit step.
+    pub fn timing(&self) -> Option<StepTiming> {
+        self.is_velocity_level().then(|| self.workspace.timing())
+    }
+
+    /// The pairs of geometries that the contact model lifts apart because they slide; empty for an
+    /// explicit step.
+    pub fn gliding(&self) -> impl Iterator<Item = Gliding> + use<'a, T> {
+        let workspace = self.workspace;
+        self.is_velocity_level().then(|| workspace.gliding()).into_iter().flatten()
+    }
+
+    /// The pairs of geometries (by their index in [`Model::pairs`]) that pushed on each other at the
+    /// last evaluation of forces of an explicit step, with the magnitude of the force in N.
+    pub(super) fn explicit_loads(&self) -> impl Iterator<Item = (usize, f64)> + use<'a, T>
+    where
+        T: Scalar,
+    {
+        let workspace = self.workspace;
+        (!self.is_velocity_level()).then(|| workspace.contact_loads()).into_iter().flatten()
+    }
+}

@@ -1,0 +1,69 @@
+//! The Jacobian of an explicit step, by steps in dual numbers.
+
+use nalgebra::DMatrix;
+
+use super::step_point::StepPoint;
+use super::{Integrator, StepError, StepJacobian, StepProblem, StepWorkspace};
+use crate::multibody::{AppliedForces, Model, Parameter, ParameterError, State, seeded};
+use crate::scalar::DualArray;
+
+/// Directions that one dual step carries.
+const CHUNK: usize = 8;
+
+/// The derivatives of the state after an explicit step, by steps in dual numbers.
+pub(super) fn jacobian_by_duals<A: AppliedForces>(
+    integrator: Integrator,
+    at: &StepPoint<'_, A>,
+) -> Result<StepJacobian, StepError> {
+    type Dual = DualArray<CHUNK>;
+    let rows = at.before.tangent_dimension();
+    let model = Model::<Dual>::lift(at.model.model());
+    let state = State::<Dual>::lift(at.before);
+    let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
+    let mut workspace = StepWorkspace::default();
+    let mut columns = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
+        let StepPoint { time, dt: time_step, applied, .. } = *at;
+        let step = StepProblem { model, state, time, time_step, applied, control };
+        let after = integrator.step(&step, &mut workspace)?;
+        Ok::<_, StepError>(State::lift(&after.real()).difference(&after))
+    };
+    let put = |matrix: &mut DMatrix<f64>, column: usize, tangent: &[Dual], k: usize| {
+        for (row, x) in tangent.iter().enumerate() {
+            matrix[(row, column)] = x.eps[k];
+        }
+    };
+    let seeds = |values: &[f64], first: usize| -> Vec<Dual> {
+        let one = |(i, &x): (usize, &f64)| match i.checked_sub(first) {
+            Some(k) if k < CHUNK => Dual::variable(x, k),
+            _ => Dual::from(x),
+        };
+        values.iter().enumerate().map(one).collect()
+    };
+    let mut by_state = DMatrix::zeros(rows, rows);
+    let zeros = vec![0.0; rows];
+    for first in (0..rows).step_by(CHUNK) {
+        let tangent = columns(&model, &state.moved(&seeds(&zeros, first)), &control)?;
+        (first..rows.min(first + CHUNK)).for_each(|c| put(&mut by_state, c, &tangent, c - first));
+    }
+    let mut by_control = DMatrix::zeros(rows, at.control.len());
+    for first in (0..at.control.len()).step_by(CHUNK) {
+        let tangent = columns(&model, &state, &seeds(at.control, first))?;
+        let last = at.control.len().min(first + CHUNK);
+        (first..last).for_each(|c| put(&mut by_control, c, &tangent, c - first));
+    }
+    let parameters = at.model.parameters();
+    let mut by_parameters = DMatrix::zeros(rows, parameters.len());
+    let moving = |i: &usize| parameters[*i].initial_tangent(at.model.model()).is_none();
+    let indices: Vec<usize> = (0..parameters.len()).filter(moving).collect();
+    for chunk in indices.chunks(CHUNK) {
+        let values: Result<Vec<(Parameter, Dual)>, ParameterError> = chunk
+            .iter()
+            .enumerate()
+            .map(|(k, &i)| Ok((parameters[i], Dual::variable(parameters[i].value(at.model.model())?, k))))
+            .collect();
+        let (model, state) = seeded(at.model.model(), at.before, &values?)?;
+        let tangent = columns(&model, &state, &control)?;
+        chunk.iter().enumerate().for_each(|(k, &c)| put(&mut by_parameters, c, &tangent, k));
+    }
+    Ok(StepJacobian { by_state, by_control, by_parameters })
+}

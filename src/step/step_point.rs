@@ -1,0 +1,49 @@
+//! A step that was taken, at which derivatives are asked for.
+
+use super::StepProblem;
+use crate::multibody::{DifferentiatedModel, ForcePoint, State};
+
+/// A step that was taken, at which derivatives are asked for: a [`StepProblem`] with its outcome.
+#[derive(Debug)]
+pub(super) struct StepPoint<'a, A> {
+    /// The model, with the parameters to differentiate with respect to.
+    pub model: &'a DifferentiatedModel<'a>,
+    pub before: &'a State,
+    pub after: &'a State,
+    pub time: f64,
+    pub dt: f64,
+    pub applied: &'a A,
+    pub control: &'a [f64],
+}
+
+impl<A> Clone for StepPoint<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for StepPoint<'_, A> {}
+
+impl<'a, A> StepPoint<'a, A> {
+    pub fn new(step: &StepProblem<'a, A>, after: &'a State, model: &'a DifferentiatedModel<'a>) -> Self {
+        let StepProblem { state: before, time, time_step: dt, applied, control, .. } = *step;
+        Self { model, before, after, time, dt, applied, control }
+    }
+
+    /// The same step without its forces, for what does not evaluate them and is compiled once.
+    pub fn without_forces(&self) -> StepPoint<'a, ()> {
+        let Self { model, before, after, time, dt, control, .. } = *self;
+        StepPoint { model, before, after, time, dt, applied: &(), control }
+    }
+
+    /// The point at which forces are evaluated at a state and a time during the step.
+    pub(super) fn forces_at(&self, state: &'a State, time: f64) -> ForcePoint<'a> {
+        let (commands, control) = self.split_control();
+        ForcePoint { model: self.model, state, time, commands, control, surfaces: None }
+    }
+
+    /// The commands of the model's actuators, and the control values of the user's forces.
+    pub(super) fn split_control(&self) -> (&'a [f64], &'a [f64]) {
+        self.control.split_at(self.model.model().command_dimension())
+    }
+}

@@ -1,0 +1,61 @@
+//! The impulse of contact between two bodies over a step, in scalars of any kind.
+
+use nalgebra::{Matrix6, Vector3, Vector6};
+
+use super::coupled_patch::CoupledPatch;
+use crate::contact::{DiscreteSettings, PairImpulse, PointContacts, Roles, discrete_impulse, impulse_lifted};
+use crate::multibody::{BodyFrame, Model, with_pair};
+use crate::scalar::Scalar;
+use crate::spatial::SpatialForce;
+
+/// The impulse of a patch on body A about F's origin, in W, and where that is; `before` and `after` are
+/// the bodies' frames with their velocities before and after the step. Value and derivative with respect
+/// to the velocity after the step are `evaluated`.
+#[allow(clippy::too_many_arguments, reason = "two states of a pair, and what Newton's method found of it")]
+pub(super) fn patch_impulse<T: Scalar>(
+    model: &Model<T>,
+    before: &[BodyFrame<T>],
+    after: &[BodyFrame<T>],
+    patch: &CoupledPatch,
+    settings: &DiscreteSettings,
+    contacts: &PointContacts,
+    evaluated: &(Vector6<f64>, Matrix6<f64>),
+    inverse_inertia: impl FnOnce(&Roles<T>) -> Matrix6<T>,
+) -> Option<(SpatialForce<T>, Vector3<T>)> {
+    let pair = &model.pairs[patch.pair];
+    let after = with_pair(model, after, pair, |query| Some(Roles::new(query).ok()?.v_fo))?;
+    with_pair(model, before, pair, |query| {
+        let roles = Roles::new(query).ok()?;
+        let lambda = inverse_inertia(&roles);
+        let shaped = query.a.has_shape_derivatives() || query.b.has_shape_derivatives();
+        let on_o = if T::NDERIV == 1 && !shaped {
+            // The velocities are constants, or those that the search for contacts saw.
+            let (a, b) = (query.a.real(), query.b.real());
+            let real = query.real(&a, &b);
+            let real = Roles::new(&real).ok()?;
+            let local = PairImpulse {
+                roles: &real,
+                settings,
+                patch: &patch.contacts,
+                contacts,
+                before: &real.v_fo,
+                after: &after.real(),
+            }
+            .jacobian();
+            impulse_lifted(
+                &roles,
+                settings,
+                &patch.contacts.about_f(evaluated),
+                &local,
+                &lambda,
+                &roles.v_fo,
+                &after,
+            )
+        } else {
+            let polygons = &contacts.polygons[patch.contacts.polygons.clone()];
+            discrete_impulse(&roles, settings, polygons, &lambda, &roles.v_fo, &after)
+        };
+        let on_o = on_o.rotated(&roles.x_wf.rotation);
+        Some((if roles.a_is_o { on_o } else { -on_o }, roles.x_wf.translation))
+    })
+}
