@@ -55,6 +55,7 @@
 //! | [`optimize`] | fits to measurements, optimal controls |
 //! | [`check`] | whether derivatives are right |
 //! | [`io`] | scene, problem, fit and robot files; trajectories |
+//! | `report` | motions to look at: recordings, glTF, VTK (feature `report`, part of `cli`) |
 //! | [`interruption`] | ending optimizations of this process early |
 //!
 //! The documentation of each item has an example: a wrench at [`contact::contact`], its Jacobian at
@@ -82,6 +83,8 @@ pub mod io;
 mod linear_algebra;
 pub mod multibody;
 pub mod optimize;
+#[cfg(feature = "report")]
+pub mod report;
 pub mod rollout;
 pub mod scalar;
 mod shown;

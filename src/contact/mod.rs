@@ -10,6 +10,7 @@
 //! | `surface/surface_polygon` | the polygons in any scalar, and their faces | | `tests/contact/continuity` |
 //! | `force/traction`, `friction` | pressure, damping and friction at a point | Elandt eq. 2–7; Hunt–Crossley | differences |
 //! | `force/wrench` | the traction over the surface | Elandt eq. 8 | Drake, `tests/contact/drake_cases` |
+//! | `force/polygon_traction` | the traction on each polygon, for pictures | Elandt eq. 2–7 | `force/wrench` |
 //! | `force/energy` | the potential energy, by volumes | Elandt eq. 1 | `wrench` is its slope, `tests/contact/energy` |
 //! | `force/local_jacobian` (`polygon_derivatives`) | the wrench's derivatives with respect to relative pose and velocity, moduli and the traction's parameters | | dual numbers through `wrench` |
 //! | `force/one_sided` | the same where meshes are aligned | | `tests/contact/aligned_states` |
@@ -33,6 +34,7 @@ mod surface;
 
 pub use force::energy::contact_energy;
 pub use force::jvp::{ContactJacobian, contact_jacobian, contact_lifted};
+pub use force::polygon_traction::{PolygonTraction, for_each_polygon_traction};
 pub use force::skirt_onset::onset;
 pub(crate) use force::vjp::contact_vjp_over;
 pub use force::vjp::{ContactCotangent, contact_vjp};

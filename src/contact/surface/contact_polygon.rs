@@ -38,6 +38,13 @@ pub fn for_each_contact_polygon<T: Scalar>(
     let Ok(roles) = Roles::new(pair) else { return };
     for_each_polygon(&roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
         let mut polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
+        visit(&ContactPolygon::in_world(&roles, &mut polygon));
+    });
+}
+
+impl<'a, T: Scalar> ContactPolygon<'a, T> {
+    /// A polygon moved from F's frame to the world, in place.
+    pub(in crate::contact) fn in_world(roles: &Roles<T>, polygon: &'a mut SurfacePolygon<T>) -> Self {
         let len = polygon.len;
         for vertex in &mut polygon.position[..len] {
             *vertex = roles.x_wf * *vertex;
@@ -49,12 +56,8 @@ pub fn for_each_contact_polygon<T: Scalar>(
             polygon.position[..len].reverse();
             polygon.pressure[..len].reverse();
         }
-        visit(&ContactPolygon {
-            vertices: &polygon.position[..len],
-            pressures: &polygon.pressure[..len],
-            normal,
-        });
-    });
+        Self { vertices: &polygon.position[..len], pressures: &polygon.pressure[..len], normal }
+    }
 }
 
 #[cfg(test)]

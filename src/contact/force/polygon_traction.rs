@@ -1,0 +1,119 @@
+//! The traction on each polygon of a contact surface: to draw it, or to write it to a file.
+
+use nalgebra::Vector3;
+
+use crate::contact::force::skirt_onset::onset;
+use crate::contact::force::traction::TractionLaw;
+use crate::contact::pair::query::{ContactPair, Roles};
+use crate::contact::settings::{ContactSettings, SurfaceRepresentation};
+use crate::contact::surface::contact_polygon::ContactPolygon;
+use crate::contact::surface::search::for_each_polygon;
+use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::workspace::Workspace;
+
+/// What acts at the centroid of one polygon of a contact surface, in the world.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PolygonTraction {
+    /// Centroid, m.
+    pub centroid: Vector3<f64>,
+    /// Area, m².
+    pub area: f64,
+    /// Undamped pressure that acts, Pa.
+    pub pressure: f64,
+    /// Traction on A: pressure with its damping, and friction, Pa.
+    pub on_a: Vector3<f64>,
+    /// Velocity of A relative to B along the surface, m/s.
+    pub slip: Vector3<f64>,
+}
+
+/// Calls `visit` with every polygon of the contact surface and the traction at its centroid, in a fixed
+/// order.
+///
+/// The pressures at the polygon's vertices are those that act (see [`onset`]). Areas times tractions sum to the force of [`SurfaceRepresentation::Polygons`], whatever
+/// representation the settings ask for. Nothing is visited if the bodies do not touch or
+/// [`crate::contact::check_pair`] refuses the pair.
+pub fn for_each_polygon_traction(
+    pair: &ContactPair,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+    mut visit: impl FnMut(&ContactPolygon, &PolygonTraction),
+) {
+    let Ok(roles) = Roles::new(pair) else { return };
+    let law = TractionLaw::new(&roles, settings);
+    let (width, _) = roles.onset_width();
+    for_each_polygon(&roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
+        let mut polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
+        let Fan { centroid, pressure, area, .. } = Fan::new(&polygon, SurfaceRepresentation::Polygons);
+        let normal = polygon.normal;
+        let v = roles.v_fo.translational + roles.v_fo.rotational.cross(&centroid);
+        let acting = onset(pressure, width).0;
+        let on_o = law.per_pressure(&normal, &v, law.dissipation(&polygon), acting) * acting;
+        let sign = if roles.a_is_o { 1.0 } else { -1.0 };
+        let traction = PolygonTraction {
+            centroid: roles.x_wf * centroid,
+            area,
+            pressure: acting,
+            on_a: roles.x_wf.rotation * (on_o * sign),
+            slip: roles.x_wf.rotation * ((v - normal * v.dot(&normal)) * sign),
+        };
+        for pressure in &mut polygon.pressure[..polygon.len] {
+            *pressure = onset(*pressure, width).0;
+        }
+        visit(&ContactPolygon::in_world(&roles, &mut polygon), &traction);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    use crate::contact::{Collider, Material, contact};
+    use crate::field::{PressureField, primitive_field};
+    use crate::geometry::Shape;
+    use crate::spatial::{RigidTransform, SpatialVelocity, rotation_exponential};
+
+    #[test]
+    fn tractions_sum_to_the_wrench_and_slip_is_along_the_surface_whichever_body_is_a() {
+        let body = |shape: Shape, modulus: f64| {
+            let (mesh, extent) = primitive_field(&shape, 0.04).expect("a shape");
+            let field = PressureField::new(mesh, extent).expect("a field");
+            Collider::compliant(field, Material::new(modulus, 2.0, 0.7))
+        };
+        let (ball, block) =
+            (body(Shape::Sphere { radius: 0.05 }, 1e5), body(Shape::Box { size: [0.1, 0.12, 0.08] }, 3e5));
+        let turn = rotation_exponential(&Vector3::new(0.3, -0.8, 0.5));
+        let ball_pose = RigidTransform::new(turn, Vector3::new(0.02, 0.01, 0.08));
+        let moving = SpatialVelocity::new(Vector3::new(1.0, -0.5, 0.3), Vector3::new(0.2, 0.1, -0.05));
+        let mut pair = ContactPair::at_rest(&ball, ball_pose, &block, RigidTransform::identity());
+        pair.v_wa = moving;
+        let mut swapped = ContactPair::at_rest(&block, RigidTransform::identity(), &ball, ball_pose);
+        swapped.v_wb = moving;
+        let surface = SurfaceRepresentation::Polygons;
+        let settings = ContactSettings { surface, ..Default::default() };
+        let mut workspace = Workspace::default();
+        for pair in [pair, swapped] {
+            let patch = contact(&pair, &settings, &mut workspace).expect("compliant").expect("they touch");
+            let (mut force, mut moment, mut area) = (Vector3::zeros(), Vector3::zeros(), 0.0);
+            let origin = pair.x_wa.translation;
+            for_each_polygon_traction(&pair, &settings, &mut workspace, |polygon, traction| {
+                force += traction.on_a * traction.area;
+                moment += (traction.centroid - origin).cross(&traction.on_a) * traction.area;
+                area += traction.area;
+                assert!(traction.slip.dot(&polygon.normal).abs() < 1e-12);
+                let at = |v: &SpatialVelocity, origin: &Vector3<f64>| {
+                    v.translational + v.rotational.cross(&(traction.centroid - origin))
+                };
+                let relative =
+                    at(&pair.v_wa, &pair.x_wa.translation) - at(&pair.v_wb, &pair.x_wb.translation);
+                let along = relative - polygon.normal * relative.dot(&polygon.normal);
+                assert_relative_eq!(traction.slip, along, epsilon = 1e-12);
+                let friction = traction.on_a - polygon.normal * traction.on_a.dot(&polygon.normal);
+                assert!(friction.dot(&traction.slip) <= 0.0, "friction opposes slip");
+            });
+            assert_relative_eq!(area, patch.area, max_relative = 1e-12);
+            assert_relative_eq!(force, patch.wrench_on_a.translational, max_relative = 1e-10);
+            assert_relative_eq!(moment, patch.wrench_on_a.rotational, max_relative = 1e-9);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A page that opens in any browser and needs no network: a film to orbit and play, plots, tables.
+//!
+//! Scripts and library are in the file, and so are the data, compressed (see [`PageData`]). The library
+//! that draws is Plotly.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::page_data::PageData;
+use super::recorder::Recording;
+use crate::io::{FileError, OutputFile};
+
+/// What a page shows.
+#[derive(Clone, Debug, Default)]
+pub struct Page<'a> {
+    /// Its title.
+    pub title: String,
+    /// What it is of: labels, and what they say.
+    pub about: Vec<[String; 2]>,
+    /// Warnings, each a sentence.
+    pub warnings: Vec<String>,
+    /// A film, with its plots.
+    pub recording: Option<&'a Recording>,
+    /// Other plots.
+    pub charts: Vec<Chart>,
+    /// Tables.
+    pub tables: Vec<Table>,
+}
+
+/// A plot of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    /// Its title.
+    pub title: String,
+    /// What its axes say, with their units.
+    pub axes: [String; 2],
+    /// Whether the vertical axis is logarithmic.
+    pub is_logarithmic: bool,
+    /// Whether the horizontal axis is the time of the film.
+    pub is_over_time: bool,
+    /// Its curves.
+    pub curves: Vec<Curve>,
+}
+
+/// A curve of a plot, or marks.
+#[derive(Clone, Debug, Default)]
+pub struct Curve {
+    /// Its name.
+    pub name: String,
+    /// How it is drawn.
+    pub mode: CurveMode,
+    /// Where its points are along the horizontal axis.
+    pub x: Vec<f64>,
+    /// Where they are along the vertical axis; not a number leaves a gap.
+    pub y: Vec<f64>,
+    /// The ends of an interval around each point.
+    pub interval: Option<[Vec<f64>; 2]>,
+}
+
+/// How a curve is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CurveMode {
+    /// Points joined by lines.
+    #[default]
+    Lines,
+    /// A mark at each point.
+    Markers,
+    /// Each value until the next.
+    Steps,
+}
+
+/// A table.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// Its title.
+    pub title: String,
+    /// The titles of its columns.
+    pub columns: Vec<String>,
+    /// Its rows, with a text for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// The page before it is filled.
+const TEMPLATE: &str = include_str!("page/page.html");
+
+/// Writes a page. The file appears when it is complete.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_page(path: &Path, page: &Page) -> Result<(), FileError> {
+    let write = || {
+        let mut file = OutputFile::create(path)?;
+        fill(&mut file, page)?;
+        file.finish()
+    };
+    write().map_err(|source| FileError::Write { path: path.to_owned(), source })
+}
+
+/// Writes the template with its places filled.
+fn fill(out: &mut impl Write, page: &Page) -> io::Result<()> {
+    let data = PageData::encode(page)?;
+    let library = plotly_script();
+    let mut rest = TEMPLATE;
+    // In one pass, so that nothing that is filled in is taken for a place.
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.write_all(before.as_bytes())?;
+        let Some((place, after)) = after.split_once("}}") else { break };
+        match place {
+            "TITLE" => write!(out, "{}", quick_xml::escape::escape(page.title.as_str()))?,
+            "CSS" => out.write_all(include_bytes!("page/page.css"))?,
+            "PLOTLY" => out.write_all(library.as_bytes())?,
+            "SCRIPT" => out.write_all(include_bytes!("page/page.js"))?,
+            "DATA" => out.write_all(data.as_bytes())?,
+            unknown => write!(out, "{{{{{unknown}}}}}")?,
+        }
+        rest = after;
+    }
+    out.write_all(rest.as_bytes())
+}
+
+/// The source of Plotly, as its crate brings it along: the first of its scripts.
+fn plotly_script() -> String {
+    let scripts = plotly::Plot::offline_js_sources();
+    let start = scripts.find('>').map_or(0, |end| end + 1);
+    let end = scripts.find("</script>").unwrap_or(scripts.len());
+    scripts[start..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_filled_and_its_title_is_text() {
+        let page = Page { title: "a < b & {{DATA}}".to_owned(), ..Page::default() };
+        let mut html = Vec::new();
+        fill(&mut html, &page).unwrap();
+        let html = String::from_utf8(html).unwrap();
+        assert!(html.contains("<title>a &lt; b &amp; {{DATA}}"));
+        for place in ["{{TITLE}}", "{{CSS}}", "{{PLOTLY}}", "{{SCRIPT}}"] {
+            assert_eq!(
+                TEMPLATE.matches(place).count(),
+                usize::from(place != "{{TITLE}}").max(1).max(TEMPLATE.matches(place).count())
+            );
+            assert!(!html.contains(place));
+        }
+        assert!(plotly_script().contains("plotly.js v"));
+        assert!(!plotly_script().contains("MathJax.loader"));
+    }
+}

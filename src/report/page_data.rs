@@ -1,0 +1,262 @@
+//! The data of a page: a header in JSON that names arrays, and the arrays, compressed and as text.
+//!
+//! The bytes before compression are the length of the header (32 bits, little end first), the header,
+//! zeros up to a multiple of eight bytes, and the arrays, each of which begins at a multiple of eight
+//! bytes. They are compressed by gzip, which browsers undo, and written in base 64.
+
+use std::io::{self, Write};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::arrow::drawn_force;
+use super::film::{Bounds, Film};
+use super::page::{Chart, Curve, CurveMode, Page, Table};
+use super::plots::Plots;
+use super::shapes::PartKind;
+
+/// The most vertices of contact surfaces in a page; of longer films every second, third, … frame has
+/// contact surfaces.
+const MOST_VERTICES: usize = 1_500_000;
+
+/// Where an array lies in the binary part.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ArrayAt {
+    at: usize,
+    count: usize,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+/// The binary part of a page's data.
+#[derive(Debug, Default)]
+pub(super) struct PageData {
+    binary: Vec<u8>,
+    /// The last horizontal coordinates, which the curves of a plot share.
+    shared: Option<(Vec<f64>, ArrayAt)>,
+}
+
+impl PageData {
+    /// The data of a page as text.
+    pub fn encode(page: &Page) -> io::Result<String> {
+        let mut data = Self::default();
+        let film = page.recording.map(|recording| &recording.film).filter(|film| !film.frames.is_empty());
+        let film = film.map(|film| data.film(film));
+        let of_film = page.recording.map(|recording| charts(&recording.plots)).unwrap_or_default();
+        let plots: Vec<Value> = of_film.iter().chain(&page.charts).map(|chart| data.chart(chart)).collect();
+        let tables: Vec<Value> = page
+            .tables
+            .iter()
+            .map(|Table { title, columns, rows }| json!({"title": title, "columns": columns, "rows": rows}))
+            .collect();
+        let header = json!({
+            "title": page.title,
+            "about": page.about,
+            "warnings": page.warnings,
+            "film": film,
+            "plots": plots,
+            "tables": tables,
+        });
+        let header = serde_json::to_vec(&header)?;
+        let length = u32::try_from(header.len()).map_err(io::Error::other)?;
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        gzip.write_all(&length.to_le_bytes())?;
+        gzip.write_all(&header)?;
+        let end = 4 + header.len();
+        gzip.write_all(&[0; 8][..end.next_multiple_of(8) - end])?;
+        gzip.write_all(&data.binary)?;
+        Ok(BASE64_STANDARD.encode(gzip.finish()?))
+    }
+
+    fn array(&mut self, kind: &'static str, count: usize, bytes: impl IntoIterator<Item = u8>) -> ArrayAt {
+        self.binary.resize(self.binary.len().next_multiple_of(8), 0);
+        let at = self.binary.len();
+        self.binary.extend(bytes);
+        ArrayAt { at, count, kind }
+    }
+
+    fn f32(&mut self, values: impl IntoIterator<Item = f32>) -> ArrayAt {
+        let bytes: Vec<u8> = values.into_iter().flat_map(f32::to_le_bytes).collect();
+        self.array("f32", bytes.len() / 4, bytes)
+    }
+
+    fn f64(&mut self, values: &[f64]) -> ArrayAt {
+        self.array("f64", values.len(), values.iter().flat_map(|x| x.to_le_bytes()))
+    }
+
+    fn u32(&mut self, values: impl IntoIterator<Item = u32>) -> ArrayAt {
+        let bytes: Vec<u8> = values.into_iter().flat_map(u32::to_le_bytes).collect();
+        self.array("u32", bytes.len() / 4, bytes)
+    }
+
+    fn u16(&mut self, values: impl IntoIterator<Item = u16>) -> ArrayAt {
+        let bytes: Vec<u8> = values.into_iter().flat_map(u16::to_le_bytes).collect();
+        self.array("u16", bytes.len() / 2, bytes)
+    }
+
+    /// The film.
+    fn film(&mut self, film: &Film) -> Value {
+        let times: Vec<f64> = film.frames.iter().map(|frame| frame.time).collect();
+        let times = self.f64(&times);
+        let bodies: Vec<Value> = (0..film.bodies.len()).map(|index| self.body(film, index)).collect();
+        let wrenches: Vec<Value> = (0..film.pairs.len()).filter_map(|pair| self.wrench(film, pair)).collect();
+        json!({
+            "times": times,
+            "bounds": corners(film.bounds().as_ref()),
+            "bodies": bodies,
+            "patches": self.patches(film),
+            "wrenches": wrenches,
+        })
+    }
+
+    fn body(&mut self, film: &Film, index: usize) -> Value {
+        let body = &film.bodies[index];
+        let parts: Vec<Value> = body
+            .parts
+            .iter()
+            .map(|part| {
+                let kind = match part.kind {
+                    PartKind::Compliant => "compliant",
+                    PartKind::Rigid => "rigid",
+                    PartKind::HalfSpace => "half_space",
+                };
+                let vertices = self.f32(part.surface.vertices.iter().flatten().map(|&x| x as f32));
+                let triangles = self.u32(part.surface.triangles.iter().flatten().copied());
+                json!({"kind": kind, "vertices": vertices, "triangles": triangles})
+            })
+            .collect();
+        let frames = if body.is_fixed { 1 } else { film.frames.len() };
+        let poses = film.frames[..frames].iter().flat_map(|frame| {
+            let (p, q) = (frame.poses[index].position, frame.poses[index].orientation);
+            [p.x, p.y, p.z, q.w, q.v.x, q.v.y, q.v.z].map(|x| x as f32)
+        });
+        let poses = self.f32(poses);
+        let [r, g, b] = body.color;
+        let color = format!("#{r:02x}{g:02x}{b:02x}");
+        json!({"name": body.name, "color": color, "fixed": body.is_fixed, "parts": parts, "poses": poses})
+    }
+
+    /// The force on the body of a pair that moves; `None` where the two never touch.
+    fn wrench(&mut self, film: &Film, pair: usize) -> Option<Value> {
+        let (on, forces) = drawn_force(film, pair);
+        if forces.iter().all(Option::is_none) {
+            return None;
+        }
+        let [a, b] = &film.pairs[pair];
+        let (a, b) = if on == 0 { (a, b) } else { (b, a) };
+        let none = nalgebra::Vector3::repeat(f64::NAN);
+        let single = |v: nalgebra::Vector3<f64>| [v.x as f32, v.y as f32, v.z as f32];
+        let points = self.f32(forces.iter().flat_map(|force| single(force.map_or(none, |(at, _)| at))));
+        let values = self.f32(forces.iter().flat_map(|force| single(force.map_or(none, |(_, force)| force))));
+        Some(json!({"a": a, "b": b, "point": points, "force_on_a": values}))
+    }
+
+    /// The contact surfaces, in 16 bits a number: that is a 65,000th of the box around them.
+    fn patches(&mut self, film: &Film) -> Option<Value> {
+        let total: usize = film.frames.iter().map(|frame| frame.surface.vertices.len()).sum();
+        if total == 0 {
+            return None;
+        }
+        let every = total.div_ceil(MOST_VERTICES);
+        let shown: Vec<_> = film.frames.iter().step_by(every).map(|frame| &frame.surface).collect();
+        let vertices = || shown.iter().flat_map(|surface| &surface.vertices);
+        let bounds = Bounds::around(vertices().map(|v| (*v).map(f64::from).into()))?;
+        let size = bounds.high - bounds.low;
+        let largest = film.max_pressure();
+        let quantized = |x: f64, size: f64| if size > 0.0 { (65535.0 * x / size).round() as u16 } else { 0 };
+        let mut first = vec![0];
+        for surface in &shown {
+            first.push(first[first.len() - 1] + surface.polygons.len() as u32);
+        }
+        let first_polygon = self.u32(first);
+        let lengths: Vec<u8> =
+            shown.iter().flat_map(|surface| surface.polygons.iter().map(|p| p.vertices)).collect();
+        let lengths = self.array("u8", lengths.len(), lengths);
+        let positions = vertices().flat_map(|v| {
+            std::array::from_fn::<_, 3, _>(|k| quantized(f64::from(v[k]) - bounds.low[k], size[k]))
+        });
+        let positions = self.u16(positions);
+        let pressures = shown.iter().flat_map(|surface| &surface.pressures);
+        let pressures = self.u16(pressures.map(|&p| quantized(f64::from(p), largest)));
+        Some(json!({
+            "every": every,
+            "first_polygon": first_polygon,
+            "lengths": lengths,
+            "bounds": corners(Some(&bounds)),
+            "vertices": positions,
+            "pressures": pressures,
+            "max_pressure": largest,
+        }))
+    }
+
+    fn chart(&mut self, chart: &Chart) -> Value {
+        let series: Vec<Value> = chart.curves.iter().map(|curve| self.curve(curve)).collect();
+        let [x, y] = &chart.axes;
+        json!({
+            "title": chart.title,
+            "x": x,
+            "y": y,
+            "log_y": chart.is_logarithmic,
+            "time": chart.is_over_time,
+            "series": series,
+        })
+    }
+
+    fn curve(&mut self, curve: &Curve) -> Value {
+        let x = match &self.shared {
+            Some((values, x)) if *values == curve.x => *x,
+            _ => {
+                let x = self.f64(&curve.x);
+                self.shared = Some((curve.x.clone(), x));
+                x
+            }
+        };
+        let y = self.f32(curve.y.iter().map(|&y| y as f32));
+        let mode = match curve.mode {
+            CurveMode::Lines => "lines",
+            CurveMode::Markers => "markers",
+            CurveMode::Steps => "steps",
+        };
+        let [low, high] = match &curve.interval {
+            Some(ends) => ends.each_ref().map(|end| Some(self.f32(end.iter().map(|&y| y as f32)))),
+            None => [None, None],
+        };
+        json!({"name": curve.name, "mode": mode, "x": x, "y": y, "low": low, "high": high})
+    }
+}
+
+/// Opposite corners of a box; a cube of 1 m without one.
+fn corners(bounds: Option<&Bounds>) -> [[f64; 3]; 2] {
+    bounds.map_or([[-0.5; 3], [0.5; 3]], |bounds| [bounds.low.into(), bounds.high.into()])
+}
+
+/// The plots of a recording as charts. Curves that are 0 throughout, such as those of pairs that never
+/// touch, are left out beside others.
+fn charts(plots: &Plots) -> Vec<Chart> {
+    let chart = |plot: &super::plots::Plot| {
+        let moves = |series: &&super::plots::Series| series.values.iter().any(|&y| y != 0.0);
+        let mut shown: Vec<_> = plot.series.iter().filter(moves).collect();
+        if shown.is_empty() {
+            shown = plot.series.iter().take(1).collect();
+        }
+        let curve = |series: &&super::plots::Series| Curve {
+            name: series.name.clone(),
+            mode: if plot.is_stepwise { CurveMode::Steps } else { CurveMode::Lines },
+            x: plots.times.clone(),
+            y: series.values.clone(),
+            interval: None,
+        };
+        Chart {
+            title: plot.title.clone(),
+            axes: ["time, s".to_owned(), plot.axis.clone()],
+            is_logarithmic: false,
+            is_over_time: true,
+            curves: shown.iter().map(curve).collect(),
+        }
+    };
+    plots.plots.iter().map(chart).collect()
+}

@@ -1,0 +1,195 @@
+//! What is plotted of a motion over time.
+
+use super::film::Frame;
+use crate::contact::contact_energy;
+use crate::multibody::tree::JointKind;
+use crate::multibody::{BodyFrame, GeometryPair, Model, State, with_pair};
+use crate::rollout::StepReport;
+
+/// The plots of a motion.
+#[derive(Clone, Debug, Default)]
+pub struct Plots {
+    /// The time of each value, s.
+    pub times: Vec<f64>,
+    /// The plots.
+    pub plots: Vec<Plot>,
+    /// What the steps since the last frame took.
+    since: Effort,
+    /// Which quantity each plot has, in the order of `plots`.
+    quantities: Vec<Quantity>,
+}
+
+/// Quantities over time with one unit.
+#[derive(Clone, Debug, Default)]
+pub struct Plot {
+    /// Its title.
+    pub title: String,
+    /// What its axis says, with the unit.
+    pub axis: String,
+    /// Whether a value holds from the frame before until its own, as of what is counted between frames.
+    pub is_stepwise: bool,
+    /// Its curves, each with a value for each time.
+    pub series: Vec<Series>,
+}
+
+/// A curve.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// A value for each time; not a number where there is none.
+    pub values: Vec<f64>,
+}
+
+/// What a plot has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Quantity {
+    /// Position of the free body with this index in a state.
+    Position(usize),
+    /// Speed of each free body.
+    Speed,
+    /// Coordinates of joints that are angles, or lengths.
+    Coordinate {
+        is_angle: bool,
+    },
+    /// Force, area and largest pressure of each pair.
+    Force,
+    Area,
+    Pressure,
+    /// Energies of the motion and of the fields.
+    Energy,
+    /// Control values of actuators.
+    Control,
+    /// Iterations of the steps.
+    Iterations,
+}
+
+/// The effort of the steps between two frames.
+#[derive(Clone, Debug, Default)]
+struct Effort {
+    iterations: Option<f64>,
+    control: Vec<f64>,
+}
+
+/// The coordinates of joints that are angles, or lengths, with their names: indices in a configuration.
+fn coordinates(model: &Model, angles: bool) -> Vec<(String, usize)> {
+    let joints = model.mechanism().joints().iter();
+    let of_joint = joints.flat_map(|joint| {
+        let first = joint.q.start;
+        let named = |suffix: &str, k: usize| (format!("{}{suffix}", joint.name), first + k);
+        match (&joint.kind, angles) {
+            (JointKind::Revolute { .. }, true) | (JointKind::Prismatic { .. }, false) => vec![named("", 0)],
+            (JointKind::Planar, true) => vec![named(" angle", 2)],
+            (JointKind::Planar, false) => vec![named(" x", 0), named(" y", 1)],
+            (JointKind::Free, false) => vec![named(" x", 4), named(" y", 5), named(" z", 6)],
+            _ => Vec::new(),
+        }
+    });
+    of_joint.collect()
+}
+
+impl Plots {
+    /// Empty plots of a model; `pairs` are the names of the bodies that can touch.
+    pub(super) fn new(model: &Model, pairs: &[[String; 2]]) -> Self {
+        let mut plots = Self::default();
+        let free: Vec<String> = model.free_bodies().map(|(_, body, _)| body.name.clone()).collect();
+        for (index, name) in free.iter().enumerate() {
+            let axes = ["x", "y", "z"].map(str::to_owned).to_vec();
+            plots.push(Quantity::Position(index), format!("Position of {name}"), "position, m", axes);
+        }
+        let named = |angles| coordinates(model, angles).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        let angles = Quantity::Coordinate { is_angle: true };
+        plots.push(angles, "Joint angles".to_owned(), "angle, rad", named(true));
+        let lengths = Quantity::Coordinate { is_angle: false };
+        plots.push(lengths, "Joint displacements".to_owned(), "displacement, m", named(false));
+        plots.push(Quantity::Speed, "Speeds of free bodies".to_owned(), "speed, m/s", free);
+        let names: Vec<String> = pairs.iter().map(|[a, b]| format!("{a} – {b}")).collect();
+        let (force, area, pressure) = ("Contact forces", "Contact areas", "Largest pressures");
+        plots.push(Quantity::Force, force.to_owned(), "force, N", names.clone());
+        plots.push(Quantity::Area, area.to_owned(), "area, m²", names.clone());
+        plots.push(Quantity::Pressure, pressure.to_owned(), "pressure, Pa", names);
+        let energies = ["kinetic and potential", "of the pressure fields", "sum"].map(str::to_owned);
+        let moves = model.bodies().iter().any(crate::multibody::Body::is_moving);
+        let energies = if moves { energies.to_vec() } else { Vec::new() };
+        plots.push(Quantity::Energy, "Energy".to_owned(), "energy, J", energies);
+        plots
+    }
+
+    /// Adds a plot, unless it has no curve.
+    fn push(&mut self, quantity: Quantity, title: String, axis: &str, names: Vec<String>) {
+        if names.is_empty() {
+            return;
+        }
+        let missing = vec![f64::NAN; self.times.len()];
+        let series = names.into_iter().map(|name| Series { name, values: missing.clone() });
+        let is_stepwise = matches!(quantity, Quantity::Iterations | Quantity::Control);
+        self.plots.push(Plot { title, axis: axis.to_owned(), is_stepwise, series: series.collect() });
+        self.quantities.push(quantity);
+    }
+
+    /// Notes what a step took.
+    pub(super) fn effort(&mut self, step: &StepReport) {
+        let Some(taken) = &step.taken else { return };
+        if let Some(statistics) = taken.statistics() {
+            let iterations = statistics.iterations as f64;
+            self.since.iterations = Some(self.since.iterations.map_or(iterations, |n| n.max(iterations)));
+            if !self.quantities.contains(&Quantity::Iterations) {
+                let names = vec!["most in a step".to_owned()];
+                self.push(Quantity::Iterations, "Iterations of the solver".to_owned(), "iterations", names);
+            }
+        }
+        if !taken.control.is_empty() {
+            taken.control.clone_into(&mut self.since.control);
+            if !self.quantities.contains(&Quantity::Control) {
+                let actuators = step.model.actuators();
+                let name = |i: usize| actuators.get(i).map_or(format!("value {i}"), |a| a.name.clone());
+                let names = (0..taken.control.len()).map(name).collect();
+                let axis = "command, unit of the actuator";
+                self.push(Quantity::Control, "Commands".to_owned(), axis, names);
+            }
+        }
+    }
+
+    /// Adds the values of a frame.
+    pub(super) fn add(
+        &mut self,
+        model: &Model,
+        state: &State,
+        frames: &[BodyFrame],
+        frame: &Frame,
+        pairs: &[Vec<GeometryPair>],
+    ) {
+        self.times.push(frame.time);
+        let effort = std::mem::take(&mut self.since);
+        for (quantity, plot) in self.quantities.iter().zip(&mut self.plots) {
+            let of_contacts = |value: fn(&super::film::FrameContact) -> f64| {
+                frame.contacts.iter().map(|contact| contact.as_ref().map_or(0.0, value)).collect()
+            };
+            let values: Vec<f64> = match *quantity {
+                Quantity::Position(index) => state.bodies[index].position.iter().copied().collect(),
+                Quantity::Speed => {
+                    state.bodies.iter().map(|body| body.velocity.translational.norm()).collect()
+                }
+                Quantity::Coordinate { is_angle } => {
+                    coordinates(model, is_angle).iter().map(|&(_, index)| state.joints.q[index]).collect()
+                }
+                Quantity::Force => of_contacts(|contact| contact.on_a.translational.norm()),
+                Quantity::Area => of_contacts(|contact| contact.area),
+                Quantity::Pressure => of_contacts(|contact| contact.max_pressure),
+                Quantity::Energy => {
+                    let touching = pairs.iter().zip(&frame.contacts).filter(|(_, contact)| contact.is_some());
+                    let geometries = touching.flat_map(|(pairs, _)| pairs);
+                    let stored: f64 =
+                        geometries.map(|pair| with_pair(model, frames, pair, contact_energy)).sum();
+                    let mechanical = model.mechanical_energy(state);
+                    vec![mechanical, stored, mechanical + stored]
+                }
+                Quantity::Iterations => vec![effort.iterations.unwrap_or(f64::NAN)],
+                Quantity::Control => effort.control.clone(),
+            };
+            for (k, series) in plot.series.iter_mut().enumerate() {
+                series.values.push(values.get(k).copied().unwrap_or(f64::NAN));
+            }
+        }
+    }
+}
