@@ -7,15 +7,18 @@ use clap::Args;
 use nalgebra::{Matrix6, Vector3, Vector6};
 use serde::Serialize;
 
+use super::contact_surface::{Face, faces, state_at};
 use super::loaded::print_loaded;
 use super::messages::text_output;
-use super::outputs::print_json;
+use super::outputs::{check_outputs, print_json};
 use super::{Error, is_zero, load_scene, skirt_line};
+use crate::contact::Workspace;
 use crate::io::{Scene, SceneSummary};
 use crate::multibody::{
     BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
     check_pair_count, geometry_pairs, may_touch,
 };
+use crate::report::{FrameSurface, write_contact_surface};
 
 /// Arguments of `isobar contact`.
 #[derive(Debug, Args)]
@@ -28,11 +31,26 @@ pub(super) struct ContactArguments {
     /// Also print the derivatives of the wrench with respect to pose, moduli, dissipation and friction
     #[arg(long)]
     derivatives: bool,
+    /// Bodies as in this motion of the scene, CSV as `isobar simulate` writes it: at its end, or at --time
+    #[arg(long, value_name = "TRAJECTORY")]
+    at: Option<PathBuf>,
+    /// The time of the state, s; the nearest state of the trajectory is taken
+    #[arg(long, value_name = "SECONDS", requires = "at", allow_negative_numbers = true)]
+    time: Option<f64>,
+    /// Also print each face: its centroid, area, pressure, and traction on A
+    #[arg(long)]
+    faces: bool,
+    /// Also write the contact surfaces to this file, VTK (.vtu), with pressure, traction and slip
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 /// All that is printed.
 #[derive(Debug, Serialize)]
 struct Report {
+    /// The time of the state of a trajectory, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<f64>,
     /// Thickness of the skirts, m.
     #[serde(skip_serializing_if = "is_zero")]
     skirt: f64,
@@ -54,6 +72,9 @@ struct PairReport {
     energy: f64,
     #[serde(flatten)]
     derivatives: Option<DerivativesReport>,
+    /// The faces, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    face_list: Option<Vec<Face>>,
 }
 
 /// Derivatives of (torque on A about A's origin; force on A).
@@ -113,14 +134,26 @@ impl DerivativesReport {
 
 /// Loads the scene, computes and prints.
 pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
-    let scene = load_scene(&arguments.scene)?;
+    let mut scene = load_scene(&arguments.scene)?;
+    let mut inputs = scene.files.clone();
+    inputs.extend(arguments.at.clone());
+    check_outputs(&arguments.out.iter().cloned().collect::<Vec<_>>(), &inputs)?;
+    let mut time = None;
+    if let Some(file) = &arguments.at {
+        let (of_state, state) = state_at(&scene, file, arguments.time)?;
+        (time, scene.state) = (Some(of_state), state);
+    }
     let pairs = body_pairs(&scene)?;
     let loaded = scene.summary(pairs.iter().map(|(bodies, _)| *bodies));
     if !arguments.json {
         print_loaded(&loaded);
     }
-    let pairs = contacts(&scene, &pairs, arguments.derivatives)?;
-    let report = Report { skirt: scene.skirt, loaded, pairs };
+    let mut surface = FrameSurface::default();
+    let pairs = contacts(&scene, &pairs, arguments, &mut surface)?;
+    if let Some(file) = &arguments.out {
+        write_contact_surface(file, &surface)?;
+    }
+    let report = Report { time, skirt: scene.skirt, loaded, pairs };
     match arguments.json {
         true => print_json(&report),
         false => Ok(print_text(&mut text_output(), &report)?),
@@ -164,14 +197,15 @@ fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPair>)>, Error
 fn contacts(
     scene: &Scene,
     pairs: &[(BodyPair, Vec<GeometryPair>)],
-    derivatives: bool,
+    arguments: &ContactArguments,
+    surface: &mut FrameSurface,
 ) -> Result<Vec<PairReport>, Error> {
     let model = &scene.model;
     let mut frames: Vec<BodyFrame> = Vec::new();
     model.body_frames(&scene.state, &mut frames);
-    let mut workspace = PairWorkspace::default();
+    let (mut workspace, mut of_surface) = (PairWorkspace::default(), Workspace::default());
     let mut reports = Vec::new();
-    for (bodies, geometries) in pairs {
+    for (index, (bodies, geometries)) in pairs.iter().enumerate() {
         // Most of many bodies are far from each other, which is told sooner by their boxes.
         let near = geometries.iter().copied().filter(|pair| may_touch(model, &frames, pair));
         let geometries: &[GeometryPair] = &near.collect::<Vec<_>>();
@@ -187,10 +221,14 @@ fn contacts(
             max_pressure: contact.max_pressure,
             // A sum of nothing is −0.
             energy: model.body_pair_energy(&frames, geometries) + 0.0,
-            derivatives: derivatives.then(|| {
+            derivatives: arguments.derivatives.then(|| {
                 DerivativesReport::new(&model.body_pair_jacobian(&frames, geometries, &mut workspace))
             }),
+            face_list: arguments.faces.then(|| faces(model, &frames, geometries, &mut of_surface)),
         };
+        if arguments.out.is_some() {
+            surface.add(model, &frames, index as u32, geometries, &mut of_surface);
+        }
         if !pair.is_finite() {
             return Err(Error::NotFinite { path: scene.path.display().to_string(), a: pair.a, b: pair.b });
         }
@@ -211,6 +249,9 @@ fn line(out: &mut dyn Write, label: &str, values: &[f64]) -> std::io::Result<()>
 fn print_text(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     if report.pairs.is_empty() {
         return writeln!(out, "no pair of bodies");
+    }
+    if let Some(time) = report.time {
+        writeln!(out, "at t = {time} s")?;
     }
     if let Some(line) = skirt_line(report.skirt) {
         writeln!(out, "{line}")?;
@@ -237,6 +278,26 @@ fn print_text(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
             line(out, "by dissipation", &d.wrench_by_dissipation)?;
             line(out, "by friction", &d.wrench_by_friction)?;
         }
+        if let Some(faces) = &pair.face_list {
+            print_faces(out, faces)?;
+        }
+    }
+    Ok(())
+}
+
+/// A table of faces.
+fn print_faces(out: &mut dyn Write, faces: &[Face]) -> std::io::Result<()> {
+    let titles = ["x, m", "y, m", "z, m", "area, m²", "pressure, Pa", "t_x, Pa", "t_y, Pa", "t_z, Pa"];
+    writeln!(out, "  faces: centroid, area, pressure, traction on A")?;
+    let titles: Vec<String> = titles.iter().map(|title| format!("{title:>13}")).collect();
+    writeln!(out, "  {:>4} {}", "", titles.join(" "))?;
+    for (i, face) in faces.iter().enumerate() {
+        write!(out, "  {i:>4}")?;
+        let numbers = face.centroid.iter().chain([&face.area, &face.pressure]).chain(&face.traction_on_a);
+        for x in numbers {
+            write!(out, " {:>13.5e}", x + 0.0)?;
+        }
+        writeln!(out)?;
     }
     Ok(())
 }

@@ -31,6 +31,16 @@ pub(crate) enum Error {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// An argument does not fit the files that it is given with.
+    #[error("--{name}: found {found}; it must be {allowed}")]
+    Value {
+        /// Name of the argument.
+        name: &'static str,
+        /// What was given.
+        found: String,
+        /// What is allowed.
+        allowed: String,
+    },
     /// The numbers of a contact overflow.
     #[error(
         "{path}: the contact between `{a}` and `{b}` is not finite; velocities, moduli or lengths are too large"

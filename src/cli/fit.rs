@@ -7,14 +7,17 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Error;
+use super::fit_page::fit_page;
 use super::messages::{tell, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
 use super::progress::on_bar;
+use super::recordings::check_page;
 use crate::interruption;
 use crate::io::{FileError, FitFile, write_atomically};
 use crate::optimize::ProblemError;
 use crate::optimize::fit::{Fit, fit};
 use crate::optimize::identification::MeasurementError;
+use crate::report::write_page;
 
 /// Arguments of `isobar fit`.
 #[derive(Debug, Args)]
@@ -27,6 +30,9 @@ pub(super) struct FitArguments {
     /// Also write the result to this file, JSON
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Also write a page for a browser with measurements, predictions and estimates (.html)
+    #[arg(long, value_name = "FILE", conflicts_with = "evaluate")]
+    record: Option<PathBuf>,
     /// Do not fit: evaluate the parameters of a JSON file on the recordings (*.csv) of a folder
     #[arg(long, num_args = 2, value_names = ["PARAMS", "DIR"], conflicts_with = "out")]
     evaluate: Option<Vec<PathBuf>>,
@@ -34,13 +40,13 @@ pub(super) struct FitArguments {
 
 /// The result of a fit, as printed.
 #[derive(Debug, Serialize)]
-struct FitReport {
+pub(super) struct FitReport {
     #[serde(flatten)]
-    fit: Fit,
+    pub fit: Fit,
     /// The unit of each estimate, in order.
-    units: Vec<&'static str>,
-    measurements_before: Vec<MeasurementError>,
-    measurements_after: Vec<MeasurementError>,
+    pub units: Vec<&'static str>,
+    pub measurements_before: Vec<MeasurementError>,
+    pub measurements_after: Vec<MeasurementError>,
 }
 
 /// The result of an evaluation, as printed.
@@ -77,7 +83,9 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     }
 
     let problem = file.identification()?;
-    check_outputs(&arguments.out.iter().cloned().collect::<Vec<_>>(), &file.files()?)?;
+    check_page(arguments.record.as_deref())?;
+    let outputs = arguments.out.iter().chain(&arguments.record).cloned();
+    check_outputs(&outputs.collect::<Vec<_>>(), &file.files()?)?;
     let before = problem.errors(&file.parameters.initial()).map_err(|e| rejected(&arguments.fit, e))?;
     let progress = on_bar(file.settings().max_iterations);
     let result = fit(&problem, &file.parameters, file.settings(), Some(progress)).map_err(|e| failed(&e))?;
@@ -95,6 +103,11 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     };
     if let Some(path) = &arguments.out {
         write_result(path, &report)?;
+    }
+    if let Some(path) = &arguments.record {
+        let at = |values: &[f64]| problem.predictions(values).map_err(|e| failed(&e));
+        let predictions = [at(&file.parameters.initial())?, at(&report.fit.values())?];
+        write_page(path, &fit_page(&arguments.fit, &report, &predictions))?;
     }
     match arguments.json {
         true => print_json(&report)?,
@@ -174,7 +187,7 @@ fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), Error> {
 }
 
 /// The errors of all recordings together; `None` if there are fewer than two.
-fn overall(measurements: &[MeasurementError]) -> Option<MeasurementError> {
+pub(super) fn overall(measurements: &[MeasurementError]) -> Option<MeasurementError> {
     let (mut count, mut sum, mut squares) = (0, 0, [0.0; 4]);
     for measurement in measurements {
         if let MeasurementError::Motion {

@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::gradient_page::gradient_page;
 use super::messages::text_output;
 use super::optimize::{failed, problem, saved_variables};
-use super::outputs::print_json;
+use super::outputs::{check_outputs, print_json};
+use super::recordings::check_page;
 use super::{Error, load_scene, print_motion_warnings, print_warnings};
 use crate::check::{
     CheckSettings, CheckedParameter, GradientReport, Verdict, check_gradient, check_scene, tightest_first,
 };
 use crate::io::{OptimizedControl, ProblemFile};
+use crate::report::write_page;
 use crate::rollout::SimulationError;
 
 /// Arguments of `isobar gradient-check`.
@@ -33,6 +36,9 @@ pub(super) struct GradientCheckArguments {
     /// Print every component, not the worst of each vector only
     #[arg(long)]
     all: bool,
+    /// Also write a page for a browser with the table (.html)
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Print JSON (every component)
     #[arg(long)]
     json: bool,
@@ -47,6 +53,8 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
             allowed: "between 0 and 1",
         });
     }
+    check_page(arguments.record.as_deref())?;
+    check_outputs(&arguments.record.iter().cloned().collect::<Vec<_>>(), &[arguments.file.clone()])?;
     let settings = CheckSettings { tolerance: arguments.tolerance, ..Default::default() };
     if ProblemFile::is_problem(&arguments.file) {
         return report(arguments, &arguments.file, check_problem(arguments, &settings)?);
@@ -129,6 +137,9 @@ fn solve_tightly(file: &mut ProblemFile) -> Result<(), Error> {
 /// Prints a report; an error if a derivative is wrong where the function is smooth.
 fn report(arguments: &GradientCheckArguments, path: &Path, report: GradientReport) -> Result<(), Error> {
     let shown = if arguments.all || arguments.json { report } else { report.worst_components() };
+    if let Some(file) = &arguments.record {
+        write_page(file, &gradient_page(path, &shown))?;
+    }
     match arguments.json {
         true => print_json(&shown)?,
         false => writeln!(text_output(), "{shown}")?,

@@ -1,9 +1,12 @@
 //! The `isobar` command.
 
 mod contact;
+mod contact_surface;
 mod error;
 mod fit;
+mod fit_page;
 mod gradient_check;
+mod gradient_page;
 mod interruption;
 mod loaded;
 mod messages;
@@ -11,6 +14,9 @@ mod model;
 mod optimize;
 mod outputs;
 mod progress;
+mod recordings;
+mod report;
+mod run_folder;
 mod schema;
 mod simulate;
 
@@ -77,6 +83,9 @@ enum Command {
     /// Optimize the commands of a scene's actuators.
     #[command(after_help = "What the problem file may hold: isobar schema problem --markdown")]
     Optimize(optimize::OptimizeArguments),
+    /// Write a page, glTF or VTK of a motion, to look at it.
+    #[command(after_help = report::EXAMPLES)]
+    Report(report::ReportArguments),
     /// What scene, problem and fit files may hold: every field with its unit and default.
     Schema(schema::SchemaArguments),
     /// Simulate a scene and write the trajectory.
@@ -95,6 +104,7 @@ pub fn run() -> ExitCode {
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
         Command::Model(arguments) => model::run(arguments),
         Command::Optimize(arguments) => optimize::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
         Command::Schema(arguments) => schema::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
     });

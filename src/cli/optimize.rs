@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::messages::text_output;
 use super::outputs::{check_outputs, print_json, write_json};
 use super::progress::among_bars;
+use super::run_folder::Run;
 use super::{Error, print_motion_warnings};
 use crate::interruption;
 use crate::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically};
@@ -28,8 +29,8 @@ use crate::rollout::SimulationError;
 pub(super) struct OptimizeArguments {
     /// Problem file, TOML
     problem: PathBuf,
-    /// Folder to write to, made if it is not there: commands.toml, trajectory.csv, result.json, and
-    /// after every iteration checkpoint.json
+    /// Folder to write to, made if it is not there: commands.toml, trajectory.csv, result.json, run.json
+    /// (what it is of), and after every iteration checkpoint.json
     #[arg(long)]
     out: Option<PathBuf>,
     /// Go on from the checkpoint in the folder, if there is one
@@ -79,7 +80,7 @@ struct OptimizeReport {
 }
 
 /// The files of a result, besides its checkpoints.
-const RESULTS: [&str; 3] = ["commands.toml", "trajectory.csv", "result.json"];
+const RESULTS: [&str; 4] = ["commands.toml", "trajectory.csv", "result.json", "run.json"];
 
 /// The problem of a file.
 type Problem<'f> = TrajectoryProblem<'f, NoForces, Objective>;
@@ -285,7 +286,8 @@ fn write_results(
     write("result.json", &|out| write_json(out, report))?;
     let x = &report.optimum.variables;
     let trajectory = problem.trajectory(x).map_err(|e| failed(file, e))?;
-    Ok(trajectory.write(folder.join("trajectory.csv"), &file.scene.model)?)
+    trajectory.write(folder.join("trajectory.csv"), &file.scene.model)?;
+    Run::write(folder, &file.path)
 }
 
 /// The commands, as they stand in the actuator tables of a scene.
@@ -341,7 +343,11 @@ fn print_report(out: &mut dyn Write, report: &OptimizeReport, folder: Option<&Pa
     }
     if let Some(folder) = folder {
         let folder = folder.display();
-        writeln!(out, "\nwritten to {folder}: commands.toml, trajectory.csv, result.json, checkpoint.json")?;
+        writeln!(
+            out,
+            "\nwritten to {folder}: commands.toml, trajectory.csv, result.json, run.json, checkpoint.json\n\
+             to look at it: isobar report {folder} --out {folder}/report.html"
+        )?;
     }
     Ok(())
 }

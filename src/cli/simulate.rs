@@ -11,9 +11,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::loaded::print_loaded;
 use super::outputs::check_outputs;
+use super::recordings::{about, check_formats, command_line, frame_interval, page, write_recordings};
 use super::{Error, load_scene, print_motion_warnings};
 use crate::interruption;
 use crate::io::Scene;
+use crate::report::{Recorder, Recording};
 use crate::rollout::{
     DiscretizationError, MotionWarning, Rollout, SimulationError, SimulationSettings, Watch,
     discretization_errors,
@@ -47,18 +49,28 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         rollout.settings.schedule(rollout.until).map_err(|source| simulation_error(&scene, source))?;
     let out = arguments.out.as_deref();
     let is_file = |path: &&std::path::Path| path.as_os_str() != "-";
-    check_outputs(&out.into_iter().filter(is_file).map(PathBuf::from).collect::<Vec<_>>(), &scene.files)?;
+    check_formats("record", &arguments.record)?;
+    let interval = frame_interval(arguments.record_every, rollout.until, rollout.settings.time_step)?;
+    let outputs = out.into_iter().filter(is_file).chain(arguments.record.iter().map(PathBuf::as_path));
+    check_outputs(&outputs.map(PathBuf::from).collect::<Vec<_>>(), &scene.files)?;
     let loaded = scene.summary(scene.model.pairs.iter().map(|pair| pair.bodies));
     if !arguments.json {
         print_loaded(&loaded);
     }
     let mut rows = Rows::create(&scene.model, arguments.forces, out)?;
-    let (last, outcome) = simulate(&rollout, arguments, schedule.steps(), &mut rows);
+    let mut recorder = (!arguments.record.is_empty()).then(|| Recorder::new(&scene.model, interval));
+    let (last, outcome) = simulate(&rollout, arguments, schedule.steps(), &mut rows, recorder.as_mut());
     // What came before a step that failed is worth looking at.
     let failed_step = matches!(&outcome, Err(Failure::Simulation(error)) if error.is_failed_step());
     if outcome.is_ok() || failed_step {
         rows.write_last(last.time, &last.state)?;
         rows.finish()?;
+        if let Some(mut recorder) = recorder {
+            if recorder.last_time().is_none_or(|time| time < last.time) {
+                recorder.add(last.time, &last.state);
+            }
+            record(&scene, arguments, &recorder.finish(), &last.warnings)?;
+        }
     }
     print_motion_warnings(&last.warnings);
     outcome.map_err(|failure| match failure {
@@ -80,6 +92,21 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
     };
     Summary::new(&scene, loaded, errors, &rollout.settings, arguments, schedule.steps(), &last.state)
         .print(arguments)
+}
+
+/// Writes what was recorded.
+fn record(
+    scene: &Scene,
+    arguments: &SimulateArguments,
+    recording: &Recording,
+    warnings: &[MotionWarning],
+) -> Result<(), Error> {
+    let step = format!("{}, time step {} s", scene.solver.name(), scene.time_step);
+    let about =
+        about("scene", &scene.path, [["solver".to_owned(), step], ["command".to_owned(), command_line()]]);
+    let mut page = page(&scene.path, about, Some(recording));
+    page.warnings = warnings.iter().map(ToString::to_string).collect();
+    write_recordings(&arguments.record, &page, recording)
 }
 
 /// The estimated errors of the simulation, from one with the same and one with half the step.
@@ -106,6 +133,7 @@ fn simulate(
     arguments: &SimulateArguments,
     all_steps: usize,
     rows: &mut Rows,
+    mut recorder: Option<&mut Recorder<'_>>,
 ) -> (Last, Result<(), Failure>) {
     let bar = ProgressBar::new(all_steps as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {eta} left") {
@@ -117,6 +145,9 @@ fn simulate(
         (steps, time) = (step.steps, step.time);
         state.clone_from(step.state);
         watch.look(step);
+        if let Some(recorder) = &mut recorder {
+            recorder.look(step);
+        }
         if steps > 0 {
             bar.inc(1);
         }

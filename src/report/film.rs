@@ -89,7 +89,9 @@ pub struct FramePolygon {
     pub pair: u32,
     /// Number of its vertices.
     pub vertices: u8,
-    /// Traction on A at its centroid, Pa.
+    /// Area, m².
+    pub area: f32,
+    /// Mean traction on A, Pa.
     pub traction_on_a: [f32; 3],
     /// Velocity of A relative to B along the surface, m/s.
     pub slip: [f32; 3],

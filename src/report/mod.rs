@@ -22,4 +22,4 @@ pub use page::{Chart, Curve, CurveMode, Page, Table, write_page};
 pub use plots::{Plot, Plots, Series};
 pub use recorder::{Recorder, Recording};
 pub use shapes::{FilmBody, Part, PartField, PartKind};
-pub use vtk::write_vtk;
+pub use vtk::{write_contact_surface, write_vtk};

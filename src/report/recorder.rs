@@ -1,5 +1,7 @@
 //! Recording a motion while it is simulated, or from states that are known.
 
+use nalgebra::Vector3;
+
 use super::film::{Film, Frame, FrameContact, FramePolygon, FrameSurface, Pose, single};
 use super::plots::Plots;
 use super::shapes::{film_bodies, fit_half_spaces};
@@ -94,42 +96,13 @@ impl<'m> Recorder<'m> {
         let pose = |(i, frame): (usize, &BodyFrame)| Pose::near(&frame.pose, before.map(|b| &b.poses[i]));
         let poses = self.frames.iter().enumerate().map(pose).collect();
         let mut surface = FrameSurface::default();
-        let contacts = (0..self.pairs.len()).map(|pair| self.contact(pair, &mut surface)).collect();
+        let Self { model, pairs, frames, workspace, .. } = self;
+        let pairs = pairs.iter().enumerate();
+        let contacts =
+            pairs.map(|(i, pairs)| surface.add(model, frames, i as u32, pairs, workspace)).collect();
         let frame = Frame { time, poses, contacts, surface };
         self.recording.plots.add(self.model, state, &self.frames, &frame, &self.pairs);
         self.recording.film.frames.push(frame);
-    }
-
-    /// The contact of a pair of bodies, and its surface.
-    fn contact(&mut self, index: usize, surface: &mut FrameSurface) -> Option<FrameContact> {
-        let Self { model, pairs, frames, workspace, .. } = self;
-        let (mut area, mut moment, mut max_pressure) = (0.0, nalgebra::Vector3::zeros(), 0.0_f64);
-        let mut on_a = SpatialForce::zero();
-        for pair in &pairs[index] {
-            with_pair(model, frames, pair, |query| {
-                for_each_polygon_traction(query, model.contact(), workspace, |polygon, traction| {
-                    let PolygonTraction { centroid, area: a, on_a: t, slip, .. } = traction;
-                    area += a;
-                    moment += centroid * *a;
-                    on_a += SpatialForce::new(centroid.cross(t), *t) * *a;
-                    for (vertex, &pressure) in polygon.vertices.iter().zip(polygon.pressures) {
-                        max_pressure = max_pressure.max(pressure);
-                        surface.vertices.push(single(vertex));
-                        surface.pressures.push(pressure as f32);
-                    }
-                    surface.polygons.push(FramePolygon {
-                        pair: index as u32,
-                        vertices: polygon.vertices.len() as u8,
-                        traction_on_a: single(t),
-                        slip: single(slip),
-                    });
-                });
-            });
-        }
-        (area > 0.0).then(|| {
-            let centroid = moment / area;
-            FrameContact { centroid, on_a: on_a.shifted(&centroid), area, max_pressure }
-        })
     }
 
     /// What was recorded.
@@ -143,5 +116,110 @@ impl<'m> Recorder<'m> {
             }
         }
         recording
+    }
+}
+
+impl FrameSurface {
+    /// Adds the contact surface of two bodies, whose pairs of geometries are given. `index` is the index
+    /// of the two in the film.
+    pub(crate) fn add(
+        &mut self,
+        model: &Model,
+        frames: &[BodyFrame],
+        index: u32,
+        pairs: &[GeometryPair],
+        workspace: &mut Workspace,
+    ) -> Option<FrameContact> {
+        let (mut area, mut moment, mut max_pressure) = (0.0, Vector3::zeros(), 0.0_f64);
+        let mut on_a = SpatialForce::zero();
+        for pair in pairs {
+            with_pair(model, frames, pair, |query| {
+                for_each_polygon_traction(query, model.contact(), workspace, |polygon, traction| {
+                    let PolygonTraction { centroid, area: a, on_a: t, slip, moment_on_a, .. } = traction;
+                    area += a;
+                    moment += centroid * *a;
+                    let force = t * *a;
+                    on_a += SpatialForce::new(moment_on_a + centroid.cross(&force), force);
+                    for (vertex, &pressure) in polygon.vertices.iter().zip(polygon.pressures) {
+                        max_pressure = max_pressure.max(pressure);
+                        self.vertices.push(single(vertex));
+                        self.pressures.push(pressure as f32);
+                    }
+                    self.polygons.push(FramePolygon {
+                        pair: index,
+                        vertices: polygon.vertices.len() as u8,
+                        area: *a as f32,
+                        traction_on_a: single(t),
+                        slip: single(slip),
+                    });
+                });
+            });
+        }
+        (area > 0.0).then(|| {
+            let centroid = moment / area;
+            FrameContact { centroid, on_a: on_a.shifted(&centroid), area, max_pressure }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::Scene;
+    use crate::multibody::PairWorkspace;
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn frames_come_when_they_are_due_and_have_the_contact_of_the_fields() {
+        let scene = Scene::load("examples/fit_ball/scene.toml").unwrap();
+        let rollout = scene.rollout(0.0501).unwrap();
+        let mut recorder = Recorder::new(&scene.model, 0.01);
+        rollout.for_each(|step| recorder.look(step)).unwrap();
+        assert_eq!(recorder.last_time(), Some(0.0501));
+        let Recording { film, plots } = recorder.finish();
+        let times: Vec<f64> = film.frames.iter().map(|frame| frame.time).collect();
+        let expected = [0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.0501];
+        assert_relative_eq!(times[..], expected[..], epsilon = 1e-12);
+        assert_eq!(plots.times, times);
+        // The same contact as asked for by itself, at the state of a frame.
+        let until = rollout.simulate().unwrap();
+        let index = until.times.iter().position(|&time| (time - 0.03).abs() < 1e-9).unwrap();
+        let mut frames = Vec::new();
+        scene.model.body_frames(&until.states[index], &mut frames);
+        let pairs = scene.model.pairs();
+        let contact = scene.model.body_pair_contact(&frames, pairs, &mut PairWorkspace::default());
+        let seen = film.frames[3].contacts[0].expect("they touch");
+        assert_relative_eq!(seen.area, contact.area, max_relative = 1e-12);
+        assert_relative_eq!(seen.max_pressure, contact.max_pressure, max_relative = 1e-9);
+        assert_relative_eq!(seen.centroid, contact.centroid.unwrap(), epsilon = 1e-12);
+        let force = contact.wrench_on_a.translational;
+        assert_relative_eq!(seen.on_a.translational, force, max_relative = 1e-10);
+        // The energy that plots show is that of the state.
+        let energy = plots.plots.iter().find(|plot| plot.title == "Energy").unwrap();
+        let mechanical = scene.model.mechanical_energy(&until.states[index]);
+        assert_eq!(energy.series[0].values[3], mechanical);
+        assert!(plots.plots.iter().all(|plot| plot.series.iter().all(|s| s.values.len() == times.len())));
+    }
+
+    #[test]
+    fn quaternions_take_the_short_way_and_half_spaces_lie_below() {
+        let scene = Scene::load("examples/fit_ball/scene.toml").unwrap();
+        let mut recorder = Recorder::new(&scene.model, 1.0);
+        let mut state = scene.state.clone();
+        for i in 0..40 {
+            let turn = crate::spatial::rotation_exponential(&Vector3::new(0.0, 0.3 * f64::from(i), 0.0));
+            state.bodies[0].orientation = crate::spatial::Quaternion::from_matrix(&turn);
+            recorder.add(f64::from(i), &state);
+        }
+        let film = recorder.finish().film;
+        for pair in film.frames.windows(2) {
+            let [p, q] = [&pair[0], &pair[1]].map(|frame| frame.poses[0].orientation);
+            assert!(p.w * q.w + p.v.dot(&q.v) > 0.9);
+        }
+        let bounds = film.bounds().unwrap();
+        let table = &film.bodies[1].parts[0].surface;
+        assert!(table.vertices.iter().all(|v| v.z == 0.0));
+        let reach = table.vertices.iter().map(|v| v.x).fold(0.0, f64::max);
+        assert!(reach > bounds.high.x && reach < 10.0 * bounds.high.x);
     }
 }

@@ -13,7 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use quick_xml::Writer;
 use quick_xml::events::BytesText;
 
-use super::film::{Film, Frame, single};
+use super::film::{Film, Frame, FrameSurface, single};
 use crate::io::{FileError, OutputFile};
 
 /// The numbers of VTK's cell types.
@@ -52,6 +52,14 @@ pub fn write_vtk(path: &Path, film: &Film) -> Result<(), FileError> {
     outcome
 }
 
+/// Writes contact surfaces as one `.vtu` file, with pressure, area, traction and slip as in a series.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_contact_surface(path: &Path, surface: &FrameSurface) -> Result<(), FileError> {
+    write_file(path, |out| contact(surface).write(out))
+}
+
 /// A file of the series: its time, its name in the folder, and the name of what it has.
 type Part = (f64, String, &'static str);
 
@@ -78,8 +86,11 @@ fn remove_series(folder: &Path) -> io::Result<()> {
 fn write_series(folder: &Path, film: &Film, written: &mut Vec<PathBuf>) -> Result<Vec<Part>, FileError> {
     let mut parts = Vec::new();
     for (index, frame) in film.frames.iter().enumerate() {
-        let mut grids =
-            vec![("bodies", bodies(film, frame)), ("contact", contact(frame)), ("forces", forces(frame))];
+        let mut grids = vec![
+            ("bodies", bodies(film, frame)),
+            ("contact", contact(&frame.surface)),
+            ("forces", forces(frame)),
+        ];
         if index == 0 {
             grids.push(("fields", fields(film, frame)));
         }
@@ -283,8 +294,7 @@ fn fields(film: &Film, frame: &Frame) -> Grid {
 }
 
 /// The contact surfaces.
-fn contact(frame: &Frame) -> Grid {
-    let surface = &frame.surface;
+fn contact(surface: &FrameSurface) -> Grid {
     let mut grid = Grid { points: surface.vertices.clone(), ..Grid::default() };
     for (_, range) in surface.ranges() {
         grid.cell(POLYGON, range);
@@ -293,10 +303,12 @@ fn contact(frame: &Frame) -> Grid {
     let pressures = Numbers::f32(surface.pressures.iter().copied());
     grid.point_data = vec![Array { name: "pressure", components: 1, numbers: pressures }];
     let pairs = Numbers::i64(polygons().map(|polygon| i64::from(polygon.pair)));
+    let areas = Numbers::f32(polygons().map(|polygon| polygon.area));
     let tractions = Numbers::f32(polygons().flat_map(|polygon| polygon.traction_on_a));
     let slips = Numbers::f32(polygons().flat_map(|polygon| polygon.slip));
     grid.cell_data = vec![
         Array { name: "pair", components: 1, numbers: pairs },
+        Array { name: "area", components: 1, numbers: areas },
         Array { name: "traction_on_a", components: 3, numbers: tractions },
         Array { name: "slip", components: 3, numbers: slips },
     ];

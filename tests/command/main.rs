@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 mod bad_input;
 mod bouncing_ball;
+mod browser;
 mod checkpoints;
 mod contact;
 mod faults;
@@ -24,6 +25,7 @@ mod outputs;
 mod random_runs;
 mod random_scenes;
 mod readme;
+mod recordings;
 mod reference;
 mod robots;
 mod scenes;

@@ -27,6 +27,14 @@ pub(in crate::cli) struct SimulateArguments {
     /// on A about A's origin in the world frame, at each state's poses and velocities
     #[arg(long)]
     pub forces: bool,
+    /// Also record the motion with its contact surfaces and forces, to look at it; can be repeated. The
+    /// name tells the format: .html a page for a browser, .glb animated glTF, .pvd VTK
+    #[arg(long, value_name = "FILE")]
+    pub record: Vec<PathBuf>,
+    /// Time between the frames of a recording, s. Without it there are 500 or more of them, at least one in
+    /// 0.02 s
+    #[arg(long, value_name = "SECONDS", requires = "record")]
+    pub record_every: Option<f64>,
     /// Estimate how far the steps are from exact ones, by a second simulation with half the step; both
     /// are kept in memory
     #[arg(long)]

@@ -4,34 +4,36 @@ use nalgebra::Vector3;
 
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
+use crate::contact::force::wrench::{fan_rule, for_each_point};
 use crate::contact::pair::query::{ContactPair, Roles};
-use crate::contact::settings::{ContactSettings, SurfaceRepresentation};
+use crate::contact::settings::ContactSettings;
 use crate::contact::surface::contact_polygon::ContactPolygon;
 use crate::contact::surface::search::for_each_polygon;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
 use crate::contact::surface::workspace::Workspace;
 
-/// What acts at the centroid of one polygon of a contact surface, in the world.
+/// What acts on one polygon of a contact surface, in the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolygonTraction {
     /// Centroid, m.
     pub centroid: Vector3<f64>,
     /// Area, m².
     pub area: f64,
-    /// Undamped pressure that acts, Pa.
+    /// Undamped pressure that acts at the centroid, Pa.
     pub pressure: f64,
-    /// Traction on A: pressure with its damping, and friction, Pa.
+    /// Mean traction on A, Pa: pressure with its damping, and friction. Times the area it is the force.
     pub on_a: Vector3<f64>,
-    /// Velocity of A relative to B along the surface, m/s.
+    /// Moment of the traction on A about the centroid, N m.
+    pub moment_on_a: Vector3<f64>,
+    /// Velocity of A relative to B along the surface, at the centroid, m/s.
     pub slip: Vector3<f64>,
 }
 
-/// Calls `visit` with every polygon of the contact surface and the traction at its centroid, in a fixed
-/// order.
+/// Calls `visit` with every polygon of the contact surface and the traction on it, in a fixed order.
 ///
-/// The pressures at the polygon's vertices are those that act (see [`onset`]). Areas times tractions sum to the force of [`SurfaceRepresentation::Polygons`], whatever
-/// representation the settings ask for. Nothing is visited if the bodies do not touch or
-/// [`crate::contact::check_pair`] refuses the pair.
+/// The pressures at the polygon's vertices are those that act (see [`onset`]). The tractions are integrated
+/// as [`crate::contact::contact`] integrates them, so that their sum is its wrench. Nothing is visited if
+/// the bodies do not touch or [`crate::contact::check_pair`] refuses the pair.
 pub fn for_each_polygon_traction(
     pair: &ContactPair,
     settings: &ContactSettings,
@@ -40,21 +42,31 @@ pub fn for_each_polygon_traction(
 ) {
     let Ok(roles) = Roles::new(pair) else { return };
     let law = TractionLaw::new(&roles, settings);
+    let rule = fan_rule(settings);
     let (width, _) = roles.onset_width();
     for_each_polygon(&roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
         let mut polygon = SurfacePolygon::evaluate(&roles, found, equilibrium);
-        let Fan { centroid, pressure, area, .. } = Fan::new(&polygon, SurfaceRepresentation::Polygons);
-        let normal = polygon.normal;
-        let v = roles.v_fo.translational + roles.v_fo.rotational.cross(&centroid);
-        let acting = onset(pressure, width).0;
-        let on_o = law.per_pressure(&normal, &v, law.dissipation(&polygon), acting) * acting;
-        let sign = if roles.a_is_o { 1.0 } else { -1.0 };
+        let fan = Fan::new(&polygon, settings.surface);
+        let (normal, centroid) = (polygon.normal, fan.centroid);
+        let velocity = |x: &Vector3<f64>| roles.v_fo.translational + roles.v_fo.rotational.cross(x);
+        let dissipation = law.dissipation(&polygon);
+        let (mut force, mut moment) = (Vector3::zeros(), Vector3::zeros());
+        for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
+            let acting = onset(p, width).0;
+            let on_o = law.per_pressure(&normal, &velocity(x), dissipation, acting) * (acting * a);
+            force += on_o;
+            moment += (x - centroid).cross(&on_o);
+        });
+        let to_world = roles.x_wf.rotation * if roles.a_is_o { 1.0 } else { -1.0 };
+        let v = velocity(&centroid);
+        let mean = if fan.area > 0.0 { force / fan.area } else { Vector3::zeros() };
         let traction = PolygonTraction {
             centroid: roles.x_wf * centroid,
-            area,
-            pressure: acting,
-            on_a: roles.x_wf.rotation * (on_o * sign),
-            slip: roles.x_wf.rotation * ((v - normal * v.dot(&normal)) * sign),
+            area: fan.area,
+            pressure: onset(fan.pressure, width).0,
+            on_a: to_world * mean,
+            moment_on_a: to_world * moment,
+            slip: to_world * (v - normal * v.dot(&normal)),
         };
         for pressure in &mut polygon.pressure[..polygon.len] {
             *pressure = onset(*pressure, width).0;
@@ -68,7 +80,7 @@ mod tests {
     use super::*;
     use approx::assert_relative_eq;
 
-    use crate::contact::{Collider, Material, contact};
+    use crate::contact::{Collider, Material, SurfaceRepresentation, contact};
     use crate::field::{PressureField, primitive_field};
     use crate::geometry::Shape;
     use crate::spatial::{RigidTransform, SpatialVelocity, rotation_exponential};
@@ -89,16 +101,18 @@ mod tests {
         pair.v_wa = moving;
         let mut swapped = ContactPair::at_rest(&block, RigidTransform::identity(), &ball, ball_pose);
         swapped.v_wb = moving;
-        let surface = SurfaceRepresentation::Polygons;
-        let settings = ContactSettings { surface, ..Default::default() };
         let mut workspace = Workspace::default();
-        for pair in [pair, swapped] {
-            let patch = contact(&pair, &settings, &mut workspace).expect("compliant").expect("they touch");
+        let both = [SurfaceRepresentation::Polygons, SurfaceRepresentation::Triangles];
+        let cases = both.into_iter().flat_map(|surface| [(surface, &pair), (surface, &swapped)]);
+        for (surface, pair) in cases {
+            let settings = ContactSettings { surface, ..Default::default() };
+            let patch = contact(pair, &settings, &mut workspace).expect("compliant").expect("they touch");
             let (mut force, mut moment, mut area) = (Vector3::zeros(), Vector3::zeros(), 0.0);
             let origin = pair.x_wa.translation;
-            for_each_polygon_traction(&pair, &settings, &mut workspace, |polygon, traction| {
+            for_each_polygon_traction(pair, &settings, &mut workspace, |polygon, traction| {
                 force += traction.on_a * traction.area;
                 moment += (traction.centroid - origin).cross(&traction.on_a) * traction.area;
+                moment += traction.moment_on_a;
                 area += traction.area;
                 assert!(traction.slip.dot(&polygon.normal).abs() < 1e-12);
                 let at = |v: &SpatialVelocity, origin: &Vector3<f64>| {

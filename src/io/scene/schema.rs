@@ -122,6 +122,20 @@ pub enum SolverKind {
     Tamsi,
 }
 
+impl SolverKind {
+    /// Its name in a scene file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SemiImplicitEuler => "semi_implicit_euler",
+            Self::Rk4 => "rk4",
+            Self::Sap => "sap",
+            Self::Lagged => "lagged",
+            Self::Similar => "similar",
+            Self::Tamsi => "tamsi",
+        }
+    }
+}
+
 /// How a scene is simulated: the table `[solver]`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::{MeasurementError, body_index, check_residuals, positive, root_mean_square};
+use super::{MeasurementError, Prediction, body_index, check_residuals, positive, root_mean_square};
 use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State};
 use crate::optimize::data::Indentation;
 use crate::optimize::error::ProblemError;
@@ -89,6 +89,17 @@ impl IndentationTest {
             forces.push(-wrench.translational.dot(&direction));
         }
         forces
+    }
+
+    /// The measured forces, and those of the model.
+    pub(super) fn prediction(&self, model: &Model, state: &State) -> Prediction {
+        Prediction::Indentation {
+            name: self.name.clone(),
+            depths: self.table.iter().map(|row| row.depth).collect(),
+            measured: self.table.iter().map(|row| row.force).collect(),
+            standard_deviations: self.sigmas.clone(),
+            predicted: self.forces(model, state),
+        }
     }
 
     /// Differences of forces over standard deviations.

@@ -3,6 +3,7 @@
 
 mod indentation;
 mod parameter_path;
+mod prediction;
 mod trajectory;
 
 use argmin::core::Error;
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 pub use indentation::IndentationTest;
 pub use parameter_path::parameters_at;
+pub use prediction::Prediction;
 pub use trajectory::{RecordedMotion, StandardDeviations, TimeWindow};
 
 use super::least_squares::Residuals;

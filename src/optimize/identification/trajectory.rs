@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{MeasurementError, body_index, check_residuals, place, positive, root_mean_square};
+use super::{MeasurementError, Prediction, body_index, check_residuals, place, positive, root_mean_square};
 use crate::multibody::{AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION};
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::error::{LARGEST_GAP, ProblemError};
@@ -280,6 +280,24 @@ impl RecordedMotion {
             reduce_outlier(&mut residuals[first..], self.outlier_limit);
         }
         Ok(residuals)
+    }
+
+    /// The recorded states that are compared, and the simulated ones.
+    pub(super) fn prediction(
+        &self,
+        model: &Model,
+        settings: &SimulationSettings,
+        applied: &impl AppliedForces,
+    ) -> Result<Prediction, ProblemError> {
+        let recorded: Vec<BodyState> = self.compared().map(|state| state_of(state).bodies[0]).collect();
+        let differences = self.differences(model, settings, applied)?;
+        let simulated = recorded.iter().zip(&differences).map(|(state, tangent)| state.moved(tangent));
+        Ok(Prediction::Motion {
+            name: self.recording.name.clone(),
+            times: self.compared().map(|state| state.time).collect(),
+            simulated: simulated.collect(),
+            recorded,
+        })
     }
 
     /// Root mean squares of the differences.

@@ -1,0 +1,48 @@
+//! A page of a gradient check: its table, the wrong and doubtful derivatives first.
+
+use std::path::Path;
+
+use super::recordings::{about, command_line, page};
+use crate::check::{GradientReport, Verdict};
+use crate::report::{Page, Table};
+
+/// The page of a check.
+pub(super) fn gradient_page<'p>(file: &Path, report: &GradientReport) -> Page<'p> {
+    let verdicts = [Verdict::Wrong, Verdict::Kink, Verdict::Noisy, Verdict::Ok, Verdict::Zero];
+    let counts: Vec<String> =
+        verdicts.iter().map(|&verdict| format!("{} {}", report.count(verdict), verdict.as_str())).collect();
+    let more = [["derivatives", &counts.join(", ")], ["command", &command_line()]];
+    let about = about("checked", file, more.map(|line| line.map(str::to_owned)));
+    let rows = verdicts.iter().flat_map(|verdict| {
+        report.rows.iter().filter(|row| row.comparison.verdict == *verdict).map(|row| {
+            let c = &row.comparison;
+            let quantity = match row.component.is_empty() {
+                true => row.quantity.clone(),
+                false => format!("{}, {}", row.quantity, row.component),
+            };
+            vec![
+                quantity,
+                row.parameter.clone(),
+                format!("{:.6e}", c.claimed),
+                format!("{:.6e}", c.difference),
+                format!("{:.1e}", c.relative_error),
+                c.verdict.as_str().to_owned(),
+                c.note.clone(),
+            ]
+        })
+    });
+    let columns =
+        ["derivative of", "with respect to", "value", "difference", "relative error", "verdict", "note"];
+    let table = Table {
+        title: "Derivatives".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    };
+    let mut page = page(file, about, None);
+    if report.count(Verdict::Wrong) > 0 {
+        let count = report.count(Verdict::Wrong);
+        page.warnings.push(format!("{count} derivatives are wrong where the function is smooth."));
+    }
+    page.tables.push(table);
+    page
+}

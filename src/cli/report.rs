@@ -1,0 +1,212 @@
+//! `isobar report`: a motion to look at, from a scene and a trajectory, or from the folder of an
+//! optimization.
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Deserialize;
+
+use super::messages::text_output;
+use super::outputs::check_outputs;
+use super::recordings::{about, check_formats, command_line, page, write_recordings};
+use super::run_folder::{Run, read_json};
+use super::{Error, load_scene, print_warnings};
+use crate::io::{ProblemFile, Scene};
+use crate::report::{Chart, Curve, CurveMode, Page, Recorder, Recording, Table};
+use crate::rollout::Trajectory;
+
+/// Commands that work in a clone of the project.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  isobar simulate examples/fit_ball/scene.toml --until 0.5 --out ball.csv
+  isobar report examples/fit_ball/scene.toml ball.csv --out ball.html
+  isobar report examples/fit_ball/scene.toml ball.csv --out ball.glb --out ball.pvd
+  isobar optimize examples/grasp_lift/problem.toml --out lift
+  isobar report lift --out lift.html";
+
+/// Arguments of `isobar report`.
+#[derive(Debug, Args)]
+pub(super) struct ReportArguments {
+    /// Scene file, TOML or JSON, or the folder of results of `isobar optimize`
+    #[arg(value_name = "SCENE|FOLDER")]
+    of: PathBuf,
+    /// The motion of a scene, CSV as `isobar simulate` writes it
+    trajectory: Option<PathBuf>,
+    /// File to write; can be repeated. The name tells the format: .html a page for a browser, .glb animated
+    /// glTF, .pvd VTK
+    #[arg(long, value_name = "FILE", required = true)]
+    out: Vec<PathBuf>,
+    /// Show every Nth state only, besides the first and the last
+    #[arg(long, value_name = "N", default_value = "1")]
+    every: NonZeroUsize,
+}
+
+/// What the results of an optimization have that is shown.
+#[derive(Deserialize)]
+struct OptimizationResult {
+    termination: String,
+    costs: Vec<CostPart>,
+    history: Vec<Iteration>,
+    commands: Vec<Command>,
+}
+
+#[derive(Deserialize)]
+struct CostPart {
+    name: String,
+    start: f64,
+    end: f64,
+}
+
+#[derive(Deserialize)]
+struct Iteration {
+    iteration: u64,
+    cost: f64,
+    gradient_norm: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Command {
+    actuator: String,
+    times: Vec<f64>,
+    values: Vec<f64>,
+    interpolation: String,
+}
+
+/// Reads, and writes.
+pub(super) fn run(arguments: &ReportArguments) -> Result<(), Error> {
+    check_formats("out", &arguments.out)?;
+    let frames = match (arguments.of.is_dir(), &arguments.trajectory) {
+        (true, None) => of_folder(arguments, &arguments.of)?,
+        (false, Some(trajectory)) => of_scene(arguments, trajectory)?,
+        (true, Some(trajectory)) => {
+            return Err(Error::Argument {
+                name: "out",
+                found: format!("a trajectory, `{}`, beside a folder", trajectory.display()),
+                allowed: "given with a folder alone, or with a scene and its trajectory",
+            });
+        }
+        (false, None) => {
+            return Err(Error::Argument {
+                name: "out",
+                found: format!("`{}` without a trajectory", arguments.of.display()),
+                allowed: "given with a scene and its trajectory, or with a folder of `isobar optimize`",
+            });
+        }
+    };
+    let written: Vec<String> = arguments.out.iter().map(|path| path.display().to_string()).collect();
+    writeln!(text_output(), "{frames} frames written to {}", written.join(", "))?;
+    Ok(())
+}
+
+/// The report of a scene's motion; the number of its frames.
+fn of_scene(arguments: &ReportArguments, trajectory: &Path) -> Result<usize, Error> {
+    let scene = load_scene(&arguments.of)?;
+    let recording = recording(arguments, &scene, trajectory, &[])?;
+    let of_file = ["trajectory".to_owned(), trajectory.display().to_string()];
+    let about = about("scene", &scene.path, [of_file, ["command".to_owned(), command_line()]]);
+    write_recordings(&arguments.out, &page(&scene.path, about, Some(&recording)), &recording)?;
+    Ok(recording.film.frames.len())
+}
+
+/// The report of an optimization; the number of its frames.
+fn of_folder(arguments: &ReportArguments, folder: &Path) -> Result<usize, Error> {
+    let run = Run::read(folder)?;
+    let file = ProblemFile::load(&run.problem)?;
+    print_warnings(&file.scene.warnings);
+    let result_file = folder.join("result.json");
+    let result: OptimizationResult = read_json(&result_file)?;
+    let inputs = [run.problem.clone(), result_file];
+    let recording = recording(arguments, &file.scene, &folder.join("trajectory.csv"), &inputs)?;
+    let more = [
+        ["scene", &file.scene.path.display().to_string()],
+        ["end", &result.termination],
+        ["command", &run.command],
+    ];
+    let about = about("problem", &run.problem, more.map(|line| line.map(str::to_owned)));
+    let page = Page {
+        charts: charts(&file, &result),
+        tables: vec![costs(&result)],
+        ..page(&run.problem, about, Some(&recording))
+    };
+    write_recordings(&arguments.out, &page, &recording)?;
+    Ok(recording.film.frames.len())
+}
+
+/// The motion of a trajectory file.
+fn recording(
+    arguments: &ReportArguments,
+    scene: &Scene,
+    trajectory: &Path,
+    inputs: &[PathBuf],
+) -> Result<Recording, Error> {
+    scene.check_motion()?;
+    let Trajectory { times, states } = Trajectory::read(trajectory, &scene.model)?;
+    let mut inputs = [&scene.files, inputs].concat();
+    inputs.push(trajectory.to_owned());
+    check_outputs(&arguments.out, &inputs)?;
+    // The interval matters to those who simulate only: every frame here is asked for.
+    let mut recorder = Recorder::new(&scene.model, 1.0);
+    for (i, (time, state)) in times.iter().zip(&states).enumerate() {
+        if i % arguments.every == 0 || i + 1 == states.len() {
+            recorder.add(*time, state);
+        }
+    }
+    Ok(recorder.finish())
+}
+
+/// The commands over time, those of the start and those found, and the costs of the iterations.
+fn charts(file: &ProblemFile, result: &OptimizationResult) -> Vec<Chart> {
+    let start = file.commands(&file.start);
+    let curve = |name: &str, times: &[f64], values: &[f64], interpolation: &str| Curve {
+        name: name.to_owned(),
+        mode: if interpolation == "constant" { CurveMode::Steps } else { CurveMode::Lines },
+        x: times.to_vec(),
+        y: values.to_vec(),
+        interval: None,
+    };
+    let command = |found: &Command| {
+        let mut curves = vec![curve("found", &found.times, &found.values, &found.interpolation)];
+        let of_start = start.iter().find(|command| command.actuator == found.actuator);
+        curves.extend(of_start.map(|c| curve("start", &c.times, &c.values, c.interpolation)));
+        Chart {
+            title: format!("Command of {}", found.actuator),
+            axes: ["time, s", "command, unit of the actuator"].map(str::to_owned),
+            is_over_time: true,
+            curves,
+            ..Chart::default()
+        }
+    };
+    let x: Vec<f64> = result.history.iter().map(|iteration| iteration.iteration as f64).collect();
+    let by_iteration = |title: &str, axis: &str, y: Vec<f64>| Chart {
+        title: title.to_owned(),
+        axes: ["iteration".to_owned(), axis.to_owned()],
+        // Logarithms are of what is above 0.
+        is_logarithmic: y.iter().all(|&y| y > 0.0 || y.is_nan()),
+        is_over_time: false,
+        curves: vec![Curve { x: x.clone(), ..curve(axis, &[], &y, "") }],
+    };
+    let mut charts: Vec<Chart> = result.commands.iter().map(command).collect();
+    let costs = result.history.iter().map(|iteration| iteration.cost).collect();
+    charts.push(by_iteration("Cost by iteration", "cost", costs));
+    if result.history.iter().any(|iteration| iteration.gradient_norm.is_some()) {
+        let norms = result.history.iter().map(|i| i.gradient_norm.unwrap_or(f64::NAN)).collect();
+        charts.push(by_iteration("Gradient by iteration", "largest derivative that no bound holds", norms));
+    }
+    charts
+}
+
+/// The terms of the cost.
+fn costs(result: &OptimizationResult) -> Table {
+    let total = |of: fn(&CostPart) -> f64| result.costs.iter().map(of).sum::<f64>();
+    let all =
+        CostPart { name: "total".to_owned(), start: total(|part| part.start), end: total(|part| part.end) };
+    let row =
+        |part: &CostPart| vec![part.name.clone(), format!("{:.6e}", part.start), format!("{:.6e}", part.end)];
+    Table {
+        title: "Costs".to_owned(),
+        columns: ["cost", "start", "end"].map(str::to_owned).to_vec(),
+        rows: result.costs.iter().chain([&all]).map(row).collect(),
+    }
+}

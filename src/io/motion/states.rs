@@ -1,0 +1,135 @@
+//! From a table of numbers to the states of a model.
+
+use std::path::Path;
+
+use crate::io::file_error::FileError;
+use crate::io::motion::trajectory::TrajectoryTable;
+use crate::multibody::tree::JointKind;
+use crate::multibody::{BodyState, Model, State};
+use crate::rollout::Trajectory;
+use crate::shown::shown;
+
+/// How far the length of a quaternion may be from 1 before it is taken for a mistake. What measured or
+/// rounded data have is divided out.
+const LENGTH_ERROR: f64 = 1e-3;
+
+impl Trajectory {
+    /// Reads the states of a model from a file that [`Self::write`] or `isobar simulate` has written, or any
+    /// table with the same columns. Quaternions are brought to unit length where they are not. Columns of
+    /// contact forces are not needed.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no such table, lacks a free body or joint of the model, or has
+    /// one that the model has not.
+    pub fn read(path: impl AsRef<Path>, model: &Model) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        let table = TrajectoryTable::read(path)?;
+        states(&table, model).map(|states| Self { times: table.times.clone(), states }).map_err(
+            |Fault { row, message }| FileError::Row {
+                path: path.to_owned(),
+                // The first line has the titles.
+                line: row.map_or(1, |row| row as u64 + 2),
+                message,
+            },
+        )
+    }
+}
+
+/// What is wrong with a table, and in which row, if it is not its titles.
+struct Fault {
+    row: Option<usize>,
+    message: String,
+}
+
+/// Something wrong with the titles.
+fn of_titles(message: String) -> Fault {
+    Fault { row: None, message }
+}
+
+/// The states of a model in a table.
+fn states(table: &TrajectoryTable, model: &Model) -> Result<Vec<State>, Fault> {
+    let free: Vec<&str> = model.free_bodies().map(|(_, body, _)| body.name.as_str()).collect();
+    let joints = model.mechanism().joints();
+    let joint_names: Vec<&str> = joints.iter().map(|joint| joint.name.as_str()).collect();
+    let of_body = |name: &str| table.bodies.iter().find(|body| body.name == name);
+    let of_joint = |name: &str| table.joints.iter().find(|joint| joint.name == name);
+    for (kind, names, found) in [
+        ("free body", &free, table.bodies.iter().map(|body| body.name.as_str()).collect::<Vec<_>>()),
+        ("joint", &joint_names, table.joints.iter().map(|joint| joint.name.as_str()).collect()),
+    ] {
+        if let Some(missing) = names.iter().find(|name| !found.contains(name)) {
+            return Err(of_titles(format!("the columns of the {kind} `{}` are missing", shown(missing))));
+        }
+        if let Some(unknown) = found.iter().find(|name| !names.contains(name)) {
+            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let message =
+                format!("found columns of `{}`; the scene's {kind} names are: {known}", shown(unknown));
+            return Err(of_titles(message));
+        }
+    }
+    let bodies: Vec<_> = free.iter().filter_map(|name| of_body(name)).collect();
+    let motions: Vec<_> = joint_names.iter().filter_map(|name| of_joint(name)).collect();
+    for (joint, motion) in joints.iter().zip(&motions) {
+        let found = [&motion.q, &motion.v].map(|rows| rows.first().map_or(0, Vec::len));
+        let expected = [joint.q.len(), joint.v.len()];
+        if found != expected {
+            let message = format!(
+                "joint `{}`: found {} columns of q and {} of v; a {} joint has {} and {}",
+                shown(&joint.name),
+                found[0],
+                found[1],
+                joint.kind.name(),
+                expected[0],
+                expected[1]
+            );
+            return Err(of_titles(message));
+        }
+    }
+    let state = |row: usize| {
+        let fault = |(name, length): (&str, f64)| Fault {
+            row: Some(row),
+            message: format!("the quaternion of `{}` has length {length}; it must be 1", shown(name)),
+        };
+        let mut out = State::of_bodies(Vec::with_capacity(bodies.len()));
+        for body in &bodies {
+            out.bodies.push(unit(&body.states[row]).map_err(|length| fault((&body.name, length)))?);
+        }
+        let (mut q, mut v) = (Vec::new(), Vec::new());
+        for (joint, motion) in joints.iter().zip(&motions) {
+            let first = q.len();
+            q.extend_from_slice(&motion.q[row]);
+            v.extend_from_slice(&motion.v[row]);
+            if matches!(joint.kind, JointKind::Ball | JointKind::Free) {
+                normalize(&mut q[first..first + 4]).map_err(|length| fault((&joint.name, length)))?;
+            }
+        }
+        out.joints = model.mechanism().state(q, v);
+        Ok(out)
+    };
+    (0..table.times.len()).map(state).collect()
+}
+
+/// A state with a quaternion of unit length; its length if that is no rounding error.
+fn unit(state: &BodyState) -> Result<BodyState, f64> {
+    let mut state = *state;
+    let q = &mut state.orientation;
+    let mut numbers = [q.w, q.v.x, q.v.y, q.v.z];
+    normalize(&mut numbers)?;
+    (q.w, q.v) = (numbers[0], nalgebra::Vector3::new(numbers[1], numbers[2], numbers[3]));
+    Ok(state)
+}
+
+/// Brings a quaternion to unit length, unless it has it but for rounding; its length if it is far from it.
+fn normalize(q: &mut [f64]) -> Result<(), f64> {
+    let length = q.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let error = (length - 1.0).abs();
+    // Written so that what is not a number is caught too.
+    if !(error <= LENGTH_ERROR) {
+        return Err(length);
+    }
+    // Numbers that were written in full come back to the bit.
+    if error > 8.0 * f64::EPSILON {
+        q.iter_mut().for_each(|x| *x /= length);
+    }
+    Ok(())
+}

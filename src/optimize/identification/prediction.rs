@@ -1,0 +1,52 @@
+//! What a model says where it was measured, beside the measurement: to look at a fit.
+
+use rayon::prelude::*;
+
+use super::{Identification, Measurement};
+use crate::multibody::{AppliedForces, BodyState};
+use crate::optimize::error::ProblemError;
+
+/// A measurement, and what the model says in its place. SI units.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Prediction {
+    /// A recorded motion, at the recorded times that are compared. Each window of the recording is
+    /// simulated from the recorded state at its start.
+    Motion {
+        /// The recording.
+        name: String,
+        /// The times, s.
+        times: Vec<f64>,
+        /// The recorded states of the body.
+        recorded: Vec<BodyState>,
+        /// The simulated ones.
+        simulated: Vec<BodyState>,
+    },
+    /// An indentation test.
+    Indentation {
+        /// The table.
+        name: String,
+        /// The depths, m.
+        depths: Vec<f64>,
+        /// The measured forces, N.
+        measured: Vec<f64>,
+        /// Their standard deviations, N.
+        standard_deviations: Vec<f64>,
+        /// The forces of the model, N.
+        predicted: Vec<f64>,
+    },
+}
+
+impl<A: AppliedForces> Identification<A> {
+    /// What the model with these parameters says of each measurement.
+    ///
+    /// # Errors
+    /// Values out of their range, or a simulation that fails.
+    pub fn predictions(&self, parameters: &[f64]) -> Result<Vec<Prediction>, ProblemError> {
+        let (model, state) = self.seeded(parameters)?;
+        let prediction = |measurement: &Measurement| match measurement {
+            Measurement::Motion(motion) => motion.prediction(&model, &self.settings, &self.applied),
+            Measurement::Indentation(test) => Ok(test.prediction(&model, &state)),
+        };
+        self.measurements.par_iter().map(prediction).collect()
+    }
+}

@@ -1,0 +1,74 @@
+// Small helpers, and reading the data of the page (see page_data.rs).
+
+const element = (id) => document.getElementById(id);
+
+const nextAnimationFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+
+function createElement(name, properties = {}, children = []) {
+  const created = Object.assign(document.createElement(name), properties);
+  created.append(...children);
+  return created;
+}
+
+/** The last index whose value is at most `wanted` (0 if there is none), in increasing values. */
+function indexAtOrBefore(values, wanted) {
+  let low = 0;
+  let high = values.length;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (values[middle] <= wanted) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+function formatLength(metres) {
+  const tidy = (value) => String(Number(value.toPrecision(3)));
+  if (metres >= 1) return `${tidy(metres)} m`;
+  return metres >= 0.01 ? `${tidy(metres * 100)} cm` : `${tidy(metres * 1000)} mm`;
+}
+
+/** Says on the page, in plain words, what could not be shown. The rest of the page stays. */
+function reportProblem(words, cause) {
+  document.documentElement.dataset.error = cause;
+  const problems = element("problems");
+  problems.hidden = false;
+  problems.append(createElement("p", { textContent: words }));
+}
+
+const ARRAY_TYPES = { f32: Float32Array, f64: Float64Array, u32: Uint32Array, u16: Uint16Array, u8: Uint8Array };
+const HEADER_START = 4;
+const ALIGNMENT = 8;
+
+function decodeBase64(text) {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = binary.charCodeAt(index);
+  return bytes;
+}
+
+async function decompress(bytes) {
+  if (typeof DecompressionStream === "undefined") {
+    throw new Error("this browser cannot unpack the data of this page; one of 2023 or later can");
+  }
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+/** The header of the run, with every array description replaced by a view of its numbers. */
+function parseRun(buffer) {
+  const headerLength = new DataView(buffer).getUint32(0, true);
+  const header = new TextDecoder().decode(new Uint8Array(buffer, HEADER_START, headerLength));
+  const binaryStart = Math.ceil((HEADER_START + headerLength) / ALIGNMENT) * ALIGNMENT;
+  return JSON.parse(header, (key, value) => {
+    const isArray = value !== null && typeof value === "object" && "at" in value && "count" in value;
+    return isArray ? new ARRAY_TYPES[value.type](buffer, binaryStart + value.at, value.count) : value;
+  });
+}
+
+async function readRun() {
+  const holder = element("run");
+  const bytes = decodeBase64(holder.textContent);
+  holder.remove(); // the text is large and not needed any more
+  return parseRun(await decompress(bytes));
+}

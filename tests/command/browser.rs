@@ -1,0 +1,119 @@
+//! Pages in a browser. These tests need Chromium (`apt-get install chromium`, or its path in `CHROMIUM`) and
+//! run on request: `cargo test --test command browser -- --ignored`.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::folder::Folder;
+use crate::{isobar, text};
+
+/// Width and height of the window.
+const WINDOW: [usize; 2] = [1280, 900];
+
+/// The browser.
+fn chromium() -> PathBuf {
+    if let Some(path) = std::env::var_os("CHROMIUM") {
+        return path.into();
+    }
+    let path = std::env::var_os("PATH").expect("a path");
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let mut candidates = std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name)));
+    candidates.find(|candidate| candidate.is_file()).expect("Chromium on the path, or its path in CHROMIUM")
+}
+
+/// Opens a page at a time of its film.
+fn open(folder: &Folder, page: &Path, time: f64, more: &[&str]) -> Output {
+    let profile = format!("--user-data-dir={}", text(&folder.0.join("profile")));
+    let mut command = Command::new(chromium());
+    command
+        .args(["--headless", "--no-sandbox", "--hide-scrollbars", "--enable-logging=stderr", "--v=0"])
+        // WebGL without a graphics card.
+        .args(["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"])
+        .args([
+            &format!("--window-size={},{}", WINDOW[0], WINDOW[1]),
+            "--virtual-time-budget=30000",
+            &profile,
+        ])
+        .args(more)
+        .arg(format!("file://{}#t={time}", text(page)));
+    let output = command.output().expect("Chromium runs");
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    let errors: Vec<&str> =
+        log.lines().filter(|line| line.contains("CONSOLE") && !line.contains("willReadFrequently")).collect();
+    assert!(errors.is_empty(), "the browser's console: {errors:#?}");
+    output
+}
+
+/// The document once it is drawn.
+fn document(folder: &Folder, page: &Path, time: f64) -> String {
+    let output = open(folder, page, time, &["--dump-dom"]);
+    let document = String::from_utf8_lossy(&output.stdout).into_owned();
+    let head: String = document.chars().take(400).collect();
+    assert!(head.contains("data-ready=\"true\"") && !head.contains("data-error"), "{head}");
+    document
+}
+
+/// The colours of a picture of the page, row by row.
+fn picture(folder: &Folder, page: &Path, time: f64) -> Vec<[u8; 3]> {
+    let file = folder.0.join(format!("at_{time}.png"));
+    open(folder, page, time, &[&format!("--screenshot={}", text(&file))]);
+    let decoder = png::Decoder::new(BufReader::new(File::open(&file).expect("a picture")));
+    let mut reader = decoder.read_info().expect("a picture");
+    let mut bytes = vec![0; reader.output_buffer_size().expect("its size")];
+    let info = reader.next_frame(&mut bytes).expect("its points");
+    assert_eq!([info.width as usize, info.height as usize], WINDOW);
+    let width = info.color_type.samples();
+    bytes.chunks(width).take(WINDOW[0] * WINDOW[1]).map(|point| [point[0], point[1], point[2]]).collect()
+}
+
+/// The part of a picture where the film is.
+fn film(picture: &[[u8; 3]]) -> Vec<[u8; 3]> {
+    let (columns, rows) = (40..620, 180..620);
+    rows.flat_map(|row| picture[WINDOW[0] * row..][columns.clone()].to_vec()).collect()
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn in_a_browser_a_grasp_is_drawn_and_scrubbing_changes_it() {
+    let folder = Folder::new("browser");
+    let page = folder.0.join("grasp.html");
+    let scene = "examples/grasp_lift/gripper.toml";
+    let output = isobar(&["simulate", scene, "--until", "1", "--record", text(&page)]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let size = page.metadata().expect("the page").len();
+    assert!(size < 30 << 20, "{size} bytes");
+    let drawn = document(&folder, &page, 0.5);
+    for part in ["Contact forces", "force, N", "gripper.toml", "t = 0.5"] {
+        assert!(drawn.contains(part), "{part}");
+    }
+    let pictures = [0.1, 0.9].map(|time| film(&picture(&folder, &page, time)));
+    for picture in &pictures {
+        let mut colors = picture.clone();
+        colors.sort_unstable();
+        colors.dedup();
+        assert!(colors.len() > 100, "bodies with light and shade: {} colours", colors.len());
+    }
+    let changed = pictures[0].iter().zip(&pictures[1]).filter(|(before, after)| before != after).count();
+    assert!(changed > 500, "{changed} points of the film changed");
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn in_a_browser_a_fit_and_a_gradient_check_are_drawn() {
+    let folder = Folder::new("browser_tables");
+    let [fit, check] = ["fit.html", "check.html"].map(|name| folder.0.join(name));
+    let scene = "examples/fit_ball/scene.toml";
+    for arguments in [
+        ["fit", "examples/fit_ball/fit.toml", "--record", text(&fit)],
+        ["gradient-check", scene, "--record", text(&check)],
+    ] {
+        let output = isobar(&arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let drawn = document(&folder, &fit, 0.0);
+    assert!(drawn.contains("materials.foam.hydroelastic_modulus") && drawn.contains("force at depth"));
+    let drawn = document(&folder, &check, 0.0);
+    assert!(drawn.contains("with respect to") && drawn.matches("<tr").count() > 10);
+}

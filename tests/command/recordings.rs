@@ -1,0 +1,567 @@
+//! Films and pages: what is written is what was simulated.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use isobar::io::{Scene, TrajectoryTable};
+use isobar::rollout::Trajectory;
+use serde_json::Value;
+
+use crate::folder::Folder;
+use crate::{isobar, text};
+
+/// A ball that is thrown onto a table and slides on it.
+const SCENE: &str = r#"[materials.foam]
+hydroelastic_modulus = 1e5
+dissipation = 1.0
+friction = 0.4
+[solver]
+kind = "lagged"
+time_step = 1e-3
+[[bodies]]
+name = "table"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = {} }
+rigid = true
+[[bodies]]
+name = "ball"
+translation = [0, 0, 0.052]
+linear_velocity = [0.3, 0.1, -0.2]
+angular_velocity = [1, 2, 30]
+mass = 0.1
+[[bodies.geometries]]
+shape = { sphere = { radius = 0.05, resolution = 0.02 } }
+material = "foam"
+"#;
+
+/// Runs a command that must succeed.
+fn run(arguments: &[&str]) -> String {
+    let output = isobar(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The document and the binary part of a `.glb` file.
+fn glb(path: &Path) -> (Value, Vec<u8>) {
+    let bytes = fs::read(path).expect("the file");
+    let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
+    assert_eq!((&bytes[..4], number(4), number(8)), (&b"glTF"[..], 2, bytes.len()));
+    let json_end = 20 + number(12);
+    assert_eq!((&bytes[16..20], &bytes[json_end + 4..json_end + 8]), (&b"JSON"[..], &b"BIN\0"[..]));
+    assert_eq!(json_end + 8 + number(json_end), bytes.len());
+    (serde_json::from_slice(&bytes[20..json_end]).expect("JSON"), bytes[json_end + 8..].to_vec())
+}
+
+fn index(value: &Value) -> usize {
+    usize::try_from(value.as_u64().expect("an index")).expect("a small number")
+}
+
+/// The numbers of an accessor of floats.
+fn floats(document: &Value, binary: &[u8], accessor: usize) -> Vec<f32> {
+    let accessor = &document["accessors"][accessor];
+    let width = match accessor["type"].as_str() {
+        Some("SCALAR") => 1,
+        Some("VEC3") => 3,
+        Some("VEC4") => 4,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(accessor["componentType"], 5126);
+    let view = &document["bufferViews"][index(&accessor["bufferView"])];
+    let (start, length) = (index(&view["byteOffset"]), index(&view["byteLength"]));
+    assert_eq!(length, 4 * width * index(&accessor["count"]));
+    let float = |four: &[u8]| f32::from_le_bytes(four.try_into().expect("four bytes"));
+    let numbers: Vec<f32> = binary[start..start + length].chunks(4).map(float).collect();
+    if let Some(max) = accessor["max"].as_array() {
+        for (k, max) in max.iter().enumerate() {
+            let largest = numbers.iter().skip(k).step_by(width).copied().fold(f32::MIN, f32::max);
+            assert_eq!(max.as_f64().map(|x| x as f32), Some(largest));
+        }
+    }
+    numbers
+}
+
+/// The times and values of an animated property of the node with a name.
+fn animated(document: &Value, binary: &[u8], node: &str, property: &str) -> Option<(Vec<f32>, Vec<f32>)> {
+    let nodes = document["nodes"].as_array()?;
+    let at = nodes.iter().position(|found| found["name"] == node)?;
+    let animation = &document["animations"][0];
+    let channels = animation["channels"].as_array()?.iter();
+    let mut of_node = channels.filter(|c| c["target"]["node"] == at && c["target"]["path"] == property);
+    let sampler = &animation["samplers"][index(&of_node.next()?["sampler"])];
+    let numbers = |key: &str| floats(document, binary, index(&sampler[key]));
+    Some((numbers("input"), numbers("output")))
+}
+
+#[test]
+fn a_gltf_film_moves_as_the_trajectory_does_and_reports_are_the_same() {
+    let folder = Folder::new("gltf");
+    let scene = folder.file("scene.toml", SCENE);
+    let [table, film, again] = ["motion.csv", "film.glb", "again.glb"].map(|name| folder.0.join(name));
+    run(&[
+        "simulate",
+        text(&scene),
+        "--until",
+        "0.1",
+        "--out",
+        text(&table),
+        "--record",
+        text(&film),
+        "--record-every",
+        "0.001",
+        "--forces",
+    ]);
+    run(&["report", text(&scene), text(&table), "--out", text(&again)]);
+    assert!(fs::read(&film).unwrap() == fs::read(&again).unwrap(), "a report is the film of the simulation");
+    let (document, binary) = glb(&film);
+    let motion = TrajectoryTable::read(&table).unwrap();
+    let (times, positions) = animated(&document, &binary, "ball", "translation").expect("the ball moves");
+    let (_, rotations) = animated(&document, &binary, "ball", "rotation").expect("the ball turns");
+    assert_eq!(times.len(), 101);
+    for (i, state) in motion.bodies[0].states.iter().enumerate() {
+        assert_eq!(times[i], motion.times[i] as f32);
+        assert_eq!(positions[3 * i..3 * i + 3], [0, 1, 2].map(|k| state.position[k] as f32));
+        let q = state.orientation;
+        let same: f64 =
+            [q.v.x, q.v.y, q.v.z, q.w].iter().zip(&rotations[4 * i..]).map(|(a, b)| a * f64::from(*b)).sum();
+        assert!((same.abs() - 1.0).abs() < 1e-6, "{same}");
+    }
+    assert!(animated(&document, &binary, "table", "translation").is_none(), "the table stays");
+    // The arrow of the force on the ball: as long as the force is strong.
+    let (_, scales) = animated(&document, &binary, "force on ball by table", "scale").expect("an arrow");
+    let forces: Vec<f64> = motion.contacts[0].wrenches.iter().map(|w| w.translational.norm()).collect();
+    let largest = forces.iter().copied().fold(0.0, f64::max);
+    let longest = scales.iter().skip(2).step_by(3).copied().fold(0.0, f32::max);
+    assert!(longest > 0.01 && largest > 1.0);
+    for (force, length) in forces.iter().zip(scales.iter().skip(2).step_by(3)) {
+        assert!((force / largest - f64::from(length / longest)).abs() < 1e-6, "{force} {length}");
+    }
+    // A contact surface is shown from its time until that of the next.
+    let (keys, shown) = animated(&document, &binary, "contact at 0.05 s", "scale").expect("a surface");
+    assert_eq!((&keys[..], shown.len()), (&[0.0, 0.05, 0.051][..], 9));
+    assert_eq!([shown[0], shown[3], shown[6]], [0.0, 1.0, 0.0]);
+}
+
+/// The arrays of a `.vtu` file by their names, each as numbers.
+fn vtu(path: &Path) -> BTreeMap<String, Vec<f64>> {
+    let file = fs::read_to_string(path).expect("the file");
+    let mut arrays = BTreeMap::new();
+    for array in file.split("<DataArray ").skip(1) {
+        let attribute = |name: &str| {
+            let start = array.find(&format!("{name}=\"")).expect("the attribute") + name.len() + 2;
+            array[start..].split('"').next().expect("a value").to_owned()
+        };
+        let content = array.split_once('>').expect("an element").1.split('<').next().expect("a text");
+        let bytes = BASE64_STANDARD.decode(content).expect("base 64");
+        let length = u64::from_le_bytes(bytes[..8].try_into().unwrap());
+        assert_eq!(length as usize, bytes.len() - 8);
+        let numbers = match attribute("type").as_str() {
+            "Float32" => {
+                bytes[8..].chunks(4).map(|b| f64::from(f32::from_le_bytes(b.try_into().unwrap()))).collect()
+            }
+            "Float64" => bytes[8..].chunks(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect(),
+            "Int64" => {
+                bytes[8..].chunks(8).map(|b| i64::from_le_bytes(b.try_into().unwrap()) as f64).collect()
+            }
+            _ => bytes[8..].iter().map(|&b| f64::from(b)).collect::<Vec<f64>>(),
+        };
+        arrays.insert(attribute("Name"), numbers);
+    }
+    arrays
+}
+
+#[test]
+fn a_vtk_series_has_the_forces_of_the_trajectory_and_replaces_the_one_before() {
+    let folder = Folder::new("vtk");
+    let scene = folder.file("scene.toml", SCENE);
+    let [table, film] = ["motion.csv", "film.pvd"].map(|name| folder.0.join(name));
+    let record = |until: &str| {
+        run(&[
+            "simulate",
+            text(&scene),
+            "--until",
+            until,
+            "--out",
+            text(&table),
+            "--forces",
+            "--record",
+            text(&film),
+            "--record-every",
+            "0.01",
+        ]);
+    };
+    record("0.1");
+    folder.file("film_vtk/notes.txt", "mine");
+    record("0.06");
+    let collection = fs::read_to_string(&film).unwrap();
+    let files: Vec<&str> =
+        collection.split("file=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(files.len(), 3 * 7 + 1);
+    let entries = fs::read_dir(folder.0.join("film_vtk")).unwrap().count();
+    assert_eq!(entries, files.len() + 1, "those of the first film are gone, and the notes are there");
+    assert!(files.iter().all(|file| folder.0.join(file).is_file()));
+    let motion = TrajectoryTable::read(&table).unwrap();
+    let mut touching = 0;
+    for frame in 0..7 {
+        let array = |kind: &str| vtu(&folder.0.join(format!("film_vtk/{kind}_{frame:05}.vtu")));
+        let (surface, forces) = (array("contact"), array("forces"));
+        let row = motion.times.iter().position(|time| (time - 0.01 * f64::from(frame)).abs() < 1e-9).unwrap();
+        let expected = motion.contacts[0].wrenches[row].translational;
+        let sum = |k: usize| -> f64 {
+            let tractions = surface["traction_on_a"].iter().skip(k).step_by(3);
+            surface["area"].iter().zip(tractions).map(|(area, traction)| area * traction).sum()
+        };
+        for k in 0..3 {
+            assert!(
+                (sum(k) - expected[k]).abs() < 1e-5 * expected.norm() + 1e-9,
+                "{frame}: {} {}",
+                sum(k),
+                expected[k]
+            );
+        }
+        touching += usize::from(expected.norm() > 0.0);
+        assert_eq!(forces["force_on_a"].len(), if surface["area"].is_empty() { 0 } else { 3 });
+        let bodies = array("bodies");
+        let center: f64 = {
+            let z: Vec<f64> = bodies["points"].chunks(3).skip(4).map(|p| p[2]).collect();
+            0.5 * (z.iter().copied().fold(f64::MAX, f64::min) + z.iter().copied().fold(f64::MIN, f64::max))
+        };
+        assert!((center - motion.bodies[0].states[row].position.z).abs() < 2e-3);
+    }
+    assert!(touching >= 3);
+    let fields = vtu(&folder.0.join("film_vtk/fields_00000.vtu"));
+    assert_eq!(fields["pressure"].iter().copied().fold(0.0, f64::max), 1e5);
+}
+
+/// The data of a page: its header, and the arrays that the header names.
+struct PageData {
+    header: Value,
+    binary: Vec<u8>,
+}
+
+impl PageData {
+    fn read(path: &Path) -> Self {
+        let html = fs::read_to_string(path).expect("the page");
+        assert!(
+            !html.contains("src=\"http") && !html.contains("href=\"http"),
+            "nothing comes from a network"
+        );
+        let start = html.find("<script id=\"run\"").expect("the data");
+        let content = html[start..].split_once('>').unwrap().1.split('<').next().unwrap().trim();
+        let compressed = BASE64_STANDARD.decode(content).expect("base 64");
+        let mut bytes = Vec::new();
+        flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut bytes).expect("gzip");
+        let length = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
+        let header = serde_json::from_slice(&bytes[4..4 + length]).expect("JSON");
+        Self { header, binary: bytes[(4 + length).next_multiple_of(8)..].to_vec() }
+    }
+
+    fn array(&self, array: &Value) -> Vec<f64> {
+        let (at, count) = (index(&array["at"]), index(&array["count"]));
+        assert_eq!(at % 8, 0);
+        let of = |width: usize| self.binary[at..at + width * count].chunks(width);
+        match array["type"].as_str().expect("a type") {
+            "f32" => of(4).map(|b| f64::from(f32::from_le_bytes(b.try_into().unwrap()))).collect(),
+            "f64" => of(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect(),
+            "u32" => of(4).map(|b| f64::from(u32::from_le_bytes(b.try_into().unwrap()))).collect(),
+            "u16" => of(2).map(|b| f64::from(u16::from_le_bytes(b.try_into().unwrap()))).collect(),
+            "u8" => of(1).map(|b| f64::from(b[0])).collect(),
+            other => panic!("{other}"),
+        }
+    }
+
+    fn plot(&self, title: &str) -> &Value {
+        let plots = self.header["plots"].as_array().expect("plots");
+        plots.iter().find(|plot| plot["title"] == title).unwrap_or_else(|| panic!("no plot {title}"))
+    }
+
+    fn table(&self, title: &str) -> &Vec<Value> {
+        let tables = self.header["tables"].as_array().expect("tables");
+        let table = tables.iter().find(|table| table["title"] == title).expect("the table");
+        table["rows"].as_array().expect("rows")
+    }
+}
+
+#[test]
+fn a_page_has_the_motion_its_contact_surfaces_and_plots() {
+    let folder = Folder::new("page");
+    let scene = folder.file("scene.toml", SCENE);
+    let [table, page] = ["motion.csv", "page.html"].map(|name| folder.0.join(name));
+    run(&[
+        "simulate",
+        text(&scene),
+        "--until",
+        "0.1",
+        "--out",
+        text(&table),
+        "--forces",
+        "--record",
+        text(&page),
+        "--record-every",
+        "0.002",
+    ]);
+    let motion = TrajectoryTable::read(&table).unwrap();
+    let data = PageData::read(&page);
+    let film = &data.header["film"];
+    let times = data.array(&film["times"]);
+    assert_eq!(times.len(), 51);
+    let rows: Vec<usize> = times
+        .iter()
+        .map(|t| motion.times.iter().position(|s| s == t).expect("a time of the motion"))
+        .collect();
+    let bodies = film["bodies"].as_array().unwrap();
+    assert_eq!(
+        (&bodies[0]["name"], &bodies[0]["fixed"], &bodies[0]["parts"][0]["kind"]),
+        (&"table".into(), &true.into(), &"half_space".into())
+    );
+    let poses = data.array(&bodies[1]["poses"]);
+    let height = data.plot("Position of ball");
+    assert_eq!((&height["y"], &height["time"]), (&"position, m".into(), &true.into()));
+    let z = data.array(&height["series"][2]["y"]);
+    let forces = data.array(&data.plot("Contact forces")["series"][0]["y"]);
+    for (frame, &row) in rows.iter().enumerate() {
+        let position = motion.bodies[0].states[row].position;
+        assert_eq!(poses[7 * frame + 2], f64::from(position.z as f32));
+        assert_eq!(z[frame], f64::from(position.z as f32));
+        let force = motion.contacts[0].wrenches[row].translational.norm();
+        assert!((forces[frame] - force).abs() < 1e-6 * force, "{} {force}", forces[frame]);
+    }
+    // The force is drawn on the ball, though the table is A.
+    let wrench = &film["wrenches"][0];
+    assert_eq!((&wrench["a"], &wrench["b"]), (&"ball".into(), &"table".into()));
+    let last = data.array(&wrench["force_on_a"]);
+    assert!(last[3 * 50 + 2] > 0.5, "upwards");
+    // Polygons lie in the plane of the table, with pressures up to the largest.
+    let patches = &film["patches"];
+    assert_eq!(patches["every"], 1);
+    let first = data.array(&patches["first_polygon"]);
+    let (lengths, vertices) = (data.array(&patches["lengths"]), data.array(&patches["vertices"]));
+    assert_eq!((first.len(), first[51] as usize), (52, lengths.len()));
+    assert_eq!(vertices.len() as f64, 3.0 * lengths.iter().sum::<f64>());
+    let bounds = |end: usize, axis: usize| patches["bounds"][end][axis].as_f64().unwrap();
+    assert!(bounds(0, 2).abs() < 1e-7 && bounds(1, 2).abs() < 1e-7);
+    let pressures = data.array(&patches["pressures"]);
+    assert_eq!(pressures.iter().copied().fold(0.0, f64::max), 65535.0);
+    let largest =
+        data.array(&data.plot("Largest pressures")["series"][0]["y"]).into_iter().fold(0.0, f64::max);
+    assert!((patches["max_pressure"].as_f64().unwrap() / largest - 1.0).abs() < 1e-6);
+    // Energy falls, since friction and dissipation only take.
+    let energy = data.array(&data.plot("Energy")["series"][2]["y"]);
+    assert!(energy.windows(2).all(|pair| pair[1] <= pair[0] + 1e-7), "{energy:?}");
+    let iterations = data.array(&data.plot("Iterations of the solver")["series"][0]["y"]);
+    assert!(iterations[1..].iter().all(|&n| n >= 0.0) && iterations.iter().any(|&n| n > 0.0));
+    assert!(data.header["about"].as_array().unwrap().iter().any(|line| line[0] == "command"));
+}
+
+#[test]
+fn recordings_are_refused_before_anything_is_computed() {
+    let folder = Folder::new("refused");
+    let scene = folder.file("scene.toml", SCENE);
+    let film = folder.0.join("film.mp4");
+    for (arguments, part) in [
+        (vec!["--record", text(&film)], "must be the name of a file that ends in .html"),
+        (vec!["--record", "missing/film.glb"], "missing/film.glb"),
+        (vec!["--record", "film.glb", "--record-every", "0"], "--record-every: found 0"),
+        (vec!["--record-every", "0.1"], "--record"),
+    ] {
+        let mut all = vec!["simulate", text(&scene), "--until", "1e5"];
+        all.extend(&arguments);
+        let output = isobar(&all);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && message.contains(part), "{arguments:?}: {message}");
+    }
+    assert!(!film.exists());
+    // Trajectories of other scenes.
+    let other = SCENE.replace("name = \"ball\"", "name = \"egg\"");
+    let other = folder.file("other.toml", other);
+    let table = folder.0.join("motion.csv");
+    run(&["simulate", text(&scene), "--until", "0.01", "--out", text(&table)]);
+    let output = isobar(&["report", text(&other), text(&table), "--out", text(&folder.0.join("x.glb"))]);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(2) && message.contains("motion.csv:1: ") && message.contains("`egg`"),
+        "{message}"
+    );
+    let crooked = fs::read_to_string(&table).unwrap();
+    let mut lines: Vec<String> = crooked.lines().map(str::to_owned).collect();
+    let mut fields: Vec<String> = lines[3].split(',').map(str::to_owned).collect();
+    fields[4] = "0.5".to_owned();
+    lines[3] = fields.join(",");
+    let crooked = folder.file("crooked.csv", lines.join("\n"));
+    let output = isobar(&["report", text(&scene), text(&crooked), "--out", text(&folder.0.join("x.glb"))]);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(2)
+            && message.contains("crooked.csv:4: the quaternion of `ball` has length"),
+        "{message}"
+    );
+    assert!(!folder.0.join("x.glb").exists());
+}
+
+#[test]
+fn a_trajectory_is_read_back_to_the_bit_with_joints_too() {
+    let folder = Folder::new("read_back");
+    let scene = Scene::load("examples/grasp_lift/gripper.toml").unwrap();
+    let motion = scene.rollout(0.05).unwrap().simulate().unwrap();
+    let file = folder.0.join("motion.csv");
+    motion.write(&file, &scene.model).unwrap();
+    assert_eq!(Trajectory::read(&file, &scene.model).unwrap(), motion);
+}
+
+#[test]
+fn contact_is_shown_at_a_time_of_a_trajectory_with_its_faces() {
+    let folder = Folder::new("contact_at");
+    let scene = folder.file("scene.toml", SCENE);
+    let [table, surface] = ["motion.csv", "surface.vtu"].map(|name| folder.0.join(name));
+    run(&["simulate", text(&scene), "--until", "0.06", "--out", text(&table), "--forces"]);
+    let motion = TrajectoryTable::read(&table).unwrap();
+    let at = |time: &str| -> Value {
+        let mut arguments =
+            vec!["contact", text(&scene), "--at", text(&table), "--json", "--faces", "--out", text(&surface)];
+        if !time.is_empty() {
+            arguments.extend(["--time", time]);
+        }
+        serde_json::from_str(&run(&arguments)).expect("JSON")
+    };
+    for (time, row) in [("0.0304", 30), ("", 60)] {
+        let report = at(time);
+        assert_eq!(report["time"].as_f64(), Some(motion.times[row]));
+        let pair = &report["pairs"][0];
+        let expected = motion.contacts[0].wrenches[row].translational;
+        let faces = pair["face_list"].as_array().unwrap();
+        let (file, mut area) = (vtu(&surface), 0.0);
+        assert_eq!(faces.len(), file["area"].len());
+        for k in 0..3 {
+            assert_eq!(pair["force_on_a"][k].as_f64(), Some(expected[k] + 0.0));
+            let number = |value: &Value| value.as_f64().unwrap();
+            let sum: f64 =
+                faces.iter().map(|face| number(&face["area"]) * number(&face["traction_on_a"][k])).sum();
+            assert!((sum - expected[k]).abs() < 1e-9 * expected.norm());
+            area = faces.iter().map(|face| number(&face["area"])).sum();
+        }
+        assert!((area / pair["area"].as_f64().unwrap() - 1.0).abs() < 1e-9);
+    }
+    let output = isobar(&["contact", text(&scene), "--at", text(&table), "--time", "0.2"]);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(2)
+            && message.contains("--time: found 0.2; it must be between 0 and 0.06 s"),
+        "{message}"
+    );
+    assert!(run(&["contact", text(&scene), "--at", text(&table), "--faces"]).contains("pressure, Pa"));
+}
+
+/// A cart that an actuator pushes to a place.
+const CART: &str = r#"[[bodies]]
+name = "cart"
+mass = 1
+inertia = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+joint = { type = "prismatic", name = "slide", axis = [1, 0, 0] }
+[[actuators]]
+name = "push"
+joints = ["slide"]
+drive = "force"
+command = 0
+[solver]
+kind = "lagged"
+time_step = 0.01
+"#;
+
+const PUSH: &str = r#"scene = "scene.toml"
+until = 0.5
+[knots]
+count = 4
+[[controls]]
+actuator = "push"
+lower = -10
+upper = 10
+[[costs]]
+name = "effort"
+control = "push"
+weight = 0.01
+[[costs]]
+position = { body = "cart" }
+target = [0.1, 0, 0]
+weight = [10, 0, 0]
+when = "end"
+"#;
+
+#[test]
+fn the_folder_of_an_optimization_is_enough_for_its_report() {
+    let folder = Folder::new("optimization");
+    folder.file("scene.toml", CART);
+    let problem = folder.file("problem.toml", PUSH);
+    let out = folder.0.join("results");
+    run(&["optimize", text(&problem), "--out", text(&out)]);
+    // Problem and results are moved together.
+    let moved = folder.0.join("moved");
+    fs::create_dir(&moved).unwrap();
+    for name in ["scene.toml", "problem.toml", "results"] {
+        fs::rename(folder.0.join(name), moved.join(name)).unwrap();
+    }
+    let page = moved.join("report.html");
+    run(&["report", text(&moved.join("results")), "--out", text(&page)]);
+    let data = PageData::read(&page);
+    let result: Value =
+        serde_json::from_slice(&fs::read(moved.join("results/result.json")).unwrap()).unwrap();
+    let costs = data.array(&data.plot("Cost by iteration")["series"][0]["y"]);
+    let history = result["history"].as_array().unwrap();
+    assert_eq!(costs.len(), history.len());
+    let last = history[history.len() - 1]["cost"].as_f64().unwrap();
+    assert_eq!(costs[costs.len() - 1], f64::from(last as f32));
+    let command = data.plot("Command of push");
+    assert_eq!(
+        (&command["series"][0]["name"], &command["series"][1]["name"]),
+        (&"found".into(), &"start".into())
+    );
+    assert!(data.array(&command["series"][1]["y"]).iter().all(|&u| u == 0.0));
+    assert_eq!(data.table("Costs")[0][0], result["costs"][0]["name"]);
+    let about = data.header["about"].to_string();
+    assert!(about.contains("isobar optimize") && about.contains("scene.toml"), "{about}");
+    let output = isobar(&["report", text(&moved), "--out", text(&page)]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("run.json"));
+}
+
+#[test]
+fn fits_and_gradient_checks_have_pages() {
+    let folder = Folder::new("pages");
+    let page = folder.0.join("fit.html");
+    let out = folder.0.join("fit.json");
+    run(&["fit", "examples/fit_ball/fit.toml", "--record", text(&page), "--out", text(&out)]);
+    let data = PageData::read(&page);
+    let fit: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    let estimates = data.table("Estimates");
+    assert_eq!(estimates.len(), fit["estimates"].as_array().unwrap().len());
+    let plots = data.header["plots"].as_array().unwrap();
+    assert_eq!(plots.len(), fit["measurements_after"].as_array().unwrap().len());
+    let indentation = plots.iter().find(|plot| plot["x"] == "depth, m").expect("the indentation test");
+    let [measured, fitted, start] = [0, 1, 2].map(|i| data.array(&indentation["series"][i]["y"]));
+    let distance =
+        |values: &[f64]| measured.iter().zip(values).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(distance(&fitted) < 0.1 * distance(&start), "{} {}", distance(&fitted), distance(&start));
+    let low = data.array(&indentation["series"][0]["low"]);
+    assert!(low.iter().zip(&measured).all(|(low, measured)| low < measured));
+
+    let scene = folder.file("scene.toml", SCENE);
+    let page = folder.0.join("check.html");
+    let check: Value = serde_json::from_str(&run(&[
+        "gradient-check",
+        text(&scene),
+        "--steps",
+        "2",
+        "--json",
+        "--record",
+        text(&page),
+    ]))
+    .unwrap();
+    let rows = check["rows"].as_array().unwrap();
+    let data = PageData::read(&page);
+    assert_eq!(data.table("Derivatives").len(), rows.len());
+    assert!(data.header["film"].is_null());
+    let output = isobar(&["gradient-check", text(&scene), "--record", "check.glb"]);
+    assert_eq!(output.status.code(), Some(2));
+}
