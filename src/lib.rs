@@ -54,6 +54,7 @@
 //! | [`rollout`] | simulations, losses and their gradients, controls, batches |
 //! | [`optimize`] | fits to measurements, optimal controls |
 //! | [`check`] | whether derivatives are right |
+//! | [`advice`] | what to expect of a scene, and what to change in it |
 //! | [`io`] | scene, problem, fit and robot files; trajectories |
 //! | `report` | motions to look at: recordings, glTF, VTK (feature `report`, part of `cli`) |
 //! | [`interruption`] | ending optimizations of this process early |
@@ -72,6 +73,7 @@
 // No panic is reachable from input: what can fail returns an error that says why.
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
+pub mod advice;
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;

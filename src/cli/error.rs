@@ -119,6 +119,14 @@ pub(crate) enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// No browser shows a page.
+    #[error("{path}: no browser could be started to show it: {source}")]
+    Browser {
+        /// The page.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// An output is one of the inputs.
     #[error("{path}: the command reads this file and would overwrite it; name another one to write")]
     OverwritesInput {

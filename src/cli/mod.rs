@@ -1,5 +1,6 @@
 //! The `isobar` command.
 
+mod advise;
 mod contact;
 mod contact_surface;
 mod error;
@@ -19,6 +20,7 @@ mod report;
 mod run_folder;
 mod schema;
 mod simulate;
+mod view;
 
 use std::process::ExitCode;
 
@@ -69,6 +71,9 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// What to expect of a scene's contacts, and what to change in its materials, meshes and steps.
+    #[command(after_help = advise::EXAMPLES)]
+    Advise(advise::AdviseArguments),
     /// Contact between the bodies of a scene, at the poses and velocities of the file.
     #[command(after_help = SCENE_HELP)]
     Contact(contact::ContactArguments),
@@ -91,6 +96,9 @@ enum Command {
     /// Simulate a scene and write the trajectory.
     #[command(after_help = SCENE_HELP)]
     Simulate(simulate::SimulateArguments),
+    /// Show a scene or its motion in the browser.
+    #[command(after_help = view::EXAMPLES)]
+    View(view::ViewArguments),
 }
 
 /// Runs the command with the arguments of the process: results on standard output, messages and
@@ -99,6 +107,7 @@ pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
     let keeps = matches!(arguments.command, Command::Fit(_) | Command::Optimize(_) | Command::Simulate(_));
     let outcome = handle_interruption(keeps).and_then(|()| match &arguments.command {
+        Command::Advise(arguments) => advise::run(arguments),
         Command::Contact(arguments) => contact::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
@@ -107,6 +116,7 @@ pub fn run() -> ExitCode {
         Command::Report(arguments) => report::run(arguments),
         Command::Schema(arguments) => schema::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
+        Command::View(arguments) => view::run(arguments),
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -103,7 +103,9 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<(), Error> {
 /// The report of a scene's motion; the number of its frames.
 fn of_scene(arguments: &ReportArguments, trajectory: &Path) -> Result<usize, Error> {
     let scene = load_scene(&arguments.of)?;
-    let recording = recording(arguments, &scene, trajectory, &[])?;
+    let inputs = [&scene.files[..], &[trajectory.to_owned()]].concat();
+    check_outputs(&arguments.out, &inputs)?;
+    let recording = recording(&scene, trajectory, arguments.every)?;
     let of_file = ["trajectory".to_owned(), trajectory.display().to_string()];
     let about = about("scene", &scene.path, [of_file, ["command".to_owned(), command_line()]]);
     write_recordings(&arguments.out, &page(&scene.path, about, Some(&recording)), &recording)?;
@@ -117,8 +119,10 @@ fn of_folder(arguments: &ReportArguments, folder: &Path) -> Result<usize, Error>
     print_warnings(&file.scene.warnings);
     let result_file = folder.join("result.json");
     let result: OptimizationResult = read_json(&result_file)?;
-    let inputs = [run.problem.clone(), result_file];
-    let recording = recording(arguments, &file.scene, &folder.join("trajectory.csv"), &inputs)?;
+    let trajectory = folder.join("trajectory.csv");
+    let inputs = [&file.scene.files[..], &[run.problem.clone(), result_file, trajectory.clone()]].concat();
+    check_outputs(&arguments.out, &inputs)?;
+    let recording = recording(&file.scene, &trajectory, arguments.every)?;
     let more = [
         ["scene", &file.scene.path.display().to_string()],
         ["end", &result.termination],
@@ -135,21 +139,13 @@ fn of_folder(arguments: &ReportArguments, folder: &Path) -> Result<usize, Error>
 }
 
 /// The motion of a trajectory file.
-fn recording(
-    arguments: &ReportArguments,
-    scene: &Scene,
-    trajectory: &Path,
-    inputs: &[PathBuf],
-) -> Result<Recording, Error> {
+pub(super) fn recording(scene: &Scene, trajectory: &Path, every: NonZeroUsize) -> Result<Recording, Error> {
     scene.check_motion()?;
     let Trajectory { times, states } = Trajectory::read(trajectory, &scene.model)?;
-    let mut inputs = [&scene.files, inputs].concat();
-    inputs.push(trajectory.to_owned());
-    check_outputs(&arguments.out, &inputs)?;
     // The interval matters to those who simulate only: every frame here is asked for.
     let mut recorder = Recorder::new(&scene.model, 1.0);
     for (i, (time, state)) in times.iter().zip(&states).enumerate() {
-        if i % arguments.every == 0 || i + 1 == states.len() {
+        if i % every == 0 || i + 1 == states.len() {
             recorder.add(*time, state);
         }
     }

@@ -1,0 +1,198 @@
+//! Two bodies pressed together with a force.
+
+use nalgebra::Vector3;
+use serde::Serialize;
+
+use crate::contact::{ContactGeometry, Workspace, for_each_contact_polygon};
+use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, with_pair};
+
+/// Parts of the smaller body's size by which bodies approach each other while none is met.
+const APPROACH: f64 = 0.02;
+/// Bisections of a distance.
+const BISECTIONS: usize = 40;
+
+/// Two bodies that are pressed together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pressed {
+    /// How far they have come since they first touched, m.
+    pub penetration: f64,
+    /// Area of the contact surface, m².
+    pub area: f64,
+    /// Number of its polygons: elements of the one body cut by those of the other.
+    pub elements: usize,
+    /// Largest pressure, Pa.
+    pub max_pressure: f64,
+    /// How the force grows with the penetration, N/m.
+    pub stiffness: f64,
+}
+
+/// Why two bodies cannot be pressed together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum NotPressed {
+    /// They do not meet, moved towards each other.
+    Apart,
+    /// They give way throughout: the largest force between them, N.
+    Sinks(f64),
+}
+
+/// One body on its way towards another.
+pub(super) struct Press<'m> {
+    model: &'m Model,
+    pairs: &'m [GeometryPair],
+    /// The frames of the bodies, of which that of A is moved.
+    frames: Vec<BodyFrame>,
+    start: Vector3<f64>,
+    /// The way of A towards B, a unit vector.
+    direction: Vector3<f64>,
+    /// Smallest size of a bounded body of the two, m.
+    size: f64,
+    /// The way of A until it touches B, m.
+    touch: f64,
+    workspace: PairWorkspace,
+}
+
+impl<'m> Press<'m> {
+    /// Brings two bodies to where they just touch; `None` if they do not meet.
+    pub fn new(model: &'m Model, frames: &[BodyFrame], pairs: &'m [GeometryPair]) -> Option<Self> {
+        let BodyPair { a, b } = pairs[0].bodies;
+        let sizes = [a, b].map(|body| model.bodies()[body].size());
+        let size = sizes.iter().flatten().map(|size| size.min()).fold(f64::INFINITY, f64::min);
+        let largest = sizes.iter().flatten().map(|size| size.norm()).fold(0.0, f64::max);
+        let mut press = Self {
+            model,
+            pairs,
+            frames: frames.to_vec(),
+            start: frames[a].pose.translation,
+            direction: Vector3::zeros(),
+            size,
+            touch: 0.0,
+            workspace: PairWorkspace::default(),
+        };
+        let force = press.wrench_on_a(0.0);
+        press.direction = match force.norm() > 0.0 {
+            true => -force / force.norm(),
+            false => towards(model, frames, &pairs[0])?,
+        };
+        let step = APPROACH * size;
+        let far = (frames[b].pose.translation - frames[a].pose.translation).norm() + 2.0 * largest;
+        if !(step > 0.0 && far.is_finite()) {
+            return None;
+        }
+        // To a place where they do not touch, then forwards to where they do.
+        let steps = (far / step).ceil() as usize;
+        let apart = (0..=steps).map(|i| -(i as f64) * step).find(|&way| press.force(way) <= 0.0)?;
+        let mut ends = (1..=steps)
+            .map(|i| apart + i as f64 * step)
+            .find(|&way| press.force(way) > 0.0)
+            .map(|way| [way - step, way])?;
+        for _ in 0..BISECTIONS {
+            let middle = 0.5 * (ends[0] + ends[1]);
+            ends[usize::from(press.force(middle) > 0.0)] = middle;
+        }
+        press.touch = ends[1];
+        Some(press)
+    }
+
+    /// The smallest size of a bounded body of the two, m.
+    pub fn size(&self) -> f64 {
+        self.size
+    }
+
+    /// The force on A in W with A moved by a way.
+    fn wrench_on_a(&mut self, way: f64) -> Vector3<f64> {
+        let a = self.pairs[0].bodies.a;
+        self.frames[a].pose.translation = self.start + self.direction * way;
+        self.model.body_pair_contact(&self.frames, self.pairs, &mut self.workspace).wrench_on_a.translational
+    }
+
+    /// The force against the way, N.
+    fn force(&mut self, way: f64) -> f64 {
+        let direction = self.direction;
+        -self.wrench_on_a(way).dot(&direction)
+    }
+
+    /// The force against the way at a penetration, N.
+    pub fn force_at(&mut self, penetration: f64) -> f64 {
+        self.force(self.touch + penetration)
+    }
+
+    /// The penetration at which the force is a load.
+    fn penetration(&mut self, load: f64) -> Result<f64, NotPressed> {
+        let mut ends = [0.0, 1e-4 * self.size];
+        let mut largest = 0.0_f64;
+        loop {
+            let force = self.force_at(ends[1]);
+            largest = largest.max(force);
+            if force >= load {
+                break;
+            }
+            if ends[1] > self.size {
+                return Err(NotPressed::Sinks(largest));
+            }
+            ends = [ends[1], 1.5 * ends[1]];
+        }
+        for _ in 0..BISECTIONS {
+            let middle = 0.5 * (ends[0] + ends[1]);
+            ends[usize::from(self.force_at(middle) >= load)] = middle;
+        }
+        Ok(ends[1])
+    }
+
+    /// The bodies pressed together with a load.
+    fn pressed(&mut self, load: f64) -> Result<Pressed, NotPressed> {
+        let penetration = self.penetration(load)?;
+        let step = 1e-3 * penetration;
+        let stiffness =
+            (self.force_at(penetration + step) - self.force_at(penetration - step)) / (2.0 * step);
+        self.force_at(penetration);
+        let contact = self.model.body_pair_contact(&self.frames, self.pairs, &mut self.workspace);
+        let mut elements = 0;
+        let mut workspace = Workspace::default();
+        for pair in self.pairs {
+            with_pair(self.model, &self.frames, pair, |query| {
+                for_each_contact_polygon(query, self.model.contact(), &mut workspace, |_| elements += 1);
+            });
+        }
+        let (area, max_pressure) = (contact.area, contact.max_pressure);
+        Ok(Pressed { penetration, area, elements, max_pressure, stiffness })
+    }
+}
+
+/// Presses two bodies together.
+pub(super) fn press(
+    model: &Model,
+    frames: &[BodyFrame],
+    pairs: &[GeometryPair],
+    load: f64,
+) -> Result<Pressed, NotPressed> {
+    Press::new(model, frames, pairs).ok_or(NotPressed::Apart)?.pressed(load)
+}
+
+/// The way of the first geometry towards the second: along the normal of a half-space, or from centre to
+/// centre; `None` if these are the same.
+fn towards(model: &Model, frames: &[BodyFrame], pair: &GeometryPair) -> Option<Vector3<f64>> {
+    let BodyPair { a, b } = pair.bodies;
+    let of = |body: usize, index: usize| {
+        let geometry = &model.bodies()[body].geometries[index];
+        let pose = frames[body].pose * geometry.x_bg;
+        let center = match geometry.collider.geometry.as_ref() {
+            ContactGeometry::Compliant(field) => Some(middle(&field.mesh().vertices)),
+            ContactGeometry::Rigid(surface) => Some(middle(&surface.mesh().vertices)),
+            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => None,
+        };
+        (center.map(|center| pose * center), pose.rotation.column(2).into_owned())
+    };
+    let way = match (of(a, pair.geometry_a), of(b, pair.geometry_b)) {
+        ((Some(from), _), (Some(to), _)) => to - from,
+        ((None, up), _) => up,
+        (_, (None, up)) => -up,
+    };
+    (way.norm() > 0.0).then(|| way / way.norm())
+}
+
+/// The middle of the box around points.
+fn middle(points: &[Vector3<f64>]) -> Vector3<f64> {
+    let ends =
+        points.iter().map(|point| [*point, *point]).reduce(|[low, high], [p, _]| [low.inf(&p), high.sup(&p)]);
+    ends.map_or(Vector3::zeros(), |[low, high]| (low + high) * 0.5)
+}

@@ -1,0 +1,253 @@
+//! What should be changed in a scene, with its number, and what to write instead.
+
+use super::pressing::{NotPressed, Press, Pressed};
+use crate::contact::{ContactGeometry, ContactModel, Material};
+use crate::multibody::{BodyFrame, BodyGeometry, GeometryPair, Model};
+use crate::rollout::SimulationSettings;
+use crate::step::Integrator;
+
+/// Bodies should sink in by less than this part of half their thickness, ...
+const DEEP: f64 = 0.2;
+/// ... and do so by this part with what is advised.
+const ADVISED_DEPTH: f64 = 0.1;
+/// Contact surfaces should have at least so many polygons.
+const FEW_ELEMENTS: usize = 12;
+/// Explicit steps should be shorter than this part of the time in which an oscillation turns by a radian:
+/// they are stable up to 2.
+const EXPLICIT_STEP: f64 = 0.5;
+/// An impact should last at least so many implicit steps, ...
+const IMPACT_STEPS: f64 = 3.0;
+/// ... and lasts so many with what is advised.
+const ADVISED_IMPACT_STEPS: f64 = 10.0;
+/// What friction holds should creep by less than this part of its size in a second.
+const CREEP: f64 = 0.02;
+/// Moduli this far apart: the harder body hardly gives way.
+const HARD: f64 = 100.0;
+
+/// Two bodies and how they are simulated.
+pub(super) struct Subject<'m> {
+    pub model: &'m Model,
+    pub frames: &'m [BodyFrame],
+    pub pairs: &'m [GeometryPair],
+    pub settings: &'m SimulationSettings,
+    /// The force between them, N.
+    pub load: f64,
+    /// The mass that the contact accelerates, kg.
+    pub effective_mass: f64,
+}
+
+/// A number with two digits.
+fn short(x: f64) -> String {
+    let rounded: f64 = format!("{x:.1e}").parse().unwrap_or(x);
+    match rounded.abs() {
+        usual if (1e-3..1e4).contains(&usual) => format!("{rounded}"),
+        _ => format!("{rounded:e}"),
+    }
+}
+
+/// A length, in mm where it is short.
+fn length(x: f64) -> String {
+    if x < 0.1 { format!("{} mm", short(1e3 * x)) } else { format!("{} m", short(x)) }
+}
+
+/// The geometries of the first pair of two bodies.
+fn geometries<'m>(subject: &Subject<'m>) -> [&'m BodyGeometry; 2] {
+    let GeometryPair { bodies, geometry_a, geometry_b } = subject.pairs[0];
+    let of = |body: usize, index: usize| &subject.model.bodies()[body].geometries[index];
+    [of(bodies.a, geometry_a), of(bodies.b, geometry_b)]
+}
+
+/// The softer compliant geometry of the two, with the name of its material.
+fn softer<'m>(subject: &Subject<'m>) -> Option<(&'m Material, &'m str)> {
+    let compliant = geometries(subject).into_iter().filter(|g| !g.collider.geometry.is_rigid());
+    let named = compliant.filter_map(|g| subject.model.materials().get(g.material?));
+    let softer =
+        named.min_by(|p, q| p.material.hydroelastic_modulus.total_cmp(&q.material.hydroelastic_modulus))?;
+    Some((&softer.material, &softer.name))
+}
+
+/// What should be changed.
+pub(super) fn remarks(subject: &Subject, pressed: &Result<Pressed, NotPressed>) -> Vec<String> {
+    let mut remarks = Vec::new();
+    match pressed {
+        Ok(pressed) => {
+            remarks.extend(depth(subject, pressed));
+            remarks.extend(mesh(pressed));
+            remarks.extend(step(subject, pressed));
+        }
+        Err(NotPressed::Sinks(largest)) => remarks.extend(sinks(subject, *largest)),
+        Err(NotPressed::Apart) => {}
+    }
+    remarks.extend(friction(subject));
+    remarks.extend(hard(subject));
+    remarks.extend(losses(subject));
+    remarks
+}
+
+/// The thickness that a body can be pressed into from one side: half the smallest size of a bounded body.
+fn half_thickness(subject: &Subject) -> Option<f64> {
+    Some(0.5 * Press::new(subject.model, subject.frames, subject.pairs)?.size())
+}
+
+/// Deep penetration, for which the model is not made.
+fn depth(subject: &Subject, pressed: &Pressed) -> Option<String> {
+    let half = half_thickness(subject)?;
+    let part = pressed.penetration / half;
+    if part <= DEEP {
+        return None;
+    }
+    let (material, name) = softer(subject)?;
+    let mut press = Press::new(subject.model, subject.frames, subject.pairs)?;
+    let force = press.force_at(ADVISED_DEPTH * half);
+    let modulus = material.hydroelastic_modulus * subject.load / force;
+    Some(format!(
+        "under {} N they sink into each other by {}, {:.0} % of half the thickness of the thinner one; with \
+         `hydroelastic_modulus = {}` of material `{name}` it is about {:.0} %",
+        short(subject.load),
+        length(pressed.penetration),
+        100.0 * part,
+        short(modulus),
+        100.0 * ADVISED_DEPTH
+    ))
+}
+
+/// A load that two bodies do not carry.
+fn sinks(subject: &Subject, largest: f64) -> Option<String> {
+    let (material, name) = softer(subject)?;
+    let half = half_thickness(subject)?;
+    let mut press = Press::new(subject.model, subject.frames, subject.pairs)?;
+    let force = press.force_at(ADVISED_DEPTH * half);
+    let advised = (force > 0.0).then(|| {
+        let modulus = material.hydroelastic_modulus * subject.load / force;
+        format!("; with `hydroelastic_modulus = {}` of material `{name}` they carry it", short(modulus))
+    });
+    Some(format!(
+        "they do not carry {} N: the force between them is {} N at most, and they pass through each other{}",
+        short(subject.load),
+        short(largest),
+        advised.unwrap_or_default()
+    ))
+}
+
+/// A contact surface of few elements.
+fn mesh(pressed: &Pressed) -> Option<String> {
+    let radius = (pressed.area / std::f64::consts::PI).sqrt();
+    (pressed.elements < FEW_ELEMENTS).then(|| {
+        format!(
+            "the contact surface, {} across, has {} polygons, so that force and torque are coarse; \
+             `resolution = {}` of the shape, or a finer mesh, gives more",
+            length(2.0 * radius),
+            pressed.elements,
+            short(0.5 * radius)
+        )
+    })
+}
+
+/// A time step that is too long for the contact.
+fn step(subject: &Subject, pressed: &Pressed) -> Option<String> {
+    let time_step = subject.settings.time_step;
+    let radian = (subject.effective_mass / pressed.stiffness).sqrt();
+    let impact = std::f64::consts::PI * radian;
+    match subject.settings.integrator {
+        Integrator::VelocityLevel(_) => (impact < IMPACT_STEPS * time_step).then(|| {
+            format!(
+                "an impact lasts {} s, {:.1} steps: steps stay stable, but do not resolve it; \
+                 `time_step = {}` does",
+                short(impact),
+                impact / time_step,
+                short(impact / ADVISED_IMPACT_STEPS)
+            )
+        }),
+        _ => (time_step > EXPLICIT_STEP * radian).then(|| {
+            let verdict = if time_step > 2.0 * radian { "are unstable" } else { "are coarse" };
+            format!(
+                "an impact lasts {} s, {:.1} steps: explicit steps {verdict}; `time_step = {}`, or \
+                 `kind = \"lagged\"` in [solver], which is stable at any step",
+                short(impact),
+                impact / time_step,
+                short(0.5 * EXPLICIT_STEP * radian)
+            )
+        }),
+    }
+}
+
+/// Friction that is stiff against the step, or that creeps.
+fn friction(subject: &Subject) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let [a, b] = geometries(subject).map(|g| g.collider.material);
+    let (mu_a, mu_b) = (a.static_friction, b.static_friction);
+    let friction = if mu_a + mu_b > 0.0 { 2.0 * mu_a * mu_b / (mu_a + mu_b) } else { 0.0 };
+    if friction == 0.0 {
+        return remarks;
+    }
+    let stiction = subject.model.contact().stiction_velocity;
+    let time_step = subject.settings.time_step;
+    let is_explicit = !matches!(subject.settings.integrator, Integrator::VelocityLevel(_));
+    // Near rest friction is a damper of μ N / v_s, which explicit steps are stable with up to 2 m / (μ N / v_s).
+    let longest = 2.0 * stiction * subject.effective_mass / (friction * subject.load);
+    if is_explicit && time_step > longest {
+        remarks.push(format!(
+            "friction near rest is too stiff for explicit steps of {} s with `stiction_velocity = {}`: \
+             `stiction_velocity = {}`, `time_step = {}`, or `kind = \"lagged\"` in [solver]",
+            short(time_step),
+            short(stiction),
+            short(2.0 * stiction * time_step / longest),
+            short(0.5 * longest)
+        ));
+    }
+    let is_sap =
+        matches!(subject.settings.integrator, Integrator::VelocityLevel(v) if v.model == ContactModel::Sap);
+    let size = half_thickness(subject).map(|half| 2.0 * half).filter(|size| size.is_finite());
+    if let Some(size) = size.filter(|size| !is_sap && stiction > CREEP * size) {
+        remarks.push(format!(
+            "friction is regularized: what it holds near its limit creeps by up to {} in a second, and the \
+             smaller body is {} thick; `stiction_velocity = {}` in [contact]",
+            length(stiction),
+            length(size),
+            short(0.5 * CREEP * size)
+        ));
+    }
+    remarks
+}
+
+/// Two compliant bodies one of which hardly gives way.
+fn hard(subject: &Subject) -> Option<String> {
+    let geometries = geometries(subject);
+    if geometries.iter().any(|g| g.collider.geometry.is_rigid()) {
+        return None;
+    }
+    let moduli = geometries.map(|g| g.collider.material.hydroelastic_modulus);
+    let ratio = (moduli[0] / moduli[1]).max(moduli[1] / moduli[0]);
+    let bodies = [subject.pairs[0].bodies.a, subject.pairs[0].bodies.b];
+    let harder = bodies[usize::from(moduli[1] > moduli[0])];
+    // Of a half-space there is nothing to save.
+    let is_plane = matches!(
+        geometries[usize::from(moduli[1] > moduli[0])].collider.geometry.as_ref(),
+        ContactGeometry::CompliantHalfSpace
+    );
+    (ratio >= HARD && !is_plane).then(|| {
+        format!(
+            "the modulus of `{}` is {} times that of the other, so that it hardly gives way; `rigid = true` of its \
+             geometry is nearly the same and faster",
+            subject.model.bodies()[harder].name,
+            short(ratio)
+        )
+    })
+}
+
+/// A contact that loses no energy.
+fn losses(subject: &Subject) -> Option<String> {
+    let compliant: Vec<_> =
+        geometries(subject).into_iter().filter(|g| !g.collider.geometry.is_rigid()).collect();
+    let loses = |g: &&BodyGeometry| {
+        g.collider.material.dissipation > 0.0 || g.collider.material.relaxation_time > 0.0
+    };
+    let has_own_law = subject.model.contact().law.is_some();
+    let (_, name) = softer(subject)?;
+    (!has_own_law && !compliant.iter().any(loses)).then(|| {
+        format!(
+            "the contact takes no energy, and what falls bounces without end; `dissipation = 1.0` of material \
+             `{name}`, in s/m, takes some"
+        )
+    })
+}

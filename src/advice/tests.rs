@@ -1,0 +1,159 @@
+//! Advice against simulations, and against the same scene as advised.
+
+use approx::assert_relative_eq;
+
+use super::*;
+use crate::io::Scene;
+
+/// A ball above a table, with some of its numbers replaced.
+fn scene(replaced: &[(&str, &str)]) -> Scene {
+    let mut text = r#"[materials.foam]
+hydroelastic_modulus = 1e5
+dissipation = 1.0
+friction = 0.5
+[solver]
+kind = "lagged"
+time_step = 1e-3
+[[bodies]]
+name = "table"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = {} }
+rigid = true
+[[bodies]]
+name = "ball"
+translation = [0.3, 0, 0.2]
+mass = 0.1
+[[bodies.geometries]]
+shape = { sphere = { radius = 0.05, resolution = 0.01 } }
+material = "foam"
+"#
+    .to_owned();
+    for (from, to) in replaced {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("scene.toml");
+    std::fs::write(&file, text).unwrap();
+    Scene::load(&file).unwrap()
+}
+
+fn of(scene: &Scene) -> PairAdvice {
+    let settings = scene.simulation_settings().unwrap();
+    let mut pairs = advise(&scene.model, &scene.state, &settings, None).pairs;
+    assert_eq!(pairs.len(), 1);
+    pairs.remove(0)
+}
+
+/// The number after a field's name in the remarks.
+fn advised(remarks: &[String], field: &str) -> Option<f64> {
+    let start = format!("`{field} = ");
+    let remark = remarks.iter().find(|remark| remark.contains(&start))?;
+    remark.split(&start).nth(1)?.split('`').next()?.parse().ok()
+}
+
+#[test]
+fn a_ball_comes_to_rest_where_it_is_expected_to() {
+    let scene = scene(&[("[0.3, 0, 0.2]", "[0.3, 0, 0.05]")]);
+    let advice = of(&scene);
+    assert!(advice.remarks.is_empty(), "{:?}", advice.remarks);
+    assert_relative_eq!(advice.load, 0.981, max_relative = 1e-12);
+    let pressed = advice.pressed.unwrap();
+    let motion = scene.rollout(2.0).unwrap().simulate().unwrap();
+    let height = motion.states.last().unwrap().bodies[0].position.z;
+    // The mesh's lowest vertex is as low as the ball's.
+    assert_relative_eq!(pressed.penetration, 0.05 - height, max_relative = 1e-3);
+    // A small oscillation about rest has the period that stiffness and mass give.
+    let mut frames = Vec::new();
+    scene.model.body_frames(motion.states.last().unwrap(), &mut frames);
+    let jacobian = scene.model.body_pair_jacobian(&frames, scene.model.pairs(), &mut Default::default());
+    assert_relative_eq!(pressed.stiffness, -jacobian.by_pose_b[(5, 5)].abs() * -1.0, max_relative = 1e-2);
+    let time = std::f64::consts::PI * (0.1 / pressed.stiffness).sqrt();
+    assert_relative_eq!(advice.contact_time.unwrap(), time, max_relative = 1e-12);
+}
+
+#[test]
+fn bodies_meet_from_wherever_they_are() {
+    let above = of(&scene(&[])).pressed.unwrap();
+    let inside = of(&scene(&[("[0.3, 0, 0.2]", "[0.3, 0, 0.01]")])).pressed.unwrap();
+    assert_relative_eq!(above.penetration, inside.penetration, max_relative = 1e-6);
+    assert_eq!(above.elements, inside.elements);
+}
+
+#[test]
+fn what_is_advised_helps() {
+    // Too soft: the modulus that is advised is hard enough.
+    let soft = of(&scene(&[("1e5", "2e3")]));
+    let modulus = advised(&soft.remarks, "hydroelastic_modulus").expect("a modulus");
+    let harder = of(&scene(&[("1e5", &modulus.to_string())]));
+    assert!(harder.remarks.is_empty(), "{:?}", harder.remarks);
+    let part = harder.pressed.unwrap().penetration / 0.05;
+    assert!((0.08..0.12).contains(&part), "{part}");
+    // Softer still: it does not carry its weight.
+    let fluid = of(&scene(&[("1e5", "10")]));
+    assert!(
+        fluid.pressed.is_none() && fluid.remarks[0].contains("they do not carry 0.98 N"),
+        "{:?}",
+        fluid.remarks
+    );
+    let modulus = advised(&fluid.remarks, "hydroelastic_modulus").expect("a modulus");
+    assert!(of(&scene(&[("1e5", &modulus.to_string())])).pressed.is_some());
+    // Few elements, and as many as are advised.
+    let coarse = of(&scene(&[("resolution = 0.01", "resolution = 0.08")]));
+    let resolution = advised(&coarse.remarks, "resolution").expect("a resolution");
+    let fine = of(&scene(&[("resolution = 0.01", &format!("resolution = {resolution}"))]));
+    assert!(fine.remarks.is_empty() && fine.pressed.unwrap().elements >= 12, "{:?}", fine.remarks);
+    // An impact of few steps.
+    let hard = of(&scene(&[("1e5", "1e9")]));
+    let time_step = advised(&hard.remarks, "time_step").expect("a time step");
+    let resolved = of(&scene(&[("1e5", "1e9"), ("1e-3", &time_step.to_string())]));
+    assert_eq!(advised(&resolved.remarks, "time_step"), None);
+}
+
+/// Explicit steps explode where they are said to be unstable, and do not with what is advised.
+#[test]
+fn explicit_steps_are_stable_with_what_is_advised() {
+    let explicit = ("kind = \"lagged\"", "kind = \"semi_implicit_euler\"");
+    let fall = ("[0.3, 0, 0.2]", "[0.3, 0, 0.0499]");
+    let build = |step: &str| {
+        scene(&[explicit, fall, ("1e5", "1e7"), ("time_step = 1e-3", &format!("time_step = {step}"))])
+    };
+    let highest = |scene: &Scene| {
+        let motion = scene.rollout(0.3).unwrap().motion();
+        let heights = motion.trajectory.states.iter().map(|state| state.bodies[0].position.z);
+        heights.fold(0.0, f64::max)
+    };
+    let coarse = build("1e-2");
+    let remarks = of(&coarse).remarks;
+    assert!(remarks.iter().any(|remark| remark.contains("are unstable")), "{remarks:?}");
+    assert!(highest(&coarse) > 0.06, "{}", highest(&coarse));
+    let time_step =
+        remarks.iter().filter_map(|r| advised(std::slice::from_ref(r), "time_step")).fold(1.0, f64::min);
+    let fine = build(&time_step.to_string());
+    assert!(of(&fine).remarks.is_empty(), "{:?}", of(&fine).remarks);
+    assert!(highest(&fine) < 0.051, "{}", highest(&fine));
+}
+
+#[test]
+fn materials_that_lose_nothing_creep_or_are_nearly_rigid_are_told() {
+    let bouncing = of(&scene(&[("dissipation = 1.0", "dissipation = 0.0")]));
+    assert!(bouncing.remarks[0].contains("`dissipation = 1.0`"), "{:?}", bouncing.remarks);
+    let slow = of(&scene(&[("[solver]", "[contact]\nstiction_velocity = 0.1\n[solver]")]));
+    let stiction = advised(&slow.remarks, "stiction_velocity").expect("a velocity");
+    let held = of(&scene(&[("[solver]", &format!("[contact]\nstiction_velocity = {stiction}\n[solver]"))]));
+    assert!(held.remarks.is_empty(), "{:?}", held.remarks);
+    let block = "shape = { box = { size = [0.4, 0.4, 0.2] } }\nmaterial = \"steel\"";
+    let steel =
+        "[materials.steel]\nhydroelastic_modulus = 1e9\ndissipation = 1.0\nfriction = 0.5\n[materials.foam]";
+    let hard = of(&scene(&[
+        ("shape = { half_space = {} }\nrigid = true", block),
+        ("[materials.foam]", steel),
+        ("[0.3, 0, 0.2]", "[0, 0, 0.2]"),
+    ]));
+    assert!(
+        hard.remarks.iter().any(|r| r.contains("`table` is 1e4 times") || r.contains("`rigid = true`")),
+        "{:?}",
+        hard.remarks
+    );
+}
