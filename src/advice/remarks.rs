@@ -171,12 +171,22 @@ fn step(subject: &Subject, pressed: &Pressed) -> Option<String> {
     }
 }
 
+/// The combined coefficient of static friction. A rigid geometry without a material takes that of the other.
+fn static_friction(subject: &Subject) -> f64 {
+    let [a, b] = geometries(subject);
+    let (of_a, of_b) = (a.collider.material.static_friction, b.collider.material.static_friction);
+    match (a.material, b.material) {
+        (None, _) => of_b,
+        (_, None) => of_a,
+        _ if of_a + of_b > 0.0 => 2.0 * of_a * of_b / (of_a + of_b),
+        _ => 0.0,
+    }
+}
+
 /// Friction that is stiff against the step, or that creeps.
 fn friction(subject: &Subject) -> Vec<String> {
     let mut remarks = Vec::new();
-    let [a, b] = geometries(subject).map(|g| g.collider.material);
-    let (mu_a, mu_b) = (a.static_friction, b.static_friction);
-    let friction = if mu_a + mu_b > 0.0 { 2.0 * mu_a * mu_b / (mu_a + mu_b) } else { 0.0 };
+    let friction = static_friction(subject);
     if friction == 0.0 {
         return remarks;
     }

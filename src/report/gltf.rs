@@ -51,7 +51,7 @@ fn document(film: &Film) -> std::io::Result<Vec<u8>> {
     let has_motion = times.windows(2).any(|pair| pair[1] > pair[0]);
     let times = if has_motion { Some(gltf.times(&times)) } else { None };
     let mut nodes = Vec::new();
-    for (index, body) in film.bodies.iter().enumerate() {
+    for (index, body) in film.bodies.iter().enumerate().filter(|(_, body)| !body.parts.is_empty()) {
         nodes.push(gltf.body(film, index, body, times));
     }
     nodes.extend(gltf.forces(film, times));

@@ -102,7 +102,9 @@ impl PageData {
     fn film(&mut self, film: &Film) -> Value {
         let times: Vec<f64> = film.frames.iter().map(|frame| frame.time).collect();
         let times = self.f64(&times);
-        let bodies: Vec<Value> = (0..film.bodies.len()).map(|index| self.body(film, index)).collect();
+        // Links without a geometry are not seen.
+        let seen = (0..film.bodies.len()).filter(|&index| !film.bodies[index].parts.is_empty());
+        let bodies: Vec<Value> = seen.map(|index| self.body(film, index)).collect();
         let wrenches: Vec<Value> = (0..film.pairs.len()).filter_map(|pair| self.wrench(film, pair)).collect();
         json!({
             "times": times,
