@@ -13,7 +13,8 @@ use super::{Error, load_scene, print_motion_warnings, print_warnings};
 use crate::check::{
     CheckSettings, CheckedParameter, GradientReport, Verdict, check_gradient, check_scene, tightest_first,
 };
-use crate::io::{OptimizedControl, ProblemFile};
+use crate::io::reference::FileKind;
+use crate::io::{FileError, OptimizedControl, ProblemFile};
 use crate::rollout::SimulationError;
 
 /// Arguments of `isobar gradient-check`.
@@ -48,8 +49,19 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
         });
     }
     let settings = CheckSettings { tolerance: arguments.tolerance, ..Default::default() };
-    if ProblemFile::is_problem(&arguments.file) {
-        return report(arguments, &arguments.file, check_problem(arguments, &settings)?);
+    match FileKind::of(&arguments.file)? {
+        FileKind::Scene => {}
+        FileKind::Problem => {
+            return report(arguments, &arguments.file, check_problem(arguments, &settings)?);
+        }
+        FileKind::Fit => {
+            return Err(Error::File(FileError::Invalid {
+                path: arguments.file.clone(),
+                line: None,
+                field: "the file".to_owned(),
+                message: "found a fit; it must be a scene or a problem".to_owned(),
+            }));
+        }
     }
     if let Some(at) = arguments.at.first() {
         return Err(Error::Argument {
