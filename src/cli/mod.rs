@@ -4,6 +4,7 @@ mod contact;
 mod error;
 mod fit;
 mod gradient_check;
+mod help;
 mod interruption;
 mod loaded;
 mod messages;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use interruption::handle_interruption;
-use messages::tell;
+use messages::{set_quiet, tell};
 
 // What the commands share, each from the file that it is in.
 pub(crate) use error::Error;
@@ -27,60 +28,40 @@ pub(crate) use loaded::{load_scene, skirt_line};
 pub(crate) use messages::{print_motion_warnings, print_warnings};
 pub(crate) use outputs::is_zero;
 
-/// What a scene is, in a few lines.
-const ESSENTIALS: &str = "\
-A scene is a TOML or JSON file; SI units, angles in rad, files relative to it:
-
-  [materials.foam]                  # friction also static_friction, dynamic_friction
-  hydroelastic_modulus = 1e5        # Pa; rigid geometries need none
-  dissipation = 1.0                 # s/m
-  friction = 0.5
-  [solver]
-  kind = \"lagged\"                  # or similar, tamsi, sap, semi_implicit_euler, rk4
-  time_step = 1e-3                  # s
-  [[bodies]]
-  name = \"ball\"
-  mass = 0.1                        # kg; or density, or fixed = true
-  translation = [0, 0, 0.05]        # m; and rpy, linear_velocity, angular_velocity, joint, …
-  [[bodies.geometries]]
-  shape = { sphere = { radius = 0.05 } }   # or mesh = { file = \"ball.stl\", scale = 0.001 }, …
-  material = \"foam\"                # and rigid = true
-
-Every field with its unit, default and meaning: isobar schema scene --markdown
-(likewise problem, for optimize, and fit); without --markdown a JSON schema for editors.";
-
-/// Where the scene file is described.
-const SCENE_HELP: &str =
-    "What the scene file may hold: isobar --help (the essentials), isobar schema scene --markdown (all)";
-
 /// Differentiable simulation of contact patches.
 #[derive(Debug, Parser)]
-#[command(name = "isobar", version, about, after_help = ESSENTIALS)]
+#[command(name = "isobar", version, about, after_help = help::ISOBAR)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Print neither progress, nor what was loaded, nor warnings on standard error; errors and results
+    /// stay
+    #[arg(long, global = true)]
+    quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Contact between the bodies of a scene, at the poses and velocities of the file.
-    #[command(after_help = SCENE_HELP)]
+    #[command(after_help = help::CONTACT)]
     Contact(contact::ContactArguments),
     /// Fit parameters of a scene to measurements.
-    #[command(after_help = "What the fit file may hold: isobar schema fit --markdown")]
+    #[command(after_help = help::FIT)]
     Fit(fit::FitArguments),
     /// Check the derivatives of a scene, or of the cost of a problem, against differences.
-    #[command(after_help = SCENE_HELP)]
+    #[command(after_help = help::GRADIENT_CHECK)]
     GradientCheck(gradient_check::GradientCheckArguments),
     /// Mass matrix, forces and poses of a robot, or of the joints of a scene.
+    #[command(after_help = help::MODEL)]
     Model(model::ModelArguments),
     /// Optimize the commands of a scene's actuators.
-    #[command(after_help = "What the problem file may hold: isobar schema problem --markdown")]
+    #[command(after_help = help::OPTIMIZE)]
     Optimize(optimize::OptimizeArguments),
     /// What scene, problem and fit files may hold: every field with its unit and default.
+    #[command(after_help = help::SCHEMA)]
     Schema(schema::SchemaArguments),
     /// Simulate a scene and write the trajectory.
-    #[command(after_help = SCENE_HELP)]
+    #[command(after_help = help::SIMULATE)]
     Simulate(simulate::SimulateArguments),
 }
 
@@ -88,6 +69,7 @@ enum Command {
 /// progress on standard error.
 pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
+    set_quiet(arguments.quiet);
     let keeps = matches!(arguments.command, Command::Fit(_) | Command::Optimize(_) | Command::Simulate(_));
     let outcome = handle_interruption(keeps).and_then(|()| match &arguments.command {
         Command::Contact(arguments) => contact::run(arguments),

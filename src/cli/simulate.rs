@@ -7,10 +7,9 @@ mod summary;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use super::loaded::print_loaded;
 use super::outputs::check_outputs;
+use super::progress::of_steps;
 use super::{Error, load_scene, print_motion_warnings};
 use crate::interruption;
 use crate::io::Scene;
@@ -107,10 +106,7 @@ fn simulate(
     all_steps: usize,
     rows: &mut Rows,
 ) -> (Last, Result<(), Failure>) {
-    let bar = ProgressBar::new(all_steps as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {eta} left") {
-        bar.set_style(style);
-    }
+    let bar = of_steps(all_steps as u64);
     let (mut steps, mut time, mut state) = (0, 0.0, rollout.initial.clone());
     let mut watch = Watch::default();
     let outcome = rollout.try_for_each(|step| {
