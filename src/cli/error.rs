@@ -109,6 +109,9 @@ pub(crate) enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// Files that were checked are bad; each was told when it was found.
+    #[error("{0} of the files are bad")]
+    BadFiles(usize),
     /// An output is one of the inputs.
     #[error("{path}: the command reads this file and would overwrite it; name another one to write")]
     OverwritesInput {

@@ -35,6 +35,15 @@ Examples:
   isobar check scene.toml
   isobar simulate scene.toml --until 1 --out motion.csv";
 
+/// At the end of `isobar check --help`.
+pub(super) const CHECK: &str = "\
+Each good file is one line on standard output. The exit code is 2 if any file is bad.
+
+Examples:
+  isobar check examples/grasp_lift/gripper.toml examples/grasp_lift/problem.toml
+  isobar check examples/fit_ball/fit.toml --json
+  isobar check examples/pancake/arm.urdf";
+
 /// At the end of `isobar contact --help`.
 pub(super) const CONTACT: &str = concat!(
     scenes_are_described!(),

@@ -1,5 +1,6 @@
 //! The `isobar` command.
 
+mod check;
 mod contact;
 mod error;
 mod fit;
@@ -12,6 +13,7 @@ mod model;
 mod optimize;
 mod outputs;
 mod progress;
+mod robot;
 mod schema;
 mod simulate;
 
@@ -42,6 +44,9 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Check files without running them: scenes, problems, fits and robots.
+    #[command(after_help = help::CHECK)]
+    Check(check::CheckArguments),
     /// Contact between the bodies of a scene, at the poses and velocities of the file.
     #[command(after_help = help::CONTACT)]
     Contact(contact::ContactArguments),
@@ -72,6 +77,7 @@ pub fn run() -> ExitCode {
     set_quiet(arguments.quiet);
     let keeps = matches!(arguments.command, Command::Fit(_) | Command::Optimize(_) | Command::Simulate(_));
     let outcome = handle_interruption(keeps).and_then(|()| match &arguments.command {
+        Command::Check(arguments) => check::run(arguments),
         Command::Contact(arguments) => contact::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
@@ -85,7 +91,10 @@ pub fn run() -> ExitCode {
         // Whoever read the output has seen enough.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            tell(format_args!("isobar: {error}"));
+            // Bad files were told one by one.
+            if !matches!(error, Error::BadFiles(_)) {
+                tell(format_args!("isobar: {error}"));
+            }
             ExitCode::from(error.exit_code())
         }
     }

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 mod bad_input;
 mod bouncing_ball;
+mod check_files;
 mod checkpoints;
 mod contact;
 mod faults;
