@@ -73,6 +73,16 @@ Examples:
   isobar gradient-check examples/grasp_lift/problem.toml --json"
 );
 
+/// At the end of `isobar init --help`.
+pub(super) const INIT: &str = "\
+A problem and a fit come with the scene that they name, a fit also with a recording, written beside them.
+What exists already is not overwritten without --force.
+
+Examples:
+  isobar init scene
+  isobar init problem push.toml
+  isobar init fit -";
+
 /// At the end of `isobar model --help`.
 pub(super) const MODEL: &str = "\
 Examples:

@@ -6,6 +6,7 @@ mod error;
 mod fit;
 mod gradient_check;
 mod help;
+mod init;
 mod interruption;
 mod loaded;
 mod messages;
@@ -56,6 +57,9 @@ enum Command {
     /// Check the derivatives of a scene, or of the cost of a problem, against differences.
     #[command(after_help = help::GRADIENT_CHECK)]
     GradientCheck(gradient_check::GradientCheckArguments),
+    /// Write a scene, problem or fit to begin with, in which each field is explained.
+    #[command(after_help = help::INIT)]
+    Init(init::InitArguments),
     /// Mass matrix, forces and poses of a robot, or of the joints of a scene.
     #[command(after_help = help::MODEL)]
     Model(model::ModelArguments),
@@ -81,6 +85,7 @@ pub fn run() -> ExitCode {
         Command::Contact(arguments) => contact::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
+        Command::Init(arguments) => init::run(arguments),
         Command::Model(arguments) => model::run(arguments),
         Command::Optimize(arguments) => optimize::run(arguments),
         Command::Schema(arguments) => schema::run(arguments),
