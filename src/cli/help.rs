@@ -44,6 +44,15 @@ Examples:
   isobar check examples/fit_ball/fit.toml --json
   isobar check examples/pancake/arm.urdf";
 
+/// At the end of `isobar completions --help`.
+pub(super) const COMPLETIONS: &str = "\
+Bash reads completions from ~/.local/share/bash-completion/completions/isobar, zsh from a file _isobar in
+a folder of $fpath, fish from ~/.config/fish/completions/isobar.fish.
+
+Examples:
+  isobar completions bash
+  isobar completions zsh";
+
 /// At the end of `isobar contact --help`.
 pub(super) const CONTACT: &str = concat!(
     scenes_are_described!(),
@@ -82,6 +91,12 @@ Examples:
   isobar init scene
   isobar init problem push.toml
   isobar init fit -";
+
+/// At the end of `isobar man --help`.
+pub(super) const MAN: &str = "\
+Examples:
+  isobar man
+  isobar man --out man1";
 
 /// At the end of `isobar model --help`.
 pub(super) const MODEL: &str = "\

@@ -1,6 +1,7 @@
 //! The `isobar` command.
 
 mod check;
+mod completions;
 mod contact;
 mod error;
 mod fit;
@@ -9,6 +10,7 @@ mod help;
 mod init;
 mod interruption;
 mod loaded;
+mod man;
 mod messages;
 mod model;
 mod optimize;
@@ -20,7 +22,7 @@ mod simulate;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use interruption::handle_interruption;
 use messages::{set_quiet, tell};
@@ -48,6 +50,9 @@ enum Command {
     /// Check files without running them: scenes, problems, fits and robots.
     #[command(after_help = help::CHECK)]
     Check(check::CheckArguments),
+    /// Print what makes a shell complete the arguments of isobar.
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(completions::CompletionsArguments),
     /// Contact between the bodies of a scene, at the poses and velocities of the file.
     #[command(after_help = help::CONTACT)]
     Contact(contact::ContactArguments),
@@ -60,6 +65,9 @@ enum Command {
     /// Write a scene, problem or fit to begin with, in which each field is explained.
     #[command(after_help = help::INIT)]
     Init(init::InitArguments),
+    /// Print or write the manual pages.
+    #[command(after_help = help::MAN)]
+    Man(man::ManArguments),
     /// Mass matrix, forces and poses of a robot, or of the joints of a scene.
     #[command(after_help = help::MODEL)]
     Model(model::ModelArguments),
@@ -74,6 +82,12 @@ enum Command {
     Simulate(simulate::SimulateArguments),
 }
 
+/// The arguments that `isobar` takes, with their help: for manual pages, completions of shells, and
+/// checks of whether a command line is one of isobar.
+pub fn command_line() -> clap::Command {
+    Arguments::command()
+}
+
 /// Runs the command with the arguments of the process: results on standard output, messages and
 /// progress on standard error.
 pub fn run() -> ExitCode {
@@ -82,10 +96,12 @@ pub fn run() -> ExitCode {
     let keeps = matches!(arguments.command, Command::Fit(_) | Command::Optimize(_) | Command::Simulate(_));
     let outcome = handle_interruption(keeps).and_then(|()| match &arguments.command {
         Command::Check(arguments) => check::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments),
         Command::Contact(arguments) => contact::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
         Command::Init(arguments) => init::run(arguments),
+        Command::Man(arguments) => man::run(arguments),
         Command::Model(arguments) => model::run(arguments),
         Command::Optimize(arguments) => optimize::run(arguments),
         Command::Schema(arguments) => schema::run(arguments),

@@ -15,6 +15,7 @@ mod fit;
 mod fuzz;
 mod gradient_check_random;
 mod gradient_check_scenes;
+mod help;
 mod init;
 mod jointed_files;
 mod loaded;
