@@ -70,7 +70,10 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Error> {
     }
     check_name(path, beside)?;
     let neighbours = beside.iter().map(|(name, text)| (path.with_file_name(name), *text));
-    let same = |(path, text): &(PathBuf, &str)| fs::read(path).is_ok_and(|found| found == text.as_bytes());
+    let same = |(path, text): &(PathBuf, &str)| {
+        // To read a pipe would wait for its writer.
+        path.is_file() && fs::read(path).is_ok_and(|found| found == text.as_bytes())
+    };
     let (there, mut files): (Vec<_>, Vec<_>) = neighbours.partition(same);
     // What names the others comes last: where it is, they are.
     files.push((path.to_owned(), text));
