@@ -10,12 +10,6 @@ use super::outputs::print_json;
 use super::{Error, load_scene};
 use crate::advice::{Advice, PairAdvice, advise};
 
-/// Commands that work in a clone of the project.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  isobar advise examples/fit_ball/scene.toml
-  isobar advise examples/grasp_lift/gripper.toml --load 5";
-
 /// Arguments of `isobar advise`.
 #[derive(Debug, Args)]
 pub(super) struct AdviseArguments {

@@ -164,7 +164,7 @@ pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
 ///
 /// Two bodies that are both fixed never meet in a simulation, so a pair of them that contact
 /// cannot be computed for is passed over, unless there is no other pair.
-fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPair>)>, Error> {
+pub(super) fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPair>)>, Error> {
     let path = || scene.path.display().to_string();
     let bodies = &scene.model.bodies;
     let geometries: usize = bodies.iter().map(|body| body.geometries.len()).sum();

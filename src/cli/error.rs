@@ -127,6 +127,15 @@ pub(crate) enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A file that would be overwritten without having been asked for.
+    #[error("{path}: exists already; name another file, or overwrite it with --force")]
+    Exists {
+        /// The file.
+        path: String,
+    },
+    /// Files that were checked are bad; each was told when it was found.
+    #[error("{0} of the files are bad")]
+    BadFiles(usize),
     /// An output is one of the inputs.
     #[error("{path}: the command reads this file and would overwrite it; name another one to write")]
     OverwritesInput {

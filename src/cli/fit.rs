@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Error;
 use super::fit_page::fit_page;
-use super::messages::{tell, text_output};
+use super::messages::{remark, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
 use super::progress::on_bar;
 use super::recordings::check_page;
@@ -93,7 +93,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     // A few are enough: the windows of a recording are alike.
     for (name, warning) in problem.motion_warnings(&result.values()).map_err(|e| failed(&e))?.iter().take(10)
     {
-        tell(format_args!("isobar: warning: {name}: {warning}"));
+        remark(format_args!("isobar: warning: {name}: {warning}"));
     }
     let report = FitReport {
         fit: result,

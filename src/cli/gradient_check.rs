@@ -15,7 +15,8 @@ use super::{Error, load_scene, print_motion_warnings, print_warnings};
 use crate::check::{
     CheckSettings, CheckedParameter, GradientReport, Verdict, check_gradient, check_scene, tightest_first,
 };
-use crate::io::{OptimizedControl, ProblemFile};
+use crate::io::reference::FileKind;
+use crate::io::{FileError, OptimizedControl, ProblemFile};
 use crate::report::write_page;
 use crate::rollout::SimulationError;
 
@@ -54,10 +55,21 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
         });
     }
     check_page(arguments.record.as_deref())?;
-    check_outputs(&arguments.record.iter().cloned().collect::<Vec<_>>(), &[arguments.file.clone()])?;
+    check_outputs(&arguments.record.iter().cloned().collect::<Vec<_>>(), std::slice::from_ref(&arguments.file))?;
     let settings = CheckSettings { tolerance: arguments.tolerance, ..Default::default() };
-    if ProblemFile::is_problem(&arguments.file) {
-        return report(arguments, &arguments.file, check_problem(arguments, &settings)?);
+    match FileKind::of(&arguments.file)? {
+        FileKind::Scene => {}
+        FileKind::Problem => {
+            return report(arguments, &arguments.file, check_problem(arguments, &settings)?);
+        }
+        FileKind::Fit => {
+            return Err(Error::File(FileError::Invalid {
+                path: arguments.file.clone(),
+                line: None,
+                field: "the file".to_owned(),
+                message: "found a fit; it must be a scene or a problem".to_owned(),
+            }));
+        }
     }
     if let Some(at) = arguments.at.first() {
         return Err(Error::Argument {

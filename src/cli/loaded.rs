@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::Error;
-use super::messages::{print_warnings, tell};
+use super::messages::{print_warnings, remark};
 use crate::io::{LoadedBody, Scene, SceneSummary};
 
 /// The most bodies, and pairs of them, that the table names.
@@ -25,7 +25,7 @@ pub(crate) fn skirt_line(thickness: f64) -> Option<String> {
 /// Prints what was loaded on standard error.
 pub(super) fn print_loaded(summary: &SceneSummary) {
     for line in lines(summary) {
-        tell(line);
+        remark(line);
     }
 }
 

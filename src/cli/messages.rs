@@ -2,9 +2,30 @@
 
 use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::rollout::MotionWarning;
 use crate::shown::escaped;
+
+/// Whether only errors are told. Messages come from everywhere, and it is set once, before anything else.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether only errors are told from now on: neither warnings, nor what was loaded, nor progress.
+pub(super) fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Whether only errors are told.
+pub(super) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Says something that is no error, unless the command is to be quiet.
+pub(super) fn remark(message: impl Display) {
+    if !is_quiet() {
+        tell(message);
+    }
+}
 
 /// Says something on standard error, in one line. Where it cannot be said nothing happens.
 pub(super) fn tell(message: impl Display) {
@@ -15,14 +36,14 @@ pub(super) fn tell(message: impl Display) {
 /// Prints a scene's warnings on standard error.
 pub(crate) fn print_warnings(warnings: &[String]) {
     for warning in warnings {
-        tell(format_args!("isobar: {warning}"));
+        remark(format_args!("isobar: {warning}"));
     }
 }
 
 /// Prints what went wrong in a motion without an error, on standard error.
 pub(crate) fn print_motion_warnings(warnings: &[MotionWarning]) {
     for warning in warnings {
-        tell(format_args!("isobar: warning: {warning}"));
+        remark(format_args!("isobar: warning: {warning}"));
     }
 }
 

@@ -1,6 +1,8 @@
 //! The `isobar` command.
 
 mod advise;
+mod check;
+mod completions;
 mod contact;
 mod contact_surface;
 mod error;
@@ -8,8 +10,11 @@ mod fit;
 mod fit_page;
 mod gradient_check;
 mod gradient_page;
+mod help;
+mod init;
 mod interruption;
 mod loaded;
+mod man;
 mod messages;
 mod model;
 mod optimize;
@@ -17,6 +22,7 @@ mod outputs;
 mod progress;
 mod recordings;
 mod report;
+mod robot;
 mod run_folder;
 mod schema;
 mod simulate;
@@ -24,10 +30,10 @@ mod view;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use interruption::handle_interruption;
-use messages::tell;
+use messages::{set_quiet, tell};
 
 // What the commands share, each from the file that it is in.
 pub(crate) use error::Error;
@@ -35,82 +41,85 @@ pub(crate) use loaded::{load_scene, skirt_line};
 pub(crate) use messages::{print_motion_warnings, print_warnings};
 pub(crate) use outputs::is_zero;
 
-/// What a scene is, in a few lines.
-const ESSENTIALS: &str = "\
-A scene is a TOML or JSON file; SI units, angles in rad, files relative to it:
-
-  [materials.foam]                  # friction also static_friction, dynamic_friction
-  hydroelastic_modulus = 1e5        # Pa; rigid geometries need none
-  dissipation = 1.0                 # s/m
-  friction = 0.5
-  [solver]
-  kind = \"lagged\"                  # or similar, tamsi, sap, semi_implicit_euler, rk4
-  time_step = 1e-3                  # s
-  [[bodies]]
-  name = \"ball\"
-  mass = 0.1                        # kg; or density, or fixed = true
-  translation = [0, 0, 0.05]        # m; and rpy, linear_velocity, angular_velocity, joint, …
-  [[bodies.geometries]]
-  shape = { sphere = { radius = 0.05 } }   # or mesh = { file = \"ball.stl\", scale = 0.001 }, …
-  material = \"foam\"                # and rigid = true
-
-Every field with its unit, default and meaning: isobar schema scene --markdown
-(likewise problem, for optimize, and fit); without --markdown a JSON schema for editors.";
-
-/// Where the scene file is described.
-const SCENE_HELP: &str =
-    "What the scene file may hold: isobar --help (the essentials), isobar schema scene --markdown (all)";
-
 /// Differentiable simulation of contact patches.
 #[derive(Debug, Parser)]
-#[command(name = "isobar", version, about, after_help = ESSENTIALS)]
+#[command(name = "isobar", version, about, after_help = help::ISOBAR)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Print neither progress, nor what was loaded, nor warnings on standard error; errors and results
+    /// stay
+    #[arg(long, global = true)]
+    quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// What to expect of a scene's contacts, and what to change in its materials, meshes and steps.
-    #[command(after_help = advise::EXAMPLES)]
+    #[command(after_help = help::ADVISE)]
     Advise(advise::AdviseArguments),
+    /// Check files without running them: scenes, problems, fits and robots.
+    #[command(after_help = help::CHECK)]
+    Check(check::CheckArguments),
+    /// Print what makes a shell complete the arguments of isobar.
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(completions::CompletionsArguments),
     /// Contact between the bodies of a scene, at the poses and velocities of the file.
-    #[command(after_help = SCENE_HELP)]
+    #[command(after_help = help::CONTACT)]
     Contact(contact::ContactArguments),
     /// Fit parameters of a scene to measurements.
-    #[command(after_help = "What the fit file may hold: isobar schema fit --markdown")]
+    #[command(after_help = help::FIT)]
     Fit(fit::FitArguments),
     /// Check the derivatives of a scene, or of the cost of a problem, against differences.
-    #[command(after_help = SCENE_HELP)]
+    #[command(after_help = help::GRADIENT_CHECK)]
     GradientCheck(gradient_check::GradientCheckArguments),
+    /// Write a scene, problem or fit to begin with, in which each field is explained.
+    #[command(after_help = help::INIT)]
+    Init(init::InitArguments),
+    /// Print or write the manual pages.
+    #[command(after_help = help::MAN)]
+    Man(man::ManArguments),
     /// Mass matrix, forces and poses of a robot, or of the joints of a scene.
+    #[command(after_help = help::MODEL)]
     Model(model::ModelArguments),
     /// Optimize the commands of a scene's actuators.
-    #[command(after_help = "What the problem file may hold: isobar schema problem --markdown")]
+    #[command(after_help = help::OPTIMIZE)]
     Optimize(optimize::OptimizeArguments),
     /// Write a page, glTF or VTK of a motion, to look at it.
-    #[command(after_help = report::EXAMPLES)]
+    #[command(after_help = help::REPORT)]
     Report(report::ReportArguments),
     /// What scene, problem and fit files may hold: every field with its unit and default.
+    #[command(after_help = help::SCHEMA)]
     Schema(schema::SchemaArguments),
     /// Simulate a scene and write the trajectory.
-    #[command(after_help = SCENE_HELP)]
+    #[command(after_help = help::SIMULATE)]
     Simulate(simulate::SimulateArguments),
     /// Show a scene or its motion in the browser.
-    #[command(after_help = view::EXAMPLES)]
+    #[command(after_help = help::VIEW)]
     View(view::ViewArguments),
+}
+
+/// The arguments that `isobar` takes, with their help: for manual pages, completions of shells, and
+/// checks of whether a command line is one of isobar.
+pub fn command_line() -> clap::Command {
+    Arguments::command()
 }
 
 /// Runs the command with the arguments of the process: results on standard output, messages and
 /// progress on standard error.
 pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
+    set_quiet(arguments.quiet);
     let keeps = matches!(arguments.command, Command::Fit(_) | Command::Optimize(_) | Command::Simulate(_));
     let outcome = handle_interruption(keeps).and_then(|()| match &arguments.command {
         Command::Advise(arguments) => advise::run(arguments),
+        Command::Check(arguments) => check::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments),
         Command::Contact(arguments) => contact::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
+        Command::Init(arguments) => init::run(arguments),
+        Command::Man(arguments) => man::run(arguments),
         Command::Model(arguments) => model::run(arguments),
         Command::Optimize(arguments) => optimize::run(arguments),
         Command::Report(arguments) => report::run(arguments),
@@ -123,7 +132,10 @@ pub fn run() -> ExitCode {
         // Whoever read the output has seen enough.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            tell(format_args!("isobar: {error}"));
+            // Bad files were told one by one.
+            if !matches!(error, Error::BadFiles(_)) {
+                tell(format_args!("isobar: {error}"));
+            }
             ExitCode::from(error.exit_code())
         }
     }

@@ -9,9 +9,9 @@ use serde::{Serialize, Serializer};
 
 use super::messages::text_output;
 use super::outputs::print_json;
+use super::robot::RobotArguments;
 use super::{Error, load_scene, print_warnings};
 use crate::io::JointStateFile;
-use crate::io::urdf::{MimicJoints, Robot, UrdfOptions};
 use crate::multibody::Model;
 use crate::multibody::tree::{JointState, Mechanism, Workspace};
 
@@ -31,13 +31,8 @@ pub(super) struct ModelArguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Folder that is a ROS package or holds them, for `package://` names of meshes; can be repeated;
-    /// not for scenes
-    #[arg(long = "package-path", value_name = "FOLDER")]
-    package_path: Vec<PathBuf>,
-    /// Read joints that mimic others as independent ones; not for scenes
-    #[arg(long)]
-    independent_mimic_joints: bool,
+    #[command(flatten)]
+    robot: RobotArguments,
 }
 
 /// What is printed. SI units, world frame.
@@ -82,11 +77,7 @@ impl Joints {
             let (Model { mechanism, gravity, .. }, state) = (scene.model, scene.state.joints);
             return Ok(Self { name: file.display().to_string(), mechanism, state, gravity });
         }
-        let mimic =
-            if arguments.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Refuse };
-        let options =
-            UrdfOptions { package_path: arguments.package_path.clone(), mimic, ..Default::default() };
-        let robot = Robot::load(file, &options)?;
+        let robot = arguments.robot.load(file)?;
         print_warnings(&robot.warnings);
         let state = robot.mechanism.neutral_state();
         Ok(Self { name: robot.name, mechanism: robot.mechanism, state, gravity: GRAVITY })

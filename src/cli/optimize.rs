@@ -5,13 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use indicatif::MultiProgress;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::messages::text_output;
 use super::outputs::{check_outputs, print_json, write_json};
-use super::progress::among_bars;
+use super::progress::{among_bars, several};
 use super::run_folder::Run;
 use super::{Error, print_motion_warnings};
 use crate::interruption;
@@ -209,7 +208,7 @@ fn optimize(
     arguments: &OptimizeArguments,
 ) -> Result<(Vec<StartReport>, TrajectoryOptimum), Error> {
     let starts = file.all_starts();
-    let bars = MultiProgress::new();
+    let bars = several();
     let one = |(k, start): (usize, &Vec<f64>)| {
         let progress = Some(among_bars(file.settings.max_iterations, &bars));
         let checkpoints = match &arguments.out {

@@ -1,29 +1,51 @@
-//! The progress of an optimization, on a terminal.
+//! The progress of an optimization or a simulation, on a terminal.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::messages::is_quiet;
 use crate::optimize::progress::{Progress, ProgressListener, ProgressObserver};
 
 /// Shows every iteration on a bar, with the best cost and the gradient's norm.
 #[derive(Debug)]
 struct Bar(ProgressBar);
 
-/// A bar of `iterations` on standard error; nothing is drawn where that is no terminal.
-fn bar(iterations: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(iterations), ProgressDrawTarget::stderr());
-    let template = "{bar:30} {pos}/{len} iterations, {elapsed}, {msg}";
+/// Where bars are drawn: on standard error if that is a terminal, and nowhere if the command is to be
+/// quiet.
+fn target() -> ProgressDrawTarget {
+    if is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() }
+}
+
+/// A bar that counts up to `length`.
+fn bar(length: u64, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(length), target());
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
 }
 
+/// A bar of an optimization of at most `iterations`.
+fn of_iterations(iterations: u64) -> ProgressBar {
+    bar(iterations, "{bar:30} {pos}/{len} iterations, {elapsed}, {msg}")
+}
+
+/// A bar of the steps of a simulation.
+pub(super) fn of_steps(steps: u64) -> ProgressBar {
+    bar(steps, "{bar:40} {pos}/{len} steps, {eta} left")
+}
+
+/// Several bars; nothing is drawn of them where the command is to be quiet.
+pub(super) fn several() -> MultiProgress {
+    // Bars that join others are drawn where these are.
+    MultiProgress::with_draw_target(target())
+}
+
 /// Draws the progress of an optimization of at most `iterations`.
 pub(super) fn on_bar(iterations: u64) -> ProgressObserver {
-    ProgressObserver::new(Bar(bar(iterations)))
+    ProgressObserver::new(Bar(of_iterations(iterations)))
 }
 
 /// As [`on_bar`], among other bars.
 pub(super) fn among_bars(iterations: u64, bars: &MultiProgress) -> ProgressObserver {
-    ProgressObserver::new(Bar(bars.add(bar(iterations))))
+    ProgressObserver::new(Bar(bars.add(of_iterations(iterations))))
 }
 
 impl ProgressListener for Bar {

@@ -17,15 +17,6 @@ use crate::io::{ProblemFile, Scene};
 use crate::report::{Chart, Curve, CurveMode, Page, Recorder, Recording, Table};
 use crate::rollout::Trajectory;
 
-/// Commands that work in a clone of the project.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  isobar simulate examples/fit_ball/scene.toml --until 0.5 --out ball.csv
-  isobar report examples/fit_ball/scene.toml ball.csv --out ball.html
-  isobar report examples/fit_ball/scene.toml ball.csv --out ball.glb --out ball.pvd
-  isobar optimize examples/grasp_lift/problem.toml --out lift
-  isobar report lift --out lift.html";
-
 /// Arguments of `isobar report`.
 #[derive(Debug, Args)]
 pub(super) struct ReportArguments {

@@ -7,10 +7,9 @@ mod summary;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use super::loaded::print_loaded;
 use super::outputs::check_outputs;
+use super::progress::of_steps;
 use super::recordings::{about, check_formats, command_line, frame_interval, page, write_recordings};
 use super::{Error, load_scene, print_motion_warnings};
 use crate::interruption;
@@ -135,10 +134,7 @@ fn simulate(
     rows: &mut Rows,
     mut recorder: Option<&mut Recorder<'_>>,
 ) -> (Last, Result<(), Failure>) {
-    let bar = ProgressBar::new(all_steps as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {eta} left") {
-        bar.set_style(style);
-    }
+    let bar = of_steps(all_steps as u64);
     let (mut steps, mut time, mut state) = (0, 0.0, rollout.initial.clone());
     let mut watch = Watch::default();
     let outcome = rollout.try_for_each(|step| {

@@ -12,13 +12,6 @@ use super::report::recording;
 use super::{Error, load_scene};
 use crate::report::{Recorder, write_page};
 
-/// Commands that work in a clone of the project.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  isobar view examples/grasp_lift/gripper.toml
-  isobar simulate examples/fit_ball/scene.toml --until 0.5 --out ball.csv
-  isobar view examples/fit_ball/scene.toml ball.csv";
-
 /// Arguments of `isobar view`.
 #[derive(Debug, Args)]
 pub(super) struct ViewArguments {

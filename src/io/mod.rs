@@ -3,6 +3,7 @@
 mod atomic;
 mod document;
 mod file_error;
+mod file_kind;
 mod fit;
 mod motion;
 mod problem;

@@ -48,9 +48,12 @@ pub(super) fn turned_from_z(v: &Vector3<f64>) -> Quaternion {
     Quaternion { w: 1.0 + d.z, v: Vector3::new(-d.y, d.x, 0.0) }.normalized()
 }
 
+/// Where a force acts, and the force.
+pub(super) type DrawnForce = (Vector3<f64>, Vector3<f64>);
+
 /// On which body of a pair its force is drawn (0 or 1: on one that moves), and where it acts and the force
 /// in each frame, if there is one.
-pub(super) fn drawn_force(film: &Film, pair: usize) -> (usize, Vec<Option<(Vector3<f64>, Vector3<f64>)>>) {
+pub(super) fn drawn_force(film: &Film, pair: usize) -> (usize, Vec<Option<DrawnForce>>) {
     let is_fixed = |name: &String| film.bodies.iter().any(|body| body.name == *name && body.is_fixed);
     let [a, b] = &film.pairs[pair];
     let on = usize::from(is_fixed(a) && !is_fixed(b));

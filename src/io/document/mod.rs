@@ -94,9 +94,10 @@ impl Document {
         Some(self.located(Problem::new(field.clone(), message)))
     }
 
-    /// Whether the document is a table that has this key.
-    pub fn has(&self, key: &str) -> bool {
-        self.root.entry(key).is_some()
+    /// The keys of the table that the document is.
+    pub fn keys(&self) -> Vec<&str> {
+        let Value::Table(entries) = &self.root.value else { return Vec::new() };
+        entries.iter().map(|entry| entry.key.as_str()).collect()
     }
 
     /// The file that a field names, relative to this one.

@@ -66,6 +66,11 @@ impl FitFile {
         &self.table.solver
     }
 
+    /// The scene whose parameters are fitted.
+    pub fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
     /// What is doubtful about the scene, a line each.
     pub fn warnings(&self) -> &[String] {
         &self.scene.warnings

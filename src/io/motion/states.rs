@@ -123,8 +123,8 @@ fn unit(state: &BodyState) -> Result<BodyState, f64> {
 fn normalize(q: &mut [f64]) -> Result<(), f64> {
     let length = q.iter().map(|x| x * x).sum::<f64>().sqrt();
     let error = (length - 1.0).abs();
-    // Written so that what is not a number is caught too.
-    if !(error <= LENGTH_ERROR) {
+    // A table has finite numbers alone, whose squares may overflow.
+    if error > LENGTH_ERROR {
         return Err(length);
     }
     // Numbers that were written in full come back to the bit.

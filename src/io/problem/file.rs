@@ -89,12 +89,6 @@ impl ProblemFile {
         build(path, &table, scene, simulation).map_err(|problem| document.located(problem))
     }
 
-    /// Whether a file is a problem rather than a scene: TOML with a field `scene` and no field
-    /// `bodies`. What cannot be read is none.
-    pub fn is_problem(path: impl AsRef<Path>) -> bool {
-        Document::read_toml(path.as_ref()).is_ok_and(|d| d.has("scene") && !d.has("bodies"))
-    }
-
     /// Optimizes the file's problem from a start, as its settings say: smoothed, if they ask for that.
     ///
     /// # Errors

@@ -28,6 +28,9 @@ pub enum FileKind {
 const ENDING: &str = "Table";
 
 impl FileKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Scene, Self::Problem, Self::Fit];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -48,7 +51,8 @@ impl FileKind {
         markdown::page(self.name(), &self.schema())
     }
 
-    fn schema(self) -> Value {
+    /// The JSON schema as a value.
+    pub(in crate::io) fn schema(self) -> Value {
         let mut schema = match self {
             Self::Scene => root::<SceneTable>(),
             Self::Problem => root::<ProblemTable>(),
