@@ -19,8 +19,10 @@ const EXPLICIT_STEP: f64 = 0.5;
 const IMPACT_STEPS: f64 = 3.0;
 /// ... and lasts so many with what is advised.
 const ADVISED_IMPACT_STEPS: f64 = 10.0;
-/// What friction holds should creep by less than this part of its size in a second.
-const CREEP: f64 = 0.02;
+/// What friction holds should creep by less than this part of its size in a second, ...
+const CREEP: f64 = 0.1;
+/// ... and creeps by this part with what is advised.
+const ADVISED_CREEP: f64 = 0.01;
 /// Moduli this far apart: the harder body hardly gives way.
 const HARD: f64 = 100.0;
 
@@ -214,7 +216,7 @@ fn friction(subject: &Subject) -> Vec<String> {
              smaller body is {} thick; `stiction_velocity = {}` in [contact]",
             length(stiction),
             length(size),
-            short(0.5 * CREEP * size)
+            short(ADVISED_CREEP * size)
         ));
     }
     remarks

@@ -55,7 +55,10 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
         });
     }
     check_page(arguments.record.as_deref())?;
-    check_outputs(&arguments.record.iter().cloned().collect::<Vec<_>>(), std::slice::from_ref(&arguments.file))?;
+    check_outputs(
+        &arguments.record.iter().cloned().collect::<Vec<_>>(),
+        std::slice::from_ref(&arguments.file),
+    )?;
     let settings = CheckSettings { tolerance: arguments.tolerance, ..Default::default() };
     match FileKind::of(&arguments.file)? {
         FileKind::Scene => {}

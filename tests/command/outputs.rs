@@ -302,6 +302,6 @@ mod unix {
             .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
             .collect();
         left.sort();
-        assert_eq!(left, ["checkpoint.json", "commands.toml", "result.json", "trajectory.csv"]);
+        assert_eq!(left, ["checkpoint.json", "commands.toml", "result.json", "run.json", "trajectory.csv"]);
     }
 }
