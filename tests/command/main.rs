@@ -15,6 +15,7 @@ mod fit;
 mod fuzz;
 mod gradient_check_random;
 mod gradient_check_scenes;
+mod guide;
 mod jointed_files;
 mod loaded;
 mod mesh_scenes;
