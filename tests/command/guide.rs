@@ -106,6 +106,15 @@ fn the_files_of_the_guide_load() {
 }
 
 #[test]
+fn the_parts_of_files_in_the_guide_are_toml() {
+    for (page, text) in pages() {
+        for (_, block) in blocks(&text).into_iter().filter(|(language, _)| language == "toml") {
+            block.parse::<toml::Table>().unwrap_or_else(|e| panic!("{page}: {e}\n{block}"));
+        }
+    }
+}
+
+#[test]
 fn the_commands_of_the_guide_exist() {
     let help = |arguments: &[&str]| {
         let output = isobar(arguments);
