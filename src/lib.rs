@@ -105,3 +105,10 @@ pub use rollout::{Rollout, SimulationSettings, loss_gradient};
 pub use scalar::Scalar;
 pub use spatial::RigidTransform;
 pub use step::{Integrator, StepProblem};
+
+/// The Rust code of the guide, chapter by chapter, so that `cargo test --doc` compiles and runs it.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../docs/guide/src/own.md")]
+    mod own {}
+}

@@ -16,6 +16,7 @@ mod fit;
 mod fuzz;
 mod gradient_check_random;
 mod gradient_check_scenes;
+mod guide;
 mod help;
 mod init;
 mod jointed_files;
