@@ -257,7 +257,8 @@ fn print_text(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
         writeln!(out, "{line}")?;
     }
     for pair in &report.pairs {
-        writeln!(out, "{} – {}", pair.a, pair.b)?;
+        write!(out, "{} – {}", pair.a, pair.b)?;
+        writeln!(out, "{}", if pair.faces == 0 { ": they do not touch" } else { "" })?;
         line(out, "force on A, N", &pair.force_on_a)?;
         line(out, "torque on A, N m", &pair.torque_on_a)?;
         line(out, "area, m²", &[pair.area])?;
@@ -278,7 +279,7 @@ fn print_text(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
             line(out, "by dissipation", &d.wrench_by_dissipation)?;
             line(out, "by friction", &d.wrench_by_friction)?;
         }
-        if let Some(faces) = &pair.face_list {
+        if let Some(faces) = pair.face_list.as_ref().filter(|faces| !faces.is_empty()) {
             print_faces(out, faces)?;
         }
     }

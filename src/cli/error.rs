@@ -1,6 +1,7 @@
 //! Why a command failed, and with which exit code.
 
 use crate::io::FileError;
+use crate::io::reference::FileKind;
 use crate::multibody::ModelError;
 use crate::rollout::SimulationError;
 
@@ -119,6 +120,19 @@ pub(crate) enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A file is of another kind than the command takes.
+    #[error("{path}: is a {}, not a {}; `isobar {} {path}` takes it", found.name(), wanted.name(), command_of(*found))]
+    Kind {
+        /// The file.
+        path: String,
+        /// Its kind.
+        found: FileKind,
+        /// The kind that the command takes.
+        wanted: FileKind,
+    },
+    /// Arguments do not go together; what to write instead.
+    #[error("{0}")]
+    Usage(String),
     /// No browser shows a page.
     #[error("{path}: no browser could be started to show it: {source}")]
     Browser {
@@ -151,6 +165,15 @@ pub(crate) enum Error {
     /// The results cannot be written.
     #[error("standard output: {0}")]
     Output(#[from] std::io::Error),
+}
+
+/// The command that takes files of a kind first of all.
+fn command_of(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Scene => "simulate",
+        FileKind::Problem => "optimize",
+        FileKind::Fit => "fit",
+    }
 }
 
 impl Error {

@@ -8,11 +8,13 @@ use serde::Serialize;
 
 use super::Error;
 use super::fit_page::fit_page;
+use super::loaded::of_kind;
 use super::messages::{remark, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
 use super::progress::on_bar;
 use super::recordings::check_page;
 use crate::interruption;
+use crate::io::reference::FileKind;
 use crate::io::{FileError, FitFile, write_atomically};
 use crate::optimize::ProblemError;
 use crate::optimize::fit::{Fit, fit};
@@ -60,7 +62,8 @@ struct EvaluationReport {
 
 /// Fits or evaluates, and prints the result.
 pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
-    let file = FitFile::load(&arguments.fit)?;
+    let path = &arguments.fit;
+    let file = FitFile::load(path).map_err(|error| of_kind(path, FileKind::Fit, error))?;
     super::print_warnings(file.warnings());
     let failed = |source: &dyn std::fmt::Display| Error::Fit {
         path: arguments.fit.display().to_string(),

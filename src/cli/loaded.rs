@@ -4,16 +4,25 @@ use std::path::Path;
 
 use super::error::Error;
 use super::messages::{print_warnings, remark};
-use crate::io::{LoadedBody, Scene, SceneSummary};
+use crate::io::reference::FileKind;
+use crate::io::{FileError, LoadedBody, Scene, SceneSummary};
 
 /// The most bodies, and pairs of them, that the table names.
 const SHOWN: usize = 20;
 
 /// Loads a scene, with its warnings on standard error.
 pub(crate) fn load_scene(path: &Path) -> Result<Scene, Error> {
-    let scene = Scene::load(path)?;
+    let scene = Scene::load(path).map_err(|error| of_kind(path, FileKind::Scene, error))?;
     print_warnings(&scene.warnings);
     Ok(scene)
+}
+
+/// Why a file could not be loaded as one of a kind: where it is of another one, that alone.
+pub(super) fn of_kind(path: &Path, wanted: FileKind, error: FileError) -> Error {
+    match FileKind::of(path) {
+        Ok(found) if found != wanted => Error::Kind { path: path.display().to_string(), found, wanted },
+        _ => error.into(),
+    }
 }
 
 /// What to say of a scene whose bodies have skirts of this thickness in metres.

@@ -8,12 +8,14 @@ use clap::Args;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::loaded::of_kind;
 use super::messages::text_output;
 use super::outputs::{check_outputs, print_json, write_json};
 use super::progress::{among_bars, several};
 use super::run_folder::Run;
 use super::{Error, print_motion_warnings};
 use crate::interruption;
+use crate::io::reference::FileKind;
 use crate::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically};
 use crate::multibody::NoForces;
 use crate::optimize::data::DataError;
@@ -100,7 +102,8 @@ pub(super) fn failed(file: &ProblemFile, error: argmin::core::Error) -> Error {
 
 /// Optimizes, writes and prints.
 pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
-    let mut file = ProblemFile::load(&arguments.problem)?;
+    let path = &arguments.problem;
+    let mut file = ProblemFile::load(path).map_err(|error| of_kind(path, FileKind::Problem, error))?;
     super::print_warnings(&file.scene.warnings);
     if let Some(iterations) = arguments.max_iterations {
         file.settings.max_iterations = iterations;
@@ -347,6 +350,8 @@ fn print_report(out: &mut dyn Write, report: &OptimizeReport, folder: Option<&Pa
             "\nwritten to {folder}: commands.toml, trajectory.csv, result.json, run.json, checkpoint.json\n\
              to look at it: isobar report {folder} --out {folder}/report.html"
         )?;
+    } else {
+        writeln!(out, "\nnothing was written; with --out FOLDER commands, motion and result are kept")?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Deserialize;
 
-use super::messages::text_output;
+use super::messages::{remark, text_output};
 use super::outputs::check_outputs;
 use super::recordings::{about, check_formats, command_line, page, write_recordings};
 use super::run_folder::{Run, read_json};
@@ -37,6 +37,8 @@ pub(super) struct ReportArguments {
 /// What the results of an optimization have that is shown.
 #[derive(Deserialize)]
 struct OptimizationResult {
+    /// What tells the problem from others.
+    problem: String,
     termination: String,
     costs: Vec<CostPart>,
     history: Vec<Iteration>,
@@ -72,18 +74,19 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<(), Error> {
         (true, None) => of_folder(arguments, &arguments.of)?,
         (false, Some(trajectory)) => of_scene(arguments, trajectory)?,
         (true, Some(trajectory)) => {
-            return Err(Error::Argument {
-                name: "out",
-                found: format!("a trajectory, `{}`, beside a folder", trajectory.display()),
-                allowed: "given with a folder alone, or with a scene and its trajectory",
-            });
+            return Err(Error::Usage(format!(
+                "{}: a folder has its own trajectory; leave out `{}`",
+                arguments.of.display(),
+                trajectory.display()
+            )));
         }
         (false, None) => {
-            return Err(Error::Argument {
-                name: "out",
-                found: format!("`{}` without a trajectory", arguments.of.display()),
-                allowed: "given with a scene and its trajectory, or with a folder of `isobar optimize`",
-            });
+            let scene = arguments.of.display();
+            return Err(Error::Usage(format!(
+                "{scene}: the motion of the scene is missing; write `isobar report {scene} TRAJECTORY`, with \
+                 a TRAJECTORY as `isobar simulate {scene} --out TRAJECTORY` makes it, or name a folder of \
+                 `isobar optimize --out`"
+            )));
         }
     };
     let written: Vec<String> = arguments.out.iter().map(|path| path.display().to_string()).collect();
@@ -110,6 +113,15 @@ fn of_folder(arguments: &ReportArguments, folder: &Path) -> Result<usize, Error>
     print_warnings(&file.scene.warnings);
     let result_file = folder.join("result.json");
     let result: OptimizationResult = read_json(&result_file)?;
+    let mut warnings = Vec::new();
+    if result.problem != file.digest() {
+        let problem = run.problem.display();
+        let told = format!(
+            "{problem}: has changed since these results; what is shown of the problem is as it is now"
+        );
+        remark(format_args!("isobar: warning: {told}"));
+        warnings.push(told);
+    }
     let trajectory = folder.join("trajectory.csv");
     let inputs = [&file.scene.files[..], &[run.problem.clone(), result_file, trajectory.clone()]].concat();
     check_outputs(&arguments.out, &inputs)?;
@@ -123,6 +135,7 @@ fn of_folder(arguments: &ReportArguments, folder: &Path) -> Result<usize, Error>
     let page = Page {
         charts: charts(&file, &result),
         tables: vec![costs(&result)],
+        warnings,
         ..page(&run.problem, about, Some(&recording))
     };
     write_recordings(&arguments.out, &page, &recording)?;

@@ -40,8 +40,24 @@ impl Run {
 
     /// Reads what a folder is of; the problem is found from where this process is.
     pub fn read(folder: &Path) -> Result<Self, Error> {
-        let run: Self = read_json(&folder.join(NAME))?;
-        Ok(Self { problem: folder.join(run.problem), ..run })
+        let path = folder.join(NAME);
+        if !path.exists() {
+            return Err(Error::Usage(format!(
+                "{}: has no {NAME}, so it is no folder of results of `isobar optimize --out`",
+                folder.display()
+            )));
+        }
+        let run: Self = read_json(&path)?;
+        let problem = folder.join(run.problem);
+        if !problem.exists() {
+            return Err(Error::Usage(format!(
+                "{}: the results are of the problem `{}`, which is not there; move the two together, or \
+                 write where it is into `problem`",
+                path.display(),
+                problem.display()
+            )));
+        }
+        Ok(Self { problem, ..run })
     }
 }
 

@@ -39,8 +39,11 @@ pub enum Termination {
     },
     /// All iterations that are allowed were made.
     Budget {
-        /// Part of the cost that the last five took away.
+        /// Part of the cost that the last few took away.
         decrease: f64,
+        /// How many these are.
+        #[serde(default)]
+        of_last: usize,
     },
 }
 
@@ -102,9 +105,10 @@ impl std::fmt::Display for Termination {
                  of it",
                 surroundings.reduction
             ),
-            Self::Budget { decrease } => {
-                write!(f, "out of iterations: the last five lowered the cost by {decrease:.1e} of it")
-            }
+            Self::Budget { decrease, of_last } => match of_last {
+                0 | 1 => write!(f, "out of iterations: the last lowered the cost by {decrease:.1e} of it"),
+                n => write!(f, "out of iterations: the last {n} lowered the cost by {decrease:.1e} of it"),
+            },
         }
     }
 }

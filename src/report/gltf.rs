@@ -327,7 +327,7 @@ impl Gltf {
             }
             let (colors, triangles) = (colors(&frame.surface, largest), triangles(&frame.surface));
             let primitive = self.primitive(&frame.surface.vertices, Some(&colors), &triangles, material);
-            let mut node = self.node(&format!("contact at {} s", frame.time), vec![primitive]);
+            let mut node = self.node(&format!("contact at {} s", frame.time as f32), vec![primitive]);
             let time = frame.time as f32;
             let is_first = time <= start;
             let next = shown.get(k + 1).map(|next| next.time as f32).filter(|&next| next > time);

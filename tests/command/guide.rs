@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use isobar::Scene;
+use isobar::io::reference::FileKind;
 use isobar::io::{FitFile, ProblemFile};
 
 use crate::folder::Folder;
@@ -89,17 +90,21 @@ fn the_files_of_the_guide_load() {
     let (mut scenes, mut problems, mut fits) = (0, 0, 0);
     for (name, text) in files.iter().filter(|(name, _)| name.ends_with(".toml")) {
         let path = folder.0.join(name);
-        if ProblemFile::is_problem(&path) && text.contains("[[controls]]") {
-            ProblemFile::load(&path).unwrap_or_else(|e| panic!("{e}"));
-            problems += 1;
-        } else if text.contains("[[parameters]]") {
-            let fit = FitFile::load(&path).unwrap_or_else(|e| panic!("{e}"));
-            fit.identification().unwrap_or_else(|e| panic!("{e}"));
-            fits += 1;
-        } else {
-            let scene = Scene::load(&path).unwrap_or_else(|e| panic!("{e}"));
-            scene.check_motion().unwrap_or_else(|e| panic!("{e}"));
-            scenes += 1;
+        match FileKind::of(&path).unwrap_or_else(|e| panic!("{e}")) {
+            FileKind::Problem => {
+                ProblemFile::load(&path).unwrap_or_else(|e| panic!("{e}"));
+                problems += 1;
+            }
+            FileKind::Fit => {
+                let fit = FitFile::load(&path).unwrap_or_else(|e| panic!("{e}"));
+                fit.identification().unwrap_or_else(|e| panic!("{e}"));
+                fits += 1;
+            }
+            FileKind::Scene => {
+                let scene = Scene::load(&path).unwrap_or_else(|e| panic!("{e}"));
+                scene.check_motion().unwrap_or_else(|e| panic!("{e}"));
+                scenes += 1;
+            }
         }
     }
     assert!(scenes >= 8 && problems >= 1 && fits >= 1, "{scenes} scenes, {problems} problems, {fits} fits");

@@ -544,8 +544,48 @@ fn the_folder_of_an_optimization_is_enough_for_its_report() {
     assert_eq!(data.table("Costs")[0][0], result["costs"][0]["name"]);
     let about = data.header["about"].to_string();
     assert!(about.contains("isobar optimize") && about.contains("scene.toml"), "{about}");
-    let output = isobar(&["report", text(&moved), "--out", text(&page)]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("run.json"));
+    let refused = |arguments: &[&str]| {
+        let output = isobar(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let page = text(&page);
+    assert!(refused(&["report", text(&moved), "--out", page]).contains("has no run.json"));
+    let [results, scene, problem] = ["results", "scene.toml", "problem.toml"].map(|name| moved.join(name));
+    let (results, scene) = (text(&results), text(&scene));
+    assert!(refused(&["report", scene, "--out", page]).contains("the motion of the scene is missing"));
+    assert!(refused(&["report", results, "motion.csv", "--out", page]).contains("leave out `motion.csv`"));
+    // A problem that has changed since is told, and one that is gone is named.
+    fs::write(&problem, PUSH.replace("weight = 0.01", "weight = 0.02")).unwrap();
+    let told = isobar(&["report", results, "--out", page]);
+    assert!(String::from_utf8_lossy(&told.stderr).contains("has changed since these results"), "{told:?}");
+    assert!(PageData::read(Path::new(page)).header["warnings"].to_string().contains("has changed"));
+    fs::remove_file(&problem).unwrap();
+    assert!(refused(&["report", results, "--out", page]).contains("problem.toml`, which is not there"));
+}
+
+#[test]
+fn files_of_another_kind_are_told_with_the_command_that_takes_them() {
+    let folder = Folder::new("kinds");
+    let scene = folder.file("scene.toml", SCENE);
+    folder.file("scene2.toml", CART);
+    let problem = folder.file("problem.toml", PUSH.replace("scene.toml", "scene2.toml"));
+    for (arguments, told) in [
+        (vec!["simulate", text(&problem), "--until", "1"], "is a problem, not a scene; `isobar optimize"),
+        (vec!["optimize", text(&scene)], "is a scene, not a problem; `isobar simulate"),
+        (vec!["contact", "examples/fit_ball/fit.toml"], "is a fit, not a scene; `isobar fit"),
+        (vec!["fit", text(&problem)], "is a problem, not a fit"),
+    ] {
+        let output = isobar(&arguments);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && message.contains(told), "{arguments:?}: {message}");
+    }
+    // By `$schema` editors find the schema of a JSON scene.
+    let json = folder.file(
+        "scene.json",
+        r#"{"$schema": "scene.schema.json", "bodies": [{"name": "floor", "fixed": true}]}"#,
+    );
+    assert!(isobar(&["check", text(&json)]).status.success());
 }
 
 #[test]

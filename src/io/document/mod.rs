@@ -83,6 +83,13 @@ impl Document {
         Some(told)
     }
 
+    /// Takes a key out of the table that the document is, if it is there.
+    pub fn remove_key(&mut self, key: &str) {
+        if let Value::Table(entries) = &mut self.root.value {
+            entries.retain(|entry| entry.key != key);
+        }
+    }
+
     /// Gives a text the spelling that replaced it. The problem that is returned says so, for a warning.
     pub fn replace_text(&mut self, field: &FieldPath, old: &str, new: &str) -> Option<FileError> {
         let node = self.root.value_mut(field)?;

@@ -62,6 +62,8 @@ impl Scene {
             Some(e) if e.eq_ignore_ascii_case("json") => Document::read_json(path)?,
             _ => return Err(FileError::Extension { path: path.to_owned() }),
         };
+        // By this key editors find the schema of a JSON file.
+        document.remove_key("$schema");
         let respelled = replace_old_spellings(&mut document);
         let mut scene = build(path, &document.contents()?, document)?;
         scene.warnings.splice(0..0, respelled.into_iter().map(|problem| format!("warning: {problem}")));

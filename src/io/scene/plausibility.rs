@@ -13,6 +13,8 @@ const LARGEST_ANGLE: f64 = 6.3;
 const USUAL_SIZES: std::ops::RangeInclusive<f64> = 1e-3..=100.0;
 /// ... and a mistake of units if others differ from them by this factor.
 const LARGEST_RATIO: f64 = 100.0;
+/// Meshes from files that are longer, in m, and have no scale are more likely in millimetres.
+const LONGEST_MESH: f64 = 10.0;
 
 /// What to say of angles that may be in degrees, as the fields of a pose `table` have them.
 pub(in crate::io) fn angle_warnings(rpy: Option<Exactly<f64, 3>>, table: &FieldPath) -> Vec<Problem> {
@@ -68,11 +70,11 @@ pub(in crate::io) fn size_warnings(scene: &SceneTable, bodies: &[Body]) -> Vec<P
     let mut warnings = Vec::new();
     // Robots' links have their sizes from their own files.
     for (&(i, size), t) in sizes.iter().filter_map(|entry| Some((entry, scene.bodies.get(entry.0)?))) {
-        let unusual = !USUAL_SIZES.contains(&size);
         let other = [smallest, largest]
             .into_iter()
             .find(|(_, other)| (size / other).max(other / size) >= LARGEST_RATIO);
         let (from_file, unscaled) = mesh_file(t);
+        let unusual = !USUAL_SIZES.contains(&size) || (unscaled && size > LONGEST_MESH);
         let too_long = unscaled && !t.fixed && size / smallest.1 >= LARGEST_RATIO;
         if !((unusual && (other.is_some() || from_file)) || too_long) {
             continue;

@@ -125,7 +125,8 @@ fn ending<A: AppliedForces, R: TrajectoryResiduals>(
     if ended.is_out_of_iterations {
         let before = history.len().saturating_sub(1 + TOLD_ITERATIONS);
         let decrease = history.get(before).map_or(0.0, |before| 1.0 - ended.cost / before.cost);
-        return Ok(Termination::Budget { decrease });
+        let of_last = history.len().saturating_sub(1 + before);
+        return Ok(Termination::Budget { decrease, of_last });
     }
     let gradient = problem.gradient(&ended.variables)?;
     let at = (&ended.variables[..], ended.cost, &gradient[..]);
