@@ -88,7 +88,7 @@ fn the_files_of_the_guide_load() {
         folder.file(name, text);
     }
     let (mut scenes, mut problems, mut fits) = (0, 0, 0);
-    for (name, text) in files.iter().filter(|(name, _)| name.ends_with(".toml")) {
+    for name in files.keys().filter(|name| name.ends_with(".toml")) {
         let path = folder.0.join(name);
         match FileKind::of(&path).unwrap_or_else(|e| panic!("{e}")) {
             FileKind::Problem => {
