@@ -351,7 +351,7 @@ fn print_report(out: &mut dyn Write, report: &OptimizeReport, folder: Option<&Pa
              to look at it: isobar report {folder} --out {folder}/report.html"
         )?;
     } else {
-        writeln!(out, "\nnothing was written; with --out FOLDER commands, motion and result are kept")?;
+        writeln!(out, "\nto keep commands, motion and result: --out FOLDER")?;
     }
     Ok(())
 }

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use crate::report::{Page, Recording, write_gltf, write_page, write_vtk};
 
-/// The most frames that are taken unless the user says how many.
-const MOST_FRAMES: f64 = 500.0;
+/// How many frames are taken of a short motion unless the user says how many.
+const FRAMES: f64 = 300.0;
 
-/// The longest time between frames that are taken then, s.
-const LONGEST_INTERVAL: f64 = 0.02;
+/// The longest time between frames that are taken then, s: as in films. A frame takes about as long as two
+/// steps.
+const LONGEST_INTERVAL: f64 = 1.0 / 30.0;
 
 /// A file format of recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +68,13 @@ pub(super) fn frame_interval(asked: Option<f64>, until: f64, time_step: f64) -> 
             found: interval.to_string(),
             allowed: "more than 0 and finite, in seconds",
         }),
-        None => Ok((until / MOST_FRAMES).clamp(time_step.min(LONGEST_INTERVAL), LONGEST_INTERVAL)),
+        None => Ok((until / FRAMES).clamp(time_step.min(LONGEST_INTERVAL), LONGEST_INTERVAL)),
     }
+}
+
+/// Whether one of the files shows plots.
+pub(super) fn have_plots(files: &[PathBuf]) -> bool {
+    files.iter().any(|path| Format::of(path) == Some(Format::Page))
 }
 
 /// What a page is of: a file and what kind it is, the version of this program, and what else there is to say.

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use super::loaded::print_loaded;
 use super::outputs::check_outputs;
 use super::progress::of_steps;
-use super::recordings::{about, check_formats, command_line, frame_interval, page, write_recordings};
+use super::recordings::{
+    about, check_formats, command_line, frame_interval, have_plots, page, write_recordings,
+};
 use super::{Error, load_scene, print_motion_warnings};
 use crate::interruption;
 use crate::io::Scene;
@@ -57,7 +59,11 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         print_loaded(&loaded);
     }
     let mut rows = Rows::create(&scene.model, arguments.forces, out)?;
-    let mut recorder = (!arguments.record.is_empty()).then(|| Recorder::new(&scene.model, interval));
+    let recorder = || match have_plots(&arguments.record) {
+        true => Recorder::new(&scene.model, interval),
+        false => Recorder::new(&scene.model, interval).without_plots(),
+    };
+    let mut recorder = (!arguments.record.is_empty()).then(recorder);
     let (last, outcome) = simulate(&rollout, arguments, schedule.steps(), &mut rows, recorder.as_mut());
     // What came before a step that failed is worth looking at.
     let failed_step = matches!(&outcome, Err(Failure::Simulation(error)) if error.is_failed_step());

@@ -45,7 +45,7 @@ pub(crate) use applied_forces::{
 pub use applied_forces::{AppliedForces, NoForces};
 pub use body::{Body, BodyGeometry, Motion};
 pub(crate) use broad_phase::BroadPhase;
-#[cfg(feature = "cli")]
+#[cfg(feature = "report")]
 pub(crate) use broad_phase::may_touch;
 pub(crate) use contact_forces::with_pair;
 pub use contact_forces::{BodyPairContact, BodyPairJacobian, PairWorkspace};

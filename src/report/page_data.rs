@@ -239,6 +239,10 @@ fn corners(bounds: Option<&Bounds>) -> [[f64; 3]; 2] {
 /// The plots of a recording as charts. Curves that are 0 throughout, such as those of pairs that never
 /// touch, are left out beside others.
 fn charts(plots: &Plots) -> Vec<Chart> {
+    let known = |series: &super::plots::Series| {
+        let points = plots.times.iter().copied().zip(series.values.clone());
+        points.filter(|(_, value)| value.is_finite())
+    };
     let chart = |plot: &super::plots::Plot| {
         let moves = |series: &&super::plots::Series| series.values.iter().any(|&y| y != 0.0);
         let mut shown: Vec<_> = plot.series.iter().filter(moves).collect();
@@ -248,8 +252,8 @@ fn charts(plots: &Plots) -> Vec<Chart> {
         let curve = |series: &&super::plots::Series| Curve {
             name: series.name.clone(),
             mode: if plot.is_stepwise { CurveMode::Steps } else { CurveMode::Lines },
-            x: plots.times.clone(),
-            y: series.values.clone(),
+            x: known(series).map(|(time, _)| time).collect(),
+            y: known(series).map(|(_, value)| value).collect(),
             interval: None,
         };
         Chart {

@@ -1,10 +1,11 @@
 //! What is plotted of a motion over time.
 
-use super::film::Frame;
+use super::film::{Film, Frame, FrameContact, Pose};
 use crate::contact::contact_energy;
 use crate::multibody::tree::JointKind;
 use crate::multibody::{BodyFrame, GeometryPair, Model, State, with_pair};
 use crate::rollout::StepReport;
+use crate::spatial::SpatialVelocity;
 
 /// The plots of a motion.
 #[derive(Clone, Debug, Default)]
@@ -37,9 +38,13 @@ pub struct Plot {
 pub struct Series {
     /// Its name.
     pub name: String,
-    /// A value for each time; not a number where there is none.
+    /// A value for each time; not a number where there is none. The energy of pressure fields, which takes
+    /// long to compute, is known at some times only.
     pub values: Vec<f64>,
 }
+
+/// The most frames at which the energy of pressure fields is computed.
+const FIELD_ENERGIES: usize = 50;
 
 /// What a plot has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -151,18 +156,11 @@ impl Plots {
     }
 
     /// Adds the values of a frame.
-    pub(super) fn add(
-        &mut self,
-        model: &Model,
-        state: &State,
-        frames: &[BodyFrame],
-        frame: &Frame,
-        pairs: &[Vec<GeometryPair>],
-    ) {
+    pub(super) fn add(&mut self, model: &Model, state: &State, frame: &Frame) {
         self.times.push(frame.time);
         let effort = std::mem::take(&mut self.since);
         for (quantity, plot) in self.quantities.iter().zip(&mut self.plots) {
-            let of_contacts = |value: fn(&super::film::FrameContact) -> f64| {
+            let of_contacts = |value: fn(&FrameContact) -> f64| {
                 frame.contacts.iter().map(|contact| contact.as_ref().map_or(0.0, value)).collect()
             };
             let values: Vec<f64> = match *quantity {
@@ -176,20 +174,34 @@ impl Plots {
                 Quantity::Force => of_contacts(|contact| contact.on_a.translational.norm()),
                 Quantity::Area => of_contacts(|contact| contact.area),
                 Quantity::Pressure => of_contacts(|contact| contact.max_pressure),
-                Quantity::Energy => {
-                    let touching = pairs.iter().zip(&frame.contacts).filter(|(_, contact)| contact.is_some());
-                    let geometries = touching.flat_map(|(pairs, _)| pairs);
-                    let stored: f64 =
-                        geometries.map(|pair| with_pair(model, frames, pair, contact_energy)).sum();
-                    let mechanical = model.mechanical_energy(state);
-                    vec![mechanical, stored, mechanical + stored]
-                }
+                // Those of the fields come at the end.
+                Quantity::Energy => vec![model.mechanical_energy(state)],
                 Quantity::Iterations => vec![effort.iterations.unwrap_or(f64::NAN)],
                 Quantity::Control => effort.control.clone(),
             };
             for (k, series) in plot.series.iter_mut().enumerate() {
                 series.values.push(values.get(k).copied().unwrap_or(f64::NAN));
             }
+        }
+    }
+
+    /// Adds the energy of the pressure fields, at frames that are evenly spread over the film.
+    pub(super) fn add_field_energies(&mut self, model: &Model, film: &Film, pairs: &[Vec<GeometryPair>]) {
+        let Some(index) = self.quantities.iter().position(|quantity| *quantity == Quantity::Energy) else {
+            return;
+        };
+        let [mechanical, stored, sum] = &mut self.plots[index].series[..] else { return };
+        let every = film.frames.len().div_ceil(FIELD_ENERGIES).max(1);
+        for (i, frame) in film.frames.iter().enumerate().step_by(every) {
+            let at_rest =
+                |pose: &Pose| BodyFrame { pose: pose.transform(), velocity: SpatialVelocity::zero() };
+            let frames: Vec<BodyFrame> = frame.poses.iter().map(at_rest).collect();
+            let touching = pairs.iter().zip(&frame.contacts).filter(|(_, contact)| contact.is_some());
+            let geometries = touching.flat_map(|(pairs, _)| pairs);
+            stored.values[i] = geometries.map(|pair| with_pair(model, &frames, pair, contact_energy)).sum();
+            // A sum of nothing is −0.
+            stored.values[i] += 0.0;
+            sum.values[i] = mechanical.values[i] + stored.values[i];
         }
     }
 }

@@ -6,7 +6,7 @@ use super::film::{Film, Frame, FrameContact, FramePolygon, FrameSurface, Pose, s
 use super::plots::Plots;
 use super::shapes::{film_bodies, fit_half_spaces};
 use crate::contact::{PolygonTraction, Workspace, for_each_polygon_traction};
-use crate::multibody::{BodyFrame, GeometryPair, JointKinematics, Model, State, with_pair};
+use crate::multibody::{BodyFrame, GeometryPair, JointKinematics, Model, State, may_touch, with_pair};
 use crate::rollout::StepReport;
 use crate::spatial::SpatialForce;
 
@@ -42,6 +42,7 @@ pub struct Recorder<'m> {
     /// The time from which on the next frame is due.
     due: f64,
     pairs: Vec<Vec<GeometryPair>>,
+    has_plots: bool,
     recording: Recording,
     frames: Vec<BodyFrame>,
     joints: JointKinematics,
@@ -63,6 +64,7 @@ impl<'m> Recorder<'m> {
             interval,
             due: f64::NEG_INFINITY,
             pairs,
+            has_plots: true,
             recording: Recording { film, plots },
             frames: Vec::new(),
             joints: JointKinematics::default(),
@@ -70,9 +72,19 @@ impl<'m> Recorder<'m> {
         }
     }
 
+    /// The same recorder, which leaves out the plots.
+    #[must_use]
+    pub fn without_plots(mut self) -> Self {
+        self.has_plots = false;
+        self.recording.plots = Plots::default();
+        self
+    }
+
     /// Looks at a step of a simulation: takes a frame if it is due, and always of the last state.
     pub fn look(&mut self, step: &StepReport) {
-        self.recording.plots.effort(step);
+        if self.has_plots {
+            self.recording.plots.effort(step);
+        }
         // A step may end a rounding error before the time of its frame.
         let is_due = step.time >= self.due - 1e-9 * self.interval;
         if is_due || step.steps == step.all_steps {
@@ -101,13 +113,18 @@ impl<'m> Recorder<'m> {
         let contacts =
             pairs.map(|(i, pairs)| surface.add(model, frames, i as u32, pairs, workspace)).collect();
         let frame = Frame { time, poses, contacts, surface };
-        self.recording.plots.add(self.model, state, &self.frames, &frame, &self.pairs);
+        if self.has_plots {
+            self.recording.plots.add(self.model, state, &frame);
+        }
         self.recording.film.frames.push(frame);
     }
 
     /// What was recorded.
     pub fn finish(self) -> Recording {
         let mut recording = self.recording;
+        if self.has_plots {
+            recording.plots.add_field_energies(self.model, &recording.film, &self.pairs);
+        }
         let film = &mut recording.film;
         let bounds = film.bounds();
         if let Some(first) = film.frames.first() {
@@ -132,7 +149,7 @@ impl FrameSurface {
     ) -> Option<FrameContact> {
         let (mut area, mut moment, mut max_pressure) = (0.0, Vector3::zeros(), 0.0_f64);
         let mut on_a = SpatialForce::zero();
-        for pair in pairs {
+        for pair in pairs.iter().filter(|pair| may_touch(model, frames, pair)) {
             with_pair(model, frames, pair, |query| {
                 for_each_polygon_traction(query, model.contact(), workspace, |polygon, traction| {
                     let PolygonTraction { centroid, area: a, on_a: t, slip, moment_on_a, .. } = traction;
@@ -198,6 +215,8 @@ mod tests {
         let energy = plots.plots.iter().find(|plot| plot.title == "Energy").unwrap();
         let mechanical = scene.model.mechanical_energy(&until.states[index]);
         assert_eq!(energy.series[0].values[3], mechanical);
+        let stored = scene.model.body_pair_energy(&frames, pairs);
+        assert_relative_eq!(energy.series[1].values[3], stored, max_relative = 1e-6);
         assert!(plots.plots.iter().all(|plot| plot.series.iter().all(|s| s.values.len() == times.len())));
     }
 

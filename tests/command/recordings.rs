@@ -583,7 +583,7 @@ fn files_of_another_kind_are_told_with_the_command_that_takes_them() {
     // By `$schema` editors find the schema of a JSON scene.
     let json = folder.file(
         "scene.json",
-        r#"{"$schema": "scene.schema.json", "bodies": [{"name": "floor", "fixed": true}]}"#,
+        r#"{"$schema": "scene.schema.json", "bodies": [{"name": "floor", "fixed": true, "geometries": [{"shape": {"half_space": {}}, "rigid": true}]}]}"#,
     );
     assert!(isobar(&["check", text(&json)]).status.success());
 }

@@ -31,8 +31,8 @@ pub(in crate::cli) struct SimulateArguments {
     /// name tells the format: .html a page for a browser, .glb animated glTF, .pvd VTK
     #[arg(long, value_name = "FILE")]
     pub record: Vec<PathBuf>,
-    /// Time between the frames of a recording, s. Without it there are 500 or more of them, at least one in
-    /// 0.02 s
+    /// Time between the frames of a recording, s. Without it there are 300 of them, or 30 in a second where
+    /// that is more
     #[arg(long, value_name = "SECONDS", requires = "record")]
     pub record_every: Option<f64>,
     /// Estimate how far the steps are from exact ones, by a second simulation with half the step; both
