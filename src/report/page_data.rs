@@ -63,7 +63,7 @@ impl PageData {
         });
         let header = serde_json::to_vec(&header)?;
         let length = u32::try_from(header.len()).map_err(io::Error::other)?;
-        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(&length.to_le_bytes())?;
         gzip.write_all(&header)?;
         let end = 4 + header.len();
