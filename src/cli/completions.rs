@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use clap_complete::Shell;
 
-use super::{Error, command_line};
+use super::Error;
 
 /// Arguments of `isobar completions`.
 #[derive(Debug, Args)]
@@ -15,12 +15,11 @@ pub(super) struct CompletionsArguments {
     shell: Shell,
 }
 
-/// Prints the completions.
-pub(super) fn run(arguments: &CompletionsArguments) -> Result<(), Error> {
-    let mut command = command_line();
-    let name = command.get_name().to_owned();
+/// Prints the completions. `isobar` is what the command takes.
+pub(super) fn run(arguments: &CompletionsArguments, mut isobar: clap::Command) -> Result<(), Error> {
+    let name = isobar.get_name().to_owned();
     // Into memory, since the generator ends the process where it cannot write.
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut command, name, &mut text);
+    clap_complete::generate(arguments.shell, &mut isobar, name, &mut text);
     Ok(std::io::stdout().lock().write_all(&text)?)
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::Error;
 use super::fit_page::fit_page;
+use super::fit_report::{FitReport, overall};
 use super::loaded::of_kind;
 use super::messages::{remark, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
@@ -17,7 +18,7 @@ use crate::interruption;
 use crate::io::reference::FileKind;
 use crate::io::{FileError, FitFile, write_atomically};
 use crate::optimize::ProblemError;
-use crate::optimize::fit::{Fit, fit};
+use crate::optimize::fit::fit;
 use crate::optimize::identification::MeasurementError;
 use crate::report::write_page;
 
@@ -38,17 +39,6 @@ pub(super) struct FitArguments {
     /// Do not fit: evaluate the parameters of a JSON file on the recordings (*.csv) of a folder
     #[arg(long, num_args = 2, value_names = ["PARAMS", "DIR"], conflicts_with = "out")]
     evaluate: Option<Vec<PathBuf>>,
-}
-
-/// The result of a fit, as printed.
-#[derive(Debug, Serialize)]
-pub(super) struct FitReport {
-    #[serde(flatten)]
-    pub fit: Fit,
-    /// The unit of each estimate, in order.
-    pub units: Vec<&'static str>,
-    pub measurements_before: Vec<MeasurementError>,
-    pub measurements_after: Vec<MeasurementError>,
 }
 
 /// The result of an evaluation, as printed.
@@ -187,37 +177,6 @@ fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), Error> {
     }
     writeln!(out)?;
     print_measurements(out, &report.measurements_after, &report.measurements_before)
-}
-
-/// The errors of all recordings together; `None` if there are fewer than two.
-pub(super) fn overall(measurements: &[MeasurementError]) -> Option<MeasurementError> {
-    let (mut count, mut sum, mut squares) = (0, 0, [0.0; 4]);
-    for measurement in measurements {
-        if let MeasurementError::Motion {
-            times,
-            position,
-            orientation,
-            linear_velocity,
-            angular_velocity,
-            ..
-        } = measurement
-        {
-            count += 1;
-            sum += times;
-            let all = [position, orientation, linear_velocity, angular_velocity];
-            squares.iter_mut().zip(all).for_each(|(square, x)| *square += x * x * *times as f64);
-        }
-    }
-    let [position, orientation, linear_velocity, angular_velocity] =
-        squares.map(|square| (square / sum.max(1) as f64).sqrt());
-    (count > 1).then(|| MeasurementError::Motion {
-        name: format!("all {count} recordings"),
-        times: sum,
-        position,
-        orientation,
-        linear_velocity,
-        angular_velocity,
-    })
 }
 
 /// Prints root mean square errors, with those of the start values in parentheses.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::fit::{FitReport, overall};
+use super::fit_report::{FitReport, overall};
 use super::recordings::{about, command_line, page};
 use crate::optimize::identification::{MeasurementError, Prediction};
 use crate::report::{Chart, Curve, CurveMode, Page, Table};

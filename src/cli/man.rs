@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap_mangen::Man;
 
+use super::Error;
 use super::outputs::check_outputs;
-use super::{Error, command_line};
 use crate::io::write_atomically;
 
 /// Arguments of `isobar man`.
@@ -20,9 +20,9 @@ pub(super) struct ManArguments {
     out: Option<PathBuf>,
 }
 
-/// Prints the page of isobar, or writes all pages.
-pub(super) fn run(arguments: &ManArguments) -> Result<(), Error> {
-    let mut command = command_line().disable_help_subcommand(true);
+/// Prints the page of isobar, or writes all pages. `isobar` is what the command takes.
+pub(super) fn run(arguments: &ManArguments, isobar: clap::Command) -> Result<(), Error> {
+    let mut command = isobar.disable_help_subcommand(true);
     // Subcommands get their whole names, such as `isobar-fit`, and the arguments that all take.
     command.build();
     let Some(folder) = &arguments.out else {

@@ -8,6 +8,7 @@ mod contact_surface;
 mod error;
 mod fit;
 mod fit_page;
+mod fit_report;
 mod gradient_check;
 mod gradient_page;
 mod help;
@@ -114,12 +115,12 @@ pub fn run() -> ExitCode {
     let outcome = handle_interruption(keeps).and_then(|()| match &arguments.command {
         Command::Advise(arguments) => advise::run(arguments),
         Command::Check(arguments) => check::run(arguments),
-        Command::Completions(arguments) => completions::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments, command_line()),
         Command::Contact(arguments) => contact::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
         Command::Init(arguments) => init::run(arguments),
-        Command::Man(arguments) => man::run(arguments),
+        Command::Man(arguments) => man::run(arguments, command_line()),
         Command::Model(arguments) => model::run(arguments),
         Command::Optimize(arguments) => optimize::run(arguments),
         Command::Report(arguments) => report::run(arguments),

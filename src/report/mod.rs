@@ -6,19 +6,23 @@
 //! page for a browser, which can also show plots and tables of one's own.
 
 mod arrow;
+mod bounds;
 mod color;
 mod film;
 mod gltf;
 mod page;
+mod page_content;
 mod page_data;
 mod plots;
 mod recorder;
 mod shapes;
 mod vtk;
 
-pub use film::{Bounds, Film, Frame, FrameContact, FramePolygon, FrameSurface, Pose};
+pub use bounds::Bounds;
+pub use film::{Film, Frame, FrameContact, FramePolygon, FrameSurface, Pose};
 pub use gltf::write_gltf;
-pub use page::{Chart, Curve, CurveMode, Page, Table, write_page};
+pub use page::write_page;
+pub use page_content::{Chart, Curve, CurveMode, Page, Table};
 pub use plots::{Plot, Plots, Series};
 pub use recorder::{Recorder, Recording};
 pub use shapes::{FilmBody, Part, PartField, PartKind};

@@ -6,79 +6,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::page_content::Page;
 use super::page_data::PageData;
-use super::recorder::Recording;
 use crate::io::{FileError, OutputFile};
-
-/// What a page shows.
-#[derive(Clone, Debug, Default)]
-pub struct Page<'a> {
-    /// Its title.
-    pub title: String,
-    /// What it is of: labels, and what they say.
-    pub about: Vec<[String; 2]>,
-    /// Warnings, each a sentence.
-    pub warnings: Vec<String>,
-    /// A film, with its plots.
-    pub recording: Option<&'a Recording>,
-    /// Other plots.
-    pub charts: Vec<Chart>,
-    /// Tables.
-    pub tables: Vec<Table>,
-}
-
-/// A plot of its own.
-#[derive(Clone, Debug, Default)]
-pub struct Chart {
-    /// Its title.
-    pub title: String,
-    /// What its axes say, with their units.
-    pub axes: [String; 2],
-    /// Whether the vertical axis is logarithmic.
-    pub is_logarithmic: bool,
-    /// Whether the horizontal axis is the time of the film.
-    pub is_over_time: bool,
-    /// Its curves.
-    pub curves: Vec<Curve>,
-}
-
-/// A curve of a plot, or marks.
-#[derive(Clone, Debug, Default)]
-pub struct Curve {
-    /// Its name.
-    pub name: String,
-    /// How it is drawn.
-    pub mode: CurveMode,
-    /// Where its points are along the horizontal axis.
-    pub x: Vec<f64>,
-    /// Where they are along the vertical axis; not a number leaves a gap.
-    pub y: Vec<f64>,
-    /// The ends of an interval around each point.
-    pub interval: Option<[Vec<f64>; 2]>,
-}
-
-/// How a curve is drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CurveMode {
-    /// Points joined by lines.
-    #[default]
-    Lines,
-    /// A mark at each point.
-    Markers,
-    /// Each value until the next.
-    Steps,
-}
-
-/// A table.
-#[derive(Clone, Debug, Default)]
-pub struct Table {
-    /// Its title.
-    pub title: String,
-    /// The titles of its columns.
-    pub columns: Vec<String>,
-    /// Its rows, with a text for each column.
-    pub rows: Vec<Vec<String>>,
-}
 
 /// The page before it is filled.
 const TEMPLATE: &str = include_str!("page/page.html");

@@ -14,8 +14,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::arrow::drawn_force;
-use super::film::{Bounds, Film};
-use super::page::{Chart, Curve, CurveMode, Page, Table};
+use super::bounds::Bounds;
+use super::film::Film;
+use super::page_content::{Chart, Curve, CurveMode, Page, Table};
 use super::plots::Plots;
 use super::shapes::PartKind;
 

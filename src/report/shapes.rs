@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::film::Bounds;
+use super::bounds::Bounds;
 use crate::contact::ContactGeometry;
 use crate::field::PressureField;
 use crate::geometry::{SurfaceMesh, VolumeMesh};

@@ -1,0 +1,48 @@
+//! The result of a fit, for those who read it: programs, people, a page.
+
+use serde::Serialize;
+
+use crate::optimize::fit::Fit;
+use crate::optimize::identification::MeasurementError;
+
+/// The result of a fit, as printed.
+#[derive(Debug, Serialize)]
+pub(super) struct FitReport {
+    #[serde(flatten)]
+    pub fit: Fit,
+    /// The unit of each estimate, in order.
+    pub units: Vec<&'static str>,
+    pub measurements_before: Vec<MeasurementError>,
+    pub measurements_after: Vec<MeasurementError>,
+}
+
+/// The errors of all recordings together; `None` if there are fewer than two.
+pub(super) fn overall(measurements: &[MeasurementError]) -> Option<MeasurementError> {
+    let (mut count, mut sum, mut squares) = (0, 0, [0.0; 4]);
+    for measurement in measurements {
+        if let MeasurementError::Motion {
+            times,
+            position,
+            orientation,
+            linear_velocity,
+            angular_velocity,
+            ..
+        } = measurement
+        {
+            count += 1;
+            sum += times;
+            let all = [position, orientation, linear_velocity, angular_velocity];
+            squares.iter_mut().zip(all).for_each(|(square, x)| *square += x * x * *times as f64);
+        }
+    }
+    let [position, orientation, linear_velocity, angular_velocity] =
+        squares.map(|square| (square / sum.max(1) as f64).sqrt());
+    (count > 1).then(|| MeasurementError::Motion {
+        name: format!("all {count} recordings"),
+        times: sum,
+        position,
+        orientation,
+        linear_velocity,
+        angular_velocity,
+    })
+}
