@@ -2,8 +2,8 @@
 //!
 //! The gradient is that of a loss with respect to 1, 100 and 10,000 parameters which set the
 //! control values of 1,000 steps, ten a step. It should take the same time for all of them, and at
-//! most 2.5 times that of the rollout with velocity-level steps, 2.7 times with explicit ones. Besides criterion's own output a table is printed at the
-//! end, with the median over the samples of the thread's own processor time. The gradient takes turns
+//! most 2.5 times that of the rollout with velocity-level steps, 2.7 times with explicit ones. Recording a
+//! rollout should take less than 15 % of its time. Besides criterion's own output a table is printed at the end, with the median over the samples of the thread's own processor time. The gradient takes turns
 //! with the rollout that it is compared with.
 
 mod clock;
@@ -22,6 +22,7 @@ use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassSource, Model, ModelBuilder,
     NamedMaterial, Parameter, State, StateDependence,
 };
+use isobar::report::Recorder;
 use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
@@ -32,6 +33,8 @@ use nalgebra::Vector3;
 const STEPS: usize = 1000;
 const CONTROLS: usize = 10;
 const TIME_STEP: f64 = 1e-4;
+/// Time between the frames of a recording, s.
+const FRAME_INTERVAL: f64 = 1.0 / 30.0;
 
 const MATERIAL: Material = Material::new(5e4, 0.5, 0.5);
 
@@ -215,6 +218,15 @@ fn main() {
         let root = gradient(&mut criterion, "gradient by 100, √N states", 100, &[], Checkpoints::SquareRoot);
         let size = [Parameter::GeometryScale { body: 0, geometry: 0 }];
         let sized = gradient(&mut criterion, "gradient by a size", 1, &size, Checkpoints::All);
+        let recorded = measure(&mut criterion, name, "recorded", plain, || {
+            let mut recorder = Recorder::new(&model, FRAME_INTERVAL).without_plots();
+            rollout.for_each(|step| recorder.look(step)).unwrap();
+            black_box(recorder.finish());
+        });
+        // The short steps of the explicit ones have three frames.
+        if let (Some((time, ratio)), true) = (recorded, integrator == lagged) {
+            table.push((format!("{name}: recorded, 30 frames in a second"), time, ratio, 1.15));
+        }
         for (kind, measured) in [("1", one), ("100", hundred), ("10,000", many)] {
             let Some((time, ratio)) = measured else { continue };
             let target = if matches!(integrator, Integrator::VelocityLevel(_)) { 2.5 } else { 2.7 };

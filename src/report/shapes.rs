@@ -28,7 +28,7 @@ pub struct Part {
     /// What it is in contact.
     pub kind: PartKind,
     /// Its surface in the body's frame, m. That of a half-space is a square about the origin of its
-    /// frame; [`fit_half_spaces`] gives it a size.
+    /// frame that reaches somewhat beyond what is bounded.
     pub surface: SurfaceMesh,
     /// The pressure field of a bounded compliant geometry, in the body's frame.
     pub field: Option<PartField>,
