@@ -10,6 +10,7 @@ mod bounds;
 mod color;
 mod film;
 mod gltf;
+mod gltf_document;
 mod page;
 mod page_content;
 mod page_data;
