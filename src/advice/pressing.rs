@@ -8,6 +8,8 @@ use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, 
 
 /// Parts of the smaller body's size by which bodies approach each other while none is met.
 const APPROACH: f64 = 0.02;
+/// Forces below this part of the load are rounding: bodies that only touch have some.
+const ROUNDING: f64 = 1e-9;
 /// Bisections of a distance.
 const BISECTIONS: usize = 40;
 
@@ -48,12 +50,14 @@ pub(super) struct Press<'m> {
     size: f64,
     /// The way of A until it touches B, m.
     touch: f64,
+    /// The force from which on they touch, N.
+    least: f64,
     workspace: PairWorkspace,
 }
 
 impl<'m> Press<'m> {
-    /// Brings two bodies to where they just touch; `None` if they do not meet.
-    pub fn new(model: &'m Model, frames: &[BodyFrame], pairs: &'m [GeometryPair]) -> Option<Self> {
+    /// Brings two bodies, to be pressed with a load, to where they just touch; `None` if they do not meet.
+    pub fn new(model: &'m Model, frames: &[BodyFrame], pairs: &'m [GeometryPair], load: f64) -> Option<Self> {
         let BodyPair { a, b } = pairs[0].bodies;
         let sizes = [a, b].map(|body| model.bodies()[body].size());
         let size = sizes.iter().flatten().map(|size| size.min()).fold(f64::INFINITY, f64::min);
@@ -66,10 +70,11 @@ impl<'m> Press<'m> {
             direction: Vector3::zeros(),
             size,
             touch: 0.0,
+            least: ROUNDING * load,
             workspace: PairWorkspace::default(),
         };
         let force = press.wrench_on_a(0.0);
-        press.direction = match force.norm() > 0.0 {
+        press.direction = match force.norm() > press.least {
             true => -force / force.norm(),
             false => towards(model, frames, &pairs[0])?,
         };
@@ -80,14 +85,14 @@ impl<'m> Press<'m> {
         }
         // To a place where they do not touch, then forwards to where they do.
         let steps = (far / step).ceil() as usize;
-        let apart = (0..=steps).map(|i| -(i as f64) * step).find(|&way| press.force(way) <= 0.0)?;
+        let apart = (0..=steps).map(|i| -(i as f64) * step).find(|&way| !press.touches(way))?;
         let mut ends = (1..=steps)
             .map(|i| apart + i as f64 * step)
-            .find(|&way| press.force(way) > 0.0)
+            .find(|&way| press.touches(way))
             .map(|way| [way - step, way])?;
         for _ in 0..BISECTIONS {
             let middle = 0.5 * (ends[0] + ends[1]);
-            ends[usize::from(press.force(middle) > 0.0)] = middle;
+            ends[usize::from(press.touches(middle))] = middle;
         }
         press.touch = ends[1];
         Some(press)
@@ -109,6 +114,11 @@ impl<'m> Press<'m> {
     fn force(&mut self, way: f64) -> f64 {
         let direction = self.direction;
         -self.wrench_on_a(way).dot(&direction)
+    }
+
+    /// Whether the bodies push on each other.
+    fn touches(&mut self, way: f64) -> bool {
+        self.force(way) > self.least
     }
 
     /// The force against the way at a penetration, N.
@@ -165,7 +175,7 @@ pub(super) fn press(
     pairs: &[GeometryPair],
     load: f64,
 ) -> Result<Pressed, NotPressed> {
-    Press::new(model, frames, pairs).ok_or(NotPressed::Apart)?.pressed(load)
+    Press::new(model, frames, pairs, load).ok_or(NotPressed::Apart)?.pressed(load)
 }
 
 /// The way of the first geometry towards the second: along the normal of a half-space, or from centre to

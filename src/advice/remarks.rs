@@ -1,8 +1,8 @@
 //! What should be changed in a scene, with its number, and what to write instead.
 
 use super::pressing::{NotPressed, Press, Pressed};
-use crate::contact::{ContactGeometry, ContactModel, Material};
-use crate::multibody::{BodyFrame, BodyGeometry, GeometryPair, Model};
+use crate::contact::{ContactGeometry, ContactModel};
+use crate::multibody::{BodyFrame, BodyGeometry, GeometryPair, Model, NamedMaterial};
 use crate::rollout::SimulationSettings;
 use crate::step::Integrator;
 
@@ -59,13 +59,32 @@ fn geometries<'m>(subject: &Subject<'m>) -> [&'m BodyGeometry; 2] {
     [of(bodies.a, geometry_a), of(bodies.b, geometry_b)]
 }
 
-/// The softer compliant geometry of the two, with the name of its material.
-fn softer<'m>(subject: &Subject<'m>) -> Option<(&'m Material, &'m str)> {
-    let compliant = geometries(subject).into_iter().filter(|g| !g.collider.geometry.is_rigid());
-    let named = compliant.filter_map(|g| subject.model.materials().get(g.material?));
-    let softer =
-        named.min_by(|p, q| p.material.hydroelastic_modulus.total_cmp(&q.material.hydroelastic_modulus))?;
-    Some((&softer.material, &softer.name))
+/// The materials of the compliant geometries of the two.
+fn compliant<'m>(subject: &Subject<'m>) -> Vec<&'m NamedMaterial> {
+    let mut indices: Vec<usize> = geometries(subject)
+        .into_iter()
+        .filter(|g| !g.collider.geometry.is_rigid())
+        .filter_map(|g| g.material)
+        .collect();
+    indices.dedup();
+    indices.into_iter().filter_map(|index| subject.model.materials().get(index)).collect()
+}
+
+/// The moduli with which the bodies carry the load at a depth, as fields to write. The force between two
+/// bodies at given poses follows a common factor of their moduli.
+fn advised_moduli(subject: &Subject, depth: f64) -> Option<String> {
+    let force = Press::new(subject.model, subject.frames, subject.pairs, subject.load)?.force_at(depth);
+    let materials = compliant(subject);
+    // What gives way without a force does so with any modulus.
+    if materials.is_empty() || force <= 1e-6 * subject.load {
+        return None;
+    }
+    let factor = subject.load / force;
+    let field = |named: &&NamedMaterial| {
+        let modulus = short(factor * named.material.hydroelastic_modulus);
+        format!("`hydroelastic_modulus = {modulus}` of material `{}`", named.name)
+    };
+    Some(materials.iter().map(field).collect::<Vec<_>>().join(" and "))
 }
 
 /// What should be changed.
@@ -88,7 +107,7 @@ pub(super) fn remarks(subject: &Subject, pressed: &Result<Pressed, NotPressed>) 
 
 /// The thickness that a body can be pressed into from one side: half the smallest size of a bounded body.
 fn half_thickness(subject: &Subject) -> Option<f64> {
-    Some(0.5 * Press::new(subject.model, subject.frames, subject.pairs)?.size())
+    Some(0.5 * Press::new(subject.model, subject.frames, subject.pairs, subject.load)?.size())
 }
 
 /// Deep penetration, for which the model is not made.
@@ -98,36 +117,28 @@ fn depth(subject: &Subject, pressed: &Pressed) -> Option<String> {
     if part <= DEEP {
         return None;
     }
-    let (material, name) = softer(subject)?;
-    let mut press = Press::new(subject.model, subject.frames, subject.pairs)?;
-    let force = press.force_at(ADVISED_DEPTH * half);
-    let modulus = material.hydroelastic_modulus * subject.load / force;
+    let advised = advised_moduli(subject, ADVISED_DEPTH * half)?;
     Some(format!(
         "under {} N they sink into each other by {}, {:.0} % of half the thickness of the thinner one; with \
-         `hydroelastic_modulus = {}` of material `{name}` it is about {:.0} %",
+         {advised} it is about {:.0} %",
         short(subject.load),
         length(pressed.penetration),
         100.0 * part,
-        short(modulus),
         100.0 * ADVISED_DEPTH
     ))
 }
 
 /// A load that two bodies do not carry.
 fn sinks(subject: &Subject, largest: f64) -> Option<String> {
-    let (material, name) = softer(subject)?;
     let half = half_thickness(subject)?;
-    let mut press = Press::new(subject.model, subject.frames, subject.pairs)?;
-    let force = press.force_at(ADVISED_DEPTH * half);
-    let advised = (force > 0.0).then(|| {
-        let modulus = material.hydroelastic_modulus * subject.load / force;
-        format!("; with `hydroelastic_modulus = {}` of material `{name}` they carry it", short(modulus))
-    });
+    let advised = match advised_moduli(subject, ADVISED_DEPTH * half) {
+        Some(moduli) => format!("with {moduli} they carry it"),
+        None => "they may overlap from the start: move them apart".to_owned(),
+    };
     Some(format!(
-        "they do not carry {} N: the force between them is {} N at most, and they pass through each other{}",
+        "they do not carry {} N: the force between them is {} N at most, and they pass through each other; {advised}",
         short(subject.load),
         short(largest),
-        advised.unwrap_or_default()
     ))
 }
 
@@ -153,20 +164,20 @@ fn step(subject: &Subject, pressed: &Pressed) -> Option<String> {
     match subject.settings.integrator {
         Integrator::VelocityLevel(_) => (impact < IMPACT_STEPS * time_step).then(|| {
             format!(
-                "an impact lasts {} s, {:.1} steps: steps stay stable, but do not resolve it; \
+                "an impact lasts {} s, {} steps: steps stay stable, but do not resolve it; \
                  `time_step = {}` does",
                 short(impact),
-                impact / time_step,
+                short(impact / time_step),
                 short(impact / ADVISED_IMPACT_STEPS)
             )
         }),
         _ => (time_step > EXPLICIT_STEP * radian).then(|| {
             let verdict = if time_step > 2.0 * radian { "are unstable" } else { "are coarse" };
             format!(
-                "an impact lasts {} s, {:.1} steps: explicit steps {verdict}; `time_step = {}`, or \
+                "an impact lasts {} s, {} steps: explicit steps {verdict}; `time_step = {}`, or \
                  `kind = \"lagged\"` in [solver], which is stable at any step",
                 short(impact),
-                impact / time_step,
+                short(impact / time_step),
                 short(0.5 * EXPLICIT_STEP * radian)
             )
         }),
@@ -249,14 +260,11 @@ fn hard(subject: &Subject) -> Option<String> {
 
 /// A contact that loses no energy.
 fn losses(subject: &Subject) -> Option<String> {
-    let compliant: Vec<_> =
-        geometries(subject).into_iter().filter(|g| !g.collider.geometry.is_rigid()).collect();
-    let loses = |g: &&BodyGeometry| {
-        g.collider.material.dissipation > 0.0 || g.collider.material.relaxation_time > 0.0
-    };
+    let loses =
+        |named: &&NamedMaterial| named.material.dissipation > 0.0 || named.material.relaxation_time > 0.0;
     let has_own_law = subject.model.contact().law.is_some();
-    let (_, name) = softer(subject)?;
-    (!has_own_law && !compliant.iter().any(loses)).then(|| {
+    let name = &compliant(subject).first()?.name;
+    (!has_own_law && !compliant(subject).iter().any(loses)).then(|| {
         format!(
             "the contact takes no energy, and what falls bounces without end; `dissipation = 1.0` of material \
              `{name}`, in s/m, takes some"

@@ -81,6 +81,49 @@ fn bodies_meet_from_wherever_they_are() {
     assert_eq!(above.elements, inside.elements);
 }
 
+/// A body that stands exactly on another has forces of rounding there, which are no load.
+#[test]
+fn bodies_that_just_touch_are_pressed_too() {
+    let cube = "shape = { box = { size = [0.1, 0.1, 0.1] } }";
+    let ball = "shape = { sphere = { radius = 0.05, resolution = 0.01 } }";
+    let turned = "translation = [0.3, 0, 0.05]\nrpy = [0.0, 1.5707963267948966, 0.4]";
+    let touching = of(&scene(&[(ball, cube), ("translation = [0.3, 0, 0.2]", turned)]));
+    let above = of(&scene(&[(ball, cube), ("translation = [0.3, 0, 0.2]", &turned.replace("0.05", "0.2"))]));
+    let [touching, above] = [touching, above].map(|advice| advice.pressed.expect("it stands").penetration);
+    assert_relative_eq!(touching, above, max_relative = 1e-3);
+}
+
+/// Where both bodies give way, both moduli count.
+#[test]
+fn two_soft_bodies_carry_the_load_with_the_moduli_that_are_advised() {
+    let materials = |foam: &str, sponge: &str| {
+        let other = format!(
+            "[materials.sponge]\nhydroelastic_modulus = {sponge}\ndissipation = 1.0\nfriction = 0.5\n[materials.foam]"
+        );
+        let block = "shape = { box = { size = [0.4, 0.4, 0.1] } }\nmaterial = \"sponge\"";
+        scene(&[
+            ("1e5", foam),
+            ("shape = { half_space = {} }\nrigid = true", block),
+            ("[materials.foam]", &other),
+            ("[0.3, 0, 0.2]", "[0.01, 0.02, 0.2]"),
+        ])
+    };
+    let soft = of(&materials("2e3", "3e3"));
+    let remark = soft.remarks.iter().find(|remark| remark.contains("sink")).expect("a remark");
+    let moduli: Vec<&str> =
+        remark.split("hydroelastic_modulus = ").skip(1).filter_map(|r| r.split('`').next()).collect();
+    assert_eq!(moduli.len(), 2, "{remark}");
+    // The table's material comes first.
+    let (sponge, foam) = if remark.find("`sponge`") < remark.find("`foam`") {
+        (moduli[0], moduli[1])
+    } else {
+        (moduli[1], moduli[0])
+    };
+    let harder = of(&materials(foam, sponge));
+    let part = harder.pressed.expect("they carry it").penetration / 0.05;
+    assert!((0.08..0.12).contains(&part), "{part} {:?}", harder.remarks);
+}
+
 #[test]
 fn what_is_advised_helps() {
     // Too soft: the modulus that is advised is hard enough.

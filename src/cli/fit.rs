@@ -19,7 +19,7 @@ use crate::io::reference::FileKind;
 use crate::io::{FileError, FitFile, write_atomically};
 use crate::optimize::ProblemError;
 use crate::optimize::fit::fit;
-use crate::optimize::identification::MeasurementError;
+use crate::optimize::identification::{MeasurementError, UntouchedIndentation};
 use crate::report::write_page;
 
 /// Arguments of `isobar fit`.
@@ -80,6 +80,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let outputs = arguments.out.iter().chain(&arguments.record).cloned();
     check_outputs(&outputs.collect::<Vec<_>>(), &file.files()?)?;
     let before = problem.errors(&file.parameters.initial()).map_err(|e| rejected(&arguments.fit, e))?;
+    remark_untouched(&problem.untouched_indentations(&file.parameters.initial()).map_err(|e| failed(&e))?);
     let progress = on_bar(file.settings().max_iterations);
     let result = fit(&problem, &file.parameters, file.settings(), Some(progress)).map_err(|e| failed(&e))?;
     let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
@@ -117,6 +118,17 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         Ok(())
     } else {
         Err(failed(&format_args!("the fit did not converge: {}", report.fit.termination)))
+    }
+}
+
+/// Tells indentation tests in which nothing touches.
+fn remark_untouched(tests: &[UntouchedIndentation]) {
+    for UntouchedIndentation { name, body, deepest, size } in tests {
+        let size = size.map_or(String::new(), |size| format!(", and `{body}` is {size} m long"));
+        remark(format_args!(
+            "isobar: warning: {name}: at none of the depths does `{body}` touch anything; they reach {deepest} m{size}: \
+             are they in m, and is the direction that of the indentation?"
+        ));
     }
 }
 

@@ -18,7 +18,11 @@ pub(super) fn fit_page<'p>(file: &Path, report: &FitReport, predictions: &[Vec<P
     let fit = &report.fit;
     let ending = format!("{} after {} iterations", fit.termination, fit.iterations);
     let cost = format!("{:.6e} → {:.6e}, {} residuals", fit.cost_before, fit.cost_after, fit.residuals);
-    let more = [["end", &ending], ["cost", &cost], ["command", &command_line()]];
+    let ratio = match fit.uncertainty.residual_variance {
+        Some(variance) => format!("{:.3} times the standard deviations given", variance.sqrt()),
+        None => "as many as parameters".to_owned(),
+    };
+    let more = [["end", &ending], ["cost", &cost], ["residuals", &ratio], ["command", &command_line()]];
     let about = about("fit", file, more.map(|line| line.map(str::to_owned)));
     let [before, after] = predictions;
     let pairs = before.iter().zip(after).take(MOST_MEASUREMENTS);
@@ -70,8 +74,10 @@ fn chart(before: &Prediction, after: &Prediction) -> Chart {
             for (k, axis) in ["x", "y", "z"].iter().enumerate() {
                 let of =
                     |states: &[crate::multibody::BodyState]| states.iter().map(|s| s.position[k]).collect();
-                curves.push(marks(&format!("{axis} measured"), times, of(recorded)));
-                curves.push(lines(&format!("{axis} fitted"), times, of(simulated)));
+                let color = Some(k);
+                curves.push(Curve { color, ..marks(&format!("{axis} measured"), times, of(recorded)) });
+                let (times, positions) = with_gaps(times, &of(simulated));
+                curves.push(Curve { color, ..lines(&format!("{axis} fitted"), &times, positions) });
             }
             Chart {
                 title: format!("{name}: position"),
@@ -83,6 +89,22 @@ fn chart(before: &Prediction, after: &Prediction) -> Chart {
         // Both are of the same measurements.
         _ => Chart::default(),
     }
+}
+
+/// A curve that is broken where its points are more than twice as far apart as elsewhere: there nothing was
+/// compared.
+fn with_gaps(x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let usual = x.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+    let (mut xs, mut ys): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+    for (&x, &y) in x.iter().zip(y) {
+        if let Some(&last) = xs.last().filter(|&&last| x - last > 2.0 * usual) {
+            xs.push(0.5 * (last + x));
+            ys.push(f64::NAN);
+        }
+        xs.push(x);
+        ys.push(y);
+    }
+    (xs, ys)
 }
 
 /// The estimates with their intervals.

@@ -37,6 +37,9 @@ pub(super) struct OptimizeArguments {
     /// Go on from the checkpoint in the folder, if there is one
     #[arg(long, requires = "out")]
     resume: bool,
+    /// Begin anew where the folder has results already, and replace them
+    #[arg(long, requires = "out", conflicts_with = "resume")]
+    force: bool,
     /// Most iterations, instead of those of the file
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     max_iterations: Option<u64>,
@@ -107,6 +110,9 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
     super::print_warnings(&file.scene.warnings);
     if let Some(iterations) = arguments.max_iterations {
         file.settings.max_iterations = iterations;
+    }
+    if let Some(folder) = arguments.out.as_ref().filter(|_| !arguments.resume && !arguments.force) {
+        check_no_results(folder)?;
     }
     let problem = problem(&file)?;
     let start = problem.variables(&file.start).map_err(|e| failed(&file, e))?;
@@ -256,6 +262,17 @@ fn start_report(result: &Result<TrajectoryOptimum, argmin::core::Error>) -> Star
     }
 }
 
+/// Checks that a folder has no results yet, which took long to compute.
+fn check_no_results(folder: &Path) -> Result<(), Error> {
+    match ["result.json", "checkpoint.json"].into_iter().find(|name| folder.join(name).exists()) {
+        Some(name) => Err(Error::Usage(format!(
+            "{}: has results already ({name}); --resume goes on from them, --force begins anew and replaces them",
+            folder.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// The checkpoint of one of the starts.
 fn checkpoint_path(folder: &Path, start: usize) -> PathBuf {
     match start {
@@ -348,7 +365,7 @@ fn print_report(out: &mut dyn Write, report: &OptimizeReport, folder: Option<&Pa
         writeln!(
             out,
             "\nwritten to {folder}: commands.toml, trajectory.csv, result.json, run.json, checkpoint.json\n\
-             to look at it: isobar report {folder} --out {folder}/report.html"
+             to look at it: isobar report {folder}"
         )?;
     } else {
         writeln!(out, "\nto keep commands, motion and result: --out FOLDER")?;

@@ -26,8 +26,8 @@ pub(super) struct ReportArguments {
     /// The motion of a scene, CSV as `isobar simulate` writes it
     trajectory: Option<PathBuf>,
     /// File to write; can be repeated. The name tells the format: .html a page for a browser, .glb animated
-    /// glTF, .pvd VTK
-    #[arg(long, value_name = "FILE", required = true)]
+    /// glTF, .pvd VTK. Without it report.html in the folder of an optimization
+    #[arg(long, value_name = "FILE")]
     out: Vec<PathBuf>,
     /// Show every Nth state only, besides the first and the last
     #[arg(long, value_name = "N", default_value = "1")]
@@ -69,10 +69,11 @@ struct Command {
 
 /// Reads, and writes.
 pub(super) fn run(arguments: &ReportArguments) -> Result<(), Error> {
-    check_formats("out", &arguments.out)?;
+    let outputs = outputs(arguments)?;
+    check_formats("out", &outputs)?;
     let frames = match (arguments.of.is_dir(), &arguments.trajectory) {
-        (true, None) => of_folder(arguments, &arguments.of)?,
-        (false, Some(trajectory)) => of_scene(arguments, trajectory)?,
+        (true, None) => of_folder(arguments, &arguments.of, &outputs)?,
+        (false, Some(trajectory)) => of_scene(arguments, trajectory, &outputs)?,
         (true, Some(trajectory)) => {
             return Err(Error::Usage(format!(
                 "{}: a folder has its own trajectory; leave out `{}`",
@@ -89,25 +90,38 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<(), Error> {
             )));
         }
     };
-    let written: Vec<String> = arguments.out.iter().map(|path| path.display().to_string()).collect();
+    let written: Vec<String> = outputs.iter().map(|path| path.display().to_string()).collect();
     writeln!(text_output(), "{frames} frames written to {}", written.join(", "))?;
     Ok(())
 }
 
+/// The files to write: without any a page in the folder of an optimization.
+fn outputs(arguments: &ReportArguments) -> Result<Vec<PathBuf>, Error> {
+    match (&arguments.out[..], arguments.of.is_dir()) {
+        ([], true) => Ok(vec![arguments.of.join("report.html")]),
+        ([], false) => {
+            let message =
+                "{}: the file to write is missing; add --out FILE, whose name ends in .html, .glb or .pvd";
+            Err(Error::Usage(message.replace("{}", &arguments.of.display().to_string())))
+        }
+        (files, _) => Ok(files.to_vec()),
+    }
+}
+
 /// The report of a scene's motion; the number of its frames.
-fn of_scene(arguments: &ReportArguments, trajectory: &Path) -> Result<usize, Error> {
+fn of_scene(arguments: &ReportArguments, trajectory: &Path, outputs: &[PathBuf]) -> Result<usize, Error> {
     let scene = load_scene(&arguments.of)?;
     let inputs = [&scene.files[..], &[trajectory.to_owned()]].concat();
-    check_outputs(&arguments.out, &inputs)?;
+    check_outputs(outputs, &inputs)?;
     let recording = recording(&scene, trajectory, arguments.every)?;
     let of_file = ["trajectory".to_owned(), trajectory.display().to_string()];
     let about = about("scene", &scene.path, [of_file, ["command".to_owned(), command_line()]]);
-    write_recordings(&arguments.out, &page(&scene.path, about, Some(&recording)), &recording)?;
+    write_recordings(outputs, &page(&scene.path, about, Some(&recording)), &recording)?;
     Ok(recording.film.frames.len())
 }
 
 /// The report of an optimization; the number of its frames.
-fn of_folder(arguments: &ReportArguments, folder: &Path) -> Result<usize, Error> {
+fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) -> Result<usize, Error> {
     let run = Run::read(folder)?;
     let file = ProblemFile::load(&run.problem)?;
     print_warnings(&file.scene.warnings);
@@ -124,7 +138,7 @@ fn of_folder(arguments: &ReportArguments, folder: &Path) -> Result<usize, Error>
     }
     let trajectory = folder.join("trajectory.csv");
     let inputs = [&file.scene.files[..], &[run.problem.clone(), result_file, trajectory.clone()]].concat();
-    check_outputs(&arguments.out, &inputs)?;
+    check_outputs(outputs, &inputs)?;
     let recording = recording(&file.scene, &trajectory, arguments.every)?;
     let more = [
         ["scene", &file.scene.path.display().to_string()],
@@ -138,7 +152,7 @@ fn of_folder(arguments: &ReportArguments, folder: &Path) -> Result<usize, Error>
         warnings,
         ..page(&run.problem, about, Some(&recording))
     };
-    write_recordings(&arguments.out, &page, &recording)?;
+    write_recordings(outputs, &page, &recording)?;
     Ok(recording.film.frames.len())
 }
 
@@ -164,7 +178,7 @@ fn charts(file: &ProblemFile, result: &OptimizationResult) -> Vec<Chart> {
         mode: if interpolation == "constant" { CurveMode::Steps } else { CurveMode::Lines },
         x: times.to_vec(),
         y: values.to_vec(),
-        interval: None,
+        ..Curve::default()
     };
     let command = |found: &Command| {
         let mut curves = vec![curve("found", &found.times, &found.values, &found.interpolation)];

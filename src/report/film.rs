@@ -7,6 +7,9 @@ use super::bounds::Bounds;
 use super::shapes::FilmBody;
 use crate::spatial::{Quaternion, RigidTransform, SpatialForce};
 
+/// How far from what moves, in parts of the diagonal of the box around it, things are near it.
+const NEAR: f64 = 0.25;
+
 /// A motion to look at.
 #[derive(Clone, Debug, Default)]
 pub struct Film {
@@ -111,9 +114,19 @@ impl FrameSurface {
 }
 
 impl Film {
-    /// The box around all bounded parts of the bodies, in all frames; `None` without any.
+    /// The box around what moves and what is near it, in all frames; around everything that is bounded where
+    /// nothing moves; `None` without any.
     pub fn bounds(&self) -> Option<Bounds> {
-        let boxes: Vec<Option<Bounds>> = self.bodies.iter().map(FilmBody::bounds).collect();
+        let all = self.bounds_of(|_| true)?;
+        let Some(moving) = self.bounds_of(|body| !body.is_fixed) else { return Some(all) };
+        let margin = Vector3::repeat(NEAR * moving.diagonal());
+        Some(Bounds { low: (moving.low - margin).sup(&all.low), high: (moving.high + margin).inf(&all.high) })
+    }
+
+    /// The box around all bounded parts of some bodies, in all frames; `None` without any.
+    fn bounds_of(&self, shown: impl Fn(&FilmBody) -> bool) -> Option<Bounds> {
+        let boxes: Vec<Option<Bounds>> =
+            self.bodies.iter().map(|body| body.bounds().filter(|_| shown(body))).collect();
         let corners = self.frames.iter().flat_map(|frame| {
             frame.poses.iter().zip(&boxes).flat_map(|(pose, bounds)| {
                 let to_world = pose.transform();

@@ -39,6 +39,9 @@ pub struct Chart {
 pub struct Curve {
     /// Its name.
     pub name: String,
+    /// Which of the page's colours it has: curves with the same number have the same. Without one it has
+    /// the next.
+    pub color: Option<usize>,
     /// How it is drawn.
     pub mode: CurveMode,
     /// Where its points are along the horizontal axis.

@@ -228,7 +228,8 @@ impl PageData {
             Some(ends) => ends.each_ref().map(|end| Some(self.f32(end.iter().map(|&y| y as f32)))),
             None => [None, None],
         };
-        json!({"name": curve.name, "mode": mode, "x": x, "y": y, "low": low, "high": high})
+        let (name, color) = (&curve.name, curve.color);
+        json!({"name": name, "mode": mode, "color": color, "x": x, "y": y, "low": low, "high": high})
     }
 }
 
@@ -240,6 +241,9 @@ fn corners(bounds: Option<&Bounds>) -> [[f64; 3]; 2] {
 /// The plots of a recording as charts. Curves that are 0 throughout, such as those of pairs that never
 /// touch, are left out beside others.
 fn charts(plots: &Plots) -> Vec<Chart> {
+    if plots.times.len() < 2 {
+        return Vec::new();
+    }
     let known = |series: &super::plots::Series| {
         let points = plots.times.iter().copied().zip(series.values.clone());
         points.filter(|(_, value)| value.is_finite())
@@ -255,7 +259,7 @@ fn charts(plots: &Plots) -> Vec<Chart> {
             mode: if plot.is_stepwise { CurveMode::Steps } else { CurveMode::Lines },
             x: known(series).map(|(time, _)| time).collect(),
             y: known(series).map(|(_, value)| value).collect(),
-            interval: None,
+            ..Curve::default()
         };
         Chart {
             title: plot.title.clone(),

@@ -525,8 +525,8 @@ fn the_folder_of_an_optimization_is_enough_for_its_report() {
     for name in ["scene.toml", "problem.toml", "results"] {
         fs::rename(folder.0.join(name), moved.join(name)).unwrap();
     }
-    let page = moved.join("report.html");
-    run(&["report", text(&moved.join("results")), "--out", text(&page)]);
+    run(&["report", text(&moved.join("results"))]);
+    let page = moved.join("results/report.html");
     let data = PageData::read(&page);
     let result: Value =
         serde_json::from_slice(&fs::read(moved.join("results/result.json")).unwrap()).unwrap();
@@ -555,6 +555,13 @@ fn the_folder_of_an_optimization_is_enough_for_its_report() {
     let (results, scene) = (text(&results), text(&scene));
     assert!(refused(&["report", scene, "--out", page]).contains("the motion of the scene is missing"));
     assert!(refused(&["report", results, "motion.csv", "--out", page]).contains("leave out `motion.csv`"));
+    // Results took long: they are not replaced by chance.
+    let text_of_problem = text(&problem).to_owned();
+    let before = fs::read(moved.join("results/result.json")).unwrap();
+    let told = refused(&["optimize", &text_of_problem, "--out", results, "--max-iterations", "1"]);
+    assert!(told.contains("--resume goes on from them, --force begins anew"), "{told}");
+    assert_eq!(fs::read(moved.join("results/result.json")).unwrap(), before);
+    run(&["optimize", &text_of_problem, "--out", results, "--force"]);
     // A problem that has changed since is told, and one that is gone is named.
     fs::write(&problem, PUSH.replace("weight = 0.01", "weight = 0.02")).unwrap();
     let told = isobar(&["report", results, "--out", page]);
@@ -626,4 +633,25 @@ fn fits_and_gradient_checks_have_pages() {
     assert!(data.header["film"].is_null());
     let output = isobar(&["gradient-check", text(&scene), "--record", "check.glb"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn an_indentation_that_touches_nothing_is_doubted() {
+    let folder = Folder::new("untouched");
+    for name in ["fit_indentation_only.toml", "scene.toml", "data/indentation.csv"] {
+        folder.file(name, fs::read(Path::new("examples/fit_ball").join(name)).expect("an example"));
+    }
+    let fit = folder.0.join("fit_indentation_only.toml");
+    let told = |direction: &str| {
+        let content = fs::read_to_string("examples/fit_ball/fit_indentation_only.toml").unwrap();
+        assert!(content.contains("direction = [0, 0, -1]"));
+        fs::write(&fit, content.replace("direction = [0, 0, -1]", direction)).unwrap();
+        String::from_utf8(isobar(&["fit", text(&fit)]).stderr).unwrap()
+    };
+    assert!(!told("direction = [0, 0, -1]").contains("touch anything"));
+    let reversed = told("direction = [0, 0, 1]");
+    assert!(
+        reversed.contains("at none of the depths does `ball` touch anything; they reach 0.01"),
+        "{reversed}"
+    );
 }

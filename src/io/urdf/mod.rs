@@ -221,7 +221,7 @@ fn joint(
         match mimic {
             MimicJoints::Refuse => {
                 let message = format!(
-                    "it mimics joint `{followed}`, and joints that move together are not supported; remove its `mimic` element, or read such joints as independent"
+                    "it mimics joint `{followed}`, and joints that move together are not supported; remove its `mimic` element, or read such joints as independent (`independent_mimic_joints = true` of the robot in a scene)"
                 );
                 return Err(element(path, format!("joint `{}`", joint.name), message));
             }

@@ -2,7 +2,10 @@
 
 use nalgebra::Vector3;
 
-use super::{MeasurementError, Prediction, body_index, check_residuals, positive, root_mean_square};
+use super::{
+    MeasurementError, Prediction, UntouchedIndentation, body_index, check_residuals, positive,
+    root_mean_square,
+};
 use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State};
 use crate::optimize::data::Indentation;
 use crate::optimize::error::ProblemError;
@@ -100,6 +103,20 @@ impl IndentationTest {
             standard_deviations: self.sigmas.clone(),
             predicted: self.forces(model, state),
         }
+    }
+
+    /// What to say of the test if the body touches nothing at any depth.
+    pub(super) fn untouched(&self, model: &Model, state: &State) -> Option<UntouchedIndentation> {
+        if self.forces(model, state).iter().any(|&force| force != 0.0) {
+            return None;
+        }
+        let body = &model.bodies[self.body];
+        Some(UntouchedIndentation {
+            name: self.name.clone(),
+            body: body.name.clone(),
+            deepest: self.table.iter().map(|row| row.depth).fold(0.0, f64::max),
+            size: body.size().map(|size| size.max()),
+        })
     }
 
     /// Differences of forces over standard deviations.

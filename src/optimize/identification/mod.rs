@@ -12,7 +12,7 @@ use serde::Serialize;
 
 pub use indentation::IndentationTest;
 pub use parameter_path::parameters_at;
-pub use prediction::Prediction;
+pub use prediction::{Prediction, UntouchedIndentation};
 pub use trajectory::{RecordedMotion, StandardDeviations, TimeWindow};
 
 use super::least_squares::Residuals;

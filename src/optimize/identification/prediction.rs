@@ -36,6 +36,19 @@ pub enum Prediction {
     },
 }
 
+/// An indentation test in which nothing touches: its table or its direction is hardly meant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UntouchedIndentation {
+    /// The table.
+    pub name: String,
+    /// The body that is moved.
+    pub body: String,
+    /// The largest depth of the table, m.
+    pub deepest: f64,
+    /// The largest size of the body, m; `None` of one without bounded geometry.
+    pub size: Option<f64>,
+}
+
 impl<A: AppliedForces> Identification<A> {
     /// What the model with these parameters says of each measurement.
     ///
@@ -48,5 +61,21 @@ impl<A: AppliedForces> Identification<A> {
             Measurement::Indentation(test) => Ok(test.prediction(&model, &state)),
         };
         self.measurements.par_iter().map(prediction).collect()
+    }
+
+    /// The indentation tests in which the body touches nothing at any depth, with these parameters.
+    ///
+    /// # Errors
+    /// Values out of their range.
+    pub fn untouched_indentations(
+        &self,
+        parameters: &[f64],
+    ) -> Result<Vec<UntouchedIndentation>, ProblemError> {
+        let (model, state) = self.seeded(parameters)?;
+        let untouched = |measurement: &Measurement| match measurement {
+            Measurement::Indentation(test) => test.untouched(&model, &state),
+            Measurement::Motion(_) => None,
+        };
+        Ok(self.measurements.iter().filter_map(untouched).collect())
     }
 }

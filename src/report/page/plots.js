@@ -43,7 +43,7 @@ class PlotColumn {
 
   async drawPlot(place, plot) {
     const traces = plot.series.flatMap((series, index) => {
-      return seriesTraces(series, this.bodyColors.get(series.name) ?? COLORS[index % COLORS.length]);
+      return seriesTraces(series, this.bodyColors.get(series.name) ?? COLORS[(series.color ?? index) % COLORS.length]);
     });
     const layout = plotLayout(plot, traces);
     if (plot.time) layout.xaxis.range = [...this.range];
