@@ -238,6 +238,23 @@ fn a_body_that_starts_inside_another_is_told() {
     assert_eq!(Case { height: 0.03, ground: block, ..CALM }.warnings(1e-3), []);
 }
 
+/// The middle of a long box is where it passes the plate, though the deepest points of its field are not.
+#[test]
+fn a_post_that_starts_through_a_plate_is_told() {
+    let folder = Folder::new("post");
+    let post = CALM
+        .scene()
+        .replace("sphere = { radius = 0.02, resolution = 0.01 }", "box = { size = [0.012, 0.024, 0.08] }");
+    let path =
+        folder.file("scene.toml", post.replace(HALF_SPACE, PLATE).replace("[0, 0, 0.03]", "[0, 0, -0.005]"));
+    let scene = Scene::load(&path).expect("a valid scene");
+    let warnings = scene.rollout(1e-3).expect("it moves").motion().warnings;
+    let told = |w: &MotionWarning| {
+        matches!(w.cause, WarningCause::StartsInside { .. } | WarningCause::DeepStart { .. })
+    };
+    assert!(warnings.iter().any(|w| told(w) && w.time == 0.0), "{warnings:#?}");
+}
+
 #[test]
 fn the_command_prints_warnings_in_one_line_each() {
     let folder = Folder::new("printed");

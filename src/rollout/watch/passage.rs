@@ -1,9 +1,9 @@
 //! Bodies that pass through each other's surfaces: through a wall in one step, or pressed in so deep
 //! that the contact pushes them out on the other side.
 //!
-//! The *middle* of a geometry is the vertex of its field where the extent is largest, of a rigid surface
-//! the middle of its box or of its corners where one lies inside. A warning is given if the middle of a
-//! body crosses the surface of another body, if it goes far in one step while it is as near to that
+//! The *middle* of a geometry is the mean of the vertices of its field where the extent is largest, or one of
+//! them where that does not lie inside; of a rigid surface the middle of its box or of its corners where one
+//! lies inside. A warning is given if the middle of a body crosses the surface of another body, if it goes far in one step while it is as near to that
 //! surface as to the body's own, or if a body turns far in one step while its ends reach the surface.
 //! How near that surface is at most is known from the last look, so that it is looked for again only
 //! after the middle has gone as far.
@@ -95,9 +95,13 @@ type Middle = Option<(Vector3<f64>, f64)>;
 fn middle_of(geometry: &ContactGeometry, surface: &Surface) -> Middle {
     let middle = match geometry {
         ContactGeometry::Compliant(field) => {
-            let extents = field.extent().iter().enumerate();
-            let (deepest, _) = extents.max_by(|a, b| a.1.total_cmp(b.1))?;
-            field.mesh().vertices[deepest]
+            let largest = field.extent().iter().copied().reduce(f64::max)?;
+            let vertices = field.extent().iter().zip(&field.mesh().vertices);
+            let deepest = || vertices.clone().filter(|(extent, _)| **extent == largest).map(|(_, x)| *x);
+            // Long bodies have several, at the ends of what is deep in them.
+            let mean = deepest().sum::<Vector3<f64>>() / deepest().count().max(1) as f64;
+            let inside = |x: &Vector3<f64>| surface.contains(geometry, x);
+            [mean].into_iter().chain(deepest()).find(inside).or_else(|| deepest().next())?
         }
         ContactGeometry::Rigid(rigid) => {
             let (box_middle, _) = rigid.hierarchy().bounding_box();
@@ -298,7 +302,7 @@ mod tests {
     use super::*;
     use approx::assert_relative_eq;
 
-    use crate::field::RigidSurface;
+    use crate::field::{PressureField, RigidSurface};
     use crate::spatial::rotation_exponential;
 
     /// The corner of a cube: the middle of its box is outside, the mean of its vertices inside.
@@ -318,6 +322,17 @@ mod tests {
         // The slanted face is (1 − 3/4)/√3 away, the others 1/4.
         assert_relative_eq!(depth, 0.25 / 3.0_f64.sqrt(), epsilon = 1e-14);
         assert_relative_eq!(reach_of(&geometry, &middle), 0.6875_f64.sqrt(), epsilon = 1e-14);
+    }
+
+    /// The extent is largest along a line in a long box, whose ends are no middle.
+    #[test]
+    fn the_middle_of_a_long_body_is_not_at_one_of_its_ends() {
+        let shape = crate::geometry::Shape::Box { size: [0.012, 0.024, 0.08] };
+        let (mesh, extent) = crate::field::primitive_field(&shape, 0.01).expect("a field");
+        let geometry = ContactGeometry::Compliant(PressureField::new(mesh, extent).expect("a field"));
+        let (middle, depth) = middle_of(&geometry, &Surface::new(&geometry)).expect("a body");
+        assert_relative_eq!(middle, Vector3::zeros(), epsilon = 1e-12);
+        assert_relative_eq!(depth, 0.006, epsilon = 1e-12);
     }
 
     #[test]
