@@ -299,8 +299,8 @@ fn a_run_goes_on_from_its_checkpoint_and_a_changed_problem_does_not() {
         history.iter().map(|h| (h["iteration"].clone(), h["cost"].clone())).collect()
     };
     assert_eq!(record(&resumed), record(&whole));
-    // Without being asked to go on it begins again.
-    assert_eq!(run(unfinished, &["--max-iterations", "2"])["history"][0]["iteration"], 0);
+    // Asked to replace them it begins again.
+    assert_eq!(run(unfinished, &["--max-iterations", "2", "--force"])["history"][0]["iteration"], 0);
     // Only its own problem may go on.
     folder.file("problem.toml", lbfgs.replace("weight = 2", "weight = 3"));
     let output = isobar(&["optimize", &problem, "--out", text(&out), "--resume"]);
