@@ -19,6 +19,9 @@ use remarks::{Subject, remarks};
 /// Gravity where a scene has none, m/s².
 const GRAVITY: f64 = 9.81;
 
+/// The force between bodies neither of which has a mass, N.
+const LOAD_WITHOUT_MASS: f64 = 1.0;
+
 /// What to expect of a scene.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Advice {
@@ -47,7 +50,7 @@ pub struct PairAdvice {
 /// Presses the bodies of a model together two by two, from where they are in a state.
 ///
 /// `load` is the force in N; without it that is the weight of the lighter of two bodies (of a link: its
-/// own, without what it carries).
+/// own, without what it carries), or 1 N where neither has a mass.
 ///
 /// # Panics
 /// When the state does not belong to the model.
@@ -72,14 +75,15 @@ fn pair_advice(
     let masses = bodies.map(|body| model.body_mass(body).map_or(f64::INFINITY, |mass| mass.mass));
     let lighter = masses[0].min(masses[1]);
     let gravity = if model.gravity().norm() > 0.0 { model.gravity().norm() } else { GRAVITY };
-    let load = load.unwrap_or(lighter * gravity);
+    // Links without a mass of their own weigh nothing that could be told.
+    let weight = if lighter.is_finite() { lighter * gravity } else { LOAD_WITHOUT_MASS };
+    let load = load.unwrap_or(weight);
     // A fixed body is infinitely heavy.
     let effective_mass = 1.0 / masses.iter().map(|mass| 1.0 / mass).sum::<f64>();
     let pressed = press(model, frames, pairs, load);
-    let contact_time = pressed
-        .as_ref()
-        .ok()
-        .map(|pressed| std::f64::consts::PI * (effective_mass / pressed.stiffness).sqrt());
+    let time = |pressed: &Pressed| std::f64::consts::PI * (effective_mass / pressed.stiffness).sqrt();
+    // None where the force falls with the penetration, or nothing has a mass.
+    let contact_time = pressed.as_ref().ok().map(time).filter(|time| time.is_finite());
     let subject = Subject { model, frames, pairs, settings, load, effective_mass };
     let remarks = remarks(&subject, &pressed);
     let [a, b] = bodies.map(|body| model.bodies()[body].name.clone());

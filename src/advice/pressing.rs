@@ -59,8 +59,8 @@ impl<'m> Press<'m> {
     /// Brings two bodies, to be pressed with a load, to where they just touch; `None` if they do not meet.
     pub fn new(model: &'m Model, frames: &[BodyFrame], pairs: &'m [GeometryPair], load: f64) -> Option<Self> {
         let BodyPair { a, b } = pairs[0].bodies;
+        let size = thickness(model, &pairs[0]);
         let sizes = [a, b].map(|body| model.bodies()[body].size());
-        let size = sizes.iter().flatten().map(|size| size.min()).fold(f64::INFINITY, f64::min);
         let largest = sizes.iter().flatten().map(|size| size.norm()).fold(0.0, f64::max);
         let mut press = Self {
             model,
@@ -96,11 +96,6 @@ impl<'m> Press<'m> {
         }
         press.touch = ends[1];
         Some(press)
-    }
-
-    /// The smallest size of a bounded body of the two, m.
-    pub fn size(&self) -> f64 {
-        self.size
     }
 
     /// The force on A in W with A moved by a way.
@@ -166,6 +161,12 @@ impl<'m> Press<'m> {
         let (area, max_pressure) = (contact.area, contact.max_pressure);
         Ok(Pressed { penetration, area, elements, max_pressure, stiffness })
     }
+}
+
+/// The smallest size of a bounded body of two, m; ∞ without any.
+pub(super) fn thickness(model: &Model, pair: &GeometryPair) -> f64 {
+    let sizes = [pair.bodies.a, pair.bodies.b].map(|body| model.bodies()[body].size());
+    sizes.iter().flatten().map(|size| size.min()).fold(f64::INFINITY, f64::min)
 }
 
 /// Presses two bodies together.

@@ -1,6 +1,6 @@
 //! What should be changed in a scene, with its number, and what to write instead.
 
-use super::pressing::{NotPressed, Press, Pressed};
+use super::pressing::{NotPressed, Press, Pressed, thickness};
 use crate::contact::{ContactGeometry, ContactModel};
 use crate::multibody::{BodyFrame, BodyGeometry, GeometryPair, Model, NamedMaterial};
 use crate::rollout::SimulationSettings;
@@ -96,23 +96,21 @@ pub(super) fn remarks(subject: &Subject, pressed: &Result<Pressed, NotPressed>) 
             remarks.extend(mesh(pressed));
             remarks.extend(step(subject, pressed));
         }
-        Err(NotPressed::Sinks(largest)) => remarks.extend(sinks(subject, *largest)),
+        Err(NotPressed::Sinks(largest)) => remarks.push(sinks(subject, *largest)),
         Err(NotPressed::Apart) => {}
     }
-    remarks.extend(friction(subject));
+    if *pressed != Err(NotPressed::Apart) {
+        remarks.extend(friction(subject));
+    }
     remarks.extend(hard(subject));
     remarks.extend(losses(subject));
     remarks
 }
 
-/// The thickness that a body can be pressed into from one side: half the smallest size of a bounded body.
-fn half_thickness(subject: &Subject) -> Option<f64> {
-    Some(0.5 * Press::new(subject.model, subject.frames, subject.pairs, subject.load)?.size())
-}
-
 /// Deep penetration, for which the model is not made.
 fn depth(subject: &Subject, pressed: &Pressed) -> Option<String> {
-    let half = half_thickness(subject)?;
+    // What it can be pressed into from one side.
+    let half = 0.5 * thickness(subject.model, &subject.pairs[0]);
     let part = pressed.penetration / half;
     if part <= DEEP {
         return None;
@@ -129,17 +127,17 @@ fn depth(subject: &Subject, pressed: &Pressed) -> Option<String> {
 }
 
 /// A load that two bodies do not carry.
-fn sinks(subject: &Subject, largest: f64) -> Option<String> {
-    let half = half_thickness(subject)?;
+fn sinks(subject: &Subject, largest: f64) -> String {
+    let half = 0.5 * thickness(subject.model, &subject.pairs[0]);
     let advised = match advised_moduli(subject, ADVISED_DEPTH * half) {
         Some(moduli) => format!("with {moduli} they carry it"),
         None => "they may overlap from the start: move them apart".to_owned(),
     };
-    Some(format!(
+    format!(
         "they do not carry {} N: the force between them is {} N at most, and they pass through each other; {advised}",
         short(subject.load),
         short(largest),
-    ))
+    )
 }
 
 /// A contact surface of few elements.
@@ -220,8 +218,9 @@ fn friction(subject: &Subject) -> Vec<String> {
     }
     let is_sap =
         matches!(subject.settings.integrator, Integrator::VelocityLevel(v) if v.model == ContactModel::Sap);
-    let size = half_thickness(subject).map(|half| 2.0 * half).filter(|size| size.is_finite());
-    if let Some(size) = size.filter(|size| !is_sap && stiction > CREEP * size) {
+    // Of two half-spaces, without a size, nothing creeps.
+    let size = thickness(subject.model, &subject.pairs[0]);
+    if !is_sap && stiction > CREEP * size {
         remarks.push(format!(
             "friction is regularized: what it holds near its limit creeps by up to {} in a second, and the \
              smaller body is {} thick; `stiction_velocity = {}` in [contact]",

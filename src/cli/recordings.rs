@@ -8,7 +8,7 @@ use crate::report::{Page, Recording, write_gltf, write_page, write_vtk};
 /// How many frames are taken of a short motion unless the user says how many.
 const FRAMES: f64 = 300.0;
 
-/// The longest time between frames that are taken then, s: as in films. A frame takes about as long as two
+/// The longest time between frames that are taken then, s: as in films. A frame takes as long as a few
 /// steps.
 const LONGEST_INTERVAL: f64 = 1.0 / 30.0;
 

@@ -69,11 +69,12 @@ struct Command {
 
 /// Reads, and writes.
 pub(super) fn run(arguments: &ReportArguments) -> Result<(), Error> {
-    let outputs = outputs(arguments)?;
-    check_formats("out", &outputs)?;
-    let frames = match (arguments.of.is_dir(), &arguments.trajectory) {
-        (true, None) => of_folder(arguments, &arguments.of, &outputs)?,
-        (false, Some(trajectory)) => of_scene(arguments, trajectory, &outputs)?,
+    let of_files: &dyn Fn(&[PathBuf]) -> Result<usize, Error> = match (
+        arguments.of.is_dir(),
+        &arguments.trajectory,
+    ) {
+        (true, None) => &|outputs| of_folder(arguments, &arguments.of, outputs),
+        (false, Some(trajectory)) => &|outputs| of_scene(arguments, trajectory, outputs),
         (true, Some(trajectory)) => {
             return Err(Error::Usage(format!(
                 "{}: a folder has its own trajectory; leave out `{}`",
@@ -90,6 +91,9 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<(), Error> {
             )));
         }
     };
+    let outputs = outputs(arguments)?;
+    check_formats("out", &outputs)?;
+    let frames = of_files(&outputs)?;
     let written: Vec<String> = outputs.iter().map(|path| path.display().to_string()).collect();
     writeln!(text_output(), "{frames} frames written to {}", written.join(", "))?;
     Ok(())
@@ -100,9 +104,10 @@ fn outputs(arguments: &ReportArguments) -> Result<Vec<PathBuf>, Error> {
     match (&arguments.out[..], arguments.of.is_dir()) {
         ([], true) => Ok(vec![arguments.of.join("report.html")]),
         ([], false) => {
-            let message =
-                "{}: the file to write is missing; add --out FILE, whose name ends in .html, .glb or .pvd";
-            Err(Error::Usage(message.replace("{}", &arguments.of.display().to_string())))
+            let scene = arguments.of.display();
+            Err(Error::Usage(format!(
+                "{scene}: the file to write is missing; add --out FILE, whose name ends in .html, .glb or .pvd"
+            )))
         }
         (files, _) => Ok(files.to_vec()),
     }
@@ -175,7 +180,7 @@ fn charts(file: &ProblemFile, result: &OptimizationResult) -> Vec<Chart> {
     let start = file.commands(&file.start);
     let curve = |name: &str, times: &[f64], values: &[f64], interpolation: &str| Curve {
         name: name.to_owned(),
-        mode: if interpolation == "constant" { CurveMode::Steps } else { CurveMode::Lines },
+        mode: if interpolation == "hold" { CurveMode::Steps } else { CurveMode::Lines },
         x: times.to_vec(),
         y: values.to_vec(),
         ..Curve::default()

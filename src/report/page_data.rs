@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 use super::arrow::drawn_force;
 use super::bounds::Bounds;
-use super::film::Film;
+use super::film::{Film, single};
 use super::page_content::{Chart, Curve, CurveMode, Page, Table};
-use super::plots::Plots;
+use super::plots::{Plot, Plots, Series};
 use super::shapes::PartKind;
 
 /// The most vertices of contact surfaces in a page; of longer films every second, third, … frame has
@@ -151,10 +151,11 @@ impl PageData {
         }
         let [a, b] = &film.pairs[pair];
         let (a, b) = if on == 0 { (a, b) } else { (b, a) };
-        let none = nalgebra::Vector3::repeat(f64::NAN);
-        let single = |v: nalgebra::Vector3<f64>| [v.x as f32, v.y as f32, v.z as f32];
-        let points = self.f32(forces.iter().flat_map(|force| single(force.map_or(none, |(at, _)| at))));
-        let values = self.f32(forces.iter().flat_map(|force| single(force.map_or(none, |(_, force)| force))));
+        let none = [f32::NAN; 3];
+        let points =
+            self.f32(forces.iter().flat_map(|force| force.as_ref().map_or(none, |(at, _)| single(at))));
+        let values =
+            self.f32(forces.iter().flat_map(|force| force.as_ref().map_or(none, |(_, force)| single(force))));
         Some(json!({"a": a, "b": b, "point": points, "force_on_a": values}))
     }
 
@@ -244,22 +245,23 @@ fn charts(plots: &Plots) -> Vec<Chart> {
     if plots.times.len() < 2 {
         return Vec::new();
     }
-    let known = |series: &super::plots::Series| {
-        let points = plots.times.iter().copied().zip(series.values.clone());
-        points.filter(|(_, value)| value.is_finite())
-    };
-    let chart = |plot: &super::plots::Plot| {
-        let moves = |series: &&super::plots::Series| series.values.iter().any(|&y| y != 0.0);
+    let chart = |plot: &Plot| {
+        let moves = |series: &&Series| series.values.iter().any(|&y| y != 0.0);
         let mut shown: Vec<_> = plot.series.iter().filter(moves).collect();
         if shown.is_empty() {
             shown = plot.series.iter().take(1).collect();
         }
-        let curve = |series: &&super::plots::Series| Curve {
-            name: series.name.clone(),
-            mode: if plot.is_stepwise { CurveMode::Steps } else { CurveMode::Lines },
-            x: known(series).map(|(time, _)| time).collect(),
-            y: known(series).map(|(_, value)| value).collect(),
-            ..Curve::default()
+        let curve = |series: &&Series| {
+            let (times, values) = (&plots.times, &series.values);
+            // What holds since the frame before is drawn from there on, up to the last frame.
+            let (mode, points): (_, Vec<(f64, f64)>) = if plot.is_stepwise {
+                let since = times.iter().copied().zip(values[1..].iter().chain(values.last()).copied());
+                (CurveMode::Steps, since.collect())
+            } else {
+                (CurveMode::Lines, times.iter().copied().zip(values.iter().copied()).collect())
+            };
+            let (x, y) = points.into_iter().filter(|(_, value)| value.is_finite()).unzip();
+            Curve { name: series.name.clone(), mode, x, y, ..Curve::default() }
         };
         Chart {
             title: plot.title.clone(),

@@ -47,16 +47,14 @@ pub struct Series {
 const FIELD_ENERGIES: usize = 50;
 
 /// What a plot has.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Quantity {
     /// Position of the free body with this index in a state.
     Position(usize),
     /// Speed of each free body.
     Speed,
-    /// Coordinates of joints that are angles, or lengths.
-    Coordinate {
-        is_angle: bool,
-    },
+    /// Coordinates of joints: their indices in a configuration.
+    Coordinates(Vec<usize>),
     /// Force, area and largest pressure of each pair.
     Force,
     Area,
@@ -102,11 +100,12 @@ impl Plots {
             let axes = ["x", "y", "z"].map(str::to_owned).to_vec();
             plots.push(Quantity::Position(index), format!("Position of {name}"), "position, m", axes);
         }
-        let named = |angles| coordinates(model, angles).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
-        let angles = Quantity::Coordinate { is_angle: true };
-        plots.push(angles, "Joint angles".to_owned(), "angle, rad", named(true));
-        let lengths = Quantity::Coordinate { is_angle: false };
-        plots.push(lengths, "Joint displacements".to_owned(), "displacement, m", named(false));
+        for (angles, title, axis) in
+            [(true, "Joint angles", "angle, rad"), (false, "Joint displacements", "displacement, m")]
+        {
+            let (names, indices) = coordinates(model, angles).into_iter().unzip();
+            plots.push(Quantity::Coordinates(indices), title.to_owned(), axis, names);
+        }
         plots.push(Quantity::Speed, "Speeds of free bodies".to_owned(), "speed, m/s", free);
         let names: Vec<String> = pairs.iter().map(|[a, b]| format!("{a} – {b}")).collect();
         let (force, area, pressure) = ("Contact forces", "Contact areas", "Largest pressures");
@@ -163,14 +162,12 @@ impl Plots {
             let of_contacts = |value: fn(&FrameContact) -> f64| {
                 frame.contacts.iter().map(|contact| contact.as_ref().map_or(0.0, value)).collect()
             };
-            let values: Vec<f64> = match *quantity {
-                Quantity::Position(index) => state.bodies[index].position.iter().copied().collect(),
+            let values: Vec<f64> = match quantity {
+                Quantity::Position(index) => state.bodies[*index].position.iter().copied().collect(),
                 Quantity::Speed => {
                     state.bodies.iter().map(|body| body.velocity.translational.norm()).collect()
                 }
-                Quantity::Coordinate { is_angle } => {
-                    coordinates(model, is_angle).iter().map(|&(_, index)| state.joints.q[index]).collect()
-                }
+                Quantity::Coordinates(indices) => indices.iter().map(|&i| state.joints.q[i]).collect(),
                 Quantity::Force => of_contacts(|contact| contact.on_a.translational.norm()),
                 Quantity::Area => of_contacts(|contact| contact.area),
                 Quantity::Pressure => of_contacts(|contact| contact.max_pressure),

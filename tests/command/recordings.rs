@@ -354,8 +354,11 @@ fn a_page_has_the_motion_its_contact_surfaces_and_plots() {
     // Energy falls, since friction and dissipation only take.
     let energy = data.array(&data.plot("Energy")["series"][2]["y"]);
     assert!(energy.windows(2).all(|pair| pair[1] <= pair[0] + 1e-7), "{energy:?}");
-    let iterations = data.array(&data.plot("Iterations of the solver")["series"][0]["y"]);
-    assert!(iterations[1..].iter().all(|&n| n >= 0.0) && iterations.iter().any(|&n| n > 0.0));
+    let series = &data.plot("Iterations of the solver")["series"][0];
+    let iterations = data.array(&series["y"]);
+    // Of the steps that begin at each time, until the last.
+    assert_eq!((&series["mode"], data.array(&series["x"])), (&"steps".into(), times.clone()));
+    assert!(iterations.iter().all(|&n| n >= 0.0) && iterations.iter().any(|&n| n > 0.0));
     assert!(data.header["about"].as_array().unwrap().iter().any(|line| line[0] == "command"));
 }
 
@@ -541,6 +544,7 @@ fn the_folder_of_an_optimization_is_enough_for_its_report() {
         (&"found".into(), &"start".into())
     );
     assert!(data.array(&command["series"][1]["y"]).iter().all(|&u| u == 0.0));
+    assert_eq!(command["series"][0]["mode"], "steps", "commands are held between knots");
     assert_eq!(data.table("Costs")[0][0], result["costs"][0]["name"]);
     let about = data.header["about"].to_string();
     assert!(about.contains("isobar optimize") && about.contains("scene.toml"), "{about}");
