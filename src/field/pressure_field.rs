@@ -107,15 +107,20 @@ impl PressureField {
         Self::build(mesh, extent, Skirt::default())
     }
 
-    /// The same field on a mesh that is larger by a factor about the origin, its skirt with it.
+    /// The same field with other vertices and other finite extents, one for each vertex; its skirt is
+    /// thicker by a factor.
     ///
     /// # Errors
     /// When a tetrahedron has no positive volume any more.
-    pub fn enlarged(&self, factor: f64) -> Result<Self, FieldError> {
-        let vertices = self.mesh.vertices.iter().map(|v| v * factor).collect();
+    pub(crate) fn reshaped(
+        &self,
+        vertices: Vec<Vector3<f64>>,
+        extent: Vec<f64>,
+        factor: f64,
+    ) -> Result<Self, FieldError> {
         let mesh = VolumeMesh { vertices, tetrahedra: self.mesh.tetrahedra.clone() };
         let skirt = Skirt { thickness: self.skirt.thickness * factor, ..self.skirt };
-        Self::build(mesh, self.extent.clone(), skirt)
+        Self::build(mesh, extent, skirt)
     }
 
     /// A field from finite extents, one for each vertex, that fall below zero in a skirt.

@@ -220,7 +220,10 @@ mod tests {
         assert_eq!(low, -skirted.skirt().extent);
         let grown = skirted.hierarchy().bounding_box().1 - field.hierarchy().bounding_box().1;
         assert!(grown.min() > 0.005 && grown.max() < 0.02, "{grown}");
-        let double = skirted.enlarged(2.0).unwrap();
+        let double = {
+            let vertices = skirted.mesh().vertices.iter().map(|v| v * 2.0).collect();
+            skirted.reshaped(vertices, skirted.extent().to_vec(), 2.0).unwrap()
+        };
         assert_eq!(double.skirt(), Skirt { thickness: 0.02, ..skirted.skirt() });
         assert_eq!(double.extent(), skirted.extent());
     }

@@ -8,10 +8,12 @@ use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::MassProperties;
 
 /// The integrals of 1, x and x xᵀ over a union of tetrahedra, x measured from a fixed point.
-struct Moments<T> {
-    volume: T,
-    first: Vector3<T>,
-    second: Matrix3<T>,
+#[derive(Clone, Debug)]
+pub(crate) struct Moments<T = f64> {
+    pub volume: T,
+    pub first: Vector3<T>,
+    /// Symmetric.
+    pub second: Matrix3<T>,
 }
 
 impl<T: Scalar> Moments<T> {
@@ -30,7 +32,11 @@ impl<T: Scalar> Moments<T> {
         self.second += (squares + sum * sum.transpose()) * (volume / 20.0);
     }
 
-    fn properties(&self, origin: &Vector3<f64>) -> Result<MassProperties<T>, MeshError> {
+    /// The mass properties at a density of 1 kg/m³; `origin` is the fixed point.
+    ///
+    /// # Errors
+    /// When the volume is not a positive number.
+    pub fn properties(&self, origin: &Vector3<f64>) -> Result<MassProperties<T>, MeshError> {
         let volume = self.volume.real();
         // Written so that NaN fails.
         if !(volume > 0.0 && volume.is_finite()) {
@@ -47,28 +53,87 @@ impl<T: Scalar> Moments<T> {
     }
 }
 
+impl Moments {
+    /// The vector–Jacobian product of [`Self::add`]: given the derivatives of a number with respect to the
+    /// sums, those with respect to the corners.
+    fn add_vjp(&self, corners: [Vector3<f64>; 4]) -> [Vector3<f64>; 4] {
+        let [a, b, c, d] = corners;
+        let (p, q, r) = (b - a, c - a, d - a);
+        let volume = p.cross(&q).dot(&r) / 6.0;
+        let sum = a + b + c + d;
+        let squares = corners.iter().fold(sum * sum.transpose(), |all, v| all + v * v.transpose());
+        let by_volume = self.volume + self.first.dot(&sum) / 4.0 + self.second.dot(&squares) / 20.0;
+        let (by_b, by_c, by_d) = (q.cross(&r) / 6.0, r.cross(&p) / 6.0, p.cross(&q) / 6.0);
+        let of_volume = [-(by_b + by_c + by_d), by_b, by_c, by_d];
+        let second = self.second + self.second.transpose();
+        let shared = (self.first / 4.0 + second * sum / 20.0) * volume;
+        std::array::from_fn(|k| of_volume[k] * by_volume + shared + second * corners[k] * (volume / 20.0))
+    }
+}
+
 /// A point amid the vertices: moments about it do not lose digits when the mesh is far from the
 /// origin of its frame. It carries no derivatives, as the result does not depend on it.
 fn middle<T: Scalar>(vertices: &[Vector3<T>]) -> Vector3<f64> {
     vertices.iter().map(real_vector).sum::<Vector3<f64>>() / vertices.len().max(1) as f64
 }
 
-fn surface_moments<T: Scalar>(mesh: &SurfaceMesh<T>, origin: &Vector3<f64>) -> Moments<T> {
-    let shift = lift_vector(origin);
-    let mut moments = Moments::zero();
-    // The divergence theorem, written as the sum over the signed tetrahedra between the origin
-    // and each triangle.
-    for triangle in 0..mesh.triangles.len() {
-        let [a, b, c] = mesh.corners(triangle).map(|v| v - shift);
-        moments.add(&Vector3::zeros(), &a, &b, &c);
+/// The signed tetrahedra whose union is a solid: of a volume mesh its own, of a closed surface those between a
+/// fixed point and each triangle (the divergence theorem). Corners without an index are that point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Solid<'a> {
+    /// Of a volume mesh.
+    Tetrahedra(&'a [[u32; 4]]),
+    /// Of a closed surface.
+    Triangles(&'a [[u32; 3]]),
+}
+
+impl Solid<'_> {
+    fn for_each(&self, mut visit: impl FnMut([Option<u32>; 4])) {
+        match self {
+            Self::Tetrahedra(all) => all.iter().for_each(|t| visit(t.map(Some))),
+            Self::Triangles(all) => {
+                all.iter().for_each(|t| visit([None, Some(t[0]), Some(t[1]), Some(t[2])]))
+            }
+        }
     }
-    moments
+
+    /// The moments about a point amid the vertices, and that point.
+    pub fn moments<T: Scalar>(&self, vertices: &[Vector3<T>]) -> (Moments<T>, Vector3<f64>) {
+        let origin = middle(vertices);
+        let shift = lift_vector(&origin);
+        let mut moments = Moments::zero();
+        self.for_each(|corners| {
+            let [a, b, c, d] =
+                corners.map(|k| k.map_or_else(Vector3::zeros, |k| vertices[k as usize] - shift));
+            moments.add(&a, &b, &c, &d);
+        });
+        (moments, origin)
+    }
+
+    /// The vector–Jacobian product of [`Self::moments`]: calls `add` with vertices and the derivatives of a
+    /// number with respect to them, any number of times for each.
+    pub fn moments_vjp(
+        &self,
+        vertices: &[Vector3<f64>],
+        by: &Moments,
+        mut add: impl FnMut(usize, &Vector3<f64>),
+    ) {
+        let origin = middle(vertices);
+        self.for_each(|corners| {
+            let points = corners.map(|k| k.map_or_else(Vector3::zeros, |k| vertices[k as usize] - origin));
+            for (corner, by) in corners.into_iter().zip(by.add_vjp(points)) {
+                if let Some(k) = corner {
+                    add(k as usize, &by);
+                }
+            }
+        });
+    }
 }
 
 impl<T: Scalar> SurfaceMesh<T> {
     /// The volume in m³ that a closed surface encloses; negative where it faces inward.
     pub fn volume(&self) -> T {
-        surface_moments(self, &middle(&self.vertices)).volume
+        Solid::Triangles(&self.triangles).moments(&self.vertices).0.volume
     }
 
     /// The mass properties of the inside of a closed surface, which must be valid, at a density of
@@ -77,8 +142,8 @@ impl<T: Scalar> SurfaceMesh<T> {
     /// # Errors
     /// When the volume is not a positive number.
     pub fn mass_properties(&self) -> Result<MassProperties<T>, MeshError> {
-        let origin = middle(&self.vertices);
-        surface_moments(self, &origin).properties(&origin)
+        let (moments, origin) = Solid::Triangles(&self.triangles).moments(&self.vertices);
+        moments.properties(&origin)
     }
 }
 
@@ -89,13 +154,7 @@ impl<T: Scalar> VolumeMesh<T> {
     /// # Errors
     /// When the volume is not a positive number.
     pub fn mass_properties(&self) -> Result<MassProperties<T>, MeshError> {
-        let origin = middle(&self.vertices);
-        let shift = lift_vector(&origin);
-        let mut moments = Moments::zero();
-        for tetrahedron in 0..self.tetrahedra.len() {
-            let [a, b, c, d] = self.corners(tetrahedron).map(|v| v - shift);
-            moments.add(&a, &b, &c, &d);
-        }
+        let (moments, origin) = Solid::Tetrahedra(&self.tetrahedra).moments(&self.vertices);
         moments.properties(&origin)
     }
 }

@@ -28,6 +28,7 @@ pub(crate) use boundary::TETRAHEDRON_FACES;
 pub(crate) use boundary::{VertexPlace, boundary_faces, vertex_places};
 pub(crate) use dissection::dissection_order;
 pub use error::{LARGEST_ASPECT_RATIO, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE, MeshError};
+pub(crate) use mass_properties::{Moments, Solid};
 pub use mesh::{SurfaceMesh, VolumeMesh};
 pub use polyhedron::{ConvexPolyhedron, HalfSpace};
 pub(crate) use quadrature::{TrianglePoint, triangle_rule};

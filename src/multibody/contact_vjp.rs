@@ -6,10 +6,10 @@ use super::contact_forces::with_pair;
 use super::contact_sensitivity::geometry_offset;
 use super::kinematics::BodyFrame;
 use super::model::Model;
-use super::model_gradient::ModelGradient;
+use super::model_gradient::{DifferentiatedModel, ModelGradient};
 use super::pair::GeometryPair;
 use super::state::TANGENT_DIMENSION;
-use crate::contact::{Elements, Material, Workspace, contact_vjp_over};
+use crate::contact::{Elements, Material, ShapeTerms, Workspace, contact_vjp_over};
 use crate::spatial::SpatialForce;
 
 /// The wrench between two geometries, and the derivatives of one number with respect to their bodies'
@@ -24,6 +24,8 @@ pub(super) struct PairCotangent {
     pub to_b: Vector3<f64>,
     by_state: [[f64; TANGENT_DIMENSION]; 2],
     by_material: [Material; 2],
+    /// With respect to the shapes of both geometries, if they were asked for.
+    shape: Option<Box<ShapeTerms>>,
 }
 
 /// The derivatives with respect to the state of a body, from those with respect to the pose and the
@@ -50,7 +52,7 @@ fn by_body_state(
 /// with respect to the spatial force on each moving body about its origin. `known` are the elements
 /// that the surface lies in, if it has been found before.
 pub(super) fn pair_cotangent(
-    model: &Model,
+    differentiated: &DifferentiatedModel,
     frames: &[BodyFrame],
     moving: &[Option<usize>],
     pair: &GeometryPair,
@@ -58,6 +60,8 @@ pub(super) fn pair_cotangent(
     scratch: &mut Workspace,
     known: Option<&[Elements]>,
 ) -> Option<PairCotangent> {
+    let model = differentiated.model();
+    let mut shape = differentiated.asks_for_shape_of(pair).then(Box::<ShapeTerms>::default);
     let indices = [moving[pair.bodies.a], moving[pair.bodies.b]];
     let [by_a, by_b] = indices.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
     let (frame_a, frame_b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
@@ -71,7 +75,7 @@ pub(super) fn pair_cotangent(
     let by_wrench = SpatialForce::new(by_moment, by_linear);
     // The pairs of a model can touch: it has checked them.
     let contact = with_pair(model, frames, pair, |query| {
-        contact_vjp_over(query, &by_wrench, &model.contact, scratch, known)
+        contact_vjp_over(query, &by_wrench, &model.contact, scratch, known, shape.as_deref_mut())
     });
     let contact = contact.ok()??;
     let force = contact.wrench_on_a.translational;
@@ -96,6 +100,7 @@ pub(super) fn pair_cotangent(
         to_b,
         by_state: [state_a, state_b],
         by_material: [contact.material_a, contact.material_b],
+        shape,
     })
 }
 
@@ -118,6 +123,9 @@ impl PairCotangent {
             model.bodies[bodies.a].geometries[geometry_a].material,
             model.bodies[bodies.b].geometries[geometry_b].material,
         ];
+        if let Some(shape) = &self.shape {
+            by_model.add_shapes(&self.pair, shape);
+        }
         for (side, body) in [bodies.a, bodies.b].into_iter().enumerate() {
             if let Some(i) = moving[body] {
                 let out = &mut by_motion[i * TANGENT_DIMENSION..(i + 1) * TANGENT_DIMENSION];

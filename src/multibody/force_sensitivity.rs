@@ -4,20 +4,18 @@ use rayon::prelude::*;
 
 use super::applied_forces::{AppliedForces, add_vjp_by_parameters};
 use super::broad_phase::BroadPhase;
-use super::contact_forces::{pair_wrench, shares};
+use super::contact_forces::shares;
 use super::contact_vjp::{PairCotangent, pair_cotangent};
 use super::force_values::{AppliedWorkspace, ForcePoint, Forces};
 use super::forces::add_drives_and_applied;
 use super::joint_dynamics::add_link_motions;
 use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::Model;
-use super::model_gradient::{ModelGradient, SEEDS, SeededModel};
-use super::pair::GeometryPair;
+use super::model_gradient::ModelGradient;
 use super::state::TANGENT_DIMENSION;
 use super::tree::JointState;
 use crate::contact::Workspace;
-use crate::scalar::DualArray;
-use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
+use crate::spatial::SpatialForce;
 
 /// What one thread works with: scratch of the contact queries, and what they found.
 #[derive(Debug, Default)]
@@ -38,12 +36,6 @@ pub struct ForceSensitivity {
     forces: Forces,
     by_motion: Vec<f64>,
     applied: AppliedWorkspace,
-    seeded_frames: Vec<BodyFrame<DualArray<SEEDS>>>,
-}
-
-/// A frame as constants.
-pub(crate) fn lift_frame<const N: usize>(frame: &BodyFrame) -> BodyFrame<DualArray<N>> {
-    BodyFrame { pose: RigidTransform::lift(&frame.pose), velocity: SpatialVelocity::lift(&frame.velocity) }
 }
 
 impl ForceSensitivity {
@@ -77,7 +69,6 @@ impl ForceSensitivity {
         let (by_bodies, by_joints) = by_state.split_at_mut(at.state.body_tangent_dimension());
         by_bodies.iter_mut().zip(&self.by_motion).for_each(|(by, x)| *by += x);
         add_link_motions(model, &mut self.joints, &self.by_motion, by_joints);
-        self.add_by_sizes(at, &by_force.bodies, &mut by_model.direct);
         let (by_commands, by_user) = by_control.split_at_mut(commands.len());
         let joints = &at.state.joints;
         add_drives_vjp(model, commands, joints, &by_force.joints, by_joints, by_commands, by_model);
@@ -101,7 +92,7 @@ impl ForceSensitivity {
             let Share { scratch, contacts } = share;
             let found = |(k, &pair): (usize, &usize)| {
                 let (pair, known) = (&model.pairs[pair], known.map(|known| known.of(first + k)));
-                pair_cotangent(model, frames, moving, pair, by_force, scratch, known)
+                pair_cotangent(at.model, frames, moving, pair, by_force, scratch, known)
             };
             contacts.extend(pairs.iter().enumerate().filter_map(found));
         };
@@ -125,34 +116,6 @@ impl ForceSensitivity {
     ) {
         applied.add_vjp(at, by_force, by_state, by_control, &mut self.applied);
         add_vjp_by_parameters(applied, at, by_force, &mut by_model.direct, &mut self.applied);
-    }
-
-    /// The part of contact's derivatives that is due to the sizes of geometries.
-    fn add_by_sizes(&mut self, at: &ForcePoint, by_force: &[SpatialForce], by_parameters: &mut [f64]) {
-        for SeededModel { columns, model } in at.model.sizes() {
-            self.seeded_frames.clear();
-            self.seeded_frames.extend(self.frames.iter().map(lift_frame));
-            for share in &mut self.shares {
-                for contact in &share.contacts {
-                    let pair = &contact.pair;
-                    if !size_has_derivatives(model, pair) {
-                        continue;
-                    }
-                    let wrench = pair_wrench(model, &self.seeded_frames, pair, &mut share.scratch);
-                    let Some(on_a) = wrench else { continue };
-                    let (a, b) = (self.moving[pair.bodies.a], self.moving[pair.bodies.b]);
-                    let on_b = -on_a.shifted(&contact.to_b.map(DualArray::from));
-                    for (index, force) in [(a, on_a), (b, on_b)] {
-                        let Some(i) = index else { continue };
-                        for (k, &column) in columns.iter().enumerate() {
-                            by_parameters[column] +=
-                                by_force[i].rotational.dot(&force.rotational.map(|x| x.eps[k]))
-                                    + by_force[i].translational.dot(&force.translational.map(|x| x.eps[k]));
-                        }
-                    }
-                }
-            }
-        }
     }
 }
 
@@ -182,12 +145,4 @@ fn add_drives_vjp(
             }
         }
     });
-}
-
-/// Whether the size of one of two geometries carries derivatives.
-pub(crate) fn size_has_derivatives(model: &Model<DualArray<SEEDS>>, pair: &GeometryPair) -> bool {
-    let (a, b) = (&model.bodies[pair.bodies.a], &model.bodies[pair.bodies.b]);
-    [&a.geometries[pair.geometry_a].collider, &b.geometries[pair.geometry_b].collider]
-        .iter()
-        .any(|c| c.has_shape_derivatives() || c.thickness.eps != [0.0; SEEDS])
 }

@@ -9,8 +9,11 @@ use super::dynamics::BodyCotangent;
 use super::force_dependence::ForceDependence;
 use super::mass::MassSource;
 use super::model::Model;
+use super::pair::GeometryPair;
 use super::parameter::{Parameter, ParameterError};
 use super::seeding::seeded;
+use super::shape_gradient::ShapeGradient;
+use super::shape_mass::{by_scale_through_mass, by_vertices_through_mass};
 use super::state::{State, TANGENT_DIMENSION};
 use super::tree::Mechanism;
 use crate::contact::Material;
@@ -41,7 +44,10 @@ pub struct ModelGradient {
     /// With respect to the gains of each of [`Model::actuators`]; 0 for gains that the actuator does not
     /// have.
     pub drives: Vec<GainGradient>,
-    /// Whether masses of free bodies or sizes of geometries are among the parameters: those by masses
+    /// With respect to the shapes of those geometries that a parameter belongs to, through contact: their
+    /// masses aside.
+    pub shapes: Vec<ShapeGradient>,
+    /// Whether masses of free bodies or shapes of geometries are among the parameters: those by masses
     /// take extra work in velocity-level steps.
     pub(crate) of_free_bodies: bool,
     /// Whether the masses of links are among the parameters: those by them take extra work.
@@ -51,8 +57,7 @@ pub struct ModelGradient {
     /// Whether gains of actuators are among the parameters: those by them take extra work.
     pub(crate) of_drives: bool,
     /// With respect to each of [`DifferentiatedModel::parameters`], the part that does not pass through
-    /// the numbers above, but through the shapes of geometries or through user forces that depend on the
-    /// model.
+    /// the numbers above, but through user forces that depend on the model.
     pub direct: Vec<f64>,
 }
 
@@ -73,6 +78,7 @@ impl ModelGradient {
             }),
             of_links: model.asks_for_link_masses(),
             of_free_bodies: model.asks_for_free_masses(),
+            shapes: model.shapes.iter().map(|&at| ShapeGradient::zero(model.model, at)).collect(),
             direct: vec![0.0; model.parameters.len()],
         }
     }
@@ -84,6 +90,7 @@ impl ModelGradient {
         self.gravity = Vector3::zeros();
         self.joints.fill(GainGradient::default());
         self.drives.fill(GainGradient::default());
+        self.shapes.iter_mut().for_each(ShapeGradient::clear);
         self.direct.fill(0.0);
     }
 }
@@ -116,16 +123,18 @@ pub struct SeededModel {
 /// A model together with the parameters that it is differentiated with respect to, and the precomputed
 /// models that this takes. It is made once and used by every step.
 ///
-/// The derivatives of contact with respect to state and materials come from its local Jacobian, those of
-/// the motion by masses and gravity in closed form: however many parameters there are, they cost the
-/// same. Two dependences are not covered by these closed forms: that of contact on the size of
-/// geometries, and that of the user's forces on the model (unless [`ForceDependence::model`] says that
-/// there is none). Both are evaluated in dual numbers with [`SEEDS`] parameters at a time.
+/// The derivatives of contact with respect to state and materials come from its local Jacobian, those
+/// with respect to the shapes of geometries from one more pass over its surface, those of the motion by
+/// masses and gravity in closed form: however many parameters there are, they cost the same. One
+/// dependence is not covered by these closed forms: that of the user's forces on the model (unless
+/// [`ForceDependence::model`] says that there is none). It is evaluated in dual numbers with [`SEEDS`]
+/// parameters at a time. The user's forces are taken not to depend on vertices and extents of meshes.
 #[derive(Clone, Debug)]
 pub struct DifferentiatedModel<'m> {
     model: &'m Model,
     parameters: Vec<Parameter>,
-    sizes: Vec<SeededModel>,
+    /// The geometries whose shapes parameters belong to, as body and geometry, in increasing order.
+    shapes: Vec<(usize, usize)>,
     seen_by_forces: Vec<SeededModel>,
     constant: Option<Model<DualArray<DIRECTIONS>>>,
     constant_joints: Mechanism<DualArray<JOINT_DIRECTIONS>>,
@@ -146,16 +155,21 @@ impl<'m> DifferentiatedModel<'m> {
         for parameter in parameters {
             parameter.value(model)?;
         }
-        let is_size = |parameter: &Parameter| matches!(parameter, Parameter::GeometryScale { .. });
         let is_initial = |parameter: &Parameter| {
             matches!(parameter, Parameter::InitialTangent { .. } | Parameter::InitialJoint { .. })
         };
-        let seen = |parameter: &Parameter| dependence.model && !is_initial(parameter);
+        let of_mesh = |parameter: &Parameter| {
+            matches!(parameter, Parameter::MeshVertex { .. } | Parameter::Extent { .. })
+        };
+        let seen = |parameter: &Parameter| dependence.model && !is_initial(parameter) && !of_mesh(parameter);
+        let mut shapes: Vec<_> = parameters.iter().filter_map(Parameter::shape).collect();
+        shapes.sort_unstable();
+        shapes.dedup();
         let forces_have_derivatives = dependence.has_state() || control_dimension > 0;
         Ok(Self {
             model,
             parameters: parameters.to_vec(),
-            sizes: seeded_models(model, parameters, is_size)?,
+            shapes,
             seen_by_forces: seeded_models(model, parameters, seen)?,
             constant_joints: Mechanism::lift(&model.mechanism),
             constant: forces_have_derivatives.then(|| Model::lift(model)),
@@ -172,11 +186,11 @@ impl<'m> DifferentiatedModel<'m> {
         &self.parameters
     }
 
-    /// Whether the mass of a free body, or a size that it may come from, is among the parameters.
+    /// Whether the mass of a free body, or a shape that it may come from, is among the parameters.
     pub(crate) fn asks_for_free_masses(&self) -> bool {
         self.parameters.iter().any(|parameter| match parameter.mass_of_body() {
             Some(body) => self.model.bodies[body].is_free(),
-            None => matches!(parameter, Parameter::GeometryScale { .. }),
+            None => parameter.shape().is_some(),
         })
     }
 
@@ -191,9 +205,14 @@ impl<'m> DifferentiatedModel<'m> {
         &self.constant_joints
     }
 
-    /// Models that carry the derivatives with respect to the parameters that are sizes of geometries.
-    pub fn sizes(&self) -> &[SeededModel] {
-        &self.sizes
+    /// Whether the shape of a geometry is among the parameters.
+    pub(crate) fn asks_for_shapes(&self) -> bool {
+        !self.shapes.is_empty()
+    }
+
+    /// Whether the shape of one of two geometries is among the parameters.
+    pub(crate) fn asks_for_shape_of(&self, pair: &GeometryPair) -> bool {
+        self.shapes.iter().any(|shape| pair.geometries().contains(shape))
     }
 
     /// Models that carry the derivatives with respect to the parameters that the user's forces may
@@ -214,19 +233,48 @@ impl<'m> DifferentiatedModel<'m> {
         for (value, parameter) in gradient.iter_mut().zip(&self.parameters) {
             *value += self.by_numbers(parameter, by_initial, by_model);
         }
-        for SeededModel { columns, model } in &self.sizes {
-            for ((_, _, mass), by_mass) in model.free_bodies().zip(&by_model.masses) {
-                for (k, &column) in columns.iter().enumerate() {
-                    gradient[column] += by_mass.mass * mass.mass.eps[k]
-                        + by_mass.center_of_mass.dot(&mass.center_of_mass.map(|x| x.eps[k]))
-                        + by_mass.inertia.dot(&mass.inertia.map(|x| x.eps[k]));
-                }
-            }
+        for shape in &by_model.shapes {
+            self.add_by_shape(shape, by_model, &mut gradient);
         }
         gradient
     }
 
-    /// The derivative with respect to one parameter through the numbers of the model that it sets; sizes
+    /// Adds the derivatives with respect to the parameters that belong to the shape of one geometry, through
+    /// contact and through the mass of its body.
+    fn add_by_shape(&self, by: &ShapeGradient, by_model: &ModelGradient, gradient: &mut [f64]) {
+        let (body, geometry) = by.geometry;
+        let mass = self.model.moving_index(body).map(|i| &by_model.masses[i]);
+        let has = |wanted: fn(&Parameter) -> bool| {
+            self.parameters.iter().any(|p| wanted(p) && p.shape() == Some(by.geometry))
+        };
+        let by_scale = match mass {
+            Some(mass) if has(|p| matches!(p, Parameter::GeometryScale { .. })) => {
+                by_scale_through_mass(self.model, body, geometry, mass)
+            }
+            _ => 0.0,
+        };
+        let through_mass = match mass {
+            Some(mass) if has(|p| matches!(p, Parameter::MeshVertex { .. })) => {
+                by_vertices_through_mass(self.model, body, geometry, mass)
+            }
+            _ => None,
+        };
+        for (value, parameter) in gradient.iter_mut().zip(&self.parameters) {
+            if parameter.shape() != Some(by.geometry) {
+                continue;
+            }
+            *value += match *parameter {
+                Parameter::GeometryScale { .. } => by.by_scale(self.model) + by_scale,
+                Parameter::MeshVertex { vertex, axis, .. } => {
+                    by.vertices[vertex][axis] + through_mass.as_ref().map_or(0.0, |by| by[vertex][axis])
+                }
+                Parameter::Extent { vertex, .. } => by.extents[vertex],
+                _ => 0.0,
+            };
+        }
+    }
+
+    /// The derivative with respect to one parameter through the numbers of the model that it sets; shapes
     /// of geometries aside.
     fn by_numbers(&self, parameter: &Parameter, by_initial: &[f64], by_model: &ModelGradient) -> f64 {
         let mass = |body: usize| self.model.moving_index(body).map(|i| &by_model.masses[i]);
@@ -254,7 +302,7 @@ impl<'m> DifferentiatedModel<'m> {
             Parameter::SpringStiffness { joint } => by_model.joints[joint].stiffness,
             Parameter::DriveStiffness { actuator } => by_model.drives[actuator].stiffness,
             Parameter::DriveDamping { actuator } => by_model.drives[actuator].damping,
-            Parameter::GeometryScale { .. } => 0.0,
+            Parameter::GeometryScale { .. } | Parameter::MeshVertex { .. } | Parameter::Extent { .. } => 0.0,
         }
     }
 }

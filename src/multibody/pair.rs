@@ -34,6 +34,13 @@ pub struct GeometryPair {
     pub geometry_b: usize,
 }
 
+impl GeometryPair {
+    /// Each geometry by its body and its index there, that of A first.
+    pub(super) fn geometries(&self) -> [(usize, usize); 2] {
+        [(self.bodies.a, self.geometry_a), (self.bodies.b, self.geometry_b)]
+    }
+}
+
 /// The collider of a geometry that touches `other`. A rigid geometry without a material of its
 /// own takes the friction and an own law's parameters of the other: equal coefficients combine to themselves.
 pub(super) fn collider<'a, T: Scalar>(

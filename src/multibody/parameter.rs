@@ -107,6 +107,29 @@ pub enum Parameter {
         /// The geometry in [`super::Body::geometries`].
         geometry: usize,
     },
+    /// A coordinate of a vertex of a geometry's mesh, in the geometry's frame, m. Extents stay as they are
+    /// at the vertices. Mass, centre of mass and inertia change with the volume that the mesh gains or loses
+    /// where they are computed from the geometry. See [`Parameter::vertices`].
+    MeshVertex {
+        /// The body.
+        body: usize,
+        /// The geometry in [`super::Body::geometries`].
+        geometry: usize,
+        /// The vertex of the mesh, of a skirt's if the field has one.
+        vertex: usize,
+        /// The axis of the geometry's frame, 0 to 2.
+        axis: usize,
+    },
+    /// The extent at a vertex of a compliant geometry's mesh: the pressure there over the hydroelastic
+    /// modulus. See [`Parameter::extents`].
+    Extent {
+        /// The body.
+        body: usize,
+        /// The geometry in [`super::Body::geometries`].
+        geometry: usize,
+        /// The vertex of the mesh.
+        vertex: usize,
+    },
 }
 
 /// Why a model could not be made from values of its parameters.
@@ -199,6 +222,13 @@ impl Parameter {
             Self::GeometryScale { body: b, geometry } => {
                 format!("{}.geometries[{geometry}].scale", body(b))
             }
+            Self::MeshVertex { body: b, geometry, vertex, axis } => {
+                let axis = ["x", "y", "z"].get(axis).unwrap_or(&"?");
+                format!("{}.geometries[{geometry}].vertices[{vertex}].{axis}", body(b))
+            }
+            Self::Extent { body: b, geometry, vertex } => {
+                format!("{}.geometries[{geometry}].extents[{vertex}]", body(b))
+            }
         }
     }
 
@@ -244,6 +274,15 @@ impl Parameter {
                 let geometries = model.bodies.get(body).map(|b| &b.geometries);
                 geometries.and_then(|g| g.get(geometry)).map(|_| 1.0).ok_or_else(missing)
             }
+            Self::MeshVertex { body, geometry, vertex, axis } => {
+                let shape = contact_geometry(model, body, geometry).ok_or_else(missing)?;
+                let vertex = shape.vertices().get(vertex).ok_or_else(missing)?;
+                vertex.get(axis).copied().ok_or_else(missing)
+            }
+            Self::Extent { body, geometry, vertex } => {
+                let shape = contact_geometry(model, body, geometry).ok_or_else(missing)?;
+                shape.extents().get(vertex).copied().ok_or_else(missing)
+            }
         }
     }
 
@@ -275,6 +314,16 @@ impl Parameter {
         }
     }
 
+    /// The body and the geometry whose shape a parameter belongs to.
+    pub(super) fn shape(&self) -> Option<(usize, usize)> {
+        match *self {
+            Self::GeometryScale { body, geometry }
+            | Self::MeshVertex { body, geometry, .. }
+            | Self::Extent { body, geometry, .. } => Some((body, geometry)),
+            _ => None,
+        }
+    }
+
     /// Checks that a value makes sense for the parameter.
     pub(super) fn check(&self, model: &Model, value: f64) -> Result<(), ParameterError> {
         let (good, allowed) = match self {
@@ -283,6 +332,8 @@ impl Parameter {
             | Self::Inertia { .. }
             | Self::CenterOfMass { .. }
             | Self::Gravity { .. }
+            | Self::MeshVertex { .. }
+            | Self::Extent { .. }
             | Self::Material { parameter: MaterialParameter::Own(_), .. } => (true, "finite"),
             Self::Material { parameter: MaterialParameter::HydroelasticModulus, .. }
             | Self::Mass { .. }
@@ -299,6 +350,11 @@ impl Parameter {
             Err(ParameterError::Value { name: self.name(model), value, allowed })
         }
     }
+}
+
+/// What a geometry of a body is in contact.
+fn contact_geometry(model: &Model, body: usize, geometry: usize) -> Option<&ContactGeometry> {
+    Some(&*model.bodies.get(body)?.geometries.get(geometry)?.collider.geometry)
 }
 
 /// The mass properties of a free body, if they were given, or of a link.
@@ -333,6 +389,22 @@ impl Parameter {
             .collect()
     }
 
+    /// The coordinates of all vertices of a geometry's mesh, three for each; none of a half-space or of a
+    /// geometry that the model does not have. They matter in addition to [`Parameter::all`]. An adjoint takes
+    /// all of them in one sweep (see [`crate::rollout::loss_gradient`]).
+    pub fn vertices(model: &Model, body: usize, geometry: usize) -> Vec<Parameter> {
+        let count = contact_geometry(model, body, geometry).map_or(0, |shape| shape.vertices().len());
+        let of = |vertex| (0..3).map(move |axis| Self::MeshVertex { body, geometry, vertex, axis });
+        (0..count).flat_map(of).collect()
+    }
+
+    /// The extents at all vertices of a compliant geometry's mesh; none of other geometries. They matter in
+    /// addition to [`Parameter::all`].
+    pub fn extents(model: &Model, body: usize, geometry: usize) -> Vec<Parameter> {
+        let count = contact_geometry(model, body, geometry).map_or(0, |shape| shape.extents().len());
+        (0..count).map(|vertex| Self::Extent { body, geometry, vertex }).collect()
+    }
+
     /// Every parameter that a result can depend on. These are the initial tangent of every free body and
     /// of the joints; the mass of every free body and link, with the centre of mass and the inertia
     /// where they were given; the parameters of every material that a geometry uses; the size of every
@@ -340,7 +412,8 @@ impl Parameter {
     /// and gains of joints and actuators that are not 0.
     ///
     /// Relaxation times are not among them, since they matter with one contact model only: see
-    /// [`Parameter::relaxation_times`].
+    /// [`Parameter::relaxation_times`]. Nor are the numbers of meshes, of which there are many: see
+    /// [`Parameter::vertices`] and [`Parameter::extents`].
     pub fn all(model: &Model) -> Vec<Parameter> {
         let mut parameters = Vec::new();
         for (body, _, _) in model.free_bodies() {

@@ -9,12 +9,13 @@ use super::body::{Body, BodyGeometry, Motion, unit_parts};
 use super::mass::MassSource;
 use super::model::{Model, share_materials};
 use super::parameter::{Parameter, ParameterError};
+use super::shape_mass::unit_mass_with_vertices;
 use super::state::State;
 use super::tree::Joint;
 use crate::contact::ContactGeometry;
 use crate::field::{FieldError, RigidSurface};
 use crate::geometry::SurfaceMesh;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::{MassProperties, MassPropertiesError};
 
 /// The model and the state with some parameters set to values in a scalar `T`, so that everything
@@ -135,13 +136,17 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
                 Drive::Position { damping, .. } | Drive::Velocity { damping } => *damping = value,
                 Drive::Force => {}
             },
-            Parameter::GeometryScale { body, geometry } => {
-                let original = &model.bodies[body].geometries[geometry];
-                out.bodies[body].geometries[geometry] = enlarged(original, value)
-                    .map_err(|source| ParameterError::Field { name: parameter.name(model), source })?;
-                remass[body] = true;
-            }
+            // All parameters of a shape change it together, below.
+            Parameter::GeometryScale { .. } | Parameter::MeshVertex { .. } | Parameter::Extent { .. } => {}
         }
+    }
+    for change in ShapeChange::all(values) {
+        let (body, geometry) = change.geometry;
+        let original = &model.bodies[body].geometries[geometry];
+        out.bodies[body].geometries[geometry] = change
+            .of(original)
+            .map_err(|source| ParameterError::Field { name: change.parameter.name(model), source })?;
+        remass[body] = true;
     }
     let Model { bodies, materials, mechanism, .. } = &mut out;
     share_materials(bodies, materials);
@@ -195,37 +200,82 @@ fn check_inertia(inertia: &Matrix3<f64>) -> Result<(), MassPropertiesError> {
     Err(MassPropertiesError::Inertia(inertia.symmetric_eigenvalues().into()))
 }
 
-/// A geometry enlarged by a factor about the origin of its frame.
-fn enlarged<T: Scalar>(original: &BodyGeometry, scale: T) -> Result<BodyGeometry<T>, FieldError> {
-    let mut out = BodyGeometry::<T>::lift(original);
-    let factor = scale.real();
-    let has_derivatives = T::NDERIV > 0;
-    out.unit_mass = out.unit_mass.map(|m| m.enlarged(scale));
-    let larger = |vertices: &[Vector3<f64>]| vertices.iter().map(|v| v * factor).collect::<Vec<_>>();
-    let vertices: &[Vector3<f64>] = match &*original.collider.geometry {
-        ContactGeometry::Compliant(field) => {
-            let mesh = field.mesh();
-            if factor != 1.0 {
-                out.collider.geometry = Arc::new(ContactGeometry::Compliant(field.enlarged(factor)?));
+/// How the shape of one geometry changes.
+struct ShapeChange<T> {
+    geometry: (usize, usize),
+    /// One of its parameters, for messages.
+    parameter: Parameter,
+    scale: Option<T>,
+    /// Coordinates of vertices: vertex, axis, value.
+    vertices: Vec<(usize, usize, T)>,
+    /// Extents at vertices.
+    extents: Vec<(usize, T)>,
+}
+
+impl<T: Scalar> ShapeChange<T> {
+    /// The changes of all geometries, each once.
+    fn all(values: &[(Parameter, T)]) -> Vec<Self> {
+        let mut changes: Vec<Self> = Vec::new();
+        for &(parameter, value) in values {
+            let Some(geometry) = parameter.shape() else { continue };
+            let index = changes.iter().position(|change| change.geometry == geometry);
+            let index = index.unwrap_or_else(|| {
+                let (vertices, extents) = (Vec::new(), Vec::new());
+                changes.push(Self { geometry, parameter, scale: None, vertices, extents });
+                changes.len() - 1
+            });
+            match parameter {
+                Parameter::GeometryScale { .. } => changes[index].scale = Some(value),
+                Parameter::MeshVertex { vertex, axis, .. } => {
+                    changes[index].vertices.push((vertex, axis, value));
+                }
+                Parameter::Extent { vertex, .. } => changes[index].extents.push((vertex, value)),
+                _ => {}
             }
-            &mesh.vertices
         }
-        ContactGeometry::Rigid(surface) => {
-            let mesh = surface.mesh();
-            if factor != 1.0 {
-                let vertices = larger(&mesh.vertices);
-                let mesh = SurfaceMesh { vertices, triangles: mesh.triangles.clone() };
-                out.collider.geometry = Arc::new(ContactGeometry::Rigid(RigidSurface::new(mesh)));
-            }
-            &mesh.vertices
-        }
-        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => {
-            out.collider.thickness *= scale;
-            &[]
-        }
-    };
-    if has_derivatives && !vertices.is_empty() {
-        out.collider.vertices = Some(vertices.iter().map(|v| v.map(|x| scale * x)).collect());
+        changes
     }
-    Ok(out)
+
+    /// The geometry with the change: first vertices and extents, then its size about the origin of its frame.
+    fn of(&self, original: &BodyGeometry) -> Result<BodyGeometry<T>, FieldError> {
+        let mut out = BodyGeometry::<T>::lift(original);
+        let scale = self.scale.unwrap_or(T::from(1.0));
+        let shape = &*original.collider.geometry;
+        if shape.is_half_space() {
+            out.collider.thickness *= scale;
+            return Ok(out);
+        }
+        let mut vertices: Vec<Vector3<T>> = shape.vertices().iter().map(lift_vector).collect();
+        self.vertices.iter().for_each(|&(vertex, axis, value)| vertices[vertex][axis] = value);
+        if !self.vertices.is_empty() {
+            out.unit_mass = unit_mass_with_vertices(original, &vertices);
+        }
+        if self.scale.is_some() {
+            out.unit_mass = out.unit_mass.map(|m| m.enlarged(scale));
+            vertices.iter_mut().for_each(|v| *v *= scale);
+        }
+        let mut extents: Vec<T> = shape.extents().iter().map(|&e| T::from(e)).collect();
+        self.extents.iter().for_each(|&(vertex, value)| extents[vertex] = value);
+        let real: Vec<Vector3<f64>> = vertices.iter().map(real_vector).collect();
+        let real_extents: Vec<f64> = extents.iter().map(|e| e.real()).collect();
+        if real != shape.vertices() || real_extents != shape.extents() {
+            out.collider.geometry = Arc::new(match shape {
+                ContactGeometry::Compliant(field) => {
+                    ContactGeometry::Compliant(field.reshaped(real, real_extents, scale.real())?)
+                }
+                ContactGeometry::Rigid(surface) => {
+                    let triangles = surface.mesh().triangles.clone();
+                    ContactGeometry::Rigid(RigidSurface::new(SurfaceMesh { vertices: real, triangles }))
+                }
+                half_space => half_space.clone(),
+            });
+        }
+        if T::NDERIV > 0 && (self.scale.is_some() || !self.vertices.is_empty()) {
+            out.collider.vertices = Some(vertices.into());
+        }
+        if T::NDERIV > 0 && !self.extents.is_empty() {
+            out.collider.extent = Some(extents.into());
+        }
+        Ok(out)
+    }
 }

@@ -10,6 +10,7 @@ mod nonlinear_regression;
 mod objective;
 mod own_laws;
 mod sensors;
+mod shape_gradients;
 mod step_allocation;
 mod step_at_rest;
 mod step_coin;

@@ -18,13 +18,13 @@ use crate::contact::force::skirt_onset::OnsetSlopes;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::{Integral, fan_rule};
 use crate::contact::pair::material::PairMaterial;
-use crate::contact::pair::query::{Parts, Roles};
+use crate::contact::pair::query::Roles;
 use crate::contact::settings::{ContactSettings, DissipationModel, SurfaceRepresentation};
 use crate::contact::surface::equilibrium::Equilibrium;
-use crate::contact::surface::polygon::{Constraint, FIRST_OF_F, Polygon};
-use crate::contact::surface::rigid_triangle::seen_from_inside;
+use crate::contact::surface::polygon::{FIRST_OF_F, Polygon};
 use crate::contact::surface::search::for_each_polygon;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon, solve_planes};
+use crate::contact::surface::vertex_planes::{Gradients, VertexPlanes};
 use crate::contact::surface::workspace::Workspace;
 use crate::scalar::DualArray;
 use crate::spatial::SpatialForce;
@@ -60,60 +60,6 @@ pub(crate) struct LocalJacobian {
     /// Whether the meshes are exactly aligned somewhere on the surface, so that the derivatives with
     /// respect to the geometry may not be the derivative in any direction.
     pub aligned: bool,
-}
-
-/// The gradients of the polygon's plane and of its constraints in F's frame.
-pub(in crate::contact) struct Gradients {
-    pub plane: Vector3<f64>,
-    pub of_o: [Vector3<f64>; 4],
-    pub of_f: [Vector3<f64>; 4],
-}
-
-impl Gradients {
-    /// The gradient of the constraint of that number.
-    #[inline(always)]
-    pub fn constraint(&self, name: Constraint) -> &Vector3<f64> {
-        match name {
-            0..FIRST_OF_F => &self.of_o[usize::from(name)],
-            _ => &self.of_f[usize::from(name - FIRST_OF_F) % 4],
-        }
-    }
-
-    #[inline(always)]
-    pub fn new(roles: &Roles<f64>, polygon: &Polygon, equilibrium: &Equilibrium) -> Self {
-        let rotation = &roles.x_fo.rotation;
-        let mut of_o = [equilibrium.normal; 4];
-        let mut of_f = [equilibrium.normal; 4];
-        let plane = match &equilibrium.gradient_o {
-            Some(gradient) => gradient - equilibrium.pressure.gradient,
-            None => equilibrium.normal,
-        };
-        match roles.parts {
-            Parts::TwoFields { o, f } => {
-                of_o = o.tetrahedra()[polygon.o as usize].barycentric.map(|l| rotation * l.gradient);
-                of_f = f.tetrahedra()[polygon.f as usize].barycentric.map(|l| l.gradient);
-            }
-            Parts::HalfSpaceInField { f, .. } => {
-                // The end of a compliant half-space's skirt.
-                of_o[0] = -rotation.column(2);
-                of_f = f.tetrahedra()[polygon.f as usize].barycentric.map(|l| l.gradient);
-            }
-            Parts::SurfaceInField { o, .. } | Parts::SurfaceInHalfSpace { o } => {
-                let v = seen_from_inside(o.mesh().triangles[polygon.o as usize])
-                    .map(|k| rotation * o.mesh().vertices[k as usize]);
-                for k in 0..3 {
-                    of_o[k] = equilibrium.normal.cross(&(v[(k + 1) % 3] - v[k]));
-                }
-                match roles.parts {
-                    Parts::SurfaceInField { f, .. } => {
-                        of_f = f.tetrahedra()[polygon.f as usize].barycentric.map(|l| l.gradient);
-                    }
-                    _ => of_f[0] = equilibrium.pressure.gradient,
-                }
-            }
-        }
-        Self { plane, of_o, of_f }
-    }
 }
 
 /// How a vertex moves.
@@ -155,18 +101,16 @@ fn vertex_motion(
     i: usize,
     pressure: f64,
 ) -> VertexMotion {
-    let previous = if i == 0 { polygon.len - 1 } else { i - 1 };
-    let of = |name: Constraint| gradients.constraint(name);
-    let names = [polygon.edge[previous], polygon.edge[i]];
-    let inverse = solve_planes(&[gradients.plane, *of(names[0]), *of(names[1])]);
+    let planes = VertexPlanes::new(gradients, polygon, i);
+    let inverse = solve_planes(&planes.rows);
     // What of the plane moves with O: its own plane if O is rigid.
     let carried = equilibrium.gradient_o.as_ref().unwrap_or(&gradients.plane);
     let columns = [0, 1, 2].map(|k| Vector3::new(inverse[(0, k)], inverse[(1, k)], inverse[(2, k)]));
     let outer = |a: &Vector3<f64>, b: &Vector3<f64>| Matrix3::from_columns(&[a * b.x, a * b.y, a * b.z]);
     let mut by_motion = outer(&columns[0], carried);
-    for (k, name) in names.into_iter().enumerate() {
-        if name < FIRST_OF_F {
-            by_motion += outer(&columns[k + 1], of(name));
+    for k in [1, 2] {
+        if planes.name(k) < FIRST_OF_F {
+            by_motion += outer(&columns[k], &planes.rows[k]);
         }
     }
     // p_O − p_F grows by p with each logarithm's own sign.

@@ -9,6 +9,7 @@ use crate::contact::pair::material::Material;
 use crate::contact::pair::query::{ContactError, ContactPair, Roles};
 use crate::contact::settings::ContactSettings;
 use crate::contact::surface::search::Elements;
+use crate::contact::surface::shape_vjp::ShapeTerms;
 use crate::contact::surface::workspace::Workspace;
 use crate::spatial::SpatialForce;
 
@@ -54,17 +55,19 @@ pub fn contact_vjp(
     settings: &ContactSettings,
     workspace: &mut Workspace,
 ) -> Result<Option<ContactCotangent>, ContactError> {
-    contact_vjp_over(pair, by_wrench, settings, workspace, None)
+    contact_vjp_over(pair, by_wrench, settings, workspace, None, None)
 }
 
 /// [`contact_vjp`], where `known` are the elements that the surface lies in, if it has been found
-/// before.
+/// before. The derivatives with respect to the shapes of both geometries are added to `shape`, if it is
+/// there; where meshes are exactly aligned, these are of one side.
 pub(crate) fn contact_vjp_over(
     pair: &ContactPair,
     by_wrench: &SpatialForce,
     settings: &ContactSettings,
     workspace: &mut Workspace,
     known: Option<&[Elements]>,
+    shape: Option<&mut ShapeTerms>,
 ) -> Result<Option<ContactCotangent>, ContactError> {
     let roles = Roles::new(pair)?;
     let sign = if roles.a_is_o { 1.0 } else { -1.0 };
@@ -75,7 +78,7 @@ pub(crate) fn contact_vjp_over(
     let by_force = (by_wrench.translational + by_wrench.rotational.cross(&lever)) * sign;
     let on_o = SpatialForce::new(by_moment, by_force);
     let by_wrench_in_f = on_o.rotated(&roles.x_wf.rotation.transpose());
-    let local = local_vjp(&roles, &by_wrench_in_f, settings, workspace, known);
+    let local = local_vjp(&roles, &by_wrench_in_f, settings, workspace, known, shape);
     if local.aligned {
         return by_jacobian(pair, by_wrench, settings, workspace);
     }

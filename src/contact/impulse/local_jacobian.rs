@@ -8,7 +8,7 @@
 use nalgebra::{Matrix6, SMatrix, Vector3, Vector6};
 
 use crate::contact::force::local_jacobian::{
-    ByGeometry, DIRECTIONS, Dual, Gradients, differentiated_width, set_moving_vertices, set_turning_plane,
+    ByGeometry, DIRECTIONS, Dual, differentiated_width, set_moving_vertices, set_turning_plane,
 };
 use crate::contact::force::one_sided::{depth, one_sided_by_geometry};
 use crate::contact::force::skirt_onset::onset;
@@ -31,6 +31,7 @@ use crate::contact::settings::{DissipationModel, SurfaceRepresentation};
 use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::{MAX_VERTICES, Polygon};
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::vertex_planes::Gradients;
 use crate::contact::surface::workspace::Workspace;
 use crate::spatial::SpatialVelocity;
 

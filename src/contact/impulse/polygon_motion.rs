@@ -7,10 +7,11 @@
 
 use nalgebra::Vector3;
 
-use crate::contact::force::local_jacobian::{DIRECTIONS, Dual, Gradients, LOG_MODULUS_F, LOG_MODULUS_O};
+use crate::contact::force::local_jacobian::{DIRECTIONS, Dual, LOG_MODULUS_F, LOG_MODULUS_O};
 use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon};
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::vertex_planes::Gradients;
 
 /// Position, pressure of the fields, and area of a face.
 pub(in crate::contact) type FacePoint = (Vector3<Dual>, Dual, Dual);

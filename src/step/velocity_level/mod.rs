@@ -21,6 +21,7 @@ mod newton;
 mod patch_impulse;
 mod problem;
 mod real_step;
+mod shape_tape;
 mod step_jacobian;
 mod tape;
 mod timing;

@@ -11,16 +11,14 @@ use super::body_sensitivity::BodySensitivity;
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
 use super::joint_derivative::JointDerivatives;
-use super::patch_impulse::patch_impulse;
+use super::shape_tape::ShapeTape;
 use super::{VelocityLevel, Workspace};
 use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
 use crate::linear_algebra::{Factors, Values};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
-    AppliedForces, BodyFrame, ContactSensitivity, JointKinematics, Motion, SEEDS, SeededModel, lift_frame,
-    set_link_velocities, size_has_derivatives, with_pair,
+    AppliedForces, BodyFrame, ContactSensitivity, JointKinematics, Motion, set_link_velocities, with_pair,
 };
-use crate::scalar::DualArray;
 use crate::spatial::SpatialForce;
 use crate::step::StepError;
 use crate::step::step_point::StepPoint;
@@ -51,17 +49,6 @@ impl PatchSensitivity {
     }
 }
 
-/// How the impulse on what moves follows the size of a geometry.
-#[derive(Debug)]
-pub(super) struct SizeTerm {
-    /// The column of the size among the parameters.
-    pub column: usize,
-    /// The index of the body among the moving ones.
-    pub tree: usize,
-    /// The derivative of the impulse on it about its origin, in W.
-    pub impulse: SpatialForce,
-}
-
 /// The factors of K at the solution and the derivatives of φ with respect to all but the velocities
 /// after the step.
 #[derive(Debug, Default)]
@@ -70,7 +57,7 @@ pub(in crate::step) struct BalanceTape {
     /// For each body its index among the moving ones.
     pub(super) moving: Vec<Option<usize>>,
     pub(super) patches: Vec<PatchSensitivity>,
-    pub(super) sizes: Vec<SizeTerm>,
+    pub(super) shapes: ShapeTape,
     /// Each body's part of φ without contact and applied forces.
     pub(super) bodies: Vec<BodySensitivity>,
     pub(super) joints: JointDerivatives,
@@ -92,7 +79,7 @@ impl BalanceTape {
         let patches: usize = patches.sum();
         let bodies = self.bodies.len() * size_of::<BodySensitivity>();
         let joints = joints * (JOINT_BYTES + MATRICES_OF_JOINTS * joints * size_of::<f64>());
-        self.factors.bytes() + patches + bodies + joints
+        self.factors.bytes() + patches + self.shapes.bytes() + bodies + joints
     }
 }
 
@@ -137,7 +124,7 @@ impl VelocityLevel {
     fn record_under(&self, at: &StepPoint<'_, ()>, workspace: &mut Workspace, tape: &mut BalanceTape) {
         let model = at.model.model();
         let Workspace { problem, newton, frames, moving, free_motions, after, loads, .. } = workspace;
-        let BalanceTape { patches, bodies, joints, kinematics, joint_moves, sizes, .. } = tape;
+        let BalanceTape { patches, bodies, joints, kinematics, joint_moves, shapes, .. } = tape;
         tape.factors.clone_from(newton.factor.factors());
         tape.moving.clone_from(moving);
         joint_moves.clear();
@@ -212,43 +199,6 @@ impl VelocityLevel {
             patches.push(PatchSensitivity { after: by_poses, before, inertia });
         }
         joints.evaluate(at, moving, patches.iter().map(|patch| &patch.after), loads);
-        sizes.clear();
-        for seeded in at.model.sizes() {
-            self.record_sizes(at, workspace, seeded, sizes);
-        }
-    }
-
-    /// Records how the impulses of contact follow the sizes of geometries; what changes with their
-    /// mass aside.
-    fn record_sizes(
-        &self,
-        at: &StepPoint<'_, ()>,
-        workspace: &Workspace,
-        SeededModel { columns, model }: &SeededModel,
-        sizes: &mut Vec<SizeTerm>,
-    ) {
-        let settings = DiscreteSettings { contact: &at.model.model().contact, model: self.model, dt: at.dt };
-        let before: Vec<_> = workspace.frames.iter().map(lift_frame::<SEEDS>).collect();
-        let after: Vec<_> = workspace.after.iter().map(lift_frame::<SEEDS>).collect();
-        for (patch, evaluated) in workspace.problem.patches.iter().zip(&workspace.newton.by_patch) {
-            let pair = &model.pairs[patch.pair];
-            if !size_has_derivatives(model, pair) {
-                continue;
-            }
-            let lambda = patch.contacts.inverse_inertia.map(DualArray::from);
-            let contacts = &workspace.problem.contacts;
-            let impulse =
-                patch_impulse(model, &before, &after, patch, &settings, contacts, evaluated, |_| lambda);
-            let Some((on_a, origin)) = impulse else { continue };
-            for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
-                let Some(tree) = workspace.moving[body] else { continue };
-                let on_body = on_body.shifted(&(before[body].pose.translation - origin));
-                sizes.extend(columns.iter().enumerate().map(|(k, &column)| {
-                    let rotational = on_body.rotational.map(|x| x.eps[k]);
-                    let translational = on_body.translational.map(|x| x.eps[k]);
-                    SizeTerm { column, tree, impulse: SpatialForce::new(rotational, translational) }
-                }));
-            }
-        }
+        shapes.record(at.model, problem, [frames, after]);
     }
 }

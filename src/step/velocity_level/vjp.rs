@@ -5,7 +5,8 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::VelocityLevel;
 use super::free_body::{BODY, six, velocity_of};
-use super::tape::{BalanceTape, SizeTerm};
+use super::tape::BalanceTape;
+use crate::contact::DiscreteSettings;
 use crate::multibody::{
     AppliedForces, BodyState, ForceSensitivity, Forces, FreeMotion, JointKinematics, ModelGradient,
     TANGENT_DIMENSION, add_link_motions,
@@ -53,7 +54,7 @@ impl VelocityLevel {
         let model = at.model.model();
         let (of_bodies, of_joints) = mu.split_at(BODY * at.before.bodies.len());
         let (state_of_bodies, state_of_joints) = out.state.split_at_mut(at.before.body_tangent_dimension());
-        let BalanceTape { moving, patches, sizes, bodies, joints, kinematics, .. } = tape;
+        let BalanceTape { moving, patches, shapes, bodies, joints, kinematics, .. } = tape;
         let VjpMemory { by_force, by_motion, kinematics: scratch, .. } = memory;
         joints.add(at, of_joints, state_of_joints, out.control, out.model);
         by_force.bodies.clear();
@@ -109,11 +110,8 @@ impl VelocityLevel {
         add_link_motions(model, kinematics_after, by_after, &mut by_unknown);
         let n = of_joints.len();
         state_of_joints[..n].copy_from_slice(&by_unknown[..n]);
-        for SizeTerm { column, tree, impulse } in sizes {
-            let by_force = &on_bodies[*tree];
-            out.model.direct[*column] += by_force.rotational.dot(&impulse.rotational)
-                + by_force.translational.dot(&impulse.translational);
-        }
+        let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt: at.dt };
+        shapes.add_vjp(model, &settings, moving, on_bodies, out.model);
     }
 
     /// The part of the derivatives of μᵀφ that is due to the user's forces; after

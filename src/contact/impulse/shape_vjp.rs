@@ -1,0 +1,154 @@
+//! Reverse mode from a pair's impulse over a velocity-level step to the shapes of both geometries.
+//!
+//! Forward mode (see [`crate::contact::impulse::local_jacobian`]) takes a direction for each number of a
+//! mesh. Here one pass over the faces gives the derivatives with respect to all of them.
+
+use nalgebra::Vector3;
+
+use crate::contact::ContactModel;
+use crate::contact::force::skirt_onset::onset;
+use crate::contact::force::traction::TractionLaw;
+use crate::contact::impulse::arguments::{
+    ARGUMENTS, DISSIPATION, HISTORY, LOAD, SQUARE, STIFFNESS, VELOCITY,
+};
+use crate::contact::impulse::inverse_inertia::inverse_effective_mass_slopes;
+use crate::contact::impulse::local_jacobian::PairImpulse;
+use crate::contact::impulse::point_contacts::{
+    SMALLEST_AREA, SMALLEST_ONSET, one_point, split, usable_gradient,
+};
+use crate::contact::settings::DissipationModel;
+use crate::contact::surface::polygon_vjp::{PointCotangent, PolygonCotangent};
+use crate::contact::surface::shape_vjp::{PolygonShape, ShapeTerms};
+use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::vertex_planes::{Gradients, VertexPlanes};
+use crate::scalar::DualArray;
+use crate::spatial::SpatialForce;
+
+/// The derivatives of a number through the constants of one polygon's faces.
+#[derive(Default)]
+struct FaceCotangent {
+    /// With respect to the fields' gradient in series.
+    series: f64,
+    /// With respect to the width of the onset.
+    width: f64,
+}
+
+impl PairImpulse<'_> {
+    /// The vector–Jacobian product of the impulse: adds to `terms` the derivatives of one number with
+    /// respect to the shapes of both geometries, given those with respect to the impulse on O about F's
+    /// origin, in F. Velocities and, for SAP, the inverse inertia are held.
+    pub fn shape_vjp(&self, by_impulse: &SpatialForce, terms: &mut ShapeTerms) {
+        let Self { roles, settings, patch, contacts, .. } = *self;
+        let traction = TractionLaw::new(roles, settings.contact);
+        let surface = settings.contact.surface;
+        let (width, width_is_of_o) = roles.onset_width();
+        let mut indices = patch.contacts.clone();
+        let (mut polygon, mut by) = (SurfacePolygon::empty(), PolygonCotangent::zero());
+        let mut by_width = 0.0;
+        terms.a_is_o = roles.a_is_o;
+        for (found, equilibrium) in &contacts.polygons[patch.polygons.clone()] {
+            polygon.set_real(found, equilibrium);
+            let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
+            let per_gradient = match settings.contact.dissipation_model {
+                DissipationModel::HuntCrossley => 0.0,
+                DissipationModel::StrainRate => traction.strain_rate(),
+            };
+            let fan = Fan::new(&polygon, surface);
+            let mut sums = FaceCotangent::default();
+            by.set(&polygon, &fan, surface, one_point(), |x, p, area| {
+                let none = PointCotangent {
+                    position: Vector3::zeros(),
+                    normal: Vector3::zeros(),
+                    pressure: 0.0,
+                    area: 0.0,
+                };
+                // The pressure that acts and its slope, each with its derivatives with respect to the
+                // fields' pressure and to the width.
+                let (acting, slope) = onset(DualArray::<2>::variable(p, 0), DualArray::variable(width, 1));
+                if area <= SMALLEST_AREA || slope.re <= SMALLEST_ONSET {
+                    return none;
+                }
+                let Some(index) = indices.next() else { return none };
+                let point = self.point_vjp(index, x, by_impulse);
+                let by_load = point.by_argument[LOAD];
+                let by_stiffness = point.by_argument[STIFFNESS];
+                sums.series += by_stiffness * slope.re * area + point.by_argument[DISSIPATION] * per_gradient;
+                let by_acting = by_load * area + point.by_pressure;
+                let by_slope = by_stiffness * gradient * area;
+                sums.width += by_acting * acting.eps[1] + by_slope * slope.eps[1];
+                PointCotangent {
+                    position: point.by_position,
+                    normal: point.by_normal,
+                    pressure: by_acting * acting.eps[0] + by_slope * slope.eps[0],
+                    area: by_load * acting.re + by_stiffness * gradient * slope.re,
+                }
+            });
+            by_width += sums.width;
+            let gradients = Gradients::new(roles, found, equilibrium);
+            let mut shape = PolygonShape::new(roles, found, equilibrium);
+            shape.add_gradients(&by.through_gradients(&polygon, equilibrium, sums.series));
+            for i in 0..polygon.len {
+                let planes = VertexPlanes::new(&gradients, found, i);
+                let by_position = by.position[i] + equilibrium.pressure.gradient * by.pressure[i];
+                let by_planes = planes.solve_transposed(&by_position);
+                let (x, p) = (&polygon.position[i], polygon.pressure[i]);
+                shape.add_vertex(x, p, &planes, &by_planes, by.pressure[i]);
+            }
+            shape.finish(terms);
+        }
+        debug_assert!(indices.is_empty(), "the faces are those that the step found");
+        terms.add_width(roles, width_is_of_o, by_width * width);
+    }
+
+    /// The derivatives of a number through the impulse at one face, which acts at `x`, given those with
+    /// respect to the impulse on O about F's origin.
+    fn point_vjp(&self, index: usize, x: &Vector3<f64>, by_impulse: &SpatialForce) -> FacePointCotangent {
+        let Self { settings, patch, contacts, before, after, .. } = *self;
+        let (n, constants) = (&contacts.normal[index], &contacts.constants[index]);
+        let v = after.translational + after.rotational.cross(x);
+        let (v_n, v_t) = split(&v, n);
+        let impulse = patch.law.derivatives(constants, v_n, v_t.norm_squared());
+        let gamma = n * impulse.normal - v_t * impulse.slip;
+        let by_force = by_impulse.translational + by_impulse.rotational.cross(x);
+        let (along, across) = (by_force.dot(n), by_force.dot(&v_t));
+        let by_argument: [f64; ARGUMENTS] =
+            std::array::from_fn(|k| along * impulse.normal_by[k] - across * impulse.slip_by[k]);
+        // v_t = v − n v_n, and the impulse depends on its square.
+        let by_v_t = v_t * (2.0 * by_argument[SQUARE]) - by_force * impulse.slip;
+        let by_v_n = by_argument[VELOCITY] - by_v_t.dot(n);
+        let by_velocity = by_v_t + n * by_v_n;
+        let mut point = FacePointCotangent {
+            by_position: gamma.cross(&by_impulse.rotational) + by_velocity.cross(&after.rotational),
+            by_normal: by_force * impulse.normal - by_v_t * v_n + v * by_v_n,
+            by_pressure: 0.0,
+            by_argument,
+        };
+        let by_history = by_argument[HISTORY];
+        match settings.model {
+            ContactModel::Lagged => {
+                let velocity = before.translational + before.rotational.cross(x);
+                point.by_position += n.cross(&before.rotational) * by_history;
+                point.by_normal += velocity * by_history;
+            }
+            ContactModel::Sap => {
+                let lambda = &patch.inverse_inertia;
+                let (by_x, _) = inverse_effective_mass_slopes(lambda, x, constants.history);
+                point.by_position += by_x * by_history;
+            }
+            // The pressure at the start of the step, for a law of the user's own.
+            ContactModel::Tamsi => point.by_pressure = by_history,
+            ContactModel::Similar => {}
+        }
+        point
+    }
+}
+
+/// The derivatives of a number through the impulse at one face.
+struct FacePointCotangent {
+    by_position: Vector3<f64>,
+    by_normal: Vector3<f64>,
+    /// With respect to the pressure that acts, apart from the load.
+    by_pressure: f64,
+    /// With respect to the arguments of the law.
+    by_argument: [f64; ARGUMENTS],
+}

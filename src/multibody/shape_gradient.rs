@@ -1,0 +1,92 @@
+//! Derivatives of one number with respect to the shapes of geometries, through contact.
+
+use nalgebra::Vector3;
+
+use super::model::Model;
+use super::model_gradient::ModelGradient;
+use super::pair::GeometryPair;
+use crate::contact::{ContactGeometry, GeometryTerms, ShapeTerms};
+
+/// The derivatives of one number with respect to the shape of a geometry, through contact.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShapeGradient {
+    /// The body, and the geometry in [`Body::geometries`](super::Body::geometries).
+    pub geometry: (usize, usize),
+    /// With respect to the position of each vertex of its mesh, in the geometry's frame; empty for
+    /// half-spaces.
+    pub vertices: Vec<Vector3<f64>>,
+    /// With respect to the extent at each vertex, while the vertices stay; empty for rigid geometries and
+    /// half-spaces.
+    pub extents: Vec<f64>,
+    /// With respect to the thickness of a half-space, 1/m of the number's unit.
+    pub thickness: f64,
+}
+
+impl ContactGeometry {
+    /// The vertices of the mesh, in the geometry's frame; none of a half-space.
+    pub(super) fn vertices(&self) -> &[Vector3<f64>] {
+        match self {
+            Self::Compliant(field) => &field.mesh().vertices,
+            Self::Rigid(surface) => &surface.mesh().vertices,
+            Self::CompliantHalfSpace | Self::RigidHalfSpace => &[],
+        }
+    }
+
+    /// The extents at the vertices of a compliant mesh.
+    pub(super) fn extents(&self) -> &[f64] {
+        match self {
+            Self::Compliant(field) => field.extent(),
+            _ => &[],
+        }
+    }
+}
+
+impl ShapeGradient {
+    /// Zero derivatives.
+    pub(super) fn zero(model: &Model, (body, geometry): (usize, usize)) -> Self {
+        let shape = &model.bodies[body].geometries[geometry].collider.geometry;
+        Self {
+            geometry: (body, geometry),
+            vertices: vec![Vector3::zeros(); shape.vertices().len()],
+            extents: vec![0.0; shape.extents().len()],
+            thickness: 0.0,
+        }
+    }
+
+    /// Becomes zero.
+    pub(super) fn clear(&mut self) {
+        self.vertices.fill(Vector3::zeros());
+        self.extents.fill(0.0);
+        self.thickness = 0.0;
+    }
+
+    fn add(&mut self, terms: &GeometryTerms) {
+        self.thickness += terms.thickness;
+        for term in &terms.vertices {
+            let vertex = term.vertex as usize;
+            self.vertices[vertex] += term.position;
+            if let Some(sum) = self.extents.get_mut(vertex) {
+                *sum += term.extent;
+            }
+        }
+    }
+
+    /// With respect to a factor on the size of the geometry about the origin of its frame, at 1.
+    pub(super) fn by_scale(&self, model: &Model) -> f64 {
+        let (body, geometry) = self.geometry;
+        let collider = &model.bodies[body].geometries[geometry].collider;
+        let vertices = collider.geometry.vertices().iter().zip(&self.vertices);
+        vertices.map(|(v, by)| v.dot(by)).sum::<f64>() + self.thickness * collider.thickness
+    }
+}
+
+impl ModelGradient {
+    /// Adds the derivatives with respect to the shapes of a pair of geometries, as far as they are asked for.
+    pub(crate) fn add_shapes(&mut self, pair: &GeometryPair, terms: &ShapeTerms) {
+        for (geometry, terms) in pair.geometries().into_iter().zip(terms.of_a_and_b()) {
+            if let Some(shape) = self.shapes.iter_mut().find(|shape| shape.geometry == geometry) {
+                shape.add(terms);
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! How a body's mass properties follow the shape of one of its geometries.
+
+use nalgebra::{Matrix3, Vector3};
+
+use super::body::{BodyGeometry, Motion};
+use super::mass::MassSource;
+use super::model::Model;
+use super::model_gradient::DIRECTIONS;
+use crate::contact::ContactGeometry;
+use crate::geometry::{Moments, Solid};
+use crate::scalar::{DualArray, Scalar};
+use crate::spatial::{MassProperties, RigidTransform};
+
+/// Directions of the dual numbers here: the ten numbers of a solid's moments are one, three and six of them.
+type Dual = DualArray<DIRECTIONS>;
+
+/// The rows and columns of a symmetric matrix's six numbers.
+const SYMMETRIC: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
+
+/// The solid that a mesh fills, by its vertices: of a field with a skirt the skirt is part of it.
+fn solid(geometry: &ContactGeometry) -> Option<Solid<'_>> {
+    match geometry {
+        ContactGeometry::Compliant(field) => Some(Solid::Tetrahedra(&field.mesh().tetrahedra)),
+        ContactGeometry::Rigid(surface) => Some(Solid::Triangles(&surface.mesh().triangles)),
+        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => None,
+    }
+}
+
+/// The mass properties at unit density of a geometry whose mesh changes: those that it has, with what the
+/// mesh gains, given its own before and after. `None` where nothing is left.
+fn changed<T: Scalar>(
+    unit: &MassProperties,
+    before: &MassProperties,
+    after: MassProperties<T>,
+) -> Option<MassProperties<T>> {
+    let lost = MassProperties::lift(before).denser(T::from(-1.0));
+    MassProperties::composite([MassProperties::lift(unit), after, lost])
+}
+
+/// The mass properties at unit density of a geometry whose mesh has other vertices: those that it has, with
+/// what the mesh gains and loses. `None` for a half-space, or where nothing is left.
+pub(super) fn unit_mass_with_vertices<T: Scalar>(
+    original: &BodyGeometry,
+    vertices: &[Vector3<T>],
+) -> Option<MassProperties<T>> {
+    let geometry = &*original.collider.geometry;
+    let (solid, unit) = (solid(geometry)?, original.unit_mass.as_ref()?);
+    let (from, origin) = solid.moments(geometry.vertices());
+    let (to, about) = solid.moments(vertices);
+    changed(unit, &from.properties(&origin).ok()?, to.properties(&about).ok()?)
+}
+
+/// The derivatives of a number by directions of a geometry's mass properties at unit density, given those
+/// with respect to the mass properties of its body; none where these do not come from the geometries.
+fn by_unit_mass(
+    model: &Model,
+    body: usize,
+    geometry: usize,
+    unit: MassProperties<Dual>,
+    by_mass: &MassProperties,
+) -> Option<[f64; DIRECTIONS]> {
+    let Motion::Free { source, .. } = &model.bodies[body].motion else { return None };
+    if matches!(source, MassSource::Given(_)) {
+        return None;
+    }
+    let parts: Vec<MassProperties<Dual>> = model.bodies[body]
+        .geometries
+        .iter()
+        .enumerate()
+        .filter_map(|(i, g)| {
+            let own = if i == geometry { unit } else { MassProperties::lift(g.unit_mass.as_ref()?) };
+            Some(own.seen_from(&RigidTransform::lift(&g.x_bg)))
+        })
+        .collect();
+    let mass = MassSource::lift(source).resolve(parts).ok()?;
+    Some(std::array::from_fn(|k| {
+        by_mass.mass * mass.mass.eps[k]
+            + by_mass.center_of_mass.dot(&mass.center_of_mass.map(|x| x.eps[k]))
+            + by_mass.inertia.dot(&mass.inertia.map(|x| x.eps[k]))
+    }))
+}
+
+/// The derivative of a number with respect to a factor on the size of a geometry, at 1, given those with
+/// respect to the mass properties of its body.
+pub(super) fn by_scale_through_mass(
+    model: &Model,
+    body: usize,
+    geometry: usize,
+    by_mass: &MassProperties,
+) -> f64 {
+    let unit = model.bodies[body].geometries[geometry].unit_mass.as_ref();
+    let scaled = unit.map(|unit| MassProperties::lift(unit).enlarged(Dual::variable(1.0, 0)));
+    let by = scaled.and_then(|scaled| by_unit_mass(model, body, geometry, scaled, by_mass));
+    by.map_or(0.0, |by| by[0])
+}
+
+/// The derivatives of a number with respect to the vertices of a geometry's mesh, in its frame, given those
+/// with respect to the mass properties of its body; `None` where these do not depend on the mesh.
+pub(super) fn by_vertices_through_mass(
+    model: &Model,
+    body: usize,
+    geometry: usize,
+    by_mass: &MassProperties,
+) -> Option<Vec<Vector3<f64>>> {
+    let original = &model.bodies[body].geometries[geometry];
+    let shape = &*original.collider.geometry;
+    let (solid, unit) = (solid(shape)?, original.unit_mass.as_ref()?);
+    let vertices = shape.vertices();
+    let (moments, origin) = solid.moments(vertices);
+    let mut second = Matrix3::from_fn(|i, k| Dual::from(moments.second[(i, k)]));
+    for (number, (i, k)) in SYMMETRIC.into_iter().enumerate() {
+        (second[(i, k)].eps[4 + number], second[(k, i)].eps[4 + number]) = (1.0, 1.0);
+    }
+    let seeded = Moments {
+        volume: Dual::variable(moments.volume, 0),
+        first: Vector3::from_fn(|i, _| Dual::variable(moments.first[i], 1 + i)),
+        second,
+    };
+    let unit = changed(unit, &moments.properties(&origin).ok()?, seeded.properties(&origin).ok()?)?;
+    let by = by_unit_mass(model, body, geometry, unit, by_mass)?;
+    let mut by_second = Matrix3::zeros();
+    for (number, (i, k)) in SYMMETRIC.into_iter().enumerate() {
+        by_second[(i, k)] = by[4 + number];
+    }
+    let by_moments = Moments { volume: by[0], first: Vector3::new(by[1], by[2], by[3]), second: by_second };
+    let mut gradient = vec![Vector3::zeros(); vertices.len()];
+    solid.moments_vjp(vertices, &by_moments, |vertex, by| gradient[vertex] += by);
+    Some(gradient)
+}
