@@ -12,7 +12,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// Width and height of a plot with its legend, and the width of the legend.
 const SIZE: [u32; 2] = [540, 360];
-const LEGEND: u32 = 140;
+const LEGEND: u32 = 145;
 /// Units that a pixel is divided into: plotters rounds what it draws to whole units.
 const FINE: u32 = 4;
 /// Colours that are told apart by everyone (Okabe and Ito 2008), without yellow.
@@ -110,7 +110,7 @@ impl Plot<'_> {
         let (area, legend) = area.split_horizontally(px(SIZE[0] - LEGEND));
         let mut chart = ChartBuilder::on(&area)
             .caption(self.title, font(14))
-            .margin(px(8))
+            .margin(px(10))
             .x_label_area_size(px(42))
             .y_label_area_size(px(58))
             .build_cartesian_2d(x, y)?;
@@ -131,14 +131,18 @@ impl Plot<'_> {
             .set_all_tick_mark_size(px(4))
             .draw()?;
         let mut colours = COLOURS.iter().cycle();
+        // Several references differ by the length of their dashes.
+        let mut dashes = (1..).map(|n| px(5 * n));
         for (curve, line) in self.curves.iter().zip(0..) {
             let points = curve.points.iter().copied();
             let at = px(40 + 19 * line);
-            let sample = [(0, at), (px(20), at)];
-            if curve.reference {
+            let sample = [(0, at), (px(24), at)];
+            if curve.reference
+                && let Some(dash) = dashes.next()
+            {
                 let style = RGBColor(136, 136, 136).stroke_width(2 * FINE);
-                chart.draw_series(DashedLineSeries::new(points, px(5), px(4), style))?;
-                legend.draw(&DashedPathElement::new(sample, px(5), px(4), style))?;
+                chart.draw_series(DashedLineSeries::new(points, dash, px(4), style))?;
+                legend.draw(&DashedPathElement::new(sample, dash, px(4), style))?;
             } else if let Some(&(r, g, b)) = colours.next() {
                 let style = RGBColor(r, g, b).stroke_width(2 * FINE).filled();
                 let marks = if curve.marks { 3 * FINE } else { 0 };
@@ -146,7 +150,7 @@ impl Plot<'_> {
                 legend.draw(&PathElement::new(sample, style))?;
             }
             let name = font(12).into_text_style(&legend).pos(Pos::new(HPos::Left, VPos::Center));
-            legend.draw(&Text::new(curve.name.as_str(), (px(26), at), name))?;
+            legend.draw(&Text::new(curve.name.as_str(), (px(30), at), name))?;
         }
         Ok(())
     }
