@@ -4,11 +4,12 @@
 //!
 //! `cargo run --release --example spin -- docs`
 
-#[path = "plot/mod.rs"]
-mod plot;
+#[path = "figure/mod.rs"]
+mod figure;
 
 use std::path::{Path, PathBuf};
 
+use figure::{Curve, Plot};
 use isobar::contact::ContactModel;
 use isobar::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism, Workspace};
 use isobar::multibody::{
@@ -17,7 +18,6 @@ use isobar::multibody::{
 use isobar::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
-use plot::{Curve, Plot, stack};
 
 const STEPS: usize = 10_000;
 /// Relative changes below this are drawn at it: rounding.
@@ -90,7 +90,7 @@ fn study(
     start: &State,
     spin: f64,
     with_explicit: bool,
-) -> std::io::Result<()> {
+) -> Result<(), Box<dyn std::error::Error>> {
     println!("{title}: largest relative change of energy and angular momentum in {STEPS} steps");
     let mut curves = [Vec::new(), Vec::new()];
     for turn in [0.06, 0.3, 1.0] {
@@ -123,7 +123,7 @@ fn study(
         let (x, y) = ("steps", "relative change");
         Plot { title, x, y, logarithmic: [true, true], curves }
     });
-    std::fs::write(path, stack(&plots))?;
+    figure::draw(path, &plots)?;
     println!("drawn in {}", path.display());
     Ok(())
 }

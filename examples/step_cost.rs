@@ -3,18 +3,18 @@
 //!
 //! `cargo run --release --example step_cost -- docs`
 
+#[path = "figure/mod.rs"]
+mod figure;
 #[path = "../benches/median/mod.rs"]
 mod median;
-#[path = "plot/mod.rs"]
-mod plot;
 #[path = "../tests/support/step_scenes.rs"]
 mod step_scenes;
 
+use figure::{Curve, Plot};
 use isobar::contact::{ContactModel, SurfaceRepresentation};
 use isobar::multibody::{AppliedForces, Model, State};
 use isobar::step::{Integrator, StepProblem, StepWorkspace};
 use median::median;
-use plot::{Curve, Plot};
 use step_scenes::*;
 
 const DT: f64 = 1e-3;
@@ -118,7 +118,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         curves,
     };
     std::fs::create_dir_all(&folder)?;
-    std::fs::write(format!("{folder}/step_cost.svg"), plot.svg())?;
+    figure::draw(format!("{folder}/step_cost.svg"), &[plot])?;
 
     println!("\npolygons and triangles: faces, iterations, µs of solver and geometry, times as much");
     println!("and µs of an iteration: its part that does not grow with the faces, and for a hundred faces");

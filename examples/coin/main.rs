@@ -3,14 +3,14 @@
 //!
 //! `cargo run --release --example coin -- docs`
 
-#[path = "../plot/mod.rs"]
-mod plot;
+#[path = "../figure/mod.rs"]
+mod figure;
 
 mod coin;
 
 use coin::{Division, FAN, Slide, limit, model, points, roundness, set_off, slide};
+use figure::{Curve, Plot};
 use isobar::contact::{ContactModel, SurfaceRepresentation};
-use plot::{Curve, Plot};
 
 const RATIOS: [f64; 6] = [0.1, 0.3, 0.653, 1.0, 3.0, 10.0];
 const POLYGONS: SurfaceRepresentation = SurfaceRepresentation::Polygons;
@@ -60,7 +60,7 @@ fn limits(folder: &str) -> Result<(), Failure> {
             logarithmic: [false, true],
             curves,
         };
-        std::fs::write(format!("{folder}/coin_{}.svg", format!("{kind:?}").to_lowercase()), plot.svg())?;
+        figure::draw(format!("{folder}/coin_{}.svg", format!("{kind:?}").to_lowercase()), &[plot])?;
     }
     println!("\nother divisions of the face, Tamsi from v/(ωR) = 1: faces, limit of the points, simulated");
     let triangles = SurfaceRepresentation::Triangles;
@@ -144,7 +144,7 @@ fn convergence(folder: &str) -> Result<(), Failure> {
         logarithmic: [true; 2],
         curves,
     };
-    std::fs::write(format!("{folder}/coin_error_by_step.svg"), plot.svg())?;
+    figure::draw(format!("{folder}/coin_error_by_step.svg"), &[plot])?;
 
     println!("\nerror by the size of the faces, m, at a step of 1 ms");
     let division = |rings: usize| Division { segments: 6 * rings, rings };
@@ -171,8 +171,7 @@ fn convergence(folder: &str) -> Result<(), Failure> {
         logarithmic: [true; 2],
         curves,
     };
-    std::fs::write(format!("{folder}/coin_error_by_mesh.svg"), plot.svg())?;
-    Ok(())
+    figure::draw(format!("{folder}/coin_error_by_mesh.svg"), &[plot])
 }
 
 fn main() -> Result<(), Failure> {

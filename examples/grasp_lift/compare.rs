@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use crate::plot::{Curve, Plot};
+use crate::figure::{self, Curve, Plot};
 use crate::search::{History, evolution_strategy, nelder_mead};
 use crate::settings;
 
@@ -92,7 +92,7 @@ pub fn compare(path: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
     let curves = METHODS.iter().zip(&records).map(curve).collect();
     let plot = Plot { title: "Lowest cost so far", x: "rollouts", y: "cost", logarithmic: [true; 2], curves };
     let path = out.join("grasp_lift_methods.svg");
-    std::fs::write(&path, plot.svg())?;
+    figure::draw(&path, &[plot])?;
     println!("{}", path.display());
 
     let mut rng = ChaCha8Rng::seed_from_u64(1);

@@ -5,21 +5,21 @@
 //!     cargo run --release --example grasp_lift -- compare   # and all methods, several starts
 
 mod compare;
-#[path = "../plot/mod.rs"]
-mod plot;
+#[path = "../figure/mod.rs"]
+mod figure;
 mod search;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use figure::{Curve, Plot};
 use isobar::io::ProblemFile;
 use isobar::optimize::checkpoint::NoStore;
 use isobar::optimize::trajectory::{
     TrajectoryCheckpoints, TrajectoryMethod, TrajectorySettings, optimize_trajectory,
 };
 use isobar::rollout::Trajectory;
-use plot::{Curve, Plot};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grasp_lift");
@@ -86,7 +86,7 @@ fn optimize(object: &str, path: &Path, out: &Path) -> Result<(), Box<dyn Error>>
     };
     for (what, plot) in [("force", force), ("height", height)] {
         let path = out.join(format!("grasp_lift_{object}_{what}.svg"));
-        std::fs::write(&path, plot.svg())?;
+        figure::draw(&path, &[plot])?;
         println!("  {}", path.display());
     }
     Ok(())

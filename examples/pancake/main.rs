@@ -5,20 +5,20 @@
 //! `docs/pancake.svg`, `docs/pancake_faces.svg` and `docs/pancake_height.svg`. With the scene file
 //! `jaco.toml` as one more argument it takes a Kinova JACO arm.
 
+#[path = "../figure/mod.rs"]
+mod figure;
 mod key_poses;
 mod picture;
-#[path = "../plot/mod.rs"]
-mod plot;
 
 use std::time::{Duration, Instant};
 
+use figure::{Curve, Plot};
 use isobar::contact::{ContactModel, ContactPair, SurfaceRepresentation, Workspace, contact};
 use isobar::io::Scene;
 use isobar::multibody::{Drive, Model, NoForces, State};
 use isobar::rollout::{Command, Controls, KnotInterpolation, KnotValues, Rollout, Trajectory};
 use isobar::step::{Integrator, StepProblem, StepTiming, StepWorkspace};
 use key_poses::{JOINTS, KEY_POSES, TIP, motion};
-use plot::{Curve, Plot};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -181,7 +181,7 @@ fn main() -> Result<(), Failure> {
     }
     let draw = |file: &str, title: &str, y: &str, curves: Vec<Curve>| {
         let plot = Plot { title, x: "time, s", y, logarithmic: [false; 2], curves };
-        std::fs::write(format!("{folder}/{file}"), plot.svg())
+        figure::draw(format!("{folder}/{file}"), &[plot])
     };
     draw("pancake_faces.svg", "Faces of all contacts while the pancake is lifted", "faces", counts)?;
     draw("pancake_height.svg", "Height of the pancake's middle", "height, cm", heights)?;

@@ -4,14 +4,14 @@
 //!
 //! `cargo run --release --example pencil -- pencil.svg 40` (the picture, and the angle in degrees)
 
-#[path = "../plot/mod.rs"]
-mod plot;
+#[path = "../figure/mod.rs"]
+mod figure;
 
 mod pencil;
 
+use figure::{Curve, Plot};
 use isobar::rollout::Trajectory;
 use pencil::{Failure, HOLD, KNOTS, Task, UNTIL, pitch};
-use plot::{Curve, Plot, stack};
 
 /// The force of the loose grip that the search begins with, N.
 const START: f64 = 0.42;
@@ -111,7 +111,7 @@ fn main() -> Result<(), Failure> {
         logarithmic: [false; 2],
         curves: sides,
     };
-    std::fs::write(&path, stack(&[force, turned, side]))?;
+    figure::draw(&path, &[force, turned, side])?;
     println!("wrote {path}");
     Ok(())
 }

@@ -4,14 +4,14 @@
 //!
 //! `cargo run --release --example spatula -- spatula.svg`
 
-#[path = "../plot/mod.rs"]
-mod plot;
+#[path = "../figure/mod.rs"]
+mod figure;
 
 mod spatula;
 
 use std::path::Path;
 
-use plot::{Curve, Plot, stack};
+use figure::{Curve, Plot};
 use spatula::{DUTY, FORCE, Failure, Inertia, PERIOD, Run, load, run, square_wave, use_bubble_mesh};
 
 /// The end of the motion, s.
@@ -97,7 +97,7 @@ fn main() -> Result<(), Failure> {
             vec![curve("0.00027 kg m²", degrees(&curves[1].1), false)],
         ),
     ];
-    std::fs::write(&path, stack(&plots))?;
+    figure::draw(&path, &plots)?;
     println!(
         "the paper: secure, with stiction, in the high phase, turning in a controlled manner in the low one;\n\
          pitch in its Figure 10 alone, the text has no numbers"
