@@ -2,7 +2,8 @@
 //!
 //! The gradient is that of a loss with respect to 1, 100 and 10,000 parameters which set the
 //! control values of 1,000 steps, ten a step. It should take the same time for all of them, and at
-//! most 2.5 times that of the rollout with velocity-level steps, 2.7 times with explicit ones. Recording a
+//! most 2.5 times that of the rollout with velocity-level steps, 2.7 times with explicit ones, and at most 4
+//! times with all vertices and extents of a mesh among the parameters. Recording a
 //! rollout should take less than 15 % of its time. Besides criterion's own output a table is printed at the end, with the median over the samples of the thread's own processor time. The gradient takes turns
 //! with the rollout that it is compared with.
 
@@ -218,6 +219,10 @@ fn main() {
         let root = gradient(&mut criterion, "gradient by 100, √N states", 100, &[], Checkpoints::SquareRoot);
         let size = [Parameter::GeometryScale { body: 0, geometry: 0 }];
         let sized = gradient(&mut criterion, "gradient by a size", 1, &size, Checkpoints::All);
+        let mut shape = Parameter::vertices(&model, 0, 0);
+        shape.extend(Parameter::extents(&model, 0, 0));
+        let shaped =
+            gradient(&mut criterion, "gradient by vertices and extents", 1, &shape, Checkpoints::All);
         let recorded = measure(&mut criterion, name, "recorded", plain, || {
             let mut recorder = Recorder::new(&model, FRAME_INTERVAL).without_plots();
             rollout.for_each(|step| recorder.look(step)).unwrap();
@@ -239,7 +244,11 @@ fn main() {
             table.push((format!("{name}: with √N states kept over rollout"), time, ratio, 5.0));
         }
         if let Some((time, ratio)) = sized {
-            table.push((format!("{name}: with the size of a geometry"), time, ratio, f64::INFINITY));
+            table.push((format!("{name}: with the size of a geometry"), time, ratio, 4.0));
+        }
+        if let Some((time, ratio)) = shaped {
+            let name = format!("{name}: with all {} vertices and extents", shape.len());
+            table.push((name, time, ratio, 4.0));
         }
     }
     criterion.final_summary();

@@ -9,6 +9,7 @@ mod multibody_contact;
 mod nonlinear_regression;
 mod objective;
 mod own_laws;
+mod second_order;
 mod sensors;
 mod shape_gradients;
 mod step_allocation;
