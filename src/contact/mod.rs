@@ -18,10 +18,10 @@
 //! | `force/local_vjp`, `vjp` | the vector–Jacobian product, in one pass | | `tests/contact/vjp` |
 //! | `impulse/law` | the impulse of one face over a step: SAP, Lagged, Similar, TAMSI | Masterjohn §IV; arXiv 2110.10107, 2312.03908, 1909.05700 | Drake, `tests/motion/drake_steps` |
 //! | `impulse/law_derivatives` (`arguments`), `law_of_four`, `cost` | the same with derivatives, four faces at once, and the cost of which it is the slope | | `law` |
-//! | `surface/polygon_vjp`, `vertex_planes`, `shape_vjp` | reverse mode from points of the surface to its polygons, and from these to vertices, extents and thickness of both geometries | | dual numbers, `tests/motion/shape_gradients` |
+//! | `surface/polygon_vjp`, `vertex_planes`, `shape_vjp` | reverse mode from points of the surface to its polygons, and from these to vertices, extents and thickness of both geometries | | dual numbers, `tests/motion/geometry_gradients` |
 //! | `impulse/point_contacts` | a surface as point contacts | Masterjohn §IV | `discrete_impulse` in any scalar |
 //! | `impulse/patch`, `patch_matrix`, `friction_direction` | a patch's impulse and matrix at a velocity | | differences |
-//! | `impulse/shape_vjp` | the vector–Jacobian product with respect to both shapes | | dual numbers, `tests/motion/shape_gradients` |
+//! | `impulse/shape_vjp` | the vector–Jacobian product with respect to both shapes | | dual numbers, `tests/motion/geometry_gradients` |
 //! | `impulse/local_jacobian` (`polygon_motion`, `inverse_inertia`), `jvp`, `world_jacobian` | the impulse's derivatives with respect to all that it depends on | | dual numbers, `tests/motion/step_truth` |
 //!
 //! Elandt et al. 2019 and Masterjohn et al. 2021 are the papers that the README names. `docs/architecture.md`

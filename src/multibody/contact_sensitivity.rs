@@ -195,6 +195,17 @@ impl ContactSensitivity {
         on_b
     }
 
+    /// The derivatives of a number with respect to the wrench on A about its origin, given those with respect
+    /// to the spatial force on each moving body about its own.
+    pub(crate) fn by_wrench(&self, moving: &[Option<usize>], by_force: &[SpatialForce]) -> Vector6<f64> {
+        let [by_a, by_b] = [self.pair.bodies.a, self.pair.bodies.b]
+            .map(|body| moving[body].map_or_else(SpatialForce::zero, |i| by_force[i]));
+        // M_B = −M_A + d × F and F_B = −F_A with d from A to B.
+        let moment = by_a.rotational - by_b.rotational;
+        let force = by_a.translational - by_b.translational + by_b.rotational.cross(&self.to_b);
+        Vector6::new(moment.x, moment.y, moment.z, force.x, force.y, force.z)
+    }
+
     /// The vector–Jacobian product: adds to `by_motion` (twelve numbers for each moving body, as in
     /// [`TANGENT_DIMENSION`]) and to `by_model` the derivatives of one number, given those with respect
     /// to the spatial force on each moving body about its origin.
@@ -208,11 +219,8 @@ impl ContactSensitivity {
         by_model: &mut ModelGradient,
     ) {
         let indices = [moving[self.pair.bodies.a], moving[self.pair.bodies.b]];
-        let [by_a, by_b] = indices.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
-        // M_B = −M_A + d × F and F_B = −F_A with d from A to B.
-        let moment = by_a.rotational - by_b.rotational;
-        let force = by_a.translational - by_b.translational + by_b.rotational.cross(&self.to_b);
-        let by_wrench = Vector6::new(moment.x, moment.y, moment.z, force.x, force.y, force.z);
+        let by_b = indices[1].map_or_else(SpatialForce::zero, |i| by_force[i]);
+        let by_wrench = self.by_wrench(moving, by_force);
         let by_offset = self.wrench_on_a.translational.cross(&by_b.rotational);
         let blocks = [(&self.by_state_a, -by_offset), (&self.by_state_b, by_offset)];
         for (index, (block, by_position)) in indices.into_iter().zip(blocks) {

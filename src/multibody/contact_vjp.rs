@@ -1,6 +1,6 @@
 //! The vector–Jacobian product of the contact between two bodies.
 
-use nalgebra::{Vector3, Vector6};
+use nalgebra::{Matrix3, Vector3, Vector6};
 
 use super::contact_forces::with_pair;
 use super::contact_sensitivity::geometry_offset;
@@ -24,27 +24,52 @@ pub(super) struct PairCotangent {
     pub to_b: Vector3<f64>,
     by_state: [[f64; TANGENT_DIMENSION]; 2],
     by_material: [Material; 2],
-    /// With respect to the shapes of both geometries, if they were asked for.
-    shape: Option<Box<ShapeTerms>>,
+    /// With respect to both geometries, if they were asked for.
+    geometries: Option<Box<GeometryCotangent>>,
 }
 
-/// The derivatives with respect to the state of a body, from those with respect to the pose and the
-/// velocity of a frame at offset `p` from its origin (in W), and from those with respect to that offset
-/// as it turns with the body.
-fn by_body_state(
+/// The derivatives of a number with respect to the shapes and the places of both geometries.
+#[derive(Clone, Debug)]
+struct GeometryCotangent {
+    shapes: ShapeTerms,
+    /// With respect to turns of both frames about their origins and to shifts of them, in W.
+    places: [[Vector3<f64>; 2]; 2],
+    /// From the axes of both bodies to those of W.
+    to_world: [Matrix3<f64>; 2],
+}
+
+/// Rotational (`i` = 0) and translational (`i` = 3) part.
+fn part(v: &Vector6<f64>, i: usize) -> Vector3<f64> {
+    v.fixed_rows::<3>(i).into_owned()
+}
+
+/// The derivatives with respect to a turn about its origin and a shift of a geometry's frame on its body, from
+/// those with respect to pose and velocity of the frame, and from those with respect to its offset from the
+/// body's origin. The frame's velocity changes by ω × δp.
+fn by_place(
     by_pose: &Vector6<f64>,
     by_velocity: &Vector6<f64>,
     by_offset: &Vector3<f64>,
-    p: &Vector3<f64>,
     angular_velocity: &Vector3<f64>,
+) -> [Vector3<f64>; 2] {
+    let by_shift = part(by_pose, 3) + part(by_velocity, 3).cross(angular_velocity) + by_offset;
+    [part(by_pose, 0), by_shift]
+}
+
+/// The derivatives with respect to the state of a body, from those with respect to the pose and the
+/// velocity of a frame at offset `p` from its origin (in W), and from those with respect to the frame's
+/// place on the body.
+fn by_body_state(
+    by_pose: &Vector6<f64>,
+    by_velocity: &Vector6<f64>,
+    [by_turn, by_shift]: &[Vector3<f64>; 2],
+    p: &Vector3<f64>,
 ) -> [f64; TANGENT_DIMENSION] {
-    let part = |v: &Vector6<f64>, i: usize| v.fixed_rows::<3>(i).into_owned();
-    let (by_translation, by_linear) = (part(by_pose, 3), part(by_velocity, 3));
-    // The frame's origin moves by δθ × p, its velocity changes by ω × (δθ × p).
-    let by_arm = by_translation + by_linear.cross(angular_velocity) + by_offset;
-    let by_rotation = part(by_pose, 0) + p.cross(&by_arm);
+    let by_linear = part(by_velocity, 3);
+    // The frame's origin moves by δθ × p.
+    let by_rotation = by_turn + p.cross(by_shift);
     let by_angular = part(by_velocity, 0) + p.cross(&by_linear);
-    let vectors = [by_rotation, by_translation, by_angular, by_linear];
+    let vectors = [by_rotation, part(by_pose, 3), by_angular, by_linear];
     std::array::from_fn(|i| vectors[i / 3][i % 3])
 }
 
@@ -61,7 +86,7 @@ pub(super) fn pair_cotangent(
     known: Option<&[Elements]>,
 ) -> Option<PairCotangent> {
     let model = differentiated.model();
-    let mut shape = differentiated.asks_for_shape_of(pair).then(Box::<ShapeTerms>::default);
+    let mut shapes = differentiated.asks_for_geometry_of(pair).then(ShapeTerms::default);
     let indices = [moving[pair.bodies.a], moving[pair.bodies.b]];
     let [by_a, by_b] = indices.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
     let (frame_a, frame_b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
@@ -75,20 +100,15 @@ pub(super) fn pair_cotangent(
     let by_wrench = SpatialForce::new(by_moment, by_linear);
     // The pairs of a model can touch: it has checked them.
     let contact = with_pair(model, frames, pair, |query| {
-        contact_vjp_over(query, &by_wrench, &model.contact, scratch, known, shape.as_deref_mut())
+        contact_vjp_over(query, &by_wrench, &model.contact, scratch, known, shapes.as_mut())
     });
     let contact = contact.ok()??;
     let force = contact.wrench_on_a.translational;
-    let mut state_a = by_body_state(
-        &contact.pose_a,
-        &contact.velocity_a,
-        &force.cross(&by_moment),
-        &p_a,
-        &frame_a.velocity.rotational,
-    );
-    let none = Vector3::zeros();
-    let mut state_b =
-        by_body_state(&contact.pose_b, &contact.velocity_b, &none, &p_b, &frame_b.velocity.rotational);
+    let (w_a, w_b) = (&frame_a.velocity.rotational, &frame_b.velocity.rotational);
+    let place_a = by_place(&contact.pose_a, &contact.velocity_a, &force.cross(&by_moment), w_a);
+    let place_b = by_place(&contact.pose_b, &contact.velocity_b, &Vector3::zeros(), w_b);
+    let mut state_a = by_body_state(&contact.pose_a, &contact.velocity_a, &place_a, &p_a);
+    let mut state_b = by_body_state(&contact.pose_b, &contact.velocity_b, &place_b, &p_b);
     let by_distance = force.cross(&by_b.rotational);
     for axis in 0..3 {
         state_a[3 + axis] -= by_distance[axis];
@@ -100,7 +120,10 @@ pub(super) fn pair_cotangent(
         to_b,
         by_state: [state_a, state_b],
         by_material: [contact.material_a, contact.material_b],
-        shape,
+        geometries: shapes.map(|shapes| {
+            let to_world = [frame_a.pose.rotation, frame_b.pose.rotation];
+            Box::new(GeometryCotangent { shapes, places: [place_a, place_b], to_world })
+        }),
     })
 }
 
@@ -123,8 +146,13 @@ impl PairCotangent {
             model.bodies[bodies.a].geometries[geometry_a].material,
             model.bodies[bodies.b].geometries[geometry_b].material,
         ];
-        if let Some(shape) = &self.shape {
-            by_model.add_shapes(&self.pair, shape);
+        if let Some(by) = &self.geometries {
+            by_model.add_shapes(&self.pair, &by.shapes);
+            let places = by.places.iter().zip(&by.to_world);
+            for (geometry, ([by_turn, by_shift], to_world)) in self.pair.geometries().into_iter().zip(places)
+            {
+                by_model.add_place(geometry, to_world, by_turn, by_shift);
+            }
         }
         for (side, body) in [bodies.a, bodies.b].into_iter().enumerate() {
             if let Some(i) = moving[body] {

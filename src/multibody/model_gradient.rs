@@ -7,13 +7,13 @@ use super::actuator::GainGradient;
 use super::body::Motion;
 use super::dynamics::BodyCotangent;
 use super::force_dependence::ForceDependence;
+use super::geometry_gradient::GeometryGradient;
 use super::mass::MassSource;
 use super::model::Model;
 use super::pair::GeometryPair;
 use super::parameter::{Parameter, ParameterError};
 use super::seeding::seeded;
-use super::shape_gradient::ShapeGradient;
-use super::shape_mass::{by_scale_through_mass, by_vertices_through_mass};
+use super::shape_mass::{by_place_through_mass, by_scale_through_mass, by_vertices_through_mass};
 use super::state::{State, TANGENT_DIMENSION};
 use super::tree::Mechanism;
 use crate::contact::Material;
@@ -44,10 +44,10 @@ pub struct ModelGradient {
     /// With respect to the gains of each of [`Model::actuators`]; 0 for gains that the actuator does not
     /// have.
     pub drives: Vec<GainGradient>,
-    /// With respect to the shapes of those geometries that a parameter belongs to, through contact: their
-    /// masses aside.
-    pub shapes: Vec<ShapeGradient>,
-    /// Whether masses of free bodies or shapes of geometries are among the parameters: those by masses
+    /// With respect to the shapes and places of those geometries that a parameter belongs to, through
+    /// contact: their masses aside.
+    pub geometries: Vec<GeometryGradient>,
+    /// Whether masses of free bodies, shapes or places of geometries are among the parameters: those by masses
     /// take extra work in velocity-level steps.
     pub(crate) of_free_bodies: bool,
     /// Whether the masses of links are among the parameters: those by them take extra work.
@@ -78,7 +78,7 @@ impl ModelGradient {
             }),
             of_links: model.asks_for_link_masses(),
             of_free_bodies: model.asks_for_free_masses(),
-            shapes: model.shapes.iter().map(|&at| ShapeGradient::zero(model.model, at)).collect(),
+            geometries: model.geometries.iter().map(|&at| GeometryGradient::zero(model.model, at)).collect(),
             direct: vec![0.0; model.parameters.len()],
         }
     }
@@ -90,7 +90,7 @@ impl ModelGradient {
         self.gravity = Vector3::zeros();
         self.joints.fill(GainGradient::default());
         self.drives.fill(GainGradient::default());
-        self.shapes.iter_mut().for_each(ShapeGradient::clear);
+        self.geometries.iter_mut().for_each(GeometryGradient::clear);
         self.direct.fill(0.0);
     }
 }
@@ -133,8 +133,8 @@ pub struct SeededModel {
 pub struct DifferentiatedModel<'m> {
     model: &'m Model,
     parameters: Vec<Parameter>,
-    /// The geometries whose shapes parameters belong to, as body and geometry, in increasing order.
-    shapes: Vec<(usize, usize)>,
+    /// The geometries whose shapes or places parameters belong to, as body and geometry, in increasing order.
+    geometries: Vec<(usize, usize)>,
     seen_by_forces: Vec<SeededModel>,
     constant: Option<Model<DualArray<DIRECTIONS>>>,
     constant_joints: Mechanism<DualArray<JOINT_DIRECTIONS>>,
@@ -162,14 +162,14 @@ impl<'m> DifferentiatedModel<'m> {
             matches!(parameter, Parameter::MeshVertex { .. } | Parameter::Extent { .. })
         };
         let seen = |parameter: &Parameter| dependence.model && !is_initial(parameter) && !of_mesh(parameter);
-        let mut shapes: Vec<_> = parameters.iter().filter_map(Parameter::shape).collect();
-        shapes.sort_unstable();
-        shapes.dedup();
+        let mut geometries: Vec<_> = parameters.iter().flat_map(|p| p.geometries(model)).collect();
+        geometries.sort_unstable();
+        geometries.dedup();
         let forces_have_derivatives = dependence.has_state() || control_dimension > 0;
         Ok(Self {
             model,
             parameters: parameters.to_vec(),
-            shapes,
+            geometries,
             seen_by_forces: seeded_models(model, parameters, seen)?,
             constant_joints: Mechanism::lift(&model.mechanism),
             constant: forces_have_derivatives.then(|| Model::lift(model)),
@@ -190,7 +190,7 @@ impl<'m> DifferentiatedModel<'m> {
     pub(crate) fn asks_for_free_masses(&self) -> bool {
         self.parameters.iter().any(|parameter| match parameter.mass_of_body() {
             Some(body) => self.model.bodies[body].is_free(),
-            None => parameter.shape().is_some(),
+            None => parameter.geometry().is_some(),
         })
     }
 
@@ -205,14 +205,14 @@ impl<'m> DifferentiatedModel<'m> {
         &self.constant_joints
     }
 
-    /// Whether the shape of a geometry is among the parameters.
-    pub(crate) fn asks_for_shapes(&self) -> bool {
-        !self.shapes.is_empty()
+    /// Whether the shape or the place of a geometry is among the parameters.
+    pub(crate) fn asks_for_geometries(&self) -> bool {
+        !self.geometries.is_empty()
     }
 
-    /// Whether the shape of one of two geometries is among the parameters.
-    pub(crate) fn asks_for_shape_of(&self, pair: &GeometryPair) -> bool {
-        self.shapes.iter().any(|shape| pair.geometries().contains(shape))
+    /// Whether the shape or the place of one of two geometries is among the parameters.
+    pub(crate) fn asks_for_geometry_of(&self, pair: &GeometryPair) -> bool {
+        self.geometries.iter().any(|shape| pair.geometries().contains(shape))
     }
 
     /// Models that carry the derivatives with respect to the parameters that the user's forces may
@@ -233,20 +233,21 @@ impl<'m> DifferentiatedModel<'m> {
         for (value, parameter) in gradient.iter_mut().zip(&self.parameters) {
             *value += self.by_numbers(parameter, by_initial, by_model);
         }
-        for shape in &by_model.shapes {
-            self.add_by_shape(shape, by_model, &mut gradient);
+        for geometry in &by_model.geometries {
+            self.add_by_geometry(geometry, by_model, &mut gradient);
         }
         gradient
     }
 
-    /// Adds the derivatives with respect to the parameters that belong to the shape of one geometry, through
-    /// contact and through the mass of its body.
-    fn add_by_shape(&self, by: &ShapeGradient, by_model: &ModelGradient, gradient: &mut [f64]) {
+    /// Adds the derivatives with respect to the parameters that belong to the shape or the place of one
+    /// geometry, through contact and through the mass of its body.
+    fn add_by_geometry(&self, by: &GeometryGradient, by_model: &ModelGradient, gradient: &mut [f64]) {
         let (body, geometry) = by.geometry;
-        let mass = self.model.moving_index(body).map(|i| &by_model.masses[i]);
+        let own = &self.model.bodies[body];
         let has = |wanted: fn(&Parameter) -> bool| {
-            self.parameters.iter().any(|p| wanted(p) && p.shape() == Some(by.geometry))
+            self.parameters.iter().any(|p| wanted(p) && p.geometry() == Some(by.geometry))
         };
+        let mass = self.model.moving_index(body).map(|i| &by_model.masses[i]);
         let by_scale = match mass {
             Some(mass) if has(|p| matches!(p, Parameter::GeometryScale { .. })) => {
                 by_scale_through_mass(self.model, body, geometry, mass)
@@ -259,8 +260,23 @@ impl<'m> DifferentiatedModel<'m> {
             }
             _ => None,
         };
+        let by_place = match mass {
+            Some(mass) if has(|p| matches!(p, Parameter::GeometryPose { .. })) => {
+                by_place_through_mass(self.model, body, geometry, mass)
+            }
+            _ => [0.0; 6],
+        };
         for (value, parameter) in gradient.iter_mut().zip(&self.parameters) {
-            if parameter.shape() != Some(by.geometry) {
+            if let (Parameter::FixedPose { body: fixed, axis }, Motion::Fixed { x_wb, .. }) =
+                (*parameter, &own.motion)
+                && fixed == body
+            {
+                // The geometry's frame is carried along.
+                let offset = x_wb.rotation * own.geometries[geometry].x_bg.translation;
+                let (turn, shift) = (x_wb.rotation * by.rotation, x_wb.rotation * by.translation);
+                *value += if axis < 3 { (turn + offset.cross(&shift))[axis] } else { shift[axis - 3] };
+            }
+            if parameter.geometry() != Some(by.geometry) {
                 continue;
             }
             *value += match *parameter {
@@ -269,13 +285,17 @@ impl<'m> DifferentiatedModel<'m> {
                     by.vertices[vertex][axis] + through_mass.as_ref().map_or(0.0, |by| by[vertex][axis])
                 }
                 Parameter::Extent { vertex, .. } => by.extents[vertex],
+                Parameter::GeometryPose { axis, .. } => {
+                    let of_frame = if axis < 3 { by.rotation[axis] } else { by.translation[axis - 3] };
+                    of_frame + by_place[axis]
+                }
                 _ => 0.0,
             };
         }
     }
 
     /// The derivative with respect to one parameter through the numbers of the model that it sets; shapes
-    /// of geometries aside.
+    /// and places of geometries aside.
     fn by_numbers(&self, parameter: &Parameter, by_initial: &[f64], by_model: &ModelGradient) -> f64 {
         let mass = |body: usize| self.model.moving_index(body).map(|i| &by_model.masses[i]);
         match *parameter {
@@ -302,7 +322,11 @@ impl<'m> DifferentiatedModel<'m> {
             Parameter::SpringStiffness { joint } => by_model.joints[joint].stiffness,
             Parameter::DriveStiffness { actuator } => by_model.drives[actuator].stiffness,
             Parameter::DriveDamping { actuator } => by_model.drives[actuator].damping,
-            Parameter::GeometryScale { .. } | Parameter::MeshVertex { .. } | Parameter::Extent { .. } => 0.0,
+            Parameter::GeometryScale { .. }
+            | Parameter::MeshVertex { .. }
+            | Parameter::Extent { .. }
+            | Parameter::GeometryPose { .. }
+            | Parameter::FixedPose { .. } => 0.0,
         }
     }
 }

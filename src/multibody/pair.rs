@@ -36,7 +36,7 @@ pub struct GeometryPair {
 
 impl GeometryPair {
     /// Each geometry by its body and its index there, that of A first.
-    pub(super) fn geometries(&self) -> [(usize, usize); 2] {
+    pub(crate) fn geometries(&self) -> [(usize, usize); 2] {
         [(self.bodies.a, self.geometry_a), (self.bodies.b, self.geometry_b)]
     }
 }

@@ -120,6 +120,25 @@ pub enum Parameter {
         /// The axis of the geometry's frame, 0 to 2.
         axis: usize,
     },
+    /// A move of a geometry's frame on its body, in the body's axes: a turn about the frame's origin (rad), or a
+    /// shift (m); its value is 0. Mass properties follow where they are computed from the geometry. See
+    /// [`Parameter::places`].
+    GeometryPose {
+        /// The body.
+        body: usize,
+        /// The geometry in [`super::Body::geometries`].
+        geometry: usize,
+        /// Turns about x, y and z, then shifts: 0 to 5.
+        axis: usize,
+    },
+    /// A move of a body that does not move by itself, in W: a turn about the body's origin (rad), or a shift
+    /// (m); its value is 0. See [`Parameter::places`].
+    FixedPose {
+        /// The body.
+        body: usize,
+        /// Turns about x, y and z, then shifts: 0 to 5.
+        axis: usize,
+    },
     /// The extent at a vertex of a compliant geometry's mesh: the pressure there over the hydroelastic
     /// modulus. See [`Parameter::extents`].
     Extent {
@@ -229,6 +248,12 @@ impl Parameter {
             Self::Extent { body: b, geometry, vertex } => {
                 format!("{}.geometries[{geometry}].extents[{vertex}]", body(b))
             }
+            Self::GeometryPose { body: b, geometry, axis } => {
+                format!("{}.geometries[{geometry}].{}", body(b), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
+            }
+            Self::FixedPose { body: b, axis } => {
+                format!("{}.{}", body(b), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
+            }
         }
     }
 
@@ -283,6 +308,14 @@ impl Parameter {
                 let shape = contact_geometry(model, body, geometry).ok_or_else(missing)?;
                 shape.extents().get(vertex).copied().ok_or_else(missing)
             }
+            Self::GeometryPose { body, geometry, axis } => {
+                let exists = contact_geometry(model, body, geometry).is_some() && axis < 6;
+                exists.then_some(0.0).ok_or_else(missing)
+            }
+            Self::FixedPose { body, axis } => {
+                let exists = model.bodies.get(body).is_some_and(|b| !b.is_moving()) && axis < 6;
+                exists.then_some(0.0).ok_or_else(missing)
+            }
         }
     }
 
@@ -314,11 +347,22 @@ impl Parameter {
         }
     }
 
-    /// The body and the geometry whose shape a parameter belongs to.
-    pub(super) fn shape(&self) -> Option<(usize, usize)> {
+    /// All geometries that a parameter changes or moves, each by its body and its index there.
+    pub(super) fn geometries(&self, model: &Model) -> Vec<(usize, usize)> {
+        match *self {
+            Self::FixedPose { body, .. } => {
+                (0..model.bodies[body].geometries.len()).map(|geometry| (body, geometry)).collect()
+            }
+            _ => self.geometry().into_iter().collect(),
+        }
+    }
+
+    /// The body and the geometry whose shape or place on its body a parameter belongs to.
+    pub(super) fn geometry(&self) -> Option<(usize, usize)> {
         match *self {
             Self::GeometryScale { body, geometry }
             | Self::MeshVertex { body, geometry, .. }
+            | Self::GeometryPose { body, geometry, .. }
             | Self::Extent { body, geometry, .. } => Some((body, geometry)),
             _ => None,
         }
@@ -334,6 +378,8 @@ impl Parameter {
             | Self::Gravity { .. }
             | Self::MeshVertex { .. }
             | Self::Extent { .. }
+            | Self::GeometryPose { .. }
+            | Self::FixedPose { .. }
             | Self::Material { parameter: MaterialParameter::Own(_), .. } => (true, "finite"),
             Self::Material { parameter: MaterialParameter::HydroelasticModulus, .. }
             | Self::Mass { .. }
@@ -405,6 +451,21 @@ impl Parameter {
         (0..count).map(|vertex| Self::Extent { body, geometry, vertex }).collect()
     }
 
+    /// The poses of all geometries on their bodies and of all bodies that do not move, six numbers for each.
+    /// They matter in addition to [`Parameter::all`].
+    pub fn places(model: &Model) -> Vec<Parameter> {
+        let mut places = Vec::new();
+        for (body, b) in model.bodies.iter().enumerate() {
+            if !b.is_moving() {
+                places.extend((0..6).map(|axis| Self::FixedPose { body, axis }));
+            }
+            for geometry in 0..b.geometries.len() {
+                places.extend((0..6).map(|axis| Self::GeometryPose { body, geometry, axis }));
+            }
+        }
+        places
+    }
+
     /// Every parameter that a result can depend on. These are the initial tangent of every free body and
     /// of the joints; the mass of every free body and link, with the centre of mass and the inertia
     /// where they were given; the parameters of every material that a geometry uses; the size of every
@@ -413,7 +474,8 @@ impl Parameter {
     ///
     /// Relaxation times are not among them, since they matter with one contact model only: see
     /// [`Parameter::relaxation_times`]. Nor are the numbers of meshes, of which there are many: see
-    /// [`Parameter::vertices`] and [`Parameter::extents`].
+    /// [`Parameter::vertices`] and [`Parameter::extents`]. Nor are poses on bodies and of fixed bodies: see
+    /// [`Parameter::places`].
     pub fn all(model: &Model) -> Vec<Parameter> {
         let mut parameters = Vec::new();
         for (body, _, _) in model.free_bodies() {

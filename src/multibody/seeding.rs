@@ -16,7 +16,7 @@ use crate::contact::ContactGeometry;
 use crate::field::{FieldError, RigidSurface};
 use crate::geometry::SurfaceMesh;
 use crate::scalar::{Scalar, lift_vector, real_vector};
-use crate::spatial::{MassProperties, MassPropertiesError};
+use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform};
 
 /// The model and the state with some parameters set to values in a scalar `T`, so that everything
 /// computed from them carries the values' derivatives. With `f64` it evaluates at other values.
@@ -138,6 +138,8 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             },
             // All parameters of a shape change it together, below.
             Parameter::GeometryScale { .. } | Parameter::MeshVertex { .. } | Parameter::Extent { .. } => {}
+            // So do all axes of a place.
+            Parameter::GeometryPose { .. } | Parameter::FixedPose { .. } => {}
         }
     }
     for change in ShapeChange::all(values) {
@@ -148,6 +150,7 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             .map_err(|source| ParameterError::Field { name: change.parameter.name(model), source })?;
         remass[body] = true;
     }
+    move_places(model, values, &mut out, &mut remass);
     let Model { bodies, materials, mechanism, .. } = &mut out;
     share_materials(bodies, materials);
     for (body, remass) in bodies.iter_mut().zip(remass) {
@@ -200,6 +203,37 @@ fn check_inertia(inertia: &Matrix3<f64>) -> Result<(), MassPropertiesError> {
     Err(MassPropertiesError::Inertia(inertia.symmetric_eigenvalues().into()))
 }
 
+/// Moves geometries on their bodies, and bodies that do not move by themselves.
+fn move_places<T: Scalar>(model: &Model, values: &[(Parameter, T)], out: &mut Model<T>, remass: &mut [bool]) {
+    // For each body, and each geometry, the last value for each axis.
+    let mut moves: Vec<((usize, Option<usize>), [T; 6])> = Vec::new();
+    for &(parameter, value) in values {
+        let (place, axis) = match parameter {
+            Parameter::GeometryPose { body, geometry, axis } => ((body, Some(geometry)), axis),
+            Parameter::FixedPose { body, axis } => ((body, None), axis),
+            _ => continue,
+        };
+        let index = moves.iter().position(|(known, _)| *known == place).unwrap_or_else(|| {
+            moves.push((place, [T::from(0.0); 6]));
+            moves.len() - 1
+        });
+        moves[index].1[axis] = value;
+    }
+    for ((body, geometry), by) in moves {
+        let (turn, shift) = (Vector3::new(by[0], by[1], by[2]), Vector3::new(by[3], by[4], by[5]));
+        let own = &mut out.bodies[body];
+        match (geometry, &mut own.motion) {
+            (Some(geometry), _) => {
+                let x_bg = &model.bodies[body].geometries[geometry].x_bg;
+                own.geometries[geometry].x_bg = RigidTransform::lift(x_bg).moved(&turn, &shift);
+                remass[body] = true;
+            }
+            (None, Motion::Fixed { x_wb, .. }) => *x_wb = x_wb.moved(&turn, &shift),
+            (None, _) => {}
+        }
+    }
+}
+
 /// How the shape of one geometry changes.
 struct ShapeChange<T> {
     geometry: (usize, usize),
@@ -217,7 +251,11 @@ impl<T: Scalar> ShapeChange<T> {
     fn all(values: &[(Parameter, T)]) -> Vec<Self> {
         let mut changes: Vec<Self> = Vec::new();
         for &(parameter, value) in values {
-            let Some(geometry) = parameter.shape() else { continue };
+            let (Some(geometry), false) =
+                (parameter.geometry(), matches!(parameter, Parameter::GeometryPose { .. }))
+            else {
+                continue;
+            };
             let index = changes.iter().position(|change| change.geometry == geometry);
             let index = index.unwrap_or_else(|| {
                 let (vertices, extents) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! How a body's mass properties follow the shape of one of its geometries.
+//! How a body's mass properties follow the shape and the place of one of its geometries.
 
 use nalgebra::{Matrix3, Vector3};
 
@@ -50,8 +50,9 @@ pub(super) fn unit_mass_with_vertices<T: Scalar>(
     changed(unit, &from.properties(&origin).ok()?, to.properties(&about).ok()?)
 }
 
-/// The derivatives of a number by directions of a geometry's mass properties at unit density, given those
-/// with respect to the mass properties of its body; none where these do not come from the geometries.
+/// The derivatives of a number by directions of a geometry's mass properties at unit density, in the body's
+/// frame, given those with respect to the mass properties of its body; none where these do not come from the
+/// geometries.
 fn by_unit_mass(
     model: &Model,
     body: usize,
@@ -68,8 +69,8 @@ fn by_unit_mass(
         .iter()
         .enumerate()
         .filter_map(|(i, g)| {
-            let own = if i == geometry { unit } else { MassProperties::lift(g.unit_mass.as_ref()?) };
-            Some(own.seen_from(&RigidTransform::lift(&g.x_bg)))
+            let constant = || Some(MassProperties::lift(&g.unit_mass.as_ref()?.seen_from(&g.x_bg)));
+            if i == geometry { Some(unit) } else { constant() }
         })
         .collect();
     let mass = MassSource::lift(source).resolve(parts).ok()?;
@@ -88,10 +89,30 @@ pub(super) fn by_scale_through_mass(
     geometry: usize,
     by_mass: &MassProperties,
 ) -> f64 {
-    let unit = model.bodies[body].geometries[geometry].unit_mass.as_ref();
-    let scaled = unit.map(|unit| MassProperties::lift(unit).enlarged(Dual::variable(1.0, 0)));
+    let own = &model.bodies[body].geometries[geometry];
+    let scaled = own.unit_mass.as_ref().map(|unit| {
+        let scaled = MassProperties::lift(unit).enlarged(Dual::variable(1.0, 0));
+        scaled.seen_from(&RigidTransform::lift(&own.x_bg))
+    });
     let by = scaled.and_then(|scaled| by_unit_mass(model, body, geometry, scaled, by_mass));
     by.map_or(0.0, |by| by[0])
+}
+
+/// The derivatives of a number with respect to a turn of a geometry's frame about its origin and to a shift
+/// of it, both in the body's axes, given those with respect to the mass properties of its body.
+pub(super) fn by_place_through_mass(
+    model: &Model,
+    body: usize,
+    geometry: usize,
+    by_mass: &MassProperties,
+) -> [f64; 6] {
+    let own = &model.bodies[body].geometries[geometry];
+    let moved = own.unit_mass.as_ref().map(|unit| {
+        let along = |first: usize| Vector3::from_fn(|i, _| Dual::variable(0.0, first + i));
+        MassProperties::lift(unit).seen_from(&RigidTransform::lift(&own.x_bg).moved(&along(0), &along(3)))
+    });
+    let by = moved.and_then(|moved| by_unit_mass(model, body, geometry, moved, by_mass));
+    by.map_or([0.0; 6], |by| std::array::from_fn(|k| by[k]))
 }
 
 /// The derivatives of a number with respect to the vertices of a geometry's mesh, in its frame, given those
@@ -117,6 +138,7 @@ pub(super) fn by_vertices_through_mass(
         second,
     };
     let unit = changed(unit, &moments.properties(&origin).ok()?, seeded.properties(&origin).ok()?)?;
+    let unit = unit.seen_from(&RigidTransform::lift(&original.x_bg));
     let by = by_unit_mass(model, body, geometry, unit, by_mass)?;
     let mut by_second = Matrix3::zeros();
     for (number, (i, k)) in SYMMETRIC.into_iter().enumerate() {

@@ -3,6 +3,7 @@
 mod adjoint;
 mod drake_steps;
 mod examples_grasping;
+mod geometry_gradients;
 mod mechanism;
 mod mechanism_allocation;
 mod multibody_contact;
@@ -11,7 +12,7 @@ mod objective;
 mod own_laws;
 mod second_order;
 mod sensors;
-mod shape_gradients;
+
 mod step_allocation;
 mod step_at_rest;
 mod step_coin;

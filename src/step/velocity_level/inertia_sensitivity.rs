@@ -115,6 +115,9 @@ pub(super) struct InertiaSensitivity {
     pub links: Option<LinkInertia>,
     /// Pose of F in W.
     pub x_wf: RigidTransform,
+    /// F's geometry, and from the axes of its body to those of W.
+    pub geometry_f: (usize, usize),
+    pub to_world_f: Matrix3<f64>,
     /// The tree of F's body.
     pub tree_f: Option<usize>,
     /// From the origin of F's body to F's, in W.
@@ -165,14 +168,14 @@ impl InertiaSensitivity {
                 own[3 + i] -= by_place[i];
             }
             let by_turn = -(r * (by.turn + part.to_origin.cross(&by.to_origin)));
-            self.add_frame(&SpatialForce::new(by_turn, by_place), by_motion);
+            self.add_frame(&SpatialForce::new(by_turn, by_place), by_motion, by_model);
         }
         if let Some(links) = &self.links {
             let by_frame = links.add_vjp(&by_lambda, by_q);
             if by_model.of_springs {
                 links.add_passive(&model.mechanism, &by_lambda, &mut by_model.joints);
             }
-            self.add_frame(&by_frame, by_motion);
+            self.add_frame(&by_frame, by_motion, by_model);
             if by_model.of_links {
                 links.for_each_mass(&model.mechanism, joints, &by_lambda, scratch, |link, by| {
                     add_link_mass(model, by_model, link, by);
@@ -182,8 +185,9 @@ impl InertiaSensitivity {
     }
 
     /// Adds derivatives with respect to the turn of F about its origin and its place to those with
-    /// respect to the motion of F's body.
-    fn add_frame(&self, by: &SpatialForce, by_motion: &mut [f64]) {
+    /// respect to the motion of F's body, and to those with respect to its place on the body.
+    fn add_frame(&self, by: &SpatialForce, by_motion: &mut [f64], by_model: &mut ModelGradient) {
+        by_model.add_place(self.geometry_f, &self.to_world_f, &by.rotational, &by.translational);
         let Some(f) = self.tree_f else { return };
         let of_f = &mut by_motion[f * TANGENT_DIMENSION..];
         let by_turn = by.rotational + self.offset_f.cross(&by.translational);

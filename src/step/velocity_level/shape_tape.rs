@@ -27,12 +27,12 @@ impl ShapeTape {
     ) {
         self.patches.clear();
         self.contacts.clear();
-        if !differentiated.asks_for_shapes() {
+        if !differentiated.asks_for_geometries() {
             return;
         }
         let pairs = &differentiated.model().pairs();
         let asked = problem.patches.iter().map(|patch| (pairs[patch.pair], &patch.contacts));
-        let asked = asked.filter(|(pair, _)| differentiated.asks_for_shape_of(pair));
+        let asked = asked.filter(|(pair, _)| differentiated.asks_for_geometry_of(pair));
         self.patches.extend(asked.map(|(pair, patch)| (pair, patch.clone())));
         if !self.patches.is_empty() {
             let (own, found) = (&mut self.contacts, &problem.contacts);

@@ -17,7 +17,8 @@ use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impul
 use crate::linear_algebra::{Factors, Values};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
-    AppliedForces, BodyFrame, ContactSensitivity, JointKinematics, Motion, set_link_velocities, with_pair,
+    AppliedForces, BodyFrame, ContactSensitivity, JointKinematics, Motion, PlaceSensitivity,
+    set_link_velocities, with_pair,
 };
 use crate::spatial::SpatialForce;
 use crate::step::StepError;
@@ -40,6 +41,8 @@ pub(super) struct PatchSensitivity {
     pub before: Option<Box<ContactSensitivity>>,
     /// With respect to the inverse inertia, and how that depends on the state and the masses: for SAP.
     pub inertia: Option<Box<InertiaSensitivity>>,
+    /// With respect to the places of geometries on their bodies, where they are asked for.
+    pub places: Option<Box<PlaceSensitivity>>,
 }
 
 impl PatchSensitivity {
@@ -74,7 +77,8 @@ impl BalanceTape {
         let patches = self.patches.iter().map(|patch| {
             let before = patch.before.as_deref().map_or(0, size_of_val);
             let inertia = patch.inertia.as_deref().map_or(0, |i| size_of_val(i) + joints * MATRIX_BYTES);
-            size_of_val(patch) + before + inertia
+            let places = patch.places.as_deref().map_or(0, size_of_val);
+            size_of_val(patch) + before + inertia + places
         });
         let patches: usize = patches.sum();
         let bodies = self.bodies.len() * size_of::<BodySensitivity>();
@@ -171,6 +175,14 @@ impl VelocityLevel {
                     by_state.fixed_columns_mut::<6>(6).fill(0.0);
                 }
             }
+            let places = at.model.asks_for_geometry_of(pair).then(|| {
+                let mut places = Box::new(PlaceSensitivity::new(frames, pair));
+                places.add(model, after, &found.impulse_on_a, &found.after);
+                if let Some(before) = &found.before {
+                    places.add(model, frames, &SpatialForce::zero(), before);
+                }
+                places
+            });
             let before = found.before.map(|j| Box::new(sensitivity(frames, &SpatialForce::zero(), &j)));
             let inertia = found.by_inverse_inertia.map(|by_lambda| {
                 let bodies = [pair.bodies.a, pair.bodies.b];
@@ -192,11 +204,13 @@ impl VelocityLevel {
                         LinkInertia::new(model, pair, directions.get_or_insert_with(new), &x_wf)
                     }),
                     x_wf,
+                    geometry_f: pair.geometries()[f],
+                    to_world_f: frames[bodies[f]].pose.rotation,
                     tree_f: moving[bodies[f]],
                     offset_f: x_wf.translation - frames[bodies[f]].pose.translation,
                 })
             });
-            patches.push(PatchSensitivity { after: by_poses, before, inertia });
+            patches.push(PatchSensitivity { after: by_poses, before, inertia, places });
         }
         joints.evaluate(at, moving, patches.iter().map(|patch| &patch.after), loads);
         shapes.record(at.model, problem, [frames, after]);

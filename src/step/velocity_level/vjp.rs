@@ -89,6 +89,9 @@ impl VelocityLevel {
             for (term, buffer) in patch.terms().zip([&mut *by_after, &mut *by_before]) {
                 term.add_vjp(moving, on_bodies, buffer, out.model);
             }
+            if let Some(places) = &patch.places {
+                places.add_vjp(&patch.after.by_wrench(moving, on_bodies), out.model);
+            }
             if let Some(inertia) = &patch.inertia {
                 inertia.add_vjp(
                     model,

@@ -1,15 +1,17 @@
-//! Derivatives of one number with respect to the shapes of geometries, through contact.
+//! Derivatives of one number with respect to the shapes of geometries and to their places on their bodies,
+//! through contact.
 
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, Vector3};
 
 use super::model::Model;
 use super::model_gradient::ModelGradient;
 use super::pair::GeometryPair;
 use crate::contact::{ContactGeometry, GeometryTerms, ShapeTerms};
 
-/// The derivatives of one number with respect to the shape of a geometry, through contact.
+/// The derivatives of one number with respect to the shape of a geometry and its place on its body, through
+/// contact.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ShapeGradient {
+pub struct GeometryGradient {
     /// The body, and the geometry in [`Body::geometries`](super::Body::geometries).
     pub geometry: (usize, usize),
     /// With respect to the position of each vertex of its mesh, in the geometry's frame; empty for
@@ -20,6 +22,10 @@ pub struct ShapeGradient {
     pub extents: Vec<f64>,
     /// With respect to the thickness of a half-space, 1/m of the number's unit.
     pub thickness: f64,
+    /// With respect to a turn of the geometry's frame about its own origin, in the body's axes.
+    pub rotation: Vector3<f64>,
+    /// With respect to a shift of the geometry's frame, in the body's axes.
+    pub translation: Vector3<f64>,
 }
 
 impl ContactGeometry {
@@ -41,7 +47,7 @@ impl ContactGeometry {
     }
 }
 
-impl ShapeGradient {
+impl GeometryGradient {
     /// Zero derivatives.
     pub(super) fn zero(model: &Model, (body, geometry): (usize, usize)) -> Self {
         let shape = &model.bodies[body].geometries[geometry].collider.geometry;
@@ -50,6 +56,8 @@ impl ShapeGradient {
             vertices: vec![Vector3::zeros(); shape.vertices().len()],
             extents: vec![0.0; shape.extents().len()],
             thickness: 0.0,
+            rotation: Vector3::zeros(),
+            translation: Vector3::zeros(),
         }
     }
 
@@ -58,6 +66,8 @@ impl ShapeGradient {
         self.vertices.fill(Vector3::zeros());
         self.extents.fill(0.0);
         self.thickness = 0.0;
+        self.rotation = Vector3::zeros();
+        self.translation = Vector3::zeros();
     }
 
     fn add(&mut self, terms: &GeometryTerms) {
@@ -81,10 +91,25 @@ impl ShapeGradient {
 }
 
 impl ModelGradient {
+    /// Adds the derivatives with respect to a turn of a geometry's frame about its origin and to a shift of
+    /// it, both in W, if they are asked for; `to_world` turns the body's axes into those of W.
+    pub(crate) fn add_place(
+        &mut self,
+        geometry: (usize, usize),
+        to_world: &Matrix3<f64>,
+        by_rotation: &Vector3<f64>,
+        by_translation: &Vector3<f64>,
+    ) {
+        if let Some(own) = self.geometries.iter_mut().find(|own| own.geometry == geometry) {
+            own.rotation += to_world.tr_mul(by_rotation);
+            own.translation += to_world.tr_mul(by_translation);
+        }
+    }
+
     /// Adds the derivatives with respect to the shapes of a pair of geometries, as far as they are asked for.
     pub(crate) fn add_shapes(&mut self, pair: &GeometryPair, terms: &ShapeTerms) {
         for (geometry, terms) in pair.geometries().into_iter().zip(terms.of_a_and_b()) {
-            if let Some(shape) = self.shapes.iter_mut().find(|shape| shape.geometry == geometry) {
+            if let Some(shape) = self.geometries.iter_mut().find(|shape| shape.geometry == geometry) {
                 shape.add(terms);
             }
         }
