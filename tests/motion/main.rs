@@ -12,7 +12,6 @@ mod objective;
 mod own_laws;
 mod second_order;
 mod sensors;
-
 mod step_allocation;
 mod step_at_rest;
 mod step_coin;
