@@ -31,6 +31,7 @@ mod model_error;
 mod model_gradient;
 mod pair;
 mod parameter;
+mod parameter_lists;
 mod place_sensitivity;
 mod seeding;
 mod sensor;

@@ -1,0 +1,109 @@
+//! Lists of the parameters of a model.
+
+use super::body::BodyGeometry;
+use super::model::Model;
+use super::parameter::{Parameter, contact_geometry, given_mass};
+use super::state::TANGENT_DIMENSION;
+use crate::contact::{ContactGeometry, MaterialParameter};
+
+impl Parameter {
+    /// The relaxation time of every material that a geometry uses. These parameters matter only with the
+    /// contact model SAP, in addition to [`Parameter::all`].
+    pub fn relaxation_times(model: &Model) -> Vec<Parameter> {
+        let geometries = || model.bodies.iter().flat_map(|b| &b.geometries);
+        (0..model.materials.len())
+            .filter(|&material| geometries().any(|g| g.material == Some(material)))
+            .map(|material| Parameter::Material { material, parameter: MaterialParameter::RelaxationTime })
+            .collect()
+    }
+
+    /// The coordinates of all vertices of a geometry's mesh, three for each; none of a half-space or of a
+    /// geometry that the model does not have. They matter in addition to [`Parameter::all`].
+    pub fn vertices(model: &Model, body: usize, geometry: usize) -> Vec<Parameter> {
+        let count = contact_geometry(model, body, geometry).map_or(0, |shape| shape.vertices().len());
+        let of = |vertex| (0..3).map(move |axis| Self::MeshVertex { body, geometry, vertex, axis });
+        (0..count).flat_map(of).collect()
+    }
+
+    /// The extents at all vertices of a compliant geometry's mesh; none of other geometries. They matter in
+    /// addition to [`Parameter::all`].
+    pub fn extents(model: &Model, body: usize, geometry: usize) -> Vec<Parameter> {
+        let count = contact_geometry(model, body, geometry).map_or(0, |shape| shape.extents().len());
+        (0..count).map(|vertex| Self::Extent { body, geometry, vertex }).collect()
+    }
+
+    /// The poses of all geometries on their bodies and of all bodies that do not move, six numbers for each.
+    /// They matter in addition to [`Parameter::all`].
+    pub fn places(model: &Model) -> Vec<Parameter> {
+        let mut places = Vec::new();
+        for (body, b) in model.bodies.iter().enumerate() {
+            if !b.is_moving() {
+                places.extend((0..6).map(|axis| Self::FixedPose { body, axis }));
+            }
+            for geometry in 0..b.geometries.len() {
+                places.extend((0..6).map(|axis| Self::GeometryPose { body, geometry, axis }));
+            }
+        }
+        places
+    }
+
+    /// Every parameter that a result can depend on. These are the initial tangent of every free body and
+    /// of the joints; the mass of every free body and link, with the centre of mass and the inertia
+    /// where they were given; the parameters of every material that a geometry uses; the size of every
+    /// geometry that has one (rigid half-spaces do not); gravity; and all dampings, spring stiffnesses
+    /// and gains of joints and actuators that are not 0.
+    ///
+    /// Relaxation times are not among them, since they matter with one contact model only: see
+    /// [`Parameter::relaxation_times`]. Nor are the numbers of meshes, of which there are many: see
+    /// [`Parameter::vertices`] and [`Parameter::extents`]. Nor are poses on bodies and of fixed bodies: see
+    /// [`Parameter::places`].
+    pub fn all(model: &Model) -> Vec<Parameter> {
+        let mut parameters = Vec::new();
+        for (body, _, _) in model.free_bodies() {
+            parameters.extend((0..TANGENT_DIMENSION).map(|index| Parameter::InitialTangent { body, index }));
+        }
+        let joints = 2 * model.mechanism.velocity_dimension();
+        parameters.extend((0..joints).map(|index| Parameter::InitialJoint { index }));
+        let geometries = || model.bodies.iter().flat_map(|b| &b.geometries);
+        for material in 0..model.materials.len() {
+            let uses = |g: &BodyGeometry| g.material == Some(material);
+            if geometries().any(|g| uses(g) && !g.collider.geometry.is_rigid()) {
+                let elastic = [MaterialParameter::HydroelasticModulus, MaterialParameter::Dissipation];
+                parameters.extend(elastic.map(|parameter| Parameter::Material { material, parameter }));
+            }
+            if geometries().any(uses) {
+                let friction = [MaterialParameter::StaticFriction, MaterialParameter::DynamicFriction];
+                parameters.extend(friction.map(|parameter| Parameter::Material { material, parameter }));
+                let own = 0..model.contact.law.map_or(0, |law| law.parameters().len());
+                parameters.extend(
+                    own.map(|k| Parameter::Material { material, parameter: MaterialParameter::Own(k) }),
+                );
+            }
+        }
+        for body in (0..model.bodies.len()).filter(|&b| model.body_mass(b).is_some()) {
+            parameters.push(Parameter::Mass { body });
+            if given_mass(model, body).is_some() {
+                parameters.extend((0..3).map(|axis| Parameter::CenterOfMass { body, axis }));
+                let upper = (0..3).flat_map(|row| (row..3).map(move |column| (row, column)));
+                parameters.extend(upper.map(|(row, column)| Parameter::Inertia { body, row, column }));
+            }
+        }
+        for (body, b) in model.bodies.iter().enumerate() {
+            let sized = b.geometries.iter().enumerate();
+            let sized =
+                sized.filter(|(_, g)| !matches!(*g.collider.geometry, ContactGeometry::RigidHalfSpace));
+            parameters.extend(sized.map(|(geometry, _)| Parameter::GeometryScale { body, geometry }));
+        }
+        if model.moving_count() > 0 {
+            parameters.extend((0..3).map(|axis| Parameter::Gravity { axis }));
+        }
+        let of_joints = (0..model.mechanism.joints().len())
+            .flat_map(|joint| [Parameter::JointDamping { joint }, Parameter::SpringStiffness { joint }]);
+        let of_drives = (0..model.actuators.len()).flat_map(|actuator| {
+            [Parameter::DriveStiffness { actuator }, Parameter::DriveDamping { actuator }]
+        });
+        parameters
+            .extend(of_joints.chain(of_drives).filter(|i| i.value(model).is_ok_and(|value| value > 0.0)));
+        parameters
+    }
+}
