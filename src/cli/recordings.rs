@@ -21,6 +21,8 @@ enum Format {
     Gltf,
     /// A series of VTK files.
     Vtk,
+    /// A recording for the viewer of rerun.io.
+    Rerun,
 }
 
 impl Format {
@@ -29,22 +31,35 @@ impl Format {
             "html" => Some(Self::Page),
             "glb" => Some(Self::Gltf),
             "pvd" => Some(Self::Vtk),
+            "rrd" => Some(Self::Rerun),
             _ => None,
         }
     }
 }
 
-/// Checks that the format of each file is known.
+/// Checks that the format of each file is known, and that this program writes it.
 pub(super) fn check_formats(argument: &'static str, files: &[PathBuf]) -> Result<(), Error> {
-    match files.iter().find(|path| Format::of(path).is_none()) {
-        Some(path) => Err(Error::Argument {
-            name: argument,
-            found: format!("`{}`", path.display()),
-            allowed: "the name of a file that ends in .html (a page for a browser), .glb (animated glTF) or \
-                      .pvd (VTK)",
-        }),
-        None => Ok(()),
+    for path in files {
+        match Format::of(path) {
+            None => {
+                return Err(Error::Argument {
+                    name: argument,
+                    found: format!("`{}`", path.display()),
+                    allowed: "the name of a file that ends in .html (a page for a browser), .glb (animated \
+                              glTF), .pvd (VTK) or .rrd (rerun.io)",
+                });
+            }
+            Some(Format::Rerun) if cfg!(not(feature = "rerun")) => {
+                return Err(Error::Usage(format!(
+                    "--{argument}: `{}`: this isobar was built without the format of rerun.io; \
+                     `cargo install --path . --features rerun` in its repository builds one with it",
+                    path.display()
+                )));
+            }
+            Some(_) => {}
+        }
     }
+    Ok(())
 }
 
 /// Checks that the file of a page has the name of one.
@@ -74,7 +89,7 @@ pub(super) fn frame_interval(asked: Option<f64>, until: f64, time_step: f64) -> 
 
 /// Whether one of the files shows plots.
 pub(super) fn have_plots(files: &[PathBuf]) -> bool {
-    files.iter().any(|path| Format::of(path) == Some(Format::Page))
+    files.iter().any(|path| matches!(Format::of(path), Some(Format::Page | Format::Rerun)))
 }
 
 /// What a page is of: a file and what kind it is, the version of this program, and what else there is to say.
@@ -102,8 +117,10 @@ pub(super) fn write_recordings(files: &[PathBuf], page: &Page, recording: &Recor
             Some(Format::Page) => write_page(path, page)?,
             Some(Format::Gltf) => write_gltf(path, &recording.film)?,
             Some(Format::Vtk) => write_vtk(path, &recording.film)?,
+            #[cfg(feature = "rerun")]
+            Some(Format::Rerun) => crate::report::write_rerun(path, recording)?,
             // They have been checked.
-            None => {}
+            _ => {}
         }
     }
     Ok(())

@@ -48,6 +48,13 @@ pub(super) fn turned_from_z(v: &Vector3<f64>) -> Quaternion {
     Quaternion { w: 1.0 + d.z, v: Vector3::new(-d.y, d.x, 0.0) }.normalized()
 }
 
+/// How long arrows of forces are, m/N: the largest of a film is a fifth of the diagonal of what is seen. `None`
+/// where there is no force.
+pub(super) fn force_scale(film: &Film) -> Option<f64> {
+    let largest = film.max_force();
+    (largest > 0.0).then(|| Some(0.2 * film.bounds()?.diagonal() / largest))?
+}
+
 /// Where a force acts, and the force.
 pub(super) type DrawnForce = (Vector3<f64>, Vector3<f64>);
 

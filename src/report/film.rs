@@ -111,6 +111,15 @@ impl FrameSurface {
             (polygon, first..start)
         })
     }
+
+    /// The polygons as triangles: indices of their vertices.
+    pub(super) fn triangles(&self) -> Vec<[u32; 3]> {
+        let fan = |range: std::ops::Range<usize>| {
+            (range.start + 1..range.end.saturating_sub(1))
+                .map(move |i| [range.start as u32, i as u32, i as u32 + 1])
+        };
+        self.ranges().flat_map(|(_, range)| fan(range)).collect()
+    }
 }
 
 impl Film {
@@ -152,4 +161,9 @@ impl Film {
 /// A vector in single precision.
 pub(super) fn single(v: &Vector3<f64>) -> [f32; 3] {
     [v.x as f32, v.y as f32, v.z as f32]
+}
+
+/// A quaternion in single precision, in the order of most file formats.
+pub(super) fn xyzw(q: &Quaternion) -> [f32; 4] {
+    [q.v.x as f32, q.v.y as f32, q.v.z as f32, q.w as f32]
 }

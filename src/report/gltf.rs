@@ -10,19 +10,15 @@ use gltf_json::animation::{Interpolation, Property};
 use gltf_json::scene::UnitQuaternion;
 use gltf_json::{Accessor, Index, Node};
 
-use super::arrow::{arrow_mesh, drawn_force, turned_from_z};
+use super::arrow::{arrow_mesh, drawn_force, force_scale, turned_from_z};
 use super::color::{linear, viridis};
-use super::film::{Film, FrameSurface, single};
+use super::film::{Film, FrameSurface, single, xyzw};
 use super::gltf_document::Gltf;
-use super::shapes::{FilmBody, PartKind};
+use super::shapes::FilmBody;
 use crate::io::{FileError, OutputFile};
-use crate::spatial::Quaternion;
 
 /// The most contact surfaces of a file; of longer films every second, third, … frame has one.
 const MOST_SURFACES: usize = 500;
-
-/// How opaque bodies are in which contact surfaces lie.
-const COMPLIANT_OPACITY: f32 = 0.5;
 
 /// Writes a film as a binary glTF file (`.glb`), the vertical axis of the world upright. The file appears
 /// when it is complete.
@@ -64,8 +60,7 @@ impl Gltf {
     ) -> Index<Node> {
         let color = body.color.map(|x| f64::from(x) / 255.0);
         let primitives = body.parts.iter().map(|part| {
-            let opacity = if part.kind == PartKind::Rigid { 1.0 } else { COMPLIANT_OPACITY };
-            let material = self.material(&body.name, color, opacity, true);
+            let material = self.material(&body.name, color, part.opacity(), true);
             let positions: Vec<[f32; 3]> = part.surface.vertices.iter().map(single).collect();
             self.primitive(&positions, None, &part.surface.triangles, material)
         });
@@ -86,17 +81,12 @@ impl Gltf {
         node
     }
 
-    /// An arrow for the force of each pair that touches at any time. The largest force is a fifth of the
-    /// scene's diagonal long.
+    /// An arrow for the force of each pair that touches at any time.
     fn forces(&mut self, film: &Film, times: Option<Index<Accessor>>) -> Vec<Index<Node>> {
-        let (largest, Some(bounds)) = (film.max_force(), film.bounds()) else { return Vec::new() };
+        let Some(scale) = force_scale(film) else { return Vec::new() };
         let touching: Vec<usize> = (0..film.pairs.len())
             .filter(|&pair| film.frames.iter().any(|frame| frame.contacts[pair].is_some()))
             .collect();
-        if largest == 0.0 || touching.is_empty() {
-            return Vec::new();
-        }
-        let size = 0.2 * bounds.diagonal();
         let material = self.material("force", [0.85, 0.1, 0.1], 1.0, false);
         let (positions, triangles) = arrow_mesh();
         let primitive = self.primitive(&positions, None, &triangles, material);
@@ -112,9 +102,7 @@ impl Gltf {
                 // Without a force the arrow stays where it was, without size.
                 let (at, turn, scale) = match force {
                     Some((at, force)) => {
-                        let length = force.norm() / largest * size;
-                        let width = size.min(length) as f32;
-                        (single(at), xyzw(&turned_from_z(force)), [width, width, length as f32])
+                        (single(at), xyzw(&turned_from_z(force)), [(force.norm() * scale) as f32; 3])
                     }
                     None => (place[place.len() - 1], turns[turns.len() - 1], [0.0; 3]),
                 };
@@ -152,7 +140,7 @@ impl Gltf {
             if frame.surface.polygons.is_empty() {
                 continue;
             }
-            let (colors, triangles) = (colors(&frame.surface, largest), triangles(&frame.surface));
+            let (colors, triangles) = (colors(&frame.surface, largest), frame.surface.triangles());
             let primitive = self.primitive(&frame.surface.vertices, Some(&colors), &triangles, material);
             let mut node = self.node(&format!("contact at {} s", frame.time as f32), vec![primitive]);
             let time = frame.time as f32;
@@ -175,11 +163,6 @@ impl Gltf {
     }
 }
 
-/// A quaternion in glTF's order.
-fn xyzw(q: &Quaternion) -> [f32; 4] {
-    [q.v.x as f32, q.v.y as f32, q.v.z as f32, q.w as f32]
-}
-
 /// The colour of each vertex of a contact surface.
 fn colors(surface: &FrameSurface, largest: f64) -> Vec<[u8; 4]> {
     let color = |&pressure: &f32| {
@@ -187,13 +170,4 @@ fn colors(surface: &FrameSurface, largest: f64) -> Vec<[u8; 4]> {
         [r, g, b, 255]
     };
     surface.pressures.iter().map(color).collect()
-}
-
-/// The polygons of a contact surface as triangles.
-fn triangles(surface: &FrameSurface) -> Vec<[u32; 3]> {
-    let fan = |range: std::ops::Range<usize>| {
-        (range.start + 1..range.end.saturating_sub(1))
-            .map(move |i| [range.start as u32, i as u32, i as u32 + 1])
-    };
-    surface.ranges().flat_map(|(_, range)| fan(range)).collect()
 }

@@ -47,6 +47,13 @@ pub enum PartKind {
     HalfSpace,
 }
 
+impl Part {
+    /// How opaque it is drawn, from 0 to 1: contact surfaces lie inside what is compliant.
+    pub(super) fn opacity(&self) -> f32 {
+        if self.kind == PartKind::Rigid { 1.0 } else { 0.5 }
+    }
+}
+
 /// A pressure field in a body's frame.
 #[derive(Clone, Debug)]
 pub struct PartField {

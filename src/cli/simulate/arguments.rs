@@ -28,7 +28,8 @@ pub(in crate::cli) struct SimulateArguments {
     #[arg(long)]
     pub forces: bool,
     /// Also record the motion with its contact surfaces and forces, to look at it; can be repeated. The
-    /// name tells the format: .html a page for a browser, .glb animated glTF, .pvd VTK
+    /// name tells the format: .html a page for a browser, .glb animated glTF, .pvd VTK, .rrd rerun.io (with
+    /// the feature `rerun`)
     #[arg(long, value_name = "FILE")]
     pub record: Vec<PathBuf>,
     /// Time between the frames of a recording, s. Without it there are 300 of them, or 30 in a second where

@@ -349,8 +349,8 @@ mod tests {
             p in prop::array::uniform3(-0.12..0.12),
             offset in prop_oneof![Just(0.0), -10.0..10.0],
         ) {
-            prop_assume!(q[..4].iter().map(|x| x * x).sum::<f64>() > 0.1);
-            prop_assume!(q[4..].iter().map(|x| x * x).sum::<f64>() > 0.1);
+            prop_assume!(q[..4].iter().map(|x: &f64| x.powi(2)).sum::<f64>() > 0.1);
+            prop_assume!(q[4..].iter().map(|x: &f64| x.powi(2)).sum::<f64>() > 0.1);
             let rotation = |q: &[f64]| Quaternion::from_wxyz(q[0], q[1], q[2], q[3]).to_matrix();
             let a = if rigid {
                 collider(ContactGeometry::Rigid(RigidSurface::new(shape(kinds[0]).surface_mesh(0.06).unwrap())), 1.0)
