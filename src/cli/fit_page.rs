@@ -1,17 +1,15 @@
-//! A page of a fit: measurements and predictions, estimates with their intervals, errors.
+//! A page of a fit: measurements, predictions and residuals, estimates with their intervals, errors.
 
 use std::path::Path;
 
+use super::fit_charts::{HALF_WIDTH, charts};
 use super::fit_report::{FitReport, overall};
 use super::recordings::{about, command_line, page};
 use crate::optimize::identification::{MeasurementError, Prediction};
-use crate::report::{Chart, Curve, CurveMode, Page, Table};
+use crate::report::{Page, Table};
 
 /// The most measurements that are drawn.
 const MOST_MEASUREMENTS: usize = 24;
-
-/// Half the width of a 95 % interval of a normal distribution, in standard errors.
-const HALF_WIDTH: f64 = 1.96;
 
 /// The page of a fit; the predictions are those of the start values and of the estimates.
 pub(super) fn fit_page<'p>(file: &Path, report: &FitReport, predictions: &[Vec<Prediction>; 2]) -> Page<'p> {
@@ -26,85 +24,15 @@ pub(super) fn fit_page<'p>(file: &Path, report: &FitReport, predictions: &[Vec<P
     let about = about("fit", file, more.map(|line| line.map(str::to_owned)));
     let [before, after] = predictions;
     let pairs = before.iter().zip(after).take(MOST_MEASUREMENTS);
+    let folder = file.parent().unwrap_or(Path::new(""));
     let mut page = page(file, about, None);
-    page.charts = pairs.map(|(before, after)| chart(before, after)).collect();
+    page.charts = pairs.flat_map(|(before, after)| charts(folder, before, after)).collect();
     page.tables = vec![estimates(report), errors(report)];
     if after.len() > MOST_MEASUREMENTS {
         page.warnings
             .push(format!("Of {} measurements the first {MOST_MEASUREMENTS} are drawn.", after.len()));
     }
     page
-}
-
-/// A measurement, and what the model says with the start values and the estimates.
-fn chart(before: &Prediction, after: &Prediction) -> Chart {
-    let lines = |name: &str, x: &[f64], y: Vec<f64>| Curve {
-        name: name.to_owned(),
-        x: x.to_vec(),
-        y,
-        ..Curve::default()
-    };
-    let marks = |name: &str, x: &[f64], y: Vec<f64>| Curve { mode: CurveMode::Markers, ..lines(name, x, y) };
-    match (before, after) {
-        (
-            Prediction::Indentation { predicted: start, .. },
-            Prediction::Indentation { name, depths, measured, standard_deviations, predicted },
-        ) => {
-            let end = |sign: f64| {
-                let ends = measured.iter().zip(standard_deviations);
-                ends.map(|(force, sigma)| force + sign * sigma).collect()
-            };
-            let measured = Curve {
-                interval: Some([end(-1.0), end(1.0)]),
-                ..marks("measured", depths, measured.clone())
-            };
-            Chart {
-                title: format!("{name}: force at depth"),
-                axes: ["depth, m", "force, N"].map(str::to_owned),
-                curves: vec![
-                    measured,
-                    lines("fitted", depths, predicted.clone()),
-                    lines("start values", depths, start.clone()),
-                ],
-                ..Chart::default()
-            }
-        }
-        (_, Prediction::Motion { name, times, recorded, simulated }) => {
-            let mut curves = Vec::new();
-            for (k, axis) in ["x", "y", "z"].iter().enumerate() {
-                let of =
-                    |states: &[crate::multibody::BodyState]| states.iter().map(|s| s.position[k]).collect();
-                let color = Some(k);
-                curves.push(Curve { color, ..marks(&format!("{axis} measured"), times, of(recorded)) });
-                let (times, positions) = with_gaps(times, &of(simulated));
-                curves.push(Curve { color, ..lines(&format!("{axis} fitted"), &times, positions) });
-            }
-            Chart {
-                title: format!("{name}: position"),
-                axes: ["time, s", "position, m"].map(str::to_owned),
-                curves,
-                ..Chart::default()
-            }
-        }
-        // Both are of the same measurements.
-        _ => Chart::default(),
-    }
-}
-
-/// A curve that is broken where its points are more than twice as far apart as elsewhere: there nothing was
-/// compared.
-fn with_gaps(x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let usual = x.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
-    let (mut xs, mut ys): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
-    for (&x, &y) in x.iter().zip(y) {
-        if let Some(&last) = xs.last().filter(|&&last| x - last > 2.0 * usual) {
-            xs.push(0.5 * (last + x));
-            ys.push(f64::NAN);
-        }
-        xs.push(x);
-        ys.push(y);
-    }
-    (xs, ys)
 }
 
 /// The estimates with their intervals.

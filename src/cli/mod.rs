@@ -7,6 +7,7 @@ mod contact;
 mod contact_surface;
 mod error;
 mod fit;
+mod fit_charts;
 mod fit_page;
 mod fit_report;
 mod gradient_check;

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use crate::report::{Page, Recording, write_gltf, write_page, write_vtk};
+use super::messages::remark;
+use crate::io::Scene;
+use crate::report::{Page, Recorder, Recording, write_gltf, write_page, write_vtk};
 
 /// How many frames are taken of a short motion unless the user says how many.
 const FRAMES: f64 = 300.0;
@@ -85,6 +87,15 @@ pub(super) fn frame_interval(asked: Option<f64>, until: f64, time_step: f64) -> 
         }),
         None => Ok((until / FRAMES).clamp(time_step.min(LONGEST_INTERVAL), LONGEST_INTERVAL)),
     }
+}
+
+/// A recorder of a scene's motion, which shows what is drawn of its robots too. What of that cannot be is told.
+pub(super) fn recorder(scene: &Scene, interval: f64) -> Recorder<'_> {
+    let visuals = scene.visual_meshes();
+    for warning in &visuals.warnings {
+        remark(format_args!("isobar: warning: {warning}"));
+    }
+    Recorder::new(&scene.model, interval).with_visuals(visuals.meshes)
 }
 
 /// Whether one of the files shows plots.

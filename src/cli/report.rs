@@ -10,11 +10,11 @@ use serde::Deserialize;
 
 use super::messages::{remark, text_output};
 use super::outputs::check_outputs;
-use super::recordings::{about, check_formats, command_line, page, write_recordings};
+use super::recordings::{about, check_formats, command_line, page, recorder, write_recordings};
 use super::run_folder::{Run, read_json};
 use super::{Error, load_scene, print_warnings};
 use crate::io::{ProblemFile, Scene};
-use crate::report::{Chart, Curve, CurveMode, Page, Recorder, Recording, Table};
+use crate::report::{Chart, Curve, CurveMode, Page, Recording, Table};
 use crate::rollout::Trajectory;
 
 /// Arguments of `isobar report`.
@@ -168,7 +168,7 @@ pub(super) fn recording(scene: &Scene, trajectory: &Path, every: NonZeroUsize) -
     scene.check_motion()?;
     let Trajectory { times, states } = Trajectory::read(trajectory, &scene.model)?;
     // The interval matters to those who simulate only: every frame here is asked for.
-    let mut recorder = Recorder::new(&scene.model, 1.0);
+    let mut recorder = recorder(scene, 1.0);
     for (i, (time, state)) in times.iter().zip(&states).enumerate() {
         if i % every == 0 || i + 1 == states.len() {
             recorder.add(*time, state);

@@ -11,7 +11,7 @@ use super::loaded::print_loaded;
 use super::outputs::check_outputs;
 use super::progress::of_steps;
 use super::recordings::{
-    about, check_formats, command_line, frame_interval, have_plots, page, write_recordings,
+    about, check_formats, command_line, frame_interval, have_plots, page, recorder, write_recordings,
 };
 use super::{Error, load_scene, print_motion_warnings};
 use crate::interruption;
@@ -60,8 +60,8 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
     }
     let mut rows = Rows::create(&scene.model, arguments.forces, out)?;
     let recorder = || match have_plots(&arguments.record) {
-        true => Recorder::new(&scene.model, interval),
-        false => Recorder::new(&scene.model, interval).without_plots(),
+        true => recorder(&scene, interval),
+        false => recorder(&scene, interval).without_plots(),
     };
     let mut recorder = (!arguments.record.is_empty()).then(recorder);
     let (last, outcome) = simulate(&rollout, arguments, schedule.steps(), &mut rows, recorder.as_mut());

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::messages::text_output;
-use super::recordings::{about, command_line, page};
+use super::recordings::{about, command_line, page, recorder};
 use super::report::recording;
 use super::{Error, load_scene};
-use crate::report::{Recorder, write_page};
+use crate::report::write_page;
 
 /// Arguments of `isobar view`.
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &ViewArguments) -> Result<(), Error> {
     let recording = match &arguments.trajectory {
         Some(trajectory) => recording(&scene, trajectory, arguments.every)?,
         None => {
-            let mut recorder = Recorder::new(&scene.model, 1.0);
+            let mut recorder = recorder(&scene, 1.0);
             recorder.add(0.0, &scene.state);
             recorder.finish()
         }

@@ -92,7 +92,7 @@ impl Solid<'_> {
         match self {
             Self::Tetrahedra(all) => all.iter().for_each(|t| visit(t.map(Some))),
             Self::Triangles(all) => {
-                all.iter().for_each(|t| visit([None, Some(t[0]), Some(t[1]), Some(t[2])]))
+                all.iter().for_each(|t| visit([None, Some(t[0]), Some(t[1]), Some(t[2])]));
             }
         }
     }

@@ -45,6 +45,16 @@ impl<T: Scalar> SurfaceMesh<T> {
     }
 }
 
+impl SurfaceMesh {
+    /// Multiplies the coordinates by factors, which may be negative: a mirrored mesh faces outward too.
+    pub(crate) fn stretch(&mut self, factors: &Vector3<f64>) {
+        self.vertices.iter_mut().for_each(|v| v.component_mul_assign(factors));
+        if factors.product() < 0.0 {
+            self.triangles.iter_mut().for_each(|t| t.swap(1, 2));
+        }
+    }
+}
+
 impl<T: Scalar> VolumeMesh<T> {
     /// A constant mesh as scalars `T`.
     pub fn lift(mesh: &VolumeMesh<f64>) -> Self {

@@ -25,3 +25,4 @@ pub use problem::controls::OptimizedControl;
 pub use problem::file::{OptimizedCommand, ProblemFile, ScatteredStarts};
 pub use scene::file::{Scene, SolverKind};
 pub use scene::summary::{LoadedBody, SceneSummary};
+pub use scene::visuals::{RobotVisuals, VisualMesh, VisualMeshes};

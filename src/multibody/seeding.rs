@@ -89,7 +89,15 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
         parameter.value(model)?;
         parameter.check(model, value.real())?;
         match parameter {
-            Parameter::InitialTangent { .. } | Parameter::InitialJoint { .. } => {}
+            // The state is not part of the model; all that belong to one shape or one place change it
+            // together, below.
+            Parameter::InitialTangent { .. }
+            | Parameter::InitialJoint { .. }
+            | Parameter::GeometryScale { .. }
+            | Parameter::MeshVertex { .. }
+            | Parameter::Extent { .. }
+            | Parameter::GeometryPose { .. }
+            | Parameter::FixedPose { .. } => {}
             Parameter::Material { material, parameter: field } => {
                 let target = out.materials[material].material.get_mut(field);
                 *target.ok_or(ParameterError::NoSuchParameter(parameter))? = value;
@@ -136,10 +144,6 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
                 Drive::Position { damping, .. } | Drive::Velocity { damping } => *damping = value,
                 Drive::Force => {}
             },
-            // All parameters of a shape change it together, below.
-            Parameter::GeometryScale { .. } | Parameter::MeshVertex { .. } | Parameter::Extent { .. } => {}
-            // So do all axes of a place.
-            Parameter::GeometryPose { .. } | Parameter::FixedPose { .. } => {}
         }
     }
     for change in ShapeChange::all(values) {
@@ -205,8 +209,10 @@ fn check_inertia(inertia: &Matrix3<f64>) -> Result<(), MassPropertiesError> {
 
 /// Moves geometries on their bodies, and bodies that do not move by themselves.
 fn move_places<T: Scalar>(model: &Model, values: &[(Parameter, T)], out: &mut Model<T>, remass: &mut [bool]) {
-    // For each body, and each geometry, the last value for each axis.
-    let mut moves: Vec<((usize, Option<usize>), [T; 6])> = Vec::new();
+    // A body, and the geometry that moves on it or none where the body moves.
+    type Place = (usize, Option<usize>);
+    // The last value for each axis.
+    let mut moves: Vec<(Place, [T; 6])> = Vec::new();
     for &(parameter, value) in values {
         let (place, axis) = match parameter {
             Parameter::GeometryPose { body, geometry, axis } => ((body, Some(geometry)), axis),

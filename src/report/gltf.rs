@@ -14,7 +14,7 @@ use super::arrow::{arrow_mesh, drawn_force, force_scale, turned_from_z};
 use super::color::{linear, viridis};
 use super::film::{Film, FrameSurface, single, xyzw};
 use super::gltf_document::Gltf;
-use super::shapes::FilmBody;
+use super::shapes::{FilmBody, Part, PartKind};
 use crate::io::{FileError, OutputFile};
 
 /// The most contact surfaces of a file; of longer films every second, third, … frame has one.
@@ -50,7 +50,8 @@ fn document(film: &Film) -> std::io::Result<Vec<u8>> {
 }
 
 impl Gltf {
-    /// A body with its motion.
+    /// A body with its motion. What is drawn of it hides what collides: that is a node of its own, without
+    /// size.
     fn body(
         &mut self,
         film: &Film,
@@ -58,14 +59,15 @@ impl Gltf {
         body: &FilmBody,
         times: Option<Index<Accessor>>,
     ) -> Index<Node> {
-        let color = body.color.map(|x| f64::from(x) / 255.0);
-        let primitives = body.parts.iter().map(|part| {
-            let material = self.material(&body.name, color, part.opacity(), true);
-            let positions: Vec<[f32; 3]> = part.surface.vertices.iter().map(single).collect();
-            self.primitive(&positions, None, &part.surface.triangles, material)
-        });
-        let primitives = primitives.collect();
-        let mut node = self.node(&body.name, primitives);
+        let has_visuals = body.has_visuals();
+        let is_seen = |part: &&Part| !has_visuals || part.kind == PartKind::Visual;
+        let (seen, hidden): (Vec<&Part>, Vec<&Part>) = body.parts.iter().partition(is_seen);
+        let mut node = self.parts(&body.name, body.color, &seen);
+        if !hidden.is_empty() {
+            let mut collision = self.parts(&format!("{} collision", body.name), body.color, &hidden);
+            collision.scale = Some([0.0; 3]);
+            node.children = Some(vec![self.add(collision)]);
+        }
         if let Some(first) = film.frames.first() {
             node.translation = Some(single(&first.poses[index].position));
             node.rotation = Some(UnitQuaternion(xyzw(&first.poses[index].orientation)));
@@ -79,6 +81,18 @@ impl Gltf {
             self.animate(node, Property::Rotation, times, &rotations, Interpolation::Linear);
         }
         node
+    }
+
+    /// A node with a mesh of parts of a body.
+    fn parts(&mut self, name: &str, color: [u8; 3], parts: &[&Part]) -> Node {
+        let color = color.map(|x| f64::from(x) / 255.0);
+        let primitives = parts.iter().map(|part| {
+            let material = self.material(name, color, part.opacity(), true);
+            let positions: Vec<[f32; 3]> = part.surface.vertices.iter().map(single).collect();
+            self.primitive(&positions, None, &part.surface.triangles, material)
+        });
+        let primitives = primitives.collect();
+        self.node(name, primitives)
     }
 
     /// An arrow for the force of each pair that touches at any time.

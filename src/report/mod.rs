@@ -6,6 +6,7 @@
 //! page for a browser, which can also show plots and tables of one's own. With the feature `rerun`,
 //! `write_rerun` writes it for the viewer of rerun.io.
 
+mod angles;
 mod arrow;
 mod bounds;
 mod color;

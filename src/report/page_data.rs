@@ -103,7 +103,7 @@ impl PageData {
     fn film(&mut self, film: &Film) -> Value {
         let times: Vec<f64> = film.frames.iter().map(|frame| frame.time).collect();
         let times = self.f64(&times);
-        // Links without a geometry are not seen.
+        // Links without a part are not seen.
         let seen = (0..film.bodies.len()).filter(|&index| !film.bodies[index].parts.is_empty());
         let bodies: Vec<Value> = seen.map(|index| self.body(film, index)).collect();
         let wrenches: Vec<Value> = (0..film.pairs.len()).filter_map(|pair| self.wrench(film, pair)).collect();
@@ -126,6 +126,7 @@ impl PageData {
                     PartKind::Compliant => "compliant",
                     PartKind::Rigid => "rigid",
                     PartKind::HalfSpace => "half_space",
+                    PartKind::Visual => "visual",
                 };
                 let vertices = self.f32(part.surface.vertices.iter().flatten().map(|&x| x as f32));
                 let triangles = self.u32(part.surface.triangles.iter().flatten().copied());

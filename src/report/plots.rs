@@ -1,9 +1,10 @@
 //! What is plotted of a motion over time.
 
+use super::angles::continued_rpy;
 use super::film::{Film, Frame, FrameContact, Pose};
 use crate::contact::contact_energy;
 use crate::multibody::tree::JointKind;
-use crate::multibody::{BodyFrame, GeometryPair, Model, State, with_pair};
+use crate::multibody::{Body, BodyFrame, GeometryPair, Model, Motion, State, with_pair};
 use crate::rollout::StepReport;
 use crate::spatial::SpatialVelocity;
 
@@ -51,6 +52,8 @@ const FIELD_ENERGIES: usize = 50;
 enum Quantity {
     /// Position of the free body with this index in a state.
     Position(usize),
+    /// Roll, pitch and yaw of the body with this index in a model.
+    Orientation(usize),
     /// Speed of each free body.
     Speed,
     /// Coordinates of joints: their indices in a configuration.
@@ -91,6 +94,19 @@ fn coordinates(model: &Model, angles: bool) -> Vec<(String, usize)> {
     of_joint.collect()
 }
 
+/// Whether a body turns about all axes: a free one, or one that a ball or free joint carries.
+fn turns_freely(model: &Model, body: &Body) -> bool {
+    let mechanism = model.mechanism();
+    match body.motion {
+        Motion::Fixed { .. } => false,
+        Motion::Free { .. } => true,
+        Motion::Link { link } => {
+            let joint = mechanism.bodies()[link].joint.map(|joint| &mechanism.joints()[joint]);
+            joint.is_some_and(|joint| joint.kind.is_spherical())
+        }
+    }
+}
+
 impl Plots {
     /// Empty plots of a model; `pairs` are the names of the bodies that can touch.
     pub(super) fn new(model: &Model, pairs: &[[String; 2]]) -> Self {
@@ -99,6 +115,11 @@ impl Plots {
         for (index, name) in free.iter().enumerate() {
             let axes = ["x", "y", "z"].map(str::to_owned).to_vec();
             plots.push(Quantity::Position(index), format!("Position of {name}"), "position, m", axes);
+        }
+        for (index, body) in model.bodies().iter().enumerate().filter(|(_, body)| turns_freely(model, body)) {
+            let title = format!("Orientation of {}, Rz(yaw) Ry(pitch) Rx(roll)", body.name);
+            let names = ["roll", "pitch", "yaw"].map(str::to_owned).to_vec();
+            plots.push(Quantity::Orientation(index), title, "angle, rad", names);
         }
         for (angles, title, axis) in
             [(true, "Joint angles", "angle, rad"), (false, "Joint displacements", "displacement, m")]
@@ -164,6 +185,12 @@ impl Plots {
             };
             let values: Vec<f64> = match quantity {
                 Quantity::Position(index) => state.bodies[*index].position.iter().copied().collect(),
+                Quantity::Orientation(index) => {
+                    let last = |series: &Series| series.values.last().copied().filter(|x| x.is_finite());
+                    let last: Option<Vec<f64>> = plot.series.iter().map(last).collect();
+                    let before = last.and_then(|angles| <[f64; 3]>::try_from(angles).ok());
+                    continued_rpy(&frame.poses[*index].orientation, before).to_vec()
+                }
                 Quantity::Speed => {
                     state.bodies.iter().map(|body| body.velocity.translational.norm()).collect()
                 }

@@ -4,8 +4,9 @@ use nalgebra::Vector3;
 
 use super::film::{Film, Frame, FrameContact, FramePolygon, FrameSurface, Pose, single};
 use super::plots::Plots;
-use super::shapes::{film_bodies, fit_half_spaces};
+use super::shapes::{film_bodies, fit_half_spaces, give_colors};
 use crate::contact::{PolygonTraction, Workspace, for_each_polygon_traction};
+use crate::io::VisualMesh;
 use crate::multibody::{BodyFrame, GeometryPair, JointKinematics, Model, State, may_touch, with_pair};
 use crate::rollout::StepReport;
 use crate::spatial::SpatialForce;
@@ -80,6 +81,19 @@ impl<'m> Recorder<'m> {
         self
     }
 
+    /// The same recorder, which also shows meshes that are only drawn, as [`crate::Scene::visual_meshes`] reads
+    /// them; those of bodies that the model does not have are left out.
+    #[must_use]
+    pub fn with_visuals(mut self, meshes: Vec<VisualMesh>) -> Self {
+        for VisualMesh { body: name, surface } in meshes {
+            let bodies = &mut self.recording.film.bodies;
+            if let Some(body) = bodies.iter_mut().find(|body| body.name == name) {
+                body.add_visual(surface);
+            }
+        }
+        self
+    }
+
     /// Looks at a step of a simulation: takes a frame if it is due, and always of the last state.
     pub fn look(&mut self, step: &StepReport) {
         if self.has_plots {
@@ -126,6 +140,7 @@ impl<'m> Recorder<'m> {
             recording.plots.add_field_energies(self.model, &recording.film, &self.pairs);
         }
         let film = &mut recording.film;
+        give_colors(&mut film.bodies);
         let bounds = film.bounds();
         if let Some(first) = film.frames.first() {
             for (body, pose) in film.bodies.iter_mut().zip(&first.poses) {

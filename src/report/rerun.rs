@@ -15,7 +15,7 @@ use super::color::viridis;
 use super::film::{Film, Frame, single, xyzw};
 use super::plots::Plots;
 use super::recorder::Recording;
-use super::shapes::{FilmBody, Part};
+use super::shapes::{FilmBody, Part, PartKind};
 use crate::io::{FileError, OutputFile};
 
 /// Frames whose contact surfaces are kept together in the file: a viewer loads all of them at once.
@@ -82,7 +82,9 @@ fn send_body(
     times: &TimeColumn,
 ) -> RecordingStreamResult<()> {
     let path = entity_path!["world", "bodies", body.name.as_str()];
-    for (number, part) in body.parts.iter().enumerate() {
+    // What collides is left out where there are visual meshes.
+    let is_seen = |part: &&Part| !body.has_visuals() || part.kind == PartKind::Visual;
+    for (number, part) in body.parts.iter().filter(is_seen).enumerate() {
         stream.log_static(path.join(&entity_path![number.to_string()]), &mesh(body, part))?;
     }
     let poses = || film.frames.iter().map(|frame| &frame.poses[index]);

@@ -18,11 +18,11 @@ pub struct FilmBody {
     pub is_fixed: bool,
     /// Its colour, red, green and blue.
     pub color: [u8; 3],
-    /// Its geometries, in its own frame.
+    /// Its geometries, and what is drawn of it, in its own frame.
     pub parts: Vec<Part>,
 }
 
-/// A geometry of a body.
+/// A geometry of a body, or a mesh that is drawn of it.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// What it is in contact.
@@ -36,7 +36,7 @@ pub struct Part {
     pub(super) x_bg: RigidTransform,
 }
 
-/// What a geometry is in contact.
+/// What a geometry is in contact, if it is in contact at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
     /// A bounded compliant body.
@@ -45,12 +45,17 @@ pub enum PartKind {
     Rigid,
     /// A half-space, compliant or rigid.
     HalfSpace,
+    /// A mesh that is drawn and touches nothing; it need not be closed.
+    Visual,
 }
 
 impl Part {
     /// How opaque it is drawn, from 0 to 1: contact surfaces lie inside what is compliant.
     pub(super) fn opacity(&self) -> f32 {
-        if self.kind == PartKind::Rigid { 1.0 } else { 0.5 }
+        match self.kind {
+            PartKind::Rigid | PartKind::Visual => 1.0,
+            PartKind::Compliant | PartKind::HalfSpace => 0.5,
+        }
     }
 }
 
@@ -72,16 +77,19 @@ const FIXED_COLOR: [u8; 3] = [150, 150, 150];
 
 /// The bodies of a model.
 pub(super) fn film_bodies(model: &Model) -> Vec<FilmBody> {
-    let mut colors = COLORS.iter().cycle();
     let body = |body: &Body| {
-        let is_fixed = !body.is_moving();
-        // Links without a geometry take none of the colours, which are few.
-        let is_colored = !is_fixed && !body.geometries.is_empty();
-        let color = if is_colored { colors.next().copied().unwrap_or(FIXED_COLOR) } else { FIXED_COLOR };
         let parts = body.geometries.iter().map(|geometry| part(model, geometry)).collect();
-        FilmBody { name: body.name.clone(), is_fixed, color, parts }
+        FilmBody { name: body.name.clone(), is_fixed: !body.is_moving(), color: FIXED_COLOR, parts }
     };
     model.bodies().iter().map(body).collect()
+}
+
+/// Gives the bodies that move and are seen their colours, one after the other: the colours are few.
+pub(super) fn give_colors(bodies: &mut [FilmBody]) {
+    let moving = bodies.iter_mut().filter(|body| !body.is_fixed && !body.parts.is_empty());
+    for (body, color) in moving.zip(COLORS.iter().cycle()) {
+        body.color = *color;
+    }
 }
 
 /// A geometry as it is drawn.
@@ -140,6 +148,21 @@ pub(super) fn fit_half_spaces(body: &mut FilmBody, pose: &RigidTransform, bounds
 }
 
 impl FilmBody {
+    /// Adds a mesh that is drawn of the body.
+    pub(super) fn add_visual(&mut self, surface: SurfaceMesh) {
+        self.parts.push(Part {
+            kind: PartKind::Visual,
+            surface,
+            field: None,
+            x_bg: RigidTransform::identity(),
+        });
+    }
+
+    /// Whether the body has meshes that are drawn in the place of what collides.
+    pub(super) fn has_visuals(&self) -> bool {
+        self.parts.iter().any(|part| part.kind == PartKind::Visual)
+    }
+
     /// The box around its bounded parts, in its own frame.
     pub(super) fn bounds(&self) -> Option<Bounds> {
         let bounded = self.parts.iter().filter(|part| part.kind != PartKind::HalfSpace);

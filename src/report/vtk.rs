@@ -14,6 +14,7 @@ use quick_xml::Writer;
 use quick_xml::events::BytesText;
 
 use super::film::{Film, Frame, FrameSurface, single};
+use super::shapes::PartKind;
 use crate::io::{FileError, OutputFile};
 
 /// The numbers of VTK's cell types.
@@ -170,6 +171,10 @@ impl Numbers {
         Self { kind: "Float64", bytes: values.into_iter().flat_map(f64::to_le_bytes).collect() }
     }
 
+    fn u8(bytes: Vec<u8>) -> Self {
+        Self { kind: "UInt8", bytes }
+    }
+
     fn i64(values: impl IntoIterator<Item = i64>) -> Self {
         Self { kind: "Int64", bytes: values.into_iter().flat_map(i64::to_le_bytes).collect() }
     }
@@ -224,11 +229,10 @@ impl Grid {
         let Self { points, connectivity, offsets, types, point_data, cell_data } = self;
         let (count, cells) = (points.len().to_string(), types.len().to_string());
         let points = Array { name: "points", components: 3, numbers: Numbers::f32(points.into_flattened()) };
-        let types = Numbers { kind: "UInt8", bytes: types };
         let of_cells = [
             Array { name: "connectivity", components: 1, numbers: Numbers::i64(connectivity) },
             Array { name: "offsets", components: 1, numbers: Numbers::i64(offsets) },
-            Array { name: "types", components: 1, numbers: types },
+            Array { name: "types", components: 1, numbers: Numbers::u8(types) },
         ];
         let sections = [
             ("Points", &[points][..]),
@@ -255,9 +259,10 @@ impl Grid {
     }
 }
 
-/// The surfaces of the bodies; the number of each body in the film tells them apart.
+/// The surfaces of the bodies; the number of each body in the film tells them apart, and whether a surface
+/// is only drawn (1) or collides (0).
 fn bodies(film: &Film, frame: &Frame) -> Grid {
-    let (mut grid, mut numbers) = (Grid::default(), Vec::new());
+    let (mut grid, mut numbers, mut visual) = (Grid::default(), Vec::new(), Vec::new());
     for (index, (body, pose)) in film.bodies.iter().zip(&frame.poses).enumerate() {
         let to_world = pose.transform();
         for part in &body.parts {
@@ -266,10 +271,14 @@ fn bodies(film: &Film, frame: &Frame) -> Grid {
             for triangle in &part.surface.triangles {
                 grid.cell(TRIANGLE, triangle.map(|k| first + k as usize));
                 numbers.push(index as i64);
+                visual.push(u8::from(part.kind == PartKind::Visual));
             }
         }
     }
-    grid.cell_data = vec![Array { name: "body", components: 1, numbers: Numbers::i64(numbers) }];
+    grid.cell_data = vec![
+        Array { name: "body", components: 1, numbers: Numbers::i64(numbers) },
+        Array { name: "visual", components: 1, numbers: Numbers::u8(visual) },
+    ];
     grid
 }
 

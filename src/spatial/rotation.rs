@@ -178,6 +178,23 @@ impl<T: Scalar> Quaternion<T> {
     }
 }
 
+impl Quaternion {
+    /// The angles of roll, pitch and yaw in radians, as [`rotation_from_rpy`] takes them; pitch is between −π/2
+    /// and π/2. Where it is at an end of these, roll and yaw turn about the same axis: yaw then takes all of it.
+    pub fn to_rpy(&self) -> [f64; 3] {
+        let (w, [x, y, z]) = (self.w, [self.v.x, self.v.y, self.v.z]);
+        // Where the x axis of the turned frame points to, along x and y; its length is the pitch's cosine.
+        let (along_x, along_y) = (1.0 - 2.0 * (y * y + z * z), 2.0 * (w * z + x * y));
+        let cosine = along_x.hypot(along_y);
+        let pitch = (2.0 * (w * y - x * z)).atan2(cosine);
+        if cosine < 1e-8 {
+            return [0.0, pitch, 2.0 * z.atan2(w)];
+        }
+        let roll = (2.0 * (w * x + y * z)).atan2(1.0 - 2.0 * (x * x + y * y));
+        [roll, pitch, along_y.atan2(along_x)]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,6 +257,16 @@ mod tests {
             let q = Quaternion::from_wxyz(w, x, y, z);
             let back = Quaternion::from_matrix(&q.to_matrix());
             assert_relative_eq!(q.to_matrix(), back.to_matrix(), epsilon = 1e-14);
+        }
+    }
+
+    #[test]
+    fn angles_of_a_quaternion_are_those_that_make_it() {
+        let upright = std::f64::consts::FRAC_PI_2;
+        for angles in [[0.3, -0.7, 2.1], [-3.0, 1.5, -1.0], [0.0, upright, 0.4], [0.0, -upright, -2.0]] {
+            let rotation = rotation_from_rpy(angles[0], angles[1], angles[2]);
+            let found = Quaternion::from_matrix(&rotation).to_rpy();
+            assert_relative_eq!(found[..], angles[..], epsilon = 1e-7);
         }
     }
 

@@ -40,8 +40,7 @@ fn open(folder: &Folder, page: &Path, time: f64, more: &[&str]) -> Output {
         .arg(format!("file://{}#t={time}", text(page)));
     let output = command.output().expect("Chromium runs");
     let log = String::from_utf8_lossy(&output.stderr).into_owned();
-    let errors: Vec<&str> =
-        log.lines().filter(|line| line.contains("CONSOLE") && !line.contains("willReadFrequently")).collect();
+    let errors: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
     assert!(errors.is_empty(), "the browser's console: {errors:#?}");
     output
 }

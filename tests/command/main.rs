@@ -29,11 +29,13 @@ mod outputs;
 mod random_runs;
 mod random_scenes;
 mod readme;
+mod recorded_files;
 mod recordings;
 mod reference;
 mod robots;
 mod scenes;
 mod skirt;
+mod visuals;
 
 #[path = "../support/checked_scenes.rs"]
 mod checked_scenes;

@@ -1,17 +1,14 @@
 //! Films and pages: what is written is what was simulated.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use isobar::io::{Scene, TrajectoryTable};
 use isobar::rollout::Trajectory;
 use serde_json::Value;
 
 use crate::folder::Folder;
+use crate::recorded_files::{PageData, animated, glb, run, vtu};
 use crate::{isobar, text};
 
 /// A ball that is thrown onto a table and slides on it.
@@ -38,64 +35,6 @@ mass = 0.1
 shape = { sphere = { radius = 0.05, resolution = 0.02 } }
 material = "foam"
 "#;
-
-/// Runs a command that must succeed.
-fn run(arguments: &[&str]) -> String {
-    let output = isobar(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
-/// The document and the binary part of a `.glb` file.
-fn glb(path: &Path) -> (Value, Vec<u8>) {
-    let bytes = fs::read(path).expect("the file");
-    let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
-    assert_eq!((&bytes[..4], number(4), number(8)), (&b"glTF"[..], 2, bytes.len()));
-    let json_end = 20 + number(12);
-    assert_eq!((&bytes[16..20], &bytes[json_end + 4..json_end + 8]), (&b"JSON"[..], &b"BIN\0"[..]));
-    assert_eq!(json_end + 8 + number(json_end), bytes.len());
-    (serde_json::from_slice(&bytes[20..json_end]).expect("JSON"), bytes[json_end + 8..].to_vec())
-}
-
-fn index(value: &Value) -> usize {
-    usize::try_from(value.as_u64().expect("an index")).expect("a small number")
-}
-
-/// The numbers of an accessor of floats.
-fn floats(document: &Value, binary: &[u8], accessor: usize) -> Vec<f32> {
-    let accessor = &document["accessors"][accessor];
-    let width = match accessor["type"].as_str() {
-        Some("SCALAR") => 1,
-        Some("VEC3") => 3,
-        Some("VEC4") => 4,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(accessor["componentType"], 5126);
-    let view = &document["bufferViews"][index(&accessor["bufferView"])];
-    let (start, length) = (index(&view["byteOffset"]), index(&view["byteLength"]));
-    assert_eq!(length, 4 * width * index(&accessor["count"]));
-    let float = |four: &[u8]| f32::from_le_bytes(four.try_into().expect("four bytes"));
-    let numbers: Vec<f32> = binary[start..start + length].chunks(4).map(float).collect();
-    if let Some(max) = accessor["max"].as_array() {
-        for (k, max) in max.iter().enumerate() {
-            let largest = numbers.iter().skip(k).step_by(width).copied().fold(f32::MIN, f32::max);
-            assert_eq!(max.as_f64().map(|x| x as f32), Some(largest));
-        }
-    }
-    numbers
-}
-
-/// The times and values of an animated property of the node with a name.
-fn animated(document: &Value, binary: &[u8], node: &str, property: &str) -> Option<(Vec<f32>, Vec<f32>)> {
-    let nodes = document["nodes"].as_array()?;
-    let at = nodes.iter().position(|found| found["name"] == node)?;
-    let animation = &document["animations"][0];
-    let channels = animation["channels"].as_array()?.iter();
-    let mut of_node = channels.filter(|c| c["target"]["node"] == at && c["target"]["path"] == property);
-    let sampler = &animation["samplers"][index(&of_node.next()?["sampler"])];
-    let numbers = |key: &str| floats(document, binary, index(&sampler[key]));
-    Some((numbers("input"), numbers("output")))
-}
 
 #[test]
 fn a_gltf_film_moves_as_the_trajectory_does_and_reports_are_the_same() {
@@ -144,34 +83,6 @@ fn a_gltf_film_moves_as_the_trajectory_does_and_reports_are_the_same() {
     let (keys, shown) = animated(&document, &binary, "contact at 0.05 s", "scale").expect("a surface");
     assert_eq!((&keys[..], shown.len()), (&[0.0, 0.05, 0.051][..], 9));
     assert_eq!([shown[0], shown[3], shown[6]], [0.0, 1.0, 0.0]);
-}
-
-/// The arrays of a `.vtu` file by their names, each as numbers.
-fn vtu(path: &Path) -> BTreeMap<String, Vec<f64>> {
-    let file = fs::read_to_string(path).expect("the file");
-    let mut arrays = BTreeMap::new();
-    for array in file.split("<DataArray ").skip(1) {
-        let attribute = |name: &str| {
-            let start = array.find(&format!("{name}=\"")).expect("the attribute") + name.len() + 2;
-            array[start..].split('"').next().expect("a value").to_owned()
-        };
-        let content = array.split_once('>').expect("an element").1.split('<').next().expect("a text");
-        let bytes = BASE64_STANDARD.decode(content).expect("base 64");
-        let length = u64::from_le_bytes(bytes[..8].try_into().unwrap());
-        assert_eq!(length as usize, bytes.len() - 8);
-        let numbers = match attribute("type").as_str() {
-            "Float32" => {
-                bytes[8..].chunks(4).map(|b| f64::from(f32::from_le_bytes(b.try_into().unwrap()))).collect()
-            }
-            "Float64" => bytes[8..].chunks(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect(),
-            "Int64" => {
-                bytes[8..].chunks(8).map(|b| i64::from_le_bytes(b.try_into().unwrap()) as f64).collect()
-            }
-            _ => bytes[8..].iter().map(|&b| f64::from(b)).collect::<Vec<f64>>(),
-        };
-        arrays.insert(attribute("Name"), numbers);
-    }
-    arrays
 }
 
 #[test]
@@ -237,57 +148,6 @@ fn a_vtk_series_has_the_forces_of_the_trajectory_and_replaces_the_one_before() {
     assert_eq!(fields["pressure"].iter().copied().fold(0.0, f64::max), 1e5);
 }
 
-/// The data of a page: its header, and the arrays that the header names.
-struct PageData {
-    header: Value,
-    binary: Vec<u8>,
-}
-
-impl PageData {
-    fn read(path: &Path) -> Self {
-        let html = fs::read_to_string(path).expect("the page");
-        let start = html.find("<script id=\"run\"").expect("the data");
-        // The library aside, which is in the page.
-        let (head, library) = html.split_once("<script>").expect("the library");
-        assert!(library.len() > 4_000_000);
-        for part in [head, &html[start..]] {
-            assert!(!part.contains("src=") && !part.contains("<link"), "nothing comes from a network");
-        }
-        let content = html[start..].split_once('>').unwrap().1.split('<').next().unwrap().trim();
-        let compressed = BASE64_STANDARD.decode(content).expect("base 64");
-        let mut bytes = Vec::new();
-        flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut bytes).expect("gzip");
-        let length = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
-        let header = serde_json::from_slice(&bytes[4..4 + length]).expect("JSON");
-        Self { header, binary: bytes[(4 + length).next_multiple_of(8)..].to_vec() }
-    }
-
-    fn array(&self, array: &Value) -> Vec<f64> {
-        let (at, count) = (index(&array["at"]), index(&array["count"]));
-        assert_eq!(at % 8, 0);
-        let of = |width: usize| self.binary[at..at + width * count].chunks(width);
-        match array["type"].as_str().expect("a type") {
-            "f32" => of(4).map(|b| f64::from(f32::from_le_bytes(b.try_into().unwrap()))).collect(),
-            "f64" => of(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect(),
-            "u32" => of(4).map(|b| f64::from(u32::from_le_bytes(b.try_into().unwrap()))).collect(),
-            "u16" => of(2).map(|b| f64::from(u16::from_le_bytes(b.try_into().unwrap()))).collect(),
-            "u8" => of(1).map(|b| f64::from(b[0])).collect(),
-            other => panic!("{other}"),
-        }
-    }
-
-    fn plot(&self, title: &str) -> &Value {
-        let plots = self.header["plots"].as_array().expect("plots");
-        plots.iter().find(|plot| plot["title"] == title).unwrap_or_else(|| panic!("no plot {title}"))
-    }
-
-    fn table(&self, title: &str) -> &Vec<Value> {
-        let tables = self.header["tables"].as_array().expect("tables");
-        let table = tables.iter().find(|table| table["title"] == title).expect("the table");
-        table["rows"].as_array().expect("rows")
-    }
-}
-
 #[test]
 fn a_page_has_the_motion_its_contact_surfaces_and_plots() {
     let folder = Folder::new("page");
@@ -321,6 +181,16 @@ fn a_page_has_the_motion_its_contact_surfaces_and_plots() {
         (&"table".into(), &true.into(), &"half_space".into())
     );
     let poses = data.array(&bodies[1]["poses"]);
+    // The ball turns about an axis that does not change while it flies, by more than whole turns in all.
+    let turn = data.plot("Orientation of ball, Rz(yaw) Ry(pitch) Rx(roll)");
+    assert_eq!(turn["y"], "angle, rad");
+    let [roll, pitch, yaw] = [0, 1, 2].map(|k| data.array(&turn["series"][k]["y"]));
+    for (frame, &row) in rows.iter().enumerate() {
+        let q = motion.bodies[0].states[row].orientation.to_matrix();
+        let angles = isobar::spatial::rotation_from_rpy(roll[frame], pitch[frame], yaw[frame]);
+        assert!((angles - q).amax() < 1e-5, "{frame}");
+    }
+    assert!(yaw.windows(2).all(|pair| (pair[1] - pair[0]).abs() < 1.0), "{yaw:?}");
     let height = data.plot("Position of ball");
     assert_eq!((&height["y"], &height["time"]), (&"position, m".into(), &true.into()));
     let z = data.array(&height["series"][2]["y"]);
@@ -612,14 +482,45 @@ fn fits_and_gradient_checks_have_pages() {
     let estimates = data.table("Estimates");
     assert_eq!(estimates.len(), fit["estimates"].as_array().unwrap().len());
     let plots = data.header["plots"].as_array().unwrap();
-    assert_eq!(plots.len(), fit["measurements_after"].as_array().unwrap().len());
-    let indentation = plots.iter().find(|plot| plot["x"] == "depth, m").expect("the indentation test");
+    // Force and its residuals of the indentation test; position, its residuals and those of orientation of the
+    // throws.
+    assert_eq!(plots.len(), 2 + 3 * (fit["measurements_after"].as_array().unwrap().len() - 1));
+    let first = plots.iter().position(|plot| plot["x"] == "depth, m").expect("the indentation test");
+    let indentation = &plots[first];
     let [measured, fitted, start] = [0, 1, 2].map(|i| data.array(&indentation["series"][i]["y"]));
     let distance =
         |values: &[f64]| measured.iter().zip(values).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(distance(&fitted) < 0.1 * distance(&start), "{} {}", distance(&fitted), distance(&start));
     let low = data.array(&indentation["series"][0]["low"]);
     assert!(low.iter().zip(&measured).all(|(low, measured)| low < measured));
+    let residuals = &plots[first + 1];
+    assert_eq!(residuals["title"], "data/indentation.csv: force, measured − fitted");
+    for ((residual, measured), fitted) in
+        data.array(&residuals["series"][1]["y"]).iter().zip(&measured).zip(&fitted)
+    {
+        assert!((residual - (measured - fitted)).abs() < 1e-5, "{residual} {measured} {fitted}");
+    }
+    // The noise of the recordings is what the fit is told, so that most residuals lie in its band.
+    for quantity in ["force, N", "position, m", "rotation vector, rad"] {
+        let is_residual =
+            |plot: &&Value| plot["y"] == quantity && plot["series"][0]["name"] == "95 % of the noise given";
+        let (mut within, mut all) = (0, 0);
+        for plot in plots.iter().filter(is_residual) {
+            let series = plot["series"].as_array().unwrap();
+            let [low, high] = ["low", "high"].map(|end| data.array(&series[0][end]));
+            for values in series[1..].iter().map(|series| data.array(&series["y"])) {
+                all += values.len();
+                within += values
+                    .iter()
+                    .zip(&low)
+                    .zip(&high)
+                    .filter(|((x, low), high)| *low <= x && x <= high)
+                    .count();
+            }
+        }
+        let part = within as f64 / all as f64;
+        assert!(all > 10 && (0.85..=1.0).contains(&part), "{quantity}: {part} of {all}");
+    }
 
     let scene = folder.file("scene.toml", SCENE);
     let page = folder.0.join("check.html");

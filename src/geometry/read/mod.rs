@@ -45,6 +45,14 @@ impl SurfaceMesh {
     /// is not valid ([`SurfaceMesh::validate`]).
     pub fn read(path: impl AsRef<Path>) -> Result<SurfaceMesh, ReadMeshError> {
         let path = path.as_ref();
+        let mesh = Self::read_triangles(path)?;
+        mesh.validate().map_err(|source| ReadMeshError::Mesh { file: path.to_owned(), source })?;
+        Ok(mesh)
+    }
+
+    /// Reads triangles as [`SurfaceMesh::read`] does, which need not be a closed surface: what is only drawn
+    /// may have holes.
+    pub(crate) fn read_triangles(path: &Path) -> Result<SurfaceMesh, ReadMeshError> {
         let mut mesh = match extension(path).as_str() {
             "obj" => obj::parse(&String::from_utf8_lossy(&read_bytes(path)?)).map_err(|f| f.in_file(path))?,
             "stl" => stl::parse(read_bytes(path)?).map_err(|(facet, source)| ReadMeshError::Facet {
@@ -64,7 +72,6 @@ impl SurfaceMesh {
         let invalid = |source| ReadMeshError::Mesh { file: path.to_owned(), source };
         check_indices("triangle", &mesh.vertices, &mesh.triangles).map_err(invalid)?;
         mesh.vertices = drop_unused_vertices(&mesh.vertices, &mut mesh.triangles);
-        mesh.validate().map_err(invalid)?;
         Ok(mesh)
     }
 }

@@ -17,9 +17,10 @@ use crate::io::scene::body_tables::{
 };
 use crate::io::scene::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
-use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings};
+use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings, solver_warnings};
 use crate::io::scene::robot_tables::{SceneRobot, UNIT_MASS, robot};
-use crate::io::scene::schema::{BodyTable, SceneTable, SolverKind, SolverTable};
+use crate::io::scene::schema::{BodyTable, SceneTable, SolverTable};
+use crate::io::scene::visuals::RobotVisuals;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism, Workspace};
 use crate::multibody::{
     Body, BodyGeometry, BodyPair, BodyState, Model, ModelBuilder, ModelError, NamedMaterial, State,
@@ -37,6 +38,7 @@ pub(in crate::io) struct Content {
     pub tolerance: SolverTolerance,
     pub fixed: Vec<bool>,
     pub excluded: Vec<BodyPair>,
+    pub visuals: Vec<RobotVisuals>,
     pub files: Vec<PathBuf>,
     pub skirt: f64,
     pub warnings: Vec<Problem>,
@@ -86,7 +88,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let (actuators, commands) = actuators(&table.actuators, &mechanism)?;
     let table_of_joint = |name: &str| parts.joint_tables.get(name).cloned();
     let (joints, beyond) = initial_state(&mechanism, &parts.initial, table_of_joint);
-    let Parts { entries, mut warnings, missing, .. } = parts;
+    let Parts { entries, visuals, mut warnings, missing, .. } = parts;
     let held = !missing.is_empty();
     let mut workspace = Workspace::new(&mechanism);
     mechanism.update_kinematics(&joints.q, &joints.v, &mut workspace);
@@ -150,6 +152,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
         tolerance,
         fixed,
         excluded,
+        visuals,
         files,
         skirt,
         warnings,
@@ -187,6 +190,8 @@ struct Parts {
     joint_tables: BTreeMap<String, FieldPath>,
     /// Names of bodies that do not move but carry joints, and their poses.
     carriers: Vec<(String, RigidTransform)>,
+    /// What is drawn of robots.
+    visuals: Vec<RobotVisuals>,
     warnings: Vec<Problem>,
     /// What is missing for motion: with any of it all bodies are held where they are. Joints that
     /// lack a mass move [`UNIT_MASS`] until it is known where bodies are.
@@ -288,6 +293,7 @@ impl Parts {
         self.entries.extend(links.map(|(link, geometries)| Entry::Jointed(link.name.clone(), geometries)));
         self.links.extend(robot.bodies);
         self.initial.extend(robot.initial);
+        self.visuals.push(robot.visuals);
         self.warnings.extend(robot.warnings);
         self.missing.extend(robot.missing);
         Ok(())
@@ -346,39 +352,6 @@ impl Parts {
             }
         })
     }
-}
-
-/// What a velocity-level solver leaves out of account.
-fn solver_warnings(table: &SceneTable) -> Vec<Problem> {
-    let root = FieldPath::root();
-    let sap = table.solver.kind == SolverKind::Sap;
-    let others = [SolverKind::Lagged, SolverKind::Similar, SolverKind::Tamsi];
-    let mut warnings = Vec::new();
-    for (name, m) in &table.materials {
-        let field = root.key("materials").key(name);
-        if sap && m.dissipation != 0.0 && m.relaxation_time == 0.0 {
-            warnings.push(Problem::new(
-                field.key("dissipation"),
-                "the solver \"sap\" does not use it; give a relaxation_time instead",
-            ));
-        }
-        if others.contains(&table.solver.kind) && m.relaxation_time != 0.0 && m.dissipation == 0.0 {
-            warnings.push(Problem::new(
-                field.key("relaxation_time"),
-                "only the solver \"sap\" uses it; give a dissipation instead",
-            ));
-        }
-        if (sap || others.contains(&table.solver.kind))
-            && let (Some(fixed), Some(sliding)) = (m.static_friction, m.dynamic_friction)
-            && fixed != sliding
-        {
-            warnings.push(Problem::new(
-                field.key("static_friction"),
-                format_args!("found {fixed}; velocity-level solvers use dynamic_friction = {sliding} alone"),
-            ));
-        }
-    }
-    warnings
 }
 
 /// When the iteration of an implicit step ends.

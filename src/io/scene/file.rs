@@ -9,6 +9,7 @@ use crate::io::file_error::{FileError, Problem};
 use crate::io::scene::content::{Content, content};
 use crate::io::scene::schema::SceneTable;
 pub use crate::io::scene::schema::SolverKind;
+use crate::io::scene::visuals::{RobotVisuals, VisualMeshes, read_visuals};
 use crate::multibody::{BodyPair, Model, State};
 use crate::rollout::{Command, Rollout, SimulationSettings};
 use crate::step::{Integrator, SolverTolerance, VelocityLevel};
@@ -36,7 +37,10 @@ pub struct Scene {
     /// Pairs of bodies that the file leaves out of contact, and those that one joint connects, in
     /// increasing order. Those of bodies without geometries need not be among them.
     pub excluded: Vec<BodyPair>,
-    /// The files that the scene was read from: its own, robots, meshes.
+    /// What is drawn of robots, beside the model: it has no part in motion. Its meshes are read by
+    /// [`Self::visual_meshes`].
+    pub visuals: Vec<RobotVisuals>,
+    /// The files that the scene was read from: its own, robots, meshes that collide.
     pub files: Vec<PathBuf>,
     /// Thickness of the skirt of every compliant geometry, m; 0 for none. With a skirt, forces act
     /// before bodies touch (see [`crate::contact::Collider::with_skirt`]).
@@ -85,6 +89,12 @@ impl Scene {
     pub fn rollout(&self, until: f64) -> Result<Rollout<'_>, FileError> {
         let settings = self.simulation_settings()?;
         Ok(Rollout::new(&self.model, &self.state, settings, until).with_controls(&self.commands))
+    }
+
+    /// Reads what is drawn of the scene's robots, for a recording. Of a mesh that is missing or cannot be read
+    /// there is a warning in its place.
+    pub fn visual_meshes(&self) -> VisualMeshes {
+        read_visuals(&self.visuals)
     }
 
     /// Checks that the scene can move: everything that moves has a mass, and everything that is fixed is
@@ -155,6 +165,7 @@ fn build(path: &Path, table: &SceneTable, document: Document) -> Result<Scene, F
         tolerance,
         fixed,
         excluded,
+        visuals,
         mut files,
         skirt,
         warnings,
@@ -175,6 +186,7 @@ fn build(path: &Path, table: &SceneTable, document: Document) -> Result<Scene, F
         tolerance,
         fixed,
         excluded,
+        visuals,
         files,
         skirt,
         warnings,

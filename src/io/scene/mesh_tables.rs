@@ -78,21 +78,15 @@ pub(in crate::io) fn link_mesh(
     rigid: bool,
     field: &FieldPath,
 ) -> Result<Meshes, Problem> {
-    let stretch =
-        |vertices: &mut [Vector3<f64>]| vertices.iter_mut().for_each(|v| v.component_mul_assign(scale));
-    // A mirrored mesh is turned inside out.
-    let mirrored = scale.product() < 0.0;
     match read_mesh(file, Path::new(""), field)? {
         MeshFile::Surface(mut mesh) => {
-            stretch(&mut mesh.vertices);
-            if mirrored {
-                mesh.triangles.iter_mut().for_each(|t| t.swap(1, 2));
-            }
+            mesh.stretch(scale);
             from_surface(mesh, None, rigid, field)
         }
         MeshFile::Volume(mut mesh) => {
-            stretch(&mut mesh.vertices);
-            if mirrored {
+            mesh.vertices.iter_mut().for_each(|v| v.component_mul_assign(scale));
+            // A mirrored mesh is turned inside out.
+            if scale.product() < 0.0 {
                 mesh.tetrahedra.iter_mut().for_each(|t| t.swap(2, 3));
             }
             from_volume(mesh, None, false, rigid, field)

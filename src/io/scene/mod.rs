@@ -16,3 +16,4 @@ pub(in crate::io) mod robot_tables;
 pub(in crate::io) mod schema;
 pub(in crate::io) mod shape_schema;
 pub(in crate::io) mod summary;
+pub(in crate::io) mod visuals;

@@ -1,8 +1,9 @@
-//! What is allowed in a scene but hardly meant: angles in degrees, lengths in millimetres.
+//! What is allowed in a scene but hardly meant: angles in degrees, lengths in millimetres, what the solver does not
+//! use.
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
-use crate::io::scene::schema::{BodyTable, SceneTable};
+use crate::io::scene::schema::{BodyTable, SceneTable, SolverKind};
 use crate::io::scene::shape_schema::ShapeTable;
 use crate::io::strict::Exactly;
 use crate::multibody::Body;
@@ -87,6 +88,39 @@ pub(in crate::io) fn size_warnings(scene: &SceneTable, bodies: &[Body]) -> Vec<P
             beside.unwrap_or_default()
         );
         warnings.push(Problem::new(FieldPath::root().key("bodies").index(i), message));
+    }
+    warnings
+}
+
+/// What a velocity-level solver leaves out of account.
+pub(in crate::io) fn solver_warnings(table: &SceneTable) -> Vec<Problem> {
+    let root = FieldPath::root();
+    let sap = table.solver.kind == SolverKind::Sap;
+    let others = [SolverKind::Lagged, SolverKind::Similar, SolverKind::Tamsi];
+    let mut warnings = Vec::new();
+    for (name, m) in &table.materials {
+        let field = root.key("materials").key(name);
+        if sap && m.dissipation != 0.0 && m.relaxation_time == 0.0 {
+            warnings.push(Problem::new(
+                field.key("dissipation"),
+                "the solver \"sap\" does not use it; give a relaxation_time instead",
+            ));
+        }
+        if others.contains(&table.solver.kind) && m.relaxation_time != 0.0 && m.dissipation == 0.0 {
+            warnings.push(Problem::new(
+                field.key("relaxation_time"),
+                "only the solver \"sap\" uses it; give a dissipation instead",
+            ));
+        }
+        if (sap || others.contains(&table.solver.kind))
+            && let (Some(fixed), Some(sliding)) = (m.static_friction, m.dynamic_friction)
+            && fixed != sliding
+        {
+            warnings.push(Problem::new(
+                field.key("static_friction"),
+                format_args!("found {fixed}; velocity-level solvers use dynamic_friction = {sliding} alone"),
+            ));
+        }
     }
     warnings
 }

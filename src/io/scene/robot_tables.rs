@@ -13,9 +13,8 @@ use crate::io::scene::geometry_tables::{
 use crate::io::scene::joint_schema::{BaseTable, Coordinates, RIGID, RobotTable};
 use crate::io::scene::joint_tables::{InitialCoordinates, configuration, free_configuration, velocity};
 use crate::io::scene::mesh_tables::link_mesh;
-use crate::io::urdf::{
-    CollisionGeometry, CollisionShape, MimicJoints, RobotBase, RobotDescription, UrdfOptions,
-};
+use crate::io::scene::visuals::RobotVisuals;
+use crate::io::urdf::{CollisionShape, LinkGeometry, MimicJoints, RobotBase, RobotDescription, UrdfOptions};
 use crate::multibody::BodyGeometry;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::spatial::{MassProperties, RigidTransform};
@@ -30,6 +29,8 @@ pub(in crate::io) struct SceneRobot {
     pub geometries: Vec<Vec<BodyGeometry>>,
     /// Where its joints start.
     pub initial: Vec<InitialCoordinates>,
+    /// What is drawn of its links.
+    pub visuals: RobotVisuals,
     /// What is allowed but hardly meant.
     pub warnings: Vec<Problem>,
     /// What is missing for motion, if anything.
@@ -111,7 +112,10 @@ pub(in crate::io) fn robot(
         joint.parent = joint.parent.take().or_else(|| t.parent.clone());
     }
     initial.iter_mut().for_each(|i| prefixed(&mut i.joint));
-    Ok(SceneRobot { bodies: robot.bodies, joints: robot.joints, geometries, initial, warnings, missing })
+    robot.visuals.iter_mut().for_each(|visual| prefixed(&mut visual.body));
+    let RobotDescription { name, bodies, joints, visuals, .. } = robot;
+    let visuals = RobotVisuals { robot: name, visuals };
+    Ok(SceneRobot { bodies, joints, geometries, initial, visuals, warnings, missing })
 }
 
 /// The initial coordinates by the joints' names in the URDF.
@@ -222,10 +226,10 @@ fn contact_shape(
 ) -> Result<ContactShape, Problem> {
     let file = shape.mesh_file().map_err(|error| Problem::new(field.clone(), error))?;
     match (&shape.geometry, file) {
-        (CollisionGeometry::Primitive(primitive_shape), _) => {
+        (LinkGeometry::Primitive(primitive_shape), _) => {
             primitive(primitive_shape, resolution, rigid, context, field)
         }
-        (CollisionGeometry::Mesh(mesh), file) => {
+        (LinkGeometry::Mesh(mesh), file) => {
             let file = file.unwrap_or(Path::new(&mesh.uri));
             context.files.borrow_mut().push(file.to_owned());
             ContactShape::from_meshes(link_mesh(file, &mesh.scale, rigid, field)?, field)

@@ -1,13 +1,12 @@
-//! Collision geometry of links, and where its meshes are.
+//! Geometry of links, what they collide with, and where meshes are.
 
 use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
 
 use super::elements::Geometry;
-use super::error::{MissingMesh, element};
+use super::error::MissingMesh;
 use crate::geometry::Shape;
-use crate::io::file_error::FileError;
 use crate::spatial::RigidTransform;
 
 /// A geometry that a link may collide with. It is data: contact makes use of it later.
@@ -20,13 +19,13 @@ pub struct CollisionShape {
     /// Pose of the geometry's frame G in the body's frame.
     pub x_bg: RigidTransform,
     /// The geometry.
-    pub geometry: CollisionGeometry,
+    pub geometry: LinkGeometry,
 }
 
 /// A primitive, or a mesh in a file.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum CollisionGeometry {
+pub enum LinkGeometry {
     /// A primitive shape.
     Primitive(Shape),
     /// A mesh.
@@ -53,9 +52,9 @@ impl CollisionShape {
     /// When the mesh is not there.
     pub fn mesh_file(&self) -> Result<Option<&Path>, MissingMesh> {
         match &self.geometry {
-            CollisionGeometry::Primitive(_) => Ok(None),
-            CollisionGeometry::Mesh(MeshReference { file: Some(file), .. }) => Ok(Some(file)),
-            CollisionGeometry::Mesh(mesh) => Err(MissingMesh {
+            LinkGeometry::Primitive(_) => Ok(None),
+            LinkGeometry::Mesh(MeshReference { file: Some(file), .. }) => Ok(Some(file)),
+            LinkGeometry::Mesh(mesh) => Err(MissingMesh {
                 body: self.body.clone(),
                 uri: mesh.uri.clone(),
                 searched: mesh.searched.clone(),
@@ -105,11 +104,8 @@ impl MeshSearch<'_> {
         MeshReference { uri: uri.to_owned(), file, searched, scale }
     }
 
-    /// The geometry of a link.
-    pub fn geometry(&self, link: &str, geometry: &Geometry) -> Result<CollisionGeometry, FileError> {
-        let wrong = |message: &dyn std::fmt::Display| {
-            element(self.urdf, format!("link `{link}`"), format_args!("its collision geometry: {message}"))
-        };
+    /// The geometry of a link, or what is wrong with it.
+    pub fn geometry(&self, geometry: &Geometry) -> Result<LinkGeometry, String> {
         let shape = match geometry {
             Geometry::Box { size } => Shape::Box { size: *size },
             Geometry::Cylinder { radius, length } => Shape::Cylinder { radius: *radius, length: *length },
@@ -119,13 +115,13 @@ impl MeshSearch<'_> {
                 let mesh = self.find(filename, *scale);
                 if !mesh.scale.iter().all(|s| s.is_finite() && *s != 0.0) {
                     let found = mesh.scale.as_slice();
-                    return Err(wrong(&format_args!("its scale is {found:?}; it must be finite and not 0")));
+                    return Err(format!("its scale is {found:?}; it must be finite and not 0"));
                 }
-                return Ok(CollisionGeometry::Mesh(mesh));
+                return Ok(LinkGeometry::Mesh(mesh));
             }
         };
-        shape.validate().map_err(|e| wrong(&e))?;
-        Ok(CollisionGeometry::Primitive(shape))
+        shape.validate().map_err(|error| error.to_string())?;
+        Ok(LinkGeometry::Primitive(shape))
     }
 }
 

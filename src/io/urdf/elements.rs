@@ -1,6 +1,9 @@
 //! What the elements of a URDF file say: links and joints as they are written, versions 1.0 to 1.2.
 
+use nalgebra::Vector3;
+
 use super::xml::{Element, Problem};
+use crate::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
 
 /// A robot.
 #[derive(Debug)]
@@ -15,9 +18,9 @@ pub(super) struct Robot {
 pub(super) struct Link {
     pub name: String,
     pub inertial: Option<Inertial>,
-    pub collisions: Vec<Collision>,
-    /// The files of the meshes that only draw it.
-    pub drawn_meshes: Vec<String>,
+    pub collisions: Vec<LinkShape>,
+    /// What is drawn of it, or what is wrong with that: a robot moves without.
+    pub visuals: Vec<Result<LinkShape, String>>,
 }
 
 /// The mass of a link.
@@ -36,9 +39,17 @@ pub(super) struct Origin {
     pub rpy: [f64; 3],
 }
 
-/// What a link collides with.
+impl Origin {
+    /// The pose of a frame there in the frame that the origin is given in.
+    pub fn pose(&self) -> RigidTransform {
+        let [roll, pitch, yaw] = self.rpy;
+        RigidTransform::new(rotation_from_rpy(roll, pitch, yaw), Vector3::from(self.xyz))
+    }
+}
+
+/// What a link collides with, or what is drawn of it.
 #[derive(Debug)]
-pub(super) struct Collision {
+pub(super) struct LinkShape {
     pub name: Option<String>,
     pub origin: Origin,
     pub geometry: Geometry,
@@ -133,15 +144,11 @@ fn version(text: &str) -> Option<Version> {
 }
 
 fn link(element: &Element, version: Version) -> Result<Link, String> {
-    let meshes = |visual: &Element| -> Option<String> {
-        let file = visual.all("geometry").next()?.all("mesh").next()?.attribute("filename")?;
-        Some(file.to_owned())
-    };
     Ok(Link {
         name: required(element, "name")?.to_owned(),
         inertial: child(element, "inertial")?.map(|element| inertial(element, version)).transpose()?,
-        collisions: element.all("collision").map(|c| collision(c, version)).collect::<Result<_, _>>()?,
-        drawn_meshes: element.all("visual").filter_map(meshes).collect(),
+        collisions: element.all("collision").map(|c| shape(c, version)).collect::<Result<_, _>>()?,
+        visuals: element.all("visual").map(|visual| shape(visual, version)).collect(),
     })
 }
 
@@ -158,8 +165,8 @@ fn inertial(element: &Element, version: Version) -> Result<Inertial, String> {
     })
 }
 
-fn collision(element: &Element, version: Version) -> Result<Collision, String> {
-    Ok(Collision {
+fn shape(element: &Element, version: Version) -> Result<LinkShape, String> {
+    Ok(LinkShape {
         name: element.attribute("name").map(str::to_owned),
         origin: origin(element, version)?,
         geometry: geometry(required_child(element, "geometry")?)?,
@@ -240,28 +247,13 @@ fn origin(element: &Element, version: Version) -> Result<Origin, String> {
         if origin.attribute("rpy").is_some() {
             return Err("`origin` has both rpy and quat_xyzw; one of them is allowed".to_owned());
         }
-        rpy = roll_pitch_yaw(vector("origin", "quat_xyzw", quaternion)?);
+        let [x, y, z, w]: [f64; 4] = vector("origin", "quat_xyzw", quaternion)?;
+        // Without a direction it turns nothing.
+        if [x, y, z, w] != [0.0; 4] {
+            rpy = Quaternion::from_wxyz(w, x, y, z).to_rpy();
+        }
     }
     Ok(Origin { xyz, rpy })
-}
-
-/// Roll, pitch and yaw of a quaternion x, y, z, w, which need not have unit length.
-fn roll_pitch_yaw([x, y, z, w]: [f64; 4]) -> [f64; 3] {
-    let norm = (x * x + y * y + z * z + w * w).sqrt();
-    if norm == 0.0 {
-        return [0.0; 3];
-    }
-    let [x, y, z, w] = [x / norm, y / norm, z / norm, w / norm];
-    // Where the x axis of the turned frame points to, along x and y; its length is the pitch's cosine.
-    let (along_x, along_y) = (1.0 - 2.0 * (y * y + z * z), 2.0 * (w * z + x * y));
-    let cosine = along_x.hypot(along_y);
-    let pitch = (2.0 * (w * y - x * z)).atan2(cosine);
-    // Where roll and yaw turn about the same axis, yaw takes all of it.
-    if cosine < 1e-8 {
-        return [0.0, pitch, 2.0 * z.atan2(w)];
-    }
-    let roll = (2.0 * (w * x + y * z)).atan2(1.0 - 2.0 * (x * x + y * y));
-    [roll, pitch, along_y.atan2(along_x)]
 }
 
 /// The element in another that has a name; there may be one at most.
@@ -310,8 +302,6 @@ fn vector<const N: usize>(element: &str, attribute: &str, text: &str) -> Result<
 mod tests {
     use super::*;
     use crate::io::urdf::xml::parse;
-    use crate::spatial::{Quaternion, rotation_from_rpy};
-    use nalgebra::Vector3;
 
     fn read(text: &str) -> Result<Robot, Problem> {
         robot(&parse(text).expect("XML"))
@@ -351,9 +341,5 @@ mod tests {
         let [roll, pitch, yaw] = of("1.1").origin.rpy;
         let expected = Quaternion::from_wxyz(0.9, 0.1, 0.2, -0.3).to_matrix();
         assert!((rotation_from_rpy(roll, pitch, yaw) - expected).amax() < 1e-14);
-        let up = Quaternion::from_wxyz(1.0, 0.0, 1.0, 0.0);
-        let [roll, pitch, yaw] = roll_pitch_yaw([0.0, 2.0, 0.0, 2.0]);
-        let turned = rotation_from_rpy(roll, pitch, yaw) * Vector3::x();
-        assert!((turned - up.to_matrix() * Vector3::x()).amax() < 1e-14);
     }
 }

@@ -3,6 +3,7 @@
 mod collision;
 mod elements;
 mod error;
+mod visual;
 mod xml;
 
 use std::collections::{BTreeSet, HashSet};
@@ -10,15 +11,18 @@ use std::path::{Path, PathBuf};
 
 use nalgebra::{Matrix3, Vector3};
 
-pub use collision::{CollisionGeometry, CollisionShape, MeshReference};
+pub use collision::{CollisionShape, LinkGeometry, MeshReference};
 pub use error::MissingMesh;
+pub(crate) use visual::DRAWN_FORMATS;
+pub use visual::{Visual, VisualShape};
 
 use crate::io::file_error::FileError;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, JointLimits, Mechanism};
-use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform, rotation_from_rpy};
+use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform};
 use collision::MeshSearch;
-use elements::{Geometry, JointType, Origin};
+use elements::{Geometry, JointType};
 use error::element;
+use visual::visuals;
 
 /// How the root link is connected to the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,6 +79,8 @@ pub struct RobotDescription {
     pub joints: Vec<JointDescription>,
     /// The links' collision geometries, in the order of the file.
     pub collisions: Vec<CollisionShape>,
+    /// What is drawn of the links, in the order of the file. Their meshes are not looked at yet.
+    pub visuals: Vec<Visual>,
     /// What was read otherwise than it may be meant, or not at all.
     pub warnings: Vec<String>,
 }
@@ -95,8 +101,8 @@ pub struct Robot {
 impl Robot {
     /// Reads a URDF file.
     ///
-    /// Joints come in depth-first order, children of one link in the order of the file. Joint
-    /// friction is not simulated and meshes may be absent: both are warnings. `transmission`,
+    /// Joints come in depth-first order, children of one link in the order of the file. Joint friction is
+    /// not simulated and meshes of collision geometry may be absent: both are warnings. `transmission`,
     /// `gazebo` and other elements outside the format's core are ignored.
     ///
     /// # Errors
@@ -162,7 +168,8 @@ impl RobotDescription {
         warn_of_inertia(&bodies, &mut warnings);
         warn_of_friction(&urdf, &mut warnings);
         warn_of_meshes(&urdf, &search, &mut warnings);
-        Ok(Self { name: urdf.name, bodies, joints, collisions, warnings })
+        let visuals = visuals(&urdf, &search);
+        Ok(Self { name: urdf.name, bodies, joints, collisions, visuals, warnings })
     }
 
     /// The robot alone; `path` is the file's name in messages.
@@ -170,16 +177,11 @@ impl RobotDescription {
     /// # Errors
     /// When links and joints do not make a tree with masses and limits that can be.
     pub fn robot(self, path: &Path) -> Result<Robot, FileError> {
-        let Self { name, bodies, joints, collisions, warnings } = self;
+        let Self { name, bodies, joints, collisions, warnings, visuals: _ } = self;
         let mechanism = Mechanism::new(bodies, joints)
             .map_err(|source| FileError::Mechanism { path: path.to_owned(), source })?;
         Ok(Robot { name, mechanism, collisions, warnings })
     }
-}
-
-fn pose(origin: &Origin) -> RigidTransform {
-    let [roll, pitch, yaw] = origin.rpy;
-    RigidTransform::new(rotation_from_rpy(roll, pitch, yaw), Vector3::from(origin.xyz))
 }
 
 fn body(link: &elements::Link) -> BodyDescription {
@@ -189,7 +191,7 @@ fn body(link: &elements::Link) -> BodyDescription {
         // Zeros stand for no mass.
         let massless = inertial.mass == 0.0 && inertial.inertia == [0.0; 6];
         let own = MassProperties { mass: inertial.mass, center_of_mass: Vector3::zeros(), inertia };
-        (!massless).then(|| own.seen_from(&pose(&inertial.origin)))
+        (!massless).then(|| own.seen_from(&inertial.origin.pose()))
     });
     BodyDescription { name: link.name.clone(), mass }
 }
@@ -244,7 +246,7 @@ fn joint(
         kind,
         Some(&joint.parent),
         joint.child.clone(),
-        pose(&joint.origin),
+        joint.origin.pose(),
     );
     if kind == JointKind::Planar {
         // The axis is the plane's normal, the joint's z axis.
@@ -281,7 +283,7 @@ fn collisions(urdf: &elements::Robot, search: &MeshSearch) -> Result<Vec<Collisi
     let mut shapes = Vec::new();
     for link in &urdf.links {
         for collision in &link.collisions {
-            let x_bg = pose(&collision.origin);
+            let x_bg = collision.origin.pose();
             if !x_bg.rotation.iter().chain(&x_bg.translation).all(|x| x.is_finite()) {
                 let message = "the origin of its collision geometry must be finite";
                 return Err(element(search.urdf, format!("link `{}`", link.name), message));
@@ -290,7 +292,10 @@ fn collisions(urdf: &elements::Robot, search: &MeshSearch) -> Result<Vec<Collisi
                 body: link.name.clone(),
                 name: collision.name.clone(),
                 x_bg,
-                geometry: search.geometry(&link.name, &collision.geometry)?,
+                geometry: search.geometry(&collision.geometry).map_err(|message| {
+                    let message = format_args!("its collision geometry: {message}");
+                    element(search.urdf, format!("link `{}`", link.name), message)
+                })?,
             });
         }
     }
@@ -318,12 +323,11 @@ fn warn_of_friction(urdf: &elements::Robot, warnings: &mut Vec<String>) {
 }
 
 fn warn_of_meshes(urdf: &elements::Robot, search: &MeshSearch, warnings: &mut Vec<String>) {
-    let drawn = urdf.links.iter().flat_map(|l| &l.drawn_meshes);
     let collision = urdf.links.iter().flat_map(|l| &l.collisions).filter_map(|c| match &c.geometry {
         Geometry::Mesh { filename, .. } => Some(filename),
         _ => None,
     });
-    let named: BTreeSet<&str> = drawn.chain(collision).map(String::as_str).collect();
+    let named: BTreeSet<&str> = collision.map(String::as_str).collect();
     let absent: BTreeSet<&str> =
         named.into_iter().filter(|name| search.find(name, None).file.is_none()).collect();
     if !absent.is_empty() {

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::trajectory::StandardDeviations;
 use super::{Identification, Measurement};
 use crate::multibody::{AppliedForces, BodyState};
 use crate::optimize::error::ProblemError;
@@ -20,6 +21,8 @@ pub enum Prediction {
         recorded: Vec<BodyState>,
         /// The simulated ones.
         simulated: Vec<BodyState>,
+        /// The standard deviations of the recording.
+        standard_deviations: StandardDeviations,
     },
     /// An indentation test.
     Indentation {

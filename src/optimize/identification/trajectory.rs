@@ -84,6 +84,7 @@ impl Default for TimeWindow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedMotion {
     recording: Recording,
+    sigma: StandardDeviations,
     weights: [f64; 4],
     outlier_limit: f64,
     /// The recorded states of each window; the first is where it starts.
@@ -160,7 +161,7 @@ impl RecordedMotion {
         if windows.is_empty() {
             return Err(ProblemError::AlwaysTouching { recording: recording.name });
         }
-        Ok(Self { recording, weights, outlier_limit, windows })
+        Ok(Self { recording, sigma: *sigma, weights, outlier_limit, windows })
     }
 
     /// The recording.
@@ -297,6 +298,7 @@ impl RecordedMotion {
             times: self.compared().map(|state| state.time).collect(),
             simulated: simulated.collect(),
             recorded,
+            standard_deviations: self.sigma,
         })
     }
 

@@ -143,11 +143,11 @@ function comfortableSpeed(seconds) {
 }
 
 function addToggles(view, film, redraw) {
-  const hasHiddenVisuals = view.pieces.some((piece) => piece.kind === "visual" && piece.hasTwin);
+  const hasTwins = view.pieces.some((piece) => piece.hasTwin);
   const choices = [
     ["bodies", "bodies", film.bodies.length > 0],
     ["seeThrough", "see through bodies", film.bodies.length > 0],
-    ["visualParts", "visual parts", hasHiddenVisuals],
+    ["visualParts", "visual meshes", hasTwins],
     ["patches", "patches", film.patches !== null],
     ["forces", "forces", view.metresPerNewton > 0],
   ];

@@ -41,6 +41,7 @@ const HEADER_START = 4;
 const ALIGNMENT = 8;
 
 function decodeBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let index = 0; index < bytes.length; index += 1) bytes[index] = binary.charCodeAt(index);

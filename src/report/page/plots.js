@@ -154,5 +154,6 @@ function plotLayout(plot, traces) {
     legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom", font: { size: 11 } },
     hovermode: plot.time ? "x unified" : "closest",
     hoverlabel: { font: { size: 11 } },
+    modebar: { bgcolor: "transparent" }, // it may lie over the legend
   };
 }

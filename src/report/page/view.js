@@ -29,7 +29,7 @@ class SceneView {
     this.metresPerNewton = arrowScale(film);
     this.arrows = new ArrowSurface(film.wrenches.length, 0.045 * largestExtent(film.bounds));
     this.patchSurface = film.patches ? new PatchSurface(film.patches) : null;
-    this.shown = { bodies: true, patches: true, forces: true, seeThrough: film.patches !== null, visualParts: false };
+    this.shown = { bodies: true, patches: true, forces: true, seeThrough: film.patches !== null, visualParts: true };
     this.hiddenBodies = new Set();
     this.pieces = film.bodies.flatMap(bodyPieces);
     this.patchTrace = this.patchSurface && patchTrace(film.patches);
@@ -56,7 +56,7 @@ class SceneView {
 
   applyChoices() {
     for (const { body, kind, hasTwin, trace } of this.pieces) {
-      const asked = kind !== "visual" || this.shown.visualParts || !hasTwin;
+      const asked = !hasTwin || (kind === "visual") === this.shown.visualParts;
       trace.visible = asked && this.shown.bodies && !this.hiddenBodies.has(body);
       if (kind !== "half_space") trace.opacity = this.shown.seeThrough ? SEE_THROUGH_OPACITY : 1;
     }
@@ -67,13 +67,19 @@ class SceneView {
   async draw() {
     // A redraw returns to the layout's camera, which lags behind the one that
     // the user has set; Plotly tells that one only through its inner scene.
-    const drawnScene = this.container._fullLayout?.scene?._scene;
+    const { drawnScene } = this;
     if (drawnScene) this.layout.scene.camera = drawnScene.getCamera();
     // The arrays change in place: only a new revision tells Plotly to read them again.
     this.dataRevision += 1;
     this.layout.datarevision = this.dataRevision;
     await Plotly.react(this.container, this.traces, this.layout, SCENE_OPTIONS);
+    skipPicking(this.drawnScene.glplot);
     await nextAnimationFrame();
+  }
+
+  /** Plotly's own scene, which it does not hand out; none before the first frame. */
+  get drawnScene() {
+    return this.container._fullLayout?.scene?._scene;
   }
 
   /** Whether the user is turning or zooming the view: see waitForCamera. */
@@ -95,6 +101,20 @@ class SceneView {
   }
 }
 
+/**
+ * Nothing is picked with the mouse here. By default Plotly draws everything a second time for that, and
+ * waits until the graphics card has done so.
+ */
+function skipPicking(glplot) {
+  const pickable = glplot.objects.filter((object) => object.pickSlots > 0);
+  if (pickable.length === 0) return;
+  for (const object of pickable) object.pickSlots = 0;
+  // Only when an object comes does Plotly look again at what can be picked.
+  const last = glplot.objects.at(-1);
+  glplot.remove(last);
+  glplot.add(last);
+}
+
 /** Up to three pieces of a body, each one trace: its solid, its visual and its half-space parts. */
 function bodyPieces(body) {
   const isSolid = ({ kind }) => kind === "rigid" || kind === "compliant";
@@ -103,10 +123,12 @@ function bodyPieces(body) {
     { kind: "visual", parts: body.parts.filter(({ kind }) => kind === "visual") },
     { kind: "half_space", parts: body.parts.filter(({ kind }) => kind === "half_space") },
   ].filter(({ parts }) => parts.length > 0);
+  const kinds = new Set(groups.map(({ kind }) => kind));
+  const hasTwin = (kind) => kind !== "half_space" && kinds.has("solid") && kinds.has("visual");
   return groups.map(({ kind, parts }) => {
     const { vertices, corners } = mergeParts(parts);
     const trace = bodyTrace(body, kind === "half_space", createPoints(vertices.length / 3), corners);
-    return { body: body.name, fixed: body.fixed, poses: body.poses, kind, hasTwin: groups.length > 1, vertices, trace };
+    return { body: body.name, fixed: body.fixed, poses: body.poses, kind, hasTwin: hasTwin(kind), vertices, trace };
   });
 }
 
