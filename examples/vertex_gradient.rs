@@ -48,7 +48,7 @@ impl Loss for Height {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grasp_lift");
-    let file = ProblemFile::load(&folder.join("problem.toml"))?;
+    let file = ProblemFile::load(folder.join("problem.toml"))?;
     let scene = &file.scene;
     let ball = scene.model.body_index("ball").ok_or("there is no body `ball`")?;
     let model = &with_finer_mesh(&scene.model, ball)?;
@@ -112,7 +112,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             smallest_step: 1e-8,
             steps: 9,
             tolerance: 1e-6,
-            ..Default::default()
         };
         let found = compare_derivative(height, parameter.value(model)?, 0.1, &[gradient[index]], &check)?;
         Ok::<_, SimulationError>((index, found.into_iter().next()))
