@@ -72,7 +72,13 @@ fn hyper_dual_numbers_have_the_hessian_of_the_adjoint() {
         let gradient_at = |i: usize, x: f64| {
             let (model, initial) = seeded(&model, &initial, &[(all[i], x)]).expect("valid");
             let rollout = Rollout::new(&model, &initial, settings, until);
-            loss_gradient(&rollout, &End, &all, Checkpoints::All).expect("simulates").by_parameters
+            let found = loss_gradient(&rollout, &End, &all, Checkpoints::All).expect("simulates");
+            let mut gradient = found.by_parameters;
+            // The size of a body that is enlarged by x is 1 again.
+            if matches!(all[i], Parameter::GeometryScale { .. }) {
+                gradient[i] /= x;
+            }
+            gradient
         };
         let own = gradient_at(0, at[0]);
         // Scaled by what each parameter is measured in.
