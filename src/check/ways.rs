@@ -1,0 +1,232 @@
+//! Every way that a gradient is made, held against the derivatives in dual numbers that differences judge:
+//! the tape of a step, composed Jacobians of steps, and the adjoint with each kind of checkpoints.
+
+use nalgebra::{DMatrix, DVector};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::comparison::{Comparison, Verdict};
+use super::parameters::CheckedValue;
+use super::report::{GradientReport, ReportRow, component_name};
+use super::scene::{CHUNK, SceneCheck};
+use super::varied::Varied;
+use super::way_derivatives::Weighted;
+use crate::multibody::{AppliedForces, Parameter};
+use crate::rollout::{
+    Checkpoints, Rollout, SimulationError, SimulationSettings, loss_gradient, loss_gradient_forward,
+};
+
+/// A derivative that is made in another way agrees if it is off by less than this part of the largest
+/// sensitivity of the same component. All ways of a scene start from the same states and differ by rounding
+/// alone, which the balance of an implicit step multiplies by its stiffness: up to 10⁻¹¹ in random scenes of every kind of step.
+const AGREEMENT: f64 = 1e-9;
+
+/// Components of the final state for which there is a sweep backward each.
+const MOST_SWEEPS: usize = 12;
+/// Weighted sums of the components where there are more.
+const WEIGHTINGS: usize = 6;
+/// The golden ratio's fraction, whose multiples are spread evenly.
+const SPREAD: f64 = 0.618_033_988_749_894_9;
+
+/// One way of making derivatives, compared with dual numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Way {
+    /// What it is.
+    pub way: String,
+    /// Derivatives compared.
+    pub compared: usize,
+    /// Those that disagree.
+    pub disagreeing: usize,
+    /// The worst disagreement, as a part of the component's largest sensitivity.
+    pub worst: f64,
+    /// What is differentiated where it is worst.
+    pub quantity: String,
+    /// Its component.
+    pub component: String,
+    /// With respect to what.
+    #[serde(rename = "input")]
+    pub parameter: String,
+}
+
+/// Sums of components of a state, with their derivatives: a row for each, a column for each parameter.
+struct Rows {
+    names: Vec<[String; 2]>,
+    derivatives: DMatrix<f64>,
+}
+
+impl Rows {
+    /// Weighted sums of the rows.
+    fn weighted(&self, weightings: &[Vec<f64>], quantity: &str) -> Self {
+        let rows = weightings.iter().map(|weights| DVector::from_column_slice(weights));
+        let rows: Vec<_> = rows.map(|weights| self.derivatives.tr_mul(&weights).transpose()).collect();
+        let names = (0..rows.len()).map(|i| [quantity.to_owned(), i.to_string()]).collect();
+        Self { names, derivatives: DMatrix::from_rows(&rows) }
+    }
+}
+
+impl<A: AppliedForces> SceneCheck<'_, A> {
+    /// Compares the derivatives that every other way gives, and adds a row for the worst of those that
+    /// disagree in each way.
+    pub(super) fn add_ways(
+        &self,
+        parameters: &[CheckedValue],
+        report: &mut GradientReport,
+    ) -> Result<(), SimulationError> {
+        if parameters.is_empty() || self.state.tangent_dimension() == 0 {
+            return Ok(());
+        }
+        let [after_one, after_all] = self.by_dual_numbers(parameters)?;
+        let scales: Vec<f64> = parameters.iter().map(|parameter| self.scale_of(parameter)).collect();
+        let mut add = |way: &str, found: &DMatrix<f64>, expected: &Rows| {
+            compare_way(way, found, expected, parameters, &scales, report);
+        };
+        let list: Vec<Parameter> = parameters
+            .iter()
+            .filter_map(|(varied, ..)| match varied {
+                Varied::Parameter(parameter) => Some(*parameter),
+                Varied::Control(_) => None,
+            })
+            .collect();
+        let until = self.steps as f64 * self.time_step;
+        self.with_tightest(|integrator| {
+            let settings = SimulationSettings { integrator, time_step: self.time_step };
+            let rollout = Rollout::new(self.model, self.state, settings, until);
+            let rollout = rollout.under(self.applied).with_controls(self.controls);
+            let [one, composed] = self.by_step_jacobians(integrator, &list)?;
+            add("one step, Jacobian", &one, &after_one);
+            add("one step, vector–Jacobian products", &self.by_step_vjp(integrator, &list)?, &after_one);
+            add("all steps, Jacobians of steps", &composed, &after_all);
+            let n = after_all.derivatives.nrows();
+            let sums = format!("weighted sum of the state after {} steps", self.steps);
+            let weightings = weightings(&after_all.derivatives, &scales);
+            let weighted = after_all.weighted(&weightings, &sums);
+            let gradient = loss_gradient_forward(&rollout, &Weighted(&weightings[0]), &list)?;
+            let first = after_all.weighted(&weightings[..1], &sums);
+            add("all steps, forward sweep", &DMatrix::from_rows(&[self.row(gradient)]), &first);
+            let units = (0..n).map(|i| (0..n).map(|k| if i == k { 1.0 } else { 0.0 }).collect()).collect();
+            let (weightings, expected): (Vec<Vec<f64>>, &Rows) =
+                if n <= MOST_SWEEPS { (units, &after_all) } else { (weightings, &weighted) };
+            for (checkpoints, kept) in [
+                (Checkpoints::All, "all states kept"),
+                (Checkpoints::SquareRoot, "√N states kept"),
+                (Checkpoints::Every(3), "every third state kept"),
+                (Checkpoints::Binomial(2), "two states kept"),
+            ] {
+                let sweep = |weights: &Vec<f64>| {
+                    Ok(self.row(loss_gradient(&rollout, &Weighted(weights), &list, checkpoints)?))
+                };
+                let rows: Vec<Result<_, SimulationError>> = weightings.par_iter().map(sweep).collect();
+                let rows: Vec<_> = rows.into_iter().collect::<Result<_, _>>()?;
+                add(&format!("all steps, adjoint, {kept}"), &DMatrix::from_rows(&rows), expected);
+            }
+            Ok(())
+        })
+    }
+
+    /// The derivatives that differences judge, of the states after one step and after all, at the model's
+    /// own values.
+    fn by_dual_numbers(&self, parameters: &[CheckedValue]) -> Result<[Rows; 2], SimulationError> {
+        let own: Vec<CheckedValue> = parameters
+            .iter()
+            .map(|(varied, name, value)| {
+                let value = match varied {
+                    Varied::Parameter(parameter) => parameter.value(self.model)?,
+                    Varied::Control(_) => *value,
+                };
+                Ok((*varied, name.clone(), value))
+            })
+            .collect::<Result<_, SimulationError>>()?;
+        let claimed: Vec<Result<_, SimulationError>> =
+            own.par_chunks(CHUNK).map(|chunk| self.claimed(chunk, 0.0)).collect();
+        let claimed = claimed.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+        let states = 2 * self.pairs.len();
+        let n = self.state.tangent_dimension();
+        let column = |quantities: &Vec<Vec<f64>>| {
+            DVector::from_vec(quantities[states..].concat())
+        };
+        let columns: Vec<DVector<f64>> = claimed.iter().map(column).collect();
+        let all = DMatrix::from_columns(&columns);
+        let sizes = claimed.first().map(|quantities| quantities[states..].iter().map(Vec::len));
+        let names: Vec<[String; 2]> = self.names()[states..]
+            .iter()
+            .zip(sizes.into_iter().flatten())
+            .flat_map(|(name, size)| (0..size).map(move |i| [name.clone(), component_name(i)]))
+            .collect();
+        Ok([0, 1].map(|when| Rows {
+            names: names.iter().skip(when * n).take(n).cloned().collect(),
+            derivatives: all.rows(when * n, n).into_owned(),
+        }))
+    }
+}
+
+/// Weights of sums of components: each is divided by its component's largest sensitivity.
+fn weightings(derivatives: &DMatrix<f64>, scales: &[f64]) -> Vec<Vec<f64>> {
+    let weight = |i: usize, k: usize| {
+        let largest = largest_sensitivity(derivatives, i, scales);
+        let spread = ((1 + i + k * derivatives.nrows()) as f64 * SPREAD).fract() - 0.5;
+        if largest > 0.0 { (spread + 0.5f64.copysign(spread)) / largest } else { 1.0 }
+    };
+    (0..WEIGHTINGS).map(|k| (0..derivatives.nrows()).map(|i| weight(i, k)).collect()).collect()
+}
+
+fn largest_sensitivity(derivatives: &DMatrix<f64>, row: usize, scales: &[f64]) -> f64 {
+    let sensitivities = scales.iter().enumerate().map(|(k, scale)| derivatives[(row, k)].abs() * scale);
+    sensitivities.filter(|s| s.is_finite()).fold(0.0, f64::max)
+}
+
+/// Compares what a way gives with what dual numbers give.
+fn compare_way(
+    name: &str,
+    found: &DMatrix<f64>,
+    expected: &Rows,
+    parameters: &[CheckedValue],
+    scales: &[f64],
+    report: &mut GradientReport,
+) {
+    let mut worst = (0, 0, 0.0_f64);
+    let mut disagreeing = 0;
+    for row in 0..found.nrows() {
+        let largest = largest_sensitivity(&expected.derivatives, row, scales);
+        for (column, scale) in scales.iter().enumerate() {
+            let off = (found[(row, column)] - expected.derivatives[(row, column)]).abs() * scale;
+            // Not a number is as far off as can be.
+            let off = match off {
+                0.0 => 0.0,
+                off if off.is_nan() => f64::INFINITY,
+                off => off / largest,
+            };
+            disagreeing += usize::from(off > AGREEMENT);
+            if off > worst.2 {
+                worst = (row, column, off);
+            }
+        }
+    }
+    let (row, column, off) = worst;
+    let [quantity, component] = expected.names.get(row).cloned().unwrap_or_default();
+    let parameter = parameters.get(column).map(|(_, name, _)| name.clone()).unwrap_or_default();
+    if disagreeing > 0 {
+        let (way, dual) = (found[(row, column)], expected.derivatives[(row, column)]);
+        let larger = way.abs().max(dual.abs());
+        let note = format!(
+            "{name}: {disagreeing} of {} derivatives disagree with dual numbers, this one by {off:.1e} of the component's largest sensitivity",
+            found.len()
+        );
+        let comparison = Comparison {
+            value: 0.0,
+            claimed: way,
+            difference: dual,
+            difference_error: 0.0,
+            one_sided: [dual; 2],
+            relative_error: if larger > 0.0 { (way - dual).abs() / larger } else { 0.0 },
+            step: 0.0,
+            verdict: Verdict::Wrong,
+            side: None,
+            note,
+        };
+        let (quantity, component, parameter) =
+            (format!("{quantity} ({name})"), component.clone(), parameter.clone());
+        report.rows.push(ReportRow { quantity, component, parameter, comparison });
+    }
+    let (way, compared) = (name.to_owned(), found.len());
+    report.ways.push(Way { way, compared, disagreeing, worst: off, quantity, component, parameter });
+}
