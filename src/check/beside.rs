@@ -1,20 +1,34 @@
 //! Kinks are looked at once more beside the point: a kink is a reason why differences do not agree at the
 //! point itself only.
 
+use std::collections::BTreeMap;
+
 use super::comparison::{CheckSettings, Comparison, Verdict};
 use super::parameters::CheckedValue;
 use super::rounding::Sensitivities;
 use super::scene::SceneCheck;
+use super::sides::NEITHER;
 use super::varied::{Varied, step_scale};
 use crate::multibody::{AppliedForces, Parameter, TANGENT_DIMENSION};
 use crate::rollout::SimulationError;
 
 /// How far beside a kink a derivative is checked again, one after the other, as parts of the
 /// magnitudes that steps of the initial state are relative to.
-const BESIDE: [f64; 3] = [1e-4, 1e-3, 1e-5];
+const BESIDE: [f64; 6] = [1e-4, 1e-3, 1e-5, 1e-4, 1e-4, 1e-5];
+/// From one direction beside to the next.
+const TURN: usize = 7;
+
+/// A claim is next to derivatives beside it up to this part of the largest of them.
+const NEXT_TO: f64 = 1e-2;
 
 /// The golden ratio's fraction, whose multiples are spread evenly.
 const SPREAD: f64 = 0.618_033_988_749_894_9;
+
+/// Whether a claim is next to what lies between derivatives.
+fn is_next_to(claimed: f64, [low, high]: [f64; 2]) -> bool {
+    let slack = NEXT_TO * low.abs().max(high.abs());
+    (low - slack..=high + slack).contains(&claimed)
+}
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
     /// Settles what is rounding, and then what is beside kinks.
@@ -29,9 +43,11 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         self.look_beside_kinks(parameters, compared, &largest, settings)
     }
 
-    /// Checks derivatives at kinks once more at starts beside them: a kink is a reason why
-    /// differences do not agree at the point itself only. What is wrong there too is wrong.
-    fn look_beside_kinks(
+    /// Checks derivatives at kinks once more at starts beside them. What is wrong there too is wrong; and so
+    /// is a claim that is neither side's, unless it is next to what is right beside the point. Several
+    /// pieces of a function may meet where meshes are aligned, and the claim be that of one which no
+    /// difference along the parameter comes to: that remains undecided.
+    pub(super) fn look_beside_kinks(
         &self,
         parameters: &[CheckedValue],
         compared: &mut [Vec<Vec<Comparison>>],
@@ -39,13 +55,15 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         settings: &CheckSettings,
     ) -> Result<(), SimulationError> {
         let at_kink = |c: &Comparison| c.verdict == Verdict::Kink && !c.note.ends_with(RIGHT_BESIDE);
-        for part in BESIDE {
+        // What lies between the derivatives of a kink's sides and those that are right beside it.
+        let mut seen: BTreeMap<(usize, usize), [f64; 2]> = BTreeMap::new();
+        for (direction, part) in BESIDE.into_iter().enumerate() {
             let open: Vec<usize> =
                 (0..parameters.len()).filter(|&i| compared[i].iter().flatten().any(at_kink)).collect();
             if open.is_empty() {
                 return Ok(());
             }
-            let state = self.state.moved(&self.displacement(part));
+            let state = self.state.moved(&self.displacement(direction, part));
             let beside = match self.started_at(&state) {
                 Err(error) if error.is_failed_step() => continue,
                 outcome => outcome?,
@@ -54,12 +72,19 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             let mut found = beside.compare_all(&again, settings)?;
             beside.settle_small(&again, &mut found, largest)?;
             for (&i, found) in open.iter().zip(&found) {
-                let pairs = compared[i].iter_mut().flatten().zip(found.iter().flatten());
-                for (c, found) in pairs.filter(|(c, _)| at_kink(c)) {
+                let pairs = compared[i].iter_mut().flatten().zip(found.iter().flatten()).enumerate();
+                for (row, (c, found)) in pairs.filter(|(_, (c, _))| at_kink(c)) {
                     match found.verdict {
-                        Verdict::Ok | Verdict::Zero => c.note += RIGHT_BESIDE,
+                        Verdict::Ok | Verdict::Zero => {
+                            let [left, right] = c.one_sided;
+                            let between = seen.entry((i, row)).or_insert([left.min(right), left.max(right)]);
+                            *between = [between[0].min(found.claimed), between[1].max(found.claimed)];
+                            if !c.note.ends_with(NEITHER) || is_next_to(c.claimed, *between) {
+                                c.note += RIGHT_BESIDE;
+                            }
+                        }
                         Verdict::Wrong => {
-                            c.verdict = Verdict::Wrong;
+                            (c.verdict, c.side) = (Verdict::Wrong, None);
                             c.note = format!(
                                 "{}; wrong beside it too, where it is {:.6e} and the difference {:.6e}",
                                 c.note, found.claimed, found.difference
@@ -71,14 +96,17 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             }
         }
         for c in compared.iter_mut().flatten().flatten().filter(|c| at_kink(c)) {
-            c.note += "; not to be told beside it";
+            match c.note.ends_with(NEITHER) {
+                true => c.verdict = Verdict::Wrong,
+                false => c.note += "; not to be told beside it",
+            }
         }
         Ok(())
     }
 
-    /// A move of the initial state by `part` of the magnitudes that steps are relative to, with
-    /// nothing that a scene could be aligned with.
-    fn displacement(&self, part: f64) -> Vec<f64> {
+    /// A move of the initial state by `part` of the magnitudes that steps are relative to, in one of several
+    /// directions with nothing that a scene could be aligned with.
+    fn displacement(&self, direction: usize, part: f64) -> Vec<f64> {
         let of_bodies = self.state.body_tangent_dimension();
         let move_along = |i: usize| {
             let parameter = match i.checked_sub(of_bodies) {
@@ -87,7 +115,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             };
             let scale =
                 step_scale(self.model, self.controls, &self.parts, &Varied::Parameter(parameter), 0.0);
-            let spread = ((i + 1) as f64 * SPREAD).fract() - 0.5;
+            let spread = ((1 + i + TURN * direction) as f64 * SPREAD).fract() - 0.5;
             part * scale * (spread + 0.25f64.copysign(spread))
         };
         (0..self.state.tangent_dimension()).map(move_along).collect()
@@ -96,3 +124,15 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 
 /// What is added to the note of a kink beside which the derivative is right.
 const RIGHT_BESIDE: &str = "; right beside it";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_is_next_to_derivatives_up_to_a_hundredth() {
+        for (claimed, next_to) in [(1.5, true), (3.02, true), (3.04, false), (0.98, true), (0.9, false)] {
+            assert_eq!(is_next_to(claimed, [1.0, 3.0]), next_to, "{claimed}");
+        }
+    }
+}

@@ -16,6 +16,8 @@ pub(super) struct Samples<'a> {
     pub samples: Vec<(f64, f64)>,
     /// How far a value is from that of a smooth function, at most.
     pub rounding: f64,
+    /// What a value of its magnitude rounds at, at least.
+    pub least_rounding: f64,
     /// From one step to the next.
     pub ratio: f64,
 }
@@ -24,7 +26,11 @@ pub(super) struct Samples<'a> {
 enum Point {
     Smooth,
     Kink,
+    /// The value jumps on one side.
     Jump,
+    /// The value jumps on both sides: the slope at the point is that of something narrower than the
+    /// smallest step.
+    Apart,
     /// The function is far from linear even over the smallest step.
     Unsettled,
 }
@@ -127,8 +133,12 @@ impl Samples<'_> {
             let last = values(n - 1);
             last.abs() > significant && (n - 4..n).all(|k| (values(k) / last - 1.0).abs() < 0.1)
         };
-        if jumps(&|k| self.samples[k].0 - self.center) || jumps(&|k| self.center - self.samples[k].1) {
-            return Point::Jump;
+        let to_right = jumps(&|k| self.samples[k].0 - self.center);
+        let to_left = jumps(&|k| self.center - self.samples[k].1);
+        match (to_left, to_right) {
+            (true, true) => return Point::Apart,
+            (true, false) | (false, true) => return Point::Jump,
+            (false, false) => {}
         }
         let second: Vec<f64> =
             (0..n).map(|k| self.samples[k].0 - 2.0 * self.center + self.samples[k].1).collect();
@@ -190,6 +200,7 @@ impl Samples<'_> {
                     self.judge_by_sides(&mut result, false, settings);
                     return result;
                 }
+                Point::Apart => (Verdict::Kink, "the value jumps here, on both sides".into()),
                 Point::Unsettled => (Verdict::Noisy, UNSETTLED.into()),
                 Point::Smooth => self.smooth_verdict(&result, settings.tolerance),
             }
@@ -219,7 +230,7 @@ impl Samples<'_> {
         let larger = c.claimed.abs().max(difference.abs());
         let discrepancy = (c.claimed - difference).abs();
         // Over the largest step the value changes by less than it rounds, and so it does as claimed.
-        let rounds = self.rounding / self.steps[0][0];
+        let rounds = self.rounding.min(WANDERING * self.least_rounding) / self.steps[0][0];
         if larger <= rounds {
             return (Verdict::Zero, String::new());
         }

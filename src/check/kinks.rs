@@ -155,9 +155,19 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             note => format!("{note}; {more}"),
         };
         match (unstable, at_point) {
-            (Some(unstable), _) if c.is_undecided() => c.note = unstable.described(self.time_step),
+            (Some(unstable), place)
+                if c.is_undecided() || (c.verdict == Verdict::Wrong && place.is_some()) =>
+            {
+                (c.verdict, c.side, c.note) = (Verdict::Noisy, None, unstable.described(self.time_step));
+            }
             (_, Some(place)) if c.verdict == Verdict::Noisy => c.note = says_more(c, &place),
-            (_, Some(place)) => c.note = format!("{place}: {}", c.note),
+            (_, Some(place)) => {
+                c.note = format!("{place}: {}", c.note);
+                // Where meshes are aligned, whether a claim that is neither side's is wrong is told beside.
+                if aligned.is_some() {
+                    c.verdict = Verdict::Kink;
+                }
+            }
             (_, None) if c.verdict == Verdict::Noisy => {
                 if let Some(event) = event {
                     c.note = says_more(c, &format!("larger steps meet {}", place(event)));

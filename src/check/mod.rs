@@ -36,6 +36,6 @@ pub use gradient::{CheckedParameter, check_gradient, check_jacobian};
 pub use report::{GradientReport, ReportRow};
 pub use scene::check_scene;
 pub use sides::Side;
-pub use ways::Way;
 #[cfg(feature = "cli")]
 pub(crate) use tight::tightest_first;
+pub use ways::Way;

@@ -33,9 +33,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                 );
                 let varied = Varied::Parameter(parameter);
                 Ok(match value {
-                    0.0 if may_be_zero => {
-                        (varied, format!("{name} (at {INSTEAD_OF_ZERO})"), INSTEAD_OF_ZERO)
-                    }
+                    0.0 if may_be_zero => (varied, format!("{name} (at {INSTEAD_OF_ZERO})"), INSTEAD_OF_ZERO),
                     _ => (varied, name, value),
                 })
             })

@@ -133,6 +133,7 @@ impl Sampled {
                 steps: &self.steps[levels.clone()],
                 samples: values.map(|[p, m]| (at(p), at(m))).collect(),
                 rounding: 0.0,
+                least_rounding: 0.0,
                 ratio: self.ratio,
             }
         };
@@ -140,7 +141,8 @@ impl Sampled {
         let magnitude = components.iter().map(Samples::largest).fold(magnitude, f64::max);
         for (i, samples) in components.iter_mut().enumerate() {
             let noise = NOISE_RESERVE * self.noise(quantity, i, magnitude);
-            samples.rounding = noise.max(4.0 * f64::EPSILON * magnitude);
+            samples.least_rounding = 4.0 * f64::EPSILON * magnitude;
+            samples.rounding = noise.max(samples.least_rounding);
         }
         components
     }

@@ -10,8 +10,7 @@ use super::report::GradientReport;
 use super::tight::tightest_first;
 use super::varied::{JointPart, Varied, joint_parts};
 use crate::multibody::{
-    AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Model, PairWorkspace, State,
-    seeded,
+    AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Model, PairWorkspace, State, seeded,
 };
 use crate::rollout::{
     Controls, Rollout, SimulationError, SimulationSettings, checked_step, checked_step_taped,
@@ -75,34 +74,10 @@ pub fn check_scene<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     settings: &CheckSettings,
 ) -> Result<GradientReport, SimulationError> {
-    let Rollout { model, initial: state, settings: simulation, applied, .. } = *rollout;
-    let steps = simulation.schedule(rollout.until)?.steps().max(1);
-    let until = steps as f64 * simulation.time_step;
-    let controls = &*Rollout { until, ..*rollout }.control_rows()?;
-    let mut pairs: Vec<(BodyPair, Vec<GeometryPair>)> = Vec::new();
-    for pair in &model.pairs {
-        match pairs.last_mut() {
-            Some((bodies, list)) if *bodies == pair.bodies => list.push(*pair),
-            _ => pairs.push((pair.bodies, vec![*pair])),
-        }
-    }
-    let check = SceneCheck {
-        model,
-        state,
-        time_step: simulation.time_step,
-        applied,
-        controls,
-        steps,
-        parts: joint_parts(model),
-        pairs,
-        methods: tightest_first(simulation.integrator),
-        reference: Default::default(),
-        instability: None,
-    };
-    let mut check = check.started_at(state)?;
-    let method = SimulationSettings { integrator: check.method(), ..simulation };
-    let tight = Rollout::new(model, state, method, until).under(applied).with_controls(controls);
-    check.instability = first_instability(&tight)?;
+    let steps = rollout.settings.schedule(rollout.until)?.steps().max(1);
+    let until = steps as f64 * rollout.settings.time_step;
+    let controls = Rollout { until, ..*rollout }.control_rows()?;
+    let check = SceneCheck::new(rollout, steps, &controls)?;
     let names = check.names();
     let parameters = check.parameters()?;
     let mut compared = check.compare_all(&parameters, settings)?;
@@ -115,6 +90,43 @@ pub fn check_scene<A: AppliedForces>(
     }
     check.add_ways(&parameters, &mut report)?;
     Ok(report)
+}
+
+impl<'a, A: AppliedForces> SceneCheck<'a, A> {
+    /// The check of a number of steps of a rollout, under its control values in them.
+    pub fn new(
+        rollout: &Rollout<'a, A>,
+        steps: usize,
+        controls: &'a Controls,
+    ) -> Result<Self, SimulationError> {
+        let Rollout { model, initial: state, settings: simulation, applied, .. } = *rollout;
+        let mut pairs: Vec<(BodyPair, Vec<GeometryPair>)> = Vec::new();
+        for pair in &model.pairs {
+            match pairs.last_mut() {
+                Some((bodies, list)) if *bodies == pair.bodies => list.push(*pair),
+                _ => pairs.push((pair.bodies, vec![*pair])),
+            }
+        }
+        let mut check = Self {
+            model,
+            state,
+            time_step: simulation.time_step,
+            applied,
+            controls,
+            steps,
+            parts: joint_parts(model),
+            pairs,
+            methods: tightest_first(simulation.integrator),
+            reference: Default::default(),
+            instability: None,
+        };
+        check.reference = check.simulated(model, state, controls)?;
+        let method = SimulationSettings { integrator: check.method(), ..simulation };
+        let until = steps as f64 * simulation.time_step;
+        let tight = Rollout::new(model, state, method, until).under(applied).with_controls(controls);
+        check.instability = first_instability(&tight)?;
+        Ok(check)
+    }
 }
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
@@ -185,7 +197,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 
     /// The method of steps with its own tolerance.
-    pub fn method(&self) -> Integrator {
+    fn method(&self) -> Integrator {
         self.methods.last().copied().unwrap_or_default()
     }
 
@@ -304,5 +316,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 }
 
+#[cfg(test)]
+mod planting;
 #[cfg(test)]
 mod tests;

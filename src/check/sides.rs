@@ -43,8 +43,7 @@ pub(super) fn sided(claimed: f64, [left, right]: [Limit; 2], tolerance: f64) -> 
     let known = left.error + right.error <= KNOWN * (left.value - right.value).abs();
     let reserve = if known { RESERVE } else { POOR_RESERVE };
     let off = |side: Limit| (claimed - side.value).abs();
-    let allowed =
-        |side: Limit| tolerance * claimed.abs().max(side.value.abs()) + reserve * side.error;
+    let allowed = |side: Limit| tolerance * claimed.abs().max(side.value.abs()) + reserve * side.error;
     let (low, high) = if left.value < right.value { (left, right) } else { (right, left) };
     let beyond = claimed < low.value - allowed(low) || claimed > high.value + allowed(high);
     match () {
@@ -56,13 +55,16 @@ pub(super) fn sided(claimed: f64, [left, right]: [Limit; 2], tolerance: f64) -> 
     }
 }
 
+/// The end of the note on a claim that is neither.
+pub(super) const NEITHER: &str = "claimed is neither";
+
 /// What a reader is told of it.
 pub(super) fn described(sided: Sided, [left, right]: [f64; 2]) -> String {
     let what = match sided {
         Sided::Is(Side::Left) => "claimed is the left one",
         Sided::Is(Side::Right) => "claimed is the right one",
         Sided::Is(Side::Between) => "claimed lies between",
-        Sided::Neither => "claimed is neither",
+        Sided::Neither => NEITHER,
         Sided::Untold => "not known well enough to tell which is claimed",
     };
     format!("left {left:.6e}, right {right:.6e}; {what}")

@@ -57,8 +57,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         for step in 0..steps {
             let (time_step, applied) = (self.time_step, self.applied);
             let (time, control) = (step as f64 * time_step, self.controls.row(step));
-            let problem =
-                StepProblem { model: self.model, state: &state, time, time_step, applied, control };
+            let problem = StepProblem { model: self.model, state: &state, time, time_step, applied, control };
             state = checked_step_taped(integrator, &problem, step + 1, model, &mut workspace, &mut tape)?;
             visit(step, &mut tape)?;
         }

@@ -141,9 +141,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         let claimed = claimed.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
         let states = 2 * self.pairs.len();
         let n = self.state.tangent_dimension();
-        let column = |quantities: &Vec<Vec<f64>>| {
-            DVector::from_vec(quantities[states..].concat())
-        };
+        let column = |quantities: &Vec<Vec<f64>>| DVector::from_vec(quantities[states..].concat());
         let columns: Vec<DVector<f64>> = claimed.iter().map(column).collect();
         let all = DMatrix::from_columns(&columns);
         let sizes = claimed.first().map(|quantities| quantities[states..].iter().map(Vec::len));
