@@ -1,8 +1,6 @@
 //! Kinks are looked at once more beside the point: a kink is a reason why differences do not agree at the
 //! point itself only.
 
-use std::collections::BTreeMap;
-
 use super::comparison::{CheckSettings, Comparison, Verdict};
 use super::parameters::CheckedValue;
 use super::rounding::Sensitivities;
@@ -18,17 +16,8 @@ const BESIDE: [f64; 6] = [1e-4, 1e-3, 1e-5, 1e-4, 1e-4, 1e-5];
 /// From one direction beside to the next.
 const TURN: usize = 7;
 
-/// A claim is next to derivatives beside it up to this part of the largest of them.
-const NEXT_TO: f64 = 1e-2;
-
 /// The golden ratio's fraction, whose multiples are spread evenly.
 const SPREAD: f64 = 0.618_033_988_749_894_9;
-
-/// Whether a claim is next to what lies between derivatives.
-fn is_next_to(claimed: f64, [low, high]: [f64; 2]) -> bool {
-    let slack = NEXT_TO * low.abs().max(high.abs());
-    (low - slack..=high + slack).contains(&claimed)
-}
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
     /// Settles what is rounding, and then what is beside kinks.
@@ -44,9 +33,9 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 
     /// Checks derivatives at kinks once more at starts beside them. What is wrong there too is wrong; and so
-    /// is a claim that is neither side's, unless it is next to what is right beside the point. Several
-    /// pieces of a function may meet where meshes are aligned, and the claim be that of one which no
-    /// difference along the parameter comes to: that remains undecided.
+    /// is a claim that is neither side's, unless it is right beside the point. Several pieces of a
+    /// function may meet where meshes are aligned, and the claim be that of one which no difference along
+    /// the parameter comes to: that remains undecided.
     pub(super) fn look_beside_kinks(
         &self,
         parameters: &[CheckedValue],
@@ -55,8 +44,6 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         settings: &CheckSettings,
     ) -> Result<(), SimulationError> {
         let at_kink = |c: &Comparison| c.verdict == Verdict::Kink && !c.note.ends_with(RIGHT_BESIDE);
-        // What lies between the derivatives of a kink's sides and those that are right beside it.
-        let mut seen: BTreeMap<(usize, usize), [f64; 2]> = BTreeMap::new();
         for (direction, part) in BESIDE.into_iter().enumerate() {
             let open: Vec<usize> =
                 (0..parameters.len()).filter(|&i| compared[i].iter().flatten().any(at_kink)).collect();
@@ -72,17 +59,10 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             let mut found = beside.compare_all(&again, settings)?;
             beside.settle_small(&again, &mut found, largest)?;
             for (&i, found) in open.iter().zip(&found) {
-                let pairs = compared[i].iter_mut().flatten().zip(found.iter().flatten()).enumerate();
-                for (row, (c, found)) in pairs.filter(|(_, (c, _))| at_kink(c)) {
+                let pairs = compared[i].iter_mut().flatten().zip(found.iter().flatten());
+                for (c, found) in pairs.filter(|(c, _)| at_kink(c)) {
                     match found.verdict {
-                        Verdict::Ok | Verdict::Zero => {
-                            let [left, right] = c.one_sided;
-                            let between = seen.entry((i, row)).or_insert([left.min(right), left.max(right)]);
-                            *between = [between[0].min(found.claimed), between[1].max(found.claimed)];
-                            if !c.note.ends_with(NEITHER) || is_next_to(c.claimed, *between) {
-                                c.note += RIGHT_BESIDE;
-                            }
-                        }
+                        Verdict::Ok | Verdict::Zero => c.note += RIGHT_BESIDE,
                         Verdict::Wrong => {
                             (c.verdict, c.side) = (Verdict::Wrong, None);
                             c.note = format!(
@@ -106,7 +86,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 
     /// A move of the initial state by `part` of the magnitudes that steps are relative to, in one of several
     /// directions with nothing that a scene could be aligned with.
-    fn displacement(&self, direction: usize, part: f64) -> Vec<f64> {
+    pub(super) fn displacement(&self, direction: usize, part: f64) -> Vec<f64> {
         let of_bodies = self.state.body_tangent_dimension();
         let move_along = |i: usize| {
             let parameter = match i.checked_sub(of_bodies) {
@@ -124,15 +104,3 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 
 /// What is added to the note of a kink beside which the derivative is right.
 const RIGHT_BESIDE: &str = "; right beside it";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_claim_is_next_to_derivatives_up_to_a_hundredth() {
-        for (claimed, next_to) in [(1.5, true), (3.02, true), (3.04, false), (0.98, true), (0.9, false)] {
-            assert_eq!(is_next_to(claimed, [1.0, 3.0]), next_to, "{claimed}");
-        }
-    }
-}
