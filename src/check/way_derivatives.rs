@@ -66,12 +66,13 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 
     /// The derivatives of the states after one step and after all, by the Jacobian of each step: a row for
     /// each direction of the state's tangent space, a column for each parameter and then for a shift of
-    /// each control value.
+    /// each control value; and the largest sensitivity that each direction has had by then.
     pub(super) fn by_step_jacobians(
         &self,
         integrator: Integrator,
         parameters: &[Parameter],
-    ) -> Result<[DMatrix<f64>; 2], SimulationError> {
+        scales: &[f64],
+    ) -> Result<[(DMatrix<f64>, Vec<f64>); 2], SimulationError> {
         let model = self.differentiated(parameters)?;
         let (n, count) = (self.state.tangent_dimension(), parameters.len());
         let mut by_all = DMatrix::zeros(n, count + self.controls.dimension());
@@ -80,7 +81,15 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                 by_all[(direction, column)] = 1.0;
             }
         }
-        let mut after_one = by_all.clone();
+        let mut largest = vec![0.0; n];
+        let note = |largest: &mut Vec<f64>, derivatives: &DMatrix<f64>| {
+            for (row, largest) in largest.iter_mut().enumerate() {
+                let sensitivities = scales.iter().enumerate().map(|(k, s)| derivatives[(row, k)].abs() * s);
+                *largest = sensitivities.filter(|s| s.is_finite()).fold(*largest, f64::max);
+            }
+        };
+        note(&mut largest, &by_all);
+        let mut after_one = (by_all.clone(), largest.clone());
         let mut derivatives = DerivativeWorkspace::default();
         self.taped(integrator, &model, self.steps, |step, tape| {
             let jacobian = tape
@@ -91,12 +100,13 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             of_parameters += &jacobian.by_parameters;
             let mut of_controls = by_all.columns_mut(count, self.controls.dimension());
             of_controls += &jacobian.by_control;
+            note(&mut largest, &by_all);
             if step == 0 {
-                after_one.copy_from(&by_all);
+                after_one = (by_all.clone(), largest.clone());
             }
             Ok(())
         })?;
-        Ok([after_one, by_all])
+        Ok([after_one, (by_all, largest)])
     }
 
     /// The derivatives of the state after one step by the vector–Jacobian product of each of its components.
