@@ -197,7 +197,7 @@ impl Error {
         match self {
             Self::Simulation { source, .. } if source.is_failed_step() => 3,
             Self::Fit { .. } | Self::Optimization { .. } | Self::NotConverged { .. } => 3,
-            Self::WrongDerivatives { .. } => 1,
+            Self::WrongDerivatives { .. } | Self::UndecidedDerivatives { .. } => 1,
             Self::Interrupted(_) => INTERRUPTED,
             _ => 2,
         }
