@@ -19,8 +19,11 @@ impl Verdict {
     }
 }
 
-/// What a row of a kind means, and how to act on it.
-const ADVICE: [(&str, fn(&Comparison) -> bool, &str); 4] = [
+/// The name of a kind of row, which rows are of it, and how to act on them.
+type Advice = (&'static str, fn(&Comparison) -> bool, &'static str);
+
+/// What rows that are not simply right mean.
+const ADVICE: [Advice; 4] = [
     (
         "wrong",
         |c| c.verdict == Verdict::Wrong,

@@ -27,6 +27,9 @@ impl DifferentiableLoss for Weighted<'_> {
     }
 }
 
+/// The derivatives of a state, and the largest sensitivity that each of its directions has had by then.
+type Sensitive = (DMatrix<f64>, Vec<f64>);
+
 /// The failure of the derivative of a step.
 fn not_differentiated(error: StepError, step: usize, time_step: f64) -> SimulationError {
     match error {
@@ -72,7 +75,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         integrator: Integrator,
         parameters: &[Parameter],
         scales: &[f64],
-    ) -> Result<[(DMatrix<f64>, Vec<f64>); 2], SimulationError> {
+    ) -> Result<[Sensitive; 2], SimulationError> {
         let model = self.differentiated(parameters)?;
         let (n, count) = (self.state.tangent_dimension(), parameters.len());
         let mut by_all = DMatrix::zeros(n, count + self.controls.dimension());

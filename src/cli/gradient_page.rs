@@ -55,8 +55,8 @@ fn ways(report: &GradientReport) -> Table {
     let row = |way: &Way| {
         let place = format!("{}, {} by {}", way.quantity, way.component, way.parameter);
         let place = if way.worst > 0.0 { place } else { "equal".to_owned() };
-        let numbers = [way.compared.to_string(), way.disagreeing.to_string(), format!("{:.1e}", way.worst)];
-        [&[way.way.clone()], &numbers[..], &[place]].concat()
+        let worst = format!("{:.1e}", way.worst);
+        vec![way.way.clone(), way.compared.to_string(), way.disagreeing.to_string(), worst, place]
     };
     let columns = ["way", "compared", "disagree", "worst, of the largest sensitivity", "where"];
     Table {
