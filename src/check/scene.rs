@@ -48,7 +48,7 @@ pub(super) struct SceneCheck<'a, A> {
     pub instability: Option<Instability>,
 }
 
-/// Checks the derivatives of a scene with respect to every parameter (see [`Parameter::all`]) and to a
+/// Checks the derivatives of a scene with respect to every parameter (see [`crate::multibody::Parameter::all`]) and to a
 /// constant shift of each control value over all steps. Three kinds of quantities are differentiated:
 /// the wrench of each pair of bodies at the initial state, the state after one step, and the state after
 /// as many steps as `controls` has rows (`steps` if there are no control values). States are
@@ -63,10 +63,16 @@ pub(super) struct SceneCheck<'a, A> {
 /// Implicit steps are solved as tightly as rounding allows, whatever tolerance `simulation` has. Where
 /// differences do not agree with a derivative, the trajectories on both sides of the point are compared.
 /// Difference steps along which contact faces, branches of friction or stops of joints change are not
-/// used. If these change however small the step is, or if meshes are exactly aligned, the verdict is
-/// [`crate::check::Verdict::Kink`], and the row names the bodies and the time. A row at a kink is
-/// checked again at initial states beside it. If the derivative is wrong there too, the verdict is
-/// [`crate::check::Verdict::Wrong`].
+/// used. If these change however small the step is, or if meshes are exactly aligned, the claim is held
+/// against the derivatives from both sides, and the row names the bodies and the time: that of a side, or one
+/// between both, is a [`crate::check::Verdict::Kink`], and any other is
+/// [`crate::check::Verdict::Wrong`]. A row at a kink is checked again at initial states beside it: what is
+/// wrong there too is wrong. Where meshes are aligned a claim that is neither side's, but right beside the
+/// point, is undecided.
+///
+/// The derivatives of the state after one step and after all are also made in every other way (Jacobians and
+/// vector–Jacobian products of steps, forward and backward sweeps) and compared with the same claims:
+/// see [`GradientReport::ways`].
 ///
 /// # Errors
 /// The scene cannot be simulated at the values of its parameters or near them.
