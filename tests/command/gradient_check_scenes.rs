@@ -173,8 +173,10 @@ fn scenes_pass() {
         ("ball on box, tamsi", implicit("tamsi", BALL_ON_BOX), 180, 30),
         ("cube flat on a floor, lagged", implicit("lagged", &FLAT_CUBE.replace("HEIGHT", "0.049")), 60, 50),
         ("several geometries, lagged", implicit("lagged", SEVERAL), 560, 30),
-        ("symmetric on a ramp, lagged", implicit("lagged", SYMMETRIC_RAMP), 400, 50),
-        ("symmetric on a ramp, tamsi", implicit("tamsi", SYMMETRIC_RAMP), 400, 50),
+        // Aligned meshes: where differences know neither a derivative nor those of the sides, rows are
+        // noisy and count as undecided.
+        ("symmetric on a ramp, lagged", implicit("lagged", SYMMETRIC_RAMP), 400, 80),
+        ("symmetric on a ramp, tamsi", implicit("tamsi", SYMMETRIC_RAMP), 400, 80),
     ] {
         let path = folder.0.join("scene.toml");
         fs::write(&path, format!("{MATERIALS}{scene}")).expect("a file for the test");
