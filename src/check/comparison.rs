@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::sides::Side;
+
 /// Settings of the comparison of a derivative with differences.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckSettings {
@@ -13,12 +15,15 @@ pub struct CheckSettings {
     pub steps: usize,
     /// Relative error up to which a derivative is right.
     pub tolerance: f64,
+    /// The part of a report's rows that may be undecided (see [`Comparison::is_undecided`]) in a check
+    /// that passes.
+    pub undecided: f64,
 }
 
 impl Default for CheckSettings {
-    /// 15 steps from 10⁻² to 10⁻⁹, tolerance 10⁻⁵.
+    /// 15 steps from 10⁻² to 10⁻⁹, tolerance 10⁻⁵, at most 2 % undecided.
     fn default() -> Self {
-        Self { largest_step: 1e-2, smallest_step: 1e-9, steps: 15, tolerance: 1e-5 }
+        Self { largest_step: 1e-2, smallest_step: 1e-9, steps: 15, tolerance: 1e-5, undecided: 0.02 }
     }
 }
 
@@ -29,12 +34,14 @@ impl Default for CheckSettings {
 pub enum Verdict {
     /// The derivative agrees with the differences.
     Ok,
-    /// The function is smooth here and the derivative differs.
+    /// The derivative differs where the function is smooth; or at a kink it is neither that of one side
+    /// nor between both.
     Wrong,
-    /// Left and right differences disagree however small the step (or the value jumps): there is
-    /// no derivative to compare with.
+    /// Left and right differences disagree however small the step (or the value jumps), so that there
+    /// is no one derivative. The claimed one is that of a side or between both, unless that
+    /// cannot be told.
     Kink,
-    /// Neither the function nor the claim changes with the parameter.
+    /// Neither the function nor the claim changes with the parameter, or by no more than rounding.
     Zero,
     /// Differences are too inaccurate to decide.
     Noisy,
@@ -66,6 +73,20 @@ pub struct Comparison {
     pub step: f64,
     /// The verdict.
     pub verdict: Verdict,
+    /// At a kink, the derivative that is claimed; `None` where that cannot be told, and elsewhere.
+    pub side: Option<Side>,
     /// A note on the verdict; empty if there is nothing to add.
     pub note: String,
+}
+
+impl Comparison {
+    /// Whether differences could not decide: they are noisy, or at a kink the derivatives of its sides
+    /// are not known well enough.
+    pub fn is_undecided(&self) -> bool {
+        match self.verdict {
+            Verdict::Noisy => true,
+            Verdict::Kink => self.side.is_none(),
+            Verdict::Ok | Verdict::Wrong | Verdict::Zero => false,
+        }
+    }
 }

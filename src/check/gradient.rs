@@ -1,9 +1,9 @@
-//! The gradient check of one number that depends on many.
+//! The gradient check of numbers that depend on many.
 
 use rayon::prelude::*;
 
 use super::comparison::CheckSettings;
-use super::differences::compare_derivative;
+use super::differences::compare_groups;
 use super::report::{GradientReport, ReportRow};
 
 /// A parameter of a function of many parameters.
@@ -34,27 +34,58 @@ pub fn check_gradient<E: Send>(
     gradient: &[f64],
     settings: &CheckSettings,
 ) -> Result<GradientReport, E> {
-    assert!([at.len(), gradient.len()] == [parameters.len(); 2], "one number for each parameter");
+    assert!(gradient.len() == parameters.len(), "one number for each parameter");
+    let jacobian: Vec<Vec<Vec<f64>>> = gradient.iter().map(|&by| vec![vec![by]]).collect();
+    let function = |x: &[f64]| Ok(vec![vec![function(x)?]]);
+    check_jacobian(&[quantity], parameters, function, at, &jacobian, settings)
+}
+
+/// Compares the claimed derivatives of several quantities, each a vector of components of one kind, with
+/// differences along each parameter in turn; a row for each component. `jacobian` has for each parameter
+/// the derivatives of all that `function` returns; otherwise as [`check_gradient`].
+///
+/// # Errors
+/// The first error of `function`.
+///
+/// # Panics
+/// When `parameters`, `at` and `jacobian` differ in length.
+pub fn check_jacobian<E: Send>(
+    quantities: &[&str],
+    parameters: &[CheckedParameter],
+    function: impl Fn(&[f64]) -> Result<Vec<Vec<f64>>, E> + Sync,
+    at: &[f64],
+    jacobian: &[Vec<Vec<f64>>],
+    settings: &CheckSettings,
+) -> Result<GradientReport, E> {
+    assert!([at.len(), jacobian.len()] == [parameters.len(); 2], "one number for each parameter");
+    let magnitudes = vec![0.0; quantities.len()];
     let one = |(i, parameter): (usize, &CheckedParameter)| {
         let along = |value: f64| {
             let mut x = at.to_vec();
             x[i] = value / parameter.unit;
-            Ok(vec![function(&x)?])
+            function(&x)
         };
-        let claimed = [gradient[i] / parameter.unit];
-        let compared =
-            compare_derivative(along, at[i] * parameter.unit, parameter.scale, &claimed, settings)?;
-        let row = |comparison| ReportRow {
+        let in_unit = |by: &Vec<f64>| by.iter().map(|by| by / parameter.unit).collect();
+        let claimed: Vec<Vec<f64>> = jacobian[i].iter().map(in_unit).collect();
+        let value = at[i] * parameter.unit;
+        let compared = compare_groups(along, value, parameter.scale, &claimed, &magnitudes, settings)?;
+        let row = |quantity: &str, component: String, comparison| ReportRow {
             quantity: quantity.to_owned(),
-            component: String::new(),
+            component,
             parameter: parameter.name.clone(),
             comparison,
         };
-        Ok(compared.into_iter().map(row).collect::<Vec<_>>())
+        let rows = quantities.iter().zip(compared).flat_map(|(quantity, components)| {
+            let is_vector = components.len() > 1;
+            let name = move |k: usize| if is_vector { k.to_string() } else { String::new() };
+            components.into_iter().enumerate().map(move |(k, c)| row(quantity, name(k), c))
+        });
+        Ok(rows.collect::<Vec<_>>())
     };
     // Gathered in order first, so that the error is the same on any number of threads.
     let rows = parameters.par_iter().enumerate().map(one).collect::<Vec<Result<_, E>>>();
-    Ok(GradientReport { rows: rows.into_iter().collect::<Result<Vec<_>, E>>()?.concat() })
+    let rows = rows.into_iter().collect::<Result<Vec<_>, E>>()?.concat();
+    Ok(GradientReport { rows, ways: Vec::new(), allowed_undecided: settings.undecided })
 }
 
 #[cfg(test)]

@@ -1,25 +1,41 @@
 //! Gradient checks: a claimed derivative against differences of the function itself.
 //!
 //! [`compare_derivative`] judges the derivative of a vector along one parameter; [`check_scene`] does
-//! so for all parameters of a scene, [`check_gradient`] for one number that depends on many;
-//! [`GradientReport`] gathers the verdicts in a table.
+//! so for all parameters of a scene, and holds every way that a gradient is made against that;
+//! [`check_gradient`] is for one number that depends on many, [`check_jacobian`] for many that do;
+//! [`GradientReport`] gathers the verdicts in a table. [`assert_gradient`] is for tests.
 
+mod assertion;
+mod beside;
 mod comparison;
+mod component;
 mod contact_events;
 mod differences;
 mod gradient;
 mod instability;
 mod kinks;
+mod limits;
+mod noise;
+mod parameters;
+mod quantities;
 mod report;
+mod report_text;
+mod rounding;
 mod samples;
 mod scene;
+mod sides;
 mod tight;
 mod varied;
+mod way_derivatives;
+mod ways;
 
+pub use assertion::assert_gradient;
 pub use comparison::{CheckSettings, Comparison, Verdict};
 pub use differences::compare_derivative;
-pub use gradient::{CheckedParameter, check_gradient};
+pub use gradient::{CheckedParameter, check_gradient, check_jacobian};
 pub use report::{GradientReport, ReportRow};
 pub use scene::check_scene;
+pub use sides::Side;
 #[cfg(feature = "cli")]
 pub(crate) use tight::tightest_first;
+pub use ways::Way;

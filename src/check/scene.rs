@@ -1,18 +1,16 @@
 //! The gradient check of a scene: wrenches, one step and a rollout, with respect to every parameter.
 
-use nalgebra::Vector3;
 use rayon::prelude::*;
 
 use super::comparison::{CheckSettings, Comparison};
 use super::contact_events::{Events, Watch};
 use super::instability::{Instability, first_instability};
+use super::parameters::CheckedValue;
 use super::report::GradientReport;
 use super::tight::tightest_first;
 use super::varied::{JointPart, Varied, joint_parts};
-use crate::contact::MaterialParameter;
 use crate::multibody::{
-    AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Model, PairWorkspace, Parameter, State,
-    TANGENT_DIMENSION, seeded,
+    AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Model, PairWorkspace, State, seeded,
 };
 use crate::rollout::{
     Controls, Rollout, SimulationError, SimulationSettings, checked_step, checked_step_taped,
@@ -20,19 +18,11 @@ use crate::rollout::{
 use crate::scalar::{DualArray, Scalar};
 use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};
 
-/// Value at which a dissipation or a friction that is 0 is checked instead, so that differences
-/// can go to both sides: s/m (s) and 1.
-const INSTEAD_OF_ZERO: f64 = 0.1;
 /// Parameters differentiated in one pass.
-const CHUNK: usize = 8;
-/// Names of a body's four tangent vectors, in their order.
-const VECTORS: [&str; TANGENT_DIMENSION / 3] = ["orientation", "position", "angular velocity", "velocity"];
+pub(super) const CHUNK: usize = 8;
 
 /// The quantities of one evaluation, each with components of one kind.
 pub(super) type Quantities<T> = Vec<Vec<T>>;
-
-/// A parameter with its name and the value that it is checked at.
-pub(super) type CheckedValue = (Varied, String, f64);
 
 /// The model, the state and the controls of a scene some of whose parameters are varied.
 type VariedScene<T> = (Model<T>, State<T>, Controls<T>);
@@ -48,17 +38,17 @@ pub(super) struct SceneCheck<'a, A> {
     /// The coordinates of the joints.
     pub parts: Vec<JointPart>,
     /// Pairs of bodies that can touch, with their pairs of geometries.
-    pairs: Vec<(BodyPair, Vec<GeometryPair>)>,
+    pub pairs: Vec<(BodyPair, Vec<GeometryPair>)>,
     /// The method of steps: an implicit one with tighter and tighter tolerances, the tightest first.
     methods: Vec<Integrator>,
     /// Reference states that the simulated states are compared with: after one step, and after all
     /// steps.
-    reference: [State; 2],
+    pub reference: [State; 2],
     /// Where explicit steps stop being stable.
     pub instability: Option<Instability>,
 }
 
-/// Checks the derivatives of a scene with respect to every parameter (see [`Parameter::all`]) and to a
+/// Checks the derivatives of a scene with respect to every parameter (see [`crate::multibody::Parameter::all`]) and to a
 /// constant shift of each control value over all steps. Three kinds of quantities are differentiated:
 /// the wrench of each pair of bodies at the initial state, the state after one step, and the state after
 /// as many steps as `controls` has rows (`steps` if there are no control values). States are
@@ -73,10 +63,16 @@ pub(super) struct SceneCheck<'a, A> {
 /// Implicit steps are solved as tightly as rounding allows, whatever tolerance `simulation` has. Where
 /// differences do not agree with a derivative, the trajectories on both sides of the point are compared.
 /// Difference steps along which contact faces, branches of friction or stops of joints change are not
-/// used. If these change however small the step is, or if meshes are exactly aligned, the verdict is
-/// [`crate::check::Verdict::Kink`], and the row names the bodies and the time. A row at a kink is
-/// checked again at initial states beside it. If the derivative is wrong there too, the verdict is
-/// [`crate::check::Verdict::Wrong`].
+/// used. If these change however small the step is, or if meshes are exactly aligned, the claim is held
+/// against the derivatives from both sides, and the row names the bodies and the time: that of a side, or one
+/// between both, is a [`crate::check::Verdict::Kink`], and any other is
+/// [`crate::check::Verdict::Wrong`]. A row at a kink is checked again at initial states beside it: what is
+/// wrong there too is wrong. Where meshes are aligned a claim that is neither side's, but right beside the
+/// point, is undecided.
+///
+/// The derivatives of the state after one step and after all are also made in every other way (Jacobians and
+/// vector–Jacobian products of steps, forward and backward sweeps) and compared with the same claims:
+/// see [`GradientReport::ways`].
 ///
 /// # Errors
 /// The scene cannot be simulated at the values of its parameters or near them.
@@ -84,73 +80,59 @@ pub fn check_scene<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     settings: &CheckSettings,
 ) -> Result<GradientReport, SimulationError> {
-    let Rollout { model, initial: state, settings: simulation, applied, .. } = *rollout;
-    let steps = simulation.schedule(rollout.until)?.steps().max(1);
-    let until = steps as f64 * simulation.time_step;
-    let controls = &*Rollout { until, ..*rollout }.control_rows()?;
-    let mut pairs: Vec<(BodyPair, Vec<GeometryPair>)> = Vec::new();
-    for pair in &model.pairs {
-        match pairs.last_mut() {
-            Some((bodies, list)) if *bodies == pair.bodies => list.push(*pair),
-            _ => pairs.push((pair.bodies, vec![*pair])),
-        }
-    }
-    let check = SceneCheck {
-        model,
-        state,
-        time_step: simulation.time_step,
-        applied,
-        controls,
-        steps,
-        parts: joint_parts(model),
-        pairs,
-        methods: tightest_first(simulation.integrator),
-        reference: Default::default(),
-        instability: None,
-    };
-    let mut check = check.started_at(state)?;
-    let method = SimulationSettings { integrator: check.method(), ..simulation };
-    let tight = Rollout::new(model, state, method, until).under(applied).with_controls(controls);
-    check.instability = first_instability(&tight)?;
+    let steps = rollout.settings.schedule(rollout.until)?.steps().max(1);
+    let until = steps as f64 * rollout.settings.time_step;
+    let controls = Rollout { until, ..*rollout }.control_rows()?;
+    let check = SceneCheck::new(rollout, steps, &controls)?;
     let names = check.names();
-    let mut parameters: Vec<CheckedValue> = Parameter::all(model)
-        .into_iter()
-        .map(|parameter| {
-            let (name, value) = (parameter.name(model), parameter.value(model)?);
-            let may_be_zero = matches!(
-                parameter,
-                Parameter::Material {
-                    parameter: MaterialParameter::Dissipation
-                        | MaterialParameter::RelaxationTime
-                        | MaterialParameter::StaticFriction
-                        | MaterialParameter::DynamicFriction,
-                    ..
-                }
-            );
-            Ok(match value {
-                0.0 if may_be_zero => {
-                    (Varied::Parameter(parameter), format!("{name} (at {INSTEAD_OF_ZERO})"), INSTEAD_OF_ZERO)
-                }
-                _ => (Varied::Parameter(parameter), name, value),
-            })
-        })
-        .collect::<Result<_, SimulationError>>()?;
-    parameters.extend((0..controls.dimension()).map(|i| {
-        let name = match model.actuators.get(i) {
-            Some(actuator) => format!("command of {}", actuator.name),
-            None => format!("control {}", i - model.actuators.len()),
-        };
-        (Varied::Control(i), name, 0.0)
-    }));
+    let parameters = check.parameters()?;
     let mut compared = check.compare_all(&parameters, settings)?;
     check.settle(&parameters, &mut compared, settings)?;
-    let mut report = GradientReport::default();
+    let mut report = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
     for ((_, parameter, _), quantities) in parameters.iter().zip(compared) {
         for (name, comparisons) in names.iter().zip(quantities) {
             report.add(name, parameter, comparisons);
         }
     }
+    check.add_ways(&parameters, &mut report)?;
     Ok(report)
+}
+
+impl<'a, A: AppliedForces> SceneCheck<'a, A> {
+    /// The check of a number of steps of a rollout, under its control values in them.
+    pub fn new(
+        rollout: &Rollout<'a, A>,
+        steps: usize,
+        controls: &'a Controls,
+    ) -> Result<Self, SimulationError> {
+        let Rollout { model, initial: state, settings: simulation, applied, .. } = *rollout;
+        let mut pairs: Vec<(BodyPair, Vec<GeometryPair>)> = Vec::new();
+        for pair in &model.pairs {
+            match pairs.last_mut() {
+                Some((bodies, list)) if *bodies == pair.bodies => list.push(*pair),
+                _ => pairs.push((pair.bodies, vec![*pair])),
+            }
+        }
+        let mut check = Self {
+            model,
+            state,
+            time_step: simulation.time_step,
+            applied,
+            controls,
+            steps,
+            parts: joint_parts(model),
+            pairs,
+            methods: tightest_first(simulation.integrator),
+            reference: Default::default(),
+            instability: None,
+        };
+        check.reference = check.simulated(model, state, controls)?;
+        let method = SimulationSettings { integrator: check.method(), ..simulation };
+        let until = steps as f64 * simulation.time_step;
+        let tight = Rollout::new(model, state, method, until).under(applied).with_controls(controls);
+        check.instability = first_instability(&tight)?;
+        Ok(check)
+    }
 }
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
@@ -178,20 +160,26 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         let magnitudes = self.magnitudes();
         // Gathered in order first, so that the error is the same on any number of threads.
         let claimed: Vec<Result<Vec<Quantities<f64>>, SimulationError>> =
-            parameters.par_chunks(CHUNK).map(|chunk| self.claimed(chunk)).collect();
+            parameters.par_chunks(CHUNK).map(|chunk| self.claimed(chunk, 0.0)).collect();
         let claimed = claimed.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
         let compared: Vec<Result<Vec<Vec<Comparison>>, SimulationError>> = parameters
             .par_iter()
             .zip(&claimed)
-            .map(|((varied, _, value), claimed)| {
-                self.compare(*varied, *value, claimed, &magnitudes, settings)
+            .map(|(parameter, claimed)| {
+                let mut around = self.surroundings(parameter, settings)?;
+                self.compare(&mut around, claimed, &magnitudes, settings)
             })
             .collect();
         compared.into_iter().collect()
     }
 
-    /// The derivatives of all quantities with respect to each parameter of a chunk.
-    fn claimed(&self, chunk: &[CheckedValue]) -> Result<Vec<Quantities<f64>>, SimulationError> {
+    /// The derivatives of all quantities with respect to each parameter of a chunk, at values that are
+    /// `moved` by this part of the parameters' scales.
+    pub fn claimed(
+        &self,
+        chunk: &[CheckedValue],
+        moved: f64,
+    ) -> Result<Vec<Quantities<f64>>, SimulationError> {
         let mut claimed: Vec<Quantities<f64>> = Vec::with_capacity(chunk.len());
         // Parameters that are checked at a value of their own are not mixed with others.
         let shared = chunk.iter().all(|(varied, _, value)| match varied {
@@ -202,7 +190,10 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             let values: Vec<(Varied, DualArray<CHUNK>)> = part
                 .iter()
                 .enumerate()
-                .map(|(i, (parameter, _, v))| (*parameter, DualArray::variable(*v, i)))
+                .map(|(i, checked)| {
+                    let (varied, _, value) = checked;
+                    (*varied, DualArray::variable(*value + moved * self.scale_of(checked), i))
+                })
                 .collect();
             let quantities = self.evaluate(&values)?;
             let along = |i: usize| quantities.iter().map(|q| q.iter().map(|x| x.eps[i]).collect()).collect();
@@ -212,72 +203,8 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 
     /// The method of steps with its own tolerance.
-    pub fn method(&self) -> Integrator {
+    fn method(&self) -> Integrator {
         self.methods.last().copied().unwrap_or_default()
-    }
-
-    /// How many steps a quantity comes after.
-    pub fn steps_before(&self, quantity: usize) -> usize {
-        let wrenches = 2 * self.pairs.len();
-        let after = 4 * self.model.free_bodies().count() + 2 * self.parts.len();
-        if quantity < wrenches {
-            0
-        } else if quantity < wrenches + after {
-            1
-        } else {
-            self.steps
-        }
-    }
-
-    /// What [`Self::evaluate`] returns, by name.
-    fn names(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        for (pair, _) in &self.pairs {
-            let (a, b) = (&self.model.bodies[pair.a].name, &self.model.bodies[pair.b].name);
-            names.push(format!("torque on {a} from {b}"));
-            names.push(format!("force on {a} from {b}"));
-        }
-        for when in ["one step".to_string(), format!("{} steps", self.steps)] {
-            for (_, body, _) in self.model.free_bodies() {
-                names.extend(VECTORS.iter().map(|v| format!("{} of {} after {when}", v, body.name)));
-            }
-            for kinds in [["angle", "displacement"], ["angular velocity", "velocity"]] {
-                names.extend(self.parts.iter().map(|part| {
-                    let joint = &self.model.mechanism.joints()[part.joint].name;
-                    format!("{} of joint {joint} after {when}", kinds[usize::from(part.is_translation)])
-                }));
-            }
-        }
-        names
-    }
-
-    /// The magnitude that each quantity rounds at: a state is measured from the reference, but
-    /// computed from its own numbers and from the changes that forces make to them.
-    fn magnitudes(&self) -> Vec<f64> {
-        let mut magnitudes = vec![0.0; 2 * self.pairs.len()];
-        for after in &self.reference {
-            for (a, b) in self.state.bodies.iter().zip(&after.bodies) {
-                let of = |a: &Vector3<f64>, b: &Vector3<f64>| a.norm().max(b.norm()).max((b - a).norm());
-                magnitudes.extend([
-                    1.0,
-                    of(&a.position, &b.position),
-                    of(&a.velocity.rotational, &b.velocity.rotational),
-                    of(&a.velocity.translational, &b.velocity.translational),
-                ]);
-            }
-            let (start, end) = (&self.state.joints, &after.joints);
-            let of = |a: &[f64], b: &[f64]| {
-                let larger = a.iter().zip(b).map(|(a, b)| a.abs().max(b.abs()).max((b - a).abs()));
-                larger.fold(0.0, f64::max)
-            };
-            // Angles round with the rotations that they make.
-            magnitudes.extend(self.parts.iter().map(|part| {
-                let q = self.model.mechanism.joints()[part.joint].q.clone();
-                of(&start.q[q.clone()], &end.q[q]).max(if part.is_translation { 0.0 } else { 1.0 })
-            }));
-            magnitudes.extend(self.parts.iter().map(|p| of(&start.v[p.v.clone()], &end.v[p.v.clone()])));
-        }
-        magnitudes
     }
 
     /// The model, the state and the controls with some parameters at values.
@@ -378,7 +305,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 
     /// The first outcome of a simulation, from the tightest tolerance on, that is not a step that
     /// does not converge.
-    fn with_tightest<R>(
+    pub fn with_tightest<R>(
         &self,
         mut simulation: impl FnMut(Integrator) -> Result<R, SimulationError>,
     ) -> Result<R, SimulationError> {
@@ -395,5 +322,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 }
 
+#[cfg(test)]
+mod planting;
 #[cfg(test)]
 mod tests;

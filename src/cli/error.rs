@@ -96,7 +96,21 @@ pub(crate) enum Error {
         /// Why.
         message: String,
     },
-    /// Derivatives are wrong where the function is smooth.
+    /// Differences could not decide on more derivatives than may be.
+    #[error(
+        "{path}: {undecided} of {count} derivatives are undecided, more than {allowed} %: their notes say why; check at a start that is less sensitive, with fewer --steps, or allow more with --undecided"
+    )]
+    UndecidedDerivatives {
+        /// The file.
+        path: String,
+        /// How many.
+        undecided: usize,
+        /// Of how many.
+        count: usize,
+        /// How many may be, in percent.
+        allowed: f64,
+    },
+    /// Derivatives are wrong.
     #[error("{path}: {count} derivatives are wrong")]
     WrongDerivatives {
         /// The scene file.
@@ -183,7 +197,7 @@ impl Error {
         match self {
             Self::Simulation { source, .. } if source.is_failed_step() => 3,
             Self::Fit { .. } | Self::Optimization { .. } | Self::NotConverged { .. } => 3,
-            Self::WrongDerivatives { .. } => 1,
+            Self::WrongDerivatives { .. } | Self::UndecidedDerivatives { .. } => 1,
             Self::Interrupted(_) => INTERRUPTED,
             _ => 2,
         }

@@ -1,11 +1,12 @@
-//! `isobar gradient-check`: the derivatives of a scene, or of the cost of a problem of trajectory
-//! optimization, against differences.
+//! `isobar gradient-check`: the derivatives of a scene, of the cost of a problem of trajectory
+//! optimization, or of the residuals of a fit, against differences.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::gradient_check_fit::check_fit;
 use super::gradient_page::gradient_page;
 use super::messages::text_output;
 use super::optimize::{failed, problem, saved_variables};
@@ -16,16 +17,17 @@ use crate::check::{
     CheckSettings, CheckedParameter, GradientReport, Verdict, check_gradient, check_scene, tightest_first,
 };
 use crate::io::reference::FileKind;
-use crate::io::{FileError, OptimizedControl, ProblemFile};
+use crate::io::{OptimizedControl, ProblemFile};
 use crate::report::write_page;
 use crate::rollout::SimulationError;
 
 /// Arguments of `isobar gradient-check`.
 #[derive(Debug, Args)]
 pub(super) struct GradientCheckArguments {
-    /// Scene file, TOML or JSON, or problem file, TOML
+    /// Scene file, TOML or JSON; or problem or fit file, TOML
     file: PathBuf,
-    /// Of a problem: check also at this result or checkpoint of `isobar optimize` (may be repeated)
+    /// Of a problem or fit: check also at this result or checkpoint of `isobar optimize`, or result of
+    /// `isobar fit` (may be repeated)
     #[arg(long, value_name = "FILE")]
     at: Vec<PathBuf>,
     /// Steps of the rollout
@@ -34,6 +36,9 @@ pub(super) struct GradientCheckArguments {
     /// Relative error up to which a derivative is right
     #[arg(long, default_value_t = 1e-5)]
     tolerance: f64,
+    /// Part of the derivatives that may be undecided in a check that passes
+    #[arg(long, value_name = "PART", default_value_t = 0.02)]
+    undecided: f64,
     /// Print every component, not the worst of each vector only
     #[arg(long)]
     all: bool,
@@ -54,31 +59,31 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
             allowed: "between 0 and 1",
         });
     }
+    if !(0.0..=1.0).contains(&arguments.undecided) {
+        return Err(Error::Argument {
+            name: "undecided",
+            found: arguments.undecided.to_string(),
+            allowed: "from 0 to 1",
+        });
+    }
     check_page(arguments.record.as_deref())?;
     check_outputs(
         &arguments.record.iter().cloned().collect::<Vec<_>>(),
         std::slice::from_ref(&arguments.file),
     )?;
-    let settings = CheckSettings { tolerance: arguments.tolerance, ..Default::default() };
-    match FileKind::of(&arguments.file)? {
+    let GradientCheckArguments { tolerance, undecided, .. } = *arguments;
+    let settings = CheckSettings { tolerance, undecided, ..Default::default() };
+    let file = &arguments.file;
+    match FileKind::of(file)? {
         FileKind::Scene => {}
-        FileKind::Problem => {
-            return report(arguments, &arguments.file, check_problem(arguments, &settings)?);
-        }
-        FileKind::Fit => {
-            return Err(Error::File(FileError::Invalid {
-                path: arguments.file.clone(),
-                line: None,
-                field: "the file".to_owned(),
-                message: "found a fit; it must be a scene or a problem".to_owned(),
-            }));
-        }
+        FileKind::Problem => return report(arguments, file, check_problem(arguments, &settings)?),
+        FileKind::Fit => return report(arguments, file, check_fit(file, &arguments.at, &settings)?),
     }
     if let Some(at) = arguments.at.first() {
         return Err(Error::Argument {
             name: "at",
             found: at.display().to_string(),
-            allowed: "absent: it belongs to a problem file",
+            allowed: "absent: it belongs to a problem or a fit file",
         });
     }
     let scene = load_scene(&arguments.file)?;
@@ -125,7 +130,7 @@ fn check_problem(
     };
     let parameters: Vec<CheckedParameter> =
         knots.flat_map(|time| file.controls.iter().map(move |control| parameter(time, control))).collect();
-    let mut all = GradientReport::default();
+    let mut all = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
     for (name, x) in points {
         let (_, gradient) = problem.cost_and_gradient(&x).map_err(failed)?;
         let cost = |x: &[f64]| problem.cost_alone(x);
@@ -149,8 +154,10 @@ fn solve_tightly(file: &mut ProblemFile) -> Result<(), Error> {
     Ok(())
 }
 
-/// Prints a report; an error if a derivative is wrong where the function is smooth.
+/// Prints a report; an error if a derivative is wrong, or too many are undecided.
 fn report(arguments: &GradientCheckArguments, path: &Path, report: GradientReport) -> Result<(), Error> {
+    let (wrong, undecided, count) = (report.count(Verdict::Wrong), report.undecided(), report.rows.len());
+    let is_undecided = report.is_undecided();
     let shown = if arguments.all || arguments.json { report } else { report.worst_components() };
     if let Some(file) = &arguments.record {
         write_page(file, &gradient_page(path, &shown))?;
@@ -159,8 +166,13 @@ fn report(arguments: &GradientCheckArguments, path: &Path, report: GradientRepor
         true => print_json(&shown)?,
         false => writeln!(text_output(), "{shown}")?,
     }
-    match shown.count(Verdict::Wrong) {
-        0 => Ok(()),
-        count => Err(Error::WrongDerivatives { path: path.display().to_string(), count }),
+    let path = path.display().to_string();
+    match (wrong, is_undecided) {
+        (0, false) => Ok(()),
+        (0, true) => {
+            let allowed = 100.0 * arguments.undecided;
+            Err(Error::UndecidedDerivatives { path, undecided, count, allowed })
+        }
+        (count, _) => Err(Error::WrongDerivatives { path, count }),
     }
 }

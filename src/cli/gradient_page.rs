@@ -1,9 +1,9 @@
-//! A page of a gradient check: its table, the wrong and doubtful derivatives first.
+//! A page of a gradient check: its table, the wrong and doubtful derivatives first, and the ways that agree.
 
 use std::path::Path;
 
 use super::recordings::{about, command_line, page};
-use crate::check::{GradientReport, Verdict};
+use crate::check::{GradientReport, Verdict, Way};
 use crate::report::{Page, Table};
 
 /// The page of a check.
@@ -41,8 +41,27 @@ pub(super) fn gradient_page<'p>(file: &Path, report: &GradientReport) -> Page<'p
     let mut page = page(file, about, None);
     if report.count(Verdict::Wrong) > 0 {
         let count = report.count(Verdict::Wrong);
-        page.warnings.push(format!("{count} derivatives are wrong where the function is smooth."));
+        page.warnings.push(format!("{count} derivatives are wrong."));
     }
     page.tables.push(table);
+    if !report.ways.is_empty() {
+        page.tables.push(ways(report));
+    }
     page
+}
+
+/// The other ways that the derivatives are made in.
+fn ways(report: &GradientReport) -> Table {
+    let row = |way: &Way| {
+        let place = format!("{}, {} by {}", way.quantity, way.component, way.parameter);
+        let place = if way.worst > 0.0 { place } else { "equal".to_owned() };
+        let worst = format!("{:.1e}", way.worst);
+        vec![way.way.clone(), way.compared.to_string(), way.disagreeing.to_string(), worst, place]
+    };
+    let columns = ["way", "compared", "disagree", "worst, of the largest sensitivity", "where"];
+    Table {
+        title: "Ways, against dual numbers".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: report.ways.iter().map(row).collect(),
+    }
 }

@@ -83,9 +83,9 @@ pub(super) const GRADIENT_CHECK: &str = concat!(
     scenes_are_described!(),
     "\
 Examples:
-  isobar gradient-check examples/fit_ball/scene.toml
   isobar gradient-check examples/grasp_lift/gripper.toml --steps 5 --all
-  isobar gradient-check examples/grasp_lift/problem.toml --json"
+  isobar gradient-check examples/grasp_lift/problem.toml --json
+  isobar gradient-check examples/fit_ball/fit.toml"
 );
 
 /// At the end of `isobar init --help`.

@@ -11,6 +11,7 @@ mod fit_charts;
 mod fit_page;
 mod fit_report;
 mod gradient_check;
+mod gradient_check_fit;
 mod gradient_page;
 mod help;
 mod init;
@@ -72,7 +73,8 @@ enum Command {
     /// Fit parameters of a scene to measurements.
     #[command(after_help = help::FIT)]
     Fit(fit::FitArguments),
-    /// Check the derivatives of a scene, or of the cost of a problem, against differences.
+    /// Check the derivatives of a scene, of the cost of a problem, or of the residuals of a fit, against
+    /// differences.
     #[command(after_help = help::GRADIENT_CHECK)]
     GradientCheck(gradient_check::GradientCheckArguments),
     /// Write a scene, problem or fit to begin with, in which each field is explained.

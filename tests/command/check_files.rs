@@ -165,14 +165,6 @@ fn what_kind_a_file_is_may_not_be_told() {
     assert_eq!((code, err.len()), (Some(2), 2), "{err:?}");
     assert!(err[0].contains("table.csv: the name: a scene must end in .toml or .json"), "{err:?}");
     assert!(err[1].contains("none.toml: cannot be read"), "{err:?}");
-    // Where the kind matters elsewhere, the same is said.
-    let fit = isobar(&["gradient-check", text(&folder.0.join("fit.toml"))]);
-    assert_eq!(fit.status.code(), Some(2));
-    let message = String::from_utf8_lossy(&fit.stderr).into_owned();
-    assert!(
-        message.contains("fit.toml: the file: found a fit; it must be a scene or a problem"),
-        "{message}"
-    );
 }
 
 #[test]

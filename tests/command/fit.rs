@@ -352,3 +352,32 @@ fn recorded_tosses_of_a_cube_are_explained_better_by_the_fit() {
     assert!(friction.value > 0.03 && friction.value < 0.3, "{friction:?}");
     assert!(result.uncertainty.all_identified(), "{result:?}");
 }
+
+#[test]
+fn the_derivatives_of_residuals_are_checked_at_the_start_and_at_a_result() {
+    let folder = Folder::with_example("fit_gradient_check");
+    let fit = folder.file("fit.toml", GOOD);
+    let result = folder.0.join("result.json");
+    let output = isobar(&["fit", text(&fit), "--out", text(&result)]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = isobar(&["gradient-check", text(&fit), "--json", "--undecided", "1", "--at", text(&result)]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let rows = report["rows"].as_array().expect("rows");
+    let count = |what: &str, when: &str| {
+        let found = rows.iter().filter(|row| row["quantity"].as_str().is_some_and(|q| q.ends_with(when)));
+        found.filter(|row| row["verdict"] == what).count()
+    };
+    for when in ["at the start", &format!("at {}", result.display())] {
+        let verdicts = ["ok", "zero", "kink", "noisy", "wrong"].map(|verdict| count(verdict, when));
+        println!("{when}: ok, zero, kink, noisy, wrong {verdicts:?}");
+        assert!(verdicts[0] > 4 * (verdicts[2] + verdicts[3]) && verdicts[4] == 0, "{when}: {verdicts:?}");
+    }
+    assert!(rows.iter().any(|row| row["input"] == "materials.foam.friction"));
+    // A result of another fit has other parameters.
+    fs::write(&result, "{\"materials.foam.friction\": 0.5}").expect("a file for the test");
+    let output = isobar(&["gradient-check", text(&fit), "--at", text(&result)]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(message.contains("no value of `materials.foam.hydroelastic_modulus`"), "{message}");
+}

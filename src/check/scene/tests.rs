@@ -3,9 +3,11 @@
 use super::*;
 use crate::check::Verdict;
 use crate::contact::Material;
-use crate::multibody::{Body, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial};
+use crate::multibody::{
+    AppliedWorkspace, Body, ForcePoint, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial,
+};
 use crate::spatial::{Quaternion, SpatialVelocity};
-use nalgebra::Matrix3;
+use nalgebra::{Matrix3, Vector3};
 
 /// A spring with the first material's modulus along z, with damping. Where `wrong`, its derivative with
 /// respect to the height is dropped on purpose; `corner` adds a force at z < 0 only.
@@ -84,4 +86,54 @@ fn a_kink_at_the_initial_state_is_named() {
     let kinks: Vec<_> =
         report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Kink).map(|r| &*r.parameter).collect();
     assert!(kinks.contains(&"block.pz"), "{report}");
+}
+
+/// A spring of 40 N/m along z whose vector–Jacobian product, written by hand, is off by a ten-thousandth
+/// where `wrong`.
+struct ByHand {
+    wrong: bool,
+}
+
+impl AppliedForces for ByHand {
+    fn apply<T: Scalar>(&self, _: &Model<T>, state: &State<T>, _: f64, _: &[T], forces: &mut Forces<T>) {
+        for (body, force) in state.bodies.iter().zip(&mut forces.bodies) {
+            force.translational.z -= body.position.z * 40.0;
+        }
+    }
+
+    fn add_vjp(
+        &self,
+        _: &ForcePoint,
+        by_force: &Forces,
+        by_state: &mut [f64],
+        _: &mut [f64],
+        _: &mut AppliedWorkspace,
+    ) {
+        let slope = if self.wrong { -40.0 * 1.0001 } else { -40.0 };
+        by_state[5] += slope * by_force.bodies[0].translational.z;
+    }
+}
+
+#[test]
+fn an_error_in_one_way_of_making_gradients_is_found_in_that_way() {
+    let (model, state) = scene(0.05);
+    let report = |wrong: bool| {
+        let law = ByHand { wrong };
+        let rollout = Rollout::new(&model, &state, SimulationSettings::default(), 0.02).under(&law);
+        check_scene(&rollout, &CheckSettings::default()).unwrap()
+    };
+    let right = report(false);
+    assert!(right.passed() && right.ways.len() == 8, "{right}");
+    assert!(right.ways.iter().all(|way| way.disagreeing == 0 && way.compared > 0), "{right}");
+    let wrong = report(true);
+    assert!(!wrong.passed());
+    for way in &wrong.ways {
+        let goes_back = way.way.contains("adjoint") || way.way.contains("vector–Jacobian");
+        assert_eq!(way.disagreeing > 0, goes_back, "{wrong}");
+        let rows = wrong.rows.iter().filter(|row| row.quantity.contains(&way.way));
+        let rows: Vec<_> = rows.map(|row| (row.comparison.verdict, row.parameter.as_str())).collect();
+        assert_eq!(rows.len(), usize::from(goes_back), "{wrong}");
+        assert!(rows.iter().all(|row| *row == (Verdict::Wrong, "block.pz")), "{wrong}");
+    }
+    assert_eq!(right.rows.len() + 5, wrong.rows.len());
 }

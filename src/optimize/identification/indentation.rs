@@ -75,6 +75,11 @@ impl IndentationTest {
         Ok(Self { name, body: index, direction: direction / length, table, sigmas, pairs })
     }
 
+    /// The name of the test.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The force against the motion at each depth, N.
     fn forces<T: Scalar>(&self, model: &Model<T>, state: &State<T>) -> Vec<T> {
         let mut frames: Vec<BodyFrame<T>> = Vec::new();

@@ -20,6 +20,7 @@ use crate::multibody::{AppliedForces, Model, NoForces, Parameter, ParameterError
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
 use crate::rollout::{MotionWarning, SimulationSettings};
 use crate::scalar::Scalar;
+use crate::step::Integrator;
 
 /// The file and line of a measurement, or its name if it is not from a file, for messages.
 fn place(name: &str, line: Option<u64>) -> String {
@@ -149,6 +150,16 @@ impl<A: AppliedForces> Identification<A> {
         self.targets.iter().map(first).collect()
     }
 
+    /// The method of steps.
+    pub(crate) fn integrator(&self) -> Integrator {
+        self.settings.integrator
+    }
+
+    /// Takes steps by another method.
+    pub(crate) fn set_integrator(&mut self, integrator: Integrator) {
+        self.settings.integrator = integrator;
+    }
+
     fn seeded<T: Scalar>(&self, parameters: &[T]) -> Result<(Model<T>, State<T>), ParameterError> {
         let values: Vec<(Parameter, T)> = self
             .targets
@@ -198,18 +209,33 @@ impl<A: AppliedForces> Identification<A> {
     }
 }
 
-impl<A: AppliedForces> Residuals for Identification<A> {
-    fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
+impl<A: AppliedForces> Identification<A> {
+    /// The residuals of each measurement, with its name.
+    ///
+    /// # Errors
+    /// Values out of their range, or a simulation that fails.
+    pub fn residuals_by_measurement<T: Scalar>(
+        &self,
+        parameters: &[T],
+    ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
-        let parts: Vec<Vec<T>> = self
-            .measurements
+        self.measurements
             .par_iter()
             .map(|measurement| match measurement {
-                Measurement::Motion(motion) => motion.residuals(&model, &self.settings, &self.applied),
-                Measurement::Indentation(test) => test.residuals(&model, &state),
+                Measurement::Motion(motion) => {
+                    let residuals = motion.residuals(&model, &self.settings, &self.applied)?;
+                    Ok((motion.recording().name.as_str(), residuals))
+                }
+                Measurement::Indentation(test) => Ok((test.name(), test.residuals(&model, &state)?)),
             })
-            .collect::<Result<_, ProblemError>>()?;
-        Ok(parts.concat())
+            .collect()
+    }
+}
+
+impl<A: AppliedForces> Residuals for Identification<A> {
+    fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
+        let parts = self.residuals_by_measurement(parameters)?;
+        Ok(parts.into_iter().flat_map(|(_, residuals)| residuals).collect())
     }
 }
 

@@ -1,0 +1,106 @@
+//! Kinks are looked at once more beside the point: a kink is a reason why differences do not agree at the
+//! point itself only.
+
+use super::comparison::{CheckSettings, Comparison, Verdict};
+use super::parameters::CheckedValue;
+use super::rounding::Sensitivities;
+use super::scene::SceneCheck;
+use super::sides::NEITHER;
+use super::varied::{Varied, step_scale};
+use crate::multibody::{AppliedForces, Parameter, TANGENT_DIMENSION};
+use crate::rollout::SimulationError;
+
+/// How far beside a kink a derivative is checked again, one after the other, as parts of the
+/// magnitudes that steps of the initial state are relative to.
+const BESIDE: [f64; 6] = [1e-4, 1e-3, 1e-5, 1e-4, 1e-4, 1e-5];
+/// From one direction beside to the next.
+const TURN: usize = 7;
+
+/// The golden ratio's fraction, whose multiples are spread evenly.
+const SPREAD: f64 = 0.618_033_988_749_894_9;
+
+impl<A: AppliedForces> SceneCheck<'_, A> {
+    /// Settles what is rounding, and then what is beside kinks.
+    pub(super) fn settle(
+        &self,
+        parameters: &[CheckedValue],
+        compared: &mut [Vec<Vec<Comparison>>],
+        settings: &CheckSettings,
+    ) -> Result<(), SimulationError> {
+        let largest = self.largest_sensitivities(parameters, compared);
+        self.settle_small(parameters, compared, &largest)?;
+        self.look_beside_kinks(parameters, compared, &largest, settings)
+    }
+
+    /// Checks derivatives at kinks once more at starts beside them. What is wrong there too is wrong; and so
+    /// is a claim that is neither side's, unless it is right beside the point. Several pieces of a
+    /// function may meet where meshes are aligned, and the claim be that of one which no difference along
+    /// the parameter comes to: that remains undecided.
+    pub(super) fn look_beside_kinks(
+        &self,
+        parameters: &[CheckedValue],
+        compared: &mut [Vec<Vec<Comparison>>],
+        largest: &Sensitivities,
+        settings: &CheckSettings,
+    ) -> Result<(), SimulationError> {
+        let at_kink = |c: &Comparison| c.verdict == Verdict::Kink && !c.note.ends_with(RIGHT_BESIDE);
+        for (direction, part) in BESIDE.into_iter().enumerate() {
+            let open: Vec<usize> =
+                (0..parameters.len()).filter(|&i| compared[i].iter().flatten().any(at_kink)).collect();
+            if open.is_empty() {
+                return Ok(());
+            }
+            let state = self.state.moved(&self.displacement(direction, part));
+            let beside = match self.started_at(&state) {
+                Err(error) if error.is_failed_step() => continue,
+                outcome => outcome?,
+            };
+            let again: Vec<CheckedValue> = open.iter().map(|&i| parameters[i].clone()).collect();
+            let mut found = beside.compare_all(&again, settings)?;
+            beside.settle_small(&again, &mut found, largest)?;
+            for (&i, found) in open.iter().zip(&found) {
+                let pairs = compared[i].iter_mut().flatten().zip(found.iter().flatten());
+                for (c, found) in pairs.filter(|(c, _)| at_kink(c)) {
+                    match found.verdict {
+                        Verdict::Ok | Verdict::Zero => c.note += RIGHT_BESIDE,
+                        Verdict::Wrong => {
+                            (c.verdict, c.side) = (Verdict::Wrong, None);
+                            c.note = format!(
+                                "{}; wrong beside it too, where it is {:.6e} and the difference {:.6e}",
+                                c.note, found.claimed, found.difference
+                            );
+                        }
+                        Verdict::Kink | Verdict::Noisy => {}
+                    }
+                }
+            }
+        }
+        for c in compared.iter_mut().flatten().flatten().filter(|c| at_kink(c)) {
+            match c.note.ends_with(NEITHER) {
+                true => c.verdict = Verdict::Wrong,
+                false => c.note += "; not to be told beside it",
+            }
+        }
+        Ok(())
+    }
+
+    /// A move of the initial state by `part` of the magnitudes that steps are relative to, in one of several
+    /// directions with nothing that a scene could be aligned with.
+    pub(super) fn displacement(&self, direction: usize, part: f64) -> Vec<f64> {
+        let of_bodies = self.state.body_tangent_dimension();
+        let move_along = |i: usize| {
+            let parameter = match i.checked_sub(of_bodies) {
+                Some(index) => Parameter::InitialJoint { index },
+                None => Parameter::InitialTangent { body: 0, index: i % TANGENT_DIMENSION },
+            };
+            let scale =
+                step_scale(self.model, self.controls, &self.parts, &Varied::Parameter(parameter), 0.0);
+            let spread = ((1 + i + TURN * direction) as f64 * SPREAD).fract() - 0.5;
+            part * scale * (spread + 0.25f64.copysign(spread))
+        };
+        (0..self.state.tangent_dimension()).map(move_along).collect()
+    }
+}
+
+/// What is added to the note of a kink beside which the derivative is right.
+const RIGHT_BESIDE: &str = "; right beside it";

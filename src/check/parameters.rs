@@ -1,0 +1,55 @@
+//! The parameters that a scene is checked with respect to, and the values that they are checked at.
+
+use super::scene::SceneCheck;
+use super::varied::{Varied, step_scale};
+use crate::contact::MaterialParameter;
+use crate::multibody::{AppliedForces, Parameter};
+use crate::rollout::SimulationError;
+
+/// Value at which a dissipation or a friction that is 0 is checked instead, so that differences
+/// can go to both sides: s/m (s) and 1.
+const INSTEAD_OF_ZERO: f64 = 0.1;
+
+/// A parameter with its name and the value that it is checked at.
+pub(super) type CheckedValue = (Varied, String, f64);
+
+impl<A: AppliedForces> SceneCheck<'_, A> {
+    /// All parameters of the model, then the control values.
+    pub(super) fn parameters(&self) -> Result<Vec<CheckedValue>, SimulationError> {
+        let (model, controls) = (self.model, self.controls);
+        let mut parameters: Vec<CheckedValue> = Parameter::all(model)
+            .into_iter()
+            .map(|parameter| {
+                let (name, value) = (parameter.name(model), parameter.value(model)?);
+                let may_be_zero = matches!(
+                    parameter,
+                    Parameter::Material {
+                        parameter: MaterialParameter::Dissipation
+                            | MaterialParameter::RelaxationTime
+                            | MaterialParameter::StaticFriction
+                            | MaterialParameter::DynamicFriction,
+                        ..
+                    }
+                );
+                let varied = Varied::Parameter(parameter);
+                Ok(match value {
+                    0.0 if may_be_zero => (varied, format!("{name} (at {INSTEAD_OF_ZERO})"), INSTEAD_OF_ZERO),
+                    _ => (varied, name, value),
+                })
+            })
+            .collect::<Result<_, SimulationError>>()?;
+        parameters.extend((0..controls.dimension()).map(|i| {
+            let name = match model.actuators.get(i) {
+                Some(actuator) => format!("command of {}", actuator.name),
+                None => format!("control {}", i - model.actuators.len()),
+            };
+            (Varied::Control(i), name, 0.0)
+        }));
+        Ok(parameters)
+    }
+
+    /// The magnitude that steps of a parameter are relative to.
+    pub(super) fn scale_of(&self, (varied, _, value): &CheckedValue) -> f64 {
+        step_scale(self.model, self.controls, &self.parts, varied, *value)
+    }
+}

@@ -1,0 +1,196 @@
+//! What is rounding alone: derivatives that are sums which cancel, and claims that are off by no more
+//! than they round.
+
+use rayon::prelude::*;
+
+use super::comparison::{Comparison, Verdict};
+use super::parameters::CheckedValue;
+use super::scene::{CHUNK, Quantities, SceneCheck};
+use crate::multibody::AppliedForces;
+use crate::rollout::SimulationError;
+
+/// A sensitivity below this part of the component's largest is the rounding of sums that cancel.
+const NEGLIGIBLE_SENSITIVITY: f64 = 1e-11;
+
+/// A derivative rounds to this part of the component's largest sensitivity at most. The linear system for
+/// the derivatives of an implicit step multiplies rounding by the stiffness of contact and friction.
+const KNOWN_SENSITIVITY: f64 = 1e-8;
+
+/// Moves of a parameter, as parts of its scale, that no derivative follows but by rounding.
+const MOVES: [f64; 4] = [1e-12, -1e-12, 3e-12, -2e-12];
+/// A claim's rounding is at most this many times what it varies by over so few moves.
+const MOVES_RESERVE: f64 = 4.0;
+
+/// The largest sensitivities of the components of each quantity.
+pub(super) type Sensitivities = Vec<Vec<f64>>;
+
+/// How much a derivative may be off and be rounding.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Below it a derivative is 0.
+    negligible: f64,
+    /// What it may round to, at most.
+    known: f64,
+}
+
+/// Settles what is negligible against the component's other derivatives, whatever differences seem to
+/// show: they round no better.
+fn settle_negligible(c: &mut Comparison, Limits { negligible, known }: Limits) {
+    let is_small = |x: f64| x.abs() <= negligible;
+    let no_difference = match c.verdict {
+        Verdict::Ok | Verdict::Zero => return,
+        Verdict::Noisy => is_small(c.difference) || c.difference.abs() + 2.0 * c.difference_error <= known,
+        Verdict::Wrong | Verdict::Kink => is_small(c.difference) || c.one_sided.iter().all(|&x| is_small(x)),
+    };
+    if is_small(c.claimed) && no_difference {
+        (c.verdict, c.side, c.note) = (Verdict::Zero, None, String::new());
+    }
+}
+
+/// Excuses a claim that is off by no more than it varies by when its parameter is moved by nothing.
+fn settle_rounding(c: &mut Comparison, rounds: f64, Limits { known, .. }: Limits) {
+    let rounds = MOVES_RESERVE * rounds;
+    if c.verdict == Verdict::Wrong && (c.claimed - c.difference).abs() <= rounds.min(known) {
+        c.verdict = Verdict::Noisy;
+        c.note = format!("off by no more than the derivative itself rounds, {rounds:.1e}");
+    }
+}
+
+impl<A: AppliedForces> SceneCheck<'_, A> {
+    /// The largest sensitivity of each component to one of the parameters: its derivative times the
+    /// parameter's scale.
+    pub(super) fn largest_sensitivities(
+        &self,
+        parameters: &[CheckedValue],
+        compared: &[Vec<Vec<Comparison>>],
+    ) -> Sensitivities {
+        let first = compared.first();
+        let zeros = |quantities: &Vec<Vec<Comparison>>| {
+            quantities.iter().map(|components| vec![0.0; components.len()]).collect()
+        };
+        let mut largest: Sensitivities = first.map(zeros).unwrap_or_default();
+        for (parameter, of_parameter) in parameters.iter().zip(compared) {
+            let scale = self.scale_of(parameter);
+            for (largest, c) in largest.iter_mut().flatten().zip(of_parameter.iter().flatten()) {
+                let sensitivity = c.claimed.abs() * scale;
+                *largest = if sensitivity.is_finite() { largest.max(sensitivity) } else { *largest };
+            }
+        }
+        largest
+    }
+
+    /// Gives the verdict [`Verdict::Zero`] to derivatives that are rounding: by symmetry a force may
+    /// not depend on a parameter at all, and yet its derivative is a sum that cancels to 10⁻¹⁶ only. What
+    /// is off by its own rounding alone is [`Verdict::Noisy`].
+    ///
+    /// Each is measured by the `largest` sensitivity of the same component to any parameter, and its
+    /// rounding by how the claim varies when nothing is moved.
+    pub(super) fn settle_small(
+        &self,
+        parameters: &[CheckedValue],
+        compared: &mut [Vec<Vec<Comparison>>],
+        largest: &Sensitivities,
+    ) -> Result<(), SimulationError> {
+        let limits = |parameter: &CheckedValue, largest: f64| {
+            let of = |part: f64| part * largest / self.scale_of(parameter);
+            Limits { negligible: of(NEGLIGIBLE_SENSITIVITY), known: of(KNOWN_SENSITIVITY) }
+        };
+        let mut open = Vec::new();
+        for (i, (parameter, of_parameter)) in parameters.iter().zip(compared.iter_mut()).enumerate() {
+            let mut is_open = false;
+            for (c, largest) in of_parameter.iter_mut().flatten().zip(largest.iter().flatten()) {
+                let limits = limits(parameter, *largest);
+                settle_negligible(c, limits);
+                is_open |= c.verdict == Verdict::Wrong && (c.claimed - c.difference).abs() <= limits.known;
+            }
+            open.extend(is_open.then_some(i));
+        }
+        let moved: Vec<CheckedValue> = open.iter().map(|&i| parameters[i].clone()).collect();
+        for (&i, rounds) in open.iter().zip(self.rounding_of_claims(&moved)?) {
+            let components = compared[i].iter_mut().flatten();
+            for ((c, largest), rounds) in
+                components.zip(largest.iter().flatten()).zip(rounds.into_iter().flatten())
+            {
+                settle_rounding(c, rounds, limits(&parameters[i], *largest));
+            }
+        }
+        Ok(())
+    }
+
+    /// How much the derivatives with respect to each parameter vary when it is moved by nothing.
+    fn rounding_of_claims(
+        &self,
+        parameters: &[CheckedValue],
+    ) -> Result<Vec<Quantities<f64>>, SimulationError> {
+        let of_chunk = |chunk: &[CheckedValue]| {
+            let claimed = self.claimed(chunk, 0.0)?;
+            let mut most: Vec<Quantities<f64>> = claimed.clone();
+            most.iter_mut().flatten().flatten().for_each(|x| *x = 0.0);
+            for part in MOVES {
+                let moved = match self.claimed(chunk, part) {
+                    Err(error) if error.is_failed_step() => continue,
+                    outcome => outcome?,
+                };
+                let pairs = claimed.iter().flatten().flatten().zip(moved.iter().flatten().flatten());
+                for (most, (a, b)) in most.iter_mut().flatten().flatten().zip(pairs) {
+                    *most = most.max((a - b).abs());
+                }
+            }
+            Ok(most)
+        };
+        let all: Vec<Result<_, SimulationError>> = parameters.par_chunks(CHUNK).map(of_chunk).collect();
+        Ok(all.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { negligible: 1e-11, known: 1e-8 };
+
+    fn comparison(claimed: f64, difference: f64, difference_error: f64, verdict: Verdict) -> Comparison {
+        Comparison {
+            value: 1.0,
+            claimed,
+            difference,
+            difference_error,
+            one_sided: [difference; 2],
+            relative_error: 1.0,
+            step: 1e-6,
+            verdict,
+            side: None,
+            note: String::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_negligible_against_the_components_largest_sensitivity_is_zero() {
+        let settled = |claimed: f64, difference: f64, error: f64, verdict: Verdict| {
+            let mut c = comparison(claimed, difference, error, verdict);
+            settle_negligible(&mut c, LIMITS);
+            c.verdict
+        };
+        assert_eq!(settled(3e-12, -2e-12, 1e-13, Verdict::Wrong), Verdict::Zero);
+        assert_eq!(settled(3e-12, -2e-12, 1e-13, Verdict::Noisy), Verdict::Zero);
+        assert_eq!(settled(3e-12, -2e-12, 1e-13, Verdict::Kink), Verdict::Zero);
+        assert_eq!(settled(0.0, 3e-10, 1e-9, Verdict::Noisy), Verdict::Zero);
+        // A derivative that is missing, and one that differences say nothing of.
+        assert_eq!(settled(0.0, 2e-8, 1e-13, Verdict::Wrong), Verdict::Wrong);
+        assert_eq!(settled(0.0, 2e-8, 1.0, Verdict::Noisy), Verdict::Noisy);
+        assert_eq!(settled(3e-9, -2e-9, 1e-13, Verdict::Kink), Verdict::Kink);
+    }
+
+    #[test]
+    fn a_claim_is_excused_by_its_own_rounding_only() {
+        let settled = |claimed: f64, difference: f64, rounds: f64| {
+            let mut c = comparison(claimed, difference, 1e-13, Verdict::Wrong);
+            settle_rounding(&mut c, rounds, LIMITS);
+            c.verdict
+        };
+        assert_eq!(settled(3e-9, -2e-9, 2e-9), Verdict::Noisy);
+        assert_eq!(settled(3e-9, -2e-9, 1e-10), Verdict::Wrong);
+        // However much it varies, there is an end to rounding.
+        assert_eq!(settled(1.0, 1.0 + 2e-8, 1.0), Verdict::Wrong);
+    }
+}

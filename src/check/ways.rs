@@ -1,0 +1,281 @@
+//! Every way that a gradient is made, held against the derivatives in dual numbers that differences judge:
+//! the tape of a step, composed Jacobians of steps, and the adjoint with each kind of checkpoints.
+
+use nalgebra::{DMatrix, DVector};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::comparison::{Comparison, Verdict};
+use super::parameters::CheckedValue;
+use super::report::{GradientReport, ReportRow, component_name};
+use super::scene::{CHUNK, SceneCheck};
+use super::varied::Varied;
+use super::way_derivatives::Weighted;
+use crate::multibody::{AppliedForces, Parameter};
+use crate::rollout::{
+    Checkpoints, Rollout, SimulationError, SimulationSettings, loss_gradient, loss_gradient_forward,
+};
+
+/// A derivative that is made in another way agrees if it is off by less than this part of the largest
+/// sensitivity that the same component has had. All ways of a scene start from the same states and differ by rounding
+/// alone, which the balance of an implicit step multiplies by its stiffness, and explicit steps that are too long from step to step: by up
+/// to 2·10⁻¹¹ in the scenes of examples and tests.
+const AGREEMENT: f64 = 1e-9;
+
+/// What the names of ways over all steps begin with.
+const ALL_STEPS: &str = "all steps";
+/// Components of the final state for which there is a sweep backward each.
+const MOST_SWEEPS: usize = 12;
+/// Weighted sums of the components where there are more.
+const WEIGHTINGS: usize = 6;
+/// From one weighting to the next.
+const WEIGHT_TURN: usize = 131;
+/// Starts beside the point at which ways that disagree are compared again, and how far they are, as a part of the
+/// magnitudes that steps of the initial state are relative to.
+const STARTS_BESIDE: usize = 2;
+const PART_BESIDE: f64 = 1e-3;
+/// The golden ratio's fraction, whose multiples are spread evenly.
+const SPREAD: f64 = 0.618_033_988_749_894_9;
+
+/// One way of making derivatives, compared with dual numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Way {
+    /// What it is.
+    pub way: String,
+    /// Derivatives compared.
+    pub compared: usize,
+    /// Those that disagree.
+    pub disagreeing: usize,
+    /// The worst disagreement, as a part of the component's largest sensitivity.
+    pub worst: f64,
+    /// What is differentiated where it is worst.
+    pub quantity: String,
+    /// Its component.
+    pub component: String,
+    /// With respect to what.
+    #[serde(rename = "input")]
+    pub parameter: String,
+}
+
+/// Sums of components of a state, with their derivatives: a row for each, a column for each parameter.
+struct Rows {
+    names: Vec<[String; 2]>,
+    derivatives: DMatrix<f64>,
+    /// The largest sensitivity that each has had on the way. Friction may leave little of one, but rounding
+    /// stays.
+    largest: Vec<f64>,
+}
+
+impl Rows {
+    /// Weighted sums of the rows.
+    fn weighted(&self, weightings: &[Vec<f64>], quantity: &str) -> Self {
+        let rows = weightings.iter().map(|weights| DVector::from_column_slice(weights));
+        let rows: Vec<_> = rows.map(|weights| self.derivatives.tr_mul(&weights).transpose()).collect();
+        let names = (0..rows.len()).map(|i| [quantity.to_owned(), i.to_string()]).collect();
+        let sum = |weights: &Vec<f64>| weights.iter().zip(&self.largest).map(|(w, l)| w.abs() * l).sum();
+        let largest = weightings.iter().map(sum).collect();
+        Self { names, derivatives: DMatrix::from_rows(&rows), largest }
+    }
+}
+
+impl<A: AppliedForces> SceneCheck<'_, A> {
+    /// Compares the derivatives that every other way gives, and adds a row for the worst of those that
+    /// disagree in each way. Where meshes are aligned ways may differ by which of several pieces of a function
+    /// rounding lets them be on: what agrees at a start beside is not wrong, but undecided.
+    pub(super) fn add_ways(
+        &self,
+        parameters: &[CheckedValue],
+        report: &mut GradientReport,
+    ) -> Result<(), SimulationError> {
+        let mut compared = self.compare_ways(parameters)?;
+        for direction in 0..STARTS_BESIDE {
+            let is_open = |row: &Option<ReportRow>| {
+                row.as_ref().is_some_and(|row| row.comparison.verdict == Verdict::Wrong)
+            };
+            if !compared.iter().any(|(_, row)| is_open(row)) {
+                break;
+            }
+            let state = self.state.moved(&self.displacement(direction, PART_BESIDE));
+            let beside = match self.started_at(&state).and_then(|check| check.compare_ways(parameters)) {
+                Err(error) if error.is_failed_step() => continue,
+                outcome => outcome?,
+            };
+            for ((_, row), (way, _)) in compared.iter_mut().zip(beside) {
+                if let Some(row) = row.as_mut().filter(|_| way.disagreeing == 0) {
+                    row.comparison.verdict = Verdict::Kink;
+                    row.comparison.note += "; all agree right beside it";
+                }
+            }
+        }
+        let unstable = self.instability.as_ref().filter(|unstable| unstable.step + 1 < self.steps);
+        for (way, mut row) in compared {
+            if let (Some(unstable), Some(row)) = (unstable, row.as_mut()) {
+                // Rounding grows from step to step. What disagrees after one step is wrong all the same.
+                if way.way.starts_with(ALL_STEPS) {
+                    row.comparison.verdict = Verdict::Noisy;
+                    row.comparison.note += &format!("; {}", unstable.described(self.time_step));
+                }
+            }
+            report.ways.push(way);
+            report.rows.extend(row);
+        }
+        Ok(())
+    }
+
+    /// Compares the derivatives that every other way gives; with a row where they disagree.
+    fn compare_ways(
+        &self,
+        parameters: &[CheckedValue],
+    ) -> Result<Vec<(Way, Option<ReportRow>)>, SimulationError> {
+        if parameters.is_empty() || self.state.tangent_dimension() == 0 {
+            return Ok(Vec::new());
+        }
+        let [mut after_one, mut after_all] = self.by_dual_numbers(parameters)?;
+        let scales: Vec<f64> = parameters.iter().map(|parameter| self.scale_of(parameter)).collect();
+        let list: Vec<Parameter> = parameters
+            .iter()
+            .filter_map(|(varied, ..)| match varied {
+                Varied::Parameter(parameter) => Some(*parameter),
+                Varied::Control(_) => None,
+            })
+            .collect();
+        let until = self.steps as f64 * self.time_step;
+        self.with_tightest(|integrator| {
+            let mut ways = Vec::new();
+            let mut add = |way: &str, found: &DMatrix<f64>, expected: &Rows| {
+                ways.push(compare_way(way, found, expected, parameters, &scales));
+            };
+            let settings = SimulationSettings { integrator, time_step: self.time_step };
+            let rollout = Rollout::new(self.model, self.state, settings, until);
+            let rollout = rollout.under(self.applied).with_controls(self.controls);
+            let [one, composed] = self.by_step_jacobians(integrator, &list, &scales)?;
+            (after_one.largest, after_all.largest) = (one.1, composed.1);
+            add("one step, Jacobian", &one.0, &after_one);
+            add("one step, vector–Jacobian products", &self.by_step_vjp(integrator, &list)?, &after_one);
+            add(&format!("{ALL_STEPS}, Jacobians of steps"), &composed.0, &after_all);
+            let n = after_all.derivatives.nrows();
+            let sums = format!("weighted sum of the state after {} steps", self.steps);
+            let weightings = weightings(&after_all.largest);
+            let weighted = after_all.weighted(&weightings, &sums);
+            let gradient = loss_gradient_forward(&rollout, &Weighted(&weightings[0]), &list)?;
+            let first = after_all.weighted(&weightings[..1], &sums);
+            add(&format!("{ALL_STEPS}, forward sweep"), &DMatrix::from_rows(&[self.row(gradient)]), &first);
+            let units = (0..n).map(|i| (0..n).map(|k| if i == k { 1.0 } else { 0.0 }).collect()).collect();
+            let (weightings, expected): (Vec<Vec<f64>>, &Rows) =
+                if n <= MOST_SWEEPS { (units, &after_all) } else { (weightings, &weighted) };
+            for (checkpoints, kept) in [
+                (Checkpoints::All, "all states kept"),
+                (Checkpoints::SquareRoot, "√N states kept"),
+                (Checkpoints::Every(3), "every third state kept"),
+                (Checkpoints::Binomial(2), "two states kept"),
+            ] {
+                let sweep = |weights: &Vec<f64>| {
+                    Ok(self.row(loss_gradient(&rollout, &Weighted(weights), &list, checkpoints)?))
+                };
+                let rows: Vec<Result<_, SimulationError>> = weightings.par_iter().map(sweep).collect();
+                let rows: Vec<_> = rows.into_iter().collect::<Result<_, _>>()?;
+                add(&format!("{ALL_STEPS}, adjoint, {kept}"), &DMatrix::from_rows(&rows), expected);
+            }
+            Ok(ways)
+        })
+    }
+
+    /// The derivatives that differences judge, of the states after one step and after all, at the model's
+    /// own values.
+    fn by_dual_numbers(&self, parameters: &[CheckedValue]) -> Result<[Rows; 2], SimulationError> {
+        let own: Vec<CheckedValue> = parameters
+            .iter()
+            .map(|(varied, name, value)| {
+                let value = match varied {
+                    Varied::Parameter(parameter) => parameter.value(self.model)?,
+                    Varied::Control(_) => *value,
+                };
+                Ok((*varied, name.clone(), value))
+            })
+            .collect::<Result<_, SimulationError>>()?;
+        let claimed: Vec<Result<_, SimulationError>> =
+            own.par_chunks(CHUNK).map(|chunk| self.claimed(chunk, 0.0)).collect();
+        let claimed = claimed.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+        let states = 2 * self.pairs.len();
+        let n = self.state.tangent_dimension();
+        let column = |quantities: &Vec<Vec<f64>>| DVector::from_vec(quantities[states..].concat());
+        let columns: Vec<DVector<f64>> = claimed.iter().map(column).collect();
+        let all = DMatrix::from_columns(&columns);
+        let sizes = claimed.first().map(|quantities| quantities[states..].iter().map(Vec::len));
+        let names: Vec<[String; 2]> = self.names()[states..]
+            .iter()
+            .zip(sizes.into_iter().flatten())
+            .flat_map(|(name, size)| (0..size).map(move |i| [name.clone(), component_name(i)]))
+            .collect();
+        Ok([0, 1].map(|when| Rows {
+            names: names.iter().skip(when * n).take(n).cloned().collect(),
+            derivatives: all.rows(when * n, n).into_owned(),
+            largest: Vec::new(),
+        }))
+    }
+}
+
+/// Weights of sums of components: each is divided by its component's largest sensitivity.
+fn weightings(largest: &[f64]) -> Vec<Vec<f64>> {
+    let weight = |(i, largest): (usize, &f64), k: usize| {
+        let spread = ((1 + i + k * WEIGHT_TURN) as f64 * SPREAD).fract() - 0.5;
+        if *largest > 0.0 { (spread + 0.5f64.copysign(spread)) / largest } else { 1.0 }
+    };
+    (0..WEIGHTINGS).map(|k| largest.iter().enumerate().map(|at| weight(at, k)).collect()).collect()
+}
+
+/// Compares what a way gives with what dual numbers give.
+fn compare_way(
+    name: &str,
+    found: &DMatrix<f64>,
+    expected: &Rows,
+    parameters: &[CheckedValue],
+    scales: &[f64],
+) -> (Way, Option<ReportRow>) {
+    let mut worst = (0, 0, 0.0_f64);
+    let mut disagreeing = 0;
+    for row in 0..found.nrows() {
+        let largest = expected.largest[row];
+        for (column, scale) in scales.iter().enumerate() {
+            let off = (found[(row, column)] - expected.derivatives[(row, column)]).abs() * scale;
+            // Not a number is as far off as can be.
+            let off = match off {
+                0.0 => 0.0,
+                off if off.is_nan() => f64::INFINITY,
+                off => off / largest,
+            };
+            disagreeing += usize::from(off > AGREEMENT);
+            if off > worst.2 {
+                worst = (row, column, off);
+            }
+        }
+    }
+    let (row, column, off) = worst;
+    let [quantity, component] = expected.names.get(row).cloned().unwrap_or_default();
+    let parameter = parameters.get(column).map(|(_, name, _)| name.clone()).unwrap_or_default();
+    let disagreement = || {
+        let (way, dual) = (found[(row, column)], expected.derivatives[(row, column)]);
+        let larger = way.abs().max(dual.abs());
+        let note = format!(
+            "{name}: {disagreeing} of {} derivatives disagree with dual numbers, this one by {off:.1e} of the component's largest sensitivity",
+            found.len()
+        );
+        let comparison = Comparison {
+            value: 0.0,
+            claimed: way,
+            difference: dual,
+            difference_error: 0.0,
+            one_sided: [dual; 2],
+            relative_error: if larger > 0.0 { (way - dual).abs() / larger } else { 0.0 },
+            step: 0.0,
+            verdict: Verdict::Wrong,
+            side: None,
+            note,
+        };
+        let (quantity, component) = (format!("{quantity} ({name})"), component.clone());
+        ReportRow { quantity, component, parameter: parameter.clone(), comparison }
+    };
+    let row = (disagreeing > 0).then(disagreement);
+    let (way, compared) = (name.to_owned(), found.len());
+    (Way { way, compared, disagreeing, worst: off, quantity, component, parameter }, row)
+}

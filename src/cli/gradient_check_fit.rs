@@ -1,0 +1,93 @@
+//! The derivatives of a fit's residuals against differences.
+
+use std::path::{Path, PathBuf};
+
+use super::{Error, print_warnings};
+use crate::check::{CheckSettings, CheckedParameter, GradientReport, check_jacobian, tightest_first};
+use crate::io::{FileError, FitFile};
+use crate::optimize::identification::Identification;
+use crate::optimize::least_squares::residuals_and_jacobian;
+
+/// Checks the Jacobian of the residuals, measurement by measurement, with respect to the parameters of a
+/// fit, at the start and at the results of a fit that are given.
+pub(super) fn check_fit(
+    path: &Path,
+    at: &[PathBuf],
+    settings: &CheckSettings,
+) -> Result<GradientReport, Error> {
+    let file = FitFile::load(path)?;
+    print_warnings(file.warnings());
+    let start = file.parameters.initial();
+    let mut points = vec![("at the start".to_owned(), start.clone())];
+    for path in at {
+        points.push((format!("at {}", path.display()), saved_values(&file, path)?));
+    }
+    let failed = |source: &dyn std::fmt::Display| Error::Fit {
+        path: path.display().to_string(),
+        message: source.to_string(),
+    };
+    let identification = solved_tightly(file.identification()?, &start);
+    let parameters: Vec<CheckedParameter> = file
+        .parameters
+        .as_slice()
+        .iter()
+        .map(|parameter| CheckedParameter {
+            name: parameter.name.clone(),
+            unit: 1.0,
+            scale: parameter.scale(),
+        })
+        .collect();
+    let mut all = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
+    for (when, values) in points {
+        let groups = identification.residuals_by_measurement(&values).map_err(|e| failed(&e))?;
+        let (_, jacobian) = residuals_and_jacobian(&identification, &values).map_err(|e| failed(&e))?;
+        let mut columns: Vec<Vec<Vec<f64>>> = Vec::with_capacity(values.len());
+        for column in jacobian.column_iter() {
+            let mut rest = column.as_slice();
+            let part = |(_, residuals): &(&str, Vec<f64>)| {
+                let (part, after) = rest.split_at(residuals.len());
+                rest = after;
+                part.to_vec()
+            };
+            columns.push(groups.iter().map(part).collect());
+        }
+        let quantities: Vec<String> =
+            groups.iter().map(|(name, _)| format!("residuals of {name} {when}")).collect();
+        let quantities: Vec<&str> = quantities.iter().map(String::as_str).collect();
+        let residuals = |x: &[f64]| {
+            let groups = identification.residuals_by_measurement(x)?;
+            Ok(groups.into_iter().map(|(_, residuals)| residuals).collect())
+        };
+        let checked = check_jacobian(&quantities, &parameters, residuals, &values, &columns, settings);
+        all.rows.extend(checked.map_err(|e: crate::optimize::ProblemError| failed(&e))?.rows);
+    }
+    Ok(all)
+}
+
+/// The values of the fit's parameters in a result of `isobar fit`.
+fn saved_values(file: &FitFile, path: &Path) -> Result<Vec<f64>, Error> {
+    let values = FitFile::read_parameter_values(path)?;
+    let of = |name: &str| {
+        values.get(name).copied().ok_or_else(|| {
+            Error::File(FileError::Invalid {
+                path: path.to_owned(),
+                line: None,
+                field: "the file".to_owned(),
+                message: format!("it has no value of `{name}`, a parameter of this fit"),
+            })
+        })
+    };
+    file.parameters.as_slice().iter().map(|parameter| of(&parameter.name)).collect()
+}
+
+/// Lets implicit steps be solved as tightly as they can be at the start, so that differences of
+/// residuals have little noise.
+fn solved_tightly(mut identification: Identification, start: &[f64]) -> Identification {
+    for method in tightest_first(identification.integrator()) {
+        identification.set_integrator(method);
+        if identification.residuals_by_measurement(start).is_ok() {
+            break;
+        }
+    }
+    identification
+}
