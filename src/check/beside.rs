@@ -2,11 +2,10 @@
 //! point itself only.
 
 use super::comparison::{CheckSettings, Comparison, Verdict};
-use super::parameters::CheckedValue;
 use super::rounding::Sensitivities;
 use super::scene::SceneCheck;
 use super::sides::NEITHER;
-use super::varied::{Varied, step_scale};
+use super::varied::{CheckedValue, Varied, step_scale};
 use crate::multibody::{AppliedForces, Parameter, TANGENT_DIMENSION};
 use crate::rollout::SimulationError;
 

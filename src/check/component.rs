@@ -3,7 +3,7 @@
 
 use super::comparison::{CheckSettings, Comparison, Verdict};
 use super::limits::{Limit, limit};
-use super::samples::NOISE_RESERVE;
+use super::noise::NOISE_RESERVE;
 use super::sides::{Sided, described, sided};
 
 /// One component's values around the point, largest step first.

@@ -3,10 +3,9 @@
 
 use super::comparison::{CheckSettings, Comparison, Verdict};
 use super::contact_events::{Event, described};
-use super::parameters::CheckedValue;
 use super::samples::Sampled;
 use super::scene::{Quantities, SceneCheck};
-use super::varied::{Varied, settings_for};
+use super::varied::{CheckedValue, Varied, settings_for};
 use crate::multibody::AppliedForces;
 use crate::rollout::SimulationError;
 

@@ -33,9 +33,8 @@ pub use assertion::assert_gradient;
 pub use comparison::{CheckSettings, Comparison, Verdict};
 pub use differences::compare_derivative;
 pub use gradient::{CheckedParameter, check_gradient, check_jacobian};
-pub use report::{GradientReport, ReportRow};
+pub use report::{GradientReport, ReportRow, Way};
 pub use scene::check_scene;
 pub use sides::Side;
 #[cfg(feature = "cli")]
 pub(crate) use tight::tightest_first;
-pub use ways::Way;

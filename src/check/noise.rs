@@ -1,5 +1,7 @@
 //! How far values at equal distances are from those of a smooth function.
 
+/// Noise is at most this many times its estimate from so few values.
+pub(super) const NOISE_RESERVE: f64 = 4.0;
 /// Estimates of the same noise by differences of several orders are alike within this factor.
 const SAME_NOISE: f64 = 4.0;
 

@@ -1,7 +1,7 @@
 //! The parameters that a scene is checked with respect to, and the values that they are checked at.
 
 use super::scene::SceneCheck;
-use super::varied::{Varied, step_scale};
+use super::varied::{CheckedValue, Varied, step_scale};
 use crate::contact::MaterialParameter;
 use crate::multibody::{AppliedForces, Parameter};
 use crate::rollout::SimulationError;
@@ -9,9 +9,6 @@ use crate::rollout::SimulationError;
 /// Value at which a dissipation or a friction that is 0 is checked instead, so that differences
 /// can go to both sides: s/m (s) and 1.
 const INSTEAD_OF_ZERO: f64 = 0.1;
-
-/// A parameter with its name and the value that it is checked at.
-pub(super) type CheckedValue = (Varied, String, f64);
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
     /// All parameters of the model, then the control values.

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::comparison::{CheckSettings, Comparison, Verdict};
-use super::ways::Way;
 
 /// One derivative: of a quantity with respect to a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,6 +17,26 @@ pub struct ReportRow {
     /// The comparison with differences.
     #[serde(flatten)]
     pub comparison: Comparison,
+}
+
+/// One way of making derivatives, compared with dual numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Way {
+    /// What it is.
+    pub way: String,
+    /// Derivatives compared.
+    pub compared: usize,
+    /// Those that disagree.
+    pub disagreeing: usize,
+    /// The worst disagreement, as a part of the component's largest sensitivity.
+    pub worst: f64,
+    /// What is differentiated where it is worst.
+    pub quantity: String,
+    /// Its component.
+    pub component: String,
+    /// With respect to what.
+    #[serde(rename = "input")]
+    pub parameter: String,
 }
 
 /// A gradient check: many derivatives compared with differences.

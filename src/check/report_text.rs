@@ -3,8 +3,7 @@
 use std::fmt;
 
 use super::comparison::{Comparison, Verdict};
-use super::report::{GradientReport, ReportRow};
-use super::ways::Way;
+use super::report::{GradientReport, ReportRow, Way};
 
 impl Verdict {
     /// The verdict as it is printed.

@@ -4,8 +4,8 @@
 use rayon::prelude::*;
 
 use super::comparison::{Comparison, Verdict};
-use super::parameters::CheckedValue;
 use super::scene::{CHUNK, Quantities, SceneCheck};
+use super::varied::CheckedValue;
 use crate::multibody::AppliedForces;
 use crate::rollout::SimulationError;
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::comparison::{CheckSettings, Comparison};
 use super::component::{Samples, WANDERING};
-use super::noise::noise_of;
+use super::noise::{NOISE_RESERVE, noise_of};
 
 /// Fewest step sizes that a derivative is judged by.
 const FEWEST_LEVELS: usize = 5;
@@ -16,8 +16,6 @@ const VALUES_BESIDE: usize = 8;
 const DISTANCE_RATIO: f64 = (VALUES_BESIDE - 1) as f64;
 /// The longest of them, as a part of the largest step: farther away curvature shows.
 const LONGEST_DISTANCE: f64 = 2e-3;
-/// Noise is at most this many times its estimate from so few values.
-pub(super) const NOISE_RESERVE: f64 = 4.0;
 
 /// The values of several quantities at one argument: each a vector of components of one kind.
 type Values = Vec<Vec<f64>>;

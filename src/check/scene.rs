@@ -5,10 +5,9 @@ use rayon::prelude::*;
 use super::comparison::{CheckSettings, Comparison};
 use super::contact_events::{Events, Watch};
 use super::instability::{Instability, first_instability};
-use super::parameters::CheckedValue;
 use super::report::GradientReport;
 use super::tight::tightest_first;
-use super::varied::{JointPart, Varied, joint_parts};
+use super::varied::{CheckedValue, JointPart, Varied, joint_parts};
 use crate::multibody::{
     AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Model, PairWorkspace, State, seeded,
 };

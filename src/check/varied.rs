@@ -16,6 +16,9 @@ pub(super) enum Varied {
     Control(usize),
 }
 
+/// What is varied, with its name and the value that it is checked at.
+pub(super) type CheckedValue = (Varied, String, f64);
+
 /// Velocity coordinates of a joint that are all rotations or all translations.
 #[derive(Clone)]
 pub(super) struct JointPart {

@@ -3,13 +3,11 @@
 
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
-use serde::Serialize;
 
 use super::comparison::{Comparison, Verdict};
-use super::parameters::CheckedValue;
-use super::report::{GradientReport, ReportRow, component_name};
+use super::report::{GradientReport, ReportRow, Way, component_name};
 use super::scene::{CHUNK, SceneCheck};
-use super::varied::Varied;
+use super::varied::{CheckedValue, Varied};
 use super::way_derivatives::Weighted;
 use crate::multibody::{AppliedForces, Parameter};
 use crate::rollout::{
@@ -36,26 +34,6 @@ const STARTS_BESIDE: usize = 2;
 const PART_BESIDE: f64 = 1e-3;
 /// The golden ratio's fraction, whose multiples are spread evenly.
 const SPREAD: f64 = 0.618_033_988_749_894_9;
-
-/// One way of making derivatives, compared with dual numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Way {
-    /// What it is.
-    pub way: String,
-    /// Derivatives compared.
-    pub compared: usize,
-    /// Those that disagree.
-    pub disagreeing: usize,
-    /// The worst disagreement, as a part of the component's largest sensitivity.
-    pub worst: f64,
-    /// What is differentiated where it is worst.
-    pub quantity: String,
-    /// Its component.
-    pub component: String,
-    /// With respect to what.
-    #[serde(rename = "input")]
-    pub parameter: String,
-}
 
 /// Sums of components of a state, with their derivatives: a row for each, a column for each parameter.
 struct Rows {

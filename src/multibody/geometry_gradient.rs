@@ -1,12 +1,10 @@
 //! Derivatives of one number with respect to the shapes of geometries and to their places on their bodies,
 //! through contact.
 
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 
 use super::model::Model;
-use super::model_gradient::ModelGradient;
-use super::pair::GeometryPair;
-use crate::contact::{ContactGeometry, GeometryTerms, ShapeTerms};
+use crate::contact::{ContactGeometry, GeometryTerms};
 
 /// The derivatives of one number with respect to the shape of a geometry and its place on its body, through
 /// contact.
@@ -70,7 +68,8 @@ impl GeometryGradient {
         self.translation = Vector3::zeros();
     }
 
-    fn add(&mut self, terms: &GeometryTerms) {
+    /// Adds the derivatives with respect to the shape.
+    pub(super) fn add(&mut self, terms: &GeometryTerms) {
         self.thickness += terms.thickness;
         for term in &terms.vertices {
             let vertex = term.vertex as usize;
@@ -87,31 +86,5 @@ impl GeometryGradient {
         let collider = &model.bodies[body].geometries[geometry].collider;
         let vertices = collider.geometry.vertices().iter().zip(&self.vertices);
         vertices.map(|(v, by)| v.dot(by)).sum::<f64>() + self.thickness * collider.thickness
-    }
-}
-
-impl ModelGradient {
-    /// Adds the derivatives with respect to a turn of a geometry's frame about its origin and to a shift of
-    /// it, both in W, if they are asked for; `to_world` turns the body's axes into those of W.
-    pub(crate) fn add_place(
-        &mut self,
-        geometry: (usize, usize),
-        to_world: &Matrix3<f64>,
-        by_rotation: &Vector3<f64>,
-        by_translation: &Vector3<f64>,
-    ) {
-        if let Some(own) = self.geometries.iter_mut().find(|own| own.geometry == geometry) {
-            own.rotation += to_world.tr_mul(by_rotation);
-            own.translation += to_world.tr_mul(by_translation);
-        }
-    }
-
-    /// Adds the derivatives with respect to the shapes of a pair of geometries, as far as they are asked for.
-    pub(crate) fn add_shapes(&mut self, pair: &GeometryPair, terms: &ShapeTerms) {
-        for (geometry, terms) in pair.geometries().into_iter().zip(terms.of_a_and_b()) {
-            if let Some(shape) = self.geometries.iter_mut().find(|shape| shape.geometry == geometry) {
-                shape.add(terms);
-            }
-        }
     }
 }

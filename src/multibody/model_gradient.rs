@@ -1,7 +1,7 @@
 //! Derivatives of one number with respect to the numbers of a model, and from these with respect to its
 //! parameters.
 
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, Vector3};
 
 use super::actuator::GainGradient;
 use super::body::Motion;
@@ -16,7 +16,7 @@ use super::seeding::seeded;
 use super::shape_mass::{by_place_through_mass, by_scale_through_mass, by_vertices_through_mass};
 use super::state::{State, TANGENT_DIMENSION};
 use super::tree::Mechanism;
-use crate::contact::Material;
+use crate::contact::{Material, ShapeTerms};
 use crate::scalar::DualArray;
 use crate::spatial::MassProperties;
 
@@ -107,6 +107,32 @@ impl ModelGradient {
     pub fn add_body(&mut self, free: usize, by: &BodyCotangent) {
         add_mass(&mut self.masses[free], &by.mass);
         self.gravity += by.gravity;
+    }
+}
+
+impl ModelGradient {
+    /// Adds the derivatives with respect to a turn of a geometry's frame about its origin and to a shift of
+    /// it, both in W, if they are asked for; `to_world` turns the body's axes into those of W.
+    pub(crate) fn add_place(
+        &mut self,
+        geometry: (usize, usize),
+        to_world: &Matrix3<f64>,
+        by_rotation: &Vector3<f64>,
+        by_translation: &Vector3<f64>,
+    ) {
+        if let Some(own) = self.geometries.iter_mut().find(|own| own.geometry == geometry) {
+            own.rotation += to_world.tr_mul(by_rotation);
+            own.translation += to_world.tr_mul(by_translation);
+        }
+    }
+
+    /// Adds the derivatives with respect to the shapes of a pair of geometries, as far as they are asked for.
+    pub(crate) fn add_shapes(&mut self, pair: &GeometryPair, terms: &ShapeTerms) {
+        for (geometry, terms) in pair.geometries().into_iter().zip(terms.of_a_and_b()) {
+            if let Some(shape) = self.geometries.iter_mut().find(|shape| shape.geometry == geometry) {
+                shape.add(terms);
+            }
+        }
     }
 }
 

@@ -5,14 +5,14 @@ use nalgebra::{Matrix3, Vector3};
 use super::body::{BodyGeometry, Motion};
 use super::mass::MassSource;
 use super::model::Model;
-use super::model_gradient::DIRECTIONS;
+use super::state::TANGENT_DIMENSION;
 use crate::contact::ContactGeometry;
 use crate::geometry::{Moments, Solid};
 use crate::scalar::{DualArray, Scalar};
 use crate::spatial::{MassProperties, RigidTransform};
 
 /// Directions of the dual numbers here: the ten numbers of a solid's moments are one, three and six of them.
-type Dual = DualArray<DIRECTIONS>;
+type Dual = DualArray<TANGENT_DIMENSION>;
 
 /// The rows and columns of a symmetric matrix's six numbers.
 const SYMMETRIC: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
@@ -59,7 +59,7 @@ fn by_unit_mass(
     geometry: usize,
     unit: MassProperties<Dual>,
     by_mass: &MassProperties,
-) -> Option<[f64; DIRECTIONS]> {
+) -> Option<[f64; TANGENT_DIMENSION]> {
     let Motion::Free { source, .. } = &model.bodies[body].motion else { return None };
     if matches!(source, MassSource::Given(_)) {
         return None;
