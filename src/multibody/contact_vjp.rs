@@ -25,7 +25,7 @@ pub(super) struct PairCotangent {
     by_state: [[f64; TANGENT_DIMENSION]; 2],
     by_material: [Material; 2],
     /// With respect to both geometries, if they were asked for.
-    geometries: Option<Box<GeometryCotangent>>,
+    geometries: Option<GeometryCotangent>,
 }
 
 /// The derivatives of a number with respect to the shapes and the places of both geometries.
@@ -82,11 +82,16 @@ pub(super) fn pair_cotangent(
     moving: &[Option<usize>],
     pair: &GeometryPair,
     by_force: &[SpatialForce],
-    scratch: &mut Workspace,
+    scratch: &mut PairScratch,
     known: Option<&[Elements]>,
 ) -> Option<PairCotangent> {
     let model = differentiated.model();
-    let mut shapes = differentiated.asks_for_geometry_of(pair).then(ShapeTerms::default);
+    let PairScratch { contact: scratch, spare } = scratch;
+    let mut shapes = differentiated.asks_for_geometry_of(pair).then(|| {
+        let mut shapes = spare.pop().unwrap_or_default();
+        shapes.clear();
+        shapes
+    });
     let indices = [moving[pair.bodies.a], moving[pair.bodies.b]];
     let [by_a, by_b] = indices.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
     let (frame_a, frame_b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
@@ -102,7 +107,10 @@ pub(super) fn pair_cotangent(
     let contact = with_pair(model, frames, pair, |query| {
         contact_vjp_over(query, &by_wrench, &model.contact, scratch, known, shapes.as_mut())
     });
-    let contact = contact.ok()??;
+    let Some(contact) = contact.ok().flatten() else {
+        spare.extend(shapes);
+        return None;
+    };
     let force = contact.wrench_on_a.translational;
     let (w_a, w_b) = (&frame_a.velocity.rotational, &frame_b.velocity.rotational);
     let place_a = by_place(&contact.pose_a, &contact.velocity_a, &force.cross(&by_moment), w_a);
@@ -122,9 +130,23 @@ pub(super) fn pair_cotangent(
         by_material: [contact.material_a, contact.material_b],
         geometries: shapes.map(|shapes| {
             let to_world = [frame_a.pose.rotation, frame_b.pose.rotation];
-            Box::new(GeometryCotangent { shapes, places: [place_a, place_b], to_world })
+            GeometryCotangent { shapes, places: [place_a, place_b], to_world }
         }),
     })
+}
+
+/// Memory that is reused from one contact to the next.
+#[derive(Debug, Default)]
+pub(super) struct PairScratch {
+    contact: Workspace,
+    spare: Vec<ShapeTerms>,
+}
+
+impl PairScratch {
+    /// Takes back the memory of a contact.
+    pub fn take_back(&mut self, contact: PairCotangent) {
+        self.spare.extend(contact.geometries.map(|by| by.shapes));
+    }
 }
 
 impl PairCotangent {

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::applied_forces::{AppliedForces, add_vjp_by_parameters};
 use super::broad_phase::BroadPhase;
 use super::contact_forces::shares;
-use super::contact_vjp::{PairCotangent, pair_cotangent};
+use super::contact_vjp::{PairCotangent, PairScratch, pair_cotangent};
 use super::force_values::{AppliedWorkspace, ForcePoint, Forces};
 use super::forces::add_drives_and_applied;
 use super::joint_dynamics::add_link_motions;
@@ -14,13 +14,12 @@ use super::model::Model;
 use super::model_gradient::ModelGradient;
 use super::state::TANGENT_DIMENSION;
 use super::tree::JointState;
-use crate::contact::Workspace;
 use crate::spatial::SpatialForce;
 
 /// What one thread works with: scratch of the contact queries, and what they found.
 #[derive(Debug, Default)]
 struct Share {
-    scratch: Workspace,
+    scratch: PairScratch,
     contacts: Vec<PairCotangent>,
 }
 
@@ -66,6 +65,10 @@ impl ForceSensitivity {
             }
             contact.add_to(model, &self.moving, &mut self.by_motion, by_model);
         }
+        for Share { scratch, contacts } in &mut self.shares {
+            // From the last on, so that the next contacts take their memory in their order.
+            contacts.drain(..).rev().for_each(|contact| scratch.take_back(contact));
+        }
         let (by_bodies, by_joints) = by_state.split_at_mut(at.state.body_tangent_dimension());
         by_bodies.iter_mut().zip(&self.by_motion).for_each(|(by, x)| *by += x);
         add_link_motions(model, &mut self.joints, &self.by_motion, by_joints);
@@ -85,7 +88,6 @@ impl ForceSensitivity {
         let candidates = self.broad_phase.candidates(model, &self.frames);
         let (threads, size) = shares(candidates.len());
         self.shares.resize_with(threads.max(self.shares.len()), Share::default);
-        self.shares.iter_mut().for_each(|share| share.contacts.clear());
         let (frames, moving) = (&self.frames[..], &self.moving[..]);
         let known = at.surfaces.filter(|known| known.pairs() == candidates.len());
         let find = |first: usize, pairs: &[usize], share: &mut Share| {
