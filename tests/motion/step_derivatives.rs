@@ -482,7 +482,10 @@ fn touching_flush_and_at_rest_all_derivatives_are_finite() {
             let (model, state) = step_scenes::flat_stack(depth, surface);
             for integrator in integrators() {
                 let error = |matrix: &DMatrix<f64>| matrix.iter().filter(|x| !x.is_finite()).count();
-                let parameters = parameters_of(&model);
+                let mut parameters = parameters_of(&model);
+                parameters.extend(Parameter::places(&model));
+                parameters.extend(Parameter::vertices(&model, 0, 0));
+                parameters.extend(Parameter::extents(&model, 0, 0));
                 let differentiated = DifferentiatedModel::new(&model, &parameters, NoForces.dependence(), 0)
                     .expect("valid parameters");
                 let problem = StepProblem::new(&model, &state, 1e-3);
