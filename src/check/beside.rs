@@ -16,7 +16,7 @@ const BESIDE: [f64; 6] = [1e-4, 1e-3, 1e-5, 1e-4, 1e-4, 1e-5];
 const TURN: usize = 7;
 
 /// The golden ratio's fraction, whose multiples are spread evenly.
-const SPREAD: f64 = 0.618_033_988_749_894_9;
+pub(super) const SPREAD: f64 = 0.618_033_988_749_894_9;
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
     /// Settles what is rounding, and then what is beside kinks.

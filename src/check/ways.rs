@@ -4,6 +4,7 @@
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
+use super::beside::SPREAD;
 use super::comparison::{Comparison, Verdict};
 use super::report::{GradientReport, ReportRow, Way, component_name};
 use super::scene::{CHUNK, SceneCheck};
@@ -32,8 +33,6 @@ const WEIGHT_TURN: usize = 131;
 /// magnitudes that steps of the initial state are relative to.
 const STARTS_BESIDE: usize = 2;
 const PART_BESIDE: f64 = 1e-3;
-/// The golden ratio's fraction, whose multiples are spread evenly.
-const SPREAD: f64 = 0.618_033_988_749_894_9;
 
 /// Sums of components of a state, with their derivatives: a row for each, a column for each parameter.
 struct Rows {

@@ -30,7 +30,7 @@ impl ShapeTape {
         if !differentiated.asks_for_geometries() {
             return;
         }
-        let pairs = &differentiated.model().pairs();
+        let pairs = differentiated.model().pairs();
         let asked = problem.patches.iter().map(|patch| (pairs[patch.pair], &patch.contacts));
         let asked = asked.filter(|(pair, _)| differentiated.asks_for_geometry_of(pair));
         self.patches.extend(asked.map(|(pair, patch)| (pair, patch.clone())));
