@@ -2,18 +2,28 @@
 //! point itself only.
 
 use super::comparison::{CheckSettings, Comparison, Verdict};
+use super::instability::UNSTABLE;
 use super::rounding::Sensitivities;
 use super::scene::SceneCheck;
-use super::sides::NEITHER;
+use super::sides::Side;
 use super::varied::{CheckedValue, Varied, step_scale};
 use crate::multibody::{AppliedForces, Parameter, TANGENT_DIMENSION};
 use crate::rollout::SimulationError;
 
 /// How far beside a kink a derivative is checked again, one after the other, as parts of the
 /// magnitudes that steps of the initial state are relative to.
-const BESIDE: [f64; 6] = [1e-4, 1e-3, 1e-5, 1e-4, 1e-4, 1e-5];
+const BESIDE: [f64; 7] = [1e-4, 1e-3, 1e-5, 1e-4, 1e-4, 1e-5, 1e-2];
 /// From one direction beside to the next.
 const TURN: usize = 7;
+
+/// After as many looks beside, what is right there is left alone though its side is not told.
+const LOOKS: usize = 4;
+/// Two derivatives are of the same piece of a function if they are closer than this part of the larger: over so
+/// little that lies between them a piece changes by less.
+const SAME: f64 = 1e-3;
+
+/// Two relative errors are of one cause if they are closer than this part of the first.
+const ALIKE: f64 = 0.1;
 
 /// The golden ratio's fraction, whose multiples are spread evenly.
 pub(super) const SPREAD: f64 = 0.618_033_988_749_894_9;
@@ -31,10 +41,11 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         self.look_beside_kinks(parameters, compared, &largest, settings)
     }
 
-    /// Checks derivatives at kinks once more at starts beside them. What is wrong there too is wrong; and so
-    /// is a claim that is neither side's, unless it is right beside the point. Several pieces of a
-    /// function may meet where meshes are aligned, and the claim be that of one which no difference along
-    /// the parameter comes to: that remains undecided.
+    /// Checks derivatives at kinks once more at starts beside them. What is wrong there too is wrong. Several
+    /// pieces of a function may meet in a point, as where meshes are aligned or damping ends at all faces
+    /// at once, and a claim that is neither side's be that of a piece which no difference along the parameter
+    /// comes to: then it is the derivative right beside the point ([`Side::Beside`]). What is right beside
+    /// it but another derivative, or not to be told there, remains undecided.
     pub(super) fn look_beside_kinks(
         &self,
         parameters: &[CheckedValue],
@@ -60,24 +71,41 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             for (&i, found) in open.iter().zip(&found) {
                 let pairs = compared[i].iter_mut().flatten().zip(found.iter().flatten());
                 for (c, found) in pairs.filter(|(c, _)| at_kink(c)) {
+                    // What is wrong in unstable steps beside it, too, is not settled there.
+                    let is_wrong = found.verdict == Verdict::Wrong
+                        || (found.verdict == Verdict::Kink && found.note.starts_with(UNSTABLE));
                     match found.verdict {
-                        Verdict::Ok | Verdict::Zero => c.note += RIGHT_BESIDE,
-                        Verdict::Wrong => {
+                        Verdict::Ok | Verdict::Zero if c.note.starts_with(UNSTABLE) => {
+                            c.verdict = Verdict::Noisy;
+                        }
+                        Verdict::Ok | Verdict::Zero => {
+                            if c.side.is_none() && is_same(c, found) {
+                                c.side = Some(Side::Beside);
+                            }
+                            if c.side.is_some() || direction + 1 >= LOOKS {
+                                c.note += RIGHT_BESIDE;
+                            }
+                        }
+                        _ if is_wrong && c.note.starts_with(UNSTABLE) && !is_alike(c, found) => {
+                            c.verdict = Verdict::Noisy;
+                        }
+                        _ if is_wrong => {
                             (c.verdict, c.side) = (Verdict::Wrong, None);
                             c.note = format!(
                                 "{}; wrong beside it too, where it is {:.6e} and the difference {:.6e}",
                                 c.note, found.claimed, found.difference
                             );
                         }
-                        Verdict::Kink | Verdict::Noisy => {}
+                        _ => {}
                     }
                 }
             }
         }
         for c in compared.iter_mut().flatten().flatten().filter(|c| at_kink(c)) {
-            match c.note.ends_with(NEITHER) {
-                true => c.verdict = Verdict::Wrong,
-                false => c.note += "; not to be told beside it",
+            if c.note.starts_with(UNSTABLE) {
+                c.verdict = Verdict::Noisy;
+            } else {
+                c.note += "; not to be told beside it";
             }
         }
         Ok(())
@@ -99,6 +127,17 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         };
         (0..self.state.tangent_dimension()).map(move_along).collect()
     }
+}
+
+/// Whether a claim at a kink is the derivative of the piece right beside it.
+fn is_same(at_kink: &Comparison, beside: &Comparison) -> bool {
+    let (a, b) = (at_kink.claimed, beside.claimed);
+    (a - b).abs() <= SAME * a.abs().max(b.abs())
+}
+
+/// Whether two claims are off by as much: what has grown from rounding differs from point to point.
+fn is_alike(a: &Comparison, b: &Comparison) -> bool {
+    (a.relative_error - b.relative_error).abs() <= ALIKE * a.relative_error
 }
 
 /// What is added to the note of a kink beside which the derivative is right.

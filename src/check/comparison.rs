@@ -18,12 +18,27 @@ pub struct CheckSettings {
     /// The part of a report's rows that may be undecided (see [`Comparison::is_undecided`]) in a check
     /// that passes.
     pub undecided: f64,
+    /// Of a scene: whether the poses of geometries on their bodies and of bodies that do not move are
+    /// checked as well (see [`Parameter::places`](crate::multibody::Parameter::places)).
+    pub places: bool,
+    /// Of a scene: the number of vertices of each mesh whose coordinates are checked as well, and of extents
+    /// inside of it. They are taken from those that the motion depends on.
+    pub vertices: usize,
 }
 
 impl Default for CheckSettings {
-    /// 15 steps from 10⁻² to 10⁻⁹, tolerance 10⁻⁵, at most 2 % undecided.
+    /// 15 steps from 10⁻² to 10⁻⁹, tolerance 10⁻⁵, at most 2 % undecided, places and two vertices of each
+    /// mesh.
     fn default() -> Self {
-        Self { largest_step: 1e-2, smallest_step: 1e-9, steps: 15, tolerance: 1e-5, undecided: 0.02 }
+        Self {
+            largest_step: 1e-2,
+            smallest_step: 1e-9,
+            steps: 15,
+            tolerance: 1e-5,
+            undecided: 0.02,
+            places: true,
+            vertices: 2,
+        }
     }
 }
 

@@ -241,7 +241,7 @@ impl Samples<'_> {
         } else if larger <= NEGLIGIBLE * rounds && discrepancy <= error.min(NEGLIGIBLE * rounds) {
             // As at a minimum: there is little to know, and what is known agrees.
             return (Verdict::Zero, String::new());
-        } else if discrepancy <= 10.0 * error {
+        } else if discrepancy <= 10.0 * error || !error.is_finite() {
             // The differences are poor; a claim far outside their error is wrong all the same.
             return (Verdict::Noisy, format!("differences are known to {error:.1e} only"));
         }

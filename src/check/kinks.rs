@@ -159,13 +159,15 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             {
                 (c.verdict, c.side, c.note) = (Verdict::Noisy, None, unstable.described(self.time_step));
             }
+            // Whether it is rounding that has grown from step to step is told beside.
+            (Some(unstable), None) if c.verdict == Verdict::Wrong => {
+                (c.verdict, c.side, c.note) = (Verdict::Kink, None, unstable.described(self.time_step));
+            }
             (_, Some(place)) if c.verdict == Verdict::Noisy => c.note = says_more(c, &place),
             (_, Some(place)) => {
                 c.note = format!("{place}: {}", c.note);
-                // Where meshes are aligned, whether a claim that is neither side's is wrong is told beside.
-                if aligned.is_some() {
-                    c.verdict = Verdict::Kink;
-                }
+                // Whether a claim that is neither side's is wrong is told beside.
+                c.verdict = Verdict::Kink;
             }
             (_, None) if c.verdict == Verdict::Noisy => {
                 if let Some(event) = event {

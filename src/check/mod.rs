@@ -12,6 +12,7 @@ mod component;
 mod contact_events;
 mod differences;
 mod gradient;
+mod influential;
 mod instability;
 mod kinks;
 mod limits;

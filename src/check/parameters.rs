@@ -1,9 +1,10 @@
 //! The parameters that a scene is checked with respect to, and the values that they are checked at.
 
+use super::comparison::CheckSettings;
 use super::scene::SceneCheck;
 use super::varied::{CheckedValue, Varied, step_scale};
 use crate::contact::MaterialParameter;
-use crate::multibody::{AppliedForces, Parameter};
+use crate::multibody::{AppliedForces, Parameter, StopNumber};
 use crate::rollout::SimulationError;
 
 /// Value at which a dissipation or a friction that is 0 is checked instead, so that differences
@@ -11,11 +12,15 @@ use crate::rollout::SimulationError;
 const INSTEAD_OF_ZERO: f64 = 0.1;
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
-    /// All parameters of the model, then the control values.
-    pub(super) fn parameters(&self) -> Result<Vec<CheckedValue>, SimulationError> {
+    /// All parameters of the model, those of places and meshes that are asked for, then the control values.
+    pub(super) fn parameters(&self, settings: &CheckSettings) -> Result<Vec<CheckedValue>, SimulationError> {
         let (model, controls) = (self.model, self.controls);
+        let places = if settings.places { Parameter::places(model) } else { Vec::new() };
+        let vertices = self.influential_vertices(settings.vertices)?;
         let mut parameters: Vec<CheckedValue> = Parameter::all(model)
             .into_iter()
+            .chain(places)
+            .chain(vertices)
             .map(|parameter| {
                 let (name, value) = (parameter.name(model), parameter.value(model)?);
                 let may_be_zero = matches!(
@@ -26,7 +31,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                             | MaterialParameter::StaticFriction
                             | MaterialParameter::DynamicFriction,
                         ..
-                    }
+                    } | Parameter::JointStop { number: StopNumber::Dissipation, .. }
                 );
                 let varied = Varied::Parameter(parameter);
                 Ok(match value {

@@ -9,12 +9,13 @@ use super::varied::CheckedValue;
 use crate::multibody::AppliedForces;
 use crate::rollout::SimulationError;
 
-/// A sensitivity below this part of the component's largest is the rounding of sums that cancel.
+/// A sensitivity below this part of the vector's largest is the rounding of sums that cancel.
 const NEGLIGIBLE_SENSITIVITY: f64 = 1e-11;
 
 /// A derivative rounds to this part of the component's largest sensitivity at most. The linear system for
-/// the derivatives of an implicit step multiplies rounding by the stiffness of contact and friction.
-const KNOWN_SENSITIVITY: f64 = 1e-8;
+/// the derivatives of an implicit step multiplies rounding by the stiffness of contact and friction, and where
+/// meshes are all but aligned it is for rounding to say on which piece of a function a point lies.
+const KNOWN_SENSITIVITY: f64 = 1e-6;
 
 /// Moves of a parameter, as parts of its scale, that no derivative follows but by rounding.
 const MOVES: [f64; 4] = [1e-12, -1e-12, 3e-12, -2e-12];
@@ -29,13 +30,15 @@ pub(super) type Sensitivities = Vec<Vec<f64>>;
 struct Limits {
     /// Below it a derivative is 0.
     negligible: f64,
+    /// What differences need to know of it.
+    settled: f64,
     /// What it may round to, at most.
     known: f64,
 }
 
 /// Settles what is negligible against the component's other derivatives, whatever differences seem to
 /// show: they round no better.
-fn settle_negligible(c: &mut Comparison, Limits { negligible, known }: Limits) {
+fn settle_negligible(c: &mut Comparison, Limits { negligible, known, .. }: Limits) {
     let is_small = |x: f64| x.abs() <= negligible;
     let no_difference = match c.verdict {
         Verdict::Ok | Verdict::Zero => return,
@@ -44,6 +47,22 @@ fn settle_negligible(c: &mut Comparison, Limits { negligible, known }: Limits) {
     };
     if is_small(c.claimed) && no_difference {
         (c.verdict, c.side, c.note) = (Verdict::Zero, None, String::new());
+    }
+}
+
+/// A derivative that differences know to this part of the component's largest sensitivity, and that agrees,
+/// is right, however small it is.
+const SETTLED_SENSITIVITY: f64 = 1e-9;
+/// It agrees if it is off by less than this many times the error of the differences.
+const SETTLED_RESERVE: f64 = 2.0;
+
+/// Settles what differences do not know to many digits of its own, but to many of the component's largest
+/// sensitivity.
+fn settle_known(c: &mut Comparison, settled: f64) {
+    let off = (c.claimed - c.difference).abs();
+    let agrees = off <= SETTLED_RESERVE * c.difference_error;
+    if c.verdict == Verdict::Noisy && agrees && off + c.difference_error <= settled {
+        (c.verdict, c.note) = (Verdict::Ok, String::new());
     }
 }
 
@@ -91,16 +110,27 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         compared: &mut [Vec<Vec<Comparison>>],
         largest: &Sensitivities,
     ) -> Result<(), SimulationError> {
-        let limits = |parameter: &CheckedValue, largest: f64| {
-            let of = |part: f64| part * largest / self.scale_of(parameter);
-            Limits { negligible: of(NEGLIGIBLE_SENSITIVITY), known: of(KNOWN_SENSITIVITY) }
+        // Of each component, and of the vector that it is one of, whose other components it rounds with.
+        let of_vectors = largest.iter().flat_map(|of_vector| {
+            let most = of_vector.iter().copied().fold(0.0, f64::max);
+            of_vector.iter().map(move |_| most)
+        });
+        let largest: Vec<(f64, f64)> = largest.iter().flatten().copied().zip(of_vectors).collect();
+        let limits = |parameter: &CheckedValue, (largest, of_vector): (f64, f64)| {
+            let scale = self.scale_of(parameter);
+            Limits {
+                negligible: NEGLIGIBLE_SENSITIVITY * of_vector / scale,
+                settled: SETTLED_SENSITIVITY * largest / scale,
+                known: KNOWN_SENSITIVITY * largest / scale,
+            }
         };
         let mut open = Vec::new();
         for (i, (parameter, of_parameter)) in parameters.iter().zip(compared.iter_mut()).enumerate() {
             let mut is_open = false;
-            for (c, largest) in of_parameter.iter_mut().flatten().zip(largest.iter().flatten()) {
+            for (c, largest) in of_parameter.iter_mut().flatten().zip(&largest) {
                 let limits = limits(parameter, *largest);
                 settle_negligible(c, limits);
+                settle_known(c, limits.settled);
                 is_open |= c.verdict == Verdict::Wrong && (c.claimed - c.difference).abs() <= limits.known;
             }
             open.extend(is_open.then_some(i));
@@ -108,9 +138,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         let moved: Vec<CheckedValue> = open.iter().map(|&i| parameters[i].clone()).collect();
         for (&i, rounds) in open.iter().zip(self.rounding_of_claims(&moved)?) {
             let components = compared[i].iter_mut().flatten();
-            for ((c, largest), rounds) in
-                components.zip(largest.iter().flatten()).zip(rounds.into_iter().flatten())
-            {
+            for ((c, largest), rounds) in components.zip(&largest).zip(rounds.into_iter().flatten()) {
                 settle_rounding(c, rounds, limits(&parameters[i], *largest));
             }
         }
@@ -147,7 +175,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { negligible: 1e-11, known: 1e-8 };
+    const LIMITS: Limits = Limits { negligible: 1e-11, settled: 1e-9, known: 1e-8 };
 
     fn comparison(claimed: f64, difference: f64, difference_error: f64, verdict: Verdict) -> Comparison {
         Comparison {
@@ -179,6 +207,19 @@ mod tests {
         assert_eq!(settled(0.0, 2e-8, 1e-13, Verdict::Wrong), Verdict::Wrong);
         assert_eq!(settled(0.0, 2e-8, 1.0, Verdict::Noisy), Verdict::Noisy);
         assert_eq!(settled(3e-9, -2e-9, 1e-13, Verdict::Kink), Verdict::Kink);
+    }
+
+    #[test]
+    fn what_differences_know_to_nine_digits_of_the_largest_sensitivity_is_right() {
+        let settled = |claimed: f64, difference: f64, error: f64| {
+            let mut c = comparison(claimed, difference, error, Verdict::Noisy);
+            settle_known(&mut c, LIMITS.settled);
+            c.verdict
+        };
+        assert_eq!(settled(3.2e-8, 3.21e-8, 1e-10), Verdict::Ok);
+        // Known to that much and off by more than its error; or not known.
+        assert_eq!(settled(3.2e-8, 3.25e-8, 1e-10), Verdict::Noisy);
+        assert_eq!(settled(3.2e-8, 3.21e-8, 1e-9), Verdict::Noisy);
     }
 
     #[test]

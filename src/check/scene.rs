@@ -47,16 +47,18 @@ pub(super) struct SceneCheck<'a, A> {
     pub instability: Option<Instability>,
 }
 
-/// Checks the derivatives of a scene with respect to every parameter (see [`crate::multibody::Parameter::all`]) and to a
-/// constant shift of each control value over all steps. Three kinds of quantities are differentiated:
+/// Checks the derivatives of a scene with respect to every parameter (see [`crate::multibody::Parameter::all`]), to
+/// places and to some vertices of meshes (see [`CheckSettings`]), and to a constant shift of each control value
+/// over all steps. Three kinds of quantities are differentiated:
 /// the wrench of each pair of bodies at the initial state, the state after one step, and the state after
 /// as many steps as `controls` has rows (`steps` if there are no control values). States are
 /// differentiated in their tangent space, and steps are those of the scene's integrator.
 ///
 /// Steps of differences are relative to a parameter's value, or to 0.1 rad, 0.01 m, 1 rad/s and 0.1 m/s
 /// for the initial state, the smallest principal moment for an inertia, the radius of gyration for a
-/// centre of mass, the magnitude of gravity (at least 1 m/s²) for gravity, and the largest of its values
-/// (1 where all are 0) for a control. A dissipation or friction of 0 is checked at 0.1 instead, and its
+/// centre of mass, the magnitude of gravity (at least 1 m/s²) for gravity, 0.1 rad and 0.01 m for poses, the
+/// distance to the nearest vertex for vertices, the largest extent of the mesh for extents, and the largest of its
+/// values (1 where all are 0) for a control. A dissipation or friction of 0 is checked at 0.1 instead, and its
 /// row says so.
 ///
 /// Implicit steps are solved as tightly as rounding allows, whatever tolerance `simulation` has. Where
@@ -84,7 +86,7 @@ pub fn check_scene<A: AppliedForces>(
     let controls = Rollout { until, ..*rollout }.control_rows()?;
     let check = SceneCheck::new(rollout, steps, &controls)?;
     let names = check.names();
-    let parameters = check.parameters()?;
+    let parameters = check.parameters(settings)?;
     let mut compared = check.compare_all(&parameters, settings)?;
     check.settle(&parameters, &mut compared, settings)?;
     let mut report = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };

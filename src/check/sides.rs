@@ -14,6 +14,9 @@ pub enum Side {
     Right,
     /// One between both.
     Between,
+    /// That of another piece of the function, right beside the point, which no difference along the
+    /// parameter comes to: of several pieces that meet in the point.
+    Beside,
 }
 
 /// What one-sided differences say of a claim.
@@ -55,16 +58,14 @@ pub(super) fn sided(claimed: f64, [left, right]: [Limit; 2], tolerance: f64) -> 
     }
 }
 
-/// The end of the note on a claim that is neither.
-pub(super) const NEITHER: &str = "claimed is neither";
-
 /// What a reader is told of it.
 pub(super) fn described(sided: Sided, [left, right]: [f64; 2]) -> String {
     let what = match sided {
         Sided::Is(Side::Left) => "claimed is the left one",
         Sided::Is(Side::Right) => "claimed is the right one",
         Sided::Is(Side::Between) => "claimed lies between",
-        Sided::Neither => NEITHER,
+        Sided::Is(Side::Beside) => "claimed is that right beside",
+        Sided::Neither => "claimed is neither",
         Sided::Untold => "not known well enough to tell which is claimed",
     };
     format!("left {left:.6e}, right {right:.6e}; {what}")

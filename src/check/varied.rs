@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::comparison::CheckSettings;
-use crate::contact::MaterialParameter;
-use crate::multibody::{Model, Parameter};
+use crate::contact::{ContactGeometry, MaterialParameter};
+use crate::multibody::{Model, Parameter, StopNumber};
 use crate::rollout::Controls;
 
 /// What is varied.
@@ -65,12 +65,18 @@ pub(super) fn step_scale(
     };
     match *parameter {
         Parameter::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3 % 4],
+        Parameter::GeometryPose { axis, .. } | Parameter::FixedPose { axis, .. } => [0.1, 0.01][axis / 3 % 2],
         Parameter::InitialJoint { index } => {
             let nv = model.mechanism.velocity_dimension();
-            let is_translation =
-                parts.iter().any(|part| part.is_translation && part.v.contains(&(index % nv.max(1))));
+            let is_translation = is_translation(parts, index % nv.max(1));
             let [rotation, translation] = if index < nv { [0.1, 0.01] } else { [1.0, 0.1] };
             if is_translation { translation } else { rotation }
+        }
+        // Positions of joints, which may be 0.
+        Parameter::SpringRest { joint }
+        | Parameter::JointStop { joint, number: StopNumber::Lower | StopNumber::Upper } => {
+            let v = model.mechanism.joints().get(joint).map(|joint| joint.v.start);
+            if v.is_some_and(|v| is_translation(parts, v)) { 0.01 } else { 0.1 }
         }
         // No change of a component by less than the smallest principal moment makes the inertia
         // indefinite.
@@ -82,10 +88,38 @@ pub(super) fn step_scale(
             model.body_mass(body).map_or(value.abs(), |m| (m.inertia.trace() / (2.0 * m.mass)).sqrt())
         }
         Parameter::Gravity { .. } => model.gravity.norm().max(1.0),
+        // No tetrahedron turns inside out.
+        Parameter::MeshVertex { body, geometry, vertex, .. } => spacing(model, body, geometry, vertex),
+        // Extents are 0 on the boundary.
+        Parameter::Extent { body, geometry, .. } => largest_extent(model, body, geometry),
         // What a parameter of a law of the user's own is measured by is not known where it is 0.
         Parameter::Material { parameter: MaterialParameter::Own(_), .. } if value == 0.0 => 1.0,
         _ => value.abs(),
     }
+}
+
+/// Whether a velocity coordinate of the joints is a translation.
+fn is_translation(parts: &[JointPart], v: usize) -> bool {
+    parts.iter().any(|part| part.is_translation && part.v.contains(&v))
+}
+
+/// The shape of a geometry.
+fn shape(model: &Model, body: usize, geometry: usize) -> Option<&ContactGeometry> {
+    Some(&*model.bodies.get(body)?.geometries.get(geometry)?.collider.geometry)
+}
+
+/// The distance from a vertex to the nearest other one, m; 1 where there is none.
+fn spacing(model: &Model, body: usize, geometry: usize, vertex: usize) -> f64 {
+    let Some(vertices) = shape(model, body, geometry).map(ContactGeometry::vertices) else { return 1.0 };
+    let distances = vertices.iter().map(|other| (other - vertices[vertex]).norm());
+    let nearest = distances.filter(|d| *d > 0.0).fold(f64::INFINITY, f64::min);
+    if nearest.is_finite() { nearest } else { 1.0 }
+}
+
+/// The largest extent of a geometry.
+fn largest_extent(model: &Model, body: usize, geometry: usize) -> f64 {
+    let extents = shape(model, body, geometry).map_or(&[][..], ContactGeometry::extents);
+    extents.iter().copied().fold(0.0, f64::max)
 }
 
 /// Smallest relative step of gravity. It acts through the motion that it causes, and over short

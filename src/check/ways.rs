@@ -1,6 +1,8 @@
 //! Every way that a gradient is made, held against the derivatives in dual numbers that differences judge:
 //! the tape of a step, composed Jacobians of steps, and the adjoint with each kind of checkpoints.
 
+use std::sync::Arc;
+
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
@@ -35,12 +37,20 @@ const STARTS_BESIDE: usize = 2;
 const PART_BESIDE: f64 = 1e-3;
 
 /// Sums of components of a state, with their derivatives: a row for each, a column for each parameter.
-struct Rows {
+#[derive(Clone)]
+pub(super) struct Rows {
     names: Vec<[String; 2]>,
-    derivatives: DMatrix<f64>,
+    pub derivatives: DMatrix<f64>,
     /// The largest sensitivity that each has had on the way. Friction may leave little of one, but rounding
     /// stays.
-    largest: Vec<f64>,
+    pub largest: Vec<f64>,
+}
+
+/// Derivatives that were made in one way, and those in dual numbers that they are held against.
+pub(super) struct MadeWay {
+    name: String,
+    pub found: DMatrix<f64>,
+    pub expected: Arc<Rows>,
 }
 
 impl Rows {
@@ -104,11 +114,21 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         &self,
         parameters: &[CheckedValue],
     ) -> Result<Vec<(Way, Option<ReportRow>)>, SimulationError> {
+        let scales: Vec<f64> = parameters.iter().map(|parameter| self.scale_of(parameter)).collect();
+        let made = self.made_in_every_way(parameters, &scales)?;
+        Ok(made.iter().map(|way| compare_way(way, parameters, &scales)).collect())
+    }
+
+    /// The derivatives that every other way gives, of as many components or weighted sums as it is good for.
+    pub(super) fn made_in_every_way(
+        &self,
+        parameters: &[CheckedValue],
+        scales: &[f64],
+    ) -> Result<Vec<MadeWay>, SimulationError> {
         if parameters.is_empty() || self.state.tangent_dimension() == 0 {
             return Ok(Vec::new());
         }
-        let [mut after_one, mut after_all] = self.by_dual_numbers(parameters)?;
-        let scales: Vec<f64> = parameters.iter().map(|parameter| self.scale_of(parameter)).collect();
+        let by_dual_numbers = self.by_dual_numbers(parameters)?;
         let list: Vec<Parameter> = parameters
             .iter()
             .filter_map(|(varied, ..)| match varied {
@@ -118,27 +138,29 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             .collect();
         let until = self.steps as f64 * self.time_step;
         self.with_tightest(|integrator| {
+            let [mut after_one, mut after_all] = by_dual_numbers.clone();
             let mut ways = Vec::new();
-            let mut add = |way: &str, found: &DMatrix<f64>, expected: &Rows| {
-                ways.push(compare_way(way, found, expected, parameters, &scales));
+            let mut add = |name: &str, found: DMatrix<f64>, expected: &Arc<Rows>| {
+                ways.push(MadeWay { name: name.to_owned(), found, expected: Arc::clone(expected) });
             };
             let settings = SimulationSettings { integrator, time_step: self.time_step };
             let rollout = Rollout::new(self.model, self.state, settings, until);
             let rollout = rollout.under(self.applied).with_controls(self.controls);
-            let [one, composed] = self.by_step_jacobians(integrator, &list, &scales)?;
+            let [one, composed] = self.by_step_jacobians(integrator, &list, scales)?;
             (after_one.largest, after_all.largest) = (one.1, composed.1);
-            add("one step, Jacobian", &one.0, &after_one);
-            add("one step, vector–Jacobian products", &self.by_step_vjp(integrator, &list)?, &after_one);
-            add(&format!("{ALL_STEPS}, Jacobians of steps"), &composed.0, &after_all);
+            let (after_one, after_all) = (Arc::new(after_one), Arc::new(after_all));
+            add("one step, Jacobian", one.0, &after_one);
+            add("one step, vector–Jacobian products", self.by_step_vjp(integrator, &list)?, &after_one);
+            add(&format!("{ALL_STEPS}, Jacobians of steps"), composed.0, &after_all);
             let n = after_all.derivatives.nrows();
             let sums = format!("weighted sum of the state after {} steps", self.steps);
             let weightings = weightings(&after_all.largest);
-            let weighted = after_all.weighted(&weightings, &sums);
+            let weighted = Arc::new(after_all.weighted(&weightings, &sums));
             let gradient = loss_gradient_forward(&rollout, &Weighted(&weightings[0]), &list)?;
-            let first = after_all.weighted(&weightings[..1], &sums);
-            add(&format!("{ALL_STEPS}, forward sweep"), &DMatrix::from_rows(&[self.row(gradient)]), &first);
+            let first = Arc::new(after_all.weighted(&weightings[..1], &sums));
+            add(&format!("{ALL_STEPS}, forward sweep"), DMatrix::from_rows(&[self.row(gradient)]), &first);
             let units = (0..n).map(|i| (0..n).map(|k| if i == k { 1.0 } else { 0.0 }).collect()).collect();
-            let (weightings, expected): (Vec<Vec<f64>>, &Rows) =
+            let (weightings, expected): (Vec<Vec<f64>>, &Arc<Rows>) =
                 if n <= MOST_SWEEPS { (units, &after_all) } else { (weightings, &weighted) };
             for (checkpoints, kept) in [
                 (Checkpoints::All, "all states kept"),
@@ -151,7 +173,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                 };
                 let rows: Vec<Result<_, SimulationError>> = weightings.par_iter().map(sweep).collect();
                 let rows: Vec<_> = rows.into_iter().collect::<Result<_, _>>()?;
-                add(&format!("{ALL_STEPS}, adjoint, {kept}"), &DMatrix::from_rows(&rows), expected);
+                add(&format!("{ALL_STEPS}, adjoint, {kept}"), DMatrix::from_rows(&rows), expected);
             }
             Ok(ways)
         })
@@ -202,10 +224,8 @@ fn weightings(largest: &[f64]) -> Vec<Vec<f64>> {
 }
 
 /// Compares what a way gives with what dual numbers give.
-fn compare_way(
-    name: &str,
-    found: &DMatrix<f64>,
-    expected: &Rows,
+pub(super) fn compare_way(
+    MadeWay { name, found, expected }: &MadeWay,
     parameters: &[CheckedValue],
     scales: &[f64],
 ) -> (Way, Option<ReportRow>) {

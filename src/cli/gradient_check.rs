@@ -39,6 +39,12 @@ pub(super) struct GradientCheckArguments {
     /// Part of the derivatives that may be undecided in a check that passes
     #[arg(long, value_name = "PART", default_value_t = 0.02)]
     undecided: f64,
+    /// Of a scene: vertices of each mesh to check, with the extents there; those are taken that matter
+    #[arg(long, value_name = "COUNT", default_value_t = 2)]
+    vertices: usize,
+    /// Of a scene: do not check the poses of geometries on their bodies and of fixed bodies
+    #[arg(long)]
+    no_places: bool,
     /// Print every component, not the worst of each vector only
     #[arg(long)]
     all: bool,
@@ -71,8 +77,9 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
         &arguments.record.iter().cloned().collect::<Vec<_>>(),
         std::slice::from_ref(&arguments.file),
     )?;
-    let GradientCheckArguments { tolerance, undecided, .. } = *arguments;
-    let settings = CheckSettings { tolerance, undecided, ..Default::default() };
+    let GradientCheckArguments { tolerance, undecided, vertices, no_places, .. } = *arguments;
+    let places = !no_places;
+    let settings = CheckSettings { tolerance, undecided, vertices, places, ..Default::default() };
     let file = &arguments.file;
     match FileKind::of(file)? {
         FileKind::Scene => {}

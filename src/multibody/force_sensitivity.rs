@@ -141,10 +141,10 @@ fn add_drives_vjp(
         by_joints[nv + at.v] += by_force[at.v] * by[1];
         if let Some((command, ratio)) = at.command {
             by_commands[command] += by_force[at.v] * by[2] * ratio;
-            if by_model.of_drives {
-                let by = law.gain_slopes(|law, q, v| law.force(q, v), joints.q[at.q], joints.v[at.v]);
-                by_model.drives[command].add(&by, by_force[at.v]);
-            }
+        }
+        if by_model.of_joint_laws {
+            let slopes = law.number_slopes(|law, q, v| law.force(q, v), joints.q[at.q], joints.v[at.v]);
+            by_model.add_law_numbers(&at, slopes, by_force[at.v]);
         }
     });
 }

@@ -28,7 +28,7 @@ pub struct GeometryGradient {
 
 impl ContactGeometry {
     /// The vertices of the mesh, in the geometry's frame; none of a half-space.
-    pub(super) fn vertices(&self) -> &[Vector3<f64>] {
+    pub(crate) fn vertices(&self) -> &[Vector3<f64>] {
         match self {
             Self::Compliant(field) => &field.mesh().vertices,
             Self::Rigid(surface) => &surface.mesh().vertices,
@@ -37,7 +37,7 @@ impl ContactGeometry {
     }
 
     /// The extents at the vertices of a compliant mesh.
-    pub(super) fn extents(&self) -> &[f64] {
+    pub(crate) fn extents(&self) -> &[f64] {
         match self {
             Self::Compliant(field) => field.extent(),
             _ => &[],

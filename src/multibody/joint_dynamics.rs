@@ -201,6 +201,7 @@ fn add_passive_vjp(
             let k = joint.v.start;
             by_joints[k] -= joint.spring.stiffness * left[k];
             by.stiffness -= (joints.q[joint.q.start] - joint.spring.rest) * left[k];
+            by.rest += joint.spring.stiffness * left[k];
         }
     }
 }

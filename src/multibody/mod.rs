@@ -23,6 +23,8 @@ mod free_motion;
 mod free_motion_sensitivity;
 mod geometry_gradient;
 mod joint_dynamics;
+mod joint_gradient;
+mod joint_law;
 mod kinematics;
 mod mass;
 mod model;
@@ -41,8 +43,7 @@ mod state;
 pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
-pub(crate) use actuator::JointLaw;
-pub use actuator::{Actuator, Drive, DrivenCoordinate, GainGradient};
+pub use actuator::{Actuator, Drive, DrivenCoordinate};
 pub(crate) use applied_forces::{
     AppliedColumn, for_each_applied_derivative, for_each_applied_derivative_by_parameter,
 };
@@ -69,6 +70,8 @@ pub use geometry_gradient::GeometryGradient;
 pub(crate) use joint_dynamics::{
     JointAcceleration, JointSensitivity, add_link_mass, add_link_motions, link_forces, set_link_velocities,
 };
+pub use joint_gradient::{DriveGradient, JointGradient};
+pub(crate) use joint_law::JointLaw;
 pub use kinematics::{BodyFrame, JointKinematics};
 pub use mass::MassSource;
 pub(crate) use model::ModelIdentity;
@@ -81,7 +84,7 @@ pub use model_error::ModelError;
 pub(crate) use model_gradient::JOINT_DIRECTIONS;
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
 pub use pair::{BodyPair, GeometryPair};
-pub use parameter::{Parameter, ParameterError, TANGENT_NAMES};
+pub use parameter::{Parameter, ParameterError, StopNumber, TANGENT_NAMES};
 pub(crate) use place_sensitivity::PlaceSensitivity;
 pub use seeding::seeded;
 pub use sensor::{PairPressure, SensorWorkspace};

@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nalgebra::Vector3;
 
-use super::actuator::{Actuator, CoordinateIndices, JointLaw};
+use super::actuator::Actuator;
 use super::body::{Body, Motion};
+use super::joint_law::{CoordinateIndices, JointLaw};
 use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
-use super::tree::{JointState, Mechanism};
+use super::tree::{JointLimits, JointState, Mechanism};
 use crate::contact::{ContactSettings, Material};
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::MassProperties;
@@ -251,15 +252,15 @@ impl<T: Scalar> Model<T> {
             for at in &actuator.coordinates {
                 let command = commands[i] * at.ratio;
                 let law = JointLaw::Drive { drive: actuator.drive, effort: actuator.effort, command };
-                visit(CoordinateIndices { v: at.v, q: at.q, command: Some((i, at.ratio)) }, law);
+                visit(CoordinateIndices { v: at.v, q: at.q, command: Some((i, at.ratio)), stop: None }, law);
             }
         }
-        for joint in self.mechanism.joints() {
-            let limits = &joint.limits;
-            for (end, upper) in [(limits.lower, false), (limits.upper, true)] {
-                if end.is_finite() {
-                    let index = CoordinateIndices { v: joint.v.start, q: joint.q.start, command: None };
-                    let (stiffness, dissipation) = (limits.stiffness, limits.dissipation);
+        for (i, joint) in self.mechanism.joints().iter().enumerate() {
+            let JointLimits { lower, upper, stiffness, dissipation, .. } = joint.limits;
+            for (end, upper) in [(lower, false), (upper, true)] {
+                if end.real().is_finite() {
+                    let stop = Some((i, upper));
+                    let index = CoordinateIndices { v: joint.v.start, q: joint.q.start, command: None, stop };
                     visit(index, JointLaw::Stop { end, upper, stiffness, dissipation });
                 }
             }

@@ -3,15 +3,16 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::actuator::GainGradient;
 use super::body::Motion;
 use super::dynamics::BodyCotangent;
 use super::force_dependence::ForceDependence;
 use super::geometry_gradient::GeometryGradient;
+use super::joint_gradient::{DriveGradient, JointGradient};
+use super::joint_law::CoordinateIndices;
 use super::mass::MassSource;
 use super::model::Model;
 use super::pair::GeometryPair;
-use super::parameter::{Parameter, ParameterError};
+use super::parameter::{Parameter, ParameterError, StopNumber};
 use super::seeding::seeded;
 use super::shape_mass::{by_place_through_mass, by_scale_through_mass, by_vertices_through_mass};
 use super::state::{State, TANGENT_DIMENSION};
@@ -38,12 +39,12 @@ pub struct ModelGradient {
     pub masses: Vec<MassProperties>,
     /// With respect to the acceleration of gravity in W.
     pub gravity: Vector3<f64>,
-    /// With respect to the spring and the damping of each joint of the mechanism; what passes through
-    /// SAP's regularization is there only if they are among the parameters.
-    pub joints: Vec<GainGradient>,
-    /// With respect to the gains of each of [`Model::actuators`]; 0 for gains that the actuator does not
-    /// have.
-    pub drives: Vec<GainGradient>,
+    /// With respect to the spring, the damping and the stops of each joint of the mechanism; what passes
+    /// through SAP's regularization, and stops, are there only if they are among the parameters.
+    pub joints: Vec<JointGradient>,
+    /// With respect to the gains and the limit of effort of each of [`Model::actuators`], if numbers of
+    /// actuators or stops are among the parameters; 0 for gains that the actuator does not have.
+    pub drives: Vec<DriveGradient>,
     /// With respect to the shapes and places of those geometries that a parameter belongs to, through
     /// contact: their masses aside.
     pub geometries: Vec<GeometryGradient>,
@@ -54,8 +55,8 @@ pub struct ModelGradient {
     pub(crate) of_links: bool,
     /// Whether springs or dampings of joints are among the parameters.
     pub(crate) of_springs: bool,
-    /// Whether gains of actuators are among the parameters: those by them take extra work.
-    pub(crate) of_drives: bool,
+    /// Whether numbers of actuators or stops are among the parameters: those by them take extra work.
+    pub(crate) of_joint_laws: bool,
     /// With respect to each of [`DifferentiatedModel::parameters`], the part that does not pass through
     /// the numbers above, but through user forces that depend on the model.
     pub direct: Vec<f64>,
@@ -68,13 +69,19 @@ impl ModelGradient {
             materials: vec![Material::NONE; model.model.materials.len()],
             masses: vec![MassProperties::zero(); model.model.moving_count()],
             gravity: Vector3::zeros(),
-            joints: vec![GainGradient::default(); model.model.mechanism.joints().len()],
-            drives: vec![GainGradient::default(); model.model.actuators.len()],
+            joints: vec![JointGradient::default(); model.model.mechanism.joints().len()],
+            drives: vec![DriveGradient::default(); model.model.actuators.len()],
             of_springs: model.parameters.iter().any(|parameter| {
                 matches!(parameter, Parameter::JointDamping { .. } | Parameter::SpringStiffness { .. })
             }),
-            of_drives: model.parameters.iter().any(|parameter| {
-                matches!(parameter, Parameter::DriveStiffness { .. } | Parameter::DriveDamping { .. })
+            of_joint_laws: model.parameters.iter().any(|parameter| {
+                matches!(
+                    parameter,
+                    Parameter::DriveStiffness { .. }
+                        | Parameter::DriveDamping { .. }
+                        | Parameter::EffortLimit { .. }
+                        | Parameter::JointStop { .. }
+                )
             }),
             of_links: model.asks_for_link_masses(),
             of_free_bodies: model.asks_for_free_masses(),
@@ -88,8 +95,8 @@ impl ModelGradient {
         self.materials.fill(Material::NONE);
         self.masses.fill(MassProperties::zero());
         self.gravity = Vector3::zeros();
-        self.joints.fill(GainGradient::default());
-        self.drives.fill(GainGradient::default());
+        self.joints.fill(JointGradient::default());
+        self.drives.fill(DriveGradient::default());
         self.geometries.iter_mut().for_each(GeometryGradient::clear);
         self.direct.fill(0.0);
     }
@@ -123,6 +130,24 @@ impl ModelGradient {
         if let Some(own) = self.geometries.iter_mut().find(|own| own.geometry == geometry) {
             own.rotation += to_world.tr_mul(by_rotation);
             own.translation += to_world.tr_mul(by_translation);
+        }
+    }
+
+    /// Adds the derivatives of a number through the law of a joint coordinate, given that with respect to its
+    /// outcome and those of the outcome with respect to the law's numbers (see `JointLaw::number_slopes`).
+    pub(crate) fn add_law_numbers(&mut self, at: &CoordinateIndices, slopes: [f64; 3], by_outcome: f64) {
+        let [first, second, third] = slopes.map(|slope| slope * by_outcome);
+        if let Some((command, _)) = at.command {
+            let by = &mut self.drives[command];
+            by.stiffness += first;
+            by.damping += second;
+            by.effort += third;
+        }
+        if let Some((joint, upper)) = at.stop {
+            let by = &mut self.joints[joint];
+            by.ends[usize::from(upper)] += first;
+            by.stop_stiffness += second;
+            by.stop_dissipation += third;
         }
     }
 
@@ -346,6 +371,17 @@ impl<'m> DifferentiatedModel<'m> {
             Parameter::Gravity { axis } => by_model.gravity[axis],
             Parameter::JointDamping { joint } => by_model.joints[joint].damping,
             Parameter::SpringStiffness { joint } => by_model.joints[joint].stiffness,
+            Parameter::SpringRest { joint } => by_model.joints[joint].rest,
+            Parameter::JointStop { joint, number } => {
+                let by = &by_model.joints[joint];
+                match number {
+                    StopNumber::Lower => by.ends[0],
+                    StopNumber::Upper => by.ends[1],
+                    StopNumber::Stiffness => by.stop_stiffness,
+                    StopNumber::Dissipation => by.stop_dissipation,
+                }
+            }
+            Parameter::EffortLimit { actuator } => by_model.drives[actuator].effort,
             Parameter::DriveStiffness { actuator } => by_model.drives[actuator].stiffness,
             Parameter::DriveDamping { actuator } => by_model.drives[actuator].damping,
             Parameter::GeometryScale { .. }

@@ -5,6 +5,7 @@ use super::body::Motion;
 use super::mass::MassSource;
 use super::model::Model;
 use super::state::TANGENT_DIMENSION;
+use super::tree::JointLimits;
 use crate::contact::{ContactGeometry, MaterialParameter};
 use crate::field::FieldError;
 use crate::spatial::{MassProperties, MassPropertiesError};
@@ -85,6 +86,24 @@ pub enum Parameter {
         /// The joint in [`Mechanism::joints`](super::tree::Mechanism::joints).
         joint: usize,
     },
+    /// The position at which the spring of a joint with one coordinate is at rest, rad or m.
+    SpringRest {
+        /// The joint in [`Mechanism::joints`](super::tree::Mechanism::joints).
+        joint: usize,
+    },
+    /// A number of the stops at the ends of a joint's range, where it has them. With respect to it forces have a
+    /// kink where the joint reaches a stop.
+    JointStop {
+        /// The joint in [`Mechanism::joints`](super::tree::Mechanism::joints).
+        joint: usize,
+        /// Which number.
+        number: StopNumber,
+    },
+    /// The largest force of an actuator that has a limit, N m or N. Only an actuator at its limit depends on it.
+    EffortLimit {
+        /// The actuator in [`Model::actuators`].
+        actuator: usize,
+    },
     /// The gain on the position of an actuator that is a position servo, N m/rad or N/m.
     DriveStiffness {
         /// The actuator in [`Model::actuators`].
@@ -149,6 +168,44 @@ pub enum Parameter {
         /// The vertex of the mesh.
         vertex: usize,
     },
+}
+
+/// A number of the stops of a joint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StopNumber {
+    /// The lower end of the range, rad or m.
+    Lower,
+    /// The upper end of the range, rad or m.
+    Upper,
+    /// The stiffness of the stops, N m/rad or N/m.
+    Stiffness,
+    /// The Hunt–Crossley dissipation of the stops, s/rad or s/m.
+    Dissipation,
+}
+
+impl StopNumber {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Lower, Self::Upper, Self::Stiffness, Self::Dissipation];
+
+    /// Its name in a scene file.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Lower => "lower",
+            Self::Upper => "upper",
+            Self::Stiffness => "stop_stiffness",
+            Self::Dissipation => "stop_dissipation",
+        }
+    }
+
+    /// The number in the limits of a joint.
+    pub(super) fn of_mut<T>(self, limits: &mut JointLimits<T>) -> &mut T {
+        match self {
+            Self::Lower => &mut limits.lower,
+            Self::Upper => &mut limits.upper,
+            Self::Stiffness => &mut limits.stiffness,
+            Self::Dissipation => &mut limits.dissipation,
+        }
+    }
 }
 
 /// Why a model could not be made from values of its parameters.
@@ -236,6 +293,9 @@ impl Parameter {
             Self::Gravity { axis } => format!("gravity[{axis}]"),
             Self::JointDamping { joint: j } => format!("{}.damping", joint(j)),
             Self::SpringStiffness { joint: j } => format!("{}.spring.stiffness", joint(j)),
+            Self::SpringRest { joint: j } => format!("{}.spring.rest", joint(j)),
+            Self::JointStop { joint: j, number } => format!("{}.{}", joint(j), number.name()),
+            Self::EffortLimit { actuator: a } => format!("{}.effort", actuator(a)),
             Self::DriveStiffness { actuator: a } => format!("{}.drive.stiffness", actuator(a)),
             Self::DriveDamping { actuator: a } => format!("{}.drive.damping", actuator(a)),
             Self::GeometryScale { body: b, geometry } => {
@@ -286,6 +346,21 @@ impl Parameter {
             Self::SpringStiffness { joint } => {
                 let joint = model.mechanism.joints().get(joint).filter(|j| j.q.len() == 1);
                 joint.map(|j| j.spring.stiffness).ok_or_else(missing)
+            }
+            Self::SpringRest { joint } => {
+                let joint = model.mechanism.joints().get(joint).filter(|j| j.q.len() == 1);
+                joint.map(|j| j.spring.rest).ok_or_else(missing)
+            }
+            Self::JointStop { joint, number } => {
+                let mut limits = model.mechanism.joints().get(joint).ok_or_else(missing)?.limits;
+                let ends = [limits.lower, limits.upper];
+                let value = *number.of_mut(&mut limits);
+                let exists = value.is_finite() && ends.iter().any(|end| end.is_finite());
+                exists.then_some(value).ok_or_else(missing)
+            }
+            Self::EffortLimit { actuator } => {
+                let effort = model.actuators.get(actuator).map(|a| a.effort);
+                effort.filter(|effort| effort.is_finite()).ok_or_else(missing)
             }
             Self::DriveStiffness { actuator } => match model.actuators.get(actuator).map(|a| a.drive) {
                 Some(Drive::Position { stiffness, .. }) => Ok(stiffness),
@@ -380,13 +455,17 @@ impl Parameter {
             | Self::Extent { .. }
             | Self::GeometryPose { .. }
             | Self::FixedPose { .. }
+            | Self::SpringRest { .. }
+            | Self::JointStop { number: StopNumber::Lower | StopNumber::Upper, .. }
             | Self::Material { parameter: MaterialParameter::Own(_), .. } => (true, "finite"),
             Self::Material { parameter: MaterialParameter::HydroelasticModulus, .. }
             | Self::Mass { .. }
+            | Self::EffortLimit { .. }
             | Self::GeometryScale { .. } => (value > 0.0, "positive and finite"),
             Self::Material { .. }
             | Self::JointDamping { .. }
             | Self::SpringStiffness { .. }
+            | Self::JointStop { .. }
             | Self::DriveStiffness { .. }
             | Self::DriveDamping { .. } => (value >= 0.0, "at least 0 and finite"),
         };

@@ -2,7 +2,7 @@
 
 use super::body::BodyGeometry;
 use super::model::Model;
-use super::parameter::{Parameter, contact_geometry, given_mass};
+use super::parameter::{Parameter, StopNumber, contact_geometry, given_mass};
 use super::state::TANGENT_DIMENSION;
 use crate::contact::{ContactGeometry, MaterialParameter};
 
@@ -50,8 +50,9 @@ impl Parameter {
     /// Every parameter that a result can depend on. These are the initial tangent of every free body and
     /// of the joints; the mass of every free body and link, with the centre of mass and the inertia
     /// where they were given; the parameters of every material that a geometry uses; the size of every
-    /// geometry that has one (rigid half-spaces do not); gravity; and all dampings, spring stiffnesses
-    /// and gains of joints and actuators that are not 0.
+    /// geometry that has one (rigid half-spaces do not); gravity; all dampings, spring stiffnesses and gains
+    /// of joints and actuators that are not 0; where the springs are at rest; the stops of joints; and limits
+    /// of effort.
     ///
     /// Relaxation times are not among them, since they matter with one contact model only: see
     /// [`Parameter::relaxation_times`]. Nor are the numbers of meshes, of which there are many: see
@@ -99,11 +100,19 @@ impl Parameter {
         }
         let of_joints = (0..model.mechanism.joints().len())
             .flat_map(|joint| [Parameter::JointDamping { joint }, Parameter::SpringStiffness { joint }]);
+        let springs = (0..model.mechanism.joints().len())
+            .filter(|&joint| model.mechanism.joints()[joint].spring.stiffness > 0.0)
+            .map(|joint| Parameter::SpringRest { joint });
+        let stops = (0..model.mechanism.joints().len())
+            .flat_map(|joint| StopNumber::ALL.map(|number| Parameter::JointStop { joint, number }));
+        let efforts = (0..model.actuators.len()).map(|actuator| Parameter::EffortLimit { actuator });
+        let limits = stops.chain(efforts).filter(|limit| limit.value(model).is_ok());
         let of_drives = (0..model.actuators.len()).flat_map(|actuator| {
             [Parameter::DriveStiffness { actuator }, Parameter::DriveDamping { actuator }]
         });
         parameters
             .extend(of_joints.chain(of_drives).filter(|i| i.value(model).is_ok_and(|value| value > 0.0)));
+        parameters.extend(springs.chain(limits));
         parameters
     }
 }

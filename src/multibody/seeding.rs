@@ -135,6 +135,11 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             Parameter::SpringStiffness { joint } => {
                 change_joint(&mut out, joint, |j| j.spring.stiffness = value);
             }
+            Parameter::SpringRest { joint } => change_joint(&mut out, joint, |j| j.spring.rest = value),
+            Parameter::JointStop { joint, number } => {
+                change_joint(&mut out, joint, |j| *number.of_mut(&mut j.limits) = value);
+            }
+            Parameter::EffortLimit { actuator } => out.actuators[actuator].effort = value,
             Parameter::DriveStiffness { actuator } => {
                 if let Drive::Position { stiffness, .. } = &mut out.actuators[actuator].drive {
                     *stiffness = value;
@@ -191,9 +196,9 @@ fn set_link_mass<T: Scalar>(model: &mut Model<T>, body: usize, change: impl FnOn
 fn change_joint<T: Scalar>(model: &mut Model<T>, joint: usize, change: impl FnOnce(&mut Joint<T>)) {
     let mut changed = model.mechanism.joints()[joint].clone();
     change(&mut changed);
-    let Joint { damping, rotor_inertia, spring, .. } = changed;
+    let Joint { damping, rotor_inertia, spring, limits, .. } = changed;
     let mechanism = std::mem::take(&mut model.mechanism);
-    model.mechanism = mechanism.with_joint_parameters(joint, damping, rotor_inertia, spring);
+    model.mechanism = mechanism.with_joint_parameters(joint, damping, rotor_inertia, spring, limits);
 }
 
 /// Checks that an inertia can be divided by: that it is positive definite.

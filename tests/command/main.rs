@@ -14,6 +14,7 @@ mod faults;
 mod files_in_turn;
 mod fit;
 mod fuzz;
+mod gradient_check_kinks;
 mod gradient_check_random;
 mod gradient_check_scenes;
 mod guide;

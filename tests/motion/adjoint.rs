@@ -118,8 +118,7 @@ fn settled_difference(r: &Rollout<'_, Pull>, parameter: Parameter, scale: f64, c
         let (model, initial) = seeded(r.model, r.initial, &[(parameter, x)]).expect("valid");
         Ok::<_, Infallible>(vec![value_of(&Rollout { model: &model, initial: &initial, ..*r })])
     };
-    let settings =
-        CheckSettings { largest_step: 1e-3, smallest_step: 1e-7, steps: 9, tolerance: 1e-5, undecided: 0.02 };
+    let settings = CheckSettings { largest_step: 1e-3, smallest_step: 1e-7, steps: 9, ..Default::default() };
     let Ok(compared) = compare_derivative(loss, value, scale, &[claimed], &settings);
     compared[0].difference
 }

@@ -1,6 +1,7 @@
 //! Bodies and joints as they are described before the tree is known.
 
 use super::joint::JointKind;
+use crate::scalar::Scalar;
 use crate::spatial::{MassProperties, RigidTransform};
 
 /// A body of a mechanism, as it is described before the tree is known.
@@ -18,19 +19,19 @@ pub struct BodyDescription {
 /// drive states. The limit that is enforced is the actuator's own; in a scene file it is, unless
 /// given there, the effort of the joints.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct JointLimits {
+pub struct JointLimits<T = f64> {
     /// Least position, rad or m; −∞ without a limit.
-    pub lower: f64,
+    pub lower: T,
     /// Largest position, rad or m; ∞ without a limit.
-    pub upper: f64,
+    pub upper: T,
     /// Largest speed, rad/s or m/s; ∞ without a limit.
     pub velocity: f64,
     /// Largest force of the drive, N m or N; ∞ without a limit.
     pub effort: f64,
     /// Stiffness of the stops at both ends of the range, N m/rad or N/m.
-    pub stiffness: f64,
+    pub stiffness: T,
     /// Hunt–Crossley dissipation of the stops, s/rad or s/m.
-    pub dissipation: f64,
+    pub dissipation: T,
 }
 
 impl Default for JointLimits {
@@ -43,6 +44,28 @@ impl Default for JointLimits {
             effort: f64::INFINITY,
             stiffness: 1e5,
             dissipation: 1.0,
+        }
+    }
+}
+
+impl<T: Scalar> JointLimits<T> {
+    /// Constant limits as scalars `T`.
+    pub fn lift(limits: &JointLimits) -> Self {
+        let JointLimits { lower, upper, velocity, effort, stiffness, dissipation } = *limits;
+        let [lower, upper] = [lower, upper].map(T::from);
+        let [stiffness, dissipation] = [stiffness, dissipation].map(T::from);
+        Self { lower, upper, velocity, effort, stiffness, dissipation }
+    }
+
+    /// The limits without their derivatives.
+    pub fn real(&self) -> JointLimits {
+        JointLimits {
+            lower: self.lower.real(),
+            upper: self.upper.real(),
+            velocity: self.velocity,
+            effort: self.effort,
+            stiffness: self.stiffness.real(),
+            dissipation: self.dissipation.real(),
         }
     }
 }

@@ -37,7 +37,7 @@ pub struct Joint<T = f64> {
     /// The child body: its index in [`Mechanism::bodies`].
     pub child: usize,
     /// Its limits.
-    pub limits: JointLimits,
+    pub limits: JointLimits<T>,
     /// Viscous damping of each velocity coordinate, N m s/rad or N s/m.
     pub damping: T,
     /// Inertia of the rotor, added to each velocity coordinate, kg m² or kg.
@@ -133,7 +133,7 @@ impl<T: Scalar> Mechanism<T> {
                     kind: j.kind,
                     parent: j.parent,
                     child: j.child,
-                    limits: j.limits,
+                    limits: JointLimits::lift(&j.limits),
                     damping: T::from(j.damping),
                     rotor_inertia: T::from(j.rotor_inertia),
                     spring: spring(&j.spring),
@@ -167,7 +167,7 @@ impl<T: Scalar> Mechanism<T> {
             kind: j.kind,
             parent: j.parent,
             child: j.child,
-            limits: j.limits,
+            limits: j.limits.real(),
             damping: j.damping.real(),
             rotor_inertia: j.rotor_inertia.real(),
             spring: spring(&j.spring),
@@ -282,8 +282,8 @@ impl<T: Scalar> Mechanism<T> {
         self
     }
 
-    /// The same mechanism with other damping, rotor inertia and spring of one joint, so that they
-    /// can carry derivatives. They are not checked.
+    /// The same mechanism with other damping, rotor inertia, spring and limits of one joint, so that
+    /// they can carry derivatives. They are not checked.
     ///
     /// # Panics
     /// When there is no such joint.
@@ -293,9 +293,10 @@ impl<T: Scalar> Mechanism<T> {
         damping: T,
         rotor_inertia: T,
         spring: JointSpring<T>,
+        limits: JointLimits<T>,
     ) -> Self {
         let j = &mut self.joints[joint];
-        (j.damping, j.rotor_inertia, j.spring) = (damping, rotor_inertia, spring);
+        (j.damping, j.rotor_inertia, j.spring, j.limits) = (damping, rotor_inertia, spring, limits);
         self
     }
 

@@ -7,7 +7,7 @@ use super::free_body::six;
 use crate::contact::Roles;
 use crate::multibody::tree::{JointState, Mechanism, Workspace as JointWorkspace};
 use crate::multibody::{
-    BodyState, GainGradient, GeometryPair, JOINT_DIRECTIONS as CHUNK, MassProperties, Model, Motion, State,
+    BodyState, GeometryPair, JOINT_DIRECTIONS as CHUNK, JointGradient, MassProperties, Model, Motion, State,
 };
 use crate::scalar::{DualArray, Scalar};
 use crate::spatial::{
@@ -198,7 +198,7 @@ impl LinkInertia {
 
     /// Adds the derivatives of a number with respect to dampings and spring stiffnesses, given those
     /// with respect to Λ: with A = M + δt D + δt² K, dΛ = −(A⁻¹ Jᵀ)ᵀ (δt dD + δt² dK) A⁻¹ Jᵀ.
-    pub fn add_passive(&self, mechanism: &Mechanism, by_lambda: &Matrix6<f64>, by: &mut [GainGradient]) {
+    pub fn add_passive(&self, mechanism: &Mechanism, by_lambda: &Matrix6<f64>, by: &mut [JointGradient]) {
         let n = mechanism.velocity_dimension();
         let by_diagonal = |k: usize| {
             let row = Vector6::from_fn(|i, _| self.solved[n * i + k]);

@@ -104,6 +104,7 @@ impl JointDerivatives {
                 let k = joint.v.start;
                 by_joints[k] -= joint.spring.stiffness * scaled[k];
                 by.stiffness -= (q[joint.q.start] + at.dt * v[k] - joint.spring.rest) * scaled[k];
+                by.rest += joint.spring.stiffness * scaled[k];
             }
         }
         model.for_each_joint_law(at.split_control().0, |index, law| {
@@ -112,11 +113,11 @@ impl JointDerivatives {
             by_joints[index.v] += mu[index.v] * by[0];
             if let Some((command, ratio)) = index.command {
                 by_commands[command] += mu[index.v] * by[2] * ratio;
-                if by_model.of_drives {
-                    let impulse = |law: &JointLaw<_>, q, v| law.impulse(at.dt, q, v);
-                    let by = law.gain_slopes(impulse, q[index.q], v[index.v]);
-                    by_model.drives[command].add(&by, mu[index.v]);
-                }
+            }
+            if by_model.of_joint_laws {
+                let impulse = |law: &JointLaw<_>, q, v| law.impulse(at.dt, q, v);
+                let slopes = law.number_slopes(impulse, q[index.q], v[index.v]);
+                by_model.add_law_numbers(&index, slopes, mu[index.v]);
             }
         });
     }
