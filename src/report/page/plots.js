@@ -16,7 +16,8 @@ class PlotColumn {
     const place = createElement("div", { className: "plot" });
     place.setAttribute("role", "figure");
     place.setAttribute("aria-label", plot.title);
-    this.container.append(place);
+    const note = plot.note ? [createElement("p", { className: "plot-note", textContent: plot.note })] : [];
+    this.container.append(createElement("div", {}, [place, ...note]));
     return place;
   }
 
@@ -148,7 +149,7 @@ function plotLayout(plot, traces) {
     },
     font: { family: getComputedStyle(document.body).fontFamily, size: 11.5, color: "#1c2430" },
     margin: { l: 74, r: 24, t: 34, b: 60 },
-    xaxis: axis(plot.x),
+    xaxis: { ...axis(plot.x), ...(plot.log_x ? { type: "log", exponentformat: "e" } : {}) },
     yaxis: { ...axis(plot.y), type: plot.log_y ? "log" : "linear", exponentformat: "e" },
     showlegend: traces.filter((trace) => trace.showlegend !== false).length > 1,
     legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom", font: { size: 11 } },
