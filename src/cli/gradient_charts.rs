@@ -37,8 +37,8 @@ pub(super) fn chart(row: &ReportRow, tolerance: f64) -> Chart {
     };
     let mut curves = vec![
         curve("central", 0, |d| d.central),
-        curve("from the left", 1, |d| d.backward),
-        curve("from the right", 2, |d| d.forward),
+        curve("left", 1, |d| d.backward),
+        curve("right", 2, |d| d.forward),
     ];
     let smallest = curves.iter().flat_map(|curve| &curve.y).copied().fold(f64::INFINITY, f64::min);
     let (name, accepted) = accepted(c);
@@ -76,9 +76,9 @@ pub(super) fn chart(row: &ReportRow, tolerance: f64) -> Chart {
 fn accepted(c: &Comparison) -> (&'static str, f64) {
     let [left, right] = c.one_sided;
     match (c.verdict, c.side) {
-        (Verdict::Kink, Some(Side::Left)) => ("accepted: the left one", left),
-        (Verdict::Kink, Some(Side::Right)) => ("accepted: the right one", right),
-        (Verdict::Kink, _) => ("accepted: mean of both sides", c.difference),
+        (Verdict::Kink, Some(Side::Left)) => ("accepted: left", left),
+        (Verdict::Kink, Some(Side::Right)) => ("accepted: right", right),
+        (Verdict::Kink, _) => ("accepted: mean", c.difference),
         _ => ("accepted", c.difference),
     }
 }
@@ -129,7 +129,7 @@ mod tests {
             let chart = chart(row, TOLERANCE);
             assert!(chart.is_logarithmic && chart.is_logarithmic_along);
             let names: Vec<&str> = chart.curves.iter().map(|curve| curve.name.as_str()).collect();
-            assert_eq!(names[..3], ["central", "from the left", "from the right"]);
+            assert_eq!(names[..3], ["central", "left", "right"]);
             assert!(names[3].starts_with("accepted") && names[4] == "tolerance", "{names:?}");
             let positive = |values: &[f64]| values.iter().all(|y| *y > 0.0 || y.is_nan());
             for curve in &chart.curves {
@@ -156,9 +156,12 @@ mod tests {
         assert_eq!(wrong.curves[4].y, vec![TOLERANCE * 0.8; 2]);
         // At a kink only the side that is claimed falls with the step: |x| + x², from the right 1 + h.
         let kink = chart(rows[2], TOLERANCE);
-        assert_eq!(kink.curves[3].name, "accepted: the right one");
+        assert_eq!(kink.curves[3].name, "accepted: right");
         for ((x, left), right) in kink.curves[0].x.iter().zip(&kink.curves[1].y).zip(&kink.curves[2].y) {
-            assert!((left - 2.0).abs() <= x * 1.001 && (right - x).abs() <= 1e-15 + 1e-6 * x, "{x} {left} {right}");
+            assert!(
+                (left - 2.0).abs() <= x * 1.001 && (right - x).abs() <= 1e-15 + 1e-6 * x,
+                "{x} {left} {right}"
+            );
         }
     }
 }

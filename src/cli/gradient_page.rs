@@ -59,7 +59,9 @@ pub(super) fn gradient_page<'p>(file: &Path, report: &GradientReport, tolerance:
 
 /// What verdicts mean.
 fn legend() -> Table {
-    let row = |Advice { name, meaning, action, .. }: &Advice| [*name, *meaning, *action].map(str::to_owned).to_vec();
+    let row = |Advice { name, meaning, action, .. }: &Advice| {
+        [*name, *meaning, *action].map(str::to_owned).to_vec()
+    };
     Table {
         title: "Verdicts".to_owned(),
         columns: ["verdict", "means", "do"].map(str::to_owned).to_vec(),
