@@ -109,6 +109,8 @@ pub use step::{Integrator, StepProblem};
 /// The Rust code of the guide, chapter by chapter, so that `cargo test --doc` compiles and runs it.
 #[cfg(doctest)]
 mod guide {
+    #[doc = include_str!("../docs/guide/src/derivatives.md")]
+    mod derivatives {}
     #[doc = include_str!("../docs/guide/src/own.md")]
     mod own {}
 }

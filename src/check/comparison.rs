@@ -92,6 +92,23 @@ pub struct Comparison {
     pub side: Option<Side>,
     /// A note on the verdict; empty if there is nothing to add.
     pub note: String,
+    /// The differences at each step that counted, largest first, where the verdict is neither `ok` nor `zero`;
+    /// else none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Differences>,
+}
+
+/// The differences at one step size, in the unit of the component per unit of the parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Differences {
+    /// The step, in the parameter's unit: the mean of those to both sides, which differ by rounding.
+    pub step: f64,
+    /// Between the values on both sides.
+    pub central: f64,
+    /// Between the value on the right and that at the point.
+    pub forward: f64,
+    /// Between the value at the point and that on the left.
+    pub backward: f64,
 }
 
 impl Comparison {

@@ -1,7 +1,7 @@
 //! One component of a function around a point: its derivative there by differences, what kind of point
 //! it is, and what both say of a claim.
 
-use super::comparison::{CheckSettings, Comparison, Verdict};
+use super::comparison::{CheckSettings, Comparison, Differences, Verdict};
 use super::limits::{Limit, limit};
 use super::noise::NOISE_RESERVE;
 use super::sides::{Sided, described, sided};
@@ -64,6 +64,16 @@ impl Samples<'_> {
     fn one_sided(&self, k: usize) -> [f64; 2] {
         let (plus, minus) = self.samples[k];
         [(self.center - minus) / self.steps[k][1], (plus - self.center) / self.steps[k][0]]
+    }
+
+    /// The differences at each step.
+    fn differences(&self) -> Vec<Differences> {
+        let at_step = |k: usize| {
+            let [backward, forward] = self.one_sided(k);
+            let step = 0.5 * (self.steps[k][0] + self.steps[k][1]);
+            Differences { step, central: self.central(k), forward, backward }
+        };
+        (0..self.samples.len()).map(at_step).collect()
     }
 
     /// The derivative by central differences.
@@ -165,8 +175,16 @@ impl Samples<'_> {
         Point::Kink
     }
 
-    /// Judges a claim.
+    /// Judges a claim, and keeps the differences where they do not settle it.
     pub fn judge(&self, claimed: f64, settings: &CheckSettings) -> Comparison {
+        let mut judged = self.judged(claimed, settings);
+        if !judged.verdict.is_settled() {
+            judged.differences = self.differences();
+        }
+        judged
+    }
+
+    fn judged(&self, claimed: f64, settings: &CheckSettings) -> Comparison {
         let Limit { value: difference, error, level } = self.reference();
         let mut result = Comparison {
             value: self.center,
@@ -179,6 +197,7 @@ impl Samples<'_> {
             verdict: Verdict::Ok,
             side: None,
             note: String::new(),
+            differences: Vec::new(),
         };
         let unchanged = self.samples.iter().all(|s| s.0 == self.center && s.1 == self.center);
         (result.verdict, result.note) = if !claimed.is_finite() {

@@ -31,10 +31,12 @@ mod way_derivatives;
 mod ways;
 
 pub use assertion::assert_gradient;
-pub use comparison::{CheckSettings, Comparison, Verdict};
+pub use comparison::{CheckSettings, Comparison, Differences, Verdict};
 pub use differences::compare_derivative;
 pub use gradient::{CheckedParameter, check_gradient, check_jacobian};
 pub use report::{GradientReport, ReportRow, Way};
+#[cfg(feature = "cli")]
+pub(crate) use report_text::{ADVICE, Advice};
 pub use scene::check_scene;
 pub use sides::Side;
 #[cfg(feature = "cli")]

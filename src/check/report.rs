@@ -164,6 +164,7 @@ mod tests {
             verdict: Verdict::Ok,
             side: None,
             note: String::new(),
+            differences: Vec::new(),
         };
         let with = |verdict, side| Comparison { verdict, side, ..decided.clone() };
         let mut report = GradientReport::default();

@@ -18,43 +18,85 @@ impl Verdict {
     }
 }
 
-/// The name of a kind of row, which rows are of it, and how to act on them.
-type Advice = (&'static str, fn(&Comparison) -> bool, &'static str);
+/// What a kind of row means, and how to act on it.
+#[derive(Debug)]
+pub(crate) struct Advice {
+    /// The name of the kind.
+    pub name: &'static str,
+    /// Which rows are of it.
+    is_kind: fn(&Comparison) -> bool,
+    /// What it means, a sentence.
+    pub meaning: &'static str,
+    /// What to do, a sentence; empty where there is nothing to do.
+    pub action: &'static str,
+}
 
-/// What rows that are not simply right mean.
-const ADVICE: [Advice; 4] = [
-    (
-        "wrong",
-        |c| c.verdict == Verdict::Wrong,
-        "the derivative differs from that of the function, at a kink from that of either side and from all between. \
-         Do not use it; if a law, force or loss of yours is in it, look at its derivative.",
-    ),
-    (
-        "kink",
-        |c| c.verdict == Verdict::Kink && c.side.is_some(),
-        "there is no one derivative here; that of one side, or one between both, is given. If that matters, \
-         start a little beside it.",
-    ),
-    (
-        "kink, not told",
-        |c| c.verdict == Verdict::Kink && c.side.is_none(),
-        "undecided: the derivatives of the sides are not known well enough to judge by. Start a little beside it, \
-         or simulate fewer steps.",
-    ),
-    (
-        "noisy",
-        |c| c.verdict == Verdict::Noisy,
-        "undecided: differences are too inaccurate to judge by. Simulate fewer or shorter steps, use a \
-         velocity-level solver, or look at why the value is so sensitive.",
-    ),
+/// Every kind of row, the worst first. Each row is of one.
+pub(crate) const ADVICE: [Advice; 6] = [
+    Advice {
+        name: "wrong",
+        is_kind: |c| c.verdict == Verdict::Wrong,
+        meaning: "the derivative differs from that of the function, at a kink from that of either side and from all between.",
+        action: "Do not use it; if a law, force or loss of yours is in it, look at its derivative.",
+    },
+    Advice {
+        name: "kink",
+        is_kind: |c| c.verdict == Verdict::Kink && c.side.is_some(),
+        meaning: "there is no one derivative here; that of one side, or one between both, is given.",
+        action: "If that matters, start a little beside it.",
+    },
+    Advice {
+        name: "kink, not told",
+        is_kind: |c| c.verdict == Verdict::Kink && c.side.is_none(),
+        meaning: "undecided: the derivatives of the sides are not known well enough to judge by.",
+        action: "Start a little beside it, or simulate fewer steps.",
+    },
+    Advice {
+        name: "noisy",
+        is_kind: |c| c.verdict == Verdict::Noisy,
+        meaning: "undecided: differences are too inaccurate to judge by.",
+        action: "Simulate fewer or shorter steps, use a velocity-level solver, or look at why the value is so sensitive.",
+    },
+    Advice {
+        name: "zero",
+        is_kind: |c| c.verdict == Verdict::Zero,
+        meaning: "neither the value nor the derivative changes, or by no more than rounding.",
+        action: "Ask whether you expected that: a body that touches nothing, a parameter that is not used.",
+    },
+    Advice {
+        name: "ok",
+        is_kind: |c| c.verdict == Verdict::Ok,
+        meaning: "the derivative agrees with differences to the tolerance.",
+        action: "",
+    },
 ];
+
+#[cfg(feature = "cli")]
+impl Advice {
+    /// What to think of a row.
+    pub(crate) fn on(comparison: &Comparison) -> Option<&'static Self> {
+        ADVICE.iter().find(|advice| (advice.is_kind)(comparison))
+    }
+}
+
+impl ReportRow {
+    /// What was differentiated, with its component.
+    pub(crate) fn name(&self) -> String {
+        match self.component.is_empty() {
+            true => self.quantity.clone(),
+            false => format!("{}, {}", self.quantity, self.component),
+        }
+    }
+}
 
 impl GradientReport {
     /// Of each kind of row that is there and not simply right, how to act on it.
     fn write_advice(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, is_kind, advice) in ADVICE {
-            if self.rows.iter().any(|row| is_kind(&row.comparison)) {
-                writeln!(f, "{name}: {advice}")?;
+        let doubtful: Vec<&Comparison> =
+            self.rows.iter().map(|row| &row.comparison).filter(|c| !c.verdict.is_settled()).collect();
+        for Advice { name, is_kind, meaning, action } in &ADVICE {
+            if doubtful.iter().any(|c| is_kind(c)) {
+                writeln!(f, "{name}: {meaning} {action}")?;
             }
         }
         Ok(())
@@ -81,11 +123,7 @@ impl GradientReport {
 
 impl fmt::Display for GradientReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quantity = |r: &ReportRow| match r.component.is_empty() {
-            true => r.quantity.clone(),
-            false => format!("{}, {}", r.quantity, r.component),
-        };
-        let quantities: Vec<String> = self.rows.iter().map(quantity).collect();
+        let quantities: Vec<String> = self.rows.iter().map(ReportRow::name).collect();
         let a = quantities.iter().map(|q| q.chars().count()).fold("derivative of".len(), usize::max);
         let b =
             self.rows.iter().map(|r| r.parameter.chars().count()).fold("with respect to".len(), usize::max);

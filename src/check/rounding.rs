@@ -47,6 +47,7 @@ fn settle_negligible(c: &mut Comparison, Limits { negligible, known, .. }: Limit
     };
     if is_small(c.claimed) && no_difference {
         (c.verdict, c.side, c.note) = (Verdict::Zero, None, String::new());
+        c.differences.clear();
     }
 }
 
@@ -192,6 +193,7 @@ mod tests {
             verdict,
             side: None,
             note: String::new(),
+            differences: Vec::new(),
         }
     }
 

@@ -268,6 +268,7 @@ pub(super) fn compare_way(
             verdict: Verdict::Wrong,
             side: None,
             note,
+            differences: Vec::new(),
         };
         let (quantity, component) = (format!("{quantity} ({name})"), component.clone());
         ReportRow { quantity, component, parameter: parameter.clone(), comparison }

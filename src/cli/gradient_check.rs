@@ -167,7 +167,7 @@ fn report(arguments: &GradientCheckArguments, path: &Path, report: GradientRepor
     let is_undecided = report.is_undecided();
     let shown = if arguments.all || arguments.json { report } else { report.worst_components() };
     if let Some(file) = &arguments.record {
-        write_page(file, &gradient_page(path, &shown))?;
+        write_page(file, &gradient_page(path, &shown, arguments.tolerance))?;
     }
     match arguments.json {
         true => print_json(&shown)?,

@@ -1,27 +1,32 @@
-//! A page of a gradient check: its table, the wrong and doubtful derivatives first, and the ways that agree.
+//! A page of a gradient check: plots of the doubtful derivatives, what verdicts mean, the table of all derivatives, the
+//! wrong and doubtful ones first, and the ways that agree.
 
 use std::path::Path;
 
+use super::gradient_charts::{LARGEST_CHART_COUNT, chart, doubtful};
 use super::recordings::{about, command_line, page};
-use crate::check::{GradientReport, Verdict, Way};
+use crate::check::{ADVICE, Advice, GradientReport, Verdict, Way};
 use crate::report::{Page, Table};
 
-/// The page of a check.
-pub(super) fn gradient_page<'p>(file: &Path, report: &GradientReport) -> Page<'p> {
+/// The page of a check to this tolerance.
+pub(super) fn gradient_page<'p>(file: &Path, report: &GradientReport, tolerance: f64) -> Page<'p> {
     let verdicts = [Verdict::Wrong, Verdict::Kink, Verdict::Noisy, Verdict::Ok, Verdict::Zero];
     let counts: Vec<String> =
         verdicts.iter().map(|&verdict| format!("{} {}", report.count(verdict), verdict.as_str())).collect();
-    let more = [["derivatives", &counts.join(", ")], ["command", &command_line()]];
+    let doubtful = doubtful(report);
+    let shown = doubtful.len().min(LARGEST_CHART_COUNT);
+    let drawn = match doubtful.len() {
+        0 => "none: there is no doubtful derivative".to_owned(),
+        count if count == shown => format!("of all {count} doubtful derivatives"),
+        count => format!("of {shown} of {count} doubtful derivatives, wrong ones first"),
+    };
+    let more = [["derivatives", &counts.join(", ")], ["figures", &drawn], ["command", &command_line()]];
     let about = about("checked", file, more.map(|line| line.map(str::to_owned)));
     let rows = verdicts.iter().flat_map(|verdict| {
         report.rows.iter().filter(|row| row.comparison.verdict == *verdict).map(|row| {
             let c = &row.comparison;
-            let quantity = match row.component.is_empty() {
-                true => row.quantity.clone(),
-                false => format!("{}, {}", row.quantity, row.component),
-            };
             vec![
-                quantity,
+                row.name(),
                 row.parameter.clone(),
                 format!("{:.6e}", c.claimed),
                 format!("{:.6e}", c.difference),
@@ -43,11 +48,25 @@ pub(super) fn gradient_page<'p>(file: &Path, report: &GradientReport) -> Page<'p
         let count = report.count(Verdict::Wrong);
         page.warnings.push(format!("{count} derivatives are wrong."));
     }
+    page.charts = doubtful.into_iter().take(shown).map(|row| chart(row, tolerance)).collect();
+    page.tables.push(legend());
     page.tables.push(table);
     if !report.ways.is_empty() {
         page.tables.push(ways(report));
     }
     page
+}
+
+/// What verdicts mean.
+fn legend() -> Table {
+    let row = |Advice { name, meaning, action, .. }: &Advice| {
+        [*name, *meaning, *action].map(str::to_owned).to_vec()
+    };
+    Table {
+        title: "Verdicts".to_owned(),
+        columns: ["verdict", "means", "do"].map(str::to_owned).to_vec(),
+        rows: ADVICE.iter().map(row).collect(),
+    }
 }
 
 /// The other ways that the derivatives are made in.

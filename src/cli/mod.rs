@@ -10,6 +10,7 @@ mod fit;
 mod fit_charts;
 mod fit_page;
 mod fit_report;
+mod gradient_charts;
 mod gradient_check;
 mod gradient_check_fit;
 mod gradient_page;

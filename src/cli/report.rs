@@ -205,8 +205,8 @@ fn charts(file: &ProblemFile, result: &OptimizationResult) -> Vec<Chart> {
         axes: ["iteration".to_owned(), axis.to_owned()],
         // Logarithms are of what is above 0.
         is_logarithmic: y.iter().all(|&y| y > 0.0 || y.is_nan()),
-        is_over_time: false,
         curves: vec![Curve { x: x.clone(), ..curve(axis, &[], &y, "") }],
+        ..Chart::default()
     };
     let mut charts: Vec<Chart> = result.commands.iter().map(command).collect();
     let costs = result.history.iter().map(|iteration| iteration.cost).collect();

@@ -12,6 +12,17 @@ pub enum FieldError {
         /// Extents given.
         extents: usize,
     },
+    /// The number of derivatives with respect to coordinates is not three times the number of vertices.
+    #[error(
+        "the mesh has {vertices} vertices but {derivatives} derivatives with respect to their coordinates \
+         were given; three each are needed"
+    )]
+    CoordinateCount {
+        /// Vertices in the mesh.
+        vertices: usize,
+        /// Derivatives given.
+        derivatives: usize,
+    },
     /// An extent is not a finite number of at least 0.
     #[error("the extent of vertex {vertex} is {value}; it must be finite and at least 0")]
     ExtentValue {

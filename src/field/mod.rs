@@ -2,17 +2,20 @@
 
 mod distance;
 mod error;
+mod extent_source;
 pub mod hierarchy;
 mod laplace;
+mod laplace_system;
 mod pressure_field;
 mod primitive;
 mod rigid_surface;
 mod skirt;
 mod zero_gradient;
 
-pub use distance::distance_extent;
+pub use distance::{distance_extent, distance_extent_vjp};
 pub use error::FieldError;
-pub use laplace::{DEFAULT_CORE_THRESHOLD, deep_core, laplace_extent};
+pub use extent_source::ExtentSource;
+pub use laplace::{DEFAULT_CORE_THRESHOLD, deep_core, laplace_extent, laplace_extent_vjp};
 pub use pressure_field::{IsobaricFace, LinearFunction, PressureField, Skirt, TetrahedronField};
 pub use primitive::{primitive_extent, primitive_field};
 pub use rigid_surface::RigidSurface;

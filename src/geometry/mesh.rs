@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, real_vector};
 
 /// A closed triangle surface. Triangles are oriented counter-clockwise seen from outside.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +59,12 @@ impl<T: Scalar> VolumeMesh<T> {
     /// A constant mesh as scalars `T`.
     pub fn lift(mesh: &VolumeMesh<f64>) -> Self {
         Self { vertices: lift_all(&mesh.vertices), tetrahedra: mesh.tetrahedra.clone() }
+    }
+
+    /// The mesh without the derivatives of its vertices.
+    pub(crate) fn real(&self) -> VolumeMesh {
+        let vertices = self.vertices.iter().map(real_vector).collect();
+        VolumeMesh { vertices, tetrahedra: self.tetrahedra.clone() }
     }
 
     /// The corners of a tetrahedron.

@@ -28,10 +28,14 @@ pub struct Chart {
     pub axes: [String; 2],
     /// Whether the vertical axis is logarithmic.
     pub is_logarithmic: bool,
+    /// Whether the horizontal axis is logarithmic.
+    pub is_logarithmic_along: bool,
     /// Whether the horizontal axis is the time of the film.
     pub is_over_time: bool,
     /// Its curves.
     pub curves: Vec<Curve>,
+    /// What is said below it; empty for nothing.
+    pub note: String,
 }
 
 /// A curve of a plot, or marks.

@@ -205,9 +205,11 @@ impl PageData {
             "title": chart.title,
             "x": x,
             "y": y,
+            "log_x": chart.is_logarithmic_along,
             "log_y": chart.is_logarithmic,
             "time": chart.is_over_time,
             "series": series,
+            "note": chart.note,
         })
     }
 
@@ -267,9 +269,9 @@ fn charts(plots: &Plots) -> Vec<Chart> {
         Chart {
             title: plot.title.clone(),
             axes: ["time, s".to_owned(), plot.axis.clone()],
-            is_logarithmic: false,
             is_over_time: true,
             curves: shown.iter().map(curve).collect(),
+            ..Chart::default()
         }
     };
     plots.plots.iter().map(chart).collect()

@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::folder::Folder;
+use crate::recorded_files::PageData;
 use crate::{isobar, text};
 
 const MATERIALS: &str = r#"
@@ -213,6 +214,14 @@ fn scenes_pass() {
         }
         assert!(worst[4] == 0 && run.status.success(), "{name}: {worst:?} {stderr}");
         assert_eq!(worst.iter().sum::<usize>(), rows.len());
+        for row in rows {
+            // Differences are kept where they leave a doubt, largest step first; ways are not compared with any.
+            let differences = row["differences"].as_array().map_or(&[][..], Vec::as_slice);
+            let doubtful = row["verdict"] != "ok" && row["verdict"] != "zero" && row["step"] != 0.0;
+            assert_eq!(differences.len() >= 5, doubtful, "{name}: {row}");
+            let steps: Vec<f64> = differences.iter().filter_map(|d| d["step"].as_f64()).collect();
+            assert!(steps.len() == differences.len() && steps.is_sorted_by(|a, b| a > b), "{name}: {row}");
+        }
         let (ok, kinks, noisy) = (worst[0], worst[2], worst[3]);
         assert!(ok >= least_ok && noisy <= most_noisy, "{name}: {worst:?}");
         assert!(name != "cube that just touches" || kinks > 0, "{name}: {worst:?}");
@@ -230,11 +239,31 @@ fn scenes_pass() {
 fn a_check_with_too_many_undecided_derivatives_does_not_pass() {
     let folder = Folder::new("gradient-check-undecided");
     let path = folder.file("scene.toml", format!("{MATERIALS}{}", FLAT_CUBE.replace("HEIGHT", "0.049")));
-    let run = isobar(&["gradient-check", text(&path)]);
+    let page = folder.0.join("check.html");
+    let run = isobar(&["gradient-check", text(&path), "--record", text(&page)]);
     let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert_eq!(run.status.code(), Some(1), "{err}");
     assert!(err.contains("derivatives are undecided, more than 2 %") && err.contains("--undecided"), "{err}");
     assert!(out.contains("\nnoisy: undecided: differences are too inaccurate"), "{out}");
     let run = isobar(&["gradient-check", "--undecided", "1.5", text(&path)]);
     assert_eq!(run.status.code(), Some(2));
+
+    // The page draws the differences of what is doubtful, and says what to do.
+    let data = PageData::read(&page);
+    assert_eq!(data.table("Verdicts").len(), 6);
+    let plots = data.header["plots"].as_array().expect("plots");
+    assert_eq!(plots.len(), 24);
+    let about = data.header["about"].as_array().expect("lines");
+    let figures =
+        about.iter().find(|line| line[0] == "figures").and_then(|line| line[1].as_str()).expect("a line");
+    let count = figures.strip_prefix("of 24 of ").and_then(|rest| rest.split(' ').next()).expect("a count");
+    let doubtful = |row: &&Value| row[5] == "noisy" || row[5] == "kink";
+    let rows = data.table("Derivatives").iter().filter(doubtful).count();
+    assert!(count.parse::<usize>().is_ok_and(|count| count > 24 && count <= rows), "{figures} {rows}");
+    for plot in plots {
+        assert!(plot["log_x"] == true && plot["log_y"] == true, "{plot}");
+        assert!(plot["note"].as_str().is_some_and(|note| note.ends_with('.') && note.len() > 40), "{plot}");
+        let series = plot["series"].as_array().expect("curves");
+        assert!(series.len() >= 4 && data.array(&series[0]["x"]).len() >= 5, "{plot}");
+    }
 }

@@ -3,6 +3,7 @@
 mod adjoint;
 mod drake_steps;
 mod examples_grasping;
+mod following_extents;
 mod geometry_gradients;
 mod mechanism;
 mod mechanism_allocation;
@@ -24,6 +25,8 @@ mod step_timing;
 mod step_truth;
 mod trajectory_optimization;
 
+#[path = "../support/common.rs"]
+mod common;
 #[path = "../support/folder.rs"]
 mod folder;
 #[path = "../support/jointed_scene.rs"]

@@ -15,8 +15,9 @@ class PlotColumn {
   addPlace(plot) {
     const place = createElement("div", { className: "plot" });
     place.setAttribute("role", "figure");
-    place.setAttribute("aria-label", plot.title);
-    this.container.append(place);
+    place.setAttribute("aria-label", plot.title.replaceAll("<br>", " "));
+    const note = plot.note ? [createElement("p", { className: "plot-note", textContent: plot.note })] : [];
+    this.container.append(createElement("div", {}, [place, ...note]));
     return place;
   }
 
@@ -124,6 +125,7 @@ function seriesTraces(series, color) {
 }
 
 function plotLayout(plot, traces) {
+  const more = 18 * (plot.title.split("<br>").length - 1); // height of the title's further lines
   const axis = (text) => ({
     title: { text, font: { size: 12 }, standoff: 6 },
     automargin: true,
@@ -144,11 +146,11 @@ function plotLayout(plot, traces) {
       xanchor: "left",
       y: 1,
       yanchor: "top",
-      pad: { t: 8 },
+      pad: { t: 8 + more },
     },
     font: { family: getComputedStyle(document.body).fontFamily, size: 11.5, color: "#1c2430" },
-    margin: { l: 74, r: 24, t: 34, b: 60 },
-    xaxis: axis(plot.x),
+    margin: { l: 74, r: 24, t: 34 + 2 * more, b: 60 },
+    xaxis: { ...axis(plot.x), ...(plot.log_x ? { type: "log", exponentformat: "e" } : {}) },
     yaxis: { ...axis(plot.y), type: plot.log_y ? "log" : "linear", exponentformat: "e" },
     showlegend: traces.filter((trace) => trace.showlegend !== false).length > 1,
     legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom", font: { size: 11 } },
