@@ -28,7 +28,7 @@ mod folder;
 use checked_scenes::{FAMILIES, KINDS};
 
 /// Steps of a rollout.
-const STEPS: usize = 10;
+const STEPS: usize = 5;
 /// The longest explicit step, s.
 const LONGEST_EXPLICIT_STEP: f64 = 5e-5;
 /// How far the initial state is displaced, rad, m, rad/s or m/s.
@@ -198,7 +198,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         (0..scenes.len()).flat_map(|scene| (0..KINDS.len()).map(move |kind| (scene, kind))).collect();
     let rows: Vec<Row> = pairs
         .into_par_iter()
-        .map(|(scene, kind)| Row { scene, kind, report: check(&scenes[scene].scene, kind) })
+        .map(|(scene, kind)| {
+            let clock = Instant::now();
+            let report = check(&scenes[scene].scene, kind);
+            let seconds = clock.elapsed().as_secs_f64();
+            eprintln!("{}, {}: {seconds:.1} s", scenes[scene].name, KINDS[kind]);
+            Row { scene, kind, report }
+        })
         .collect();
     println!("# Derivatives of {} scenes\n", scenes.len());
     println!(

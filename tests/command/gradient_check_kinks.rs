@@ -49,7 +49,7 @@ fn touches(random: &mut ChaCha8Rng) -> AtKink {
              material = \"foam\"\n{FLOOR}",
             0.5 * size[2]
         ),
-        quantity: "velocity of box after one step",
+        quantity: "force",
         parameter: "box.pz".into(),
     }
 }
