@@ -49,11 +49,11 @@ impl Default for CheckSettings {
 pub enum Verdict {
     /// The derivative agrees with the differences.
     Ok,
-    /// The derivative differs where the function is smooth; or at a kink it is neither that of one side
-    /// nor between both.
+    /// The derivative differs where the function is smooth; or at a kink it is neither that of one side,
+    /// nor between both, nor that right beside.
     Wrong,
     /// Left and right differences disagree however small the step (or the value jumps), so that there
-    /// is no one derivative. The claimed one is that of a side or between both, unless that
+    /// is no one derivative. The claimed one is that of a side, between both or right beside, unless that
     /// cannot be told.
     Kink,
     /// Neither the function nor the claim changes with the parameter, or by no more than rounding.

@@ -36,13 +36,13 @@ pub(crate) const ADVICE: [Advice; 6] = [
     Advice {
         name: "wrong",
         is_kind: |c| c.verdict == Verdict::Wrong,
-        meaning: "the derivative differs from that of the function, at a kink from that of either side and from all between.",
+        meaning: "the derivative differs from that of the function, at a kink from that of either side, from all between, and from those right beside.",
         action: "Do not use it; if a law, force or loss of yours is in it, look at its derivative.",
     },
     Advice {
         name: "kink",
         is_kind: |c| c.verdict == Verdict::Kink && c.side.is_some(),
-        meaning: "there is no one derivative here; that of one side, or one between both, is given.",
+        meaning: "there is no one derivative here; that of one side, one between both, or that right beside is given.",
         action: "If that matters, start a little beside it.",
     },
     Advice {
@@ -113,7 +113,7 @@ impl GradientReport {
         for Way { way, compared, disagreeing, worst, quantity, component, parameter } in &self.ways {
             write!(f, "{way:width$}  {compared:>8}  {disagreeing:>8}  {worst:>8.1e}  ")?;
             match *worst > 0.0 {
-                true => writeln!(f, "{quantity}, {component} by {parameter}")?,
+                true => writeln!(f, "{quantity}, {component} with respect to {parameter}")?,
                 false => writeln!(f, "equal")?,
             }
         }

@@ -66,10 +66,9 @@ pub(super) struct SceneCheck<'a, A> {
 /// Difference steps along which contact faces, branches of friction or stops of joints change are not
 /// used. If these change however small the step is, or if meshes are exactly aligned, the claim is held
 /// against the derivatives from both sides, and the row names the bodies and the time: that of a side, or one
-/// between both, is a [`crate::check::Verdict::Kink`], and any other is
-/// [`crate::check::Verdict::Wrong`]. A row at a kink is checked again at initial states beside it: what is
-/// wrong there too is wrong. Where meshes are aligned a claim that is neither side's, but right beside the
-/// point, is undecided.
+/// between both, is a [`crate::check::Verdict::Kink`]. A row at a kink is checked again at initial states beside
+/// it: what is wrong there too is [`crate::check::Verdict::Wrong`]. A claim that is neither side's may be the derivative
+/// right beside the point ([`crate::check::Side::Beside`]); else it is undecided.
 ///
 /// The derivatives of the state after one step and after all are also made in every other way (Jacobians and
 /// vector–Jacobian products of steps, forward and backward sweeps) and compared with the same claims:

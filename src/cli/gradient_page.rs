@@ -72,7 +72,7 @@ fn legend() -> Table {
 /// The other ways that the derivatives are made in.
 fn ways(report: &GradientReport) -> Table {
     let row = |way: &Way| {
-        let place = format!("{}, {} by {}", way.quantity, way.component, way.parameter);
+        let place = format!("{}, {} with respect to {}", way.quantity, way.component, way.parameter);
         let place = if way.worst > 0.0 { place } else { "equal".to_owned() };
         let worst = format!("{:.1e}", way.worst);
         vec![way.way.clone(), way.compared.to_string(), way.disagreeing.to_string(), worst, place]

@@ -127,7 +127,8 @@ pub enum Parameter {
         geometry: usize,
     },
     /// A coordinate of a vertex of a geometry's mesh, in the geometry's frame, m. Extents stay as they are
-    /// at the vertices. Mass, centre of mass and inertia change with the volume that the mesh gains or loses
+    /// at the vertices; [`ExtentSource`](crate::field::ExtentSource) lets them follow. Mass, centre of mass and
+    /// inertia change with the volume that the mesh gains or loses
     /// where they are computed from the geometry. See [`Parameter::vertices`].
     MeshVertex {
         /// The body.

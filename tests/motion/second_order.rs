@@ -6,7 +6,9 @@ use nalgebra::Vector3;
 
 use isobar::contact::{ContactModel, ContactSettings, MaterialParameter};
 use isobar::multibody::{Model, Parameter, State, seeded};
-use isobar::rollout::{Checkpoints, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
+use isobar::rollout::{
+    Checkpoints, GaussNewton, Loss, Moment, Rollout, SimulationSettings, TrajectoryResiduals, loss_gradient,
+};
 use isobar::scalar::Scalar;
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 use num_dual::HyperDual64;
@@ -129,5 +131,77 @@ fn hyper_dual_numbers_have_the_hessian_of_the_adjoint() {
                 all[i]
             );
         }
+    }
+}
+
+/// How far all bodies end from where they were aimed at, m and m/s.
+struct Misses(Vec<[Vector3<f64>; 2]>);
+
+impl TrajectoryResiduals for Misses {
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        for (body, aims) in moment.state.bodies.iter().zip(&self.0) {
+            for (found, aim) in [body.position, body.velocity.translational].iter().zip(aims) {
+                residuals.extend((found - aim.map(T::from)).iter().copied());
+            }
+        }
+    }
+}
+
+/// Where residuals are 0, half of the sum of their squares has the Hessian JᵀJ; where they are not, the
+/// Hessian has the part Σ r ∇²r besides.
+#[test]
+fn gauss_newton_is_the_hessian_where_nothing_is_left_of_the_residuals() {
+    let (model, initial) = heap(ContactSettings { stiction_velocity: 0.05, ..Default::default() });
+    let all = parameters();
+    let at: Vec<f64> = all.iter().map(|p| p.value(&model).expect("exists")).collect();
+    let scales = [0.01, 0.1, 0.1, at[3], at[4], at[5], at[6], 1.0];
+    for (integrator, time_step, steps) in methods() {
+        let settings = SimulationSettings { integrator, time_step };
+        let until = steps as f64 * time_step;
+        let rollout = Rollout::new(&model, &initial, settings, until);
+        let end = rollout.simulate().expect("simulates").states.pop().expect("a state");
+        let aims = |by: f64| {
+            let aim = |body: &isobar::multibody::BodyState| {
+                let by = Vector3::new(by, -by, 0.5 * by);
+                [body.position + by * 0.01, body.velocity.translational + by]
+            };
+            Misses(end.bodies.iter().map(aim).collect())
+        };
+        let of_hessian = |misses: &Misses, i: usize, k: usize| {
+            let values = match i == k {
+                true => vec![(all[i], HyperDual64::new(at[i], 1.0, 1.0, 0.0))],
+                false => vec![
+                    (all[i], HyperDual64::new(at[i], 1.0, 0.0, 0.0)),
+                    (all[k], HyperDual64::new(at[k], 0.0, 1.0, 0.0)),
+                ],
+            };
+            let (model, initial) = seeded(&model, &initial, &values).expect("valid");
+            let trajectory = Rollout::new(&model, &initial, settings, until).simulate().expect("simulates");
+            let state = trajectory.states.last().expect("a state");
+            let mut residuals = Vec::new();
+            let moment = Moment { step: 0, time: until, dt: 0.0, model: &model, state, control: &[] };
+            misses.terminal(&moment, &mut residuals);
+            let zero = HyperDual64::from(0.0);
+            let half = residuals.iter().fold(zero, |sum, &r| sum + r * r * 0.5);
+            half.eps1eps2 * scales[i] * scales[k]
+        };
+        let off = |misses: &Misses| {
+            let operator = GaussNewton::new(rollout, misses, &all).expect("simulates");
+            let (mut worst, mut largest) = (0.0_f64, 0.0_f64);
+            for i in [0, 1, 3, 5, 7] {
+                let mut direction = vec![0.0; operator.columns()];
+                direction[i] = scales[i];
+                let row = operator.hessian_vector_product(&direction).expect("differentiates");
+                for k in i..all.len() {
+                    let hessian = of_hessian(misses, i, k);
+                    worst = worst.max((hessian - row[k] * scales[k]).abs());
+                    largest = largest.max(hessian.abs());
+                }
+            }
+            worst / largest
+        };
+        let (none, some) = (off(&aims(0.0)), off(&aims(0.1)));
+        assert!(none <= 1e-9, "{integrator:?}: {none:e}");
+        assert!(some > 1e-6, "{integrator:?}: {some:e}");
     }
 }
