@@ -2,7 +2,6 @@
 //! point itself only.
 
 use super::comparison::{CheckSettings, Comparison, Verdict};
-use super::instability::UNSTABLE;
 use super::rounding::Sensitivities;
 use super::scene::SceneCheck;
 use super::sides::Side;
@@ -21,9 +20,6 @@ const LOOKS: usize = 4;
 /// Two derivatives are of the same piece of a function if they are closer than this part of the larger: over so
 /// little that lies between them a piece changes by less.
 const SAME: f64 = 1e-3;
-
-/// Two relative errors are of one cause if they are closer than this part of the first.
-const ALIKE: f64 = 0.1;
 
 /// The golden ratio's fraction, whose multiples are spread evenly.
 pub(super) const SPREAD: f64 = 0.618_033_988_749_894_9;
@@ -71,13 +67,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             for (&i, found) in open.iter().zip(&found) {
                 let pairs = compared[i].iter_mut().flatten().zip(found.iter().flatten());
                 for (c, found) in pairs.filter(|(c, _)| at_kink(c)) {
-                    // What is wrong in unstable steps beside it, too, is not settled there.
-                    let is_wrong = found.verdict == Verdict::Wrong
-                        || (found.verdict == Verdict::Kink && found.note.starts_with(UNSTABLE));
                     match found.verdict {
-                        Verdict::Ok | Verdict::Zero if c.note.starts_with(UNSTABLE) => {
-                            c.verdict = Verdict::Noisy;
-                        }
                         Verdict::Ok | Verdict::Zero => {
                             if c.side.is_none() && is_same(c, found) {
                                 c.side = Some(Side::Beside);
@@ -86,27 +76,20 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                                 c.note += RIGHT_BESIDE;
                             }
                         }
-                        _ if is_wrong && c.note.starts_with(UNSTABLE) && !is_alike(c, found) => {
-                            c.verdict = Verdict::Noisy;
-                        }
-                        _ if is_wrong => {
+                        Verdict::Wrong => {
                             (c.verdict, c.side) = (Verdict::Wrong, None);
                             c.note = format!(
                                 "{}; wrong beside it too, where it is {:.6e} and the difference {:.6e}",
                                 c.note, found.claimed, found.difference
                             );
                         }
-                        _ => {}
+                        Verdict::Kink | Verdict::Noisy => {}
                     }
                 }
             }
         }
         for c in compared.iter_mut().flatten().flatten().filter(|c| at_kink(c)) {
-            if c.note.starts_with(UNSTABLE) {
-                c.verdict = Verdict::Noisy;
-            } else {
-                c.note += "; not to be told beside it";
-            }
+            c.note += "; not to be told beside it";
         }
         Ok(())
     }
@@ -133,11 +116,6 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 fn is_same(at_kink: &Comparison, beside: &Comparison) -> bool {
     let (a, b) = (at_kink.claimed, beside.claimed);
     (a - b).abs() <= SAME * a.abs().max(b.abs())
-}
-
-/// Whether two claims are off by as much: what has grown from rounding differs from point to point.
-fn is_alike(a: &Comparison, b: &Comparison) -> bool {
-    (a.relative_error - b.relative_error).abs() <= ALIKE * a.relative_error
 }
 
 /// What is added to the note of a kink beside which the derivative is right.

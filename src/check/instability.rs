@@ -15,9 +15,6 @@ const GROWTH: f64 = 1.1;
 const PRODUCTS: usize = 60;
 const AVERAGED: usize = 30;
 
-/// What notes on unstable steps begin with.
-pub(super) const UNSTABLE: &str = "steps are unstable";
-
 /// A step from which disturbances grow.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Instability {
@@ -34,7 +31,7 @@ impl Instability {
     pub fn described(&self, time_step: f64) -> String {
         let (time, growth) = (self.step as f64 * time_step, self.growth);
         format!(
-            "{UNSTABLE} from t = {time:.6} s, where a disturbance of {} grows {growth:.1}-fold in one step: friction chatters, or contact is too stiff for the step; raise contact.stiction_velocity, shorten the steps, or use a velocity-level solver",
+            "steps are unstable from t = {time:.6} s, where a disturbance of {} grows {growth:.1}-fold in one step: friction chatters, or contact is too stiff for the step; raise contact.stiction_velocity, shorten the steps, or use a velocity-level solver",
             self.moves
         )
     }

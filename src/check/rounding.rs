@@ -17,6 +17,9 @@ const NEGLIGIBLE_SENSITIVITY: f64 = 1e-11;
 /// meshes are all but aligned it is for rounding to say on which piece of a function a point lies.
 const KNOWN_SENSITIVITY: f64 = 1e-6;
 
+/// The same where explicit steps are unstable: rounding grows from step to step.
+const KNOWN_SENSITIVITY_IF_UNSTABLE: f64 = 1e-2;
+
 /// Moves of a parameter, as parts of its scale, that no derivative follows but by rounding.
 const MOVES: [f64; 4] = [1e-12, -1e-12, 3e-12, -2e-12];
 /// A claim's rounding is at most this many times what it varies by over so few moves.
@@ -32,17 +35,21 @@ struct Limits {
     negligible: f64,
     /// What differences need to know of it.
     settled: f64,
+    /// What it is known to at best.
+    rounded: f64,
     /// What it may round to, at most.
     known: f64,
 }
 
 /// Settles what is negligible against the component's other derivatives, whatever differences seem to
 /// show: they round no better.
-fn settle_negligible(c: &mut Comparison, Limits { negligible, known, .. }: Limits) {
+fn settle_negligible(c: &mut Comparison, Limits { negligible, settled, .. }: Limits) {
     let is_small = |x: f64| x.abs() <= negligible;
     let no_difference = match c.verdict {
         Verdict::Ok | Verdict::Zero => return,
-        Verdict::Noisy => is_small(c.difference) || c.difference.abs() + 2.0 * c.difference_error <= known,
+        Verdict::Noisy => {
+            is_small(c.difference) || c.difference.abs() + 2.0 * c.difference_error <= UNKNOWN * settled
+        }
         Verdict::Wrong | Verdict::Kink => is_small(c.difference) || c.one_sided.iter().all(|&x| is_small(x)),
     };
     if is_small(c.claimed) && no_difference {
@@ -54,15 +61,26 @@ fn settle_negligible(c: &mut Comparison, Limits { negligible, known, .. }: Limit
 /// A derivative that differences know to this part of the component's largest sensitivity, and that agrees,
 /// is right, however small it is.
 const SETTLED_SENSITIVITY: f64 = 1e-9;
+/// One that is negligible is so too if differences do not know that it is this many times as large.
+const UNKNOWN: f64 = 10.0;
 /// It agrees if it is off by less than this many times the error of the differences.
 const SETTLED_RESERVE: f64 = 2.0;
 
+/// A derivative that is off by less than this part of the component's largest sensitivity is right: every way
+/// of making it, the implicit function theorem too, rounds by so much.
+pub(super) const ROUNDED_SENSITIVITY: f64 = 1e-11;
+
 /// Settles what differences do not know to many digits of its own, but to many of the component's largest
-/// sensitivity.
-fn settle_known(c: &mut Comparison, settled: f64) {
+/// sensitivity; and what is off in digits that no way of making it has.
+fn settle_known(c: &mut Comparison, Limits { settled, rounded, .. }: Limits) {
     let off = (c.claimed - c.difference).abs();
     let agrees = off <= SETTLED_RESERVE * c.difference_error;
-    if c.verdict == Verdict::Noisy && agrees && off + c.difference_error <= settled {
+    let is_right = match c.verdict {
+        Verdict::Noisy => agrees && off + c.difference_error <= settled,
+        Verdict::Wrong => off + c.difference_error <= rounded,
+        Verdict::Ok | Verdict::Zero | Verdict::Kink => false,
+    };
+    if is_right {
         (c.verdict, c.note) = (Verdict::Ok, String::new());
     }
 }
@@ -120,12 +138,17 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             of_vector.iter().map(move |_| most)
         });
         let largest: Vec<(f64, f64)> = largest.iter().flatten().copied().zip(of_vectors).collect();
+        let known = match self.instability {
+            Some(_) => KNOWN_SENSITIVITY_IF_UNSTABLE,
+            None => KNOWN_SENSITIVITY,
+        };
         let limits = |parameter: &CheckedValue, (largest, of_vector): (f64, f64)| {
             let scale = self.scale_of(parameter);
             Limits {
                 negligible: NEGLIGIBLE_SENSITIVITY * of_vector / scale,
                 settled: SETTLED_SENSITIVITY * largest / scale,
-                known: KNOWN_SENSITIVITY * largest / scale,
+                rounded: ROUNDED_SENSITIVITY * largest / scale,
+                known: known * largest / scale,
             }
         };
         let mut open = Vec::new();
@@ -134,7 +157,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             for (c, largest) in of_parameter.iter_mut().flatten().zip(&largest) {
                 let limits = limits(parameter, *largest);
                 settle_negligible(c, limits);
-                settle_known(c, limits.settled);
+                settle_known(c, limits);
                 is_open |= c.verdict == Verdict::Wrong && (c.claimed - c.difference).abs() <= limits.known;
             }
             open.extend(is_open.then_some(i));
@@ -179,7 +202,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { negligible: 1e-11, settled: 1e-9, known: 1e-8 };
+    const LIMITS: Limits = Limits { negligible: 1e-11, settled: 1e-9, rounded: 1e-11, known: 1e-8 };
 
     fn comparison(claimed: f64, difference: f64, difference_error: f64, verdict: Verdict) -> Comparison {
         Comparison {
@@ -216,15 +239,18 @@ mod tests {
 
     #[test]
     fn what_differences_know_to_nine_digits_of_the_largest_sensitivity_is_right() {
-        let settled = |claimed: f64, difference: f64, error: f64| {
-            let mut c = comparison(claimed, difference, error, Verdict::Noisy);
-            settle_known(&mut c, LIMITS.settled);
+        let settled = |claimed: f64, difference: f64, error: f64, verdict: Verdict| {
+            let mut c = comparison(claimed, difference, error, verdict);
+            settle_known(&mut c, LIMITS);
             c.verdict
         };
-        assert_eq!(settled(3.2e-8, 3.21e-8, 1e-10), Verdict::Ok);
+        assert_eq!(settled(3.2e-8, 3.21e-8, 1e-10, Verdict::Noisy), Verdict::Ok);
         // Known to that much and off by more than its error; or not known.
-        assert_eq!(settled(3.2e-8, 3.25e-8, 1e-10), Verdict::Noisy);
-        assert_eq!(settled(3.2e-8, 3.21e-8, 1e-9), Verdict::Noisy);
+        assert_eq!(settled(3.2e-8, 3.25e-8, 1e-10, Verdict::Noisy), Verdict::Noisy);
+        assert_eq!(settled(3.2e-8, 3.21e-8, 1e-9, Verdict::Noisy), Verdict::Noisy);
+        // What is known better is wrong where it is off by more than any way rounds.
+        assert_eq!(settled(3.2e-8, 3.2008e-8, 1e-13, Verdict::Wrong), Verdict::Ok);
+        assert_eq!(settled(3.2e-8, 3.202e-8, 1e-13, Verdict::Wrong), Verdict::Wrong);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 
 use super::*;
 use crate::check::Verdict;
-use crate::check::rounding::Sensitivities;
+use crate::check::rounding::{ROUNDED_SENSITIVITY, Sensitivities};
 use crate::check::ways::compare_way;
 use crate::contact::{Collider, ContactModel, Material};
 use crate::field::{PressureField, primitive_field};
@@ -116,10 +116,13 @@ fn plant(number: u64, count: u64, sizes: &[f64], found: &mut Found) {
         found.false_alarms += 1;
     }
     for (s, &size) in sizes.iter().enumerate() {
-        // A derivative is above rounding where a tenth of its error can be measured.
+        // A derivative is above rounding where a tenth of its error can be measured, and where it has so many
+        // digits.
         let above = |at: &&(usize, usize, usize)| {
             let c = row(at);
+            let error = size * c.claimed.abs() * check.scale_of(&parameters[at.0]);
             c.claimed != 0.0
+                && error > 3.0 * ROUNDED_SENSITIVITY * largest[at.1][at.2]
                 && c.difference_error <= 0.1 * size * c.claimed.abs()
                 && c.verdict != Verdict::Kink
         };
