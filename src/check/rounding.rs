@@ -82,6 +82,7 @@ fn settle_known(c: &mut Comparison, Limits { settled, rounded, .. }: Limits) {
     };
     if is_right {
         (c.verdict, c.note) = (Verdict::Ok, String::new());
+        c.differences.clear();
     }
 }
 
