@@ -183,7 +183,7 @@ fn thousands_of_planted_errors_are_found_and_nothing_else() {
 
 #[test]
 #[ignore = "takes a quarter of an hour"]
-fn ten_thousand_smooth_states_raise_no_false_alarm() {
+fn ten_thousand_smooth_states_without_planted_errors_raise_no_alarm() {
     let parts: Vec<Found> = (100..10_100u64)
         .into_par_iter()
         .map(|number| {
