@@ -178,7 +178,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 }
 
 /// The derivatives of the sides differ if it is by more than this part of how far a claim is from both.
-const DIFFERENT: f64 = 0.1;
+const DIFFERENT: f64 = 0.01;
 
 /// Whether the derivatives of the sides differ, as far as a claim that is neither goes: where a set of faces
 /// changes and they do not, the function has a derivative.
