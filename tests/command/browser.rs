@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use crate::folder::Folder;
 use crate::{isobar, text};
@@ -23,6 +24,9 @@ fn chromium() -> PathBuf {
     candidates.find(|candidate| candidate.is_file()).expect("Chromium on the path, or its path in CHROMIUM")
 }
 
+/// Held while a browser runs: two of them draw so slowly by software that neither is done in its time.
+static BROWSER: Mutex<()> = Mutex::new(());
+
 /// Opens a page at a time of its film.
 fn open(folder: &Folder, page: &Path, time: f64, more: &[&str]) -> Output {
     let profile = format!("--user-data-dir={}", text(&folder.0.join("profile")));
@@ -33,12 +37,14 @@ fn open(folder: &Folder, page: &Path, time: f64, more: &[&str]) -> Output {
         .args(["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"])
         .args([
             &format!("--window-size={},{}", WINDOW[0], WINDOW[1]),
-            "--virtual-time-budget=30000",
+            "--virtual-time-budget=120000",
             &profile,
         ])
         .args(more)
         .arg(format!("file://{}#t={time}", text(page)));
+    let one_at_a_time = BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
     let output = command.output().expect("Chromium runs");
+    drop(one_at_a_time);
     let log = String::from_utf8_lossy(&output.stderr).into_owned();
     let errors: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
     assert!(errors.is_empty(), "the browser's console: {errors:#?}");
