@@ -125,6 +125,7 @@ fn kind_of_input(name: &str) -> &'static str {
     let last = name.rsplit('.').next().unwrap_or(name);
     let of_geometry = name.contains("geometries[");
     match last {
+        _ if name.ends_with("(at 0.1)") => "dissipations and frictions of 0, taken as 0.1",
         _ if name.starts_with("command") || name.starts_with("control") => "commands of actuators",
         _ if name.starts_with("gravity") => "gravity",
         _ if name.contains("vertices[") => "mesh vertices",

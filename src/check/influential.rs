@@ -16,6 +16,9 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     /// where they are not.
     pub(super) fn influential_vertices(&self, count: usize) -> Result<Vec<Parameter>, SimulationError> {
         let (model, n) = (self.model, self.state.tangent_dimension());
+        if count == 0 || n == 0 {
+            return Ok(Vec::new());
+        }
         let inside = |extent: &Parameter| extent.value(model).is_ok_and(|extent| extent > 0.0);
         let mut lists: Vec<Vec<Parameter>> = Vec::new();
         for (body, b) in model.bodies.iter().enumerate() {
@@ -25,7 +28,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             }
         }
         let all = lists.concat();
-        if count == 0 || n == 0 || all.is_empty() {
+        if all.is_empty() {
             return Ok(Vec::new());
         }
         let weights: Vec<f64> = (0..n).map(|i| ((1 + i) as f64 * SPREAD).fract() + 0.5).collect();

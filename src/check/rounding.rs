@@ -17,7 +17,8 @@ const NEGLIGIBLE_SENSITIVITY: f64 = 1e-11;
 /// meshes are all but aligned it is for rounding to say on which piece of a function a point lies.
 const KNOWN_SENSITIVITY: f64 = 1e-6;
 
-/// The same where explicit steps are unstable: rounding grows from step to step.
+/// The same where explicit steps are unstable: rounding grows from step to step. Before they are, claims vary by
+/// far less when nothing is moved, which is the other limit.
 const KNOWN_SENSITIVITY_IF_UNSTABLE: f64 = 1e-2;
 
 /// Moves of a parameter, as parts of its scale, that no derivative follows but by rounding.

@@ -2,7 +2,8 @@
 
 use super::body::BodyGeometry;
 use super::model::Model;
-use super::parameter::{Parameter, StopNumber, contact_geometry, given_mass};
+use super::parameter::{Parameter, StopNumber};
+use super::parameter_value::{contact_geometry, given_mass};
 use super::state::TANGENT_DIMENSION;
 use crate::contact::{ContactGeometry, MaterialParameter};
 

@@ -62,6 +62,25 @@ fn loss<T: Scalar>(model: &Model<T>, initial: &State<T>, settings: SimulationSet
     End.terminal(&Moment { step: 0, time: until, dt: 0.0, model, state, control: &[] })
 }
 
+/// The model and the state with the first of two parameters along one direction of hyper-dual numbers, and the
+/// second along the other.
+fn seeded_twice(
+    model: &Model,
+    initial: &State,
+    all: &[Parameter],
+    [first, second]: [usize; 2],
+) -> (Model<HyperDual64>, State<HyperDual64>) {
+    let along = |i: usize, eps1: f64, eps2: f64| {
+        (all[i], HyperDual64::new(all[i].value(model).expect("exists"), eps1, eps2, 0.0))
+    };
+    // A parameter listed twice takes the last value.
+    let values = match first == second {
+        true => vec![along(first, 1.0, 1.0)],
+        false => vec![along(first, 1.0, 0.0), along(second, 0.0, 1.0)],
+    };
+    seeded(model, initial, &values).expect("valid")
+}
+
 #[test]
 fn hyper_dual_numbers_have_the_hessian_of_the_adjoint() {
     let (model, initial) = heap(ContactSettings { stiction_velocity: 0.05, ..Default::default() });
@@ -87,16 +106,7 @@ fn hyper_dual_numbers_have_the_hessian_of_the_adjoint() {
         let mut hessian = vec![vec![0.0; all.len()]; all.len()];
         for i in 0..all.len() {
             for k in i..all.len() {
-                let values: Vec<(Parameter, HyperDual64)> = [(i, [1.0, 0.0]), (k, [0.0, 1.0])]
-                    .into_iter()
-                    .map(|(j, [a, b])| (all[j], HyperDual64::new(at[j], a, b, 0.0)))
-                    .collect();
-                // A parameter listed twice takes the last value.
-                let values = match i == k {
-                    true => vec![(all[i], HyperDual64::new(at[i], 1.0, 1.0, 0.0))],
-                    false => values,
-                };
-                let (model, initial) = seeded(&model, &initial, &values).expect("valid");
+                let (model, initial) = seeded_twice(&model, &initial, &all, [i, k]);
                 let value = loss(&model, &initial, settings, until);
                 let size = own.iter().zip(scales).fold(0.0_f64, |m, (g, s)| m.max((g * s).abs()));
                 for (j, first) in [(i, value.eps1), (k, value.eps2)] {
@@ -168,14 +178,7 @@ fn gauss_newton_is_the_hessian_where_nothing_is_left_of_the_residuals() {
             Misses(end.bodies.iter().map(aim).collect())
         };
         let of_hessian = |misses: &Misses, i: usize, k: usize| {
-            let values = match i == k {
-                true => vec![(all[i], HyperDual64::new(at[i], 1.0, 1.0, 0.0))],
-                false => vec![
-                    (all[i], HyperDual64::new(at[i], 1.0, 0.0, 0.0)),
-                    (all[k], HyperDual64::new(at[k], 0.0, 1.0, 0.0)),
-                ],
-            };
-            let (model, initial) = seeded(&model, &initial, &values).expect("valid");
+            let (model, initial) = seeded_twice(&model, &initial, &all, [i, k]);
             let trajectory = Rollout::new(&model, &initial, settings, until).simulate().expect("simulates");
             let state = trajectory.states.last().expect("a state");
             let mut residuals = Vec::new();

@@ -1,0 +1,68 @@
+//! What the parameters of a model are called.
+
+use super::model::Model;
+use super::parameter::Parameter;
+use super::state::TANGENT_DIMENSION;
+
+/// Names of the tangent directions of a free body, in their order.
+pub const TANGENT_NAMES: [&str; TANGENT_DIMENSION] =
+    ["rx", "ry", "rz", "px", "py", "pz", "wx", "wy", "wz", "vx", "vy", "vz"];
+
+impl Parameter {
+    /// A name that tells the parameters of a model apart, such as `ball.vz` or
+    /// `foam.hydroelastic_modulus`.
+    pub fn name(&self, model: &Model) -> String {
+        let body = |i: usize| model.bodies.get(i).map_or("?", |b| b.name.as_str());
+        let material = |i: usize| model.materials.get(i).map_or("?", |m| m.name.as_str());
+        let joint = |i: usize| model.mechanism.joints().get(i).map_or("?", |j| j.name.as_str());
+        let actuator = |i: usize| model.actuators.get(i).map_or("?", |a| a.name.as_str());
+        match *self {
+            Self::InitialTangent { body: b, index } => {
+                format!("{}.{}", body(b), TANGENT_NAMES.get(index).unwrap_or(&"?"))
+            }
+            Self::InitialJoint { index } => joint_tangent_name(model, index),
+            Self::Material { material: m, parameter } => {
+                format!("{}.{}", material(m), parameter.name(model.contact.law))
+            }
+            Self::Mass { body: b } => format!("{}.mass", body(b)),
+            Self::Inertia { body: b, row, column } => format!("{}.inertia[{row}][{column}]", body(b)),
+            Self::CenterOfMass { body: b, axis } => format!("{}.center_of_mass[{axis}]", body(b)),
+            Self::Gravity { axis } => format!("gravity[{axis}]"),
+            Self::JointDamping { joint: j } => format!("{}.damping", joint(j)),
+            Self::SpringStiffness { joint: j } => format!("{}.spring.stiffness", joint(j)),
+            Self::SpringRest { joint: j } => format!("{}.spring.rest", joint(j)),
+            Self::JointStop { joint: j, number } => format!("{}.{}", joint(j), number.name()),
+            Self::EffortLimit { actuator: a } => format!("{}.effort", actuator(a)),
+            Self::DriveStiffness { actuator: a } => format!("{}.drive.stiffness", actuator(a)),
+            Self::DriveDamping { actuator: a } => format!("{}.drive.damping", actuator(a)),
+            Self::GeometryScale { body: b, geometry } => {
+                format!("{}.geometries[{geometry}].scale", body(b))
+            }
+            Self::MeshVertex { body: b, geometry, vertex, axis } => {
+                let axis = ["x", "y", "z"].get(axis).unwrap_or(&"?");
+                format!("{}.geometries[{geometry}].vertices[{vertex}].{axis}", body(b))
+            }
+            Self::Extent { body: b, geometry, vertex } => {
+                format!("{}.geometries[{geometry}].extents[{vertex}]", body(b))
+            }
+            Self::GeometryPose { body: b, geometry, axis } => {
+                format!("{}.geometries[{geometry}].{}", body(b), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
+            }
+            Self::FixedPose { body: b, axis } => {
+                format!("{}.{}", body(b), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
+            }
+        }
+    }
+}
+
+/// The name of a direction of the joints' initial state: the joint's, with the number of the
+/// coordinate where it has several, and `q` or `v`.
+fn joint_tangent_name(model: &Model, index: usize) -> String {
+    let nv = model.mechanism.velocity_dimension();
+    let (coordinate, what) = if index < nv { (index, "q") } else { (index - nv, "v") };
+    match model.mechanism.joints().iter().find(|j| j.v.contains(&coordinate)) {
+        Some(joint) if joint.v.len() == 1 => format!("{}.{what}", joint.name),
+        Some(joint) => format!("{}.{what}[{}]", joint.name, coordinate - joint.v.start),
+        None => "?".to_owned(),
+    }
+}
