@@ -193,6 +193,7 @@ fn main() {
             until,
             applied: &Thrusters,
             controls: (&zeros).into(),
+            substeps: None,
         };
         let plain = || {
             black_box(rollout.simulate().unwrap());

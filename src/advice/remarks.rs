@@ -160,6 +160,7 @@ fn step(subject: &Subject, pressed: &Pressed) -> Option<String> {
     let radian = (subject.effective_mass / pressed.stiffness).sqrt();
     let impact = std::f64::consts::PI * radian;
     match subject.settings.integrator {
+        Integrator::ErrorControlled(_) => None,
         Integrator::VelocityLevel(_) => (impact < IMPACT_STEPS * time_step).then(|| {
             format!(
                 "an impact lasts {} s, {} steps: steps stay stable, but do not resolve it; \
@@ -203,7 +204,8 @@ fn friction(subject: &Subject) -> Vec<String> {
     }
     let stiction = subject.model.contact().stiction_velocity;
     let time_step = subject.settings.time_step;
-    let is_explicit = !matches!(subject.settings.integrator, Integrator::VelocityLevel(_));
+    let is_explicit =
+        !matches!(subject.settings.integrator, Integrator::VelocityLevel(_) | Integrator::ErrorControlled(_));
     // Near rest friction is a damper of μ N / v_s, which explicit steps are stable with up to 2 m / (μ N / v_s).
     let longest = 2.0 * stiction * subject.effective_mass / (friction * subject.load);
     if is_explicit && time_step > longest {
@@ -216,8 +218,8 @@ fn friction(subject: &Subject) -> Vec<String> {
             short(0.5 * longest)
         ));
     }
-    let is_sap =
-        matches!(subject.settings.integrator, Integrator::VelocityLevel(v) if v.model == ContactModel::Sap);
+    let velocity_level = subject.settings.integrator.velocity_level_method();
+    let is_sap = velocity_level.is_some_and(|method| method.model == ContactModel::Sap);
     // Of two half-spaces, without a size, nothing creeps.
     let size = thickness(subject.model, &subject.pairs[0]);
     if !is_sap && stiction > CREEP * size {

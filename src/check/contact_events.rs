@@ -11,7 +11,7 @@ use nalgebra::Vector3;
 use crate::contact::{DampingPoint, PairMaterial, Workspace, for_each_face};
 use crate::multibody::{BodyFrame, BroadPhase, Model, State, with_pair};
 use crate::spatial::SpatialVelocity;
-use crate::step::StepWorkspace;
+use crate::step::{Integrator, StepProblem, StepWorkspace, Tape};
 
 /// Where something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,7 +70,7 @@ fn mixed(value: u64) -> u64 {
 
 impl StepEvents {
     /// Adds what happens at another moment of the same step.
-    fn merge(&mut self, other: Self) {
+    pub fn merge(&mut self, other: Self) {
         // Mixed once more: two moments that are exchanged are not the same.
         self.acting.iter_mut().for_each(|(_, number)| *number = mixed(*number));
         other.acting.into_iter().for_each(|(place, number)| self.add(place, number));
@@ -141,7 +141,7 @@ impl Watch {
 
     /// The events of a velocity-level step of `dt` seconds from `before` to `after`, which left its
     /// contacts in `workspace`.
-    pub fn of_step(
+    fn of_step(
         &mut self,
         model: &Model,
         [before, after]: [&State; 2],
@@ -158,10 +158,30 @@ impl Watch {
 
     /// The events of a step with several stages at these states, the first of them the state before
     /// the step.
-    pub fn of_stages(&mut self, model: &Model, stages: &[State], commands: &[f64]) -> StepEvents {
+    fn of_stages(&mut self, model: &Model, stages: &[State], commands: &[f64]) -> StepEvents {
         let mut events = StepEvents::default();
         stages.iter().for_each(|stage| events.merge(self.at_state(model, stage, commands)));
         events
+    }
+
+    /// The events of a step of fixed length, which left its contacts in `workspace`, and the states at its stages
+    /// in `tape` if it is a Runge–Kutta step.
+    pub fn of_fixed_step<A>(
+        &mut self,
+        method: Integrator,
+        step: &StepProblem<'_, A>,
+        after: &State,
+        workspace: &StepWorkspace,
+        tape: &Tape,
+    ) -> StepEvents {
+        let StepProblem { model, state, time_step, control, .. } = *step;
+        match method {
+            Integrator::VelocityLevel(_) => {
+                self.of_step(model, [state, after], time_step, control, workspace)
+            }
+            method if method.is_runge_kutta() => self.of_stages(model, &tape.stages(), control),
+            _ => self.at_state(model, state, control),
+        }
     }
 
     /// The faces of all contact surfaces.

@@ -36,7 +36,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         let gradient = self.with_tightest(|integrator| {
             let settings = SimulationSettings { integrator, time_step: self.time_step };
             let rollout = Rollout::new(model, self.state, settings, until);
-            let rollout = rollout.under(self.applied).with_controls(self.controls);
+            let rollout = rollout.under(self.applied).with_controls(self.controls).holding(&self.substeps);
             loss_gradient(&rollout, &Weighted(&weights), &all, Checkpoints::All)
         })?;
         let mut rest = &gradient.by_parameters[..];

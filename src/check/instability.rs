@@ -47,7 +47,7 @@ pub(super) fn first_instability<A: AppliedForces>(
     let controls = rollout.control_rows()?;
     let steps = settings.schedule(rollout.until)?.steps();
     let (method, dt) = (settings.integrator, settings.time_step);
-    if matches!(method, Integrator::VelocityLevel(_)) {
+    if !matches!(method, Integrator::SemiImplicitEuler) && !method.is_runge_kutta() {
         return Ok(None);
     }
     let differentiated =
@@ -57,7 +57,8 @@ pub(super) fn first_instability<A: AppliedForces>(
     let mut state = rollout.initial.clone();
     for step in 0..steps {
         let (time, control) = (step as f64 * dt, controls.row(step));
-        let problem = StepProblem { model, state: &state, time, time_step: dt, applied, control };
+        let problem =
+            StepProblem { model, state: &state, time, time_step: dt, applied, control, substeps: None };
         let outcome = method
             .step_taped(&problem, &differentiated, &mut workspace, &mut tape)
             .and_then(|after| Ok((after, tape.jacobian(&differentiated, applied, &mut derivatives)?)));

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::comparison::{CheckSettings, Comparison};
-use super::contact_events::{Events, Watch};
+use super::contact_events::{Events, StepEvents, Watch};
 use super::instability::{Instability, first_instability};
 use super::report::GradientReport;
 use super::tight::tightest_first;
@@ -11,11 +11,9 @@ use super::varied::{CheckedValue, JointPart, Varied, joint_parts};
 use crate::multibody::{
     AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Model, PairWorkspace, State, seeded,
 };
-use crate::rollout::{
-    Controls, Rollout, SimulationError, SimulationSettings, checked_step, checked_step_taped,
-};
+use crate::rollout::{Controls, Rollout, SimulationError, SimulationSettings, checked_step_into, failed};
 use crate::scalar::{DualArray, Scalar};
-use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};
+use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Substep, Tape};
 
 /// Parameters differentiated in one pass.
 pub(super) const CHUNK: usize = 8;
@@ -40,6 +38,8 @@ pub(super) struct SceneCheck<'a, A> {
     pub pairs: Vec<(BodyPair, Vec<GeometryPair>)>,
     /// The method of steps: an implicit one with tighter and tighter tolerances, the tightest first.
     methods: Vec<Integrator>,
+    /// The substeps of error-controlled steps, which are held where parameters vary.
+    pub substeps: Vec<Vec<Substep>>,
     /// Reference states that the simulated states are compared with: after one step, and after all
     /// steps.
     pub reference: [State; 2],
@@ -123,9 +123,11 @@ impl<'a, A: AppliedForces> SceneCheck<'a, A> {
             parts: joint_parts(model),
             pairs,
             methods: tightest_first(simulation.integrator),
+            substeps: Vec::new(),
             reference: Default::default(),
             instability: None,
         };
+        check.substeps = check.substeps_from(state)?;
         check.reference = check.simulated(model, state, controls)?;
         let method = SimulationSettings { integrator: check.method(), ..simulation };
         let until = steps as f64 * simulation.time_step;
@@ -143,12 +145,31 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             parts: self.parts.clone(),
             pairs: self.pairs.clone(),
             methods: self.methods.clone(),
+            substeps: self.substeps_from(state)?,
             reference: Default::default(),
             instability: self.instability.clone(),
             ..*self
         };
         check.reference = check.simulated(self.model, state, self.controls)?;
         Ok(check)
+    }
+
+    /// The substeps of each step from a state, by the method with its own tolerance; none where errors are
+    /// not controlled.
+    fn substeps_from(&self, state: &State) -> Result<Vec<Vec<Substep>>, SimulationError> {
+        let integrator = self.method();
+        if !matches!(integrator, Integrator::ErrorControlled(_)) {
+            return Ok(Vec::new());
+        }
+        let settings = SimulationSettings { integrator, time_step: self.time_step };
+        let until = self.steps as f64 * self.time_step;
+        let rollout = Rollout::new(self.model, state, settings, until);
+        rollout.under(self.applied).with_controls(self.controls).find_substeps()
+    }
+
+    /// Those of one step.
+    pub fn held_substeps(&self, step: usize) -> Option<&[Substep]> {
+        self.substeps.get(step).map(Vec::as_slice)
     }
 
     /// Derivatives of all quantities with respect to each parameter, compared with differences.
@@ -257,7 +278,8 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         let until = self.steps as f64 * self.time_step;
         let run = self.with_tightest(|integrator| {
             let settings = SimulationSettings { integrator, time_step: self.time_step };
-            Rollout::new(model, state, settings, until).under(self.applied).with_controls(controls).simulate()
+            let rollout = Rollout::new(model, state, settings, until).under(self.applied);
+            rollout.with_controls(controls).holding(&self.substeps).simulate()
         });
         let states = run?.states;
         let after = |k: usize| states.get(k).unwrap_or(state).clone();
@@ -274,6 +296,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         self.with_tightest(|method| {
             let mut state = state.clone();
             let (mut workspace, mut tape) = (StepWorkspace::default(), Tape::default());
+            let mut stages = StepWorkspace::default();
             let mut events = Events {
                 initial: watch.at_state(&model, &state, controls.row(0)),
                 steps: Vec::with_capacity(self.steps),
@@ -281,22 +304,32 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             for step in 0..self.steps {
                 let (control, time_step) = (controls.row(step), self.time_step);
                 let time = step as f64 * time_step;
-                let problem = StepProblem { model: &model, state: &state, time, time_step, applied, control };
+                let (before, substeps) = (&state, self.held_substeps(step));
+                let problem =
+                    StepProblem { model: &model, state: before, time, time_step, applied, control, substeps };
                 let number = step + 1;
-                let after = match method {
-                    Integrator::RungeKutta4 => {
-                        let workspace = &mut workspace;
-                        checked_step_taped(method, &problem, number, &differentiated, workspace, &mut tape)?
+                let mut of_step = StepEvents::default();
+                let mut after = State::default();
+                let (fixed, again) = (method.of_fixed_length(), &mut stages);
+                let mut look = |part: &StepProblem<'_, A>, after: &State, workspace: &StepWorkspace| {
+                    if fixed.is_runge_kutta() {
+                        // It has been taken before, so that it does not fail.
+                        let _ = fixed.step_taped(part, &differentiated, again, &mut tape);
                     }
-                    _ => checked_step(method, &problem, number, &mut workspace)?,
+                    of_step.merge(watch.of_fixed_step(fixed, part, after, workspace, &tape));
                 };
-                events.steps.push(match method {
-                    Integrator::SemiImplicitEuler => watch.at_state(&model, &state, control),
-                    Integrator::RungeKutta4 => watch.of_stages(&model, &tape.stages(), control),
-                    Integrator::VelocityLevel(_) => {
-                        watch.of_step(&model, [&state, &after], time_step, control, &workspace)
+                match (method, substeps) {
+                    (Integrator::ErrorControlled(controlled), Some(substeps)) => {
+                        let parts =
+                            controlled.for_each_fixed_step(&problem, substeps, &mut workspace, &mut look);
+                        after = parts.map_err(|error| failed(&problem, number, error))?;
                     }
-                });
+                    _ => {
+                        checked_step_into(method, &problem, number, &mut workspace, &mut after)?;
+                        look(&problem, &after, &workspace);
+                    }
+                }
+                events.steps.push(of_step);
                 state = after;
             }
             Ok(events)

@@ -145,7 +145,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             };
             let settings = SimulationSettings { integrator, time_step: self.time_step };
             let rollout = Rollout::new(self.model, self.state, settings, until);
-            let rollout = rollout.under(self.applied).with_controls(self.controls);
+            let rollout = rollout.under(self.applied).with_controls(self.controls).holding(&self.substeps);
             let [one, composed] = self.by_step_jacobians(integrator, &list, scales)?;
             (after_one.largest, after_all.largest) = (one.1, composed.1);
             let (after_one, after_all) = (Arc::new(after_one), Arc::new(after_all));

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod rows;
+mod substeps;
 mod summary;
 
 use std::ops::ControlFlow;
@@ -23,6 +24,7 @@ use crate::rollout::{
 };
 pub(super) use arguments::SimulateArguments;
 use rows::Rows;
+use substeps::Substeps;
 use summary::Summary;
 
 /// How a simulation under way may fail, before the file is named.
@@ -95,7 +97,8 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         true => Some(discretization(&scene, &rollout)?),
         false => None,
     };
-    Summary::new(&scene, loaded, errors, &rollout.settings, arguments, schedule.steps(), &last.state)
+    let found = (errors, last.substeps.into_some());
+    Summary::new(&scene, loaded, found, &rollout.settings, arguments, schedule.steps(), &last.state)
         .print(arguments)
 }
 
@@ -130,6 +133,7 @@ struct Last {
     time: f64,
     state: crate::multibody::State,
     warnings: Vec<MotionWarning>,
+    substeps: Substeps,
 }
 
 /// Simulates, and writes rows on the way.
@@ -142,11 +146,12 @@ fn simulate(
 ) -> (Last, Result<(), Failure>) {
     let bar = of_steps(all_steps as u64);
     let (mut steps, mut time, mut state) = (0, 0.0, rollout.initial.clone());
-    let mut watch = Watch::default();
+    let (mut watch, mut substeps) = (Watch::default(), Substeps::default());
     let outcome = rollout.try_for_each(|step| {
         (steps, time) = (step.steps, step.time);
         state.clone_from(step.state);
         watch.look(step);
+        substeps.add(step);
         if let Some(recorder) = &mut recorder {
             recorder.look(step);
         }
@@ -159,7 +164,7 @@ fn simulate(
         Ok(if interruption::is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     });
     bar.finish_and_clear();
-    (Last { steps, time, state, warnings: watch.into_warnings() }, outcome)
+    (Last { steps, time, state, warnings: watch.into_warnings(), substeps }, outcome)
 }
 
 fn simulation_error(scene: &Scene, source: SimulationError) -> Error {

@@ -24,5 +24,6 @@ pub use problem::checkpoint::CheckpointFile;
 pub use problem::controls::OptimizedControl;
 pub use problem::file::{OptimizedCommand, ProblemFile, ScatteredStarts};
 pub use scene::file::{Scene, SolverKind};
+pub use scene::solver_tables::ErrorControl;
 pub use scene::summary::{LoadedBody, SceneSummary};
 pub use scene::visuals::{RobotVisuals, VisualMesh, VisualMeshes};

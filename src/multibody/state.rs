@@ -127,12 +127,24 @@ pub(crate) fn rotation_between<T: Scalar>(from: &Quaternion<T>, to: &Quaternion<
 /// The tangent space has twelve directions for each free body (see [`TANGENT_DIMENSION`]), then
 /// one for the configuration of each of the joints' velocity coordinates, then one for each of
 /// these velocities.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct State<T = f64> {
     /// One for each free body.
     pub bodies: Vec<BodyState<T>>,
     /// Configuration and velocity of the joints.
     pub joints: JointState<T>,
+}
+
+impl<T: Clone> Clone for State<T> {
+    fn clone(&self) -> Self {
+        Self { bodies: self.bodies.clone(), joints: self.joints.clone() }
+    }
+
+    /// Takes the memory that is there.
+    fn clone_from(&mut self, from: &Self) {
+        self.bodies.clone_from(&from.bodies);
+        self.joints.clone_from(&from.joints);
+    }
 }
 
 impl<T> Default for State<T> {

@@ -9,7 +9,7 @@ use super::schedule::StepTime;
 use super::simulate::Rollout;
 use super::tapes::Tapes;
 use crate::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, Parameter, State};
-use crate::step::{DerivativeWorkspace, StepCotangent, StepProblem, StepWorkspace};
+use crate::step::{DerivativeWorkspace, Integrator, StepCotangent, StepProblem, StepWorkspace, Substep};
 
 impl<'a, A: AppliedForces> Rollout<'a, A> {
     /// The model prepared for differentiation with respect to parameters.
@@ -110,6 +110,22 @@ pub(super) fn loss_gradient_over<A: AppliedForces>(
     Ok(sweep.finished())
 }
 
+/// The step of a rollout of this number, from a state, with the substeps that it had before.
+fn problem<'s, A>(
+    rollout: &Rollout<'s, A>,
+    schedule: &[StepTime],
+    controls: &'s Controls,
+    known: &'s [Option<Vec<Substep>>],
+    step: usize,
+    state: &'s State,
+) -> StepProblem<'s, A> {
+    let Rollout { model, applied, .. } = *rollout;
+    let StepTime { time, dt: time_step, .. } = schedule[step];
+    let known = known.get(step).and_then(Option::as_deref);
+    let substeps = rollout.substeps.and_then(|all| all.get(step)).map(Vec::as_slice).or(known);
+    StepProblem { model, state, time, time_step, applied, control: controls.row(step), substeps }
+}
+
 /// A sweep backward over the steps of a rollout.
 struct Sweep<'a, A, L> {
     rollout: &'a Rollout<'a, A>,
@@ -125,6 +141,8 @@ struct Sweep<'a, A, L> {
     by_controls: Controls,
     by_model: ModelGradient,
     tapes: Tapes,
+    /// The substeps of error-controlled steps that have been taken, so that they are not searched for again.
+    substeps: Vec<Option<Vec<Substep>>>,
     value: f64,
     memory: CheckpointMemory,
 }
@@ -149,6 +167,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             by_controls: Controls::zeros(schedule.len(), controls.dimension()),
             by_model: ModelGradient::zero(model),
             tapes: Tapes::default(),
+            substeps: Vec::new(),
             value: 0.0,
             memory: CheckpointMemory::default(),
         }
@@ -164,21 +183,27 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         }
     }
 
-    /// The step of this number, from a state.
-    fn problem<'s>(&self, step: usize, state: &'s State) -> StepProblem<'s, A>
-    where
-        'a: 's,
-    {
-        let Rollout { model, applied, .. } = *self.rollout;
-        let StepTime { time, dt: time_step, .. } = self.schedule[step];
-        StepProblem { model, state, time, time_step, applied, control: self.controls.row(step) }
+    /// Remembers the substeps of a step that was taken.
+    fn remember_substeps(&mut self, step: usize) {
+        if !matches!(self.rollout.settings.integrator, Integrator::ErrorControlled(_)) {
+            return;
+        }
+        self.substeps.resize(self.schedule.len(), None);
+        let taken = self.steps.substeps().map(|statistics| &statistics.substeps);
+        if let (known @ None, Some(taken)) = (&mut self.substeps[step], taken) {
+            *known = Some(taken.clone());
+        }
     }
 
     /// Takes a step.
     fn advance(&mut self, step: usize, state: &State) -> Result<State, SimulationError> {
         self.memory.steps_taken += 1;
         let (integrator, number) = (self.rollout.settings.integrator, self.schedule[step].number);
-        checked_step(integrator, &self.problem(step, state), number, &mut self.steps)
+        let Self { rollout, controls, schedule, substeps, steps, .. } = self;
+        let problem = problem(rollout, schedule, controls, substeps, step, state);
+        let after = checked_step(integrator, &problem, number, steps)?;
+        self.remember_substeps(step);
+        Ok(after)
     }
 
     /// Takes a step, and keeps its tape if there is room for it: a step of those whose states are
@@ -189,9 +214,12 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         }
         self.memory.steps_taken += 1;
         let (integrator, number) = (self.rollout.settings.integrator, self.schedule[step].number);
-        let (problem, mut tape) = (self.problem(step, state), self.tapes.blank());
-        let after = checked_step_taped(integrator, &problem, number, self.model, &mut self.steps, &mut tape)?;
+        let mut tape = self.tapes.blank();
+        let Self { rollout, controls, schedule, substeps, steps, model, .. } = self;
+        let problem = problem(rollout, schedule, controls, substeps, step, state);
+        let after = checked_step_taped(integrator, &problem, number, model, steps, &mut tape)?;
         self.tapes.keep(step, tape);
+        self.remember_substeps(step);
         Ok(after)
     }
 
@@ -216,10 +244,12 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         let mut tape = match self.tapes.take(step) {
             Some(tape) => tape,
             None => {
-                let (problem, mut tape) = (self.problem(step, before), self.tapes.blank());
+                let mut tape = self.tapes.blank();
+                let Self { rollout, controls, schedule, substeps, steps, model: differentiated, .. } = self;
+                let problem = problem(rollout, schedule, controls, substeps, step, before);
                 settings
                     .integrator
-                    .tape(&problem, after, self.model, &mut self.steps, &mut tape)
+                    .tape(&problem, after, differentiated, steps, &mut tape)
                     .map_err(|source| step_failed(model, self.schedule[step], source))?;
                 tape
             }

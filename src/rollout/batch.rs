@@ -111,6 +111,7 @@ impl<A: AppliedForces> Batch<'_, A> {
                 until: self.until,
                 applied: self.applied,
                 controls: (&member.controls).into(),
+                substeps: None,
             };
             work(i, &rollout)
         };

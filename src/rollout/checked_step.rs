@@ -22,7 +22,7 @@ pub(super) fn not_differentiated(model: &Model, at: StepTime, error: StepError) 
 }
 
 /// A step of a simulation, into a state that is there already.
-pub(super) fn checked_step_into<A: AppliedForces, T: Scalar>(
+pub(crate) fn checked_step_into<A: AppliedForces, T: Scalar>(
     integrator: Integrator,
     step: &StepProblem<'_, A, T>,
     number: usize,
@@ -61,7 +61,11 @@ pub(crate) fn checked_step_taped<A: AppliedForces>(
 }
 
 /// The failure of a step, number `number` of a simulation.
-fn failed<A, T: Scalar>(step: &StepProblem<'_, A, T>, number: usize, source: StepError) -> SimulationError {
+pub(crate) fn failed<A, T: Scalar>(
+    step: &StepProblem<'_, A, T>,
+    number: usize,
+    source: StepError,
+) -> SimulationError {
     let StepProblem { model, time, time_step: dt, .. } = *step;
     step_failed(model, StepTime { time, dt, number }, source)
 }

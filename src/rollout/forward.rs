@@ -59,7 +59,8 @@ pub fn loss_gradient_forward<A: AppliedForces>(
         value += loss.add_running(&moment, &mut by, &mut losses);
         add_product(&mut gradient, &sensitivity, active, &by_state);
         by_control.iter().enumerate().for_each(|(k, by)| gradient[active + k] += by);
-        let problem = StepProblem { model, state: &state, time, time_step: dt, applied, control };
+        let substeps = rollout.held_substeps(step);
+        let problem = StepProblem { model, state: &state, time, time_step: dt, applied, control, substeps };
         let after = checked_step_taped(
             settings.integrator,
             &problem,

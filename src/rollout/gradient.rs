@@ -61,7 +61,7 @@ fn chunk_gradient<A: AppliedForces>(
     chunk: &[Parameter],
 ) -> Result<(Trajectory, Vec<DMatrix<f64>>), SimulationError> {
     type Dual = DualArray<CHUNK>;
-    let Rollout { model, initial, settings, until, applied, .. } = *rollout;
+    let Rollout { model, initial, settings, until, applied, substeps, .. } = *rollout;
     let values: Vec<(Parameter, Dual)> = chunk
         .iter()
         .enumerate()
@@ -70,6 +70,7 @@ fn chunk_gradient<A: AppliedForces>(
     let (model, initial) = seeded(model, initial, &values)?;
     let controls = rollout.control_rows()?.map(|_, &u| Dual::from(u));
     let rollout = Rollout::new(&model, &initial, settings, until).under(applied).with_controls(&controls);
+    let rollout = Rollout { substeps, ..rollout };
     let Trajectory { times, states } = rollout.simulate()?;
     let real: Vec<State> = states.iter().map(State::real).collect();
     let derivatives = states

@@ -66,8 +66,9 @@ pub fn linearize<A: AppliedForces>(
     let one = |memory: &mut (StepWorkspace, Tape, DerivativeWorkspace), step: usize| {
         let (workspace, tape, derivatives) = memory;
         let at = schedule[step];
-        let (state, control) = (&states[step], controls.row(step));
-        let problem = StepProblem { model, state, time: at.time, time_step: at.dt, applied, control };
+        let (state, control, substeps) = (&states[step], controls.row(step), rollout.held_substeps(step));
+        let problem =
+            StepProblem { model, state, time: at.time, time_step: at.dt, applied, control, substeps };
         let jacobian = settings
             .integrator
             .tape(&problem, &states[step + 1], &differentiated, workspace, tape)

@@ -32,7 +32,7 @@ mod watch;
 
 pub use adjoint::{LossGradient, loss_gradient};
 pub use batch::{Batch, BatchMember};
-pub(crate) use checked_step::{checked_step, checked_step_taped};
+pub(crate) use checked_step::{checked_step, checked_step_into, checked_step_taped, failed};
 pub use checkpoints::{CheckpointMemory, Checkpoints};
 pub use command::{Command, KnotValues};
 pub use control_knots::{ControlKnots, KnotInterpolation, KnotMap};

@@ -2,7 +2,7 @@
 
 use crate::multibody::{Model, State};
 use crate::scalar::Scalar;
-use crate::step::{Gliding, Integrator, SolverStatistics, StepTiming, StepWorkspace};
+use crate::step::{Gliding, Integrator, SolverStatistics, StepTiming, StepWorkspace, SubstepStatistics};
 
 /// A state of a simulation, and the step that led to it.
 #[derive(Debug)]
@@ -37,10 +37,16 @@ pub struct TakenStep<'a, T = f64> {
 
 impl<'a, T> TakenStep<'a, T> {
     fn is_velocity_level(&self) -> bool {
-        matches!(self.integrator, Integrator::VelocityLevel(_))
+        self.integrator.velocity_level_method().is_some()
     }
 
-    /// Statistics of the iteration of the step; `None` for an explicit step.
+    /// How the substeps of the step went; `None` if its error is not controlled.
+    pub fn substeps(&self) -> Option<&'a SubstepStatistics> {
+        matches!(self.integrator, Integrator::ErrorControlled(_)).then(|| self.workspace.substeps()).flatten()
+    }
+
+    /// Statistics of the iteration of the step, or of the last one that an error-controlled step consists of;
+    /// `None` for an explicit step.
     pub fn statistics(&self) -> Option<&'a SolverStatistics> {
         self.is_velocity_level().then(|| self.workspace.statistics())
     }
@@ -64,6 +70,7 @@ impl<'a, T> TakenStep<'a, T> {
         T: Scalar,
     {
         let workspace = self.workspace;
-        (!self.is_velocity_level()).then(|| workspace.contact_loads()).into_iter().flatten()
+        let is_explicit = !self.is_velocity_level() && self.substeps().is_none();
+        is_explicit.then(|| workspace.contact_loads()).into_iter().flatten()
     }
 }

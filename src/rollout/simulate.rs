@@ -12,7 +12,7 @@ use super::schedule::{SimulationSettings, StepSchedule, StepTime};
 use super::watch::{MotionWarning, Watch};
 use crate::multibody::{AppliedForces, Model, NoForces, State};
 use crate::scalar::Scalar;
-use crate::step::{StepProblem, StepWorkspace};
+use crate::step::{StepProblem, StepWorkspace, Substep};
 
 /// States at increasing times.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +80,8 @@ pub struct Rollout<'a, A = NoForces, T = f64> {
     pub applied: &'a A,
     /// The control values of each step.
     pub controls: ControlSignal<'a, T>,
+    /// The substeps of each error-controlled step, where they are held; `None` to find them.
+    pub substeps: Option<&'a [Vec<Substep>]>,
 }
 
 impl<A, T> Clone for Rollout<'_, A, T> {
@@ -94,7 +96,8 @@ impl<'a, T> Rollout<'a, NoForces, T> {
     /// A simulation from a state at time 0 until a time in s, without forces of the user's and
     /// without control values.
     pub fn new(model: &'a Model<T>, initial: &'a State<T>, settings: SimulationSettings, until: f64) -> Self {
-        Self { model, initial, settings, until, applied: &NoForces, controls: ControlSignal::default() }
+        let (applied, controls) = (&NoForces, ControlSignal::default());
+        Self { model, initial, settings, until, applied, controls, substeps: None }
     }
 }
 
@@ -102,8 +105,21 @@ impl<'a, A, T> Rollout<'a, A, T> {
     /// The same rollout with these user forces instead of its own.
     #[must_use]
     pub fn under<B>(self, applied: &'a B) -> Rollout<'a, B, T> {
-        let Self { model, initial, settings, until, controls, .. } = self;
-        Rollout { model, initial, settings, until, applied, controls }
+        let Self { model, initial, settings, until, controls, substeps, .. } = self;
+        Rollout { model, initial, settings, until, applied, controls, substeps }
+    }
+
+    /// The same rollout whose error-controlled steps have these substeps, a list for each step: of a changed
+    /// model or state, for differences whose points all take the same substeps (see
+    /// [`Rollout::find_substeps`]).
+    #[must_use]
+    pub fn holding(self, substeps: &'a [Vec<Substep>]) -> Self {
+        Self { substeps: Some(substeps), ..self }
+    }
+
+    /// The substeps of a step, where they are held.
+    pub(super) fn held_substeps(&self, step: usize) -> Option<&'a [Substep]> {
+        self.substeps.and_then(|all| all.get(step)).map(Vec::as_slice)
     }
 
     /// The same rollout with these control values instead of its own. They are [`Controls`] or
@@ -169,6 +185,20 @@ impl<'a, A: AppliedForces, T: Scalar> Rollout<'a, A, T> {
             observer(step);
             ControlFlow::Continue(())
         })
+    }
+
+    /// The substeps of each step; none of steps whose error is not controlled.
+    ///
+    /// # Errors
+    /// The errors of [`Self::simulate`].
+    pub fn find_substeps(&self) -> Result<Vec<Vec<Substep>>, SimulationError> {
+        let mut substeps = Vec::new();
+        self.for_each(|step| {
+            let taken = step.taken.as_ref();
+            substeps
+                .extend(taken.map(|taken| taken.substeps().map_or_else(Vec::new, |s| s.substeps.clone())));
+        })?;
+        Ok(substeps)
     }
 
     /// The same as [`Self::for_each`] for an observer that may fail, or end the simulation early by
@@ -280,8 +310,16 @@ impl<'a, A: AppliedForces, T: Scalar> Rollout<'a, A, T> {
             let (at, end) = (schedule.step(steps), schedule.time(steps + 1));
             control(steps, at.time..end, &state, &mut row);
             let StepTime { time: start, dt: time_step, number } = at;
-            let problem =
-                StepProblem { model, state: &state, time: start, time_step, applied, control: &row };
+            let (state_before, substeps) = (&state, self.held_substeps(steps));
+            let problem = StepProblem {
+                model,
+                state: state_before,
+                time: start,
+                time_step,
+                applied,
+                control: &row,
+                substeps,
+            };
             checked_step_into(integrator, &problem, number, &mut workspace, &mut after)?;
             std::mem::swap(&mut state, &mut after);
             let taken = TakenStep { integrator, start, time_step, control: &row, workspace: &workspace };

@@ -27,6 +27,8 @@ pub struct DerivativeWorkspace {
     pub(super) by_stage: Vec<f64>,
     /// The tangent that leads from the state before the step to the one after it.
     pub(super) tangent: Vec<f64>,
+    /// Those with respect to the state after one step of the whole length of a substep.
+    pub(super) by_whole: Vec<f64>,
     /// For velocity-level steps.
     pub(super) velocity_level: VjpMemory,
 }

@@ -1,5 +1,6 @@
 //! Why a step could not be taken.
 
+use super::error_control::SubstepLimit;
 use crate::contact::ContactModel;
 use crate::multibody::ParameterError;
 
@@ -10,6 +11,19 @@ pub enum StepError {
     /// The length of the step is not usable.
     #[error("the time step is {0} s; it must be positive and finite")]
     TimeStep(f64),
+    /// The accuracy of an error-controlled step is not usable.
+    #[error("the accuracy is {0} m; it must be positive and finite")]
+    Accuracy(f64),
+    /// A substep of an error-controlled step would have to be shorter than is sensible.
+    #[error("the error stays above the accuracy in substeps of {length:.1e} s: {limit}")]
+    TooShort {
+        /// The length of the substep, s.
+        length: f64,
+        /// Why it would have to be that short.
+        limit: SubstepLimit,
+        /// The bodies concerned, by their indices in [`crate::multibody::Model::bodies`].
+        bodies: Vec<usize>,
+    },
     /// A contact model cannot take a law of the user's own.
     #[error(
         "steps of the contact model {0:?} minimize a cost that is made for their own damping and friction; a law of the user's own works in `tamsi` steps, and in the explicit `semi_implicit_euler` and `rk4`"
@@ -45,8 +59,10 @@ impl StepError {
     /// The bodies concerned, by their indices in [`crate::multibody::Model::bodies`].
     pub fn bodies(&self) -> &[usize] {
         match self {
-            Self::TimeStep(_) | Self::OwnLaw(_) | Self::Parameter(_) => &[],
-            Self::NotConverged { bodies, .. } | Self::NotFinite { bodies } => bodies,
+            Self::TimeStep(_) | Self::Accuracy(_) | Self::OwnLaw(_) | Self::Parameter(_) => &[],
+            Self::NotConverged { bodies, .. }
+            | Self::NotFinite { bodies }
+            | Self::TooShort { bodies, .. } => bodies,
         }
     }
 }

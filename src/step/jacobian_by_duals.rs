@@ -23,7 +23,7 @@ pub(super) fn jacobian_by_duals<A: AppliedForces>(
     let mut workspace = StepWorkspace::default();
     let mut columns = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
         let StepPoint { time, dt: time_step, applied, .. } = *at;
-        let step = StepProblem { model, state, time, time_step, applied, control };
+        let step = StepProblem { model, state, time, time_step, applied, control, substeps: None };
         let after = integrator.step(&step, &mut workspace)?;
         Ok::<_, StepError>(State::lift(&after.real()).difference(&after))
     };

@@ -3,10 +3,12 @@
 mod derivative;
 mod derivative_workspace;
 mod error;
+mod error_control;
 mod jacobian_by_duals;
 mod joint_motion;
 mod joint_moves;
 mod problem;
+mod radau;
 mod real_parts;
 mod runge_kutta;
 mod semi_implicit_euler;
@@ -17,9 +19,14 @@ mod velocity_level;
 pub use derivative::{StepCotangent, StepJacobian};
 pub use derivative_workspace::DerivativeWorkspace;
 pub use error::StepError;
+pub use error_control::{ControlledMethod, ErrorControlled, Substep, SubstepLimit, SubstepStatistics};
 pub use problem::StepProblem;
+pub use radau::RadauOrder;
 pub use tape::Tape;
 pub use velocity_level::{Gliding, SolverStatistics, SolverTolerance, StepTiming, VelocityLevel};
+
+use error_control::{Scratch, Search};
+use runge_kutta::Tableau;
 
 use crate::contact::ContactModel;
 use crate::multibody::{AppliedForces, ForceWorkspace, State};
@@ -36,17 +43,78 @@ pub enum Integrator {
     /// The classical Runge–Kutta method on the manifold of poses. It is of order 4 and evaluates the
     /// forces four times.
     RungeKutta4,
+    /// The method of order 3 of Bogacki and Shampine. It evaluates the forces four times.
+    BogackiShampine,
+    /// The method of order 5 of Dormand and Prince. It evaluates the forces seven times.
+    DormandPrince,
+    /// A Radau IIA method of order 1, 3 or 5: implicit, with the contact surfaces of each of its stages. It is for
+    /// references where contact or friction is stiff; a step takes the derivatives of all forces.
+    Radau(RadauOrder),
     /// A method that is implicit in the velocities and uses the contact surface at the start of the
     /// step. It is of order 1, makes one contact query, and is stable for stiff contact and friction.
     VelocityLevel(VelocityLevel),
+    /// As many shorter steps as an accuracy asks for.
+    ErrorControlled(ErrorControlled),
 }
 
 impl Integrator {
-    /// The order of convergence of a smooth motion in the length of the steps.
+    /// The order of convergence of a smooth motion in the length of the steps; of error-controlled steps in
+    /// that of the substeps.
     pub fn order(self) -> i32 {
         match self {
             Self::SemiImplicitEuler | Self::VelocityLevel(_) => 1,
             Self::RungeKutta4 => 4,
+            Self::BogackiShampine => 3,
+            Self::DormandPrince => 5,
+            Self::Radau(order) => order.number(),
+            Self::ErrorControlled(control) => control.method.order(),
+        }
+    }
+
+    /// The method of the steps of fixed length that a step consists of: the step itself unless its error is
+    /// controlled.
+    pub fn of_fixed_length(self) -> Self {
+        match self {
+            Self::ErrorControlled(control) => control.method.integrator(),
+            fixed => fixed,
+        }
+    }
+
+    /// The velocity-level method of a step or of its substeps; `None` if it is explicit.
+    pub fn velocity_level_method(self) -> Option<VelocityLevel> {
+        match self.of_fixed_length() {
+            Self::VelocityLevel(method) => Some(method),
+            _ => None,
+        }
+    }
+
+    /// The same step by another velocity-level method; an explicit step stays what it is.
+    #[must_use]
+    pub fn with_velocity_level(self, method: VelocityLevel) -> Self {
+        match self {
+            Self::VelocityLevel(_) => Self::VelocityLevel(method),
+            Self::ErrorControlled(control) => Self::ErrorControlled(ErrorControlled {
+                method: control.method.with_velocity_level(method),
+                ..control
+            }),
+            explicit => explicit,
+        }
+    }
+
+    /// Whether it is an explicit Runge–Kutta method of fixed steps.
+    pub(crate) fn is_runge_kutta(self) -> bool {
+        self.tableau().is_some()
+    }
+
+    /// The coefficients of an explicit Runge–Kutta method.
+    fn tableau(self) -> Option<&'static Tableau> {
+        match self {
+            Self::RungeKutta4 => Some(&runge_kutta::CLASSICAL),
+            Self::BogackiShampine => Some(&runge_kutta::BOGACKI_SHAMPINE),
+            Self::DormandPrince => Some(&runge_kutta::DORMAND_PRINCE),
+            Self::SemiImplicitEuler | Self::Radau(_) | Self::VelocityLevel(_) | Self::ErrorControlled(_) => {
+                None
+            }
         }
     }
 
@@ -62,8 +130,12 @@ pub struct StepWorkspace<T = f64> {
     forces: ForceWorkspace<T>,
     semi_implicit_euler: semi_implicit_euler::Memory<T>,
     runge_kutta: runge_kutta::Memory<T>,
+    radau: radau::Memory<T>,
     velocity_level: velocity_level::Workspace,
     balance: velocity_level::Balance<T>,
+    /// Of error-controlled steps: states within them, and the search for the lengths of substeps.
+    substeps: Scratch<T>,
+    search: Option<Box<Search>>,
 }
 
 impl<T: Scalar> Default for StepWorkspace<T> {
@@ -72,17 +144,33 @@ impl<T: Scalar> Default for StepWorkspace<T> {
             forces: ForceWorkspace::default(),
             semi_implicit_euler: semi_implicit_euler::Memory::default(),
             runge_kutta: runge_kutta::Memory::default(),
+            radau: radau::Memory::default(),
             velocity_level: velocity_level::Workspace::default(),
             balance: velocity_level::Balance::default(),
+            substeps: Scratch::default(),
+            search: None,
         }
     }
 }
 
 impl<T> StepWorkspace<T> {
+    /// How the last error-controlled step went, with its substeps; `None` if there was none.
+    pub fn substeps(&self) -> Option<&SubstepStatistics> {
+        self.search.as_ref().map(|search| &search.statistics)
+    }
+
+    /// What the last velocity-level step was taken with: the last one of an error-controlled step too.
+    fn last_velocity_level(&self) -> &velocity_level::Workspace {
+        match &self.search {
+            Some(search) if search.is_last => &search.workspace.velocity_level,
+            _ => &self.velocity_level,
+        }
+    }
+
     /// The pairs of geometries that the contact model of the last velocity-level step lifts apart
     /// because they slide (see [`Gliding`]).
     pub fn gliding(&self) -> impl Iterator<Item = Gliding> {
-        self.velocity_level.gliding()
+        self.last_velocity_level().gliding()
     }
 
     /// The pairs of geometries (indices in [`Model::pairs`]) that have pushed on each other at the last
@@ -97,17 +185,18 @@ impl<T> StepWorkspace<T> {
     /// Calls `visit` for each face of the last step if that was a velocity-level step, with the index of
     /// its pair in [`Model::pairs`] and a number that identifies the face and the branch of its impulse.
     pub(crate) fn for_each_branch(&self, visit: impl FnMut(usize, u64)) {
-        self.velocity_level.for_each_branch(visit);
+        self.last_velocity_level().for_each_branch(visit);
     }
 
-    /// Statistics of the iteration of the last velocity-level step.
+    /// Statistics of the iteration of the last velocity-level step; of an error-controlled step those of the
+    /// last one that it consists of.
     pub fn statistics(&self) -> &SolverStatistics {
-        self.velocity_level.statistics()
+        self.last_velocity_level().statistics()
     }
 
     /// The times that the parts of the last velocity-level step took.
     pub fn timing(&self) -> StepTiming {
-        self.velocity_level.timing()
+        self.last_velocity_level().timing()
     }
 }
 
@@ -119,8 +208,11 @@ impl Integrator {
         if !(dt > 0.0 && dt.is_finite()) {
             return Err(StepError::TimeStep(dt));
         }
-        match (self, step.model.contact.law) {
-            (Self::VelocityLevel(VelocityLevel { model, .. }), Some(_)) if model.is_convex() => {
+        if let Self::ErrorControlled(control) = self {
+            control.check()?;
+        }
+        match (self.velocity_level_method(), step.model.contact.law) {
+            (Some(VelocityLevel { model, .. }), Some(_)) if model.is_convex() => {
                 Err(StepError::OwnLaw(model))
             }
             _ => Ok(()),
@@ -158,11 +250,34 @@ impl Integrator {
         after: &mut State<T>,
     ) -> Result<(), StepError> {
         self.check(step)?;
-        let StepWorkspace { forces, semi_implicit_euler, runge_kutta, velocity_level, balance } = workspace;
+        let Self::ErrorControlled(control) = self else {
+            return self.fixed_step_into(step, workspace, after);
+        };
+        let mut search = workspace.search.take().unwrap_or_default();
+        let outcome = control.step_into(step, &mut search, workspace, after);
+        workspace.search = Some(search);
+        outcome
+    }
+
+    /// [`Self::step_into`] of a step whose error is not controlled; such a step is not taken.
+    fn fixed_step_into<A: AppliedForces, T: Scalar>(
+        self,
+        step: &StepProblem<'_, A, T>,
+        workspace: &mut StepWorkspace<T>,
+        after: &mut State<T>,
+    ) -> Result<(), StepError> {
+        let StepWorkspace {
+            forces, semi_implicit_euler, runge_kutta, radau, velocity_level, balance, ..
+        } = workspace;
         match self {
             Self::SemiImplicitEuler => semi_implicit_euler::step(step, forces, semi_implicit_euler, after),
-            Self::RungeKutta4 => runge_kutta::step(step, forces, runge_kutta, None, after),
             Self::VelocityLevel(method) => method.step(step, false, velocity_level, balance, after)?,
+            Self::Radau(order) => radau::step(order, step, radau, after)?,
+            Self::RungeKutta4 | Self::BogackiShampine | Self::DormandPrince | Self::ErrorControlled(_) => {
+                if let Some(tableau) = self.tableau() {
+                    runge_kutta::step(tableau, step, forces, runge_kutta, None, after);
+                }
+            }
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Step problems: everything that a step depends on.
 
+use super::Substep;
 use crate::multibody::{Model, NoForces, State};
 
 /// A step to be taken: its initial state, its length, and the forces and controls that act during it.
@@ -20,6 +21,9 @@ pub struct StepProblem<'a, A, T = f64> {
     ///
     /// [`AppliedForces::control_dimension`]: crate::multibody::AppliedForces::control_dimension
     pub control: &'a [T],
+    /// The substeps of an error-controlled step where they are held: those that it had before (see
+    /// [`StepWorkspace::substeps`](super::StepWorkspace::substeps)); `None` to find them.
+    pub substeps: Option<&'a [Substep]>,
 }
 
 impl<A, T> Clone for StepProblem<'_, A, T> {
@@ -33,14 +37,19 @@ impl<A, T> Copy for StepProblem<'_, A, T> {}
 impl<'a, T> StepProblem<'a, NoForces, T> {
     /// A step at time 0 without forces of the user's and without control values.
     pub fn new(model: &'a Model<T>, state: &'a State<T>, time_step: f64) -> Self {
-        Self { model, state, time: 0.0, time_step, applied: &NoForces, control: &[] }
+        Self { model, state, time: 0.0, time_step, applied: &NoForces, control: &[], substeps: None }
     }
 }
 
 impl<'a, A, T> StepProblem<'a, A, T> {
     /// The same step under other forces of the user's.
     pub fn under<B>(self, applied: &'a B) -> StepProblem<'a, B, T> {
-        let Self { model, state, time, time_step, control, .. } = self;
-        StepProblem { model, state, time, time_step, applied, control }
+        let Self { model, state, time, time_step, control, substeps, .. } = self;
+        StepProblem { model, state, time, time_step, applied, control, substeps }
+    }
+
+    /// A part of the step, from `begin` s after its start and `length` s long, from the same state.
+    pub(super) fn part(self, begin: f64, length: f64) -> Self {
+        Self { time: self.time + begin, time_step: length, ..self }
     }
 }

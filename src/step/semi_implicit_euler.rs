@@ -40,7 +40,7 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
     memory: &mut Memory<T>,
     after: &mut State<T>,
 ) {
-    let StepProblem { model, state, time, time_step: dt, applied, control } = *step;
+    let StepProblem { model, state, time, time_step: dt, applied, control, .. } = *step;
     let (forces, kinematics) = total_forces(model, state, time, applied, control, workspace);
     let bodies = model.free_bodies().zip(&state.bodies).zip(&forces.bodies);
     let bodies = bodies.map(|(((_, _, mass), body), f)| step_body(mass, &model.gravity, body, f, dt));

@@ -2,11 +2,12 @@
 
 use super::derivative::StepCotangent;
 use super::derivative_workspace::DerivativeWorkspace;
+use super::error_control::SubstepTapes;
 use super::jacobian_by_duals::jacobian_by_duals;
 use super::step_point::StepPoint;
 use super::velocity_level::BalanceTape;
 use super::{
-    Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, runge_kutta, semi_implicit_euler,
+    Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, radau, runge_kutta, semi_implicit_euler,
 };
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 
@@ -24,13 +25,17 @@ pub struct Tape {
     dt: f64,
     control: Vec<f64>,
     before: State,
-    after: State,
+    pub(super) after: State,
     /// Of an explicit step whether it was taken with the tape, and what it kept then: the other
     /// method a surface and no rates.
     kept: bool,
     explicit: runge_kutta::Kept,
     /// Of a velocity-level step; tapes of the others are small.
     balance: Option<Box<BalanceTape>>,
+    /// Of a Radau step.
+    radau: Option<radau::Kept>,
+    /// Of an error-controlled step.
+    substeps: SubstepTapes,
 }
 
 impl Integrator {
@@ -50,14 +55,28 @@ impl Integrator {
         self.check(step)?;
         tape.start(self, step);
         let mut after = State::default();
-        let StepWorkspace { forces, semi_implicit_euler, runge_kutta, velocity_level, balance } = workspace;
+        if let Self::ErrorControlled(control) = self {
+            after = tape.substeps.write(control, step, differentiated, workspace)?;
+            tape.after.assign(&after);
+            return Ok(after);
+        }
+        let StepWorkspace { forces, semi_implicit_euler, runge_kutta, velocity_level, balance, .. } =
+            workspace;
         match self {
             Self::SemiImplicitEuler => {
                 semi_implicit_euler::step(step, forces, semi_implicit_euler, &mut after);
                 tape.explicit.surfaces[0].clone_from(&forces.surfaces);
             }
-            Self::RungeKutta4 => {
-                runge_kutta::step(step, forces, runge_kutta, Some(&mut tape.explicit), &mut after);
+            Self::Radau(order) => {
+                let memory = &mut workspace.radau;
+                radau::step(order, step, memory, &mut after)?;
+                tape.radau = Some(radau::Kept::new(order, step, &mut memory.solver)?);
+            }
+            Self::RungeKutta4 | Self::BogackiShampine | Self::DormandPrince | Self::ErrorControlled(_) => {
+                if let Some(tableau) = self.tableau() {
+                    let kept = Some(&mut tape.explicit);
+                    runge_kutta::step(tableau, step, forces, runge_kutta, kept, &mut after);
+                }
             }
             Self::VelocityLevel(method) => method.step(step, true, velocity_level, balance, &mut after)?,
         }
@@ -80,6 +99,16 @@ impl Integrator {
         tape: &mut Tape,
     ) -> Result<(), StepError> {
         tape.start(self, step);
+        if let Self::ErrorControlled(control) = self {
+            tape.substeps.write(control, step, differentiated, workspace)?;
+            tape.after.assign(after);
+            return Ok(());
+        }
+        if let Self::Radau(order) = self {
+            let solver = &mut workspace.radau.solver;
+            solver.solve(order, step)?;
+            tape.radau = Some(radau::Kept::new(order, step, solver)?);
+        }
         if let Self::VelocityLevel(method) = self {
             let at = StepPoint::new(step, after, differentiated);
             method.find_again(&at, &mut workspace.velocity_level)?;
@@ -120,7 +149,9 @@ impl Tape {
             Integrator::VelocityLevel(_) => {
                 self.balance.as_deref().map_or(0, |balance| size_of_val(balance) + balance.bytes())
             }
-            Integrator::SemiImplicitEuler | Integrator::RungeKutta4 => self.explicit.bytes(),
+            Integrator::ErrorControlled(_) => self.substeps.bytes(),
+            Integrator::Radau(_) => self.radau.as_ref().map_or(0, radau::Kept::bytes),
+            _ => self.explicit.bytes(),
         };
         let control = size_of_val(&*self.control);
         size_of::<Self>() + self.before.bytes() + self.after.bytes() + control + kept
@@ -129,16 +160,18 @@ impl Tape {
     /// The states at which the step evaluated forces, in order. For a Runge–Kutta step that was taken
     /// with the tape these are the states at its stages; otherwise it is the state before the step.
     pub(crate) fn stages(&self) -> Vec<State> {
-        let rates = match (self.integrator, self.kept) {
-            (Integrator::RungeKutta4, true) => &self.explicit.rates[..],
-            _ => &[],
+        let (Some(method), true) = (self.integrator.tableau(), self.kept) else {
+            return vec![self.before.clone()];
         };
-        let rates = rates.chunks_exact(self.before.tangent_dimension().max(1));
-        let moved = rates.zip(runge_kutta::LATER_STAGES).map(|(rate, part)| {
-            let tangent: Vec<f64> = rate.iter().map(|r| r * (part * self.dt)).collect();
+        let size = self.before.tangent_dimension();
+        let at = |start: &&[f64]| {
+            let mut tangent = vec![0.0; size];
+            for (rate, part) in self.explicit.rates.chunks_exact(size.max(1)).zip(*start) {
+                tangent.iter_mut().zip(rate).for_each(|(x, r)| *x += r * (part * self.dt));
+            }
             self.before.moved(&tangent)
-        });
-        std::iter::once(self.before.clone()).chain(moved).collect()
+        };
+        method.starts.iter().map(at).collect()
     }
 
     /// The derivative of the step with respect to the state before it, the control values and the
@@ -155,13 +188,14 @@ impl Tape {
         applied: &A,
         workspace: &mut DerivativeWorkspace,
     ) -> Result<StepJacobian, StepError> {
-        let Self { integrator, time, dt, control, before, after, balance, .. } = self;
+        let Self { integrator, time, dt, control, before, after, balance, substeps, .. } = self;
         let at = StepPoint { model: differentiated, before, after, time: *time, dt: *dt, applied, control };
         match integrator {
-            Integrator::SemiImplicitEuler | Integrator::RungeKutta4 => jacobian_by_duals(*integrator, &at),
             Integrator::VelocityLevel(method) => {
                 Ok(method.jacobian(&at, balance.get_or_insert_default(), &mut workspace.velocity_level))
             }
+            Integrator::ErrorControlled(_) => substeps.jacobian(differentiated, applied, workspace),
+            _ => jacobian_by_duals(*integrator, &at),
         }
     }
 
@@ -183,14 +217,25 @@ impl Tape {
         workspace: &mut DerivativeWorkspace,
         out: &mut StepCotangent<'_>,
     ) {
-        let Self { integrator, time, dt, control, before, after, kept, explicit, balance } = self;
+        let Self { integrator, time, dt, control, before, after, kept, explicit, balance, substeps, radau } =
+            self;
         let explicit = kept.then_some(&*explicit);
         let at = StepPoint { model: differentiated, before, after, time: *time, dt: *dt, applied, control };
         match integrator {
             Integrator::SemiImplicitEuler => {
                 semi_implicit_euler::vjp(&at, explicit.map(|kept| &kept.surfaces[0]), workspace, out);
             }
-            Integrator::RungeKutta4 => runge_kutta::vjp(&at, explicit, workspace, out),
+            Integrator::RungeKutta4 | Integrator::BogackiShampine | Integrator::DormandPrince => {
+                if let Some(tableau) = integrator.tableau() {
+                    runge_kutta::vjp(tableau, &at, explicit, workspace, out);
+                }
+            }
+            Integrator::Radau(order) => {
+                if let Some(kept) = radau {
+                    radau::vjp(*order, &at, kept, workspace, out);
+                }
+            }
+            Integrator::ErrorControlled(_) => substeps.vjp(differentiated, applied, workspace, out),
             Integrator::VelocityLevel(method) => {
                 method.vjp(&at, balance.get_or_insert_default(), &mut workspace.velocity_level, out);
             }

@@ -1,7 +1,7 @@
 use approx::assert_relative_eq;
 use nalgebra::{Matrix3, Vector3};
 
-use super::{Integrator, StepError, StepProblem, StepWorkspace, VelocityLevel};
+use super::{Integrator, RadauOrder, StepError, StepProblem, StepWorkspace, VelocityLevel};
 use crate::multibody::{
     AppliedForces, Body, BodyState, Forces, MassProperties, MassSource, Model, ModelBuilder, NoForces, State,
 };
@@ -29,7 +29,8 @@ fn advance(integrator: Integrator, model: &Model, start: &State, until: f64, ste
     let mut state = start.clone();
     for i in 0..steps {
         let (time, applied, control) = (i as f64 * dt, &NoForces, &[]);
-        let step = StepProblem { model, state: &state, time, time_step: dt, applied, control };
+        let step =
+            StepProblem { model, state: &state, time, time_step: dt, applied, control, substeps: None };
         state = integrator.step(&step, &mut workspace).expect("explicit");
     }
     state
@@ -60,9 +61,17 @@ fn torque_free_top_keeps_energy_and_momentum_at_fourth_order() {
 fn integrators_have_their_orders() {
     let (model, start) = top(Vector3::new(0.0, 0.0, -9.81));
     let reference = advance(Integrator::RungeKutta4, &model, &start, 1.0, 4000);
-    for (integrator, steps, order) in
-        [(Integrator::RungeKutta4, 50, 4.0), (Integrator::SemiImplicitEuler, 1000, 1.0)]
-    {
+    let reference_of_fifth = advance(Integrator::DormandPrince, &model, &start, 1.0, 2000);
+    assert!(distance(&reference, &reference_of_fifth) < 1e-11);
+    for (integrator, steps, order) in [
+        (Integrator::RungeKutta4, 50, 4.0),
+        (Integrator::SemiImplicitEuler, 1000, 1.0),
+        (Integrator::BogackiShampine, 60, 3.0),
+        (Integrator::DormandPrince, 30, 5.0),
+        (Integrator::Radau(RadauOrder::First), 1000, 1.0),
+        (Integrator::Radau(RadauOrder::Third), 40, 3.0),
+        (Integrator::Radau(RadauOrder::Fifth), 15, 5.0),
+    ] {
         let error = |n| distance(&reference, &advance(integrator, &model, &start, 1.0, n));
         let measured = (error(steps) / error(2 * steps)).log2();
         assert!((measured - order).abs() < 0.15, "{integrator:?}: order {measured}");
@@ -109,7 +118,8 @@ fn applied_forces_enter_at_their_time() {
     let mut workspace = StepWorkspace::default();
     for i in 0..steps {
         let (model, time, applied) = (&model, f64::from(i) * dt, &Spring);
-        let step = StepProblem { model, state: &state, time, time_step: dt, applied, control: &[] };
+        let step =
+            StepProblem { model, state: &state, time, time_step: dt, applied, control: &[], substeps: None };
         state = Integrator::RungeKutta4.step(&step, &mut workspace).expect("explicit");
     }
     // x'' + 4x = sin 3t from rest: x = (3/10) sin 2t − (1/5) sin 3t.

@@ -81,6 +81,7 @@ fn rollout<'a>(
         until,
         applied: &Pull,
         controls: controls.into(),
+        substeps: None,
     }
 }
 
@@ -525,6 +526,7 @@ fn the_gradient_takes_as_many_evaluations_for_any_number_of_parameters() {
             until,
             applied: &applied,
             controls: (&controls).into(),
+            substeps: None,
         };
         let gradient = loss_gradient(&r, &Task, parameters, Checkpoints::All).expect("simulates");
         let mut by_parameters = vec![0.0; count];

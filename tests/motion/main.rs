@@ -2,6 +2,7 @@
 
 mod adjoint;
 mod drake_steps;
+mod error_control;
 mod examples_grasping;
 mod following_extents;
 mod geometry_gradients;

@@ -15,7 +15,15 @@ fn allocations<T: Scalar>(model: &Model, state: &State, applied: &impl AppliedFo
     let kinds = explicit.into_iter().chain(MODELS.map(Integrator::velocity_level));
     let counted = kinds.map(|integrator| {
         let (mut workspace, mut after) = (StepWorkspace::default(), State::default());
-        let step = StepProblem { model, state, time: 0.0, time_step: 1e-4, applied, control: &control };
+        let step = StepProblem {
+            model,
+            state,
+            time: 0.0,
+            time_step: 1e-4,
+            applied,
+            control: &control,
+            substeps: None,
+        };
         let mut take = || integrator.step_into(&step, &mut workspace, &mut after).expect("a step");
         take();
         allocation_counter::measure(take).count_total

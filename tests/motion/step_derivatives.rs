@@ -36,10 +36,17 @@ fn jacobian_by_duals<A: AppliedForces>(
     parameters: &[Parameter],
 ) -> StepJacobian {
     type Dual = DualArray<1>;
-    let StepProblem { model: real_model, state: before, time, time_step, applied, control: real_control } =
-        *step;
+    let StepProblem {
+        model: real_model,
+        state: before,
+        time,
+        time_step,
+        applied,
+        control: real_control,
+        substeps,
+    } = *step;
     let column = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
-        let step = StepProblem { model, state, time, time_step, applied, control };
+        let step = StepProblem { model, state, time, time_step, applied, control, substeps };
         let found = integrator.step(&step, &mut StepWorkspace::default()).expect("step");
         State::lift(after).difference(&found).iter().map(|x| x.eps[0]).collect::<Vec<f64>>()
     };
@@ -126,7 +133,7 @@ fn worst_error<A: AppliedForces>(
     let parameters = parameters_of(model);
     let differentiated = DifferentiatedModel::new(model, &parameters, applied.dependence(), control.len())
         .expect("valid parameters");
-    let problem = StepProblem { model, state, time: 0.3, time_step: 1e-3, applied, control };
+    let problem = StepProblem { model, state, time: 0.3, time_step: 1e-3, applied, control, substeps: None };
     let after = integrator.step(&problem, &mut StepWorkspace::default()).expect("step");
     let (mut tape, mut memory) = (Tape::default(), DerivativeWorkspace::default());
     let workspace = &mut StepWorkspace::default();

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::arguments::SimulateArguments;
+use super::substeps::Substeps;
 use crate::cli::messages::{Escaping, text_output};
 use crate::cli::outputs::{print_json, write_json};
 use crate::cli::{Error, is_zero, skirt_line};
@@ -24,6 +25,9 @@ pub(super) struct Summary {
     #[serde(skip_serializing_if = "is_zero")]
     skirt: f64,
     loaded: SceneSummary,
+    /// What error-controlled steps took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    substeps: Option<Substeps>,
     /// The estimated errors of the steps, where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     discretization_errors: Option<Vec<DiscretizationError>>,
@@ -55,7 +59,7 @@ impl Summary {
     pub fn new(
         scene: &Scene,
         loaded: SceneSummary,
-        discretization_errors: Option<Vec<DiscretizationError>>,
+        (discretization_errors, substeps): (Option<Vec<DiscretizationError>>, Option<Substeps>),
         settings: &SimulationSettings,
         arguments: &SimulateArguments,
         steps: usize,
@@ -81,6 +85,7 @@ impl Summary {
             until: arguments.until,
             skirt: scene.skirt,
             loaded,
+            substeps,
             discretization_errors,
             bodies: bodies.collect(),
             joints: joints.collect(),
@@ -111,6 +116,9 @@ impl Summary {
             None => writeln!(out)?,
             Some("-") => writeln!(out, ", written to standard output")?,
             Some(path) => writeln!(out, ", written to {path}")?,
+        }
+        if let Some(substeps) = &self.substeps {
+            substeps.print_text(out)?;
         }
         if let Some(line) = skirt_line(self.skirt) {
             writeln!(out, "{line}")?;

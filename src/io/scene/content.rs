@@ -19,7 +19,8 @@ use crate::io::scene::geometry_tables::{GeometryContext, geometry, zero_gradient
 use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
 use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings, solver_warnings};
 use crate::io::scene::robot_tables::{SceneRobot, UNIT_MASS, robot};
-use crate::io::scene::schema::{BodyTable, SceneTable, SolverTable};
+use crate::io::scene::schema::{BodyTable, SceneTable};
+use crate::io::scene::solver_tables::{ErrorControl, error_control, solver_tolerance};
 use crate::io::scene::visuals::RobotVisuals;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism, Workspace};
 use crate::multibody::{
@@ -36,6 +37,7 @@ pub(in crate::io) struct Content {
     pub commands: Vec<Command>,
     pub time_step: f64,
     pub tolerance: SolverTolerance,
+    pub error_control: Option<ErrorControl>,
     pub fixed: Vec<bool>,
     pub excluded: Vec<BodyPair>,
     pub visuals: Vec<RobotVisuals>,
@@ -52,6 +54,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let gravity = vector(table.gravity, Range::Finite, &root.key("gravity"))?;
     let time_step = number(table.solver.time_step, Range::Positive, &root.key("solver").key("time_step"))?;
     let tolerance = solver_tolerance(&table.solver, &root.key("solver"))?;
+    let error_control = error_control(&table.solver, &root.key("solver"))?;
     let contact = contact_settings(&table.contact, &root.key("contact"))?;
     let mut materials = Vec::new();
     for (name, t) in &table.materials {
@@ -150,6 +153,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
         commands,
         time_step,
         tolerance,
+        error_control,
         fixed,
         excluded,
         visuals,
@@ -352,21 +356,6 @@ impl Parts {
             }
         })
     }
-}
-
-/// When the iteration of an implicit step ends.
-fn solver_tolerance(table: &SolverTable, field: &FieldPath) -> Result<SolverTolerance, Problem> {
-    let mut tolerance = SolverTolerance::default();
-    if let Some(relative) = table.relative_tolerance {
-        tolerance.relative = number(relative, Range::Positive, &field.key("relative_tolerance"))?;
-    }
-    if let Some(iterations) = table.max_iterations {
-        if iterations == 0 {
-            return Err(Problem::new(field.key("max_iterations"), "found 0; it must be at least 1"));
-        }
-        tolerance.max_iterations = iterations;
-    }
-    Ok(tolerance)
 }
 
 /// What is wrong with a model, in the words of the scene file.

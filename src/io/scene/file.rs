@@ -9,10 +9,13 @@ use crate::io::file_error::{FileError, Problem};
 use crate::io::scene::content::{Content, content};
 use crate::io::scene::schema::SceneTable;
 pub use crate::io::scene::schema::SolverKind;
+use crate::io::scene::solver_tables::ErrorControl;
 use crate::io::scene::visuals::{RobotVisuals, VisualMeshes, read_visuals};
 use crate::multibody::{BodyPair, Model, State};
 use crate::rollout::{Command, Rollout, SimulationSettings};
-use crate::step::{Integrator, SolverTolerance, VelocityLevel};
+use crate::step::{
+    ControlledMethod, ErrorControlled, Integrator, RadauOrder, SolverTolerance, VelocityLevel,
+};
 
 /// A scene file as a model and its initial state.
 #[derive(Clone, Debug)]
@@ -32,6 +35,8 @@ pub struct Scene {
     pub time_step: f64,
     /// When the iteration of an implicit step ends.
     pub tolerance: SolverTolerance,
+    /// The accuracy of steps; `None` if they have a fixed length.
+    pub error_control: Option<ErrorControl>,
     /// For each body of the model whether the file fixes it, itself or by joints that cannot move.
     pub fixed: Vec<bool>,
     /// Pairs of bodies that the file leaves out of contact, and those that one joint connects, in
@@ -117,11 +122,26 @@ impl Scene {
         let integrator = match self.solver {
             SolverKind::SemiImplicitEuler => Integrator::SemiImplicitEuler,
             SolverKind::Rk4 => Integrator::RungeKutta4,
+            SolverKind::BogackiShampine => Integrator::BogackiShampine,
+            SolverKind::DormandPrince => Integrator::DormandPrince,
+            SolverKind::Radau => Integrator::Radau(RadauOrder::Fifth),
             SolverKind::Sap => self.velocity_level(ContactModel::Sap)?,
             SolverKind::Lagged => self.velocity_level(ContactModel::Lagged)?,
             SolverKind::Similar => self.velocity_level(ContactModel::Similar)?,
             SolverKind::Tamsi => self.velocity_level(ContactModel::Tamsi)?,
         };
+        let controlled = self.error_control.and_then(|ErrorControl { accuracy, extrapolated }| {
+            let method = match integrator {
+                Integrator::BogackiShampine => ControlledMethod::BogackiShampine,
+                Integrator::DormandPrince => ControlledMethod::DormandPrince,
+                Integrator::Radau(_) => ControlledMethod::Radau,
+                Integrator::VelocityLevel(method) if extrapolated => ControlledMethod::Extrapolated(method),
+                Integrator::VelocityLevel(method) => ControlledMethod::VelocityLevel(method),
+                _ => return None,
+            };
+            Some(Integrator::ErrorControlled(ErrorControlled { method, accuracy }))
+        });
+        let integrator = controlled.unwrap_or(integrator);
         Ok(SimulationSettings { integrator, time_step: self.time_step })
     }
 
@@ -129,7 +149,7 @@ impl Scene {
     fn velocity_level(&self, model: ContactModel) -> Result<Integrator, FileError> {
         let contact = &self.model.contact;
         let field = FieldPath::root().key("contact");
-        let only_explicit = "which the solvers \"semi_implicit_euler\" and \"rk4\" have alone";
+        let only_explicit = "which only the explicit solvers have";
         if contact.friction_regularization != FrictionRegularization::default() {
             let found = serde_json::to_value(contact.friction_regularization).unwrap_or_default();
             let message = format!("found {found}, {only_explicit}; remove it or set it to \"smooth\"");
@@ -163,6 +183,7 @@ fn build(path: &Path, table: &SceneTable, document: Document) -> Result<Scene, F
         commands,
         time_step,
         tolerance,
+        error_control,
         fixed,
         excluded,
         visuals,
@@ -184,6 +205,7 @@ fn build(path: &Path, table: &SceneTable, document: Document) -> Result<Scene, F
         solver,
         time_step,
         tolerance,
+        error_control,
         fixed,
         excluded,
         visuals,

@@ -15,5 +15,6 @@ pub(in crate::io) mod plausibility;
 pub(in crate::io) mod robot_tables;
 pub(in crate::io) mod schema;
 pub(in crate::io) mod shape_schema;
+pub(in crate::io) mod solver_tables;
 pub(in crate::io) mod summary;
 pub(in crate::io) mod visuals;

@@ -111,6 +111,13 @@ pub enum SolverKind {
     /// The classical Runge–Kutta method: explicit and of order 4, for soft contact where energy must be
     /// conserved.
     Rk4,
+    /// The method of Bogacki and Shampine: explicit and of order 3. With `accuracy`.
+    BogackiShampine,
+    /// The method of Dormand and Prince: explicit and of order 5, for references. With `accuracy`.
+    DormandPrince,
+    /// Radau IIA methods of orders 1, 3 and 5: implicit, for references where contact or friction is stiff.
+    /// With `accuracy`.
+    Radau,
     /// The convex semi-analytic primal formulation: implicit, with linear dissipation.
     Sap,
     /// The convex lagged model: implicit. Begin with this one.
@@ -128,6 +135,9 @@ impl SolverKind {
         match self {
             Self::SemiImplicitEuler => "semi_implicit_euler",
             Self::Rk4 => "rk4",
+            Self::BogackiShampine => "bogacki_shampine",
+            Self::DormandPrince => "dormand_prince",
+            Self::Radau => "radau",
             Self::Sap => "sap",
             Self::Lagged => "lagged",
             Self::Similar => "similar",
@@ -143,10 +153,19 @@ pub(in crate::io) struct SolverTable {
     /// The method of a step.
     #[serde(default)]
     pub kind: SolverKind,
-    /// Length of a step.
+    /// Length of a step: the interval at which commands may change and states are written. With `accuracy` it is
+    /// the longest one.
     #[serde(default = "default_time_step")]
     #[schemars(extend("x-unit" = "s"))]
     pub time_step: f64,
+    /// How far a point of a body may be off after each of the substeps that a step is then made of: they
+    /// are as short as that asks for. Without it a step is taken at once. Not for `semi_implicit_euler` and
+    /// `rk4`.
+    #[schemars(extend("x-unit" = "m"))]
+    pub accuracy: Option<f64>,
+    /// With `accuracy`, the order of implicit steps: 1, or 2 by extrapolation.
+    #[schemars(extend("default" = 2))]
+    pub order: Option<u8>,
     /// Largest residual of the balance of momentum after an implicit step, relative to its terms.
     #[schemars(extend("default" = SolverTolerance::default().relative))]
     pub relative_tolerance: Option<f64>,
@@ -164,6 +183,8 @@ impl Default for SolverTable {
         Self {
             kind: SolverKind::default(),
             time_step: default_time_step(),
+            accuracy: None,
+            order: None,
             relative_tolerance: None,
             max_iterations: None,
         }

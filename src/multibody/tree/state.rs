@@ -9,7 +9,7 @@ use crate::scalar::Scalar;
 
 /// Configuration and velocity of a mechanism, in the coordinates of its joints (see
 /// [`JointKind`]).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct JointState<T = f64> {
     /// The kinds of the joints, in order: what the coordinates mean.
     kinds: Arc<[JointKind]>,
@@ -17,6 +17,21 @@ pub struct JointState<T = f64> {
     pub q: Vec<T>,
     /// Velocity coordinates.
     pub v: Vec<T>,
+}
+
+impl<T: Clone> Clone for JointState<T> {
+    fn clone(&self) -> Self {
+        Self { kinds: Arc::clone(&self.kinds), q: self.q.clone(), v: self.v.clone() }
+    }
+
+    /// Takes the memory that is there.
+    fn clone_from(&mut self, from: &Self) {
+        if !Arc::ptr_eq(&self.kinds, &from.kinds) {
+            self.kinds = Arc::clone(&from.kinds);
+        }
+        self.q.clone_from(&from.q);
+        self.v.clone_from(&from.v);
+    }
 }
 
 impl<T> Default for JointState<T> {
@@ -122,7 +137,7 @@ impl<T: Scalar> JointState<T> {
     }
 
     /// Calls `visit` for every joint with its kind and its coordinates in `q` and `v`.
-    fn for_each_joint(&self, mut visit: impl FnMut(&JointKind, Range<usize>, Range<usize>)) {
+    pub(crate) fn for_each_joint(&self, mut visit: impl FnMut(&JointKind, Range<usize>, Range<usize>)) {
         let (mut q, mut v) = (0, 0);
         for kind in self.kinds.iter() {
             let (dq, dv) = (kind.configuration_dimension(), kind.velocity_dimension());

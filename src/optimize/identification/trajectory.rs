@@ -359,7 +359,8 @@ fn advance<T: Scalar>(
     let dt = length / steps;
     for step in 0..steps as usize {
         let time = span.start + step as f64 * dt;
-        let problem = StepProblem { model, state: &state, time, time_step: dt, applied, control: &[] };
+        let problem =
+            StepProblem { model, state: &state, time, time_step: dt, applied, control: &[], substeps: None };
         state = checked_step(settings.integrator, &problem, step + 1, workspace)?;
     }
     Ok(state)

@@ -334,7 +334,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         'a: 'c,
     {
         let TrajectoryTask { model, initial, settings, until, applied, .. } = self.task;
-        Rollout { model, initial, settings, until, applied, controls: controls.into() }
+        Rollout { model, initial, settings, until, applied, controls: controls.into(), substeps: None }
     }
 
     /// The motion under these variables, from memory where it is one of the last.

@@ -218,7 +218,15 @@ mod tests {
             let found = mobility(&model, &state, &frames, &mut joints, bodies, &point, &direction);
             // From rest; so short a step that nothing moves.
             let (time, time_step, applied) = (0.0, 1e-6, &Push { bodies, point, direction });
-            let step = StepProblem { model: &model, state: &state, time, time_step, applied, control: &[] };
+            let step = StepProblem {
+                model: &model,
+                state: &state,
+                time,
+                time_step,
+                applied,
+                control: &[],
+                substeps: None,
+            };
             let after = Integrator::SemiImplicitEuler.step(&step, &mut StepWorkspace::default());
             let mut moved = Vec::new();
             model.body_frames(&after.expect("an explicit step"), &mut moved);

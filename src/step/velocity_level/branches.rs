@@ -3,6 +3,12 @@
 use super::Workspace;
 
 impl Workspace {
+    /// The pairs of geometries that were in contact at the start of the last step, by their indices in
+    /// [`crate::multibody::Model::pairs`], in increasing order.
+    pub fn touching(&self) -> impl Iterator<Item = usize> {
+        self.problem.patches.iter().map(|patch| patch.pair)
+    }
+
     /// Calls `visit` for each face with the index of its pair in [`crate::multibody::Model::pairs`] and
     /// a number that identifies the face within the pair and the branch of its impulse (see
     /// [`crate::contact::ContactModel`]).

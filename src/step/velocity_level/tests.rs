@@ -169,7 +169,15 @@ fn the_balance_is_measured_against_gravity_forces_and_the_loads_of_contacts() {
     let state = state(&model, 3);
     let mut workspace = Workspace::default();
     let (time, applied) = (0.0, &Wrenches);
-    let step = StepProblem { model: &model, state: &state, time, time_step: dt, applied, control: &[] };
+    let step = StepProblem {
+        model: &model,
+        state: &state,
+        time,
+        time_step: dt,
+        applied,
+        control: &[],
+        substeps: None,
+    };
     taken(&VelocityLevel::default(), &step, &mut workspace);
     let problem = &workspace.problem;
     let scale = &problem.scale;

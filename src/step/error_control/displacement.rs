@@ -1,0 +1,93 @@
+//! How far two states of a model are apart, in metres.
+
+use nalgebra::{Matrix3, Vector3};
+
+use crate::contact::ContactGeometry;
+use crate::multibody::{Body, BodyFrame, JointKinematics, Model, ModelIdentity, Motion, State};
+
+/// The largest distance of points of bodies between two states: memory that is reused.
+#[derive(Debug, Default)]
+pub(super) struct Displacement {
+    /// For each body the largest distance of its points from its origin.
+    radii: Vec<f64>,
+    of: Option<ModelIdentity>,
+    frames: [Vec<BodyFrame>; 2],
+    joints: JointKinematics,
+}
+
+impl Displacement {
+    /// By how much the points of a body differ at most between two states, m, and the body: the shift of its
+    /// origin and its turn; velocities count with what they make in `time` s. Not a number if a
+    /// state is not finite.
+    pub fn largest(&mut self, model: &Model, states: [&State; 2], time: f64) -> (f64, usize) {
+        self.prepare(model);
+        let Self { radii, frames, joints, .. } = self;
+        for (frames, state) in frames.iter_mut().zip(states) {
+            model.update_frames(state, frames, joints);
+        }
+        let [first, second] = &*frames;
+        let mut largest = (0.0, 0);
+        for (body, ((a, b), radius)) in first.iter().zip(second).zip(&*radii).enumerate() {
+            // ‖R_a − R_b‖ is 2 sin(θ/2), and its Frobenius norm √2 times that.
+            let turn = (a.pose.rotation - b.pose.rotation).norm() * std::f64::consts::FRAC_1_SQRT_2;
+            let shift = (a.pose.translation - b.pose.translation).norm();
+            let speed = (a.velocity.translational - b.velocity.translational).norm();
+            let spin = (a.velocity.rotational - b.velocity.rotational).norm();
+            let sum = shift + radius * turn + time * (speed + radius * spin);
+            // Once it is not a number, it stays so.
+            if sum > largest.0 || sum.is_nan() {
+                largest = (sum, body);
+                if sum.is_nan() {
+                    break;
+                }
+            }
+        }
+        largest
+    }
+
+    fn prepare(&mut self, model: &Model) {
+        let identity = model.identity();
+        if self.of != Some(identity) {
+            self.radii.clear();
+            self.radii.extend(model.bodies.iter().map(|body| radius(model, body)));
+            self.of = Some(identity);
+        }
+    }
+}
+
+/// The largest distance of a body's geometries from its origin; of a body without any that is bounded its
+/// largest radius of gyration.
+fn radius(model: &Model, body: &Body) -> f64 {
+    let bounded = body.geometries.iter().filter_map(|geometry| {
+        let hierarchy = match geometry.collider.geometry.as_ref() {
+            ContactGeometry::Compliant(field) => field.hierarchy(),
+            ContactGeometry::Rigid(surface) => surface.hierarchy(),
+            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return None,
+        };
+        let (middle, _) = hierarchy.bounding_box();
+        Some((geometry.x_bg * middle).norm() + hierarchy.span())
+    });
+    let largest = bounded.fold(0.0, f64::max);
+    if largest > 0.0 {
+        return largest;
+    }
+    let (mass, inertia): (f64, Matrix3<f64>) = match &body.motion {
+        Motion::Fixed { .. } => return 0.0,
+        Motion::Free { mass, .. } => (mass.mass, mass.inertia),
+        Motion::Link { link } => match &model.mechanism.bodies()[*link].mass {
+            Some(mass) => (mass.mass, mass.inertia),
+            None => return 0.0,
+        },
+    };
+    let moments: Vector3<f64> = inertia.diagonal();
+    if mass > 0.0 { (moments.max() / mass).max(0.0).sqrt() } else { 0.0 }
+}
+
+/// The mass of a body, kg; infinite if it is fixed, 0 if it is carried by joints and has none of its own.
+pub(super) fn mass_of(model: &Model, body: usize) -> f64 {
+    match &model.bodies[body].motion {
+        Motion::Fixed { .. } => f64::INFINITY,
+        Motion::Free { mass, .. } => mass.mass,
+        Motion::Link { link } => model.mechanism.bodies()[*link].mass.map_or(0.0, |mass| mass.mass),
+    }
+}

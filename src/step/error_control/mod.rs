@@ -1,0 +1,171 @@
+//! Error-controlled steps: a step that is made of as many shorter ones, *substeps*, as an accuracy asks
+//! for.
+//!
+//! The lengths of the substeps are found in `f64` (`search.rs`); with derivatives the substeps are then
+//! taken with these lengths held (`substep.rs`). The lengths are the step's length times powers of the
+//! fourth root of ½, or parts of what is left of it (`length.rs`): as functions of the state they are
+//! constant but for jumps, so that the derivative with the lengths held is that of the whole step wherever
+//! it has one.
+
+mod displacement;
+mod extrapolation;
+mod length;
+mod onset;
+mod search;
+mod statistics;
+mod substep;
+mod tape;
+
+pub use statistics::{Substep, SubstepLimit, SubstepStatistics};
+
+#[cfg(test)]
+pub(super) use length::{factor, fitted, quantized};
+pub(super) use search::Search;
+pub(super) use substep::Scratch;
+pub(super) use tape::SubstepTapes;
+
+use self::substep::repeat;
+use super::radau::estimate_power;
+use super::{Integrator, RadauOrder, StepError, StepProblem, StepWorkspace, VelocityLevel};
+use crate::multibody::{AppliedForces, State};
+use crate::scalar::Scalar;
+
+/// A step of controlled error: the method of its substeps, and how accurate they have to be.
+///
+/// The error of a substep is how far the points of bodies are from where a second solution of another
+/// order has them, in metres: the shift of a body's origin plus its turn times the largest distance of its
+/// geometries from the origin. Velocities count with explicit methods, by what they make in the length of the
+/// whole step; velocity-level methods do not resolve vibrations of stiff contacts that are smaller than the
+/// accuracy. The substep is accepted if no body is off by more than `accuracy`.
+///
+/// Every step begins anew with its whole length as the first one that is tried, whatever was before it: so it
+/// depends on nothing but its state, like any other step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ErrorControlled {
+    /// The method of the substeps.
+    pub method: ControlledMethod,
+    /// The error that a substep may have, m; positive.
+    pub accuracy: f64,
+}
+
+/// The methods whose error can be controlled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ControlledMethod {
+    /// The explicit pair of Bogacki and Shampine, of order 3 with an embedded method of order 2.
+    BogackiShampine,
+    /// The explicit pair of Dormand and Prince, of order 5 with an embedded method of order 4.
+    DormandPrince,
+    /// Radau IIA methods of orders 1, 3 and 5, by how fast their iterations converge (Hairer and Wanner 1999;
+    /// Elandt et al. §VIII): for references where contact or friction is stiff.
+    Radau,
+    /// Two velocity-level steps of half the length, compared with one of the whole length: of order 1, with
+    /// everything that velocity-level steps keep (Kurtz and Castro, arXiv 2511.08771).
+    VelocityLevel(VelocityLevel),
+    /// The same three steps, extrapolated to length 0: of order 2 where the motion is smooth.
+    Extrapolated(VelocityLevel),
+}
+
+impl ControlledMethod {
+    /// The method of the steps of fixed length that a substep consists of.
+    pub fn integrator(self) -> Integrator {
+        match self {
+            Self::BogackiShampine => Integrator::BogackiShampine,
+            Self::DormandPrince => Integrator::DormandPrince,
+            Self::Radau => Integrator::Radau(RadauOrder::Fifth),
+            Self::VelocityLevel(method) | Self::Extrapolated(method) => Integrator::VelocityLevel(method),
+        }
+    }
+
+    /// The same by another velocity-level method; an explicit method stays what it is.
+    pub(super) fn with_velocity_level(self, method: VelocityLevel) -> Self {
+        match self {
+            Self::VelocityLevel(_) => Self::VelocityLevel(method),
+            Self::Extrapolated(_) => Self::Extrapolated(method),
+            explicit => explicit,
+        }
+    }
+
+    /// The method of the steps of fixed length that a substep of an order consists of.
+    fn of_order(self, order: i32) -> Integrator {
+        match (self, RadauOrder::of_number(order)) {
+            (Self::Radau, Some(order)) => Integrator::Radau(order),
+            _ => self.integrator(),
+        }
+    }
+
+    /// The order of convergence of a smooth motion.
+    pub fn order(self) -> i32 {
+        match self {
+            Self::Extrapolated(_) => 2,
+            _ => self.integrator().order(),
+        }
+    }
+
+    /// The power of a substep's length that its error, of a method of this order, grows with.
+    fn error_order(self, order: i32) -> i32 {
+        match self {
+            Self::Radau => RadauOrder::of_number(order).map_or(2, estimate_power),
+            Self::VelocityLevel(_) | Self::Extrapolated(_) => 2,
+            _ => self.integrator().tableau().map_or(2, |method| method.error_order),
+        }
+    }
+}
+
+impl ErrorControlled {
+    /// The state after a step: the lengths of its substeps are found without derivatives, unless they are held,
+    /// and the substeps then taken with them.
+    pub(super) fn step_into<A: AppliedForces, T: Scalar>(
+        self,
+        step: &StepProblem<'_, A, T>,
+        search: &mut Search,
+        workspace: &mut StepWorkspace<T>,
+        after: &mut State<T>,
+    ) -> Result<(), StepError> {
+        let found = self.find_substeps(step, search)?;
+        if found && T::NDERIV == 0 {
+            after.assign(&search.after);
+            return Ok(());
+        }
+        repeat(self.method, step, &search.statistics.substeps, workspace, after, &mut |_, _, _| ())
+    }
+
+    /// Calls `visit` with each step of fixed length that a step with these substeps consists of, the
+    /// state after it, and what it was taken with. Returns the state after the whole step.
+    pub(crate) fn for_each_fixed_step<A: AppliedForces>(
+        self,
+        step: &StepProblem<'_, A>,
+        substeps: &[Substep],
+        workspace: &mut StepWorkspace,
+        visit: &mut dyn FnMut(&StepProblem<'_, A>, &State, &StepWorkspace),
+    ) -> Result<State, StepError> {
+        let mut after = State::default();
+        repeat(self.method, step, substeps, workspace, &mut after, visit)?;
+        Ok(after)
+    }
+
+    /// Writes the substeps into the statistics of the search: those that are held, or those that it finds. Returns whether it did, and so has the state after the step too.
+    pub(super) fn find_substeps<A: AppliedForces, T: Scalar>(
+        self,
+        step: &StepProblem<'_, A, T>,
+        search: &mut Search,
+    ) -> Result<bool, StepError> {
+        match step.substeps {
+            Some(held) => search.statistics.hold(held),
+            None => search.run(self, step)?,
+        }
+        search.is_last = step.substeps.is_none() && T::NDERIV == 0;
+        Ok(step.substeps.is_none())
+    }
+
+    /// Refuses an accuracy that is not positive and finite.
+    pub(super) fn check(self) -> Result<(), StepError> {
+        match self.accuracy > 0.0 && self.accuracy.is_finite() {
+            true => Ok(()),
+            false => Err(StepError::Accuracy(self.accuracy)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! The search for the lengths of substeps.
+
+use std::cell::RefCell;
+
+use super::super::radau::{Converged, OrderMemory, OrderSettings};
+use super::super::real_parts::RealParts;
+use super::super::{RadauOrder, StepError, StepProblem, StepWorkspace};
+use super::displacement::Displacement;
+use super::length::{SHORTEST, factor, fitted, quantized};
+use super::onset::Onset;
+use super::statistics::{Substep, SubstepLimit, SubstepStatistics};
+use super::substep::fixed_step;
+use super::{ControlledMethod, ErrorControlled, extrapolation::extrapolate};
+use crate::multibody::{AppliedForces, State};
+use crate::scalar::Scalar;
+
+/// The memory of the search, and its outcome.
+#[derive(Debug, Default)]
+pub(in crate::step) struct Search {
+    /// How the step went, with the lengths of its substeps.
+    pub statistics: SubstepStatistics,
+    /// The state after the step.
+    pub after: State,
+    /// What the steps of fixed length are taken with, and whether the last step was.
+    pub workspace: StepWorkspace,
+    pub is_last: bool,
+    real: RealParts,
+    control: Vec<f64>,
+    before: State,
+    /// In the middle of a substep of two halves, and after one step of its whole length (or by the embedded
+    /// method).
+    middle: State,
+    whole: State,
+    displacement: Displacement,
+    onset: Onset,
+}
+
+/// A substep that was tried: its error, as a part of what is allowed, and where it comes from.
+struct Attempt {
+    error: f64,
+    limit: SubstepLimit,
+}
+
+impl Search {
+    /// Finds the lengths of the substeps of a step, and the state after it without derivatives.
+    pub fn run<A: AppliedForces, T: Scalar>(
+        &mut self,
+        method: ErrorControlled,
+        step: &StepProblem<'_, A, T>,
+    ) -> Result<(), StepError> {
+        let StepProblem { model, state, time, time_step, applied, .. } = *step;
+        let (mut real, mut control) = (std::mem::take(&mut self.real), std::mem::take(&mut self.control));
+        control.clear();
+        control.extend(step.control.iter().map(|u| u.real()));
+        let (model, state) = real.of(model, state);
+        let problem =
+            StepProblem { model, state, time, time_step, applied, control: &control, substeps: None };
+        let outcome = self.search(method, &problem);
+        (self.real, self.control) = (real, control);
+        outcome
+    }
+
+    fn search<A: AppliedForces>(
+        &mut self,
+        method: ErrorControlled,
+        step: &StepProblem<'_, A>,
+    ) -> Result<(), StepError> {
+        self.statistics.clear();
+        let bodies = || (0..step.model.bodies.len()).collect();
+        if !step.state.is_finite() {
+            return Err(StepError::NotFinite { bodies: bodies() });
+        }
+        self.before.clone_from(step.state);
+        let longest = step.time_step;
+        let (mut done, mut wished, mut order) = (0.0, longest, method.method.order());
+        let (mut orders, rules) = (OrderMemory::default(), OrderSettings::default());
+        let mut shortest_rejected = f64::INFINITY;
+        let (mut whole_is_known, mut after_rejection) = (false, false);
+        loop {
+            let (length, last) = fitted(wished, longest - done);
+            let before = std::mem::take(&mut self.before);
+            let part = StepProblem { state: &before, ..step.part(done, length) };
+            let attempt = self.attempt(method, order, &part, (longest, after_rejection), whole_is_known);
+            self.before = before;
+            let Attempt { error, limit } = attempt?;
+            let change = factor(error, method.method.error_order(order));
+            whole_is_known = false;
+            if error <= 1.0 {
+                self.statistics.substeps.push(Substep { length, order });
+                if last {
+                    return Ok(());
+                }
+                done += length;
+                std::mem::swap(&mut self.before, &mut self.after);
+                if let Some(tableau) = method.method.integrator().tableau() {
+                    self.workspace.runge_kutta.go_on(tableau, &self.before);
+                }
+                wished = quantized(longest, length * if after_rejection { change.min(1.0) } else { change });
+                if let (Some(of_radau), Some(converged)) = self.radau(method.method, order) {
+                    let contraction = converged.contraction;
+                    order = orders.after_accepted(&rules, of_radau, contraction, wished / length).number();
+                }
+                after_rejection = false;
+                continue;
+            }
+            after_rejection = true;
+            self.statistics.rejected += 1;
+            if length < shortest_rejected {
+                (shortest_rejected, self.statistics.limit) = (length, Some(limit));
+            }
+            wished = quantized(longest, length * change);
+            match method.method {
+                ControlledMethod::BogackiShampine | ControlledMethod::DormandPrince => {
+                    self.workspace.runge_kutta.start_again();
+                }
+                ControlledMethod::Radau => {
+                    self.workspace.radau.solver.start_again();
+                    if let (Some(of_radau), None) = self.radau(method.method, order) {
+                        order = orders.after_failure(&rules, of_radau).number();
+                        wished = quantized(longest, 0.5 * length);
+                    }
+                }
+                ControlledMethod::VelocityLevel(_) | ControlledMethod::Extrapolated(_) => {
+                    if error.is_finite() && change > 0.25 {
+                        // The first half was a step of the whole length of what is tried next.
+                        std::mem::swap(&mut self.whole, &mut self.middle);
+                        (wished, whole_is_known) = (0.5 * length, true);
+                    }
+                }
+            }
+            if wished < SHORTEST {
+                let bodies = limit.bodies(step.model);
+                return Err(StepError::TooShort { length: wished, limit, bodies });
+            }
+        }
+    }
+
+    /// The Radau method of this order, and how its iteration went in the last attempt; none for others.
+    fn radau(&self, method: ControlledMethod, order: i32) -> (Option<RadauOrder>, Option<Converged>) {
+        match method {
+            ControlledMethod::Radau => (RadauOrder::of_number(order), self.workspace.radau.solver.converged),
+            _ => (None, None),
+        }
+    }
+
+    /// Tries a substep of a step that is `longest` s long, by a method of this order.
+    fn attempt<A: AppliedForces>(
+        &mut self,
+        control: ErrorControlled,
+        order: i32,
+        step: &StepProblem<'_, A>,
+        (longest, after_rejection): (f64, bool),
+        whole_is_known: bool,
+    ) -> Result<Attempt, StepError> {
+        let ErrorControlled { method, accuracy } = control;
+        let failed = |limit| Ok(Attempt { error: f64::INFINITY, limit });
+        let damp_twice = self.statistics.substeps.is_empty() || after_rejection;
+        match self.solutions(control, order, step, (longest, damp_twice), whole_is_known) {
+            Err(StepError::NotConverged { .. }) => return failed(SubstepLimit::NotConverged),
+            Err(StepError::NotFinite { .. }) => return failed(SubstepLimit::NotFinite),
+            outcome => outcome?,
+        }
+        let Self { after, whole, displacement, onset, workspace, .. } = self;
+        if !after.is_finite() || !whole.is_finite() {
+            return failed(SubstepLimit::NotFinite);
+        }
+        let is_velocity_level = method.integrator().velocity_level_method().is_some();
+        let time = if is_velocity_level { 0.0 } else { longest };
+        let (distance, body) = displacement.largest(step.model, [whole, after], time);
+        let mut attempt = Attempt { error: distance / accuracy, limit: SubstepLimit::Error { body } };
+        if is_velocity_level && attempt.error <= 1.0 {
+            let touching = workspace.velocity_level.touching();
+            let missed = onset.missed(step.model, after, touching, step.time_step);
+            if let Some((moved, pair)) = missed.filter(|(moved, _)| *moved > distance) {
+                attempt = Attempt { error: moved / accuracy, limit: SubstepLimit::Onset { pair } };
+            }
+        }
+        if matches!(method, ControlledMethod::Extrapolated(_)) {
+            extrapolate(whole, after);
+        }
+        Ok(attempt)
+    }
+
+    /// Both solutions of a substep: in `after` the better one, but not yet extrapolated, in `whole` the other.
+    fn solutions<A: AppliedForces>(
+        &mut self,
+        ErrorControlled { method, accuracy }: ErrorControlled,
+        order: i32,
+        step: &StepProblem<'_, A>,
+        (longest, damp_twice): (f64, bool),
+        whole_is_known: bool,
+    ) -> Result<(), StepError> {
+        let Self { statistics, after, workspace, middle, whole, displacement, .. } = self;
+        let integrator = method.of_order(order);
+        let mut take = |step: &StepProblem<'_, A>, after: &mut State| {
+            let outcome = fixed_step(integrator, step, workspace, after);
+            statistics.count(integrator, workspace);
+            outcome
+        };
+        match method {
+            ControlledMethod::BogackiShampine | ControlledMethod::DormandPrince => {
+                take(step, after)?;
+                if let Some(tableau) = integrator.tableau() {
+                    workspace.runge_kutta.embedded_into(tableau, step.state, step.time_step, whole);
+                }
+            }
+            ControlledMethod::Radau => {
+                take(step, after)?;
+                let displacement = RefCell::new(displacement);
+                let measure = |error: &[f64]| {
+                    let states = [&*after, &after.moved(error)];
+                    displacement.borrow_mut().largest(step.model, states, longest).0 / accuracy
+                };
+                let error = workspace.radau.solver.estimated_error(step, damp_twice, &measure);
+                whole.set_moved(after, error);
+            }
+            ControlledMethod::VelocityLevel(_) | ControlledMethod::Extrapolated(_) => {
+                let half = 0.5 * step.time_step;
+                if !whole_is_known {
+                    take(step, whole)?;
+                }
+                take(&step.part(0.0, half), middle)?;
+                take(&StepProblem { state: middle, ..step.part(half, half) }, after)?;
+            }
+        }
+        Ok(())
+    }
+}

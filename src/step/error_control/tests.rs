@@ -1,0 +1,70 @@
+use nalgebra::{Matrix3, Vector3};
+
+use super::{ControlledMethod, ErrorControlled};
+use crate::multibody::{Body, BodyState, MassProperties, MassSource, Model, ModelBuilder, State};
+use crate::rollout::{Rollout, SimulationSettings};
+use crate::spatial::{Quaternion, SpatialVelocity};
+use crate::step::{Integrator, StepProblem, StepWorkspace, VelocityLevel};
+
+/// An asymmetric body that turns about no principal axis.
+fn top() -> (Model, State) {
+    let inertia = Matrix3::new(0.3, 0.02, -0.01, 0.02, 0.4, 0.03, -0.01, 0.03, 0.6);
+    let mass = MassProperties { mass: 1.7, center_of_mass: Vector3::new(0.2, -0.1, 0.3), inertia };
+    let body = Body::free("top", MassSource::Given(mass), vec![]).expect("valid mass");
+    let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build().expect("no pairs");
+    let state = State::of_bodies(vec![BodyState {
+        orientation: Quaternion::from_wxyz(0.4, 0.1, -0.7, 0.3),
+        position: Vector3::new(1.0, 2.0, 3.0),
+        velocity: SpatialVelocity::new(Vector3::new(1.1, -2.6, 2.0), Vector3::new(0.3, 0.2, 0.1)),
+    }]);
+    (model, state)
+}
+
+fn controlled(method: ControlledMethod, accuracy: f64) -> Integrator {
+    Integrator::ErrorControlled(ErrorControlled { method, accuracy })
+}
+
+#[test]
+fn the_error_falls_with_the_accuracy_and_the_substeps_grow_with_the_order() {
+    let (model, start) = top();
+    let end = |integrator| {
+        let settings = SimulationSettings { integrator, time_step: 0.5 };
+        let rollout = Rollout::new(&model, &start, settings, 2.0);
+        let substeps: usize = rollout.find_substeps().expect("simulates").iter().map(Vec::len).sum();
+        (rollout.simulate().expect("simulates").states.pop().expect("the end"), substeps)
+    };
+    let (reference, _) = end(controlled(ControlledMethod::DormandPrince, 1e-14));
+    for (method, accuracies, order) in [
+        (ControlledMethod::DormandPrince, [1e-6, 1e-11], 5.0),
+        (ControlledMethod::BogackiShampine, [1e-4, 1e-9], 3.0),
+        (ControlledMethod::Extrapolated(VelocityLevel::default()), [1e-3, 1e-8], 2.0),
+    ] {
+        let [(coarse, few), (fine, many)] = accuracies.map(|accuracy| end(controlled(method, accuracy)));
+        let error = |state: &State| reference.difference(state).iter().map(|x| x * x).sum::<f64>().sqrt();
+        let slope = (error(&coarse) / error(&fine)).log10() / 5.0;
+        assert!((slope - 1.0).abs() < 0.2, "{method:?}: the error falls with the accuracy to the {slope}");
+        let measured = 5.0 / (many as f64 / few as f64).log10();
+        assert!((measured - order).abs() < 0.2 * order, "{method:?}: order {measured}");
+    }
+}
+
+#[test]
+fn a_step_depends_on_nothing_before_it_and_can_be_held() {
+    let (model, start) = top();
+    let integrator = controlled(ControlledMethod::DormandPrince, 1e-9);
+    let mut workspace = StepWorkspace::default();
+    let problem = StepProblem::new(&model, &start, 0.3);
+    let first = integrator.step(&problem, &mut workspace).expect("taken");
+    let statistics = workspace.substeps().expect("controlled").clone();
+    let sum: f64 = statistics.substeps.iter().map(|substep| substep.length).sum();
+    assert!(statistics.substeps.len() > 2 && (sum - 0.3).abs() < 1e-15, "{statistics:?}");
+    // Each has seven stages, the first of which is known but for the first substep.
+    assert!(statistics.rejected > 0 && statistics.limit.is_some(), "{statistics:?}");
+    let other = StepProblem::new(&model, &first, 0.1);
+    integrator.step(&other, &mut workspace).expect("taken");
+    let again = integrator.step(&problem, &mut workspace).expect("taken");
+    assert_eq!(again, first);
+    let held = StepProblem { substeps: Some(&statistics.substeps), ..problem };
+    assert_eq!(integrator.step(&held, &mut workspace).expect("taken"), first);
+    assert_eq!(workspace.substeps().expect("controlled").substeps, statistics.substeps);
+}
