@@ -197,7 +197,7 @@ pub enum FieldError {
     /// Two levels are too close to each other, or not in order.
     #[error(
         "level {level}, counted from 0, is {value}; it must be finite and at least {least}, which is the level before (0 \
-         before the first) and a thousandth of the largest extent"
+         before the first) and 10⁻⁴ of the largest extent"
     )]
     Level {
         /// The level, counted from 0.

@@ -12,7 +12,7 @@ use crate::geometry::{LARGEST_TETRAHEDRON_COUNT, TETRAHEDRON_FACES, VolumeMesh};
 /// the edges around it, so that no tetrahedron becomes a sliver.
 const SNAP: f64 = 0.1;
 /// The least distance between levels, in parts of the largest extent.
-const CLOSEST: f64 = 1e-3;
+const CLOSEST: f64 = 1e-4;
 
 /// Where on an edge a vertex was added.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,11 +65,15 @@ impl LayeredMesh {
     }
 }
 
-/// The extents between so many layers of equal steps, from 0 on the boundary to the largest extent: none for one layer.
+/// The extents between so many layers, from 0 on the boundary to the largest extent: the kth of n is (k/n)² of the
+/// largest, and there is none for one layer.
+///
+/// Layers are thin near the boundary, where bodies that touch lightly meet: with ten layers the first ends at a
+/// hundredth of the largest extent, the last begins at 81 hundredths.
 ///
 /// # Errors
 /// When there are no layers or more than [`LARGEST_LAYER_COUNT`], or an extent is negative or not finite.
-pub fn even_levels(extent: &[f64], layers: usize) -> Result<Vec<f64>, FieldError> {
+pub fn graded_levels(extent: &[f64], layers: usize) -> Result<Vec<f64>, FieldError> {
     check_extents(extent.iter().copied())?;
     if !(1..=LARGEST_LAYER_COUNT).contains(&layers) {
         return Err(FieldError::LayerCount { layers });
@@ -78,7 +82,7 @@ pub fn even_levels(extent: &[f64], layers: usize) -> Result<Vec<f64>, FieldError
     if largest == 0.0 {
         return Ok(Vec::new());
     }
-    Ok((1..layers).map(|k| largest * (k as f64 / layers as f64)).collect())
+    Ok((1..layers).map(|k| largest * (k as f64 / layers as f64).powi(2)).collect())
 }
 
 /// Cuts the tetrahedra of a mesh where its extent, linear in each of them, crosses these levels.
@@ -91,7 +95,7 @@ pub fn even_levels(extent: &[f64], layers: usize) -> Result<Vec<f64>, FieldError
 ///
 /// # Errors
 /// When there is not an extent for each vertex, one is negative or not finite, a tetrahedron names a vertex that does
-/// not exist, the levels are not in order or closer to each other or to 0 than a thousandth of the largest extent, or there
+/// not exist, the levels are not in order or closer to each other or to 0 than 10⁻⁴ of the largest extent, or there
 /// would be more than [`LARGEST_TETRAHEDRON_COUNT`] tetrahedra.
 pub fn split_at_levels(mesh: &VolumeMesh, extent: &[f64], levels: &[f64]) -> Result<LayeredMesh, FieldError> {
     let vertices = mesh.vertices.len();

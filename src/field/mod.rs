@@ -20,7 +20,7 @@ pub use error::{FieldError, LARGEST_LAYER_COUNT};
 pub use extent_source::ExtentSource;
 pub use laplace::{DEFAULT_CORE_THRESHOLD, deep_core, laplace_extent, laplace_extent_vjp};
 pub use law_table::LawTable;
-pub use layers::{EdgePoint, LayeredMesh, even_levels, split_at_levels};
+pub use layers::{EdgePoint, LayeredMesh, graded_levels, split_at_levels};
 pub use pressure_field::{IsobaricFace, LinearFunction, PressureField, Skirt, TetrahedronField};
 pub use pressure_law::{LAW_MISS, MOST_DEFAULT_LAYERS, PressureLaw};
 pub use primitive::{primitive_extent, primitive_field};

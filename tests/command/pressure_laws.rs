@@ -78,7 +78,7 @@ fn a_scene_has_the_fields_of_its_laws() {
         (
             "{ power = { exponent = 2 } }".to_owned(),
             format!("{{ table = {{ points = {points} }} }}"),
-            [expected(&ball, &power(2.0), 6), expected(&block, &stiff_core, stiff_core.default_layers(1.0))],
+            [expected(&ball, &power(2.0), 15), expected(&block, &stiff_core, stiff_core.default_layers(1.0))],
         ),
         (
             "\"linear\"".to_owned(),
@@ -145,8 +145,8 @@ fn meshes_have_laws_too() {
         let mut values = field(&loaded, 0).extent().to_vec();
         values.sort_by(f64::total_cmp);
         values.dedup_by(|a, b| (*a - *b).abs() < 1e-12);
-        // At the quarters of the extent its square.
-        let expected = [0.0, 1.0 / 16.0, 4.0 / 16.0, 9.0 / 16.0, 1.0].map(|part| part * core * core);
+        // At the squares of the quarters of the extent its square.
+        let expected = [0.0, 1.0 / 256.0, 16.0 / 256.0, 81.0 / 256.0, 1.0].map(|part| part * core * core);
         assert_eq!(values.len(), 5, "{values:?}");
         values.iter().zip(expected).for_each(|(a, b)| assert!((a - b).abs() < 1e-12, "{values:?}"));
         assert_eq!(field(&load(&folder, &scene(extent, "\"linear\"")), 0).tetrahedra().len(), 4);
@@ -258,7 +258,8 @@ fn energy_error(folder: &Folder, time_step: f64) -> (f64, usize) {
     (energies.iter().map(|e| (e - energies[0]).abs() / fall).fold(0.0, f64::max), bounces)
 }
 
-/// Both bodies have laws of their own, and no dissipation: the energy is kept to the order of the step.
+/// Both bodies have laws of their own, and no dissipation: the energy is kept to the order of the step. That is 4 within
+/// layers; where the slope of the pressure jumps from one to the next, a step errs by its square times the jump.
 #[test]
 fn a_ball_that_bounces_by_laws_keeps_its_energy() {
     let folder = Folder::new("bouncing-laws");
@@ -266,7 +267,7 @@ fn a_ball_that_bounces_by_laws_keeps_its_energy() {
     println!("energy off by {coarse:?} {middle:?} {fine:?}");
     assert!(fine.1 >= 2);
     let order = (coarse.0 / fine.0).ln() / 4f64.ln();
-    assert!(order > 3.7 && fine.0 < 0.01, "order {order:.2}: {coarse:?} {middle:?} {fine:?}");
+    assert!(order > 2.0 && fine.0 < 1e-6, "order {order:.2}: {coarse:?} {middle:?} {fine:?}");
 }
 
 /// The gradients of what moves by laws are those of differences.

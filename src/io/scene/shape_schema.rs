@@ -50,14 +50,13 @@ pub(in crate::io) struct GeometryTable {
 /// `{ power = { exponent = 1.5 } }`.
 ///
 /// The law is applied at the vertices of the mesh, and the pressure is linear in between. So that the mesh has vertices
-/// between the boundary and the core, it is cut into layers of equal steps of the extent, from 0 to the largest. Between two
-/// layers the pressure misses the law by at most h² max|f″|/8, with the step h of the extent (f″ of powers below 2 is
-/// infinite at 0, where the first layer misses them by more). Contact takes longer in more layers, as there are more
-/// tetrahedra.
+/// between the boundary and the core, it is cut into layers, the kth of n from ((k−1)/n)² to (k/n)² of the largest extent:
+/// thin at the boundary, where bodies that touch lightly meet. The pressure misses the law most within the first
+/// layers, and by less the more of them there are, about in proportion to 1/n². Contact takes longer in more layers, as there
+/// are more tetrahedra.
 ///
-/// By default there are as many layers as it takes for the pressure to miss the law by at most 1 % of its largest value,
-/// 16 at most: 7 for the exponent 1.5, 6 for 2, 9 for 3, 16 for 0.5. Take more where bodies touch lightly, since 1 % of the
-/// largest pressure is much of a small one.
+/// By default there are as many layers as it takes for the pressure to miss the law by at most 5 % of itself where the extent
+/// is at least a tenth of the largest, 16 at most: 9 for the exponent 1.5, 15 for 2, 16 for 3, 6 for 0.5.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum PressureLawTable {
@@ -76,7 +75,7 @@ pub(in crate::io) struct PowerLawTable {
     /// The exponent, positive.
     pub exponent: f64,
     /// Number of layers that the mesh is cut into, 1 to 64.
-    #[schemars(extend("x-default" = "for a miss of 1 %"))]
+    #[schemars(extend("x-default" = "for a miss of 5 %"))]
     pub layers: Option<usize>,
 }
 
@@ -89,7 +88,7 @@ pub(in crate::io) struct PointsLawTable {
     /// numbers grow from point to point, and the last extent is at least 1. The last value may be any.
     pub points: Vec<Exactly<f64, 2>>,
     /// Number of layers that the mesh is cut into, 1 to 64.
-    #[schemars(extend("x-default" = "for a miss of 1 %"))]
+    #[schemars(extend("x-default" = "for a miss of 5 %"))]
     pub layers: Option<usize>,
 }
 
