@@ -1,5 +1,10 @@
 //! What can be wrong with a pressure field.
 
+use crate::geometry::LARGEST_TETRAHEDRON_COUNT;
+
+/// The most layers that a mesh is cut into.
+pub const LARGEST_LAYER_COUNT: usize = 64;
+
 /// Why a pressure field could not be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -142,4 +147,70 @@ pub enum FieldError {
         /// The tetrahedron.
         tetrahedron: usize,
     },
+    /// The exponent of a pressure law is not a positive number.
+    #[error("the exponent of the pressure law is {value}; it must be positive and finite")]
+    LawExponent {
+        /// The exponent given.
+        value: f64,
+    },
+    /// A table of a pressure law has too few points.
+    #[error("the table of the pressure law has {points} points; it needs at least 2")]
+    LawPointCount {
+        /// Points given.
+        points: usize,
+    },
+    /// A table of a pressure law does not begin at the boundary.
+    #[error("the first point of the pressure law is ({}, {}); it must be (0, 0)", found[0], found[1])]
+    LawFirstPoint {
+        /// Extent and value of the point.
+        found: [f64; 2],
+    },
+    /// A point of a pressure law is not above and behind the one before.
+    #[error(
+        "point {point} of the pressure law, counted from 0, is ({}, {}); both numbers must be finite and greater than \
+         those of the point before, ({}, {}), and the slope between them finite and above 0",
+        found[0], found[1], before[0], before[1]
+    )]
+    LawPoint {
+        /// The point, counted from 0.
+        point: usize,
+        /// Extent and value of the point.
+        found: [f64; 2],
+        /// Extent and value of the point before.
+        before: [f64; 2],
+    },
+    /// A table of a pressure law ends before the core.
+    #[error(
+        "the last point of the pressure law is ({}, {}); the table must reach an extent of at least 1",
+        found[0], found[1]
+    )]
+    LawLastPoint {
+        /// Extent and value of the point.
+        found: [f64; 2],
+    },
+    /// The number of layers is not one that a mesh is cut into.
+    #[error("{layers} layers; a mesh is cut into 1 to {LARGEST_LAYER_COUNT}")]
+    LayerCount {
+        /// The number given.
+        layers: usize,
+    },
+    /// Two levels are too close to each other, or not in order.
+    #[error(
+        "level {level}, counted from 0, is {value}; it must be finite and at least {least}, which is the level before (0 \
+         before the first) and 10⁻⁴ of the largest extent"
+    )]
+    Level {
+        /// The level, counted from 0.
+        level: usize,
+        /// The extent given for it.
+        value: f64,
+        /// The least that is allowed.
+        least: f64,
+    },
+    /// Layers would give a mesh too many tetrahedra.
+    #[error(
+        "cut into layers the mesh would have more than {LARGEST_TETRAHEDRON_COUNT} tetrahedra; take fewer layers or a \
+         coarser mesh"
+    )]
+    TooManyLayers,
 }

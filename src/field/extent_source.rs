@@ -5,6 +5,7 @@ use nalgebra::Vector3;
 use super::distance::{check_count, distance_extent, distance_extent_vjp};
 use super::error::FieldError;
 use super::laplace::{laplace_extent, laplace_extent_vjp};
+use super::pressure_law::PressureLaw;
 use crate::geometry::VolumeMesh;
 use crate::scalar::Scalar;
 
@@ -21,14 +22,23 @@ pub enum ExtentSource {
         /// in the core as vertices move.
         core: Vec<u32>,
     },
+    /// A pressure law of the extents that another rule gives: not the extents themselves but f(ε), which is what the
+    /// field has at its vertices.
+    Law {
+        /// The rule for the extents.
+        of: Box<ExtentSource>,
+        /// The law.
+        law: PressureLaw,
+    },
 }
 
 impl ExtentSource {
-    /// The extent of each vertex of a valid mesh, with the derivatives that those of the vertices imply.
+    /// The extent of each vertex of a valid mesh, with the derivatives that those of the vertices imply; of a law its
+    /// value f(ε).
     ///
     /// # Errors
-    /// As [`distance_extent`] and [`laplace_extent`], and when the number of given extents is not that of the
-    /// vertices.
+    /// As [`distance_extent`], [`laplace_extent`] and [`PressureLaw::apply`], and when the number of given extents is not
+    /// that of the vertices.
     pub fn extent<T: Scalar>(&self, mesh: &VolumeMesh<T>) -> Result<Vec<T>, FieldError> {
         match self {
             Self::Given(extent) => {
@@ -37,11 +47,17 @@ impl ExtentSource {
             }
             Self::Distance => distance_extent(mesh),
             Self::Laplace { core } => laplace_extent(mesh, core),
+            Self::Law { of, law } => {
+                let extent = of.extent(mesh)?;
+                law.check(extent.iter().map(Scalar::real))?;
+                Ok(extent.into_iter().map(|value| law.value(value)).collect())
+            }
         }
     }
 
     /// The derivative of Σ `by_extents`·ε with respect to each vertex of a valid mesh, in one sweep: zeros for
-    /// given extents, else [`distance_extent_vjp`] or [`laplace_extent_vjp`].
+    /// given extents, else [`distance_extent_vjp`] or [`laplace_extent_vjp`]. Of a law it is the derivative of
+    /// Σ `by_extents`·f(ε): that of its extents, with `by_extents` times the law's slope.
     ///
     /// # Errors
     /// As [`Self::extent`], and when the number of derivatives is not that of the vertices.
@@ -54,6 +70,14 @@ impl ExtentSource {
             }
             Self::Distance => distance_extent_vjp(mesh, by_extents),
             Self::Laplace { core } => laplace_extent_vjp(mesh, core, by_extents),
+            Self::Law { of, law } => {
+                check_count(mesh, by_extents)?;
+                let extent = of.extent(mesh)?;
+                law.check(extent.iter().copied())?;
+                let through: Vec<f64> =
+                    extent.iter().zip(by_extents).map(|(&value, by)| by * law.slope(value)).collect();
+                of.vjp(mesh, &through)
+            }
         }
     }
 
@@ -145,8 +169,16 @@ mod tests {
         mesh
     }
 
-    fn sources(mesh: &VolumeMesh, threshold: f64) -> [ExtentSource; 2] {
-        [ExtentSource::Distance, ExtentSource::Laplace { core: deep_core(mesh, threshold).unwrap() }]
+    fn sources(mesh: &VolumeMesh, threshold: f64) -> [ExtentSource; 4] {
+        let laplace = ExtentSource::Laplace { core: deep_core(mesh, threshold).unwrap() };
+        let of = |source: &ExtentSource, law| ExtentSource::Law { of: Box::new(source.clone()), law };
+        let stiff_core = vec![[0.0, 0.0], [0.5, 0.2], [0.7, 0.5], [1.0, 3.0]];
+        [
+            of(&ExtentSource::Distance, PressureLaw::table(stiff_core).unwrap()),
+            of(&laplace, PressureLaw::power(0.5).unwrap()),
+            ExtentSource::Distance,
+            laplace,
+        ]
     }
 
     /// Meshes with the rules for their extents; of some the positive couplings are dropped.
@@ -322,7 +354,8 @@ mod tests {
         for source in sources(&mesh, 1.0) {
             let extent = source.extent(&mesh).unwrap();
             let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
-            let fixed = |v: usize| places[v] == VertexPlace::Boundary || extent[v] == 1.0;
+            let core = extent.iter().copied().fold(0.0, f64::max);
+            let fixed = |v: usize| places[v] == VertexPlace::Boundary || extent[v] == core;
             let by_extent = (0..places.len()).map(|v| f64::from(u8::from(fixed(v)))).collect::<Vec<_>>();
             assert_eq!(by_extent.iter().sum::<f64>(), 99.0);
             assert_eq!(largest(&source.vjp(&mesh, &by_extent).unwrap()), 0.0);

@@ -58,7 +58,9 @@ pub struct TetrahedronField {
 
 /// A piecewise linear field of the extent ε on a tetrahedral mesh, ready for contact queries.
 ///
-/// The pressure is E_h ε; the modulus belongs to the material, so that one field serves all.
+/// The pressure is E_h ε; the modulus belongs to the material, so that one field serves all. With a
+/// [`PressureLaw`](super::PressureLaw) the numbers at the vertices are its values f(ε), the pressure over the modulus, and all
+/// that is called extent here is that. They may be greater than 1, where a body is stiffer than its modulus says.
 /// Tetrahedra on which ε vanishes (all four vertices on the boundary) take no part in contact:
 /// see [`Self::zero_tetrahedra`].
 #[derive(Clone, Debug)]
@@ -90,6 +92,15 @@ fn barycentric(v: &[Vector3<f64>; 4]) -> ([LinearFunction; 4], f64) {
     (functions, six_volume / 6.0)
 }
 
+/// Checks that extents are finite and not negative.
+pub(super) fn check_extents(extent: impl IntoIterator<Item = f64>) -> Result<(), FieldError> {
+    // Written so that NaN is caught too.
+    match extent.into_iter().enumerate().find(|(_, e)| !(e.is_finite() && *e >= 0.0)) {
+        Some((vertex, value)) => Err(FieldError::ExtentValue { vertex, value }),
+        None => Ok(()),
+    }
+}
+
 impl PressureField {
     /// A field from a mesh and an extent for every vertex.
     ///
@@ -101,9 +112,7 @@ impl PressureField {
         if extent.len() != vertices {
             return Err(FieldError::ExtentCount { vertices, extents: extent.len() });
         }
-        if let Some(vertex) = extent.iter().position(|e| !(e.is_finite() && *e >= 0.0)) {
-            return Err(FieldError::ExtentValue { vertex, value: extent[vertex] });
-        }
+        check_extents(extent.iter().copied())?;
         Self::build(mesh, extent, Skirt::default())
     }
 

@@ -160,7 +160,7 @@ fn vertex_normals(mesh: &VolumeMesh) -> Vec<Vector3<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::{distance_extent, primitive_field};
+    use crate::field::{PressureLaw, distance_extent, primitive_field};
     use crate::geometry::Shape;
     use crate::geometry::kuhn_grid::kuhn_grid;
 
@@ -180,19 +180,22 @@ mod tests {
             Shape::Cylinder { radius: 0.05, length: 0.04 },
             Shape::Capsule { radius: 0.05, length: 0.1 },
         ] {
-            let field = primitive(&shape);
-            let skirted = field.with_skirt(0.004).unwrap();
-            let s = skirted.skirt().extent;
-            assert!(s > 0.0 && skirted.skirt().thickness == 0.004);
-            for (old, new) in field.tetrahedra().iter().zip(skirted.tetrahedra()) {
-                let size = old.extent.gradient.norm();
-                let off = (new.extent.gradient - old.extent.gradient).norm() / size;
-                assert!(off < 1e-8, "{shape:?}: {off:e}");
-                assert!((new.extent.offset - old.extent.offset).abs() < 1e-8);
-                assert_eq!(new.isobaric.is_some(), old.isobaric.is_some());
-            }
-            for (old, new) in field.extent().iter().zip(skirted.extent()) {
-                assert_eq!(*new, if *old == 0.0 { -s } else { *old });
+            let (mesh, extent) = primitive_field(&shape, 0.04).unwrap();
+            let layered = PressureLaw::power(2.0).unwrap().field(mesh, extent, 5).unwrap();
+            for field in [primitive(&shape), layered] {
+                let skirted = field.with_skirt(0.004).unwrap();
+                let s = skirted.skirt().extent;
+                assert!(s > 0.0 && skirted.skirt().thickness == 0.004);
+                for (old, new) in field.tetrahedra().iter().zip(skirted.tetrahedra()) {
+                    let size = old.extent.gradient.norm();
+                    let off = (new.extent.gradient - old.extent.gradient).norm() / size;
+                    assert!(off < 1e-8, "{shape:?}: {off:e}");
+                    assert!((new.extent.offset - old.extent.offset).abs() < 1e-8);
+                    assert_eq!(new.isobaric.is_some(), old.isobaric.is_some());
+                }
+                for (old, new) in field.extent().iter().zip(skirted.extent()) {
+                    assert_eq!(*new, if *old == 0.0 { -s } else { *old });
+                }
             }
         }
     }

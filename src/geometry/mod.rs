@@ -35,5 +35,7 @@ pub use polyhedron::{ConvexPolyhedron, HalfSpace};
 pub(crate) use quadrature::{TrianglePoint, triangle_rule};
 pub use read::ReadMeshError;
 pub use shape::Shape;
+#[cfg(test)]
+pub(crate) use shape::tests::any_shape;
 pub use surface_distance::SurfaceDistance;
 pub(crate) use surface_distance::{closest_point_on_triangle, distance_squared};

@@ -151,7 +151,8 @@ pub enum Parameter {
         axis: usize,
     },
     /// The extent at a vertex of a compliant geometry's mesh: the pressure there over the hydroelastic
-    /// modulus. See [`Parameter::extents`].
+    /// modulus. With a pressure law it is the law's value f(ε), not the ε that the law was applied to
+    /// ([`ExtentSource`](crate::field::ExtentSource) leads from the one to the other). See [`Parameter::extents`].
     Extent {
         /// The body.
         body: usize,

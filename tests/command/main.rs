@@ -27,6 +27,7 @@ mod motion_warnings;
 mod mutation;
 mod optimize_command;
 mod outputs;
+mod pressure_laws;
 mod random_runs;
 mod random_scenes;
 mod readme;

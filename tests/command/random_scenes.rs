@@ -51,6 +51,17 @@ fn shape(random: &mut Random) -> Value {
     }
 }
 
+/// A power, or a curve through three points after the first.
+fn pressure_law(random: &mut Random) -> Value {
+    let layers = random.random_range(1..4);
+    if random.random_bool(0.5) {
+        let exponent = random.random_range(0.5..3.0);
+        return json!({"power": {"exponent": exponent, "layers": layers}});
+    }
+    let (x, y) = (random.random_range(0.2..0.8), random.random_range(0.05..0.8));
+    json!({"table": {"points": [[0.0, 0.0], [x, y], [1.0, y + random.random_range(0.1..4.0)]], "layers": layers}})
+}
+
 /// A scene in which every pair of bodies can touch.
 pub fn scene(random: &mut Random) -> Value {
     let materials = ["foam", "rubber"];
@@ -81,6 +92,9 @@ pub fn scene(random: &mut Random) -> Value {
                     let mut geometry = json!({"shape": shape, "rigid": i == rigid});
                     if i != rigid || random.random_bool(0.5) {
                         geometry["material"] = json!(pick(random, &materials));
+                    }
+                    if !is_ground && i != rigid && random.random_bool(0.3) {
+                        geometry["pressure_law"] = pressure_law(random);
                     }
                     if random.random_bool(0.4) {
                         geometry["translation"] = json!(three(random, 0.03));

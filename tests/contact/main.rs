@@ -8,6 +8,7 @@ mod drake_cases;
 mod dual_types;
 mod energy;
 mod gradient_truth;
+mod pressure_law;
 mod random_states;
 mod resources;
 mod skirt;

@@ -8,7 +8,7 @@ use nalgebra::Vector3;
 use crate::common::voxels;
 use crate::moving_bodies::{compliant, materials};
 use isobar::contact::{Collider, ContactGeometry, ContactModel, ContactSettings};
-use isobar::field::{ExtentSource, PressureField, deep_core};
+use isobar::field::{ExtentSource, PressureField, PressureLaw, deep_core};
 use isobar::geometry::{Shape, VolumeMesh};
 use isobar::multibody::{Body, BodyGeometry, BodyState, MassSource, Model, ModelBuilder, Parameter, State};
 use isobar::rollout::{Checkpoints, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
@@ -79,7 +79,9 @@ fn settings() -> [(SimulationSettings, usize); 2] {
 fn gradients_with_following_extents_are_those_of_models_built_anew() {
     let mesh = dented_cube();
     let core = deep_core(&mesh, 0.8).expect("a core");
-    for source in [ExtentSource::Distance, ExtentSource::Laplace { core }] {
+    let stiff_core = PressureLaw::table(vec![[0.0, 0.0], [0.5, 0.3], [0.7, 0.6], [1.0, 3.0]]).expect("a law");
+    let by_law = ExtentSource::Law { of: Box::new(ExtentSource::Distance), law: stiff_core };
+    for source in [ExtentSource::Distance, ExtentSource::Laplace { core }, by_law] {
         let (model, initial) = cube_on_block(&mesh, &source);
         for (settings, steps) in settings() {
             let until = steps as f64 * settings.time_step;

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::contact::{Collider, ContactGeometry, Material};
-use crate::field::{PressureField, RigidSurface, primitive_field};
+use crate::field::{RigidSurface, primitive_field};
 use crate::geometry::Shape;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
 use crate::io::scene::body_tables::{PoseFields, Range, number, vector};
 use crate::io::scene::mesh_tables::{Meshes, convex_meshes, mesh_file, surface_mesh, volume_mesh};
+use crate::io::scene::pressure_law_tables::LayeredLaw;
 use crate::io::scene::schema::MaterialTable;
 use crate::io::scene::shape_schema::{DEFAULT_RESOLUTION, GeometryTable, HalfSpaceTable, ShapeTable};
 use crate::multibody::{BodyGeometry, NamedMaterial};
@@ -32,8 +33,8 @@ pub(in crate::io) struct GeometryContext<'a> {
 }
 
 /// What tells primitives from others: the shape's kind and the bits of its lengths and of its
-/// resolution, and whether it is rigid.
-pub(in crate::io) type PrimitiveKey = (std::mem::Discriminant<Shape>, [u64; 4], bool);
+/// resolution, whether it is rigid, and its pressure law.
+pub(in crate::io) type PrimitiveKey = (std::mem::Discriminant<Shape>, [u64; 4], bool, Vec<u64>);
 
 /// A geometry of a body.
 pub(in crate::io) fn geometry(
@@ -55,10 +56,11 @@ pub(in crate::io) fn geometry(
             }
         }
     }
+    let law = LayeredLaw::of(t, table)?;
     let field = table.key("shape");
     let shape = match &t.shape {
         ShapeTable::HalfSpace(h) => half_space(h, t.rigid, &field.key("half_space"))?,
-        shape => bounded(shape, t.rigid, context, &field)?,
+        shape => bounded(shape, t.rigid, &law, context, &field)?,
     };
     Ok(body_geometry(x_bg, shape, material, context))
 }
@@ -161,11 +163,12 @@ fn half_space(t: &HalfSpaceTable, rigid: bool, table: &FieldPath) -> Result<Cont
 fn bounded(
     t: &ShapeTable,
     rigid: bool,
+    law: &LayeredLaw,
     context: &GeometryContext,
     field: &FieldPath,
 ) -> Result<ContactShape, Problem> {
     let primitive =
-        |shape: &Shape, resolution, here: &FieldPath| primitive(shape, resolution, rigid, context, here);
+        |shape: &Shape, resolution, here: &FieldPath| primitive(shape, resolution, rigid, law, context, here);
     let meshes = match t {
         ShapeTable::Sphere(s) => {
             let here = field.key("sphere");
@@ -208,17 +211,17 @@ fn bounded(
             Err(Problem::new(field.key("half_space"), "found an unbounded shape; it has no mesh"))
         }
     };
-    ContactShape::from_meshes(meshes?, field)
+    ContactShape::from_meshes(meshes?, law, field)
 }
 
 impl ContactShape {
-    /// The shape that meshes make.
-    pub fn from_meshes(meshes: Meshes, field: &FieldPath) -> Result<Self, Problem> {
+    /// The shape that meshes make, with a pressure law if they are compliant.
+    pub fn from_meshes(meshes: Meshes, law: &LayeredLaw, field: &FieldPath) -> Result<Self, Problem> {
         let problem = |error: &dyn std::fmt::Display| Problem::new(field.clone(), error);
         let (geometry, properties) = match meshes {
             Meshes::Compliant(mesh, extent) => {
                 let properties = mesh.mass_properties().map_err(|e| problem(&e))?;
-                let field = PressureField::new(mesh, extent).map_err(|e| problem(&e))?;
+                let field = law.field(mesh, extent).map_err(|e| problem(&e))?;
                 (ContactGeometry::Compliant(field), properties)
             }
             Meshes::Rigid(mesh) => {
@@ -253,11 +256,12 @@ fn lengths(shape: &Shape) -> [f64; 3] {
     }
 }
 
-/// A primitive, the same for all that have equal lengths and resolutions.
+/// A primitive, the same for all that have equal lengths, resolutions and pressure laws.
 pub(in crate::io) fn primitive(
     shape: &Shape,
     resolution: Option<f64>,
     rigid: bool,
+    law: &LayeredLaw,
     context: &GeometryContext,
     table: &FieldPath,
 ) -> Result<ContactShape, Problem> {
@@ -266,7 +270,7 @@ pub(in crate::io) fn primitive(
         None => DEFAULT_RESOLUTION * resolved_length(shape),
     };
     let [a, b, c] = lengths(shape);
-    let key = (std::mem::discriminant(shape), [a, b, c, resolution].map(f64::to_bits), rigid);
+    let key = (std::mem::discriminant(shape), [a, b, c, resolution].map(f64::to_bits), rigid, law.key());
     if let Some(made) = context.primitives.borrow().get(&key) {
         return Ok(made.clone());
     }
@@ -276,7 +280,7 @@ pub(in crate::io) fn primitive(
         primitive_field(shape, resolution).map(|(mesh, extent)| Meshes::Compliant(mesh, extent))
     };
     let meshes = meshes.map_err(|error| Problem::new(table.clone(), error))?;
-    let made = ContactShape::from_meshes(meshes, table)?;
+    let made = ContactShape::from_meshes(meshes, law, table)?;
     context.primitives.borrow_mut().insert(key, made.clone());
     Ok(made)
 }

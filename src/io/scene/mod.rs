@@ -12,6 +12,7 @@ pub(in crate::io) mod joint_schema;
 pub(in crate::io) mod joint_tables;
 pub(in crate::io) mod mesh_tables;
 pub(in crate::io) mod plausibility;
+pub(in crate::io) mod pressure_law_tables;
 pub(in crate::io) mod robot_tables;
 pub(in crate::io) mod schema;
 pub(in crate::io) mod shape_schema;

@@ -13,6 +13,7 @@ use crate::io::scene::geometry_tables::{
 use crate::io::scene::joint_schema::{BaseTable, Coordinates, RIGID, RobotTable};
 use crate::io::scene::joint_tables::{InitialCoordinates, configuration, free_configuration, velocity};
 use crate::io::scene::mesh_tables::link_mesh;
+use crate::io::scene::pressure_law_tables::LayeredLaw;
 use crate::io::scene::visuals::RobotVisuals;
 use crate::io::urdf::{CollisionShape, LinkGeometry, MimicJoints, RobotBase, RobotDescription, UrdfOptions};
 use crate::multibody::BodyGeometry;
@@ -224,15 +225,16 @@ fn contact_shape(
     context: &GeometryContext,
     field: &FieldPath,
 ) -> Result<ContactShape, Problem> {
+    let law = LayeredLaw::default();
     let file = shape.mesh_file().map_err(|error| Problem::new(field.clone(), error))?;
     match (&shape.geometry, file) {
         (LinkGeometry::Primitive(primitive_shape), _) => {
-            primitive(primitive_shape, resolution, rigid, context, field)
+            primitive(primitive_shape, resolution, rigid, &law, context, field)
         }
         (LinkGeometry::Mesh(mesh), file) => {
             let file = file.unwrap_or(Path::new(&mesh.uri));
             context.files.borrow_mut().push(file.to_owned());
-            ContactShape::from_meshes(link_mesh(file, &mesh.scale, rigid, field)?, field)
+            ContactShape::from_meshes(link_mesh(file, &mesh.scale, rigid, field)?, &law, field)
         }
     }
 }

@@ -73,8 +73,8 @@ fn standard_gravity() -> Exactly<f64, 3> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct MaterialTable {
-    /// Hydroelastic modulus: the pressure where the extent is 1, in the middle of a body. Needed
-    /// by compliant geometries.
+    /// Hydroelastic modulus: the pressure where the extent is 1, in the middle of a body, or what a geometry's
+    /// pressure law is multiplied with. Needed by compliant geometries.
     #[schemars(extend("x-unit" = "Pa"))]
     pub hydroelastic_modulus: Option<f64>,
     /// Hunt–Crossley dissipation d: the pressure is multiplied by (1 − d v)₊ where the bodies separate
