@@ -1,111 +1,200 @@
 //! How much time each kind of step takes for how small an error. Prints tables and draws figures.
 //!
-//! `cargo run --release --example work_precision -- docs`
+//! `cargo run --release --example work_precision -- docs [drake.csv]`
+//!
+//! The optional file has the figures of `drake.py` next to this program.
 
+#[path = "../coin/coin.rs"]
+#[allow(dead_code, reason = "it has more than is used here")]
+mod coin;
 #[path = "../figure/mod.rs"]
 mod figure;
 #[path = "../../tests/support/step_scenes.rs"]
 mod step_scenes;
 
+use std::path::Path;
 use std::time::Instant;
 
+use figure::{Curve, Plot};
+use isobar::Scene;
 use isobar::contact::{ContactModel, SurfaceRepresentation};
-use isobar::multibody::{AppliedForces, Model, NoForces, State};
-use isobar::rollout::{Rollout, SimulationSettings};
+use isobar::multibody::{AppliedForces, BodyFrame, Model, NoForces, State};
+use isobar::rollout::{Command, Controls, Rollout, SimulationSettings};
 use isobar::step::{ControlledMethod, ErrorControlled, Integrator, VelocityLevel};
 use step_scenes::*;
 
 type Failure = Box<dyn std::error::Error>;
 
+/// What is simulated, and for how long.
+struct Case<'a, A> {
+    name: &'a str,
+    model: &'a Model,
+    state: &'a State,
+    applied: &'a A,
+    commands: &'a [Command],
+    until: f64,
+    /// The accuracy of the reference, m.
+    reference: f64,
+}
+
+/// The interval of states, s: the longest substep.
+const TIME_STEP: f64 = 0.01;
+const ACCURACIES: [f64; 6] = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8];
+const STEPS: [f64; 5] = [5e-3, 2e-3, 1e-3, 2.5e-4, 6.25e-5];
+/// Times are the least of so many runs.
+const RUNS: usize = 3;
+/// A kind of step that takes longer than that, in s per run, is not pursued.
+const PATIENCE: f64 = 20.0;
+
+fn lagged() -> VelocityLevel {
+    VelocityLevel { model: ContactModel::Lagged, ..Default::default() }
+}
+
 fn controlled(method: ControlledMethod, accuracy: f64) -> Integrator {
     Integrator::ErrorControlled(ErrorControlled { method, accuracy })
 }
 
-fn end<A: AppliedForces>(
-    (model, state): &(Model, State),
-    applied: &A,
-    integrator: Integrator,
-    time_step: f64,
-    until: f64,
-) -> Result<(State, f64, usize, usize, f64), Failure> {
-    let settings = SimulationSettings { integrator, time_step };
-    let rollout = Rollout::new(model, state, settings, until).under(applied);
-    let (mut last, mut substeps, mut rejected, mut shortest) = (State::default(), 0, 0, f64::INFINITY);
-    let start = Instant::now();
-    rollout.for_each(|report| {
-        if let Some(statistics) = report.taken.as_ref().and_then(|t| t.substeps()) {
-            substeps += statistics.substeps.len();
-            rejected += statistics.rejected;
-            shortest = statistics.shortest().min(shortest);
+/// Where the bodies are at the end.
+type Positions = Vec<nalgebra::Vector3<f64>>;
+
+impl<A: AppliedForces> Case<'_, A> {
+    /// The positions at the end, the time of a run in s, and the number of substeps.
+    fn run(&self, integrator: Integrator, time_step: f64) -> Result<(Positions, f64, usize), Failure> {
+        let settings = SimulationSettings { integrator, time_step };
+        let controls = Controls::of_commands(self.commands, &settings.step_times(self.until)?);
+        let rollout = Rollout::new(self.model, self.state, settings, self.until).under(self.applied);
+        let rollout = rollout.with_controls(&controls);
+        let (mut last, mut substeps) = (self.state.clone(), 0);
+        let start = Instant::now();
+        rollout.for_each(|report| {
+            let taken = report.taken.as_ref();
+            substeps += taken.map_or(0, |t| t.substeps().map_or(1, |statistics| statistics.substeps.len()));
+            if report.steps == report.all_steps {
+                last.clone_from(report.state);
+            }
+        })?;
+        let seconds = start.elapsed().as_secs_f64();
+        let mut frames: Vec<BodyFrame> = Vec::new();
+        self.model.body_frames(&last, &mut frames);
+        Ok((frames.iter().map(|frame| frame.pose.translation).collect(), seconds, substeps))
+    }
+
+    /// A table of errors and times, and their curves.
+    fn plot(&self, drake: &[(String, String, f64, f64)]) -> Result<Plot<'_>, Failure> {
+        let off =
+            |a: &Positions, b: &Positions| a.iter().zip(b).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+        let (reference, seconds, _) =
+            self.run(controlled(ControlledMethod::Radau, self.reference), TIME_STEP)?;
+        let (again, ..) = self.run(controlled(ControlledMethod::Radau, 10.0 * self.reference), TIME_STEP)?;
+        let known = off(&reference, &again);
+        println!("\n## {}, {} s\n", self.name, self.until);
+        println!(
+            "Reference: `radau` at {:.0e} m, known to {known:.0e} m, {seconds:.1} s of computing.\n",
+            self.reference
+        );
+        println!("| steps | accuracy or step | error, m | simulated seconds a second | substeps |");
+        println!("|---|---|---|---|---|");
+        let of_accuracy = |method| ACCURACIES.map(|a| (controlled(method, a), TIME_STEP, a)).to_vec();
+        let of_length = |integrator| STEPS.map(|h| (integrator, h, h)).to_vec();
+        let mut curves = Vec::new();
+        for (name, list) in [
+            ("lagged, order 2", of_accuracy(ControlledMethod::Extrapolated(lagged()))),
+            ("lagged, order 1", of_accuracy(ControlledMethod::VelocityLevel(lagged()))),
+            ("radau", of_accuracy(ControlledMethod::Radau)),
+            ("dormand_prince", of_accuracy(ControlledMethod::DormandPrince)),
+            ("bogacki_shampine", of_accuracy(ControlledMethod::BogackiShampine)),
+            ("lagged, fixed", of_length(Integrator::VelocityLevel(lagged()))),
+        ] {
+            let mut points = Vec::new();
+            for (integrator, time_step, value) in list {
+                let Ok((end, mut seconds, substeps)) = self.run(integrator, time_step) else { continue };
+                for _ in 1..if seconds < 1.0 { RUNS } else { 1 } {
+                    seconds = seconds.min(self.run(integrator, time_step)?.1);
+                }
+                let (error, speed) = (off(&reference, &end), self.until / seconds);
+                println!("| `{name}` | {value:.0e} | {error:.1e} | {speed:.2} | {substeps} |");
+                if error > 3.0 * known {
+                    points.push((error, seconds / self.until));
+                }
+                if seconds > PATIENCE {
+                    break;
+                }
+            }
+            curves.push(Curve { name: name.into(), points, reference: false, marks: true });
         }
-        if report.steps == report.all_steps {
-            last = report.state.clone();
+        for method in ["cenic", "radau3", "runge_kutta3"] {
+            let points: Vec<(f64, f64)> = drake
+                .iter()
+                .filter(|(scene, of, ..)| scene == self.name && of == method)
+                .map(|(_, _, error, seconds)| (*error, *seconds))
+                .collect();
+            if !points.is_empty() {
+                curves.push(Curve { name: format!("Drake {method}"), points, reference: true, marks: true });
+            }
         }
-    })?;
-    Ok((last, start.elapsed().as_secs_f64(), substeps, rejected, shortest))
+        curves.retain(|curve| !curve.points.is_empty());
+        Ok(Plot {
+            title: self.name,
+            x: "error at the end, m",
+            y: "seconds of computing a second",
+            logarithmic: [true; 2],
+            curves,
+        })
+    }
 }
 
-fn off(a: &State, b: &State) -> f64 {
-    let bodies = a.bodies.iter().zip(&b.bodies);
-    let of_bodies = bodies.map(|(a, b)| (a.position - b.position).norm()).fold(0.0, f64::max);
-    let of_joints = a.joints.q.iter().zip(&b.joints.q).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    f64::max(of_bodies, of_joints)
-}
-
-fn scene<A: AppliedForces>(
-    name: &str,
-    scene: &(Model, State),
-    applied: &A,
-    until: f64,
-) -> Result<(), Failure> {
-    let t = Instant::now();
-    let (reference, ..) =
-        end(scene, applied, controlled(ControlledMethod::DormandPrince, 1e-10), 1e-2, until)?;
-    let (again, ..) = end(scene, applied, controlled(ControlledMethod::DormandPrince, 1e-9), 1e-2, until)?;
-    println!(
-        "{name}: reference known to {:.1e}, {:.1} s",
-        off(&reference, &again),
-        t.elapsed().as_secs_f64()
-    );
-    let lagged = VelocityLevel { model: ContactModel::Lagged, ..Default::default() };
-    let tamsi = VelocityLevel { model: ContactModel::Tamsi, ..Default::default() };
-    for (method, list) in [
-        (ControlledMethod::Radau, &[1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8][..]),
-        (ControlledMethod::DormandPrince, &[1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8][..]),
-        (ControlledMethod::BogackiShampine, &[1e-3, 1e-4, 1e-5, 1e-6, 1e-7][..]),
-        (ControlledMethod::Extrapolated(lagged), &[1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8][..]),
-        (ControlledMethod::VelocityLevel(lagged), &[1e-3, 1e-4, 1e-5, 1e-6, 1e-7][..]),
-        (ControlledMethod::Extrapolated(tamsi), &[1e-3, 1e-5, 1e-7][..]),
-    ] {
-        for &accuracy in list {
-            let (s, cpu, substeps, rejected, shortest) =
-                end(scene, applied, controlled(method, accuracy), 1e-2, until)?;
-            println!(
-                "  {:34} {accuracy:7.0e}: error {:9.2e}, {:8.2} ms, {:8.1} s/s, {substeps} substeps {rejected} rejected, shortest {shortest:.1e}",
-                format!("{method:?}").chars().take(34).collect::<String>(),
-                off(&reference, &s),
-                cpu * 1e3,
-                until / cpu
-            );
-        }
-    }
-    for dt in [2e-3, 1e-3, 2.5e-4, 6.25e-5] {
-        for kind in [ContactModel::Lagged, ContactModel::Tamsi, ContactModel::Sap, ContactModel::Similar] {
-            let (s, cpu, ..) = end(scene, applied, Integrator::velocity_level(kind), dt, until)?;
-            println!(
-                "  {kind:?} {dt:7.0e}: error {:9.2e}, {:8.2} ms, {:8.1} s/s",
-                off(&reference, &s),
-                cpu * 1e3,
-                until / cpu
-            );
-        }
-    }
-    Ok(())
+/// Rows "scene,integrator,error in m,seconds a second".
+fn drake(path: Option<String>) -> Result<Vec<(String, String, f64, f64)>, Failure> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    let text = std::fs::read_to_string(path)?;
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [scene, method, _, error, seconds] = cells[..] else { return Err("a row has five cells".into()) };
+        Ok((scene.to_owned(), method.to_owned(), error.parse()?, seconds.parse()?))
+    };
+    text.lines().skip(1).map(row).collect()
 }
 
 fn main() -> Result<(), Failure> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next().unwrap_or_else(|| "docs".into());
+    let drake = drake(arguments.next())?;
     let polygons = SurfaceRepresentation::Polygons;
-    scene("ball", &ball_on_box(0.05, polygons), &NoForces, 0.5)?;
-    scene("gripper", &gripper(Held::Ball, 0.028, polygons), &Squeeze(15.0), 0.2)?;
-    Ok(())
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/gradient_table");
+    let (ball, held, clutter) =
+        (ball_on_box(0.025, polygons), gripper(Held::Ball, 0.028, polygons), pile(2, 3));
+    let (coin, mut coin_state) = coin::model(coin::FAN, polygons, 1e-3);
+    coin::set_off(&mut coin_state, 0.3, 1.0);
+    let arm = Scene::load(examples.join("arm.toml"))?;
+    let free = |name, model, state, commands, until, reference| Case {
+        name,
+        model,
+        state,
+        applied: &NoForces,
+        commands,
+        until,
+        reference,
+    };
+    let ball = free("ball", &ball.0, &ball.1, &[], 0.5, 1e-11);
+    let coin = free("coin", &coin, &coin_state, &[], 0.2, 1e-10);
+    let clutter = free("clutter of 12", &clutter.0, &clutter.1, &[], 0.1, 1e-8);
+    let arm = free("arm", &arm.model, &arm.state, &arm.commands, 0.3, 1e-10);
+    let (model, state, squeeze) = (&held.0, &held.1, Squeeze(15.0));
+    let held = Case {
+        name: "gripper with ball",
+        model,
+        state,
+        applied: &squeeze,
+        commands: &[],
+        until: 0.2,
+        reference: 1e-11,
+    };
+    let mut plots = Vec::new();
+    plots.push(ball.plot(&drake)?);
+    plots.push(held.plot(&drake)?);
+    for case in [&coin, &clutter, &arm] {
+        plots.push(case.plot(&drake)?);
+    }
+    std::fs::create_dir_all(&folder)?;
+    figure::draw(Path::new(&folder).join("work_precision.svg"), &plots)
 }

@@ -24,6 +24,30 @@ pub enum StepError {
         /// The bodies concerned, by their indices in [`crate::multibody::Model::bodies`].
         bodies: Vec<usize>,
     },
+    /// An error-controlled step would take too many substeps.
+    #[error(
+        "{tried} substeps have come through {:.3} % of the step: {limit}; or take a shorter time step", 100.0 * .part
+    )]
+    TooManySubsteps {
+        /// How many have been tried.
+        tried: usize,
+        /// The part of the step that they have come through.
+        part: f64,
+        /// Why the last one was rejected.
+        limit: SubstepLimit,
+        /// The bodies concerned, by their indices in [`crate::multibody::Model::bodies`].
+        bodies: Vec<usize>,
+    },
+    /// The accuracy of an error-controlled step is below rounding.
+    #[error("the accuracy is {accuracy:.1e} m, but positions are rounded to {rounding:.1e} m; raise it")]
+    TooAccurate {
+        /// The accuracy, m.
+        accuracy: f64,
+        /// What positions are rounded to, m.
+        rounding: f64,
+        /// The body that is farthest from the origin, by its index in [`crate::multibody::Model::bodies`].
+        bodies: Vec<usize>,
+    },
     /// A contact model cannot take a law of the user's own.
     #[error(
         "steps of the contact model {0:?} minimize a cost that is made for their own damping and friction; a law of the user's own works in `tamsi` steps, and in the explicit `semi_implicit_euler` and `rk4`"
@@ -44,6 +68,14 @@ pub enum StepError {
         /// [`crate::multibody::Model::bodies`].
         bodies: Vec<usize>,
     },
+    /// The iteration for the stages of an implicit Runge–Kutta step did not converge.
+    #[error(
+        "the stages of the step did not converge in {iterations} iterations: it is too long for contact or friction in it; take shorter steps, or steps of controlled error"
+    )]
+    StagesNotConverged {
+        /// Iterations taken.
+        iterations: usize,
+    },
     /// The state or the forces at the start of the step are not finite.
     #[error("the state of the bodies, a force on them, or their mass matrix is not finite")]
     NotFinite {
@@ -59,10 +91,16 @@ impl StepError {
     /// The bodies concerned, by their indices in [`crate::multibody::Model::bodies`].
     pub fn bodies(&self) -> &[usize] {
         match self {
-            Self::TimeStep(_) | Self::Accuracy(_) | Self::OwnLaw(_) | Self::Parameter(_) => &[],
+            Self::TimeStep(_)
+            | Self::Accuracy(_)
+            | Self::OwnLaw(_)
+            | Self::Parameter(_)
+            | Self::StagesNotConverged { .. } => &[],
             Self::NotConverged { bodies, .. }
             | Self::NotFinite { bodies }
-            | Self::TooShort { bodies, .. } => bodies,
+            | Self::TooShort { bodies, .. }
+            | Self::TooManySubsteps { bodies, .. }
+            | Self::TooAccurate { bodies, .. } => bodies,
         }
     }
 }

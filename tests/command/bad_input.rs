@@ -149,8 +149,8 @@ fn every_bad_field_is_named() {
         (format!("{GOOD}\n[contact]\nfaces = 1"), vec!["`faces`", "`surface`"]),
         (with("[solver]", "[solver]\nkind = \"euler\""), vec!["solver.kind", "`euler`", "`rk4`"]),
         (
-            with("[solver]", "[solver]\nkind = \"radau\""),
-            vec!["solver.kind", "`radau`", "`semi_implicit_euler`"],
+            with("[solver]", "[solver]\nkind = \"leapfrog\""),
+            vec!["solver.kind", "`leapfrog`", "`semi_implicit_euler`"],
         ),
         (with("mass = 0.1", "mass = \"heavy\""), vec!["bodies[0].mass", "\"heavy\""]),
         (with("0.045]", "0.045, 0]"), vec![":15:", "bodies[0].translation", "3"]),

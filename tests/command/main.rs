@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Output};
 
+mod accuracy;
 mod bad_input;
 mod bouncing_ball;
 mod browser;

@@ -116,7 +116,7 @@ pub enum SolverKind {
     /// The method of Dormand and Prince: explicit and of order 5, for references. With `accuracy`.
     DormandPrince,
     /// Radau IIA methods of orders 1, 3 and 5: implicit, for references where contact or friction is stiff.
-    /// With `accuracy`.
+    /// Needs `accuracy`.
     Radau,
     /// The convex semi-analytic primal formulation: implicit, with linear dissipation.
     Sap,

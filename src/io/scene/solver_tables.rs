@@ -50,8 +50,15 @@ pub(in crate::io) fn error_control(
         (Some(found), _) => Err(format!("found {found}; it must be 1 or 2")),
     };
     let order = order.map_err(|message| Problem::new(field.key("order"), message))?;
-    let Some(accuracy) = table.accuracy else { return Ok(None) };
     let field = field.key("accuracy");
+    let Some(accuracy) = table.accuracy else {
+        return match table.kind {
+            SolverKind::Radau => {
+                Err(Problem::new(field, "missing; the solver \"radau\" needs it, 1e-6 (m) to begin with"))
+            }
+            _ => Ok(None),
+        };
+    };
     if matches!(table.kind, SolverKind::SemiImplicitEuler | SolverKind::Rk4) {
         let message = format!(
             "the solver \"{}\" takes steps of fixed length; remove it, or set `kind` to \"lagged\" (implicit) or \

@@ -45,6 +45,18 @@ impl Displacement {
         largest
     }
 
+    /// What the positions of a body's points are rounded to at a state, m, and the body for which that is most.
+    pub fn rounding(&mut self, model: &Model, state: &State) -> (f64, usize) {
+        self.prepare(model);
+        let Self { radii, frames: [frames, _], joints, .. } = self;
+        model.update_frames(state, frames, joints);
+        let distances =
+            frames.iter().zip(&*radii).map(|(frame, radius)| frame.pose.translation.norm() + radius);
+        let moving = distances.enumerate().filter(|(body, _)| mass_of(model, *body).is_finite());
+        let (body, farthest) = moving.fold((0, 0.0), |most, at| if at.1 > most.1 { at } else { most });
+        (farthest * f64::EPSILON, body)
+    }
+
     fn prepare(&mut self, model: &Model) {
         let identity = model.identity();
         if self.of != Some(identity) {

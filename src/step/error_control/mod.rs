@@ -32,11 +32,11 @@ use crate::scalar::Scalar;
 
 /// A step of controlled error: the method of its substeps, and how accurate they have to be.
 ///
-/// The error of a substep is how far the points of bodies are from where a second solution of another
-/// order has them, in metres: the shift of a body's origin plus its turn times the largest distance of its
-/// geometries from the origin. Velocities count with explicit methods, by what they make in the length of the
-/// whole step; velocity-level methods do not resolve vibrations of stiff contacts that are smaller than the
-/// accuracy. The substep is accepted if no body is off by more than `accuracy`.
+/// The error of a substep is how far the points of bodies are from where a second solution of another order has
+/// them, in metres: the shift of a body's origin plus its turn times the largest distance of its geometries from
+/// the origin; velocities count with what they make in the length of the whole step. The substep is accepted if no
+/// body is off by more than `accuracy`. Velocity-level methods of order 1 do not count velocities, so that they
+/// take long steps over vibrations of stiff contacts that are smaller than the accuracy.
 ///
 /// Every step begins anew with its whole length as the first one that is tried, whatever was before it: so it
 /// depends on nothing but its state, like any other step.

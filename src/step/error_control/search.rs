@@ -14,6 +14,12 @@ use super::{ControlledMethod, ErrorControlled, extrapolation::extrapolate};
 use crate::multibody::{AppliedForces, State};
 use crate::scalar::Scalar;
 
+/// The least accuracy, in parts of what positions are rounded to.
+const ROUNDINGS: f64 = 4.0;
+
+/// Most substeps of a step that are tried.
+const MOST_TRIED: usize = 100_000;
+
 /// The memory of the search, and its outcome.
 #[derive(Debug, Default)]
 pub(in crate::step) struct Search {
@@ -69,6 +75,11 @@ impl Search {
         let bodies = || (0..step.model.bodies.len()).collect();
         if !step.state.is_finite() {
             return Err(StepError::NotFinite { bodies: bodies() });
+        }
+        let (rounding, body) = self.displacement.rounding(step.model, step.state);
+        if method.accuracy < ROUNDINGS * rounding {
+            let bodies = vec![body];
+            return Err(StepError::TooAccurate { accuracy: method.accuracy, rounding, bodies });
         }
         self.before.clone_from(step.state);
         let longest = step.time_step;
@@ -128,9 +139,13 @@ impl Search {
                     }
                 }
             }
+            let bodies = || limit.bodies(step.model);
             if wished < SHORTEST {
-                let bodies = limit.bodies(step.model);
-                return Err(StepError::TooShort { length: wished, limit, bodies });
+                return Err(StepError::TooShort { length: wished, limit, bodies: bodies() });
+            }
+            if self.statistics.substeps.len() + self.statistics.rejected >= MOST_TRIED {
+                let part = done / longest;
+                return Err(StepError::TooManySubsteps { tried: MOST_TRIED, part, limit, bodies: bodies() });
             }
         }
     }
@@ -156,7 +171,9 @@ impl Search {
         let failed = |limit| Ok(Attempt { error: f64::INFINITY, limit });
         let damp_twice = self.statistics.substeps.is_empty() || after_rejection;
         match self.solutions(control, order, step, (longest, damp_twice), whole_is_known) {
-            Err(StepError::NotConverged { .. }) => return failed(SubstepLimit::NotConverged),
+            Err(StepError::NotConverged { .. } | StepError::StagesNotConverged { .. }) => {
+                return failed(SubstepLimit::NotConverged);
+            }
             Err(StepError::NotFinite { .. }) => return failed(SubstepLimit::NotFinite),
             outcome => outcome?,
         }
@@ -165,7 +182,8 @@ impl Search {
             return failed(SubstepLimit::NotFinite);
         }
         let is_velocity_level = method.integrator().velocity_level_method().is_some();
-        let time = if is_velocity_level { 0.0 } else { longest };
+        // Those of order 1 are for long steps: they do not resolve vibrations that are smaller than the accuracy.
+        let time = if matches!(method, ControlledMethod::VelocityLevel(_)) { 0.0 } else { longest };
         let (distance, body) = displacement.largest(step.model, [whole, after], time);
         let mut attempt = Attempt { error: distance / accuracy, limit: SubstepLimit::Error { body } };
         if is_velocity_level && attempt.error <= 1.0 {

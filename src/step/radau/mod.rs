@@ -142,12 +142,11 @@ fn velocity_directions(state: &State) -> Vec<bool> {
 
 /// Why a step could not be taken, in the words of other steps.
 fn failure<A>(error: StageError, step: &StepProblem<'_, A>) -> StepError {
-    let bodies = (0..step.model.bodies.len()).collect();
     match error {
-        StageError::Diverged { iterations } => {
-            StepError::NotConverged { iterations, residual: f64::NAN, allowed: NEWTON.accuracy, bodies }
+        StageError::Diverged { iterations } => StepError::StagesNotConverged { iterations },
+        StageError::Singular | StageError::Shape | StageError::NotFinite => {
+            StepError::NotFinite { bodies: (0..step.model.bodies.len()).collect() }
         }
-        StageError::Singular | StageError::Shape | StageError::NotFinite => StepError::NotFinite { bodies },
     }
 }
 

@@ -168,7 +168,11 @@ fn evaluate_stage<A: AppliedForces>(
     scratch: &mut ForceWorkspace,
 ) {
     let Stage { tangent, state, rate, acceleration, .. } = stage;
-    state.set_moved(at.before, tangent);
+    match part {
+        // As the step has it: without the rounding of a move by nothing.
+        0.0 => state.clone_from(at.before),
+        _ => state.set_moved(at.before, tangent),
+    }
     let model = at.model.model();
     match from {
         Rate::Kept(kept) => {
