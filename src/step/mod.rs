@@ -159,6 +159,13 @@ impl<T> StepWorkspace<T> {
         self.search.as_ref().map(|search| &search.statistics)
     }
 
+    /// The next step is not one that a search takes.
+    fn leave_search(&mut self) {
+        if let Some(search) = &mut self.search {
+            search.is_last = false;
+        }
+    }
+
     /// What the last velocity-level step was taken with: the last one of an error-controlled step too.
     fn last_velocity_level(&self) -> &velocity_level::Workspace {
         match &self.search {
@@ -251,6 +258,7 @@ impl Integrator {
     ) -> Result<(), StepError> {
         self.check(step)?;
         let Self::ErrorControlled(control) = self else {
+            workspace.leave_search();
             return self.fixed_step_into(step, workspace, after);
         };
         let mut search = workspace.search.take().unwrap_or_default();

@@ -60,6 +60,7 @@ impl Integrator {
             tape.after.assign(&after);
             return Ok(after);
         }
+        workspace.leave_search();
         let StepWorkspace { forces, semi_implicit_euler, runge_kutta, velocity_level, balance, .. } =
             workspace;
         match self {

@@ -144,7 +144,8 @@ impl ErrorControlled {
         Ok(after)
     }
 
-    /// Writes the substeps into the statistics of the search: those that are held, or those that it finds. Returns whether it did, and so has the state after the step too.
+    /// Writes the substeps into the statistics of the search: those that are held, or those that it finds.
+    /// Returns whether it did, and so has the state after the step too.
     pub(super) fn find_substeps<A: AppliedForces, T: Scalar>(
         self,
         step: &StepProblem<'_, A, T>,

@@ -72,6 +72,9 @@ impl Search {
         step: &StepProblem<'_, A>,
     ) -> Result<(), StepError> {
         self.statistics.clear();
+        // A step that failed may have left what it knew of its state.
+        self.workspace.runge_kutta.forget();
+        self.workspace.radau.solver.forget();
         let bodies = || (0..step.model.bodies.len()).collect();
         if !step.state.is_finite() {
             return Err(StepError::NotFinite { bodies: bodies() });

@@ -1,8 +1,11 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::{ControlledMethod, ErrorControlled};
-use crate::multibody::{Body, BodyState, MassProperties, MassSource, Model, ModelBuilder, State};
+use crate::multibody::{
+    AppliedForces, Body, BodyState, Forces, MassProperties, MassSource, Model, ModelBuilder, State,
+};
 use crate::rollout::{Rollout, SimulationSettings};
+use crate::scalar::Scalar;
 use crate::spatial::{Quaternion, SpatialVelocity};
 use crate::step::{Integrator, StepProblem, StepWorkspace, VelocityLevel};
 
@@ -67,4 +70,45 @@ fn a_step_depends_on_nothing_before_it_and_can_be_held() {
     let held = StepProblem { substeps: Some(&statistics.substeps), ..problem };
     assert_eq!(integrator.step(&held, &mut workspace).expect("taken"), first);
     assert_eq!(workspace.substeps().expect("controlled").substeps, statistics.substeps);
+}
+
+/// A force that is not a number from a time on.
+struct Failing;
+
+impl AppliedForces for Failing {
+    fn apply<T: Scalar>(&self, _: &Model<T>, _: &State<T>, time: f64, _: &[T], forces: &mut Forces<T>) {
+        if time > 1.0 {
+            forces.bodies[0].translational.x += T::from(f64::NAN);
+        }
+    }
+}
+
+#[test]
+fn a_step_that_failed_leaves_nothing_to_the_next() {
+    let (model, start) = top();
+    let other = start.moved(&[0.3; 12]);
+    for method in
+        [ControlledMethod::BogackiShampine, ControlledMethod::DormandPrince, ControlledMethod::Radau]
+    {
+        let integrator = controlled(method, 1e-9);
+        let expected = integrator.step(&StepProblem::new(&model, &other, 0.3), &mut StepWorkspace::default());
+        let mut workspace = StepWorkspace::default();
+        let failing = StepProblem { time: 0.9, ..StepProblem::new(&model, &start, 0.3).under(&Failing) };
+        assert!(integrator.step(&failing, &mut workspace).is_err());
+        let after = integrator.step(&StepProblem::new(&model, &other, 0.3), &mut workspace);
+        assert_eq!(after, expected, "{method:?}");
+    }
+}
+
+#[test]
+fn statistics_are_those_of_the_last_step_whatever_was_before() {
+    let (model, start) = top();
+    let method = VelocityLevel::default();
+    let mut workspace = StepWorkspace::default();
+    let problem = StepProblem::new(&model, &start, 0.1);
+    let mut alone = StepWorkspace::default();
+    Integrator::VelocityLevel(method).step(&problem, &mut alone).expect("taken");
+    controlled(ControlledMethod::Extrapolated(method), 1e-6).step(&problem, &mut workspace).expect("taken");
+    Integrator::VelocityLevel(method).step(&problem, &mut workspace).expect("taken");
+    assert_eq!(workspace.statistics(), alone.statistics());
 }

@@ -70,6 +70,11 @@ impl Solver {
         self.jacobian_is_known = true;
     }
 
+    /// Nothing is known of the state that the next step starts from.
+    pub fn forget(&mut self) {
+        self.jacobian_is_known = false;
+    }
+
     /// Solves the equations of a step.
     pub fn solve<A: AppliedForces>(
         &mut self,

@@ -48,6 +48,11 @@ impl<T: Scalar> Memory<T> {
         self.first_is_known = true;
     }
 
+    /// Nothing is known of the state that the next step starts from.
+    pub fn forget(&mut self) {
+        self.first_is_known = false;
+    }
+
     /// The next step of a `method` whose last stage is the state after the step starts from there, under the
     /// same forces: its first stage is not evaluated again.
     pub fn go_on(&mut self, method: &Tableau, after: &State<T>) {
