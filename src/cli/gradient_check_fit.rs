@@ -6,7 +6,7 @@ use super::{Error, print_warnings};
 use crate::check::{CheckSettings, CheckedParameter, GradientReport, check_jacobian, tightest_first};
 use crate::io::{FileError, FitFile};
 use crate::optimize::identification::Identification;
-use crate::optimize::least_squares::residuals_and_jacobian;
+use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 
 /// Checks the Jacobian of the residuals, measurement by measurement, with respect to the parameters of a
 /// fit, at the start and at the results of a fit that are given.
@@ -39,7 +39,10 @@ pub(super) fn check_fit(
         .collect();
     let mut all = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
     for (when, values) in points {
-        let groups = identification.residuals_by_measurement(&values).map_err(|e| failed(&e))?;
+        // Derivatives are those with the substeps held; so are the differences that they are compared with.
+        let substeps = identification.find_substeps(&values).map_err(|e| failed(&e))?;
+        let holding = |x: &[f64]| identification.residuals_by_measurement_holding(x, &substeps);
+        let groups = holding(&values).map_err(|e| failed(&e))?;
         let (_, jacobian) = residuals_and_jacobian(&identification, &values).map_err(|e| failed(&e))?;
         let mut columns: Vec<Vec<Vec<f64>>> = Vec::with_capacity(values.len());
         for column in jacobian.column_iter() {
@@ -54,10 +57,7 @@ pub(super) fn check_fit(
         let quantities: Vec<String> =
             groups.iter().map(|(name, _)| format!("residuals of {name} {when}")).collect();
         let quantities: Vec<&str> = quantities.iter().map(String::as_str).collect();
-        let residuals = |x: &[f64]| {
-            let groups = identification.residuals_by_measurement(x)?;
-            Ok(groups.into_iter().map(|(_, residuals)| residuals).collect())
-        };
+        let residuals = |x: &[f64]| Ok(holding(x)?.into_iter().map(|(_, residuals)| residuals).collect());
         let checked = check_jacobian(&quantities, &parameters, residuals, &values, &columns, settings);
         all.rows.extend(checked.map_err(|e: crate::optimize::ProblemError| failed(&e))?.rows);
     }

@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lbfgsb::Lbfgsb;
-use super::least_squares::{LeastSquares, Residuals, residuals_and_jacobian};
+use super::least_squares::{LeastSquares, Residuals, residuals_and_jacobian_holding};
 use super::levenberg_marquardt::LevenbergMarquardt;
 use super::parameters::FitParameters;
 use super::progress::ProgressObserver;
-use super::solver::run;
+use super::solver::{Ended, run};
 use super::uncertainty::{Uncertainty, uncertainty};
 
 /// The method of a fit. Both keep the parameters within their bounds.
@@ -73,7 +73,15 @@ impl Fit {
     }
 }
 
+/// Most times that substeps are held at what the fit has come to.
+const MOST_ROUNDS: usize = 4;
+
 /// Fits parameters to a model's residuals from their start values.
+///
+/// Where the residuals come from error-controlled steps, they jump by about the accuracy as the parameters
+/// change, and a fit by them alone ends where no step lowers the cost. It then goes on with the substeps
+/// held that the steps have there ([`Residuals::find_substeps`]), and again with those at its end, until they
+/// stay the same or the fourth time. The result is the minimum with the last of them.
 ///
 /// # Errors
 /// The model cannot be evaluated at the start, or cannot be differentiated at the solution.
@@ -110,24 +118,26 @@ pub fn fit<R: Residuals>(
     let start = parameters.initial();
     let before = finite_cost("start", &model.residuals(&start)?)?;
     let x = parameters.variables(&start)?;
-    let (lower, upper) = parameters.bounds();
-    let (tolerance, limit) = (settings.cost_tolerance, settings.max_iterations);
-    let (problem, progress) = (LeastSquares::new(model, parameters), progress.as_ref());
-    let ended = match settings.method {
-        Method::LevenbergMarquardt => {
-            let solver =
-                LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
-            run(executor, progress, LevenbergMarquardt::convergence)
+    let problem = LeastSquares::new(model, parameters);
+    let mut ended = solve(problem, settings, x, progress.as_ref())?;
+    let of = |x: &[f64]| Ok::<_, Error>(parameters.values(x)?.into_iter().map(|(value, _)| value).collect());
+    let mut values: Vec<f64> = of(&ended.variables)?;
+    let mut held = model.find_substeps(&values)?;
+    let mut rounds = 0;
+    while !held.is_empty() && rounds < MOST_ROUNDS && !ended.is_out_of_iterations && !ended.is_interrupted {
+        let left = FitSettings { max_iterations: settings.max_iterations - ended.iterations, ..*settings };
+        let next = solve(problem.holding(&held), &left, ended.variables.clone(), None)?;
+        ended = Ended { iterations: ended.iterations + next.iterations, ..next };
+        values = of(&ended.variables)?;
+        rounds += 1;
+        let found = model.find_substeps(&values)?;
+        if rounds == MOST_ROUNDS || found == held {
+            break;
         }
-        Method::Lbfgs => {
-            let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
-            run(executor, progress, Lbfgsb::convergence)
-        }
-    }?;
-    let values: Vec<f64> = parameters.values(&ended.variables)?.into_iter().map(|(value, _)| value).collect();
-    let (residuals, jacobian) = residuals_and_jacobian(model, &values)?;
+        held = found;
+    }
+    let held = Some(&held).filter(|held| !held.is_empty());
+    let (residuals, jacobian) = residuals_and_jacobian_holding(model, &values, held)?;
     let after = finite_cost("end", &residuals)?;
     if let Some(k) = jacobian.iter().position(|x| !x.is_finite()) {
         let name = &parameters.as_slice()[k / residuals.len()].name;
@@ -143,6 +153,30 @@ pub fn fit<R: Residuals>(
         residuals: residuals.len(),
         uncertainty: uncertainty(parameters.as_slice(), &values, &residuals, &jacobian),
     })
+}
+
+/// Runs the solver of a fit from these variables.
+fn solve<R: Residuals>(
+    problem: LeastSquares<'_, R>,
+    settings: &FitSettings,
+    x: Vec<f64>,
+    progress: Option<&ProgressObserver>,
+) -> Result<Ended, Error> {
+    let (lower, upper) = problem.parameters().bounds();
+    let (tolerance, limit) = (settings.cost_tolerance, settings.max_iterations);
+    match settings.method {
+        Method::LevenbergMarquardt => {
+            let solver =
+                LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+            let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
+            run(executor, progress, LevenbergMarquardt::convergence)
+        }
+        Method::Lbfgs => {
+            let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+            let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
+            run(executor, progress, Lbfgsb::convergence)
+        }
+    }
 }
 
 /// Half of the sum of squares, which must not overflow.

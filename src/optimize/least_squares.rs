@@ -5,6 +5,26 @@ use nalgebra::{DMatrix, DVector};
 
 use super::parameters::FitParameters;
 use crate::scalar::{DualArray, Scalar};
+use crate::step::Substep;
+
+/// The substeps that the error-controlled steps behind residuals had: for each stretch that is simulated by
+/// itself, those of each of its steps.
+///
+/// The lengths of substeps jump, by little, as parameters change, and the residuals with them, by as much as the
+/// accuracy of the steps. With substeps that are held they are as smooth as those of steps of fixed length, so
+/// that a minimum can be found to many digits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeldSubsteps {
+    /// For each stretch those of each step.
+    pub stretches: Vec<Vec<Vec<Substep>>>,
+}
+
+impl HeldSubsteps {
+    /// Whether there are none: the error of no step is controlled.
+    pub fn is_empty(&self) -> bool {
+        self.stretches.is_empty()
+    }
+}
 
 /// Residuals as a function of physical parameters, written once for every scalar.
 pub trait Residuals {
@@ -14,6 +34,29 @@ pub trait Residuals {
     /// # Errors
     /// Whatever keeps the model from being evaluated at these parameters.
     fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error>;
+
+    /// The substeps of the error-controlled steps behind the residuals at these parameters; none, as here,
+    /// unless there are such steps.
+    ///
+    /// # Errors
+    /// Those of the residuals.
+    fn find_substeps(&self, parameters: &[f64]) -> Result<HeldSubsteps, Error> {
+        let _ = parameters;
+        Ok(HeldSubsteps::default())
+    }
+
+    /// The residuals with substeps that were found before, perhaps at other parameters.
+    ///
+    /// # Errors
+    /// Those of the residuals.
+    fn residuals_holding<T: Scalar>(
+        &self,
+        parameters: &[T],
+        substeps: &HeldSubsteps,
+    ) -> Result<Vec<T>, Error> {
+        let _ = substeps;
+        self.residuals(parameters)
+    }
 }
 
 /// How many parameters are differentiated in one pass of forward mode.
@@ -28,6 +71,27 @@ pub fn residuals_and_jacobian<R: Residuals>(
     model: &R,
     parameters: &[f64],
 ) -> Result<(Vec<f64>, DMatrix<f64>), Error> {
+    residuals_and_jacobian_holding(model, parameters, None)
+}
+
+/// Residuals, with substeps that are held where there are any.
+fn residuals_of<R: Residuals, T: Scalar>(
+    model: &R,
+    parameters: &[T],
+    substeps: Option<&HeldSubsteps>,
+) -> Result<Vec<T>, Error> {
+    match substeps {
+        Some(substeps) => model.residuals_holding(parameters, substeps),
+        None => model.residuals(parameters),
+    }
+}
+
+/// The same as [`residuals_and_jacobian`], with substeps that are held where there are any.
+pub(crate) fn residuals_and_jacobian_holding<R: Residuals>(
+    model: &R,
+    parameters: &[f64],
+    substeps: Option<&HeldSubsteps>,
+) -> Result<(Vec<f64>, DMatrix<f64>), Error> {
     type Dual = DualArray<CHUNK>;
     let n = parameters.len();
     let mut values = Vec::new();
@@ -40,7 +104,7 @@ pub fn residuals_and_jacobian<R: Residuals>(
                 if is_variable { Dual::variable(x, i - start) } else { Dual::constant(x) }
             })
             .collect();
-        let residuals = model.residuals(&seeded)?;
+        let residuals = residuals_of(model, &seeded, substeps)?;
         if start == 0 {
             jacobian = DMatrix::zeros(residuals.len(), n);
             values = residuals.iter().map(|r| r.re).collect();
@@ -68,6 +132,7 @@ pub fn residuals_and_jacobian<R: Residuals>(
 pub struct LeastSquares<'a, R> {
     model: &'a R,
     parameters: &'a FitParameters,
+    substeps: Option<&'a HeldSubsteps>,
 }
 
 impl<R> Clone for LeastSquares<'_, R> {
@@ -81,7 +146,18 @@ impl<R> Copy for LeastSquares<'_, R> {}
 impl<'a, R: Residuals> LeastSquares<'a, R> {
     /// The problem of fitting `parameters` of `model`.
     pub fn new(model: &'a R, parameters: &'a FitParameters) -> Self {
-        Self { model, parameters }
+        Self { model, parameters, substeps: None }
+    }
+
+    /// The same problem with error-controlled steps that have these substeps, whatever the parameters.
+    #[must_use]
+    pub fn holding(self, substeps: &'a HeldSubsteps) -> Self {
+        Self { substeps: Some(substeps), ..self }
+    }
+
+    /// The parameters.
+    pub(super) fn parameters(&self) -> &'a FitParameters {
+        self.parameters
     }
 
     fn physical(&self, x: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
@@ -94,7 +170,7 @@ impl<'a, R: Residuals> LeastSquares<'a, R> {
     /// Those of the model, or a wrong number of variables.
     pub fn residuals_and_jacobian(&self, x: &[f64]) -> Result<(Vec<f64>, DMatrix<f64>), Error> {
         let (values, factors) = self.physical(x)?;
-        let (residuals, mut jacobian) = residuals_and_jacobian(self.model, &values)?;
+        let (residuals, mut jacobian) = residuals_and_jacobian_holding(self.model, &values, self.substeps)?;
         for (mut column, factor) in jacobian.column_iter_mut().zip(factors) {
             column *= factor;
         }
@@ -107,7 +183,7 @@ impl<R: Residuals> Operator for LeastSquares<'_, R> {
     type Output = Vec<f64>;
 
     fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        self.model.residuals(&self.physical(x)?.0)
+        residuals_of(self.model, &self.physical(x)?.0, self.substeps)
     }
 }
 

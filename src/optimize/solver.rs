@@ -103,6 +103,8 @@ pub(super) struct Ended {
     pub(super) convergence: Option<Convergence>,
     /// Whether it stopped because all iterations that are allowed were made.
     pub(super) is_out_of_iterations: bool,
+    /// Whether it was asked to stop.
+    pub(super) is_interrupted: bool,
     /// Why the run stopped, in words.
     pub(super) termination: String,
 }
@@ -134,6 +136,7 @@ where
         iterations: state.iter,
         convergence,
         is_out_of_iterations: state.get_termination_reason() == Some(&TerminationReason::MaxItersReached),
+        is_interrupted: state.get_termination_reason() == Some(&TerminationReason::Interrupt),
         termination: match (convergence, state.get_termination_reason()) {
             (Some(convergence), _) => format!("converged ({convergence})"),
             (None, Some(reason)) => reason.text().to_owned(),

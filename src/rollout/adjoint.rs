@@ -9,7 +9,7 @@ use super::schedule::StepTime;
 use super::simulate::Rollout;
 use super::tapes::Tapes;
 use crate::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, Parameter, State};
-use crate::step::{DerivativeWorkspace, Integrator, StepCotangent, StepProblem, StepWorkspace, Substep};
+use crate::step::{DerivativeWorkspace, StepCotangent, StepProblem, StepWorkspace, Substep};
 
 impl<'a, A: AppliedForces> Rollout<'a, A> {
     /// The model prepared for differentiation with respect to parameters.
@@ -185,7 +185,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
 
     /// Remembers the substeps of a step that was taken.
     fn remember_substeps(&mut self, step: usize) {
-        if !matches!(self.rollout.settings.integrator, Integrator::ErrorControlled(_)) {
+        if !self.rollout.settings.integrator.is_error_controlled() {
             return;
         }
         self.substeps.resize(self.schedule.len(), None);

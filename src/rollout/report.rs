@@ -42,7 +42,7 @@ impl<'a, T> TakenStep<'a, T> {
 
     /// How the substeps of the step went; `None` if its error is not controlled.
     pub fn substeps(&self) -> Option<&'a SubstepStatistics> {
-        matches!(self.integrator, Integrator::ErrorControlled(_)).then(|| self.workspace.substeps()).flatten()
+        self.integrator.is_error_controlled().then(|| self.workspace.substeps()).flatten()
     }
 
     /// Statistics of the iteration of the step, or of the last one that an error-controlled step consists of;

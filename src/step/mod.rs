@@ -101,6 +101,11 @@ impl Integrator {
         }
     }
 
+    /// Whether it makes as many substeps as an accuracy asks for.
+    pub fn is_error_controlled(self) -> bool {
+        matches!(self, Self::ErrorControlled(_))
+    }
+
     /// Whether it is an explicit Runge–Kutta method of fixed steps.
     pub(crate) fn is_runge_kutta(self) -> bool {
         self.tableau().is_some()

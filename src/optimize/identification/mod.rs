@@ -15,7 +15,7 @@ pub use parameter_path::parameters_at;
 pub use prediction::{Prediction, UntouchedIndentation};
 pub use trajectory::{RecordedMotion, StandardDeviations, TimeWindow};
 
-use super::least_squares::Residuals;
+use super::least_squares::{HeldSubsteps, Residuals};
 use crate::multibody::{AppliedForces, Model, NoForces, Parameter, ParameterError, State, seeded};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
 use crate::rollout::{MotionWarning, SimulationSettings};
@@ -218,12 +218,46 @@ impl<A: AppliedForces> Identification<A> {
         &self,
         parameters: &[T],
     ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
+        self.residuals_of_all(parameters, None)
+    }
+
+    /// The residuals of each measurement, with its name, where error-controlled steps have these substeps.
+    ///
+    /// # Errors
+    /// Values out of their range, or a simulation that fails.
+    pub fn residuals_by_measurement_holding<T: Scalar>(
+        &self,
+        parameters: &[T],
+        substeps: &HeldSubsteps,
+    ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
+        self.residuals_of_all(parameters, Some(substeps))
+    }
+
+    fn residuals_of_all<T: Scalar>(
+        &self,
+        parameters: &[T],
+        substeps: Option<&HeldSubsteps>,
+    ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
-        self.measurements
-            .par_iter()
-            .map(|measurement| match measurement {
+        let mut windows = substeps.map_or(&[][..], |held| &held.stretches);
+        let with_windows: Vec<_> = self
+            .measurements
+            .iter()
+            .map(|measurement| {
+                let count = match measurement {
+                    Measurement::Motion(motion) => motion.windows().min(windows.len()),
+                    Measurement::Indentation(_) => 0,
+                };
+                let (own, later) = windows.split_at(count);
+                windows = later;
+                (measurement, Some(own).filter(|own| !own.is_empty()))
+            })
+            .collect();
+        with_windows
+            .into_par_iter()
+            .map(|(measurement, held)| match measurement {
                 Measurement::Motion(motion) => {
-                    let residuals = motion.residuals(&model, &self.settings, &self.applied)?;
+                    let residuals = motion.residuals(&model, &self.settings, &self.applied, held)?;
                     Ok((motion.recording().name.as_str(), residuals))
                 }
                 Measurement::Indentation(test) => Ok((test.name(), test.residuals(&model, &state)?)),
@@ -232,10 +266,36 @@ impl<A: AppliedForces> Identification<A> {
     }
 }
 
+/// The residuals of all measurements, one after another.
+fn joined<T>(parts: Vec<(&str, Vec<T>)>) -> Vec<T> {
+    parts.into_iter().flat_map(|(_, residuals)| residuals).collect()
+}
+
 impl<A: AppliedForces> Residuals for Identification<A> {
     fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
-        let parts = self.residuals_by_measurement(parameters)?;
-        Ok(parts.into_iter().flat_map(|(_, residuals)| residuals).collect())
+        Ok(joined(self.residuals_by_measurement(parameters)?))
+    }
+
+    /// A stretch for each window of the recorded motions, in the order of the measurements.
+    fn find_substeps(&self, parameters: &[f64]) -> Result<HeldSubsteps, Error> {
+        let mut stretches = Vec::new();
+        if self.settings.integrator.is_error_controlled() {
+            let (model, _) = self.seeded(parameters)?;
+            for measurement in &self.measurements {
+                if let Measurement::Motion(motion) = measurement {
+                    stretches.extend(motion.substeps(&model, &self.settings, &self.applied)?);
+                }
+            }
+        }
+        Ok(HeldSubsteps { stretches })
+    }
+
+    fn residuals_holding<T: Scalar>(
+        &self,
+        parameters: &[T],
+        substeps: &HeldSubsteps,
+    ) -> Result<Vec<T>, Error> {
+        Ok(joined(self.residuals_by_measurement_holding(parameters, substeps)?))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::optimize::error::{LARGEST_GAP, ProblemError};
 use crate::rollout::{Motion, MotionWarning, Rollout, SimulationError, SimulationSettings, checked_step};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
-use crate::step::{StepProblem, StepWorkspace};
+use crate::step::{StepProblem, StepWorkspace, Substep};
 
 /// Standard deviations of a recording, one number for each direction of a vector. Velocities
 /// without one are not compared.
@@ -90,6 +90,9 @@ pub struct RecordedMotion {
     /// The recorded states of each window; the first is where it starts.
     windows: Vec<Range<usize>>,
 }
+
+/// For each window of a recording the substeps of each of its steps.
+pub(super) type WindowSubsteps<'a> = &'a [Vec<Vec<Substep>>];
 
 /// The recorded state as a state of the model.
 fn state_of(recorded: &RecordedState) -> State {
@@ -202,38 +205,64 @@ impl RecordedMotion {
         model: &Model<T>,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
+        held: Option<WindowSubsteps<'_>>,
     ) -> Result<Vec<Vec<T>>, ProblemError> {
-        let windows: Vec<Vec<Vec<T>>> = self
-            .windows
-            .par_iter()
-            .map(|window| self.window_differences(model, window.clone(), settings, applied))
-            .collect::<Result<_, _>>()?;
+        let of_window = |(index, window): (usize, &Range<usize>)| {
+            let mut differences = Vec::with_capacity(window.len() - 1);
+            let held = held.and_then(|held| held.get(index)).map(Vec::as_slice);
+            self.simulate_window(model, window.clone(), settings, applied, held, |recorded, state, _| {
+                differences.push(State::lift(&state_of(recorded)).difference(state));
+            })?;
+            Ok(differences)
+        };
+        let windows: Vec<Vec<Vec<T>>> =
+            self.windows.par_iter().enumerate().map(of_window).collect::<Result<_, ProblemError>>()?;
         Ok(windows.into_iter().flatten().collect())
     }
 
-    fn window_differences<T: Scalar>(
+    /// The substeps of each step of each window.
+    pub(super) fn substeps(
+        &self,
+        model: &Model,
+        settings: &SimulationSettings,
+        applied: &impl AppliedForces,
+    ) -> Result<Vec<Vec<Vec<Substep>>>, ProblemError> {
+        let of_window = |window: &Range<usize>| {
+            let mut all = Vec::new();
+            self.simulate_window(model, window.clone(), settings, applied, None, |_, _, substeps| {
+                all.append(substeps);
+            })?;
+            Ok(all)
+        };
+        self.windows.par_iter().map(of_window).collect()
+    }
+
+    /// Simulates a window. `visit` is called with each recorded state after the first, the simulated one at
+    /// its time, and the substeps of the steps that led there.
+    fn simulate_window<T: Scalar>(
         &self,
         model: &Model<T>,
         window: Range<usize>,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
-    ) -> Result<Vec<Vec<T>>, ProblemError> {
+        held: Option<&[Vec<Substep>]>,
+        mut visit: impl FnMut(&RecordedState, &State<T>, &mut Vec<Vec<Substep>>),
+    ) -> Result<(), ProblemError> {
         let recorded = &self.recording.states[window];
         let mut state = State::<T>::lift(&state_of(&recorded[0]));
-        let mut workspace = StepWorkspace::default();
-        let mut differences = Vec::with_capacity(recorded.len() - 1);
+        let mut memory = Memory { workspace: StepWorkspace::default(), held, substeps: Vec::new() };
         for pair in recorded.windows(2) {
             let span = pair[0].time..pair[1].time;
-            state = advance(model, state, span, settings, applied, &mut workspace).map_err(|source| {
+            state = advance(model, state, span, settings, applied, &mut memory).map_err(|source| {
                 ProblemError::Recorded {
                     recording: self.recording.name.clone(),
                     time: recorded[0].time,
                     source: Box::new(source),
                 }
             })?;
-            differences.push(State::lift(&state_of(&pair[1])).difference(&state));
+            visit(&pair[1], &state, &mut memory.substeps);
         }
-        Ok(differences)
+        Ok(())
     }
 
     /// The warnings of the simulated windows.
@@ -260,15 +289,17 @@ impl RecordedMotion {
         Ok(warnings)
     }
 
-    /// Differences over standard deviations, those compared.
+    /// Differences over standard deviations, those compared; with the substeps of each window where they are
+    /// held.
     pub(super) fn residuals<T: Scalar>(
         &self,
         model: &Model<T>,
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
+        held: Option<WindowSubsteps<'_>>,
     ) -> Result<Vec<T>, ProblemError> {
         let mut residuals = Vec::new();
-        let differences = self.differences(model, settings, applied)?;
+        let differences = self.differences(model, settings, applied, held)?;
         for (difference, recorded) in differences.into_iter().zip(self.compared()) {
             let first = residuals.len();
             for (i, d) in difference.into_iter().enumerate() {
@@ -291,7 +322,7 @@ impl RecordedMotion {
         applied: &impl AppliedForces,
     ) -> Result<Prediction, ProblemError> {
         let recorded: Vec<BodyState> = self.compared().map(|state| state_of(state).bodies[0]).collect();
-        let differences = self.differences(model, settings, applied)?;
+        let differences = self.differences(model, settings, applied, None)?;
         let simulated = recorded.iter().zip(&differences).map(|(state, tangent)| state.moved(tangent));
         Ok(Prediction::Motion {
             name: self.recording.name.clone(),
@@ -309,7 +340,7 @@ impl RecordedMotion {
         settings: &SimulationSettings,
         applied: &impl AppliedForces,
     ) -> Result<MeasurementError, ProblemError> {
-        let differences = self.differences(model, settings, applied)?;
+        let differences = self.differences(model, settings, applied, None)?;
         for (difference, recorded) in differences.iter().zip(self.compared()) {
             let residuals: Vec<f64> =
                 difference.iter().enumerate().map(|(i, d)| d * self.weights[i / 3]).collect();
@@ -342,6 +373,15 @@ fn reduce_outlier<T: Scalar>(residuals: &mut [T], limit: f64) {
     residuals.iter_mut().for_each(|r| *r *= factor);
 }
 
+/// What steps of a window are taken with.
+struct Memory<'h, T> {
+    workspace: StepWorkspace<T>,
+    /// The substeps of the steps that are still to be taken, where they are held.
+    held: Option<&'h [Vec<Substep>]>,
+    /// The substeps of the steps that were taken, of those whose error is controlled.
+    substeps: Vec<Vec<Substep>>,
+}
+
 /// The state at the end of a span of time, by equal steps not longer than the time step.
 fn advance<T: Scalar>(
     model: &Model<T>,
@@ -349,7 +389,7 @@ fn advance<T: Scalar>(
     span: Range<f64>,
     settings: &SimulationSettings,
     applied: &impl AppliedForces,
-    workspace: &mut StepWorkspace<T>,
+    memory: &mut Memory<'_, T>,
 ) -> Result<State<T>, SimulationError> {
     if settings.time_step.is_nan() || settings.time_step <= 0.0 {
         return Err(SimulationError::TimeStep(settings.time_step));
@@ -359,9 +399,15 @@ fn advance<T: Scalar>(
     let dt = length / steps;
     for step in 0..steps as usize {
         let time = span.start + step as f64 * dt;
+        let (next, later) = memory.held.and_then(|held| held.split_first()).unzip();
+        memory.held = later;
+        let substeps = next.map(Vec::as_slice);
         let problem =
-            StepProblem { model, state: &state, time, time_step: dt, applied, control: &[], substeps: None };
-        state = checked_step(settings.integrator, &problem, step + 1, workspace)?;
+            StepProblem { model, state: &state, time, time_step: dt, applied, control: &[], substeps };
+        state = checked_step(settings.integrator, &problem, step + 1, &mut memory.workspace)?;
+        if settings.integrator.is_error_controlled() && substeps.is_none() {
+            memory.substeps.extend(memory.workspace.substeps().map(|taken| taken.substeps.clone()));
+        }
     }
     Ok(state)
 }

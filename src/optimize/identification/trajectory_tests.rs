@@ -8,7 +8,7 @@ use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use crate::optimize::parameters::{FitParameter, FitParameters};
 use crate::optimize::uncertainty::Identifiability;
 use crate::spatial::{Quaternion, SpatialForce};
-use crate::step::StepWorkspace;
+use crate::step::{ControlledMethod, ErrorControlled, Integrator, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
 
 /// A pad below z = 0 that pushes with modulus · depth · (1 − dissipation · v_z) at a corner of
@@ -58,20 +58,17 @@ fn start() -> RecordedState {
 
 /// What the model does from the start, every 10 ms for 0.4 s (through an impact), with noise.
 fn recording(noise: f64) -> Recording {
+    recording_with(noise, &SimulationSettings::default())
+}
+
+fn recording_with(noise: f64, settings: &SimulationSettings) -> Recording {
     let model = model(None);
-    let mut workspace = StepWorkspace::default();
+    let mut memory = Memory { workspace: StepWorkspace::default(), held: None, substeps: Vec::new() };
     let mut states = vec![start()];
     for k in 1..=40 {
         let last = states[k - 1];
         let time = start().time + 0.01 * k as f64;
-        let next = advance(
-            &model,
-            state_of(&last),
-            last.time..time,
-            &SimulationSettings::default(),
-            &Pad,
-            &mut workspace,
-        );
+        let next = advance(&model, state_of(&last), last.time..time, settings, &Pad, &mut memory);
         let body = next.unwrap().bodies[0];
         states.push(RecordedState {
             time,
@@ -101,10 +98,18 @@ fn sigma() -> StandardDeviations {
 }
 
 fn identification(names: &[&str], noise: f64, horizon: f64) -> Identification<Pad> {
+    identification_of(names, recording(noise), horizon, SimulationSettings::default())
+}
+
+fn identification_of(
+    names: &[&str],
+    recording: Recording,
+    horizon: f64,
+    settings: SimulationSettings,
+) -> Identification<Pad> {
     let model = model(None);
     let window = TimeWindow { horizon, ..Default::default() };
-    let motion = RecordedMotion::new(&model, "block", recording(noise), &sigma(), &window).unwrap();
-    let settings = SimulationSettings::default();
+    let motion = RecordedMotion::new(&model, "block", recording, &sigma(), &window).unwrap();
     let state = state_of(&start());
     Identification::new(model, state, settings, Pad, names.iter().copied(), vec![Measurement::Motion(motion)])
         .unwrap()
@@ -126,6 +131,46 @@ fn the_true_parameters_reproduce_a_recording_without_noise() {
         assert!(residuals.iter().all(|r: &f64| r.abs() < 1e-9));
         let wrong = problem.residuals(&[1500.0, 0.3, 0.4, 0.5]).unwrap();
         assert!(wrong.iter().any(|r: &f64| r.abs() > 1.0));
+    }
+}
+
+#[test]
+fn a_fit_by_error_controlled_steps_converges_with_its_substeps_held() {
+    let method = ControlledMethod::BogackiShampine;
+    let settings = |accuracy: f64| {
+        let integrator = Integrator::ErrorControlled(ErrorControlled { method, accuracy });
+        SimulationSettings { integrator, time_step: 0.01 }
+    };
+    let recording = recording_with(1e-3, &settings(1e-8));
+    let problem = identification_of(&NAMES[..2], recording, 0.4, settings(1e-5));
+    let at = [1900.0, 0.35];
+    let held = problem.find_substeps(&at).unwrap();
+    let steps = held.stretches.iter().map(Vec::len).sum::<usize>();
+    assert!(steps == 40 && held.stretches.iter().flatten().any(|substeps| substeps.len() > 1), "{held:?}");
+    // At the same parameters they are the same residuals, and their derivative is that with the substeps held.
+    assert_eq!(problem.residuals_holding(&at, &held).unwrap(), problem.residuals(&at).unwrap());
+    let (_, jacobian) = residuals_and_jacobian(&problem, &at).unwrap();
+    for i in 0..2 {
+        let moved = |s: f64| {
+            let mut p = at;
+            p[i] *= 1.0 + s;
+            problem.residuals_holding(&p, &held).unwrap()
+        };
+        let (plus, minus) = (moved(1e-6), moved(-1e-6));
+        let difference = |k: usize| (plus[k] - minus[k]) / (2e-6 * at[i]);
+        let off = (0..plus.len()).map(|k| (difference(k) - jacobian[(k, i)]).abs()).fold(0.0, f64::max);
+        assert!(off < 1e-6 * jacobian.column(i).amax(), "{off}");
+    }
+    let unknown = |name: &str, start: f64| FitParameter::new(name, start).bounded(0.01, 1e5).logarithmic();
+    let parameters = FitParameters::new(vec![unknown(NAMES[0], 1200.0), unknown(NAMES[1], 0.8)]).unwrap();
+    for method in [Method::LevenbergMarquardt, Method::Lbfgs] {
+        let settings = FitSettings { method, ..Default::default() };
+        let result = fit(&problem, &parameters, &settings, None).unwrap();
+        assert!(result.converged, "{}", result.termination);
+        for (estimate, truth) in result.uncertainty.estimates.iter().zip([2000.0, 0.3]) {
+            let error = estimate.standard_error.unwrap();
+            assert!((estimate.value - truth).abs() < 4.0 * error, "{estimate:?}");
+        }
     }
 }
 
