@@ -8,9 +8,7 @@
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
 
-use isobar::contact::{
-    Collider, ContactGeometry, ContactModel, ContactSettings, Material, SurfaceRepresentation,
-};
+use isobar::contact::{Collider, ContactGeometry, ContactSettings, Material, SurfaceRepresentation};
 use isobar::field::RigidSurface;
 use isobar::geometry::SurfaceMesh;
 use isobar::multibody::{
@@ -205,7 +203,7 @@ impl Slide {
 pub fn slide(
     model: &Model,
     start: &State,
-    kind: ContactModel,
+    integrator: Integrator,
     dt: f64,
     until: f64,
 ) -> Result<Slide, StepError> {
@@ -214,7 +212,6 @@ pub fn slide(
     let mut out = Slide::default();
     let mut angle = 0.0;
     for step in 1..=(until / dt).round() as usize {
-        let integrator = Integrator::velocity_level(kind);
         state = integrator.step(&StepProblem::new(model, &state, dt), &mut workspace)?;
         let body = &state.bodies[0];
         let (v, w) = (body.velocity.translational, body.velocity.rotational.z);

@@ -11,6 +11,7 @@ mod coin;
 use coin::{Division, FAN, Slide, limit, model, points, roundness, set_off, slide};
 use figure::{Curve, Plot};
 use isobar::contact::{ContactModel, SurfaceRepresentation};
+use isobar::step::Integrator;
 
 const RATIOS: [f64; 6] = [0.1, 0.3, 0.653, 1.0, 3.0, 10.0];
 const POLYGONS: SurfaceRepresentation = SurfaceRepresentation::Polygons;
@@ -40,7 +41,7 @@ fn limits(folder: &str) -> Result<(), Failure> {
         for ratio in RATIOS {
             let (model, mut state) = model(FAN, POLYGONS, STICTION_VELOCITY);
             set_off(&mut state, ratio, SPEED);
-            let slide = slide(&model, &state, kind, 1e-3, 8.0)?;
+            let slide = slide(&model, &state, Integrator::velocity_level(kind), 1e-3, 8.0)?;
             let end = slide.ratio_above(READ_AT).unwrap_or(f64::NAN);
             println!(
                 "{:8} {ratio:7.3} {end:.5} {:+.2} %",
@@ -78,7 +79,8 @@ fn limits(folder: &str) -> Result<(), Failure> {
         let points = points(division, surface);
         let (model, mut state) = model(division, surface, STICTION_VELOCITY);
         set_off(&mut state, 1.0, SPEED);
-        let end = slide(&model, &state, ContactModel::Tamsi, 1e-3, 8.0)?.ratio_above(READ_AT);
+        let end = slide(&model, &state, Integrator::velocity_level(ContactModel::Tamsi), 1e-3, 8.0)?
+            .ratio_above(READ_AT);
         println!(
             "{:3} segments, {} rings, {surface:?}: {:5} {:.5} {:.5}",
             division.segments,
@@ -116,7 +118,7 @@ fn convergence(folder: &str) -> Result<(), Failure> {
     let run = |division: Division, kind: ContactModel, dt: f64| -> Result<Slide, Failure> {
         let (model, mut state) = model(division, POLYGONS, STICTION_VELOCITY);
         set_off(&mut state, 1.0, 0.5);
-        Ok(slide(&model, &state, kind, dt, until)?)
+        Ok(slide(&model, &state, Integrator::velocity_level(kind), dt, until)?)
     };
     println!("\nerror of the path over {until} s by the step, s");
     let steps: [f64; 5] = [4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4];

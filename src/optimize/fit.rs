@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lbfgsb::Lbfgsb;
-use super::least_squares::{LeastSquares, Residuals, residuals_and_jacobian_holding};
+use super::least_squares::{HeldSubsteps, LeastSquares, Residuals, residuals_and_jacobian_holding};
 use super::levenberg_marquardt::LevenbergMarquardt;
 use super::parameters::FitParameters;
 use super::progress::ProgressObserver;
@@ -76,12 +76,16 @@ impl Fit {
 /// Most times that substeps are held at what the fit has come to.
 const MOST_ROUNDS: usize = 4;
 
+/// The cost tolerance while substeps follow the parameters: what jumps cannot be told more finely.
+const TOLERANCE_OF_JUMPS: f64 = 1e-3;
+
 /// Fits parameters to a model's residuals from their start values.
 ///
 /// Where the residuals come from error-controlled steps, they jump by about the accuracy as the parameters
-/// change, and a fit by them alone ends where no step lowers the cost. It then goes on with the substeps
-/// held that the steps have there ([`Residuals::find_substeps`]), and again with those at its end, until they
-/// stay the same or the fourth time. The result is the minimum with the last of them.
+/// change, and no step may lower a cost that is not yet the least. The fit then first stops at a tolerance of
+/// 10⁻³ of the cost, or where no step lowers it, and goes on with the substeps held that the steps have there
+/// ([`Residuals::find_substeps`]), and again with those at its end, until they stay the same or the fourth time.
+/// The result is the minimum with the last of them.
 ///
 /// # Errors
 /// The model cannot be evaluated at the start, or cannot be differentiated at the solution.
@@ -118,30 +122,15 @@ pub fn fit<R: Residuals>(
     let start = parameters.initial();
     let before = finite_cost("start", &model.residuals(&start)?)?;
     let x = parameters.variables(&start)?;
-    let problem = LeastSquares::new(model, parameters);
-    let mut ended = solve(problem, settings, x, progress.as_ref())?;
-    let of = |x: &[f64]| Ok::<_, Error>(parameters.values(x)?.into_iter().map(|(value, _)| value).collect());
-    let mut values: Vec<f64> = of(&ended.variables)?;
-    let mut held = model.find_substeps(&values)?;
-    let mut rounds = 0;
-    while !held.is_empty() && rounds < MOST_ROUNDS && !ended.is_out_of_iterations && !ended.is_interrupted {
-        let left = FitSettings { max_iterations: settings.max_iterations - ended.iterations, ..*settings };
-        let next = solve(problem.holding(&held), &left, ended.variables.clone(), None)?;
-        ended = Ended { iterations: ended.iterations + next.iterations, ..next };
-        values = of(&ended.variables)?;
-        rounds += 1;
-        let found = model.find_substeps(&values)?;
-        if rounds == MOST_ROUNDS || found == held {
-            break;
-        }
-        held = found;
-    }
-    let held = Some(&held).filter(|held| !held.is_empty());
-    let (residuals, jacobian) = residuals_and_jacobian_holding(model, &values, held)?;
+    let (ended, held) = solve_through_jumps(model, parameters, settings, x, progress.as_ref())?;
+    let values = values_at(parameters, &ended.variables)?;
+    let (residuals, jacobian) = residuals_and_jacobian_holding(model, &values, held.as_ref())?;
     let after = finite_cost("end", &residuals)?;
     if let Some(k) = jacobian.iter().position(|x| !x.is_finite()) {
         let name = &parameters.as_slice()[k / residuals.len()].name;
-        return Err(Error::msg(format!("a derivative by `{name}` at the end of the fit is not finite")));
+        return Err(Error::msg(format!(
+            "a derivative with respect to `{name}` at the end of the fit is not finite"
+        )));
     }
     Ok(Fit {
         method: settings.method,
@@ -153,6 +142,43 @@ pub fn fit<R: Residuals>(
         residuals: residuals.len(),
         uncertainty: uncertainty(parameters.as_slice(), &values, &residuals, &jacobian),
     })
+}
+
+/// The parameters in their units.
+fn values_at(parameters: &FitParameters, x: &[f64]) -> Result<Vec<f64>, Error> {
+    Ok(parameters.values(x)?.into_iter().map(|(value, _)| value).collect())
+}
+
+/// Runs the solver of a fit; where residuals come from error-controlled steps, first with substeps that follow
+/// the parameters, then with those held that it has come to. Returns these too.
+fn solve_through_jumps<R: Residuals>(
+    model: &R,
+    parameters: &FitParameters,
+    settings: &FitSettings,
+    x: Vec<f64>,
+    progress: Option<&ProgressObserver>,
+) -> Result<(Ended, Option<HeldSubsteps>), Error> {
+    let problem = LeastSquares::new(model, parameters);
+    if model.find_substeps(&values_at(parameters, &x)?)?.is_empty() {
+        return Ok((solve(problem, settings, x, progress)?, None));
+    }
+    let cost_tolerance = settings.cost_tolerance.max(TOLERANCE_OF_JUMPS);
+    let mut ended = solve(problem, &FitSettings { cost_tolerance, ..*settings }, x, progress)?;
+    let mut held = model.find_substeps(&values_at(parameters, &ended.variables)?)?;
+    for round in 1..=MOST_ROUNDS {
+        if ended.is_out_of_iterations || ended.is_interrupted {
+            break;
+        }
+        let left = FitSettings { max_iterations: settings.max_iterations - ended.iterations, ..*settings };
+        let next = solve(problem.holding(&held), &left, ended.variables, None)?;
+        ended = Ended { iterations: ended.iterations + next.iterations, ..next };
+        let found = model.find_substeps(&values_at(parameters, &ended.variables)?)?;
+        if found == held || round == MOST_ROUNDS {
+            break;
+        }
+        held = found;
+    }
+    Ok((ended, Some(held)))
 }
 
 /// Runs the solver of a fit from these variables.

@@ -1,6 +1,7 @@
 //! Mechanisms, steps, rollouts, and the optimization of trajectories.
 
 mod adjoint;
+mod continuous_limit;
 mod drake_steps;
 mod error_control;
 mod examples_grasping;

@@ -6,6 +6,7 @@ mod coin;
 
 use coin::{Division, FAN, limit, model, points, set_off, slide};
 use isobar::contact::{ContactModel, SurfaceRepresentation};
+use isobar::step::{ControlledMethod, ErrorControlled, Integrator};
 
 const POLYGONS: SurfaceRepresentation = SurfaceRepresentation::Polygons;
 
@@ -26,12 +27,25 @@ fn the_coin_ends_at_the_discrete_limit() {
         for ratio in [0.1, 0.3, 0.653, 1.0, 3.0, 10.0] {
             let (model, mut state) = model(FAN, POLYGONS, 1e-5);
             set_off(&mut state, ratio, 5.0);
-            let slide = slide(&model, &state, kind, 1e-3, 8.0).unwrap();
+            let slide = slide(&model, &state, Integrator::velocity_level(kind), 1e-3, 8.0).unwrap();
             let end = slide.ratio_above(2e-3).unwrap();
             println!("{kind:?} from {ratio}: {end:.5}, {:+.2} %", 100.0 * (end / expected - 1.0));
             assert!((end / expected - 1.0).abs() < 5e-3, "{kind:?} from {ratio}: {end}");
         }
     }
+}
+
+/// The continuous model has that limit itself: 0.64426 by Masterjohn §V-A, integrated to 10⁻⁴.
+#[test]
+fn an_accurate_integration_ends_at_the_discrete_limit() {
+    let (model, mut state) = model(FAN, POLYGONS, 1e-5);
+    set_off(&mut state, 1.0, 0.5);
+    let method = ControlledMethod::Radau;
+    let radau = Integrator::ErrorControlled(ErrorControlled { method, accuracy: 1e-8 });
+    let end = slide(&model, &state, radau, 1e-3, 1.0).unwrap().ratio_above(2e-3).unwrap();
+    let exact = limit(&points(FAN, POLYGONS));
+    println!("{end:.6}, of the points {exact:.6}");
+    assert!((end - exact).abs() < 1e-4 && (end - 0.64426).abs() < 2e-4, "{end}");
 }
 
 /// First order in the step.
@@ -41,7 +55,11 @@ fn the_path_converges_with_the_step() {
         let end = |dt: f64| {
             let (model, mut state) = model(FAN, POLYGONS, 1e-5);
             set_off(&mut state, 1.0, 0.5);
-            let place = *slide(&model, &state, kind, dt, 0.2).unwrap().places.last().unwrap();
+            let place = *slide(&model, &state, Integrator::velocity_level(kind), dt, 0.2)
+                .unwrap()
+                .places
+                .last()
+                .unwrap();
             nalgebra::Vector3::from(place)
         };
         let exact = end(5e-5);

@@ -200,6 +200,24 @@ pub fn ball_on_box(resolution: f64, surface: SurfaceRepresentation) -> (Model, S
     b.build(down(), ContactSettings { surface, ..Default::default() })
 }
 
+/// A cube that comes down on a corner, turning and moving sideways, onto a fixed box.
+pub fn tumbling_cube(dissipation: f64, friction: f64, contact: ContactSettings) -> (Model, State) {
+    let (size, mass) = ([0.1; 3], 0.5);
+    let mut b = Builder::default();
+    let state = moving(
+        Quaternion::from_matrix(&rotation_from_rpy(0.5, 0.4, 0.3)),
+        Vector3::new(0.0, 0.0, 0.088),
+        Vector3::new(2.0, -3.0, 1.0),
+        Vector3::new(0.6, 0.2, -0.5),
+    );
+    let m = material(1e5, dissipation, 0.0, friction);
+    b.free(compliant(Shape::Box { size }, 0.1), m, mass, box_inertia(mass, size), None, state);
+    let ground = compliant(Shape::Box { size: [2.0, 2.0, 0.1] }, 0.1);
+    let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
+    b.fixed(ground, material(1e6, dissipation, 0.0, friction), 1.0, pose);
+    b.build(down(), contact)
+}
+
 /// Two cubes on each other and on a slab, at rest, face on face with the edges of one in the
 /// faces of the next, `depth` deep.
 pub fn flat_stack(depth: f64, surface: SurfaceRepresentation) -> (Model, State) {
