@@ -205,9 +205,17 @@ fn main() {
             |criterion: &mut Criterion, kind: &str, count: usize, parameters: &[Parameter], kept| {
                 let values: Vec<f64> = (0..count).map(|i| 0.1 * (i as f64).sin()).collect();
                 let share = |i: usize| i * count / (STEPS * CONTROLS);
-                measure(criterion, name, kind, plain, || {
+                let controls = || {
                     let values = (0..STEPS * CONTROLS).map(|i| values[share(i)]).collect();
-                    let controls = Controls::from_values(CONTROLS, values).unwrap();
+                    Controls::from_values(CONTROLS, values).unwrap()
+                };
+                // Of the same motion: one without commands may have fewer substeps.
+                let same = controls();
+                let same = || {
+                    black_box(rollout.with_controls(&same).simulate().unwrap());
+                };
+                measure(criterion, name, kind, same, || {
+                    let controls = controls();
                     let rollout = rollout.with_controls(&controls);
                     let gradient = loss_gradient(&rollout, &Reach, parameters, kept).unwrap();
                     let mut by_parameters = vec![0.0; count];
