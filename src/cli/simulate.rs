@@ -19,8 +19,8 @@ use crate::interruption;
 use crate::io::Scene;
 use crate::report::{Recorder, Recording};
 use crate::rollout::{
-    DiscretizationError, MotionWarning, Rollout, SimulationError, SimulationSettings, Watch,
-    discretization_errors,
+    DiscretizationError, MotionWarning, Rollout, SimulationError, Watch, discretization_errors,
+    finer_settings,
 };
 pub(super) use arguments::SimulateArguments;
 use rows::Rows;
@@ -117,12 +117,11 @@ fn record(
     write_recordings(&arguments.record, &page, recording)
 }
 
-/// The estimated errors of the simulation, from one with the same and one with half the step.
+/// The estimated errors of the simulation, from one with the same and a finer one.
 fn discretization(scene: &Scene, rollout: &Rollout<'_>) -> Result<Vec<DiscretizationError>, Error> {
     let settings = &rollout.settings;
     let run = |settings| Rollout { settings, ..*rollout }.motion().completed();
-    let half = SimulationSettings { time_step: 0.5 * settings.time_step, ..*settings };
-    let both = run(*settings).and_then(|coarse| Ok((coarse, run(half)?)));
+    let both = run(*settings).and_then(|coarse| Ok((coarse, run(finer_settings(settings))?)));
     let (coarse, fine) = both.map_err(|source| simulation_error(scene, source))?;
     Ok(discretization_errors(&scene.model, settings.integrator, &coarse, &fine))
 }

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::simulate::Trajectory;
 use crate::multibody::{Model, rotation_between};
-use crate::step::Integrator;
+use crate::rollout::SimulationSettings;
+use crate::step::{ErrorControlled, Integrator};
 
 /// The estimated error of one body or joint.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,20 +21,36 @@ pub struct DiscretizationError {
     pub angle: [f64; 2],
 }
 
-/// Estimates the errors of a trajectory from another of the same motion with half the step, for
+/// Settings for a finer simulation of the same motion, to estimate errors with: half the step, or a tenth of
+/// the accuracy where the error is controlled.
+pub fn finer_settings(settings: &SimulationSettings) -> SimulationSettings {
+    match settings.integrator {
+        Integrator::ErrorControlled(control) => {
+            let control = ErrorControlled { accuracy: 0.1 * control.accuracy, ..control };
+            SimulationSettings { integrator: Integrator::ErrorControlled(control), ..*settings }
+        }
+        _ => SimulationSettings { time_step: 0.5 * settings.time_step, ..*settings },
+    }
+}
+
+/// Estimates the errors of a trajectory from a finer one of the same motion (see [`finer_settings`]), for
 /// each free body and each joint of the model.
 ///
-/// An integrator of order p has an error of about 2ᵖ/(2ᵖ − 1) times the difference between the two. The
+/// An integrator of order p has an error of about 2ᵖ/(2ᵖ − 1) times the difference between the two; one whose
+/// error is controlled has, for 2ᵖ, the part of the error that a tenth of the accuracy leaves. The
 /// estimate holds as long as both simulations have the same contacts at nearly the same times. If a body
-/// bounces in only one of them, the difference shows that the error is unknown. Each state of `coarse`
-/// is compared with the state of `fine` that has twice its index, and the last with the last.
+/// bounces in only one of them, the difference shows that the error is unknown. States of the same time are
+/// compared, and the last with the last.
 pub fn discretization_errors(
     model: &Model,
     integrator: Integrator,
     coarse: &Trajectory,
     fine: &Trajectory,
 ) -> Vec<DiscretizationError> {
-    let ratio = 2f64.powi(integrator.order());
+    let (ratio, states_in_a_step) = match integrator {
+        Integrator::ErrorControlled(control) => (control.gain_of_a_tenth(), 1),
+        _ => (2f64.powi(integrator.order()), 2),
+    };
     let factor = ratio / (ratio - 1.0);
     let free = model.free_bodies().map(|(_, body, _)| body.name.clone());
     let joints = model.mechanism.joints().iter().map(|joint| joint.name.clone());
@@ -42,7 +59,8 @@ pub fn discretization_errors(
     let mut tangent = vec![0.0; 2 * model.mechanism.velocity_dimension()];
     let last = coarse.states.len().saturating_sub(1);
     for (index, state) in coarse.states.iter().enumerate() {
-        let matching = if index == last { fine.states.last() } else { fine.states.get(2 * index) };
+        let matching =
+            if index == last { fine.states.last() } else { fine.states.get(states_in_a_step * index) };
         let Some(other) = matching else { continue };
         let bodies = state.bodies.iter().zip(&other.bodies).map(|(a, b)| {
             let turn = rotation_between(&a.orientation, &b.orientation);

@@ -38,7 +38,7 @@ pub use command::{Command, KnotValues};
 pub use control_knots::{ControlKnots, KnotInterpolation, KnotMap};
 pub use control_signal::ControlSignal;
 pub use controls::Controls;
-pub use discretization_error::{DiscretizationError, discretization_errors};
+pub use discretization_error::{DiscretizationError, discretization_errors, finer_settings};
 pub use error::SimulationError;
 pub use forward::loss_gradient_forward;
 pub use gauss_newton::{GaussNewton, TrajectoryResiduals};

@@ -12,7 +12,7 @@ use isobar::optimize::identification::{
     Identification, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
 };
 use isobar::optimize::parameters::{FitParameter, FitParameters};
-use isobar::rollout::{Rollout, SimulationSettings};
+use isobar::rollout::{Rollout, SimulationSettings, Trajectory, discretization_errors, finer_settings};
 use isobar::scalar::Scalar;
 use isobar::step::{ControlledMethod, ErrorControlled, Integrator, VelocityLevel};
 use rayon::prelude::*;
@@ -160,6 +160,31 @@ fn the_error_of_a_tumbling_cube_falls_with_the_accuracy() {
         for (accuracy, error) in accuracies.iter().zip(&errors) {
             assert!(error < accuracy, "{method:?}: {error:e} at {accuracy:e}");
         }
+    }
+}
+
+/// What `isobar simulate --error` tells, beside the error itself.
+#[test]
+fn a_tenth_of_the_accuracy_tells_the_error() {
+    let (model, state) = slipping_ball(1e-2);
+    let until = 0.1;
+    let lagged = VelocityLevel { model: ContactModel::Lagged, ..Default::default() };
+    let run = |settings| Rollout::new(&model, &state, settings, until).simulate().expect("simulates");
+    let of =
+        |method, accuracy| SimulationSettings { integrator: controlled(method, accuracy), time_step: 0.01 };
+    let exact = run(of(ControlledMethod::DormandPrince, 1e-10));
+    for method in [
+        ControlledMethod::BogackiShampine,
+        ControlledMethod::Extrapolated(lagged),
+        ControlledMethod::VelocityLevel(lagged),
+    ] {
+        let settings = of(method, 1e-6);
+        let (coarse, fine) = (run(settings), run(finer_settings(&settings)));
+        let told = &discretization_errors(&model, settings.integrator, &coarse, &fine)[0];
+        let place = |trajectory: &Trajectory| trajectory.states.last().expect("states").bodies[0].position;
+        let error = (place(&coarse) - place(&exact)).norm();
+        println!("{method:?}: {:e} told, {error:e}", told.position[0]);
+        assert!((0.4..2.5).contains(&(told.position[0] / error)), "{method:?}: {told:?}, {error:e}");
     }
 }
 

@@ -36,8 +36,8 @@ pub(in crate::cli) struct SimulateArguments {
     /// that is more
     #[arg(long, value_name = "SECONDS", requires = "record")]
     pub record_every: Option<f64>,
-    /// Estimate how far the steps are from exact ones, by a second simulation with half the step; both
-    /// are kept in memory
+    /// Estimate how far the steps are from exact ones, by a second simulation with half the step, or with
+    /// a tenth of the accuracy; both are kept in memory
     #[arg(long)]
     pub error: bool,
     /// Print the summary as JSON

@@ -159,6 +159,12 @@ impl ErrorControlled {
         Ok(step.substeps.is_none())
     }
 
+    /// How many times smaller the error of a smooth motion is with a tenth of the accuracy.
+    pub(crate) fn gain_of_a_tenth(self) -> f64 {
+        let order = self.method.order();
+        10_f64.powf(f64::from(order) / f64::from(self.method.error_order(order)))
+    }
+
     /// Refuses an accuracy that is not positive and finite.
     pub(super) fn check(self) -> Result<(), StepError> {
         match self.accuracy > 0.0 && self.accuracy.is_finite() {
