@@ -10,9 +10,9 @@ use rayon::prelude::*;
 use crate::checked_scenes::{Drag, FAMILIES, KINDS, has_free_bodies, scene};
 use crate::folder::Folder;
 
-/// Steps of a rollout: with right derivatives half of those of the study, whose first scenes these are,
+/// Steps of a rollout: with right derivatives a third of those of the study, whose first scenes these are,
 /// and with wrong ones, where every row is looked into, few.
-const STEPS: usize = 5;
+const STEPS: usize = 3;
 const FEW_STEPS: usize = 2;
 
 /// The report of a scene; none where its explicit steps are too long for it.

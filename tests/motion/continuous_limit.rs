@@ -241,7 +241,7 @@ fn a_fit_by_lagged_steps_of_an_accuracy_finds_the_continuous_models_parameters()
     ]);
     let result =
         fit(&problem, &parameters.expect("valid"), &FitSettings::default(), None).expect("simulates");
-    println!("{result:#?}");
+    println!("{:?} after {} iterations", result.values(), result.iterations);
     assert!(result.converged, "{}", result.termination);
     for (found, exact) in result.values().into_iter().zip([1e5, 1.25, 0.8]) {
         assert!((found / exact - 1.0).abs() < 1e-2, "{found} for {exact}");
