@@ -3,6 +3,7 @@
 
 mod arguments;
 pub(in crate::contact) mod cost;
+mod face_friction;
 pub(in crate::contact) mod friction_direction;
 pub(in crate::contact) mod inverse_inertia;
 pub(in crate::contact) mod jvp;

@@ -193,7 +193,8 @@ impl<F: Fn(&SlipChange) -> f64> InLanes for LeastOfSlips<'_, F> {
                 let (before, along, change, after) = (squares[k], along[k], change[k], after[k]);
                 let limit = limit(&SlipChange { before, along, change, after });
                 let constants = &contacts.constants[group.indices[k]];
-                if limit < least && patch.law.impulse(constants, v_n[k], before).normal > 0.0 {
+                let law = || patch.law_of(contacts, group.indices[k]);
+                if limit < least && law().impulse(constants, v_n[k], before).normal > 0.0 {
                     least = limit;
                 }
             }
@@ -206,8 +207,8 @@ impl PointContacts {
     /// What the contacts' impulses depend on.
     #[inline(always)]
     pub(in crate::contact) fn lists(&self) -> FaceLists<'_> {
-        let Self { constants, regularization, frozen_normal: frozen, .. } = self;
-        FaceLists { constants, regularization, frozen }
+        let Self { constants, friction, regularization, frozen_normal: frozen, .. } = self;
+        FaceLists { constants, friction, regularization, frozen }
     }
 }
 
@@ -271,7 +272,8 @@ impl DiscretePatch {
         let (angular, linear) = parts(v);
         for i in self.contacts.clone() {
             let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
-            visit(i, self.law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal);
+            let law = self.law_of(contacts, i);
+            visit(i, law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal);
         }
     }
 
@@ -286,7 +288,8 @@ impl DiscretePatch {
         let (angular, linear) = parts(v);
         for (number, i) in self.contacts.clone().enumerate() {
             let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
-            visit(number, self.law.branch(&contacts.constants[i], v_n, v_t.norm_squared()));
+            let law = self.law_of(contacts, i);
+            visit(number, law.branch(&contacts.constants[i], v_n, v_t.norm_squared()));
         }
     }
 
@@ -309,11 +312,14 @@ impl DiscretePatch {
         let time = self.law.gap_time()?;
         let (angular, linear) = parts(v);
         let (mut impulse, mut across, mut slip, mut stiffness) = (0.0, 0.0, 0.0, 0.0);
+        let mut friction = 0.0;
         for i in self.contacts.clone() {
             let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
             let constants = &contacts.constants[i];
-            let normal = self.law.impulse(constants, v_n, v_t.norm_squared()).normal;
+            let law = self.law_of(contacts, i);
+            let normal = law.impulse(constants, v_n, v_t.norm_squared()).normal;
             if normal > 0.0 {
+                friction += normal * law.friction;
                 if constants.stiffness * v_n * time > constants.load {
                     across += normal;
                 }
@@ -326,7 +332,8 @@ impl DiscretePatch {
             return None;
         }
         let slip_velocity = slip / impulse;
-        let gap = time * self.law.friction * slip_velocity;
+        let friction = self.law.static_friction.map_or(self.law.friction, |_| friction / impulse);
+        let gap = time * friction * slip_velocity;
         let depth = impulse / (self.law.dt * stiffness);
         Some(Glide { slip_velocity, gap, depth, across_gap: across / impulse })
     }
