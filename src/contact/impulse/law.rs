@@ -12,6 +12,9 @@ use crate::contact::own_law::{DampingPoint, FrictionPoint, OWN_PARAMETERS, OwnLa
 use crate::scalar::Scalar;
 
 /// A contact model of velocity-level stepping.
+///
+/// Where static friction is higher than dynamic friction, all of them take the coefficient of each face from its
+/// slip velocity before the step, so that it falls as in explicit steps and the convex ones stay convex.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
