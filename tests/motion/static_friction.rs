@@ -92,7 +92,7 @@ fn a_box_stays_below_its_static_friction_and_slides_with_its_dynamic_friction() 
             assert!((end / (1e-3 * creep(kind, between)) - 1.0).abs() < 1e-4, "{kind:?}: {end:e}");
         }
         let over = (1.05 * STATIC.atan()).tan();
-        for (tangent, start, from, steps) in [(between, 0.1, 50, 250), (over, 0.0, 150, 280)] {
+        for (tangent, start, from, steps) in [(between, 0.1, 50, 250), (over, 0.0, 90, 200)] {
             let speeds = down_the_slope(kind, tangent, start, steps);
             let found = (speeds[steps - 1] - speeds[from]) / (1e-3 * (steps - 1 - from) as f64);
             println!(
@@ -184,12 +184,13 @@ fn stick_and_slip_converge_to_explicit_steps() {
         assert!((1.8..2.2).contains(&ratio), "{ratio}");
     }
     assert!(errors[1].1 < 0.01 && errors[1].2 < 0.01, "{errors:?}");
-    for accuracy in [1e-4, 1e-5, 1e-6] {
+    // That of each of the shorter steps; what it leads to grows where the box comes loose.
+    for (accuracy, allowed) in [(1e-6, 2e-4), (1e-8, 1e-5)] {
         let method = ControlledMethod::Extrapolated(lagged);
         let method = Integrator::ErrorControlled(ErrorControlled { method, accuracy });
         let found = extensions(method, SAMPLE, until);
         println!("{accuracy:e}: {:e} m", worst(&found));
-        assert!(worst(&found) < 10.0 * accuracy, "{accuracy:e}: {:e}", worst(&found));
+        assert!(worst(&found) < allowed, "{accuracy:e}: {:e}", worst(&found));
     }
 }
 
