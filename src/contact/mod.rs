@@ -10,6 +10,7 @@
 //! | `surface/surface_polygon` | the polygons in any scalar, and their faces | | `tests/contact/continuity` |
 //! | `surface/polygon_vjp`, `vertex_planes`, `shape_vjp` | reverse mode from points of the surface to its polygons, and from these to vertices, extents and thickness of both geometries | | dual numbers, `tests/motion/geometry_gradients` |
 //! | `force/traction`, `friction` | pressure, damping and friction at a point | Elandt eq. 2–7; Hunt–Crossley | differences |
+//! | `force/friction/tustin` | how friction falls from static to dynamic, for forces and impulses | Tustin's form of the Stribeck effect | differences |
 //! | `force/wrench` | the traction over the surface | Elandt eq. 8 | Drake, `tests/contact/drake_cases` |
 //! | `force/polygon_traction` | the traction on each polygon, for pictures | Elandt eq. 2–7 | `force/wrench` |
 //! | `force/energy` | the potential energy, by volumes | Elandt eq. 1 | `wrench` is its slope, `tests/contact/energy` |
@@ -19,6 +20,7 @@
 //! | `force/local_vjp`, `vjp` | the vector–Jacobian product, in one pass | | `tests/contact/vjp` |
 //! | `impulse/law` | the impulse of one face over a step: SAP, Lagged, Similar, TAMSI | Masterjohn §IV; arXiv 2110.10107, 2312.03908, 1909.05700 | Drake, `tests/motion/drake_steps` |
 //! | `impulse/law_derivatives` (`arguments`), `law_of_four`, `cost` | the same with derivatives, four faces at once, and the cost of which it is the slope | | `law` |
+//! | `impulse/face_friction` | the coefficient of friction of a face, from the slip velocity before the step | `force/friction/tustin` | dual numbers, `tests/motion/static_friction` |
 //! | `impulse/point_contacts` | a surface as point contacts | Masterjohn §IV | `discrete_impulse` in any scalar |
 //! | `impulse/patch`, `patch_matrix`, `friction_direction` | a patch's impulse and matrix at a velocity | | differences |
 //! | `impulse/local_jacobian` (`polygon_motion`, `inverse_inertia`), `jvp`, `world_jacobian` | the impulse's derivatives with respect to all that it depends on | | dual numbers, `tests/motion/step_truth` |

@@ -15,6 +15,7 @@ mod objective;
 mod own_laws;
 mod second_order;
 mod sensors;
+mod static_friction;
 mod step_allocation;
 mod step_at_rest;
 mod step_coin;

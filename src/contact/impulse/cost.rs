@@ -38,7 +38,8 @@ impl ImpulseLaw<f64> {
     /// the impulses. TAMSI has no cost; zero is returned.
     #[inline(always)]
     fn costs<L: Lanes>(&self, lists: &FaceLists, group: &Group, v_n: L, s: L) -> L {
-        let (zero, mu, v_s) = (v_n.splat(0.0), v_n.splat(self.friction), v_n.splat(self.stiction_velocity));
+        let (zero, v_s) = (v_n.splat(0.0), v_n.splat(self.stiction_velocity));
+        let mu = self.friction_of(lists, group, v_n);
         match self.model {
             ContactModel::Lagged => {
                 let face = lists.constants_of(group, v_n);
@@ -102,7 +103,8 @@ mod tests {
                 (face(history(model)), FaceConstants { stiffness: 8e5, ..face(history(model)) });
             for face in [soft, rigid, FaceConstants { dissipation: 0.0, ..soft }] {
                 let (constants, regularization) = ([face], [law.regularization(&face)]);
-                let lists = FaceLists { constants: &constants, regularization: &regularization, frozen: &[] };
+                let (constants, regularization) = (&constants, &regularization);
+                let lists = FaceLists { constants, friction: &[], regularization, frozen: &[] };
                 let one = Group { indices: [0; 4], count: 1 };
                 let cost = |v_n: f64, v_t: f64| {
                     let [v_n, s] = [v_n, v_t * v_t].map(|x| Narrow::ANY.splat(x));

@@ -31,7 +31,7 @@ impl InLanes for TurnFriction<'_> {
             let per_scale = slopes.per_scale;
             // Where friction is linear in the slip velocity.
             let linear = per_scale.less_equal(zero);
-            let limit = one.splat(patch.law.friction) * slopes.normal;
+            let limit = patch.law.friction_of(&contacts.lists(), &group, one) * slopes.normal;
             let scale = (slopes.slip * limit.reciprocal()).zero_where(limit.less_equal(zero));
             let w = LaneVector::of(one, directions, group.indices);
             let turn = (v_t.dot(change) * per_scale).zero_where(linear);

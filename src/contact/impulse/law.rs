@@ -12,6 +12,9 @@ use crate::contact::own_law::{DampingPoint, FrictionPoint, OWN_PARAMETERS, OwnLa
 use crate::scalar::Scalar;
 
 /// A contact model of velocity-level stepping.
+///
+/// Where static friction is higher than dynamic friction, all of them take the coefficient of each face from its
+/// slip velocity before the step, so that it falls as in explicit steps and the convex ones stay convex.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -49,8 +52,11 @@ pub(crate) struct ImpulseLaw<T> {
     pub dt: f64,
     /// Regularization velocity of friction, m/s.
     pub stiction_velocity: f64,
-    /// Combined coefficient of friction.
+    /// Combined coefficient of dynamic friction; in the law of one face
+    /// ([`Self::of_face`]) the face's coefficient of friction.
     pub friction: T,
+    /// Combined coefficient of static friction where it is another one, and the law is not the user's own.
+    pub static_friction: Option<T>,
     /// Combined relaxation time, s.
     pub relaxation_time: T,
     /// The part of a law of the user's own; for TAMSI alone.
@@ -284,6 +290,7 @@ pub(in crate::contact) mod tests {
             dt: 1e-3,
             stiction_velocity: 1e-2,
             friction: 0.5,
+            static_friction: None,
             relaxation_time: 2e-3,
             own: None,
         }
@@ -305,6 +312,7 @@ pub(in crate::contact) mod tests {
             dt: law.dt,
             stiction_velocity: law.stiction_velocity,
             friction: T::from(law.friction),
+            static_friction: law.static_friction.map(T::from),
             relaxation_time: T::from(law.relaxation_time),
             own: law.own.map(|own| OwnImpulse {
                 law: own.law,

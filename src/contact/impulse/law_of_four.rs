@@ -44,6 +44,8 @@ pub(crate) struct Regularization<T = f64> {
 pub(in crate::contact) struct FaceLists<'a> {
     /// For models other than SAP.
     pub constants: &'a [FaceConstants<f64>],
+    /// Coefficients of friction, where static friction is another than dynamic friction.
+    pub friction: &'a [f64],
     /// For SAP.
     pub regularization: &'a [Regularization],
     /// For TAMSI: with normal impulses here, in N s, friction is taken from them, which makes the
@@ -195,7 +197,8 @@ impl ImpulseLaw<f64> {
         s: L,
     ) -> ImpulseSlopes<L> {
         let (zero, half) = (v_n.splat(0.0), v_n.splat(0.5));
-        let (mu, v_s, dt) = (v_n.splat(self.friction), self.stiction_velocity, v_n.splat(self.dt));
+        let (v_s, dt) = (self.stiction_velocity, v_n.splat(self.dt));
+        let mu = self.friction_of(lists, group, v_n);
         match self.model {
             ContactModel::Lagged => {
                 let face = lists.constants_of(group, v_n);
@@ -235,15 +238,15 @@ impl ImpulseLaw<f64> {
                     per_scale: zero,
                 }
             }
-            ContactModel::Sap => self.sap_slopes(lists.regularization, group, v_n, s),
+            ContactModel::Sap => self.sap_slopes(lists, group, v_n, s),
         }
     }
 
     /// SAP's impulses with their derivatives with respect to the velocity.
     #[inline(always)]
-    fn sap_slopes<L: Lanes>(&self, list: &[Regularization], group: &Group, v_n: L, s: L) -> ImpulseSlopes<L> {
-        let (zero, half, mu) = (v_n.splat(0.0), v_n.splat(0.5), v_n.splat(self.friction));
-        let faces = group.of(list);
+    fn sap_slopes<L: Lanes>(&self, lists: &FaceLists, group: &Group, v_n: L, s: L) -> ImpulseSlopes<L> {
+        let (zero, half, mu) = (v_n.splat(0.0), v_n.splat(0.5), self.friction_of(lists, group, v_n));
+        let faces = group.of(lists.regularization);
         let target = each(v_n, faces, |f| f.target);
         let face = Regularization {
             // Parted at any velocity, if there is none.
@@ -303,6 +306,7 @@ mod tests {
             let (v_n, s) = (Narrow::ANY.splat(v_n), Narrow::ANY.splat(s));
             let lists = FaceLists {
                 constants: &[*face],
+                friction: &[],
                 regularization: &[law.regularization(face)],
                 frozen: frozen.as_slice(),
             };

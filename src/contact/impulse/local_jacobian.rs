@@ -17,6 +17,7 @@ use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::arguments::{
     DISSIPATION, FRICTION, HISTORY, ImpulseDerivatives, LOAD, RELAXATION_TIME, SQUARE, STIFFNESS, VELOCITY,
 };
+use crate::contact::impulse::face_friction::FaceFriction;
 use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_effective_mass_slopes};
 use crate::contact::impulse::law::ContactModel;
 use crate::contact::impulse::point_contacts::{
@@ -186,12 +187,15 @@ impl PairImpulse<'_> {
                 let (load, stiffness) = (p * *area, gradient * slope * *area);
                 let v = after.translational + cross(&after.rotational, x);
                 let (v_n, v_t) = split(&v, n);
-                let impulse = patch.law.derivatives(constants, v_n, v_t.norm_squared());
+                let friction = FaceFriction::new(&patch.law, before, x, n);
+                let impulse = friction.derivatives(&patch.law, constants, v_n, v_t.norm_squared());
                 if impulse.normal == 0.0 && impulse.slip == 0.0 {
                     continue;
                 }
                 let sums = &mut jacobian.by_parameters;
-                sums.dynamic_friction += wrench_of(x, &impulse.by(FRICTION, n, &v_t));
+                let by_friction = wrench_of(x, &impulse.by(FRICTION, n, &v_t));
+                sums.dynamic_friction += by_friction * friction.by_dynamic;
+                sums.static_friction += by_friction * friction.by_static;
                 sums.relaxation_time += wrench_of(x, &impulse.by(RELAXATION_TIME, n, &v_t));
                 sums.dissipation += wrench_of(x, &impulse.by(DISSIPATION, n, &v_t)) * per_parameter;
                 let mut history_by_x = Vector3::zeros();
@@ -249,6 +253,9 @@ impl PairImpulse<'_> {
                 };
                 let arguments = [&load.eps, &stiffness.eps, &dissipation.eps];
                 face.add_directions(point, &faces.polygon.normal, arguments, &mut jacobian.by_geometry);
+                if let Some(slip) = &friction.slip {
+                    slip.add_to(jacobian, &by_friction, x, (point, &faces.polygon.normal));
+                }
             }
         }
         debug_assert!(indices.is_empty(), "the faces are those that the step found");
@@ -279,7 +286,7 @@ impl PairImpulse<'_> {
 
 /// The torque and the force of the force `f` at `x`.
 #[inline(always)]
-fn wrench_of(x: &Vector3<f64>, f: &Vector3<f64>) -> Vector6<f64> {
+pub(super) fn wrench_of(x: &Vector3<f64>, f: &Vector3<f64>) -> Vector6<f64> {
     let m = cross(x, f);
     Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z)
 }

@@ -3,7 +3,9 @@
 
 mod arguments;
 pub(in crate::contact) mod cost;
+mod face_friction;
 pub(in crate::contact) mod friction_direction;
+mod glide;
 pub(in crate::contact) mod inverse_inertia;
 pub(in crate::contact) mod jvp;
 pub(in crate::contact) mod law;

@@ -9,20 +9,6 @@ use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts, spli
 use crate::contact::impulse::simd::{InLanes, LaneVector, Lanes, in_lanes};
 use crate::spatial::{cross_matrix, from_quarters};
 
-/// How far a model lifts sliding bodies.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Glide {
-    /// Slip velocity, averaged over the normal impulse, m/s.
-    pub slip_velocity: f64,
-    /// The gap that the model opens at that velocity, m.
-    pub gap: f64,
-    /// The depth at which elastic forces alone would balance the normal impulse, m.
-    pub depth: f64,
-    /// The part of the normal impulse that acts between faces that have parted at the end of
-    /// the step: without the gap they would bear nothing.
-    pub across_gap: f64,
-}
-
 /// The relative motion at the origin, in F: its rotational and its translational part.
 #[inline(always)]
 pub(in crate::contact) fn parts(v: &Vector6<f64>) -> (Vector3<f64>, Vector3<f64>) {
@@ -193,7 +179,8 @@ impl<F: Fn(&SlipChange) -> f64> InLanes for LeastOfSlips<'_, F> {
                 let (before, along, change, after) = (squares[k], along[k], change[k], after[k]);
                 let limit = limit(&SlipChange { before, along, change, after });
                 let constants = &contacts.constants[group.indices[k]];
-                if limit < least && patch.law.impulse(constants, v_n[k], before).normal > 0.0 {
+                let law = || patch.law_of(contacts, group.indices[k]);
+                if limit < least && law().impulse(constants, v_n[k], before).normal > 0.0 {
                     least = limit;
                 }
             }
@@ -206,8 +193,8 @@ impl PointContacts {
     /// What the contacts' impulses depend on.
     #[inline(always)]
     pub(in crate::contact) fn lists(&self) -> FaceLists<'_> {
-        let Self { constants, regularization, frozen_normal: frozen, .. } = self;
-        FaceLists { constants, regularization, frozen }
+        let Self { constants, friction, regularization, frozen_normal: frozen, .. } = self;
+        FaceLists { constants, friction, regularization, frozen }
     }
 }
 
@@ -271,7 +258,8 @@ impl DiscretePatch {
         let (angular, linear) = parts(v);
         for i in self.contacts.clone() {
             let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
-            visit(i, self.law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal);
+            let law = self.law_of(contacts, i);
+            visit(i, law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal);
         }
     }
 
@@ -286,7 +274,8 @@ impl DiscretePatch {
         let (angular, linear) = parts(v);
         for (number, i) in self.contacts.clone().enumerate() {
             let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
-            visit(number, self.law.branch(&contacts.constants[i], v_n, v_t.norm_squared()));
+            let law = self.law_of(contacts, i);
+            visit(number, law.branch(&contacts.constants[i], v_n, v_t.norm_squared()));
         }
     }
 
@@ -301,34 +290,6 @@ impl DiscretePatch {
         limit: impl Fn(&SlipChange) -> f64,
     ) -> f64 {
         in_lanes(LeastOfSlips { patch: self, contacts, v, dv, least, limit })
-    }
-
-    /// What the model's gap under sliding is, at the velocity `v`; `None` for models without one,
-    /// and where no contact bears load.
-    pub fn glide(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Option<Glide> {
-        let time = self.law.gap_time()?;
-        let (angular, linear) = parts(v);
-        let (mut impulse, mut across, mut slip, mut stiffness) = (0.0, 0.0, 0.0, 0.0);
-        for i in self.contacts.clone() {
-            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
-            let constants = &contacts.constants[i];
-            let normal = self.law.impulse(constants, v_n, v_t.norm_squared()).normal;
-            if normal > 0.0 {
-                if constants.stiffness * v_n * time > constants.load {
-                    across += normal;
-                }
-                impulse += normal;
-                slip += normal * v_t.norm();
-                stiffness += self.law.stiffness_at_rest(constants);
-            }
-        }
-        if impulse == 0.0 {
-            return None;
-        }
-        let slip_velocity = slip / impulse;
-        let gap = time * self.law.friction * slip_velocity;
-        let depth = impulse / (self.law.dt * stiffness);
-        Some(Glide { slip_velocity, gap, depth, across_gap: across / impulse })
     }
 }
 

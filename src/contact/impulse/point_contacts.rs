@@ -52,6 +52,9 @@ pub(crate) struct PointContacts {
     pub normal: Vec<Vector3<f64>>,
     /// What the impulse depends on.
     pub constants: Vec<FaceConstants<f64>>,
+    /// Coefficients of friction, of all contacts of pairs whose static friction is another than their dynamic
+    /// friction ([`ImpulseLaw::static_friction`]); those of others have any number here, or none.
+    pub friction: Vec<f64>,
     /// What SAP's impulse depends on; empty for other models.
     pub regularization: Vec<Regularization>,
     /// The polygons that the contacts come from.
@@ -73,6 +76,7 @@ impl PointContacts {
         self.position.clear();
         self.normal.clear();
         self.constants.clear();
+        self.friction.clear();
         self.regularization.clear();
         self.polygons.clear();
         self.frozen_normal.clear();
@@ -94,18 +98,23 @@ pub(crate) struct DiscreteSettings<'a> {
 impl DiscreteSettings<'_> {
     /// The law of a pair's impulses.
     pub fn law<T: Scalar>(&self, pair: &PairMaterial<T>) -> ImpulseLaw<T> {
+        let PairMaterial { static_friction, dynamic_friction: friction, .. } = *pair;
+        let own = self.contact.law.filter(|_| !self.model.is_convex()).map(|law| OwnImpulse {
+            law,
+            static_friction,
+            parameters: pair.own,
+            part: 1.0,
+        });
+        // Coefficients that are equal may have derivatives that are not.
+        let differs = T::NDERIV > 0 || static_friction.real() != friction.real();
         ImpulseLaw {
             model: self.model,
             dt: self.dt,
             stiction_velocity: self.contact.stiction_velocity,
-            friction: pair.dynamic_friction,
+            friction,
+            static_friction: (own.is_none() && differs).then_some(static_friction),
             relaxation_time: pair.relaxation_time,
-            own: self.contact.law.filter(|_| !self.model.is_convex()).map(|law| OwnImpulse {
-                law,
-                static_friction: pair.static_friction,
-                parameters: pair.own,
-                part: 1.0,
-            }),
+            own,
         }
     }
 }
@@ -267,8 +276,16 @@ pub(in crate::contact) fn contacts_of(
             contacts.normal.push(*n);
             let face = Face { x, normal: n, pressure: p, gradient, area: a, dissipation };
             let constants = face_constants(model, &face, v, &lambda);
+            let mut of_face = &law;
+            let other;
+            if law.static_friction.is_some() {
+                other = law.of_face(v, x, n);
+                of_face = &other;
+                contacts.friction.resize(contacts.position.len() - 1, 0.0);
+                contacts.friction.push(other.friction);
+            }
             if model == ContactModel::Sap {
-                contacts.regularization.push(law.regularization(&constants));
+                contacts.regularization.push(of_face.regularization(&constants));
             }
             contacts.constants.push(constants);
         });
@@ -337,7 +354,7 @@ pub(crate) fn discrete_impulse<T: Scalar>(
             let face = Face { x, normal: n, pressure: p, gradient, area: a, dissipation };
             let constants = face_constants(model, &face, before, inverse_inertia);
             let (v_n, v_t) = split(&(after.translational + after.rotational.cross(x)), n);
-            let impulse = law.impulse(&constants, v_n, v_t.dot(&v_t));
+            let impulse = law.of_face(before, x, n).impulse(&constants, v_n, v_t.dot(&v_t));
             let gamma = n * impulse.normal - v_t * impulse.slip;
             sum += SpatialForce::new(x.cross(&gamma), gamma);
         });

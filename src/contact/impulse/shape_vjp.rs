@@ -9,8 +9,9 @@ use crate::contact::ContactModel;
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::impulse::arguments::{
-    ARGUMENTS, DISSIPATION, HISTORY, LOAD, SQUARE, STIFFNESS, VELOCITY,
+    ARGUMENTS, DISSIPATION, FRICTION, HISTORY, LOAD, SQUARE, STIFFNESS, VELOCITY,
 };
+use crate::contact::impulse::face_friction::FaceFriction;
 use crate::contact::impulse::inverse_inertia::inverse_effective_mass_slopes;
 use crate::contact::impulse::local_jacobian::PairImpulse;
 use crate::contact::impulse::point_contacts::{
@@ -107,7 +108,8 @@ impl PairImpulse<'_> {
         let (n, constants) = (&contacts.normal[index], &contacts.constants[index]);
         let v = after.translational + after.rotational.cross(x);
         let (v_n, v_t) = split(&v, n);
-        let impulse = patch.law.derivatives(constants, v_n, v_t.norm_squared());
+        let friction = FaceFriction::new(&patch.law, before, x, n);
+        let impulse = friction.derivatives(&patch.law, constants, v_n, v_t.norm_squared());
         let gamma = n * impulse.normal - v_t * impulse.slip;
         let by_force = by_impulse.translational + by_impulse.rotational.cross(x);
         let (along, across) = (by_force.dot(n), by_force.dot(&v_t));
@@ -138,6 +140,10 @@ impl PairImpulse<'_> {
             // The pressure at the start of the step, for a law of the user's own.
             ContactModel::Tamsi => point.by_pressure = by_history,
             ContactModel::Similar => {}
+        }
+        if let Some(slip) = &friction.slip {
+            point.by_position += slip.by_position * by_argument[FRICTION];
+            point.by_normal += slip.by_normal * by_argument[FRICTION];
         }
         point
     }

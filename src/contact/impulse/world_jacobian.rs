@@ -86,8 +86,8 @@ pub(crate) struct ImpulseJacobian {
     pub impulse_on_a: SpatialForce,
     /// Its derivatives; "velocity" means the velocities after the step.
     pub after: ContactJacobian,
-    /// Its derivatives with respect to the velocities before the step and, through them, the poses; for
-    /// Lagged.
+    /// Its derivatives with respect to the velocities before the step and, through them, the poses: for
+    /// Lagged, and where static friction is another than dynamic friction.
     pub before: Option<ContactJacobian>,
     /// For SAP: for each row its derivatives with respect to the inverse inertia Λ.
     pub by_inverse_inertia: Option<[ByInverseInertia; 6]>,
@@ -169,7 +169,8 @@ pub(crate) fn world_impulse_jacobian(
     let [of_a, of_b] = if roles.a_is_o { [0, 1] } else { [1, 0] };
     (jacobian.by_modulus_a, jacobian.by_modulus_b) = (by_modulus[of_a], by_modulus[of_b]);
 
-    let before = (settings.model == ContactModel::Lagged).then(|| {
+    let follows = settings.model == ContactModel::Lagged || patch.law.static_friction.is_some();
+    let before = follows.then(|| {
         let [of_o, of_f] = chain.through_velocity(&local.by_velocity_before, &v0, &spins[1]);
         let mut jacobian = no_jacobian();
         (jacobian.by_pose_a, jacobian.by_pose_b) = assign(of_o[0], of_f[0]);

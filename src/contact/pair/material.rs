@@ -14,7 +14,8 @@ pub struct Material<T = f64> {
     /// Relaxation time τ_d in s of linear (Kelvin–Voigt) dissipation, which the contact model SAP uses
     /// instead of Hunt–Crossley dissipation. It is not used elsewhere.
     pub relaxation_time: T,
-    /// Coefficient of static friction.
+    /// Coefficient of static friction: at rest. It falls to that of dynamic friction around a slip velocity of
+    /// 10 times the stiction velocity.
     pub static_friction: T,
     /// Coefficient of dynamic friction.
     pub dynamic_friction: T,

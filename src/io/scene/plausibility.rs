@@ -112,15 +112,6 @@ pub(in crate::io) fn solver_warnings(table: &SceneTable) -> Vec<Problem> {
                 "only the solver \"sap\" uses it; give a dissipation instead",
             ));
         }
-        if (sap || others.contains(&table.solver.kind))
-            && let (Some(fixed), Some(sliding)) = (m.static_friction, m.dynamic_friction)
-            && fixed != sliding
-        {
-            warnings.push(Problem::new(
-                field.key("static_friction"),
-                format_args!("found {fixed}; velocity-level solvers use dynamic_friction = {sliding} alone"),
-            ));
-        }
     }
     warnings
 }

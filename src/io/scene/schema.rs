@@ -90,9 +90,9 @@ pub(in crate::io) struct MaterialTable {
     /// Coefficient of static and dynamic friction, instead of `static_friction` and `dynamic_friction`.
     #[schemars(extend("x-default" = "0"))]
     pub friction: Option<f64>,
-    /// Coefficient of static friction, not below the coefficient of dynamic friction. With explicit
-    /// solvers, and in `isobar contact`, friction falls from the static to the dynamic coefficient where
-    /// slip exceeds the stiction velocity. Implicit solvers do not use it.
+    /// Coefficient of static friction, not below the coefficient of dynamic friction. Friction falls from
+    /// the static to the dynamic coefficient around a slip velocity of 10 times `stiction_velocity`. Steps of
+    /// implicit solvers take the coefficient from the slip velocity before the step.
     #[schemars(extend("x-default" = "`dynamic_friction`"))]
     pub static_friction: Option<f64>,
     /// Coefficient of dynamic friction.

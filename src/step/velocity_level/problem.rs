@@ -23,6 +23,13 @@ use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::Workspace as JointWorkspace;
 use crate::multibody::{BodyFrame, BroadPhase, with_pair};
 
+/// Coefficients of friction of all patches, and of those contacts that have coefficients of their own.
+#[derive(Clone, Debug)]
+pub(super) struct Coefficients {
+    patches: Vec<f64>,
+    contacts: Vec<f64>,
+}
+
 /// The balance of momentum of a step, and the memory it is kept in.
 #[derive(Debug, Default)]
 pub(super) struct Problem {
@@ -229,14 +236,18 @@ impl Problem {
         self.contacts.frozen_normal = frozen;
     }
 
-    /// The coefficients of friction of the patches.
-    pub fn friction(&self) -> Vec<f64> {
-        self.patches.iter().map(|patch| patch.contacts.law.friction).collect()
+    /// The coefficients of friction.
+    pub fn friction(&self) -> Coefficients {
+        let patches = self.patches.iter().map(|patch| patch.contacts.law.friction).collect();
+        Coefficients { patches, contacts: self.contacts.friction.clone() }
     }
 
-    /// Sets the coefficients of friction of the patches to a part of these.
-    pub fn set_friction(&mut self, friction: &[f64], part: f64) {
-        for (patch, friction) in self.patches.iter_mut().zip(friction) {
+    /// Sets the coefficients of friction to a part of these.
+    pub fn set_friction(&mut self, friction: &Coefficients, part: f64) {
+        for (own, friction) in self.contacts.friction.iter_mut().zip(&friction.contacts) {
+            *own = part * friction;
+        }
+        for (patch, friction) in self.patches.iter_mut().zip(&friction.patches) {
             match &mut patch.contacts.law.own {
                 // Its friction need not be proportional to the coefficient.
                 Some(own) => own.part = part,

@@ -37,7 +37,8 @@ const MATRIX_BYTES: usize = size_of::<Matrix6<f64>>();
 pub(super) struct PatchSensitivity {
     /// With respect to poses and materials, with the velocities after the step.
     pub after: ContactSensitivity,
-    /// With respect to poses and velocities before the step: for Lagged.
+    /// With respect to poses and velocities before the step: for Lagged, and where static friction is another
+    /// than dynamic friction.
     pub before: Option<Box<ContactSensitivity>>,
     /// With respect to the inverse inertia, and how that depends on the state and the masses: for SAP.
     pub inertia: Option<Box<InertiaSensitivity>>,

@@ -7,13 +7,10 @@
 mod arctangent;
 mod smooth;
 mod stribeck;
+pub(in crate::contact) mod tustin;
 
 use crate::contact::settings::{ContactSettings, FrictionRegularization};
 use crate::scalar::Scalar;
-
-/// The velocity at which friction has fallen from static to dynamic (by a factor e), in units
-/// of the stiction velocity: well above it, so that the static value is nearly reached.
-const STRIBECK_RATIO: f64 = 10.0;
 
 /// The smooth or arctangent form of slip over slip speed, in s/m: 1 / |v_t| at high slip.
 #[inline(always)]
@@ -33,11 +30,8 @@ pub(crate) fn friction_weights<T: Scalar>(s: T, settings: &ContactSettings) -> [
     match settings.friction_regularization {
         FrictionRegularization::Stribeck => stribeck::weights(s, v_s),
         FrictionRegularization::Smooth | FrictionRegularization::Atan => {
-            // Coulomb's coefficient falls from static to dynamic with the slip velocity (Stribeck
-            // effect, in Tustin's form).
             let quotient = slip_quotient(s, settings);
-            let ratio = STRIBECK_RATIO * v_s;
-            let of_static = (s * (-1.0 / (ratio * ratio))).exp() * quotient;
+            let of_static = tustin::static_part(s, v_s) * quotient;
             [of_static, quotient - of_static]
         }
     }

@@ -9,7 +9,7 @@
 
 use super::{Newton, NewtonError, Search, SolverTolerance};
 use crate::linear_algebra::Values;
-use crate::step::velocity_level::problem::Problem;
+use crate::step::velocity_level::problem::{Coefficients, Problem};
 
 /// The first step, where the change of v that friction causes to begin with, and s, count as 1.
 const FIRST_LENGTH: f64 = 0.1;
@@ -65,8 +65,8 @@ struct Linearization {
 struct Curve<'a> {
     newton: &'a mut Newton,
     problem: &'a mut Problem,
-    /// The patches' coefficients of friction.
-    friction: Vec<f64>,
+    /// All of friction.
+    friction: Coefficients,
     tolerance: SolverTolerance,
     /// The change of the velocities that counts as 1, by their kinetic energy.
     scale: f64,
