@@ -3,6 +3,7 @@
 mod adjoint;
 mod drake_steps;
 mod error_control;
+mod events;
 mod examples_grasping;
 mod following_extents;
 mod geometry_gradients;

@@ -13,7 +13,7 @@ use crate::scalar::Scalar;
 use crate::step::{StepProblem, Substep};
 
 /// How far the rounding of an event's function may shift an event that is not grazing, s.
-const MOST_SHIFT: f64 = 1e-9;
+const MOST_SHIFT: f64 = 1e-10;
 
 /// Something that happens at a time of a rollout, which [`Rollout::find_events`] has found.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +67,7 @@ impl Event {
     ///
     /// # Errors
     /// [`EventError::Grazing`] where the rate is zero, of the wrong sign, or so small that rounding alone shifts the
-    /// event by more than 1 ns.
+    /// event by more than 0.1 ns.
     pub(super) fn checked_rate(&self) -> Result<f64, EventError> {
         let Self { rate, time, .. } = *self;
         let falls = !matches!(self.kind, EventKind::LiftOff { .. });

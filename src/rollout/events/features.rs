@@ -146,21 +146,27 @@ impl<'a, T: Scalar> Placed<'a, T> {
 }
 
 impl Placed<'_, f64> {
-    /// The largest coordinate in W of the vertices of features, m: what rounding is relative to.
+    /// The largest coordinate in W of the vertices of features and of the origins of the geometries, m: what rounding
+    /// is relative to.
     pub fn reach(&self, features: &Features) -> f64 {
-        let [a, b] = &self.sides;
-        let face = |side: &Side<f64>, face| match face {
-            Face::Triangle(corners) => corners.map(|k| side.vertex(k).amax()).into_iter().fold(0.0, f64::max),
-            Face::Plane => side.pose.translation.amax(),
+        let vertices = |side: usize| -> &[u32] {
+            match (features, side) {
+                (Features::VertexOfA { vertex, .. }, 0) | (Features::VertexOfB { vertex, .. }, 1) => {
+                    std::slice::from_ref(vertex)
+                }
+                (Features::VertexOfA { face, .. } | Features::VertexOfB { face, .. }, _) => match face {
+                    Face::Triangle(corners) => corners,
+                    Face::Plane => &[],
+                },
+                (Features::Edges { of_a, .. }, 0) => of_a,
+                (Features::Edges { of_b, .. }, _) => of_b,
+            }
         };
-        let edge = |side: &Side<f64>, edge: [u32; 2]| {
-            edge.map(|k| side.vertex(k).amax()).into_iter().fold(0.0, f64::max)
+        let of_side = |(index, side): (usize, &Side<f64>)| {
+            let own = vertices(index).iter().map(|&k| side.vertex(k).amax());
+            own.fold(side.pose.translation.amax(), f64::max)
         };
-        match *features {
-            Features::VertexOfA { vertex, face: of_b } => a.vertex(vertex).amax().max(face(b, of_b)),
-            Features::VertexOfB { vertex, face: of_a } => b.vertex(vertex).amax().max(face(a, of_a)),
-            Features::Edges { of_a, of_b } => edge(a, of_a).max(edge(b, of_b)),
-        }
+        self.sides.iter().enumerate().map(of_side).fold(0.0, f64::max)
     }
 
     /// How features lie; none where they have no normal.
@@ -214,4 +220,92 @@ fn edges([p, p_end]: [Vector3<f64>; 2], [q, q_end]: [Vector3<f64>; 2]) -> Option
         point: p + along_p * s,
         normal,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    use num_dual::Dual64;
+    use proptest::prelude::*;
+
+    use crate::field::{PressureField, primitive_field};
+    use crate::geometry::Shape;
+    use crate::spatial::rotation_from_rpy;
+
+    /// Two boxes, the second turned and shifted by some numbers and a half-space with a skirt.
+    fn gap<T: Scalar>(
+        box_of_a: &ContactGeometry,
+        b: &ContactGeometry,
+        skirt: f64,
+        features: &Features,
+        by: [T; 6],
+    ) -> T {
+        let lifted = |x: [f64; 3]| Vector3::from(x).map(T::from);
+        let rotation = rotation_from_rpy(0.3, -0.2, 0.5).map(T::from);
+        let base = RigidTransform::new(rotation, lifted([0.02, -0.01, 0.13]));
+        let moved = base.moved(&Vector3::new(by[0], by[1], by[2]), &Vector3::new(by[3], by[4], by[5]));
+        let a = Side { geometry: box_of_a, vertices: None, skirt: 0.0, pose: moved };
+        let pose = RigidTransform::new(rotation_from_rpy(0.1, 0.0, 0.2).map(T::from), lifted([0.0; 3]));
+        let b = Side { geometry: b, vertices: None, skirt, pose };
+        Placed { sides: [a, b] }.gap(features).unwrap_or(T::from(f64::NAN))
+    }
+
+    fn a_box() -> Arc<ContactGeometry> {
+        let (mesh, extent) = primitive_field(&Shape::Box { size: [0.1, 0.08, 0.06] }, 0.1).expect("a box");
+        Arc::new(ContactGeometry::Compliant(PressureField::new(mesh, extent).expect("a field")))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn gaps_follow_poses_as_differences_say(
+            at in prop::array::uniform6(-0.1..0.1_f64),
+            kind in 0..4_usize,
+            corners in Just([0_u32, 1, 2, 3, 4, 5, 6, 7]).prop_shuffle(),
+        ) {
+            let of_a = a_box();
+            let [i, j, k, l] = [corners[0], corners[1], corners[2], corners[3]];
+            let (b, skirt, features) = match kind {
+                0 => (a_box(), 0.0, Features::VertexOfA { vertex: i, face: Face::Triangle([j, k, l]) }),
+                1 => (a_box(), 0.0, Features::VertexOfB { vertex: i, face: Face::Triangle([j, k, l]) }),
+                2 => (a_box(), 0.0, Features::Edges { of_a: [i, j], of_b: [k, l] }),
+                _ => {
+                    let plane = Features::VertexOfA { vertex: i, face: Face::Plane };
+                    (Arc::new(ContactGeometry::RigidHalfSpace), 0.01, plane)
+                }
+            };
+            for direction in 0..6 {
+                let seeded = std::array::from_fn(|m| {
+                    if m == direction { Dual64::from(at[m]).derivative() } else { Dual64::from(at[m]) }
+                });
+                let claimed = gap(&of_a, &b, skirt, &features, seeded).eps;
+                let along = |h: f64| {
+                    let mut moved = at;
+                    moved[direction] += h;
+                    gap(&of_a, &b, skirt, &features, moved)
+                };
+                let h = 1e-4;
+                let difference = (8.0 * (along(0.5 * h) - along(-0.5 * h)) - (along(h) - along(-h))) / (6.0 * h);
+                // Edges that are nearly parallel have a normal that turns fast.
+                let curved = (along(h) + along(-h) - 2.0 * along(0.0)).abs() / h;
+                prop_assert!((claimed - difference).abs() < 1e-9 + 1e-4 * curved, "{claimed} {difference} {curved:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn features_without_a_normal_have_no_gap() {
+        let (of_a, of_b) = (a_box(), a_box());
+        let side =
+            |geometry| Side { geometry, vertices: None, skirt: 0.0, pose: RigidTransform::<f64>::identity() };
+        let placed = Placed { sides: [side(&*of_a), side(&*of_b)] };
+        for features in [
+            Features::VertexOfA { vertex: 0, face: Face::Triangle([1, 1, 2]) },
+            Features::Edges { of_a: [0, 1], of_b: [0, 1] },
+        ] {
+            assert!(placed.gap(&features).is_none() && placed.situation(&features).is_none());
+        }
+    }
 }

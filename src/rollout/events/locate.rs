@@ -42,12 +42,12 @@ pub(super) fn zero<E>(
     for _ in 0..MOST {
         // `b` is the newest point; the value at `a` is weighted while that end stays.
         let length = (b - a).abs();
+        let secant = if of_b == 0.0 { b } else { b - of_b * (b - a) / (of_b - of_a) };
         if of_b == 0.0 || length <= tolerance {
-            return Ok(b);
+            return Ok(secant.clamp(a.min(b), a.max(b)));
         }
         stalled = if length > 0.5 * last_length { stalled + 1 } else { 0 };
         last_length = length;
-        let secant = b - of_b * (b - a) / (of_b - of_a);
         let is_inside = secant > a.min(b) && secant < a.max(b);
         let mut next = if is_inside && stalled < 3 { secant } else { 0.5 * (a + b) };
         if (next - b).abs() < tolerance {

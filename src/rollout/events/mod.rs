@@ -15,9 +15,10 @@
 //! ```
 //!
 //! where ẋ = ∂Φ/∂τ is the rate of the state. So these are the derivatives of the discrete motion, not of the one that
-//! shorter and shorter steps tend to. ẋ comes from differences of order 6 to parts a little shorter,
-//! which leave about 10⁻¹⁰ of it, and more, about 10⁻¹⁴ s/τ, where the event lies at the very start of a step. Where ġ
-//! is zero the event is grazing and has no derivative, but an error.
+//! shorter and shorter steps tend to. ẋ comes from differences of order 6 to parts a little shorter, as far as they agree from spacing to spacing:
+//! that leaves about 10⁻⁹ of it, and more where the event lies at the very start of a step or a velocity-level step has
+//! faces that begin to push within a few microseconds. Where ġ is zero the event is grazing and has no derivative, but
+//! an error.
 //!
 //! After the event the motion goes on. In general its derivative jumps there by the saltation matrix
 //! I + (ẋ⁺ − ẋ⁻) (∂g/∂x)/ġ, with the rates after and before the event (Kong, Payne, Zhu, Johnson, *Saltation
