@@ -3,6 +3,8 @@
 mod adjoint;
 mod drake_steps;
 mod error_control;
+mod event_derivatives;
+mod event_scenes;
 mod events;
 mod examples_grasping;
 mod following_extents;
