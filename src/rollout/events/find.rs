@@ -29,7 +29,7 @@ impl<A: AppliedForces> Rollout<'_, A> {
     /// overlap begins at no features of the boundaries.
     ///
     /// # Examples
-    /// The times of flight of a ball, and how it follows the speed that the ball is thrown up with:
+    /// When a die that is thrown up is highest and when it comes down, and how both follow the speed:
     /// ```
     /// use isobar::contact::{Collider, Material};
     /// use isobar::field::{PressureField, primitive_field};
@@ -65,7 +65,7 @@ impl<A: AppliedForces> Rollout<'_, A> {
     /// let speed = Parameter::initial_velocity(0, 2);
     /// let gradients = event_gradients(&rollout, &events, &[speed])?;
     /// assert!((gradients[0].time[0] - 1.0 / 9.81).abs() < 1e-9);
-    /// // Later means turned farther: the derivative of the second is not that of a point.
+    /// // It comes down later, and turned farther.
     /// assert!(gradients[1].time[0] > 0.1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -15,8 +15,7 @@ const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// A function of the state that vanishes at an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum EventFunction {
-    /// The gap between two features of geometries, m; positive while they are
-    /// apart.
+    /// The gap between two features of geometries, m; positive while they are apart.
     Gap { pair: GeometryPair, features: Features },
     /// The velocity of a body's origin along a unit vector of W, m/s.
     Speed { body: usize, direction: Vector3<f64> },
