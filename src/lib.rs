@@ -51,7 +51,7 @@
 //! | [`mod@contact`] | the wrench between two bodies and its derivatives; materials; contact laws of your own |
 //! | [`multibody`] | models of bodies, joints and actuators; states; forces of your own; the parameters of gradients |
 //! | [`step`] | one time step of any kind, with its derivatives |
-//! | [`rollout`] | simulations, losses and their gradients, controls, batches |
+//! | [`rollout`] | simulations, losses and their gradients, events, controls, batches |
 //! | [`optimize`] | fits to measurements, optimal controls |
 //! | [`check`] | whether derivatives are right |
 //! | [`advice`] | what to expect of a scene, and what to change in it |

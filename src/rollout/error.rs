@@ -1,5 +1,6 @@
 //! Why a simulation stops.
 
+use super::event_error::EventError;
 use crate::multibody::ParameterError;
 use crate::step::StepError;
 
@@ -142,6 +143,9 @@ pub enum SimulationError {
     /// A parameter does not fit the model.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// An event cannot be found or differentiated.
+    #[error(transparent)]
+    Event(#[from] EventError),
 }
 
 impl SimulationError {

@@ -7,6 +7,8 @@
 //! gradient of one number, a [`Loss`], with respect to any number of parameters and control values from
 //! [`loss_gradient`]; products with the Jacobian of residuals and its transpose from [`GaussNewton`];
 //! the derivative of every step from [`linearize`]. A [`Batch`] is many rollouts at once.
+//! [`Rollout::find_events`] locates touches, lift-offs and turning points in time, and [`event_gradients`] and
+//! [`event_loss_gradient`] differentiate their times and states.
 //! [`ControlKnots`] interpolate controls from a few numbers.
 
 mod adjoint;
@@ -19,6 +21,8 @@ mod control_signal;
 mod controls;
 mod discretization_error;
 mod error;
+mod event_error;
+mod events;
 mod forward;
 mod gauss_newton;
 mod gradient;
@@ -40,6 +44,11 @@ pub use control_signal::ControlSignal;
 pub use controls::Controls;
 pub use discretization_error::{DiscretizationError, discretization_errors, finer_settings};
 pub use error::SimulationError;
+pub use event_error::EventError;
+pub use events::{
+    Event, EventGradient, EventKind, EventLoss, EventMoment, Face, Features, event_gradients,
+    event_loss_gradient,
+};
 pub use forward::loss_gradient_forward;
 pub use gauss_newton::{GaussNewton, TrajectoryResiduals};
 pub use gradient::{TrajectoryGradient, trajectory_gradient};
