@@ -10,14 +10,12 @@
 //! Everything here is smooth in the slip velocity. Where the two coefficients are equal it does not count, but
 //! the derivatives with respect to each of them do.
 
-use nalgebra::{Vector3, Vector6};
+use nalgebra::Vector3;
 
 use crate::contact::force::friction::tustin::static_part;
-use crate::contact::force::local_jacobian::Dual;
 use crate::contact::impulse::arguments::ImpulseDerivatives;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw};
 use crate::contact::impulse::law_of_four::{FaceLists, Group, each};
-use crate::contact::impulse::local_jacobian::{LocalImpulseJacobian, wrench_of};
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts, split};
 use crate::contact::impulse::simd::Lanes;
 use crate::scalar::{DualArray, Scalar};
@@ -60,7 +58,7 @@ impl DiscretePatch {
 /// How the coefficient of friction of a face follows its slip velocity before the step.
 pub(super) struct SlipBefore {
     /// The derivative with respect to the velocity.
-    by_velocity: Vector3<f64>,
+    pub by_velocity: Vector3<f64>,
     /// With respect to the position of the face, and to a change of its normal, which is at right angles to it.
     pub by_position: Vector3<f64>,
     pub by_normal: Vector3<f64>,
@@ -116,33 +114,6 @@ impl FaceFriction {
     }
 }
 
-impl SlipBefore {
-    /// Adds to the derivatives of an impulse those through the coefficient of friction of a face at `x`, given
-    /// those of the impulse with respect to that coefficient; `moving` are the face's position and normal with
-    /// their derivatives with respect to the geometry.
-    // Out of line: most pairs have one coefficient.
-    #[inline(never)]
-    pub fn add_to(
-        &self,
-        jacobian: &mut LocalImpulseJacobian,
-        by_friction: &Vector6<f64>,
-        x: &Vector3<f64>,
-        moving: (&Vector3<Dual>, &Vector3<Dual>),
-    ) {
-        let (position, normal) = moving;
-        jacobian.by_velocity_before += by_friction * wrench_of(x, &self.by_velocity).transpose();
-        for (row, by) in jacobian.by_geometry.iter_mut().enumerate() {
-            for (k, by) in by.iter_mut().enumerate() {
-                for i in 0..3 {
-                    let change =
-                        self.by_position[i] * position[i].eps[k] + self.by_normal[i] * normal[i].eps[k];
-                    *by += by_friction[row] * change;
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +121,7 @@ mod tests {
     use crate::contact::impulse::friction_direction::tests::patch;
     use crate::contact::impulse::law::tests::{MODELS, law, laws, lifted};
     use approx::assert_relative_eq;
-    use nalgebra::Matrix6;
+    use nalgebra::{Matrix6, Vector6};
 
     /// A law of which static friction is higher than dynamic friction.
     fn falling(model: ContactModel) -> ImpulseLaw<f64> {

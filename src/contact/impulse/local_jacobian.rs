@@ -17,7 +17,7 @@ use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::arguments::{
     DISSIPATION, FRICTION, HISTORY, ImpulseDerivatives, LOAD, RELAXATION_TIME, SQUARE, STIFFNESS, VELOCITY,
 };
-use crate::contact::impulse::face_friction::FaceFriction;
+use crate::contact::impulse::face_friction::{FaceFriction, SlipBefore};
 use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_effective_mass_slopes};
 use crate::contact::impulse::law::ContactModel;
 use crate::contact::impulse::point_contacts::{
@@ -254,7 +254,7 @@ impl PairImpulse<'_> {
                 let arguments = [&load.eps, &stiffness.eps, &dissipation.eps];
                 face.add_directions(point, &faces.polygon.normal, arguments, &mut jacobian.by_geometry);
                 if let Some(slip) = &friction.slip {
-                    slip.add_to(jacobian, &by_friction, x, (point, &faces.polygon.normal));
+                    jacobian.add_through_slip(slip, &by_friction, x, (point, &faces.polygon.normal));
                 }
             }
         }
@@ -284,9 +284,35 @@ impl PairImpulse<'_> {
     }
 }
 
+impl LocalImpulseJacobian {
+    /// Adds the derivatives of a face's impulse through its coefficient of friction, which follows the slip
+    /// velocity before the step, given those of the impulse with respect to that coefficient. The face is at `x`;
+    /// `moving` are its position and normal with their derivatives with respect to the geometry.
+    // Out of line: most pairs have one coefficient.
+    #[inline(never)]
+    fn add_through_slip(
+        &mut self,
+        slip: &SlipBefore,
+        by_friction: &Vector6<f64>,
+        x: &Vector3<f64>,
+        (position, normal): (&Vector3<Dual>, &Vector3<Dual>),
+    ) {
+        self.by_velocity_before += by_friction * wrench_of(x, &slip.by_velocity).transpose();
+        for (row, by) in self.by_geometry.iter_mut().enumerate() {
+            for (k, by) in by.iter_mut().enumerate() {
+                for i in 0..3 {
+                    let change =
+                        slip.by_position[i] * position[i].eps[k] + slip.by_normal[i] * normal[i].eps[k];
+                    *by += by_friction[row] * change;
+                }
+            }
+        }
+    }
+}
+
 /// The torque and the force of the force `f` at `x`.
 #[inline(always)]
-pub(super) fn wrench_of(x: &Vector3<f64>, f: &Vector3<f64>) -> Vector6<f64> {
+fn wrench_of(x: &Vector3<f64>, f: &Vector3<f64>) -> Vector6<f64> {
     let m = cross(x, f);
     Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z)
 }
