@@ -8,7 +8,7 @@
 //! | `surface/polygon`, `clip`, `tetrahedron_pair`, `rigid_triangle` | the section of one element, clipped by another | Elandt §VI-B; Masterjohn §III-A | each other, on random elements |
 //! | `surface/search` | all polygons of two bodies | Elandt Algorithm 1 | trying all pairs of elements |
 //! | `surface/surface_polygon` | the polygons in any scalar, and their faces | | `tests/contact/continuity` |
-//! | `surface/polygon_vjp`, `vertex_planes`, `shape_vjp` | reverse mode from points of the surface to its polygons, and from these to vertices, extents and thickness of both geometries | | dual numbers, `tests/gradients/geometry_gradients` |
+//! | `surface/polygon_vjp`, `vertex_planes`, `shape_vjp` | reverse mode from points of the surface to its polygons, and from these to vertices, extents and thickness of both geometries | | dual numbers, `tests/motion/geometry_gradients` |
 //! | `force/traction`, `friction` | pressure, damping and friction at a point | Elandt eq. 2–7; Hunt–Crossley | differences |
 //! | `force/friction/tustin` | how friction falls from static to dynamic, for forces and impulses | Tustin's form of the Stribeck effect | differences |
 //! | `force/wrench` | the traction over the surface | Elandt eq. 8 | Drake, `tests/contact/drake_cases` |
@@ -24,7 +24,7 @@
 //! | `impulse/point_contacts` | a surface as point contacts | Masterjohn §IV | `discrete_impulse` in any scalar |
 //! | `impulse/patch`, `patch_matrix`, `friction_direction` | a patch's impulse and matrix at a velocity | | differences |
 //! | `impulse/local_jacobian` (`polygon_motion`, `inverse_inertia`), `jvp`, `world_jacobian` | the impulse's derivatives with respect to all that it depends on | | dual numbers, `tests/motion/step_truth` |
-//! | `impulse/shape_vjp` | the vector–Jacobian product with respect to both shapes | | dual numbers, `tests/gradients/geometry_gradients` |
+//! | `impulse/shape_vjp` | the vector–Jacobian product with respect to both shapes | | dual numbers, `tests/motion/geometry_gradients` |
 //!
 //! Elandt et al. 2019 and Masterjohn et al. 2021 are the papers that the README names. `docs/architecture.md`
 //! says how the rooms hang together, and which files a new law touches.

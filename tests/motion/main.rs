@@ -1,12 +1,22 @@
-//! Mechanisms, steps and rollouts.
+//! Mechanisms, steps, rollouts, and the optimization of trajectories.
 
+mod adjoint;
 mod continuous_limit;
 mod drake_steps;
 mod error_control;
+mod event_derivatives;
+mod event_scenes;
+mod events;
+mod examples_grasping;
+mod following_extents;
+mod geometry_gradients;
 mod mechanism;
 mod mechanism_allocation;
 mod multibody_contact;
+mod nonlinear_regression;
+mod objective;
 mod own_laws;
+mod second_order;
 mod sensors;
 mod static_friction;
 mod step_allocation;
@@ -19,6 +29,7 @@ mod step_spin;
 mod step_stability;
 mod step_timing;
 mod step_truth;
+mod trajectory_optimization;
 
 #[path = "../support/common.rs"]
 mod common;
