@@ -4,11 +4,8 @@
 //! other start, and the parameters take up the difference: with 1 mm and 2 cm/s of noise a modulus can come out
 //! many standard errors off. So the start x of each window is unknown as well, and its recorded value is one more
 //! measurement of it, with its own standard deviations. For given parameters θ it is where
-//! ½‖r(θ, x)‖² is least, with r the residuals of the whole window, its start included. What is left, as a function
-//! of θ alone, has the derivative P ∂r/∂θ, with P the projection onto all that is at right angles to the columns of
-//! ∂r/∂x (variable projection: G. H. Golub, V. Pereyra, *SIAM J. Numer. Anal.* 10, 1973, 413–432, in the
-//! approximation of L. Kaufman, *BIT* 15, 1975, 49–57). The gradient of the cost is exact, and JᵀJ is that of all
-//! unknowns with those of the start eliminated, so that standard errors contain what the starts leave open.
+//! ½‖r(θ, x)‖² is least, with r the residuals of the whole window, its start included. This file looks for it;
+//! [`super::linear_window`] follows it from there as the parameters change.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -58,21 +55,6 @@ impl WindowSystem {
         let lowered = self.cost() - 0.5 * left.norm_squared();
         (step, lowered)
     }
-
-    /// Residuals and their derivatives with respect to the parameters, at right angles to all changes that the
-    /// start can make.
-    pub fn projected(&self) -> (DVector<f64>, DMatrix<f64>) {
-        let n = self.by_start.ncols();
-        let qr = self.by_start.clone().qr();
-        let mut residuals = self.residuals.clone();
-        let mut by_parameters = self.by_parameters.clone();
-        // Qᵀ x, without its first n numbers, and back by Q = (Qᵀ)ᵀ: the thin Q is enough, since
-        // x − Q₁ Q₁ᵀ x is the same.
-        let q = qr.q().columns(0, n).into_owned();
-        residuals -= &q * q.tr_mul(&self.residuals);
-        by_parameters -= &q * q.tr_mul(&self.by_parameters);
-        (residuals, by_parameters)
-    }
 }
 
 /// Finds the start of a window that explains its measurements best, from a first guess, with the window's system
@@ -114,6 +96,7 @@ pub(super) fn estimate<E>(
 mod tests {
     use super::*;
     use crate::multibody::BodyState;
+    use crate::optimize::identification::linear_window::LinearWindow;
     use crate::spatial::RigidTransform;
     use approx::assert_relative_eq;
 
@@ -148,15 +131,27 @@ mod tests {
 
     #[test]
     fn what_is_left_has_the_gradient_of_the_least_cost() {
-        let (_, at) = least(0.8);
+        let (state, at) = least(0.8);
         // At the least nothing can be gained by another start.
         assert!(at.by_start.tr_mul(&at.residuals).norm() < 1e-4 * at.residuals.norm());
-        let (residuals, by_parameter) = at.projected();
-        assert_relative_eq!(residuals, at.residuals, epsilon = 1e-4);
-        assert!(at.by_start.tr_mul(&by_parameter).norm() < 1e-12);
+        let (by_start, expected) = (at.by_start.clone(), at.residuals.clone());
+        let by_parameter = at.by_parameters.clone();
+        let window = LinearWindow::new(state, at, by_parameter);
+        let (residuals, by_parameter) = (window.projected_residuals(), window.projected_jacobian());
+        assert_relative_eq!(residuals, expected, epsilon = 1e-4);
+        assert!(by_start.tr_mul(&by_parameter).norm() < 1e-12);
         let h = 1e-4;
         let difference = (least(0.8 + h).1.cost() - least(0.8 - h).1.cost()) / (2.0 * h);
         assert_relative_eq!(by_parameter.dot(&residuals), difference, max_relative = 1e-5);
+        // What is expected of another parameter, of the start and of what is left there, is right to second order.
+        let off = |change: f64| {
+            let start = window.start_at(&DVector::from_element(1, change));
+            let (found, at) = least(0.8 + change);
+            let left = window.projected(system(&start, 0.8 + change).residuals).norm_squared();
+            (start.difference(&found).iter().fold(0.0, |a: f64, x| a.max(x.abs())), left / 2.0 - at.cost())
+        };
+        let (coarse, fine) = (off(2e-2), off(1e-2));
+        assert!(fine.0 < 0.35 * coarse.0 && fine.1.abs() < 0.35 * coarse.1.abs(), "{coarse:?} {fine:?}");
     }
 
     #[test]

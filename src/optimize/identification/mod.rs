@@ -1,34 +1,38 @@
 //! Identification of a scene's parameters from measurements: the residuals of a model against
 //! recorded trajectories and indentation tests.
 
+mod deviations;
+mod fitted;
 mod indentation;
 mod initial_state;
+mod linear_window;
 mod parameter_path;
 mod prediction;
+mod row_residuals;
 mod targets;
 mod trajectory;
 mod window_motion;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use argmin::core::Error;
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 use serde::Serialize;
 
+pub use deviations::{StandardDeviations, StartDeviations};
 pub use indentation::IndentationTest;
 pub use parameter_path::parameters_at;
 pub use prediction::{Prediction, UntouchedIndentation};
-pub use trajectory::{RecordedMotion, StandardDeviations, StartDeviations, TimeWindow};
+pub use trajectory::{RecordedMotion, TimeWindow};
 
+use self::fitted::Starts;
 use self::targets::Targets;
 use self::trajectory::WindowSubsteps;
-use super::least_squares::{HeldSubsteps, LinearResiduals, Residuals, residuals_and_jacobian};
-use crate::multibody::{
-    AppliedForces, DifferentiatedModel, Model, NoForces, Parameter, ParameterError, State, TANGENT_DIMENSION,
-};
+use super::least_squares::{HeldSubsteps, LinearResiduals, Residuals};
+use crate::multibody::{AppliedForces, Model, NoForces, Parameter, ParameterError, State, TANGENT_DIMENSION};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
-use crate::rollout::{MotionWarning, SimulationSettings, finer_settings};
+use crate::rollout::{MotionWarning, SimulationSettings};
 use crate::scalar::Scalar;
 use crate::step::Integrator;
 
@@ -126,18 +130,6 @@ pub struct Identification<A = NoForces> {
     starts: Mutex<Starts>,
 }
 
-/// For each measurement the states at the starts of its windows.
-type StartsOfAll = Vec<Vec<State>>;
-
-/// The starts of windows: as recorded, until they have been estimated.
-#[derive(Clone, Debug, Default)]
-struct Starts {
-    /// Those that belong to the last Jacobian.
-    present: StartsOfAll,
-    /// Those of the last residuals, and their parameters: a Jacobian there need not look for them again.
-    tried: Option<(Vec<f64>, StartsOfAll)>,
-}
-
 impl<A: AppliedForces> Identification<A> {
     /// The identification of the parameters of `model` that `names` stand for, one name for each
     /// parameter of the fit (see [`parameters_at`]). `applied` are forces on the free bodies.
@@ -174,7 +166,7 @@ impl<A: AppliedForces> Identification<A> {
             }
         }
         let present = measurements.iter().map(Measurement::recorded_starts).collect();
-        let starts = Mutex::new(Starts { present, tried: None });
+        let starts = Mutex::new(Starts::recorded(present));
         Ok(Self { model, state, settings, applied, targets, measurements, starts })
     }
 
@@ -207,12 +199,6 @@ impl<A: AppliedForces> Identification<A> {
     /// How motions are simulated.
     fn simulation(&self) -> (&SimulationSettings, &A) {
         (&self.settings, &self.applied)
-    }
-
-    /// The states at the starts of windows: those that were estimated with the last Jacobian, before that those
-    /// that were recorded.
-    fn present_starts(&self) -> StartsOfAll {
-        self.starts.lock().unwrap_or_else(PoisonError::into_inner).present.clone()
     }
 
     /// Windows whose starts are estimated, and all windows.
@@ -320,62 +306,6 @@ impl<A: AppliedForces> Identification<A> {
         };
         self.measurements.iter().map(with_own).collect()
     }
-
-    /// What a fit makes least, with its derivative: from the Jacobians of steps, and at the best starts of windows
-    /// where these are estimated, which are looked for from `starts` and replace them.
-    fn linearized(
-        &self,
-        parameters: &[f64],
-        settings: &SimulationSettings,
-        substeps: Option<&HeldSubsteps>,
-        starts: &mut StartsOfAll,
-    ) -> Result<LinearResiduals, Error> {
-        let (model, _) = self.seeded(parameters)?;
-        let columns = self.targets.parameters();
-        let differentiated = DifferentiatedModel::new(&model, &columns, self.applied.dependence(), 0)?;
-        let part = |((measurement, held), starts): ((&Measurement, Option<_>), &mut Vec<State>)| {
-            let motion = match measurement {
-                Measurement::Motion(motion) => motion,
-                Measurement::Indentation(test) => return self.linearized_indentation(test, parameters),
-            };
-            let (mut residuals, mut jacobians) = (Vec::new(), Vec::new());
-            for system in motion.systems(&differentiated, (settings, &self.applied), starts, held)? {
-                let (values, by_model) = match motion.estimates_starts() {
-                    true => system.projected(),
-                    false => (system.residuals, system.by_parameters),
-                };
-                residuals.extend_from_slice(values.as_slice());
-                jacobians.push(self.targets.gathered(&by_model, parameters));
-            }
-            Ok((residuals, stacked(&jacobians, parameters.len())))
-        };
-        let parts = self.with_held(substeps).into_par_iter().zip(starts.par_iter_mut()).map(part);
-        let parts: Vec<LinearResiduals> = parts.collect::<Result<_, Error>>()?;
-        let (residuals, jacobians): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        Ok((residuals.concat(), stacked(&jacobians, parameters.len())))
-    }
-
-    /// The residuals of an indentation test with their derivatives.
-    fn linearized_indentation(
-        &self,
-        test: &IndentationTest,
-        parameters: &[f64],
-    ) -> Result<LinearResiduals, Error> {
-        residuals_and_jacobian(&IndentationResiduals { of: self, test }, parameters)
-    }
-}
-
-/// An indentation test alone, as a function of the parameters of a fit.
-struct IndentationResiduals<'a, A> {
-    of: &'a Identification<A>,
-    test: &'a IndentationTest,
-}
-
-impl<A: AppliedForces> Residuals for IndentationResiduals<'_, A> {
-    fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
-        let (model, state) = self.of.seeded(parameters)?;
-        Ok(self.test.residuals(&model, &state)?)
-    }
 }
 
 /// The residuals of all measurements, one after another.
@@ -423,16 +353,8 @@ impl<A: AppliedForces> Residuals for Identification<A> {
         Ok(joined(self.residuals_by_measurement_holding(parameters, substeps)?))
     }
 
-    /// Where starts are estimated, they are looked for from those of the last Jacobian.
     fn minimized(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Vec<f64>, Error> {
-        if self.eliminated() == 0 {
-            return Ok(joined(self.residuals_of_all(parameters, substeps)?));
-        }
-        let mut starts = self.present_starts();
-        let (residuals, _) = self.linearized(parameters, &self.settings, substeps, &mut starts)?;
-        let mut kept = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.tried = Some((parameters.to_vec(), starts));
-        Ok(residuals)
+        self.fitted_residuals(parameters, substeps)
     }
 
     fn minimized_with_jacobian(
@@ -440,26 +362,16 @@ impl<A: AppliedForces> Residuals for Identification<A> {
         parameters: &[f64],
         substeps: Option<&HeldSubsteps>,
     ) -> Result<LinearResiduals, Error> {
-        let tried = self.starts.lock().unwrap_or_else(PoisonError::into_inner).tried.take();
-        let tried = tried.filter(|(of, _)| of == parameters).map(|(_, starts)| starts);
-        let mut starts = tried.unwrap_or_else(|| self.present_starts());
-        let linear = self.linearized(parameters, &self.settings, substeps, &mut starts)?;
-        self.starts.lock().unwrap_or_else(PoisonError::into_inner).present = starts;
-        Ok(linear)
+        self.fitted_residuals_with_jacobian(parameters, substeps)
     }
 
     fn eliminated(&self) -> usize {
         TANGENT_DIMENSION * self.estimated_starts()[0]
     }
 
-    /// Half the step, or a tenth of the accuracy where the error of steps is controlled; the starts of windows are
-    /// looked for from those of the last Jacobian.
     fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {
         let has_motion = self.measurements.iter().any(|measurement| measurement.motion().is_some());
-        has_motion.then(|| {
-            let mut starts = self.present_starts();
-            self.linearized(parameters, &finer_settings(&self.settings), None, &mut starts)
-        })
+        has_motion.then(|| self.fitted_residuals_with_finer_steps(parameters))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::trajectory::StandardDeviations;
+use super::deviations::StandardDeviations;
 use super::{Identification, Measurement};
 use crate::multibody::{AppliedForces, BodyState, State};
 use crate::optimize::error::ProblemError;

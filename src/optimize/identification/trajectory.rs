@@ -13,87 +13,21 @@ use std::ops::Range;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
+use super::deviations::StandardDeviations;
 use super::initial_state::{WindowSystem, estimate};
+use super::row_residuals::{add_residuals, linear_residuals, state_of};
 use super::window_motion::{Sensitive, Steps, TapedSteps};
 use super::{
     MeasurementError, Prediction, body_index, check_residuals, place, positive, root_mean_square, stacked,
 };
 use crate::multibody::{
     AppliedForces, BodyState, DifferentiatedModel, Model, PairWorkspace, State, TANGENT_DIMENSION,
-    for_each_tangent_chunk,
 };
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::error::{LARGEST_GAP, ProblemError};
 use crate::rollout::{Motion, MotionWarning, Rollout, SimulationError, SimulationSettings};
-use crate::scalar::{DualArray, Scalar};
-use crate::spatial::SpatialVelocity;
+use crate::scalar::Scalar;
 use crate::step::{StepWorkspace, Substep};
-
-/// Standard deviations of a recording, one number for each direction of a vector. Velocities
-/// without one are not compared.
-///
-/// Effects that the model does not contain (a table that is not flat, a start in the middle of an
-/// impact) leave residuals far larger than the noise, and with squares a few of these decide the result.
-/// With an `outlier_limit` c, the squared length s of the residuals of one recorded time counts as
-/// 2c²(√(1 + s/c²) − 1) (P. Charbonnier et al., *Two deterministic half-quadratic regularization
-/// algorithms for computed imaging*, 1994): like s while it is small, and like 2c√s where it is large.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StandardDeviations {
-    /// Of positions, m.
-    pub position: f64,
-    /// Of orientations (rotation vector), rad.
-    pub orientation: f64,
-    /// Of velocities, m/s.
-    pub linear_velocity: Option<f64>,
-    /// Of angular velocities, rad/s.
-    pub angular_velocity: Option<f64>,
-    /// Length of the residuals of one recorded time, in standard deviations, from which they
-    /// count less than squared; `None` if never.
-    pub outlier_limit: Option<f64>,
-    /// Of the recorded states that windows start at, so that the true ones are estimated; `None` if they are
-    /// taken as exact.
-    pub starts: Option<StartDeviations>,
-}
-
-/// Standard deviations of a recorded state that a window starts at, one number for each direction of a vector.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StartDeviations {
-    /// Of the position, m.
-    pub position: f64,
-    /// Of the orientation (rotation vector), rad.
-    pub orientation: f64,
-    /// Of the velocity, m/s.
-    pub linear_velocity: f64,
-    /// Of the angular velocity, rad/s.
-    pub angular_velocity: f64,
-}
-
-impl StartDeviations {
-    /// 1/σ for each tangent direction, as [`StandardDeviations::weights`] has them.
-    fn weights(&self) -> Result<[f64; 4], ProblemError> {
-        Ok([
-            1.0 / positive("start_orientation_sigma", self.orientation)?,
-            1.0 / positive("start_position_sigma", self.position)?,
-            1.0 / positive("start_angular_velocity_sigma", self.angular_velocity)?,
-            1.0 / positive("start_linear_velocity_sigma", self.linear_velocity)?,
-        ])
-    }
-}
-
-impl StandardDeviations {
-    /// 1/σ for each tangent direction (rotation, translation, angular velocity, velocity); 0
-    /// for those not compared.
-    fn weights(&self) -> Result<[f64; 4], ProblemError> {
-        let weight = |field, sigma: f64| Ok::<_, ProblemError>(1.0 / positive(field, sigma)?);
-        let optional = |field, sigma: Option<f64>| sigma.map_or(Ok(0.0), |s| weight(field, s));
-        Ok([
-            weight("orientation_sigma", self.orientation)?,
-            weight("position_sigma", self.position)?,
-            optional("angular_velocity_sigma", self.angular_velocity)?,
-            optional("linear_velocity_sigma", self.linear_velocity)?,
-        ])
-    }
-}
 
 /// The part of a recording that is compared, and the length of its windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,13 +68,6 @@ pub struct RecordedMotion {
 
 /// For each window of a recording the substeps of each of its steps.
 pub(super) type WindowSubsteps<'a> = &'a [Vec<Vec<Substep>>];
-
-/// The recorded state as a state of the model.
-fn state_of(recorded: &RecordedState) -> State {
-    let velocity = SpatialVelocity::new(recorded.angular_velocity, recorded.linear_velocity);
-    let body = BodyState { orientation: recorded.orientation, position: recorded.position, velocity };
-    State::of_bodies(vec![body])
-}
 
 /// For each recorded state whether the body touches another.
 fn touching(model: &Model, states: &[RecordedState]) -> Vec<bool> {
@@ -366,13 +293,14 @@ impl RecordedMotion {
         })
     }
 
-    /// The windows' systems at the given starts; where starts are estimated at those that explain the measurements
-    /// best, which are looked for from the given ones and replace them.
+    /// The windows' systems at the given starts, or with `search`, where starts are estimated, at those that explain
+    /// the measurements best, which are looked for from the given ones and replace them.
     pub(super) fn systems(
         &self,
         model: &DifferentiatedModel<'_>,
         (settings, applied): (&SimulationSettings, &impl AppliedForces),
         starts: &mut [State],
+        search: bool,
         held: Option<WindowSubsteps<'_>>,
     ) -> Result<Vec<WindowSystem>, ProblemError> {
         let of_window = |(index, (window, start)): (usize, (&Range<usize>, &mut State))| {
@@ -380,7 +308,7 @@ impl RecordedMotion {
                 let steps = Steps::new(settings, applied, substeps_of(held, index));
                 self.system(model, window.clone(), at, steps)
             };
-            if !self.estimates_starts() {
+            if !(search && self.estimates_starts()) {
                 return evaluate(start);
             }
             let (found, system) = estimate(std::mem::take(start), evaluate)?;
@@ -426,6 +354,34 @@ impl RecordedMotion {
             check_residuals(&residuals[first..], &self.recording.name, recorded.line)?;
         }
         Ok(residuals)
+    }
+
+    /// The residuals of each window from a state at its start, those of the start itself first, where it is estimated.
+    pub(super) fn window_residuals(
+        &self,
+        model: &Model,
+        (settings, applied): (&SimulationSettings, &impl AppliedForces),
+        starts: &[State],
+        held: Option<WindowSubsteps<'_>>,
+    ) -> Result<Vec<DVector<f64>>, ProblemError> {
+        let of_window = |(index, (window, start)): (usize, (&Range<usize>, &State))| {
+            let mut residuals = Vec::new();
+            let first = &self.recording.states[window.start];
+            if let Some(weights) = self.start_weights {
+                add_residuals(state_of(first).difference(start), weights, f64::INFINITY, &mut residuals);
+            }
+            let (mut wrong, steps) = (Ok(()), Steps::new(settings, applied, substeps_of(held, index)));
+            self.simulate_window(model, window.clone(), start, steps, |recorded, state, _| {
+                let own = residuals.len();
+                let difference = state_of(recorded).difference(state);
+                add_residuals(difference, self.weights, self.outlier_limit, &mut residuals);
+                if wrong.is_ok() {
+                    wrong = check_residuals(&residuals[own..], &self.recording.name, recorded.line);
+                }
+            })?;
+            wrong.map(|()| DVector::from_vec(residuals))
+        };
+        self.windows.par_iter().zip(starts).enumerate().map(of_window).collect()
     }
 
     /// The recorded states that are compared, and the simulated ones.
@@ -475,56 +431,10 @@ impl RecordedMotion {
     }
 }
 
-/// Adds a tangent over standard deviations, what is compared of it.
-fn add_residuals<T: Scalar>(tangent: Vec<T>, weights: [f64; 4], outlier_limit: f64, residuals: &mut Vec<T>) {
-    let first = residuals.len();
-    for (i, d) in tangent.into_iter().enumerate() {
-        let weight = weights[i / 3];
-        if weight > 0.0 {
-            residuals.push(d * weight);
-        }
-    }
-    reduce_outlier(&mut residuals[first..], outlier_limit);
-}
-
-/// The residuals of one recorded time, and their derivatives with respect to the simulated state, in its tangent
-/// space.
-fn linear_residuals(
-    recorded: &RecordedState,
-    state: &State,
-    weights: [f64; 4],
-    outlier_limit: f64,
-) -> (Vec<f64>, DMatrix<f64>) {
-    type Direction = DualArray<TANGENT_DIMENSION>;
-    let (mut lifted, measured) = (State::<Direction>::default(), State::lift(&state_of(recorded)));
-    let (mut values, mut by_state) = (Vec::new(), DMatrix::zeros(0, 0));
-    for_each_tangent_chunk(state, &mut lifted, |state, directions| {
-        let mut residuals = Vec::new();
-        add_residuals(measured.difference(state), weights, outlier_limit, &mut residuals);
-        values = residuals.iter().map(|r| r.re).collect();
-        by_state = DMatrix::from_fn(residuals.len(), directions.len(), |row, k| residuals[row].eps[k]);
-    });
-    (values, by_state)
-}
-
 /// Those of one window.
 fn substeps_of(held: Option<WindowSubsteps<'_>>, window: usize) -> Option<&[Vec<Substep>]> {
     held.and_then(|held| held.get(window)).map(Vec::as_slice)
 }
-
-/// Scales residuals of squared length s to the squared length 2c²(√(1 + s/c²) − 1), written
-/// as s · 2/(1 + √(1 + s/c²)), which has derivatives at s = 0.
-fn reduce_outlier<T: Scalar>(residuals: &mut [T], limit: f64) {
-    if limit == f64::INFINITY {
-        return;
-    }
-    let square = residuals.iter().fold(T::from(0.0), |sum, &r| sum + r * r);
-    let root = (square / T::from(limit * limit) + T::from(1.0)).sqrt();
-    let factor = (T::from(2.0) / (root + T::from(1.0))).sqrt();
-    residuals.iter_mut().for_each(|r| *r *= factor);
-}
-
-const _: () = assert!(TANGENT_DIMENSION == 12, "weights are for four vectors");
 
 #[cfg(test)]
 #[path = "trajectory_tests.rs"]

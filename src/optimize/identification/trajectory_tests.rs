@@ -3,11 +3,13 @@ use crate::contact::Material;
 use crate::multibody::{Body, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial};
 use crate::optimize::error::ProblemError;
 use crate::optimize::fit::{FitSettings, Method, fit};
+use crate::optimize::identification::deviations::StartDeviations;
+use crate::optimize::identification::row_residuals::reduce_outlier;
 use crate::optimize::identification::{Identification, Measurement};
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use crate::optimize::parameters::{FitParameter, FitParameters};
 use crate::optimize::uncertainty::Identifiability;
-use crate::spatial::{Quaternion, SpatialForce};
+use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
 use crate::step::{ControlledMethod, ErrorControlled, Integrator, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
 
