@@ -24,8 +24,18 @@ pub(super) struct Starts {
     present: StartsOfAll,
     /// The parameters of the last Jacobian, and for each measurement the windows whose starts are estimated.
     linear: Option<(Vec<f64>, Vec<Vec<LinearWindow>>)>,
-    /// The parameters of the last residuals, and their starts: a Jacobian there has them too.
-    tried: Option<(Vec<f64>, StartsOfAll)>,
+    /// What was evaluated last: a Jacobian at the same parameters is there already.
+    tried: Option<Evaluation>,
+}
+
+/// What a fit makes least and its derivative at some parameters, with what they were evaluated with.
+#[derive(Clone, Debug)]
+struct Evaluation {
+    parameters: Vec<f64>,
+    substeps: Option<HeldSubsteps>,
+    starts: StartsOfAll,
+    linear: LinearResiduals,
+    windows: Vec<Vec<LinearWindow>>,
 }
 
 impl Starts {
@@ -61,7 +71,8 @@ impl<A: AppliedForces> Identification<A> {
         self.locked().present.clone()
     }
 
-    /// What a fit makes least. After a Jacobian, starts that are estimated are those expected from it.
+    /// What a fit makes least. Where starts are estimated, with the Jacobian that a fit will ask for next, so that
+    /// both belong to the same starts.
     pub(super) fn fitted_residuals(
         &self,
         parameters: &[f64],
@@ -70,52 +81,36 @@ impl<A: AppliedForces> Identification<A> {
         if self.eliminated() == 0 {
             return Ok(joined(self.residuals_of_all(parameters, substeps)?));
         }
-        let before = self.locked().clone();
-        let Some(starts) = before.expected(parameters) else {
-            let tried = before.tried.filter(|(of, _)| of == parameters).map(|(_, starts)| starts);
-            let mut starts = tried.unwrap_or(before.present);
-            let (residuals, _) = self.linearized(parameters, &self.settings, substeps, &mut starts, true)?;
-            self.locked().tried = Some((parameters.to_vec(), starts));
-            return Ok(residuals.0);
-        };
-        let (model, state) = self.seeded(parameters)?;
-        let windows = before.linear.as_ref().map_or(&[][..], |(_, windows)| windows);
-        let part = |(((measurement, held), starts), windows): (((&Measurement, _), &Vec<State>), &Vec<_>)| {
-            let motion = match measurement {
-                Measurement::Motion(motion) => motion,
-                Measurement::Indentation(test) => return Ok::<_, Error>(test.residuals(&model, &state)?),
-            };
-            let residuals = motion.window_residuals(&model, self.simulation(), starts, held)?;
-            let project = |(index, residuals)| match windows.get(index) {
-                Some(window) => LinearWindow::projected(window, residuals),
-                None => residuals,
-            };
-            let parts = residuals.into_iter().enumerate().map(project);
-            Ok(parts.flat_map(|part| part.as_slice().to_vec()).collect())
-        };
-        let parts = self.with_held(substeps).into_par_iter().zip(&starts).zip(windows).map(part);
-        let parts: Vec<Vec<f64>> = parts.collect::<Result<_, Error>>()?;
-        self.locked().tried = Some((parameters.to_vec(), starts));
-        Ok(parts.concat())
+        let evaluation = self.evaluation(parameters, substeps)?;
+        let residuals = evaluation.linear.0.clone();
+        self.locked().tried = Some(evaluation);
+        Ok(residuals)
     }
 
-    /// The same, with its derivative. The first time starts that are estimated are looked for; afterwards they are
-    /// those of the residuals at the same parameters, or those expected from the last Jacobian.
+    /// The same, with its derivative.
     pub(super) fn fitted_residuals_with_jacobian(
         &self,
         parameters: &[f64],
         substeps: Option<&HeldSubsteps>,
     ) -> Result<LinearResiduals, Error> {
+        let Evaluation { parameters, starts, linear, windows, .. } = self.evaluation(parameters, substeps)?;
+        *self.locked() = Starts { present: starts, linear: Some((parameters, windows)), tried: None };
+        Ok(linear)
+    }
+
+    /// The first time, starts that are estimated are looked for; after a Jacobian they are those expected from it.
+    fn evaluation(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Evaluation, Error> {
         let before = self.locked().clone();
-        let is_first = before.linear.is_none();
+        let is_same = |e: &Evaluation| e.parameters == parameters && e.substeps.as_ref() == substeps;
         let expected = before.expected(parameters);
-        let tried = before.tried.filter(|(of, _)| of == parameters).map(|(_, starts)| starts);
-        let search = is_first && tried.is_none();
-        let mut starts = tried.or(expected).unwrap_or(before.present);
-        let (all, windows) = self.linearized(parameters, &self.settings, substeps, &mut starts, search)?;
-        *self.locked() =
-            Starts { present: starts, linear: Some((parameters.to_vec(), windows)), tried: None };
-        Ok(all)
+        if let Some(tried) = before.tried.filter(is_same) {
+            return Ok(tried);
+        }
+        let search = expected.is_none();
+        let mut starts = expected.unwrap_or(before.present);
+        let (linear, windows) = self.linearized(parameters, &self.settings, substeps, &mut starts, search)?;
+        let (parameters, substeps) = (parameters.to_vec(), substeps.cloned());
+        Ok(Evaluation { parameters, substeps, starts, linear, windows })
     }
 
     /// The same with half the step, or a tenth of the accuracy where the error of steps is controlled.

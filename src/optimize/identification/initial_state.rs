@@ -143,15 +143,16 @@ mod tests {
         let h = 1e-4;
         let difference = (least(0.8 + h).1.cost() - least(0.8 - h).1.cost()) / (2.0 * h);
         assert_relative_eq!(by_parameter.dot(&residuals), difference, max_relative = 1e-5);
-        // What is expected of another parameter, of the start and of what is left there, is right to second order.
+        // At the start that is expected for another parameter, what is left is right to second order.
         let off = |change: f64| {
             let start = window.start_at(&DVector::from_element(1, change));
-            let (found, at) = least(0.8 + change);
-            let left = window.projected(system(&start, 0.8 + change).residuals).norm_squared();
-            (start.difference(&found).iter().fold(0.0, |a: f64, x| a.max(x.abs())), left / 2.0 - at.cost())
+            let (system, (_, at)) = (system(&start, 0.8 + change), least(0.8 + change));
+            let by_parameters = system.by_parameters.clone();
+            let left = LinearWindow::new(start, system, by_parameters).projected_residuals();
+            (0.5 * left.norm_squared() - at.cost()).abs()
         };
         let (coarse, fine) = (off(2e-2), off(1e-2));
-        assert!(fine.0 < 0.35 * coarse.0 && fine.1.abs() < 0.35 * coarse.1.abs(), "{coarse:?} {fine:?}");
+        assert!(fine < 0.3 * coarse && coarse < 1e-2, "{coarse} {fine}");
     }
 
     #[test]

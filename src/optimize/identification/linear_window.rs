@@ -5,9 +5,11 @@
 //! derivative P ∂r/∂θ, with P the projection onto all that is at right angles to the columns of ∂r/∂x (variable
 //! projection: G. H. Golub, V. Pereyra, *SIAM J. Numer. Anal.* 10, 1973, 413–432, in the approximation of L. Kaufman,
 //! *BIT* 15, 1975, 49–57). The gradient of the cost is exact, and JᵀJ is that of all unknowns with those of the start
-//! eliminated, so that standard errors contain what the starts leave open. At parameters nearby the start is
-//! expected at x − (∂r/∂x)⁺ (r + ∂r/∂θ δθ), and what is left is P r there: one simulation, and right to second order.
-//! An iteration of a fit then costs one simulation and one linearization, as if starts were known.
+//! eliminated, so that standard errors contain what the starts leave open.
+//!
+//! At parameters nearby the start is expected at x − (∂r/∂x)⁺ (r + ∂r/∂θ δθ), the Gauss–Newton step of all unknowns
+//! together. A fit linearizes there once, and what is left by then of the residuals along ∂r/∂x is projected out: the
+//! cost is that of the best start to second order, and starts cost a fit no iterations of their own.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -35,15 +37,9 @@ impl LinearWindow {
         Self { start, residuals: system.residuals, by_parameters, q, r }
     }
 
-    /// P x.
-    pub fn projected(&self, x: DVector<f64>) -> DVector<f64> {
-        let along = self.q.tr_mul(&x);
-        x - &self.q * along
-    }
-
     /// P r.
     pub fn projected_residuals(&self) -> DVector<f64> {
-        self.projected(self.residuals.clone())
+        &self.residuals - &self.q * self.q.tr_mul(&self.residuals)
     }
 
     /// P ∂r/∂θ.

@@ -356,34 +356,6 @@ impl RecordedMotion {
         Ok(residuals)
     }
 
-    /// The residuals of each window from a state at its start, those of the start itself first, where it is estimated.
-    pub(super) fn window_residuals(
-        &self,
-        model: &Model,
-        (settings, applied): (&SimulationSettings, &impl AppliedForces),
-        starts: &[State],
-        held: Option<WindowSubsteps<'_>>,
-    ) -> Result<Vec<DVector<f64>>, ProblemError> {
-        let of_window = |(index, (window, start)): (usize, (&Range<usize>, &State))| {
-            let mut residuals = Vec::new();
-            let first = &self.recording.states[window.start];
-            if let Some(weights) = self.start_weights {
-                add_residuals(state_of(first).difference(start), weights, f64::INFINITY, &mut residuals);
-            }
-            let (mut wrong, steps) = (Ok(()), Steps::new(settings, applied, substeps_of(held, index)));
-            self.simulate_window(model, window.clone(), start, steps, |recorded, state, _| {
-                let own = residuals.len();
-                let difference = state_of(recorded).difference(state);
-                add_residuals(difference, self.weights, self.outlier_limit, &mut residuals);
-                if wrong.is_ok() {
-                    wrong = check_residuals(&residuals[own..], &self.recording.name, recorded.line);
-                }
-            })?;
-            wrong.map(|()| DVector::from_vec(residuals))
-        };
-        self.windows.par_iter().zip(starts).enumerate().map(of_window).collect()
-    }
-
     /// The recorded states that are compared, and the simulated ones.
     pub(super) fn prediction(
         &self,

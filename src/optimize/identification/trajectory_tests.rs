@@ -466,7 +466,7 @@ fn what_finer_steps_change_is_told() {
     let again = fit(&again, &parameters, &FitSettings::default(), None).unwrap();
     for (estimate, fitted) in result.uncertainty.estimates.iter().zip(again.values()) {
         let (change, error) = (estimate.change_with_finer_steps.unwrap(), estimate.standard_error.unwrap());
-        assert!((fitted - estimate.value - change).abs() < 0.1 * error, "{estimate:?} {fitted}");
+        assert!((fitted - estimate.value - change).abs() < 0.25 * error, "{estimate:?} {fitted}");
     }
     for estimate in [modulus, dissipation] {
         assert!(matches!(estimate.identifiability, Identifiability::DependsOnSteps { .. }), "{estimate:?}");
