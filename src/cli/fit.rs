@@ -178,10 +178,7 @@ fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), Error> {
     if windows > 0 {
         write!(out, "the states that {windows} simulated windows start at are ")?;
         match estimated {
-            0 => writeln!(
-                out,
-                "taken as exact, as recorded; with the standard deviations of velocities they would be estimated"
-            )?,
+            0 => writeln!(out, "taken as exact, as recorded (`starts`)")?,
             all if all == windows => writeln!(out, "estimated too")?,
             some => writeln!(out, "estimated too in {some} of them, and taken as exact in the others")?,
         }
