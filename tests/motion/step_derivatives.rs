@@ -292,7 +292,7 @@ fn mechanisms_that_spin_have_their_derivatives() {
         let start = step_floating::start(rng, &model, 0.5);
         let fast: Vec<f64> = start.joints.v.iter().map(|v| 1e3 * turn * v).collect();
         let joints = model.mechanism().state(start.joints.q.clone(), fast);
-        let state = State { bodies: vec![], joints };
+        let state = State::new(vec![], joints);
         let weights: Vec<f64> =
             (0..state.tangent_dimension()).map(|i| (1.7 * i as f64 + 0.3).sin()).collect();
         // The velocity-level kinds have this in common.
