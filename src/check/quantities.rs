@@ -12,7 +12,8 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     /// How many steps a quantity comes after.
     pub fn steps_before(&self, quantity: usize) -> usize {
         let wrenches = 2 * self.pairs.len();
-        let after = 4 * self.model.free_bodies().count() + 2 * self.parts.len() + 2 * self.model.bristle_count();
+        let after =
+            4 * self.model.free_bodies().count() + 2 * self.parts.len() + 2 * self.model.bristle_count();
         if quantity < wrenches {
             0
         } else if quantity < wrenches + after {
@@ -42,9 +43,10 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             }
             for pair in &self.model.pairs[..self.model.bristle_count()] {
                 let [a, b] = [pair.bodies.a, pair.bodies.b].map(|body| &self.model.bodies[body].name);
-                names.extend(["rotation", "translation"].map(|kind| {
-                    format!("{kind} of the bristles between {a} and {b} after {when}")
-                }));
+                names.extend(
+                    ["rotation", "translation"]
+                        .map(|kind| format!("{kind} of the bristles between {a} and {b} after {when}")),
+                );
             }
         }
         names

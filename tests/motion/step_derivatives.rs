@@ -122,7 +122,7 @@ fn cancelled(by_parameters: &DMatrix<f64>, parameters: &[Parameter], k: usize) -
 
 /// The largest difference between wᵀ·J and the vector–Jacobian product of w, relative to the sum of
 /// the magnitudes that each number is summed from.
-fn worst_error<A: AppliedForces>(
+pub fn worst_error<A: AppliedForces>(
     integrator: Integrator,
     model: &Model,
     state: &State,

@@ -164,8 +164,7 @@ pub fn scene(surface: SurfaceRepresentation) -> (Model, State) {
     let state = State::new(vec![], joints);
     // The ball is put between the fingers.
     let mut frames = Vec::new();
-    let middle =
-        State { bodies: vec![BodyState::at_rest(&RigidTransform::identity())], joints: state.joints.clone() };
+    let middle = State::new(vec![BodyState::at_rest(&RigidTransform::identity())], state.joints.clone());
     model.body_frames(&middle, &mut frames);
     let place = (frames[2].pose.translation + frames[3].pose.translation) * 0.5;
     let ball = BodyState {
