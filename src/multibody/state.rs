@@ -394,6 +394,42 @@ mod tests {
     }
 
     #[test]
+    fn bristles_come_last_in_the_tangent_space() {
+        let mut state = some_state();
+        let s = |k: f64| Deflection::from_numbers([0.1, -0.2, 0.3, 4e-6, 5e-6, -6e-6].map(|x| x * k));
+        state.bristles = vec![s(1.0), s(-0.5), Deflection::zero()];
+        assert_eq!((state.motion_tangent_dimension(), state.tangent_dimension()), (12, 30));
+        let tangent: Vec<f64> = (0..30).map(|i| 1e-3 * (1.7 * f64::from(i)).sin()).collect();
+        let moved = state.moved(&tangent);
+        assert_eq!(moved.bristles[1].translation.y, state.bristles[1].translation.y + tangent[22]);
+        for (got, expected) in state.difference(&moved).iter().zip(&tangent) {
+            assert!((got - expected).abs() < 1e-15);
+        }
+        // Every direction is seeded once, alone, and nothing is left behind.
+        let mut lifted = State::<DualArray<12>>::lift(&state);
+        let mut seen = Vec::new();
+        let constant = lifted.clone();
+        for_each_tangent_chunk(&state, &mut lifted, |seeded, directions| {
+            let change = State::lift(&state).difference(seeded);
+            for (k, direction) in directions.clone().enumerate() {
+                for (row, x) in change.iter().enumerate() {
+                    assert!((x.eps[k] - f64::from(u8::from(row == direction))).abs() < 1e-15);
+                }
+            }
+            seen.extend(directions);
+        });
+        assert_eq!(seen, (0..30).collect::<Vec<_>>());
+        assert_eq!(lifted, constant);
+        assert_eq!(State::<DualArray<12>>::lift(&state).real(), state);
+        let mut copy = State::<f64>::default();
+        copy.assign(&state);
+        assert_eq!(copy, state);
+        assert!(copy.bytes() > some_state().bytes() && copy.is_finite());
+        copy.bristles[2].rotation.x = f64::NAN;
+        assert!(!copy.is_finite());
+    }
+
+    #[test]
     fn derivative_of_difference_agrees_with_central_differences() {
         // At zero, on both sides of the series' limit, and at a large turn.
         for size in [0.0, 0.19, 0.21, 2.0] {

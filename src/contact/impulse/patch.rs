@@ -318,6 +318,7 @@ impl DiscretePatch {
 mod tests {
     use super::*;
     use crate::contact::ContactModel;
+    use crate::contact::impulse::bristles::slip_shift;
     use crate::contact::impulse::friction_direction::tests::patch;
     use crate::contact::impulse::simd::Narrow;
     use approx::assert_relative_eq;
@@ -396,6 +397,59 @@ mod tests {
                 assert_relative_eq!(change / (2.0 * h), matrix.column(k).into_owned(), epsilon = tolerance);
             }
         }
+    }
+
+    /// With bristles the law takes the slip velocity with the shift of their deflection, and the impulse is still
+    /// the gradient of a cost.
+    #[test]
+    fn deflected_bristles_shift_the_slip_alone() {
+        let (patch, mut contacts, v) = six(ContactModel::Lagged);
+        let rate = crate::spatial::SpatialVelocity::new(
+            Vector3::new(0.02, -0.01, 0.3),
+            Vector3::new(4e-3, -7e-3, 2e-3),
+        );
+        let shifts = (0..6).map(|i| slip_shift(&rate, &contacts.position[i], &contacts.normal[i]));
+        contacts.slip_shift = shifts.collect();
+        let (impulse, matrix) = patch.impulse(&contacts, &v);
+        // One by one, from the law itself.
+        let mut expected = Vector6::zeros();
+        for i in 0..6 {
+            let (v_n, v_t) = contacts.slip(i, &v);
+            assert!(contacts.slip_shift[i].dot(&contacts.normal[i]).abs() < 1e-17);
+            let law = patch.law.impulse(&contacts.constants[i], v_n, v_t.norm_squared());
+            let gamma = contacts.normal[i] * law.normal - v_t * law.slip;
+            let torque = contacts.position[i].cross(&gamma);
+            expected += Vector6::new(torque.x, torque.y, torque.z, gamma.x, gamma.y, gamma.z);
+        }
+        assert_relative_eq!(impulse, expected, epsilon = 1e-14 * impulse.norm());
+        let dv = Vector6::new(0.2, -0.1, 0.3, 0.05, -0.02, 0.04);
+        let (power, curvature) = patch.along(&contacts, &v, &dv);
+        assert_relative_eq!(power, impulse.dot(&dv), max_relative = 1e-12);
+        assert_relative_eq!(curvature, dv.dot(&(matrix * dv)), max_relative = 1e-12);
+        let h = 1e-6;
+        for k in 0..6 {
+            let mut by = Vector6::zeros();
+            by[k] = h;
+            let (plus, minus) = (v + by, v - by);
+            let change = patch.impulse(&contacts, &minus).0 - patch.impulse(&contacts, &plus).0;
+            let tolerance = 1e-6 * matrix.norm();
+            assert_relative_eq!(change / (2.0 * h), matrix.column(k).into_owned(), epsilon = tolerance);
+            let cost = |v| patch.cost(&contacts, v).expect("convex");
+            let slope = (cost(&minus) - cost(&plus)) / (2.0 * h);
+            assert_relative_eq!(slope, impulse[k], epsilon = 1e-6 * impulse.norm());
+        }
+        // Directions of friction that have followed give the same matrix.
+        let mut directions = vec![Vector3::zeros(); 6];
+        patch.turn_friction(&contacts, &v, &Vector6::zeros(), &mut directions);
+        contacts.friction_direction = directions;
+        let (same, held) = patch.impulse(&contacts, &v);
+        assert_eq!(impulse, same);
+        assert_relative_eq!(matrix, held, epsilon = 1e-12 * matrix.norm());
+        // And where nothing slips the deflection alone is held against.
+        contacts.friction_direction.clear();
+        let (still, _) = patch.impulse(&contacts, &Vector6::zeros());
+        contacts.slip_shift.clear();
+        assert_ne!(still, patch.impulse(&contacts, &Vector6::zeros()).0);
     }
 
     #[test]
