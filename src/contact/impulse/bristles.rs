@@ -17,8 +17,10 @@
 //! s⁺ = (s + δt W) / (1 + δt ρ), ρ = (√(v̄² + ε²) − ε) / (10 ℓ),
 //!
 //! where W is the slip of the patch as a whole, a twist: its slip velocity at the centre of pressure, and its
-//! spin about the normal there. A ball that rolls has neither, so that rolling stretches no bristles, whatever
-//! material comes into contact. The relaxation ρ is that of LuGre (Canudas de Wit et al. 1995, IEEE
+//! spin about the normal there. A ball that rolls on a plane has neither, so that rolling stretches no bristles,
+//! whatever material comes into contact. Where faces around a body look in several directions, so that the mean m
+//! of their normals is shorter than 1, no turn is a rolling: of what is not about the normal the part 1 − |m|²
+//! counts. The relaxation ρ is that of LuGre (Canudas de Wit et al. 1995, IEEE
 //! Trans. Autom. Control 40(3)) with the mean square v̄² of the faces' slip velocities. In steady sliding it
 //! leaves a deflection of 10 ℓ, at which friction is full to 0.5 %. It vanishes at rest together with its slope,
 //! by the small velocity ε: what sticks does not relax.
@@ -175,7 +177,9 @@ impl BristleLaw {
         let per_load = sums.load.recip();
         // The normals' mean is a unit vector where the patch is plane; no root is taken.
         let (center, normal) = (sums.position * per_load, sums.normal * per_load);
-        let spin = normal * normal.dot(&velocity.rotational);
+        let around = T::from(1.0) - normal.dot(&normal);
+        let about = normal * normal.dot(&velocity.rotational);
+        let spin = about + (velocity.rotational - about) * around;
         let at_center = velocity.translational + velocity.rotational.cross(&center);
         let slip = at_center - normal * normal.dot(&at_center);
         let at_origin = slip - spin.cross(&center);
@@ -340,6 +344,35 @@ mod tests {
         let turning = SpatialVelocity::new(n * 3.0, -(n * 3.0).cross(&at));
         let sums = plane(&Vector3::new(0.1, 0.2, -0.3), &n, &turning);
         assert!(LAW.after(&Deflection::zero(), &turning, &sums).rotation.norm() > 1e-6);
+    }
+
+    #[test]
+    fn a_patch_around_a_body_follows_every_turn() {
+        // Faces that look in opposite directions: as the jaws of a grip that are one body.
+        let still = SpatialVelocity::<f64>::zero();
+        let of = |tilt: f64, v: &SpatialVelocity| {
+            let mut sums = PatchSums::zero();
+            for sign in [1.0, -1.0] {
+                let n = Vector3::new(sign * tilt.sin(), 0.0, tilt.cos());
+                sums.add_face(2.0, &(n * 0.01), &n, v);
+            }
+            sums
+        };
+        let mut last = 0.0;
+        for tilt in [0.0, 0.3, 1.0, 0.5 * std::f64::consts::PI] {
+            let sums = of(tilt, &still);
+            let at = center(&sums);
+            let spin = Vector3::new(0.0, 2e-3, 0.0);
+            let rolling = SpatialVelocity::new(spin, -spin.cross(&at));
+            let turned = LAW.after(&Deflection::zero(), &rolling, &of(tilt, &rolling)).rotation.y;
+            let (share, whole) = (tilt.sin() * tilt.sin(), 2e-3 * LAW.dt);
+            assert!(
+                turned <= share * whole * (1.0 + 1e-12) && turned > 0.9 * share * whole - 1e-20,
+                "{turned:e}"
+            );
+            assert!(tilt == 0.0 || turned > last);
+            last = turned;
+        }
     }
 
     #[test]
