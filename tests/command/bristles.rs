@@ -67,7 +67,10 @@ fn trajectories_have_columns_of_bristles_and_come_back_to_the_bit() {
     let read = Trajectory::read(&out, &loaded.model).expect("a trajectory");
     assert_eq!(read, expected);
     let last = &read.states[read.states.len() - 1];
-    assert!(last.bristles.len() == 2 && last.bristles.iter().all(|s| s.translation.norm() > 1e-8));
+    assert_eq!(last.bristles.len(), 2);
+    for pair in 0..2 {
+        assert!(read.states.iter().any(|state| state.bristles[pair].translation.norm() > 1e-8));
+    }
     let table = TrajectoryTable::read(&out).expect("a table");
     assert_eq!(table.bristles[1].deflections[20], last.bristles[1]);
     // A table without them says that none are deflected; one that lacks some is refused.
