@@ -211,7 +211,9 @@ impl RecordedMotion {
             let mut differences = Vec::with_capacity(window.len() - 1);
             let held = held.and_then(|held| held.get(index)).map(Vec::as_slice);
             self.simulate_window(model, window.clone(), settings, applied, held, |recorded, state, _| {
-                differences.push(State::lift(&state_of(recorded)).difference(state));
+                // Bristles are not recorded.
+                let bodies = State::of_bodies(state.bodies.clone());
+                differences.push(State::lift(&state_of(recorded)).difference(&bodies));
             })?;
             Ok(differences)
         };
