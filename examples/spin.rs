@@ -159,7 +159,7 @@ fn floating() -> Result<(Model, State), Box<dyn std::error::Error>> {
     let names = ["base", "arm", "head"];
     let links = names.iter().enumerate().map(|(i, name)| Body::link(*name, i, Vec::new())).collect();
     let model = ModelBuilder { mechanism, bodies: links, gravity: Vector3::zeros(), ..Default::default() };
-    Ok((model.build()?, State { bodies: Vec::new(), joints }))
+    Ok((model.build()?, State::new(Vec::new(), joints)))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

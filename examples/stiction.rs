@@ -1,7 +1,9 @@
-//! How little held bodies creep with small stiction velocities, and what that costs: a box on a slope, a pencil
-//! held in its grip, a ball held for ten minutes, a leaning tower, and a pile that comes to rest. Prints tables.
+//! How little held bodies creep with small stiction velocities and with bristles, and what that costs: a box on a
+//! slope, a pencil held in its grip, a ball held for ten minutes, a leaning tower, and a pile that comes to rest.
+//! Prints tables.
 //!
-//! `cargo run --release --example stiction` (or one of them: `-- slope`, `pencil`, `grasp`, `tower`, `pile`)
+//! `cargo run --release --example stiction` (or one of them: `-- slope`, `pencil`, `grasp`, `tower`, `pile`; and with
+//! bristles alone: `-- grasp bristles`)
 
 #[path = "../tests/support/step_scenes.rs"]
 mod step_scenes;
@@ -48,10 +50,35 @@ fn run(rollout: &Rollout, times: [f64; 2]) -> Result<Run, Failure> {
     Ok(Run { states, mean: iterations as f64 / steps, most, rate: steps / begun.elapsed().as_secs_f64() })
 }
 
-/// The model with another stiction velocity.
-fn with_stiction(model: &Model, velocity: f64) -> Result<Model, Failure> {
+/// What friction at rest follows.
+#[derive(Clone, Copy)]
+enum Rest {
+    /// A velocity: the stiction velocity, m/s.
+    Velocity(f64),
+    /// A deflection: the bristle length, m.
+    Deflection(f64),
+}
+
+impl std::fmt::Display for Rest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Velocity(velocity) => write!(f, "v_s {velocity:.0e} m/s"),
+            Self::Deflection(length) => write!(f, "bristles of {length:.0e} m"),
+        }
+    }
+}
+
+/// The model with another friction at rest.
+fn with_rest(model: &Model, rest: Rest) -> Result<Model, Failure> {
     let mut builder = model.clone().into_builder();
-    builder.contact.stiction_velocity = velocity;
+    builder.contact.bristle_length = None;
+    match rest {
+        Rest::Velocity(velocity) => builder.contact.stiction_velocity = velocity,
+        Rest::Deflection(length) => {
+            builder.contact.stiction_velocity = ContactSettings::default().stiction_velocity;
+            builder.contact.bristle_length = Some(length);
+        }
+    }
     Ok(builder.build()?)
 }
 
@@ -103,70 +130,73 @@ fn moved(run: &Run, body: usize) -> (f64, f64) {
 fn main() -> Result<(), Failure> {
     let only = std::env::args().nth(1).unwrap_or_default();
     let asked = |part: &str| only.is_empty() || only == part;
-    let stiction = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12];
+    let velocities = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12].map(Rest::Velocity);
+    let lengths = [1e-4, 1e-5, 1e-6, 1e-7, 1e-8].map(Rest::Deflection);
+    let without = if std::env::args().nth(2).is_some() { &[] } else { &velocities[..] };
+    let all = || without.iter().copied().chain(lengths);
     let costs = |run: &Run| format!("{:.2} iterations, most {}, {:.0} steps/s", run.mean, run.most, run.rate);
 
     if asked("slope") {
         println!("a box at 0.95 of its friction angle: what it creeps in a minute (from 1 s to 61 s)");
         for time_step in [1e-3, 1e-2] {
-            for velocity in stiction {
+            for rest in all() {
                 let (model, state) = slope();
-                let model = with_stiction(&model, velocity)?;
+                let model = with_rest(&model, rest)?;
                 let run = run(&Rollout::new(&model, &state, lagged(time_step), 61.0), [1.0, 61.0])?;
                 let distance = moved(&run, 0).0;
-                println!("{time_step:.0e} s, v_s {velocity:.0e} m/s: {distance:.3e} m; {}", costs(&run));
+                println!("{time_step:.0e} s, {rest}: {distance:.3e} m; {}", costs(&run));
             }
         }
     }
     if asked("pencil") {
         println!("a pencil held by 4 N: how far it turns in a minute (from 1 s to 61 s)");
         let mut scene = Scene::load(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/pencil/scene.toml"))?;
-        for velocity in stiction {
-            scene.model = with_stiction(&scene.model, velocity)?;
+        for rest in all() {
+            scene.model = with_rest(&scene.model, rest)?;
             let run = run(&scene.rollout(61.0)?, [1.0, 61.0])?;
             let (distance, turn) = moved(&run, 0);
             let turn = turn.to_degrees();
-            println!("v_s {velocity:.0e} m/s: {turn:.3e}°, {distance:.3e} m; {}", costs(&run));
+            println!("{rest}: {turn:.3e}°, {distance:.3e} m; {}", costs(&run));
         }
     }
     if asked("grasp") {
         println!("a ball held by 6 N: how far it creeps in ten minutes (from 2 s to 602 s)");
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/grasp_lift/gripper.toml");
         let mut scene = Scene::load(path)?;
-        for velocity in stiction {
-            scene.model = with_stiction(&scene.model, velocity)?;
+        for rest in all() {
+            scene.model = with_rest(&scene.model, rest)?;
             let found = run(&scene.rollout(602.0)?, [2.0, 602.0]);
-            let Ok(run) = found.inspect_err(|error| println!("v_s {velocity:.0e} m/s: {error}")) else {
+            let Ok(run) = found.inspect_err(|error| println!("{rest}: {error}")) else {
                 continue;
             };
             let (distance, turn) = moved(&run, 0);
-            println!("v_s {velocity:.0e} m/s: {distance:.3e} m, {turn:.3e} rad; {}", costs(&run));
+            println!("{rest}: {distance:.3e} m, {turn:.3e} rad; {}", costs(&run));
         }
     }
     if asked("tower") {
         println!(
             "a leaning tower of ten cubes at 1e9 Pa, steps of 10 ms: how its top moves from 1 s to 61 s"
         );
-        for velocity in stiction {
+        for rest in all() {
             let (model, state) = tower(1e9);
-            let model = with_stiction(&model, velocity)?;
+            let model = with_rest(&model, rest)?;
             let run = run(&Rollout::new(&model, &state, lagged(1e-2), 61.0), [1.0, 61.0])?;
             let (distance, turn) = moved(&run, 9);
-            println!("v_s {velocity:.0e} m/s: {distance:.3e} m, {turn:.3e} rad; {}", costs(&run));
+            println!("{rest}: {distance:.3e} m, {turn:.3e} rad; {}", costs(&run));
         }
     }
     if asked("pile") {
         println!("a pile of 48 balls that fall and come to rest: the fastest of them after a second");
-        for velocity in stiction {
+        for rest in all() {
             let (model, state) = pile(4, 3);
-            let model = with_stiction(&model, velocity)?;
+            let model = with_rest(&model, rest)?;
             let found = run(&Rollout::new(&model, &state, lagged(1e-3), 1.0), [0.0, 1.0]);
-            let Ok(run) = found.inspect_err(|error| println!("v_s {velocity:.0e} m/s: {error}")) else {
+            let Ok(run) = found.inspect_err(|error| println!("{rest}: {error}")) else {
                 continue;
             };
             let speeds = run.states[1].bodies.iter().map(|body| body.velocity.translational.norm());
             let fastest = speeds.fold(0.0, f64::max);
-            println!("v_s {velocity:.0e} m/s: {fastest:.1e} m/s; {}", costs(&run));
+            println!("{rest}: {fastest:.1e} m/s; {}", costs(&run));
         }
     }
     Ok(())

@@ -54,7 +54,7 @@ pub(super) fn first_instability<A: AppliedForces>(
         DifferentiatedModel::new(model, &[], applied.dependence(), applied.control_dimension())?;
     let (mut workspace, mut derivatives) = (StepWorkspace::default(), DerivativeWorkspace::default());
     let mut tape = Tape::default();
-    let mut state = rollout.initial.clone();
+    let mut state = rollout.start();
     for step in 0..steps {
         let (time, control) = (step as f64 * dt, controls.row(step));
         let problem =

@@ -3,7 +3,7 @@
 use nalgebra::Vector3;
 
 use super::scene::SceneCheck;
-use crate::multibody::{AppliedForces, TANGENT_DIMENSION};
+use crate::multibody::{AppliedForces, State, TANGENT_DIMENSION};
 
 /// Names of a body's four tangent vectors, in their order.
 const VECTORS: [&str; TANGENT_DIMENSION / 3] = ["orientation", "position", "angular velocity", "velocity"];
@@ -12,7 +12,8 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     /// How many steps a quantity comes after.
     pub fn steps_before(&self, quantity: usize) -> usize {
         let wrenches = 2 * self.pairs.len();
-        let after = 4 * self.model.free_bodies().count() + 2 * self.parts.len();
+        let after =
+            4 * self.model.free_bodies().count() + 2 * self.parts.len() + 2 * self.model.bristle_count();
         if quantity < wrenches {
             0
         } else if quantity < wrenches + after {
@@ -40,8 +41,28 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                     format!("{} of joint {joint} after {when}", kinds[usize::from(part.is_translation)])
                 }));
             }
+            for pair in &self.model.pairs[..self.model.bristle_count()] {
+                let [a, b] = [pair.bodies.a, pair.bodies.b].map(|body| &self.model.bodies[body].name);
+                names.extend(
+                    ["rotation", "translation"]
+                        .map(|kind| format!("{kind} of the bristles between {a} and {b} after {when}")),
+                );
+            }
         }
         names
+    }
+
+    /// How far two bodies move and turn from the initial state to another one, in m and rad: what deflections of
+    /// bristles are computed from.
+    fn largest_move(&self, after: &State, bodies: [usize; 2]) -> f64 {
+        let [mut before, mut moved] = [Vec::new(), Vec::new()];
+        self.model.body_frames(self.state, &mut before);
+        self.model.body_frames(after, &mut moved);
+        let of_body = |body: usize| {
+            let (a, b) = (&before[body].pose, &moved[body].pose);
+            (a.translation - b.translation).norm().max((a.rotation - b.rotation).norm())
+        };
+        bodies.map(of_body).into_iter().fold(0.0, f64::max)
     }
 
     /// The magnitude that each quantity rounds at: a state is measured from the reference, but
@@ -69,6 +90,12 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                 of(&start.q[q.clone()], &end.q[q]).max(if part.is_translation { 0.0 } else { 1.0 })
             }));
             magnitudes.extend(self.parts.iter().map(|p| of(&start.v[p.v.clone()], &end.v[p.v.clone()])));
+            for (pair, (a, b)) in self.state.bristles.iter().zip(&after.bristles).enumerate() {
+                let bodies = self.model.pairs[pair].bodies;
+                let moves = self.largest_move(after, [bodies.a, bodies.b]);
+                let of = |a: &Vector3<f64>, b: &Vector3<f64>| a.norm().max(b.norm()).max(moves);
+                magnitudes.extend([of(&a.rotation, &b.rotation), of(&a.translation, &b.translation)]);
+            }
         }
         magnitudes
     }

@@ -80,6 +80,8 @@ pub fn check_scene<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     settings: &CheckSettings,
 ) -> Result<GradientReport, SimulationError> {
+    let start = rollout.start();
+    let rollout = &Rollout { initial: &start, ..*rollout };
     let steps = rollout.settings.schedule(rollout.until)?.steps().max(1);
     let until = steps as f64 * rollout.settings.time_step;
     let controls = Rollout { until, ..*rollout }.control_rows()?;
@@ -260,11 +262,13 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         }
         for (reference, state) in self.reference.iter().zip(self.simulated(&model, &state, &controls)?) {
             let tangent = State::lift(reference).difference(&state);
-            let (of_bodies, of_joints) = tangent.split_at(reference.body_tangent_dimension());
+            let (of_motion, of_bristles) = tangent.split_at(reference.motion_tangent_dimension());
+            let (of_bodies, of_joints) = of_motion.split_at(reference.body_tangent_dimension());
             quantities.extend(of_bodies.chunks_exact(3).map(<[T]>::to_vec));
             for half in of_joints.chunks(reference.joints.v.len().max(1)) {
                 quantities.extend(self.parts.iter().map(|part| half[part.v.clone()].to_vec()));
             }
+            quantities.extend(of_bristles.chunks_exact(3).map(<[T]>::to_vec));
         }
         Ok(quantities)
     }

@@ -144,7 +144,7 @@ fn simulate(
     mut recorder: Option<&mut Recorder<'_>>,
 ) -> (Last, Result<(), Failure>) {
     let bar = of_steps(all_steps as u64);
-    let (mut steps, mut time, mut state) = (0, 0.0, rollout.initial.clone());
+    let (mut steps, mut time, mut state) = (0, 0.0, rollout.start());
     let (mut watch, mut substeps) = (Watch::default(), Substeps::default());
     let outcome = rollout.try_for_each(|step| {
         (steps, time) = (step.steps, step.time);

@@ -21,6 +21,7 @@
 //! | `impulse/law` | the impulse of one face over a step: SAP, Lagged, Similar, TAMSI | Masterjohn §IV; arXiv 2110.10107, 2312.03908, 1909.05700 | Drake, `tests/motion/drake_steps` |
 //! | `impulse/law_derivatives` (`arguments`), `law_of_four`, `cost` | the same with derivatives, four faces at once, and the cost of which it is the slope | | `law` |
 //! | `impulse/face_friction` | the coefficient of friction of a face, from the slip velocity before the step | `force/friction/tustin` | dual numbers, `tests/motion/static_friction` |
+//! | `impulse/bristles` (`patch_sums`) | the deflection that friction of what sticks follows, after a step | LuGre | differences, `tests/motion/bristles` |
 //! | `impulse/point_contacts` | a surface as point contacts | Masterjohn §IV | `discrete_impulse` in any scalar |
 //! | `impulse/patch`, `patch_matrix`, `friction_direction` | a patch's impulse and matrix at a velocity | | differences |
 //! | `impulse/local_jacobian` (`polygon_motion`, `inverse_inertia`), `jvp`, `world_jacobian` | the impulse's derivatives with respect to all that it depends on | | dual numbers, `tests/motion/step_truth` |
@@ -43,16 +44,19 @@ pub use force::skirt_onset::onset;
 pub(crate) use force::vjp::contact_vjp_over;
 pub use force::vjp::{ContactCotangent, contact_vjp};
 pub use force::wrench::{ContactFace, ContactPatch, contact, for_each_face};
+pub use impulse::bristles::Deflection;
+pub(crate) use impulse::bristles::{DEFLECTION_DIMENSION, PatchSums};
 pub(crate) use impulse::cost::hunt_crossley_cost;
 pub(crate) use impulse::inverse_inertia::ByInverseInertia;
 pub(crate) use impulse::jvp::impulse_lifted;
 pub use impulse::law::ContactModel;
 pub(crate) use impulse::local_jacobian::PairImpulse;
 pub(crate) use impulse::patch::SlipChange;
+pub(crate) use impulse::patch_sums::patch_sums;
 pub(crate) use impulse::point_contacts::{
     DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts,
 };
-pub(crate) use impulse::world_jacobian::world_impulse_jacobian;
+pub(crate) use impulse::world_jacobian::{BristlesInWorld, world_impulse_jacobian};
 pub use own_law::{ContactLaw, DampingPoint, FrictionPoint, OWN_PARAMETERS, OwnLaw};
 pub use pair::collider::{Collider, ContactGeometry};
 pub use pair::combination::combination_derivatives;

@@ -71,6 +71,10 @@ pub struct ContactSettings {
     pub friction_regularization: FrictionRegularization,
     /// Regularization velocity v_s of friction, m/s; positive.
     pub stiction_velocity: f64,
+    /// The bristle length ℓ, m: with it what sticks stays where it is, instead of creeping at a part of the
+    /// stiction velocity. Each pair of geometries then has a [`Deflection`](crate::contact::Deflection) in the
+    /// state. Steps of the contact model Lagged alone have bristles. Positive.
+    pub bristle_length: Option<f64>,
     /// Degree of polynomial that the quadrature on fan triangles integrates exactly, 1 to 5.
     /// Polygons always use their centroid.
     pub quadrature_order: u8,
@@ -89,6 +93,7 @@ impl Default for ContactSettings {
             positive_part_width: 0.0,
             friction_regularization: FrictionRegularization::Smooth,
             stiction_velocity: 1e-3,
+            bristle_length: None,
             quadrature_order: 2,
             law: None,
         }

@@ -18,7 +18,7 @@ pub(crate) use atomic::{check_writable, remove_unfinished_files, write_atomicall
 pub use file_error::FileError;
 pub use fit::file::FitFile;
 pub use motion::joint_state::JointStateFile;
-pub use motion::trajectory::{BodyMotion, ContactMotion, JointMotion, TrajectoryTable};
+pub use motion::trajectory::{BodyMotion, BristleMotion, ContactMotion, JointMotion, TrajectoryTable};
 pub use motion::writer::TrajectoryWriter;
 pub use problem::checkpoint::CheckpointFile;
 pub use problem::controls::OptimizedControl;

@@ -42,7 +42,7 @@ pub struct ContactSensitivity {
 
 /// How a wrench follows the state of a body, from how it follows the pose and the velocity of a
 /// geometry's frame, at offset `p` from the body's origin (in W).
-fn by_body_state(
+pub(super) fn by_body_state(
     by_pose: &Matrix6<f64>,
     by_velocity: &Matrix6<f64>,
     p: &Vector3<f64>,
@@ -77,6 +77,13 @@ fn shift_columns_back<const N: usize>(p: &Vector3<f64>, wrenches: &mut SMatrix<f
 pub(super) fn shift_back(p: &Vector3<f64>) -> Matrix6<f64> {
     let (one, zero) = (Matrix3::identity(), Matrix3::zeros());
     from_quarters(one, cross_matrix(p), zero, one)
+}
+
+/// The matrix that takes wrenches on the geometry of body A about its origin, in W, to those on the body about its
+/// own.
+pub(crate) fn wrench_about_body(model: &Model, frames: &[BodyFrame], pair: &GeometryPair) -> Matrix6<f64> {
+    let geometry = &model.bodies[pair.bodies.a].geometries[pair.geometry_a];
+    shift_back(&geometry_offset(&frames[pair.bodies.a], geometry))
 }
 
 /// From the origin of a geometry's body to that of the geometry, in W.

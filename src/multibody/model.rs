@@ -10,7 +10,7 @@ use super::joint_law::{CoordinateIndices, JointLaw};
 use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
 use super::tree::{JointLimits, JointState, Mechanism};
-use crate::contact::{ContactSettings, Material};
+use crate::contact::{ContactSettings, Deflection, Material};
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::MassProperties;
 
@@ -217,6 +217,25 @@ impl<T: Scalar> Model<T> {
         self.materials.iter().position(|m| m.name == name)
     }
 
+    /// Number of deflections in a state: one for each of [`Self::pairs`] if there are bristles, or none.
+    pub fn bristle_count(&self) -> usize {
+        self.contact.bristle_length.map_or(0, |_| self.pairs.len())
+    }
+
+    /// A state of this model whose bristles are not deflected, if it says nothing of them.
+    #[must_use]
+    pub fn completed(&self, mut state: State<T>) -> State<T> {
+        self.complete(&mut state);
+        state
+    }
+
+    /// [`Self::completed`], in place.
+    pub(crate) fn complete(&self, state: &mut State<T>) {
+        if state.bristles.is_empty() {
+            state.bristles.resize(self.bristle_count(), Deflection::zero());
+        }
+    }
+
     /// The name of the first body, free or moved by a joint, whose state is not finite.
     pub fn first_not_finite(&self, state: &State<T>) -> Option<&str> {
         let mut free = self.free_bodies().zip(&state.bodies);
@@ -226,8 +245,11 @@ impl<T: Scalar> Model<T> {
         let finite = |x: &[T]| x.iter().all(|x| x.real().is_finite());
         let JointState { q, v, .. } = &state.joints;
         let mut joints = self.mechanism.joints().iter();
-        let joint = joints.find(|j| !finite(&q[j.q.clone()]) || !finite(&v[j.v.clone()]))?;
-        Some(&self.mechanism.bodies()[joint.child].name)
+        if let Some(joint) = joints.find(|j| !finite(&q[j.q.clone()]) || !finite(&v[j.v.clone()])) {
+            return Some(&self.mechanism.bodies()[joint.child].name);
+        }
+        let (pair, _) = self.pairs.iter().zip(&state.bristles).find(|(_, s)| !s.is_finite())?;
+        Some(&self.bodies[pair.bodies.a].name)
     }
 
     /// The pairs of geometries of two bodies that can touch in this model.

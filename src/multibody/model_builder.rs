@@ -117,6 +117,10 @@ fn check_settings(contact: &ContactSettings) -> Result<(), ModelError> {
     let velocity = contact.stiction_velocity;
     let good = velocity > 0.0 && velocity.is_finite();
     check_value("the contact's stiction_velocity", velocity, good, "positive and finite")?;
+    if let Some(length) = contact.bristle_length {
+        let good = length > 0.0 && length.is_finite();
+        check_value("the contact's bristle_length", length, good, "positive and finite")?;
+    }
     let order = contact.quadrature_order;
     let good = (1..=5).contains(&order);
     check_value("the contact's quadrature_order", f64::from(order), good, "1, 2, 3, 4 or 5")

@@ -2,8 +2,7 @@
 
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
-use super::body::BodyGeometry;
-use super::contact_sensitivity::{geometry_offset, shift_back};
+use super::contact_sensitivity::wrench_about_body;
 use super::kinematics::BodyFrame;
 use super::model::Model;
 use super::model_gradient::ModelGradient;
@@ -37,9 +36,16 @@ impl PlaceSensitivity {
         wrench: &SpatialForce,
         jacobian: &ContactJacobian,
     ) {
-        let GeometryPair { bodies, geometry_a, .. } = self.pair;
-        let own: &BodyGeometry = &model.bodies[bodies.a].geometries[geometry_a];
-        let to_body = shift_back(&geometry_offset(&frames[bodies.a], own));
+        self.add_numbers(frames, &wrench_about_body(model, frames, &self.pair), jacobian);
+        // The offset that the moment is shifted by changes, too: by δp × F.
+        let mut by_offset = self.by_place[0].fixed_view_mut::<3, 3>(0, 3);
+        by_offset -= cross_matrix(&wrench.translational);
+    }
+
+    /// Adds those of `map` times six numbers that are no wrench, with the bodies at `frames`, from the
+    /// derivatives of the numbers with respect to poses and velocities of both frames.
+    pub fn add_numbers(&mut self, frames: &[BodyFrame], map: &Matrix6<f64>, jacobian: &ContactJacobian) {
+        let bodies = self.pair.bodies;
         let sides = [
             (bodies.a, &jacobian.by_pose_a, &jacobian.by_velocity_a),
             (bodies.b, &jacobian.by_pose_b, &jacobian.by_velocity_b),
@@ -50,14 +56,12 @@ impl PlaceSensitivity {
             let spin = cross_matrix(&frames[body].velocity.rotational);
             let mut by_shift = by.fixed_columns_mut::<3>(3);
             by_shift += by_velocity.fixed_columns::<3>(3) * spin;
-            *sum += to_body * by;
+            *sum += map * by;
         }
-        // The offset that the moment is shifted by changes, too: by δp × F.
-        let mut by_offset = self.by_place[0].fixed_view_mut::<3, 3>(0, 3);
-        by_offset -= cross_matrix(&wrench.translational);
     }
 
-    /// The vector–Jacobian product, given the derivatives of a number with respect to the wrench on A.
+    /// The vector–Jacobian product, given the derivatives of a number with respect to the wrench on A, or to the
+    /// six numbers.
     pub fn add_vjp(&self, by_wrench: &Vector6<f64>, by_model: &mut ModelGradient) {
         let sides = self.by_place.iter().zip(&self.to_world);
         for (geometry, (by_place, to_world)) in self.pair.geometries().into_iter().zip(sides) {

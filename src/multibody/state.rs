@@ -5,6 +5,7 @@ use std::ops::Range;
 use nalgebra::Vector3;
 
 use super::tree::JointState;
+use crate::contact::{DEFLECTION_DIMENSION, Deflection};
 use crate::scalar::{DualArray, Scalar};
 use crate::spatial::{Quaternion, RigidTransform, SpatialVelocity};
 
@@ -122,28 +123,34 @@ pub(crate) fn rotation_between<T: Scalar>(from: &Quaternion<T>, to: &Quaternion<
 }
 
 /// The state of a model: poses and velocities of its free bodies, in the order of the model's bodies,
-/// and configuration and velocity of its joints.
+/// configuration and velocity of its joints, and the deflection of the bristles between geometries that stick.
 ///
 /// The tangent space has twelve directions for each free body (see [`TANGENT_DIMENSION`]), then
 /// one for the configuration of each of the joints' velocity coordinates, then one for each of
-/// these velocities.
+/// these velocities, then six for each deflection: its rotation and its translation.
 #[derive(Debug, PartialEq)]
 pub struct State<T = f64> {
     /// One for each free body.
     pub bodies: Vec<BodyState<T>>,
     /// Configuration and velocity of the joints.
     pub joints: JointState<T>,
+    /// One for each pair of geometries that can touch, in the order of [`Model::pairs`](super::Model::pairs), in a
+    /// model with bristles (see
+    /// [`ContactSettings::bristle_length`](crate::contact::ContactSettings::bristle_length)); none in others. A
+    /// state without any is taken for one without deflection: [`Model::completed`](super::Model::completed).
+    pub bristles: Vec<Deflection<T>>,
 }
 
 impl<T: Clone> Clone for State<T> {
     fn clone(&self) -> Self {
-        Self { bodies: self.bodies.clone(), joints: self.joints.clone() }
+        Self { bodies: self.bodies.clone(), joints: self.joints.clone(), bristles: self.bristles.clone() }
     }
 
     /// Takes the memory that is there.
     fn clone_from(&mut self, from: &Self) {
         self.bodies.clone_from(&from.bodies);
         self.joints.clone_from(&from.joints);
+        self.bristles.clone_from(&from.bristles);
     }
 }
 
@@ -157,7 +164,12 @@ impl<T> Default for State<T> {
 impl<T> State<T> {
     /// The state of free bodies without joints.
     pub fn of_bodies(bodies: Vec<BodyState<T>>) -> Self {
-        Self { bodies, joints: JointState::default() }
+        Self::new(bodies, JointState::default())
+    }
+
+    /// The state of free bodies and joints, without deflection of bristles.
+    pub fn new(bodies: Vec<BodyState<T>>, joints: JointState<T>) -> Self {
+        Self { bodies, joints, bristles: Vec::new() }
     }
 
     /// Number of tangent directions of the free bodies, which come first.
@@ -165,22 +177,37 @@ impl<T> State<T> {
         self.bodies.len() * TANGENT_DIMENSION
     }
 
+    /// Number of tangent directions of the free bodies and the joints, which come before those of bristles.
+    pub fn motion_tangent_dimension(&self) -> usize {
+        self.body_tangent_dimension() + 2 * self.joints.v.len()
+    }
+
     /// Number of tangent directions.
     pub fn tangent_dimension(&self) -> usize {
-        self.body_tangent_dimension() + 2 * self.joints.v.len()
+        self.motion_tangent_dimension() + self.bristles.len() * DEFLECTION_DIMENSION
     }
 }
 
 impl<T: Scalar> State<T> {
     /// A constant state as scalars `T`.
     pub fn lift(s: &State<f64>) -> Self {
-        Self { bodies: s.bodies.iter().map(BodyState::lift).collect(), joints: JointState::lift(&s.joints) }
+        Self {
+            bodies: s.bodies.iter().map(BodyState::lift).collect(),
+            joints: JointState::lift(&s.joints),
+            bristles: s.bristles.iter().map(Deflection::lift).collect(),
+        }
+    }
+
+    /// The deflection of the bristles of a pair, given by its index; zero in a state that says nothing of bristles.
+    pub(crate) fn deflection(&self, pair: usize) -> Deflection<T> {
+        self.bristles.get(pair).copied().unwrap_or_else(Deflection::zero)
     }
 
     /// Memory in bytes that the state takes.
     pub(crate) fn bytes(&self) -> usize {
         let joints = (self.joints.q.len() + self.joints.v.len()) * size_of::<T>();
-        size_of::<Self>() + self.bodies.len() * size_of::<BodyState<T>>() + joints
+        let bristles = self.bristles.len() * size_of::<Deflection<T>>();
+        size_of::<Self>() + self.bodies.len() * size_of::<BodyState<T>>() + joints + bristles
     }
 
     /// Sets this to a constant state, in place.
@@ -189,6 +216,8 @@ impl<T: Scalar> State<T> {
         self.bodies.reserve_exact(s.bodies.len());
         self.bodies.extend(s.bodies.iter().map(BodyState::lift));
         self.joints.assign(&s.joints);
+        self.bristles.clear();
+        self.bristles.extend(s.bristles.iter().map(Deflection::lift));
     }
 
     /// Writes the state without its derivatives into `to`.
@@ -196,17 +225,23 @@ impl<T: Scalar> State<T> {
         to.bodies.clear();
         to.bodies.extend(self.bodies.iter().map(BodyState::real));
         self.joints.write_real(&mut to.joints);
+        to.bristles.clear();
+        to.bristles.extend(self.bristles.iter().map(Deflection::real));
     }
 
     /// The state without its derivatives.
     pub fn real(&self) -> State<f64> {
-        State { bodies: self.bodies.iter().map(BodyState::real).collect(), joints: self.joints.real() }
+        State {
+            bodies: self.bodies.iter().map(BodyState::real).collect(),
+            joints: self.joints.real(),
+            bristles: self.bristles.iter().map(Deflection::real).collect(),
+        }
     }
 
     /// The state moved along its tangent space, `x ⊕ δ`. The numbers of δ are, for each free body in
     /// turn, a rotation vector, a translation, and changes of angular and linear velocity, all in W;
-    /// then changes of the joints' configuration and velocity. Derivatives seeded in a zero `tangent`
-    /// are derivatives in the tangent space.
+    /// then changes of the joints' configuration and velocity, then of the bristles' deflections. Derivatives
+    /// seeded in a zero `tangent` are derivatives in the tangent space.
     ///
     /// # Panics
     /// When `tangent` does not have [`State::tangent_dimension`] numbers.
@@ -220,12 +255,20 @@ impl<T: Scalar> State<T> {
 
     /// Becomes [`Self::moved`] of `from`, in place.
     pub(crate) fn set_moved(&mut self, from: &Self, tangent: &[T]) {
-        let (of_bodies, of_joints) = tangent.split_at(from.body_tangent_dimension());
+        let (of_motion, of_bristles) = tangent.split_at(from.motion_tangent_dimension());
+        let (of_bodies, of_joints) = of_motion.split_at(from.body_tangent_dimension());
         let parts = of_bodies.chunks_exact(TANGENT_DIMENSION);
         self.bodies.clear();
         self.bodies.extend(from.bodies.iter().zip(parts).map(|(body, part)| body.moved(part)));
         let (delta_q, delta_v) = of_joints.split_at(from.joints.v.len());
         self.joints.set_moved(&from.joints, delta_q, delta_v);
+        let parts = of_bristles.chunks_exact(DEFLECTION_DIMENSION);
+        self.bristles.clear();
+        self.bristles.extend(from.bristles.iter().zip(parts).map(|(bristles, part)| {
+            let mut numbers = bristles.numbers();
+            numbers.iter_mut().zip(part).for_each(|(x, change)| *x += *change);
+            Deflection::from_numbers(numbers)
+        }));
     }
 
     /// The tangent δ with `self ⊕ δ = to`: the inverse of [`State::moved`].
@@ -239,22 +282,28 @@ impl<T: Scalar> State<T> {
         assert_eq!(self.bodies.len(), to.bodies.len(), "states of the same model");
         let mut tangent = Vec::with_capacity(self.tangent_dimension());
         tangent.extend(self.bodies.iter().zip(&to.bodies).flat_map(|(a, b)| a.difference(b)));
-        tangent.resize(self.tangent_dimension(), T::from(0.0));
+        tangent.resize(self.motion_tangent_dimension(), T::from(0.0));
         self.joints.difference(&to.joints, &mut tangent[self.body_tangent_dimension()..]);
+        assert_eq!(self.bristles.len(), to.bristles.len(), "states of the same model");
+        for (from, to) in self.bristles.iter().zip(&to.bristles) {
+            tangent.extend(from.numbers().into_iter().zip(to.numbers()).map(|(from, to)| to - from));
+        }
         tangent
     }
 
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
         let JointState { q, v, .. } = &self.joints;
-        self.bodies.iter().all(BodyState::is_finite) && q.iter().chain(v).all(|x| x.real().is_finite())
+        self.bodies.iter().all(BodyState::is_finite)
+            && q.iter().chain(v).all(|x| x.real().is_finite())
+            && self.bristles.iter().all(Deflection::is_finite)
     }
 }
 
 /// Calls `visit` several times with the state in dual numbers, each time with derivatives along other
 /// directions of its tangent space, and with the range of these directions: first those of each free
-/// body, then those of the joints, as many at a time as the dual numbers have. `lifted` is scratch
-/// memory, and is left without derivatives.
+/// body, then those of the joints, then those of bristles, as many at a time as the dual numbers have.
+/// `lifted` is scratch memory, and is left without derivatives.
 pub(crate) fn for_each_tangent_chunk<const N: usize>(
     state: &State,
     lifted: &mut State<DualArray<N>>,
@@ -269,6 +318,33 @@ pub(crate) fn for_each_tangent_chunk<const N: usize>(
         visit(lifted, first..first + TANGENT_DIMENSION);
         lifted.bodies[body] = constant;
     }
+    for_each_joint_chunk(state, lifted, &seeds, &mut visit);
+    let first = state.motion_tangent_dimension();
+    // Whole deflections at a time.
+    let at_a_time = (N / DEFLECTION_DIMENSION).max(1);
+    for pair in (0..state.bristles.len()).step_by(at_a_time) {
+        let pairs = pair..state.bristles.len().min(pair + at_a_time);
+        let constants: Vec<_> = lifted.bristles[pairs.clone()].to_vec();
+        for (bristles, seeds) in
+            lifted.bristles[pairs.clone()].iter_mut().zip(seeds.chunks(DEFLECTION_DIMENSION))
+        {
+            let mut numbers = bristles.numbers();
+            numbers.iter_mut().zip(seeds).for_each(|(x, seed)| *x += *seed);
+            *bristles = Deflection::from_numbers(numbers);
+        }
+        let at = |pair: usize| first + pair * DEFLECTION_DIMENSION;
+        visit(lifted, at(pairs.start)..at(pairs.end));
+        lifted.bristles[pairs].copy_from_slice(&constants);
+    }
+}
+
+/// The part of [`for_each_tangent_chunk`] of the joints.
+fn for_each_joint_chunk<const N: usize>(
+    state: &State,
+    lifted: &mut State<DualArray<N>>,
+    seeds: &[DualArray<N>; N],
+    visit: &mut impl FnMut(&State<DualArray<N>>, Range<usize>),
+) {
     let (first, nv) = (state.body_tangent_dimension(), state.joints.v.len());
     if nv == 0 {
         return;
@@ -315,6 +391,42 @@ mod tests {
                 prop_assert!((got - expected).abs() < 1e-14, "{got} {expected}");
             }
         }
+    }
+
+    #[test]
+    fn bristles_come_last_in_the_tangent_space() {
+        let mut state = some_state();
+        let s = |k: f64| Deflection::from_numbers([0.1, -0.2, 0.3, 4e-6, 5e-6, -6e-6].map(|x| x * k));
+        state.bristles = vec![s(1.0), s(-0.5), Deflection::zero()];
+        assert_eq!((state.motion_tangent_dimension(), state.tangent_dimension()), (12, 30));
+        let tangent: Vec<f64> = (0..30).map(|i| 1e-3 * (1.7 * f64::from(i)).sin()).collect();
+        let moved = state.moved(&tangent);
+        assert_eq!(moved.bristles[1].translation.y, state.bristles[1].translation.y + tangent[22]);
+        for (got, expected) in state.difference(&moved).iter().zip(&tangent) {
+            assert!((got - expected).abs() < 1e-15);
+        }
+        // Every direction is seeded once, alone, and nothing is left behind.
+        let mut lifted = State::<DualArray<12>>::lift(&state);
+        let mut seen = Vec::new();
+        let constant = lifted.clone();
+        for_each_tangent_chunk(&state, &mut lifted, |seeded, directions| {
+            let change = State::lift(&state).difference(seeded);
+            for (k, direction) in directions.clone().enumerate() {
+                for (row, x) in change.iter().enumerate() {
+                    assert!((x.eps[k] - f64::from(u8::from(row == direction))).abs() < 1e-15);
+                }
+            }
+            seen.extend(directions);
+        });
+        assert_eq!(seen, (0..30).collect::<Vec<_>>());
+        assert_eq!(lifted, constant);
+        assert_eq!(State::<DualArray<12>>::lift(&state).real(), state);
+        let mut copy = State::<f64>::default();
+        copy.assign(&state);
+        assert_eq!(copy, state);
+        assert!(copy.bytes() > some_state().bytes() && copy.is_finite());
+        copy.bristles[2].rotation.x = f64::NAN;
+        assert!(!copy.is_finite());
     }
 
     #[test]

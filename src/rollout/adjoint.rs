@@ -163,7 +163,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             steps: StepWorkspace::default(),
             derivatives: DerivativeWorkspace::default(),
             losses: LossWorkspace::new(rollout.model),
-            by_state: vec![0.0; rollout.initial.tangent_dimension()],
+            by_state: vec![0.0; rollout.start().tangent_dimension()],
             by_controls: Controls::zeros(schedule.len(), controls.dimension()),
             by_model: ModelGradient::zero(model),
             tapes: Tapes::default(),
@@ -281,7 +281,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         let last_part = steps.saturating_sub(1) / spacing * spacing;
         let mut checkpoints: Vec<State> = Vec::new();
         // The states from the last checkpoint on, that one included.
-        let mut states = vec![self.rollout.initial.clone()];
+        let mut states = vec![self.rollout.start()];
         self.note(states.len());
         for step in 0..steps {
             if step > 0 && step % spacing == 0 {
@@ -320,7 +320,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     /// The whole sweep with at most `spare` checkpoints besides the initial state.
     fn binomial(&mut self, spare: usize) -> Result<(), SimulationError> {
         let steps = self.schedule.len();
-        let initial = self.rollout.initial;
+        let initial = &self.rollout.start();
         if steps == 0 {
             self.note(1);
             self.end(initial);

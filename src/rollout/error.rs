@@ -54,6 +54,14 @@ pub enum SimulationError {
         /// Joint velocities of the model.
         model: usize,
     },
+    /// The deflections of bristles are not those of the model.
+    #[error("the state has {state} deflections of bristles, but the model's pairs have {model}")]
+    BristleCount {
+        /// Deflections of the state.
+        state: usize,
+        /// Deflections of states of the model.
+        model: usize,
+    },
     /// There are not as many rows of control values as steps.
     #[error("there are control values for {found} steps, but the simulation has {expected} steps")]
     ControlSteps {

@@ -30,7 +30,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     let controls = rollout.control_rows()?;
     let schedule = rollout.schedule()?;
     let differentiated = rollout.differentiated(parameters)?;
-    let rows = rollout.initial.tangent_dimension();
+    let rows = rollout.start().tangent_dimension();
     let dimension = controls.dimension();
     // Columns: initial state, parameters, control values step by step.
     let first_control = rows + parameters.len();
@@ -46,7 +46,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     let mut by_state = vec![0.0; rows];
     let (mut value, mut losses, mut steps) = (0.0, LossWorkspace::new(model), StepWorkspace::default());
     let (mut derivatives, mut tape) = (DerivativeWorkspace::default(), Tape::default());
-    let mut state = rollout.initial.clone();
+    let mut state = rollout.start();
     for (step, &at) in schedule.iter().enumerate() {
         let StepTime { time, dt, .. } = at;
         let control = controls.row(step);

@@ -41,7 +41,7 @@ pub fn trajectory_gradient<A: AppliedForces>(
             trajectory.states.iter().map(|s| DMatrix::zeros(s.tangent_dimension(), 0)).collect();
         return Ok(TrajectoryGradient { trajectory, parameters: Vec::new(), derivatives });
     };
-    let rows = rollout.initial.tangent_dimension();
+    let rows = rollout.start().tangent_dimension();
     let derivatives = (0..trajectory.times.len())
         .map(|time| {
             let mut all = DMatrix::zeros(rows, parameters.len());

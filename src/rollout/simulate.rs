@@ -117,6 +117,14 @@ impl<'a, A, T> Rollout<'a, A, T> {
         Self { substeps: Some(substeps), ..self }
     }
 
+    /// The state at time 0, whose bristles are not deflected if it says nothing of them.
+    pub(crate) fn start(&self) -> State<T>
+    where
+        T: Scalar,
+    {
+        self.model.completed(self.initial.clone())
+    }
+
     /// The substeps of a step, where they are held.
     pub(super) fn held_substeps(&self, step: usize) -> Option<&'a [Substep]> {
         self.substeps.and_then(|all| all.get(step)).map(Vec::as_slice)
@@ -299,7 +307,7 @@ impl<'a, A: AppliedForces, T: Scalar> Rollout<'a, A, T> {
         let Self { model, applied, settings: SimulationSettings { integrator, .. }, .. } = *self;
         let mut workspace = StepWorkspace::default();
         let mut row = vec![T::from(0.0); self.control_dimension()];
-        let (mut state, mut after) = (self.initial.clone(), State::default());
+        let (mut state, mut after) = (self.start(), State::default());
         let all_steps = schedule.steps();
         let start = StepReport { model, steps: 0, all_steps, time: 0.0, state: &state, taken: None };
         let mut flow = observer(&start);
@@ -370,6 +378,10 @@ fn check_initial<T: Scalar>(model: &Model<T>, initial: &State<T>) -> Result<(), 
     let kinds = model.mechanism.joints().iter().map(|j| &j.kind);
     if !initial.joints.kinds().iter().eq(kinds) {
         return Err(SimulationError::JointCount { state: initial.joints.v.len(), model: joints });
+    }
+    let (bristles, of_model) = (initial.bristles.len(), model.bristle_count());
+    if bristles != of_model && bristles != 0 {
+        return Err(SimulationError::BristleCount { state: bristles, model: of_model });
     }
     Ok(())
 }

@@ -53,6 +53,11 @@ pub enum StepError {
         "steps of the contact model {0:?} minimize a cost that is made for their own damping and friction; a law of the user's own works in `tamsi` steps, and in the explicit `semi_implicit_euler` and `rk4`"
     )]
     OwnLaw(ContactModel),
+    /// Bristles are for another kind of step.
+    #[error(
+        "the model has bristles (`bristle_length`), which steps of the contact model `lagged` alone have; take these, with or without controlled error, or remove the bristles"
+    )]
+    Bristles,
     /// The iteration for the velocities after the step did not converge.
     #[error(
         "the velocities after the step did not converge: after {iterations} iterations the balance of momentum is violated by {residual:.3e} of its terms, {allowed:.1e} is allowed"
@@ -94,6 +99,7 @@ impl StepError {
             Self::TimeStep(_)
             | Self::Accuracy(_)
             | Self::OwnLaw(_)
+            | Self::Bristles
             | Self::Parameter(_)
             | Self::StagesNotConverged { .. } => &[],
             Self::NotConverged { bodies, .. }

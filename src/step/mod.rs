@@ -213,8 +213,8 @@ impl<T> StepWorkspace<T> {
 }
 
 impl Integrator {
-    /// Refuses lengths of a step that are not positive and finite, and laws of the user's own in a
-    /// convex contact model.
+    /// Refuses lengths of a step that are not positive and finite, bristles in steps that have none, and laws of
+    /// the user's own in a convex contact model.
     fn check<A, T>(self, step: &StepProblem<'_, A, T>) -> Result<(), StepError> {
         let dt = step.time_step;
         if !(dt > 0.0 && dt.is_finite()) {
@@ -222,6 +222,10 @@ impl Integrator {
         }
         if let Self::ErrorControlled(control) = self {
             control.check()?;
+        }
+        let lagged = |method: VelocityLevel| method.model == ContactModel::Lagged;
+        if step.model.contact.bristle_length.is_some() && !self.velocity_level_method().is_some_and(lagged) {
+            return Err(StepError::Bristles);
         }
         match (self.velocity_level_method(), step.model.contact.law) {
             (Some(VelocityLevel { model, .. }), Some(_)) if model.is_convex() => {
@@ -252,8 +256,8 @@ impl Integrator {
     ///
     /// # Errors
     /// An error is returned if the length of the step is not positive and finite, if an implicit method
-    /// does not converge, if its contact model is convex but the model has a law of the user's own, or
-    /// if the state or the forces are not finite. Explicit methods do not check the latter and return a
+    /// does not converge, if its contact model is convex but the model has a law of the user's own, if the model
+    /// has bristles but its contact model is another than Lagged, or if the state or the forces are not finite. Explicit methods do not check the latter and return a
     /// state that is not finite. The state is unspecified after an error.
     pub fn step_into<A: AppliedForces, T: Scalar>(
         self,
@@ -282,6 +286,8 @@ impl Integrator {
         let StepWorkspace {
             forces, semi_implicit_euler, runge_kutta, radau, velocity_level, balance, ..
         } = workspace;
+        // Velocity-level steps alone have them.
+        after.bristles.clear();
         match self {
             Self::SemiImplicitEuler => semi_implicit_euler::step(step, forces, semi_implicit_euler, after),
             Self::VelocityLevel(method) => method.step(step, false, velocity_level, balance, after)?,

@@ -126,6 +126,7 @@ impl Tape {
         self.control.clear();
         self.control.extend_from_slice(step.control);
         self.before.assign(step.state);
+        step.model.complete(&mut self.before);
         self.kept = false;
     }
 

@@ -116,7 +116,7 @@ fn forces_of_contacts_are_in_trajectories_on_request() {
     let mut touching = 0;
     for (k, _) in table.times.iter().enumerate() {
         let bodies = table.bodies.iter().map(|motion| motion.states[k]).collect();
-        let state = State { bodies, joints: scene.state.joints.clone() };
+        let state = State::new(bodies, scene.state.joints.clone());
         for (contact, (a, b)) in table.contacts.iter().zip([(0, 1), (0, 2), (1, 2)]) {
             let measured = scene.model.pair_contact(&state, BodyPair { a, b }, &mut workspace).wrench_on_a;
             assert_eq!(contact.wrenches[k], measured, "{} at {k}", contact.pair);

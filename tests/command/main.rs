@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 mod accuracy;
 mod bad_input;
 mod bouncing_ball;
+mod bristles;
 mod browser;
 mod check_files;
 mod checkpoints;

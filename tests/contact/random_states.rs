@@ -136,6 +136,7 @@ fn settings() -> impl Strategy<Value = ContactSettings> {
                 positive_part_width: width,
                 friction_regularization: friction,
                 stiction_velocity: f64::powf(10.0, stiction),
+                bristle_length: None,
                 quadrature_order: order,
                 law: None,
             }

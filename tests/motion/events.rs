@@ -108,7 +108,7 @@ impl Force {
         let (mut frames, mut workspace) = (Vec::new(), PairWorkspace::default());
         let modulus = model.materials()[0].material.hydroelastic_modulus;
         let mut force = |z: f64| {
-            let state = State { bodies: vec![], joints: model.mechanism().state(vec![z], vec![0.0]) };
+            let state = State::new(vec![], model.mechanism().state(vec![z], vec![0.0]));
             model.body_frames(&state, &mut frames);
             let contact = model.body_pair_contact(&frames, model.pairs(), &mut workspace);
             contact.wrench_on_a.translational.z / modulus
@@ -207,7 +207,7 @@ fn ball_on_rail(modulus: f64, dissipation: f64) -> (Model, f64) {
 
 /// The ball at rest at a height over the touch.
 fn raised(model: &Model, position: f64) -> State {
-    State { bodies: vec![], joints: model.mechanism().state(vec![position], vec![0.0]) }
+    State::new(vec![], model.mechanism().state(vec![position], vec![0.0]))
 }
 
 /// Height over the touch, hydroelastic modulus and dissipation.

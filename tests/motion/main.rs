@@ -1,6 +1,8 @@
 //! Mechanisms, steps, rollouts, and the optimization of trajectories.
 
 mod adjoint;
+mod bristle_derivatives;
+mod bristles;
 mod continuous_limit;
 mod drake_steps;
 mod error_control;

@@ -25,14 +25,14 @@ use crate::step_scenes::*;
 
 /// Friction of the box and of the ground.
 const STATIC: f64 = 0.6;
-const DYNAMIC: f64 = 0.4;
+pub const DYNAMIC: f64 = 0.4;
 /// Half the height of the box, m.
-const HALF: f64 = 0.025;
+pub const HALF: f64 = 0.025;
 /// So soft that the models that lift what slides keep it in contact.
 const MODULUS: f64 = 2e4;
 
 /// A wide box of 1 kg on rigid ground, as deep as the load presses it, which slides at a velocity along x.
-fn sliding_box(gravity: Vector3<f64>, velocity: f64, stiction_velocity: f64) -> (Model, State) {
+pub fn sliding_box(gravity: Vector3<f64>, velocity: f64, stiction_velocity: f64) -> (Model, State) {
     let size = [0.2, 0.2, 2.0 * HALF];
     let m = material(MODULUS, 10.0, 0.0, DYNAMIC).with_static_friction(STATIC);
     let depth = -gravity.z / (size[0] * size[1] * MODULUS / HALF);

@@ -122,7 +122,7 @@ fn cancelled(by_parameters: &DMatrix<f64>, parameters: &[Parameter], k: usize) -
 
 /// The largest difference between wᵀ·J and the vector–Jacobian product of w, relative to the sum of
 /// the magnitudes that each number is summed from.
-fn worst_error<A: AppliedForces>(
+pub fn worst_error<A: AppliedForces>(
     integrator: Integrator,
     model: &Model,
     state: &State,
@@ -292,7 +292,7 @@ fn mechanisms_that_spin_have_their_derivatives() {
         let start = step_floating::start(rng, &model, 0.5);
         let fast: Vec<f64> = start.joints.v.iter().map(|v| 1e3 * turn * v).collect();
         let joints = model.mechanism().state(start.joints.q.clone(), fast);
-        let state = State { bodies: vec![], joints };
+        let state = State::new(vec![], joints);
         let weights: Vec<f64> =
             (0..state.tangent_dimension()).map(|i| (1.7 * i as f64 + 0.3).sin()).collect();
         // The velocity-level kinds have this in common.

@@ -43,7 +43,7 @@ pub fn start(rng: &mut ChaCha8Rng, model: &Model, limbs: f64) -> State {
     v[..3].copy_from_slice(spin.as_slice());
     let still = vec![0.0; v.len()];
     let joints = model.mechanism().state(neutral.moved(&moves, &still).q, v);
-    State { bodies: vec![], joints }
+    State::new(vec![], joints)
 }
 
 fn run(

@@ -292,6 +292,28 @@ fn derivatives_of_the_problem_agree() {
     check_derivatives(ball_task(&model, &initial), &[0.12, -0.05], 1e-5);
 }
 
+/// Deflections of bristles are a part of the state of stages, and feedback acts on them.
+#[test]
+fn bristles_take_part_in_stages() {
+    let (model, initial) = ball_on_table();
+    let mut builder = model.into_builder();
+    builder.contact.bristle_length = Some(2e-5);
+    let model = builder.build().expect("a positive length");
+    // The state says nothing of bristles.
+    let task = ball_task(&model, &initial);
+    check_derivatives(task, &[0.12, -0.05], 1e-5);
+    let knots = ControlKnots::uniform(KnotInterpolation::ZeroOrderHold, 6, task.until).expect("valid");
+    let ranges = [ControlRange::new(-2.0, 2.0); 2];
+    let costs = [TrajectoryMethod::Ilqr, TrajectoryMethod::LevenbergMarquardt].map(|method| {
+        let problem = TrajectoryProblem::new(task, &knots, &ranges).expect("fits");
+        let optimum = optimize(&problem, &[0.12, -0.05].repeat(6), method);
+        println!("{method:?}: {} {:?}, {}", optimum.cost, optimum.evaluations, optimum.termination);
+        assert!(optimum.cost < 0.5 * optimum.history[0].cost);
+        optimum.cost
+    });
+    assert!((costs[1] / costs[0] - 1.0).abs() < 1e-3, "{costs:?}");
+}
+
 #[test]
 fn commands_of_actuators_are_optimized_with_the_users_controls() {
     let (model, initial) = jointed_scene::scene(SurfaceRepresentation::Triangles);

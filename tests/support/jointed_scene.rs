@@ -161,11 +161,10 @@ pub fn scene(surface: SurfaceRepresentation) -> (Model, State) {
     for (i, v) in joints.v.iter_mut().enumerate() {
         *v = 0.05 * (1.3 * i as f64 + 0.4).sin();
     }
-    let state = State { bodies: vec![], joints };
+    let state = State::new(vec![], joints);
     // The ball is put between the fingers.
     let mut frames = Vec::new();
-    let middle =
-        State { bodies: vec![BodyState::at_rest(&RigidTransform::identity())], joints: state.joints.clone() };
+    let middle = State::new(vec![BodyState::at_rest(&RigidTransform::identity())], state.joints.clone());
     model.body_frames(&middle, &mut frames);
     let place = (frames[2].pose.translation + frames[3].pose.translation) * 0.5;
     let ball = BodyState {
@@ -173,7 +172,7 @@ pub fn scene(surface: SurfaceRepresentation) -> (Model, State) {
         position: Vector3::new(place.x + 0.001, place.y, place.z - 0.002),
         velocity: SpatialVelocity::new(Vector3::new(0.3, -0.2, 0.1), Vector3::new(0.02, 0.01, -0.03)),
     };
-    (model, State { bodies: vec![ball], joints: state.joints })
+    (model, State::new(vec![ball], state.joints))
 }
 
 /// Feedback on everything: a spring from the pusher to the ball, torques on the joints that follow

@@ -141,7 +141,7 @@ impl Builder {
         let (bodies, materials) = (self.bodies, self.materials);
         let model =
             ModelBuilder { mechanism, bodies, materials, gravity, contact: settings, ..Default::default() };
-        (model.build().expect("a valid model"), State { bodies: self.states, joints })
+        (model.build().expect("a valid model"), State::new(self.states, joints))
     }
 }
 

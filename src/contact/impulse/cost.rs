@@ -74,7 +74,7 @@ impl InLanes for Cost<'_> {
         let Self(patch, contacts, v) = self;
         let mut sum = one.splat(0.0);
         for group in Group::all_of(patch.contacts.clone()) {
-            let (v_n, v_t) = Points::new(one, contacts, &group).velocity(one, v);
+            let (v_n, v_t) = Points::new(one, contacts, &group).slip(one, v);
             sum = sum + patch.law.costs(&contacts.lists(), &group, v_n, v_t.dot(v_t));
         }
         sum.sum()

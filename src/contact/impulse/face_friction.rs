@@ -14,9 +14,10 @@ use nalgebra::Vector3;
 
 use crate::contact::force::friction::tustin::static_part;
 use crate::contact::impulse::arguments::ImpulseDerivatives;
+use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw};
 use crate::contact::impulse::law_of_four::{FaceLists, Group, each};
-use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts, split};
+use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
 use crate::contact::impulse::simd::Lanes;
 use crate::scalar::{DualArray, Scalar};
 use crate::spatial::SpatialVelocity;
@@ -28,7 +29,7 @@ impl<T: Scalar> ImpulseLaw<T> {
     pub fn of_face(&self, before: &SpatialVelocity<T>, x: &Vector3<T>, n: &Vector3<T>) -> Self {
         let Some(static_friction) = self.static_friction else { return *self };
         let (_, v_t) = split(&(before.translational + before.rotational.cross(x)), n);
-        let part = static_part(v_t.dot(&v_t), self.stiction_velocity);
+        let part = static_part(v_t.dot(&v_t), self.fall_velocity);
         Self { friction: self.friction + (static_friction - self.friction) * part, ..*self }
     }
 }
@@ -85,7 +86,7 @@ impl FaceFriction {
         }
         let (v_n, v_t) = split(&(before.translational + before.rotational.cross(x)), n);
         let square = DualArray::<1>::variable(v_t.norm_squared(), 0);
-        let part = static_part(square, law.stiction_velocity);
+        let part = static_part(square, law.fall_velocity);
         let (by_static, by_dynamic) = (part.re, 1.0 - part.re);
         let Some(static_friction) = law.static_friction else {
             return Self { coefficient, by_static, by_dynamic, slip: None };

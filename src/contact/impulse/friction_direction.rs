@@ -26,7 +26,7 @@ impl InLanes for TurnFriction<'_> {
         let (zero, number) = (one.splat(0.0), one.splat(1.0));
         for group in Group::all_of(patch.contacts.clone()) {
             let points = Points::new(one, contacts, &group);
-            let ((v_n, v_t), (_, change)) = (points.velocity(one, v), points.velocity(one, dv));
+            let ((v_n, v_t), (_, change)) = (points.slip(one, v), points.velocity(one, dv));
             let slopes = patch.slopes(contacts, &group, v_n, v_t.dot(v_t));
             let per_scale = slopes.per_scale;
             // Where friction is linear in the slip velocity.
@@ -71,9 +71,9 @@ impl DiscretePatch {
 pub(in crate::contact) mod tests {
     use super::*;
     use crate::contact::ContactModel;
+    use crate::contact::impulse::face_velocity::split;
     use crate::contact::impulse::law::FaceConstants;
     use crate::contact::impulse::law::tests::law;
-    use crate::contact::impulse::point_contacts::split;
     use crate::spatial::RigidTransform;
     use approx::assert_relative_eq;
     use nalgebra::Matrix6;
@@ -101,6 +101,7 @@ pub(in crate::contact) mod tests {
             origin: Vector3::zeros(),
             a_is_o: true,
             inverse_inertia: Matrix6::zeros(),
+            deflection_rate: None,
             aligned: false,
         };
         (patch, contacts, Vector6::new(0.3, -0.2, 0.5, 2e-3, 0.0, -0.02))

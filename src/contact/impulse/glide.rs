@@ -2,8 +2,7 @@
 
 use nalgebra::Vector6;
 
-use crate::contact::impulse::patch::parts;
-use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts, split};
+use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
 
 /// How far a model lifts sliding bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,11 +23,10 @@ impl DiscretePatch {
     /// and where no contact bears load.
     pub fn glide(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Option<Glide> {
         let time = self.law.gap_time()?;
-        let (angular, linear) = parts(v);
         let (mut impulse, mut across, mut slip, mut stiffness) = (0.0, 0.0, 0.0, 0.0);
         let mut friction = 0.0;
         for i in self.contacts.clone() {
-            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
+            let (v_n, v_t) = contacts.slip(i, v);
             let constants = &contacts.constants[i];
             let law = self.law_of(contacts, i);
             let normal = law.impulse(constants, v_n, v_t.norm_squared()).normal;

@@ -14,7 +14,9 @@ use crate::spatial::{SpatialForce, SpatialVelocity};
 /// The impulse on O about F's origin in F. Its value and its negative derivative with respect to the
 /// velocity after the step are `evaluated` (see
 /// [`crate::contact::impulse::point_contacts::DiscretePatch::about_f`]), its other derivatives in
-/// `local`. `before` and `after` are the velocities of O relative to F at F's origin.
+/// `local`. `before` and `after` are the velocities of O relative to F at F's origin, and with bristles
+/// `deflection_rate` that of their deflection before the step.
+#[allow(clippy::too_many_arguments, reason = "two states of a pair, and what is known of its impulse")]
 pub(crate) fn impulse_lifted<T: Scalar>(
     roles: &Roles<T>,
     settings: &DiscreteSettings,
@@ -23,6 +25,7 @@ pub(crate) fn impulse_lifted<T: Scalar>(
     inverse_inertia: &Matrix6<T>,
     before: &SpatialVelocity<T>,
     after: &SpatialVelocity<T>,
+    deflection_rate: Option<&SpatialVelocity<T>>,
 ) -> SpatialForce<T> {
     let mut sum = SpatialForce::zero();
     add(&mut sum, |row| value[row], T::from(1.0));
@@ -38,6 +41,11 @@ pub(crate) fn impulse_lifted<T: Scalar>(
     for (k, (v1, v0)) in parts(after).into_iter().zip(parts(before)).enumerate() {
         add(&mut sum, |row| -hessian[(row, k)], infinitesimal(v1));
         add(&mut sum, |row| local.by_velocity_before[(row, k)], infinitesimal(v0));
+    }
+    if let (Some(rate), Some(bristles)) = (deflection_rate, &local.bristles) {
+        for (k, rate) in parts(rate).into_iter().enumerate() {
+            add(&mut sum, |row| bristles.by_rate[(row, k)], infinitesimal(rate));
+        }
     }
     let parameters = TractionLaw::new(roles, settings.contact).parameters();
     parameters.for_each_with(&local.by_parameters, |parameter, by| {

@@ -50,8 +50,10 @@ pub(crate) struct ImpulseLaw<T> {
     pub model: ContactModel,
     /// Length of the step, s.
     pub dt: f64,
-    /// Regularization velocity of friction, m/s.
+    /// Regularization velocity of friction, m/s: the stiction velocity, or ℓ/δt with bristles of length ℓ.
     pub stiction_velocity: f64,
+    /// The stiction velocity that the fall from static to dynamic friction is measured by, m/s.
+    pub fall_velocity: f64,
     /// Combined coefficient of dynamic friction; in the law of one face
     /// ([`Self::of_face`]) the face's coefficient of friction.
     pub friction: T,
@@ -289,6 +291,7 @@ pub(in crate::contact) mod tests {
             model,
             dt: 1e-3,
             stiction_velocity: 1e-2,
+            fall_velocity: 1e-2,
             friction: 0.5,
             static_friction: None,
             relaxation_time: 2e-3,
@@ -311,6 +314,7 @@ pub(in crate::contact) mod tests {
             model: law.model,
             dt: law.dt,
             stiction_velocity: law.stiction_velocity,
+            fall_velocity: law.fall_velocity,
             friction: T::from(law.friction),
             static_friction: law.static_friction.map(T::from),
             relaxation_time: T::from(law.relaxation_time),

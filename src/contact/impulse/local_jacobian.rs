@@ -5,7 +5,7 @@
 //! the surface's geometry are propagated as plain arrays. The impulse of each face is differentiated
 //! with respect to all its arguments.
 
-use nalgebra::{Matrix6, SMatrix, Vector3, Vector6};
+use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
 use crate::contact::force::local_jacobian::{
     ByGeometry, DIRECTIONS, Dual, differentiated_width, set_moving_vertices, set_turning_plane,
@@ -17,12 +17,14 @@ use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::arguments::{
     DISSIPATION, FRICTION, HISTORY, ImpulseDerivatives, LOAD, RELAXATION_TIME, SQUARE, STIFFNESS, VELOCITY,
 };
+use crate::contact::impulse::bristles::{Deflection, DeflectionJacobian, PatchSums};
 use crate::contact::impulse::face_friction::{FaceFriction, SlipBefore};
+use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_effective_mass_slopes};
 use crate::contact::impulse::law::ContactModel;
 use crate::contact::impulse::point_contacts::{
     DiscretePatch, DiscreteSettings, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, contacts_of,
-    one_point, split, usable_gradient,
+    one_point, usable_gradient,
 };
 use crate::contact::impulse::polygon_motion::{FacePoint, cross, moving_face, moving_triangles};
 use crate::contact::impulse::simd::with_registers;
@@ -34,7 +36,7 @@ use crate::contact::surface::polygon::{MAX_VERTICES, Polygon};
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
 use crate::contact::surface::vertex_planes::Gradients;
 use crate::contact::surface::workspace::Workspace;
-use crate::spatial::SpatialVelocity;
+use crate::spatial::{SpatialVelocity, cross_matrix};
 
 /// The derivatives of the impulse on O about F's origin, in F's frame; rows torque, then force.
 #[derive(Clone, Debug)]
@@ -49,6 +51,17 @@ pub(crate) struct LocalImpulseJacobian {
     pub by_parameters: PairMaterial<Vector6<f64>>,
     /// For SAP: for each row its derivatives with respect to the inverse inertia Λ.
     pub by_inverse_inertia: [ByInverseInertia; 6],
+    /// With bristles.
+    pub bristles: Option<BristleJacobian>,
+}
+
+/// The part of bristles in the derivatives.
+#[derive(Clone, Debug)]
+pub(crate) struct BristleJacobian {
+    /// Of the impulse with respect to the rate s/δt of the deflection before the step.
+    pub by_rate: Matrix6<f64>,
+    /// Of the deflection after the step.
+    pub after: DeflectionJacobian,
 }
 
 /// A pair's impulse: the velocities `before` and `after` the step are those of O relative to F at
@@ -137,6 +150,72 @@ impl FacePoints {
     }
 }
 
+/// What a pass over the faces gathers for bristles.
+struct BristleSums {
+    rate: SpatialVelocity,
+    by_rate: Matrix6<f64>,
+    sums: PatchSums<Dual>,
+    /// The derivative of the sums' slip with respect to the velocity after the step.
+    slip_by_velocity: Vector6<f64>,
+}
+
+impl BristleSums {
+    fn new(rate: SpatialVelocity) -> Self {
+        let (by_rate, slip_by_velocity) = (Matrix6::zeros(), Vector6::zeros());
+        Self { rate, by_rate, sums: PatchSums::zero(), slip_by_velocity }
+    }
+
+    /// Adds a face at `x` with its derivatives, and its slip velocity.
+    // Out of line, as what follows: most steps have no bristles.
+    #[inline(never)]
+    fn add_face(
+        &mut self,
+        load: Dual,
+        (position, normal): (&Vector3<Dual>, &Vector3<Dual>),
+        after: &SpatialVelocity,
+        (x, v_t): (&Vector3<f64>, &Vector3<f64>),
+    ) {
+        self.sums.add_face(load, position, normal, &SpatialVelocity::lift(after));
+        self.slip_by_velocity += wrench_of(x, v_t) * (2.0 * load.re);
+    }
+
+    /// Adds the derivatives of a face's impulse through the shift of its slip velocity, which is `slip` with
+    /// that shift. The face is at `x` with the normal `n`; `moving` are both with their derivatives.
+    #[inline(never)]
+    fn add_through_shift(
+        &mut self,
+        (x, n): (&Vector3<f64>, &Vector3<f64>),
+        (position, normal): (&Vector3<Dual>, &Vector3<Dual>),
+        slip: &Vector3<f64>,
+        impulse: &ImpulseDerivatives,
+        by_geometry: &mut ByGeometry,
+    ) {
+        let ImpulseDerivatives { normal_by, slip_by, .. } = impulse;
+        let along = (n * normal_by[SQUARE] - slip * slip_by[SQUARE]) * 2.0;
+        let by_slip = along * slip.transpose() - Matrix3::from_diagonal_element(impulse.slip);
+        let by_velocity = by_slip * (Matrix3::identity() - n * n.transpose());
+        // The force at x gives the torque x × f, and the rate at F's origin the velocity r + φ × x.
+        let lever = cross_matrix(x);
+        let blocks =
+            [[lever * by_velocity * lever * -1.0, lever * by_velocity], [-by_velocity * lever, by_velocity]];
+        for (i, row) in blocks.iter().enumerate() {
+            for (k, block) in row.iter().enumerate() {
+                let mut sum = self.by_rate.fixed_view_mut::<3, 3>(3 * i, 3 * k);
+                sum += block;
+            }
+        }
+        let r = self.rate.translational + cross(&self.rate.rotational, x);
+        let r_n = r.dot(n);
+        for k in 0..DIRECTIONS {
+            let (dx, dn) = (position.map(|p| p.eps[k]), normal.map(|m| m.eps[k]));
+            let dr = cross(&self.rate.rotational, &dx);
+            let shifted = dr - dn * r_n - n * (dr.dot(n) + r.dot(&dn));
+            let change = wrench_of(x, &(by_slip * shifted));
+            by_geometry.iter_mut().zip(change.iter()).for_each(|(by, change)| by[k] += change);
+        }
+    }
+}
+
 impl PairImpulse<'_> {
     /// The impulse's derivatives.
     pub fn jacobian(&self) -> LocalImpulseJacobian {
@@ -145,22 +224,35 @@ impl PairImpulse<'_> {
             by_velocity_before: Matrix6::zeros(),
             by_parameters: PairMaterial::filled(Vector6::zeros()),
             by_inverse_inertia: [ByInverseInertia::ZERO; 6],
+            bristles: None,
         };
+        let mut bristles = self.patch.deflection_rate.map(BristleSums::new);
         let area = with_registers(
             #[inline(always)]
-            || self.add_faces(&mut jacobian),
+            || self.add_faces(&mut jacobian, &mut bristles),
         );
-        if self.patch.aligned
-            && let Some(by) = self.one_sided(area)
-        {
-            jacobian.by_geometry = std::array::from_fn(|row| std::array::from_fn(|k| by[(row, k)]));
+        if let (Some(sums), Some(law)) = (bristles, self.settings.bristles()) {
+            let after = law.jacobian(&self.deflection(), self.after, &sums.sums, &sums.slip_by_velocity);
+            jacobian.bristles = Some(BristleJacobian { by_rate: sums.by_rate, after });
+        }
+        if self.patch.aligned {
+            self.take_one_sided(area, &mut jacobian);
         }
         jacobian
     }
 
+    /// The deflection of the bristles before the step; zero without.
+    pub(super) fn deflection(&self) -> Deflection {
+        let dt = self.settings.dt;
+        self.patch.deflection_rate.map_or_else(Deflection::zero, |rate| Deflection {
+            rotation: rate.rotational * dt,
+            translation: rate.translational * dt,
+        })
+    }
+
     /// Adds the derivatives of all faces' impulses; returns the area of the surface.
     #[inline(always)]
-    fn add_faces(&self, jacobian: &mut LocalImpulseJacobian) -> f64 {
+    fn add_faces(&self, jacobian: &mut LocalImpulseJacobian, bristles: &mut Option<BristleSums>) -> f64 {
         let Self { roles, settings, patch, contacts, before, after } = *self;
         let traction = TractionLaw::new(roles, settings.contact);
         let lambda = &patch.inverse_inertia;
@@ -186,7 +278,12 @@ impl PairImpulse<'_> {
                 let constants = &contacts.constants[index];
                 let (load, stiffness) = (p * *area, gradient * slope * *area);
                 let v = after.translational + cross(&after.rotational, x);
-                let (v_n, v_t) = split(&v, n);
+                let (v_n, mut v_t) = split(&v, n);
+                if let Some(bristles) = bristles {
+                    bristles.add_face(load, (point, &faces.polygon.normal), after, (x, &v_t));
+                    // The law takes the slip velocity with the shift of the deflection.
+                    v_t += contacts.slip_shift[index];
+                }
                 let friction = FaceFriction::new(&patch.law, before, x, n);
                 let impulse = friction.derivatives(&patch.law, constants, v_n, v_t.norm_squared());
                 if impulse.normal == 0.0 && impulse.slip == 0.0 {
@@ -253,6 +350,11 @@ impl PairImpulse<'_> {
                 };
                 let arguments = [&load.eps, &stiffness.eps, &dissipation.eps];
                 face.add_directions(point, &faces.polygon.normal, arguments, &mut jacobian.by_geometry);
+                if let Some(bristles) = bristles {
+                    let moving = (point, &faces.polygon.normal);
+                    let by_geometry = &mut jacobian.by_geometry;
+                    bristles.add_through_shift((x, n), moving, &v_t, &impulse, by_geometry);
+                }
                 if let Some(slip) = &friction.slip {
                     jacobian.add_through_slip(slip, &by_friction, x, (point, &faces.polygon.normal));
                 }
@@ -262,25 +364,50 @@ impl PairImpulse<'_> {
         surface_area
     }
 
-    /// The mean of the one-sided derivatives with respect to the geometry, for meshes that are exactly
-    /// aligned on a surface of this area; `None` if these derivatives do not exist.
-    fn one_sided(&self, area: f64) -> Option<SMatrix<f64, 6, DIRECTIONS>> {
-        let Self { roles, settings, patch, after, .. } = *self;
-        let traction = TractionLaw::new(roles, settings.contact);
-        let mut workspace = Workspace::default();
-        let mut moved_contacts = PointContacts::default();
+    /// Takes the mean of the one-sided derivatives with respect to the geometry, for meshes that are exactly
+    /// aligned on a surface of this area, where these derivatives exist.
+    fn take_one_sided(&self, area: f64, jacobian: &mut LocalImpulseJacobian) {
+        let after = self.after;
         let (w, v) = (&after.rotational, &after.translational);
         // The velocities at F's origin and in F are held, and so is the inverse inertia.
         let velocity = Vector6::new(w.x, w.y, w.z, v.x, v.y, v.z);
-        let impulse = |moved: &Roles<f64>| {
+        let impulse =
+            |patch: &DiscretePatch, contacts: &PointContacts| patch.impulse_at_f(contacts, &velocity);
+        if let Some(by) = self.one_sided(area, impulse) {
+            jacobian.by_geometry = std::array::from_fn(|row| std::array::from_fn(|k| by[(row, k)]));
+        }
+        if let (Some(bristles), Some(law)) = (&mut jacobian.bristles, self.settings.bristles()) {
+            let before = self.deflection();
+            let deflection = |patch: &DiscretePatch, contacts: &PointContacts| {
+                Vector6::from(law.after(&before, after, &patch.sums(contacts, after)).numbers())
+            };
+            if let Some(by) = self.one_sided(area, deflection) {
+                bristles.after.by_geometry = by;
+            }
+        }
+    }
+
+    /// The mean of the one-sided derivatives with respect to the geometry of what `evaluate` makes of the patch,
+    /// zero where there is none; `None` if these derivatives do not exist.
+    fn one_sided(
+        &self,
+        area: f64,
+        evaluate: impl Fn(&DiscretePatch, &PointContacts) -> Vector6<f64>,
+    ) -> Option<SMatrix<f64, 6, DIRECTIONS>> {
+        let Self { roles, settings, patch, .. } = *self;
+        let traction = TractionLaw::new(roles, settings.contact);
+        let mut workspace = Workspace::default();
+        let mut moved_contacts = PointContacts::default();
+        let outcome = |moved: &Roles<f64>| {
             moved_contacts.clear();
             let scratch = (&mut workspace, &mut moved_contacts);
             let lambda = |_: &Roles<f64>| patch.inverse_inertia;
-            let found = contacts_of(moved, &traction, settings, lambda, scratch.0, scratch.1);
-            found.map_or_else(Vector6::zeros, |patch| patch.impulse_at_f(&moved_contacts, &velocity))
+            let rate = patch.deflection_rate;
+            let found = contacts_of(moved, &traction, settings, rate, lambda, scratch.0, scratch.1);
+            found.map_or_else(Vector6::zeros, |patch| evaluate(&patch, &moved_contacts))
         };
         let depth = depth(roles, settings.contact, &mut Workspace::default());
-        one_sided_by_geometry(roles, area.max(0.0).sqrt(), depth, impulse)
+        one_sided_by_geometry(roles, area.max(0.0).sqrt(), depth, outcome)
     }
 }
 

@@ -2,8 +2,10 @@
 //! the contact models, and their derivatives.
 
 mod arguments;
+pub(in crate::contact) mod bristles;
 pub(in crate::contact) mod cost;
 mod face_friction;
+mod face_velocity;
 pub(in crate::contact) mod friction_direction;
 mod glide;
 pub(in crate::contact) mod inverse_inertia;
@@ -14,6 +16,7 @@ pub(in crate::contact) mod law_of_four;
 pub(in crate::contact) mod local_jacobian;
 pub(in crate::contact) mod patch;
 pub(in crate::contact) mod patch_matrix;
+pub(in crate::contact) mod patch_sums;
 pub(in crate::contact) mod point_contacts;
 pub(in crate::contact) mod polygon_motion;
 pub(in crate::contact) mod shape_vjp;

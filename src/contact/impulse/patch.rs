@@ -3,9 +3,10 @@
 
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
+use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law_of_four::{FaceLists, Group, ImpulseSlopes};
 use crate::contact::impulse::patch_matrix::{PointSum, TwistedSum};
-use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts, split};
+use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
 use crate::contact::impulse::simd::{InLanes, LaneVector, Lanes, in_lanes};
 use crate::spatial::{cross_matrix, from_quarters};
 
@@ -19,6 +20,7 @@ pub(in crate::contact) fn parts(v: &Vector6<f64>) -> (Vector3<f64>, Vector3<f64>
 pub(in crate::contact) struct Points<L> {
     position: LaneVector<L>,
     normal: LaneVector<L>,
+    slip_shift: Option<LaneVector<L>>,
 }
 
 impl<L: Lanes> Points<L> {
@@ -27,6 +29,8 @@ impl<L: Lanes> Points<L> {
         Self {
             position: LaneVector::of(one, &contacts.position, group.indices),
             normal: LaneVector::of(one, &contacts.normal, group.indices),
+            slip_shift: (!contacts.slip_shift.is_empty())
+                .then(|| LaneVector::of(one, &contacts.slip_shift, group.indices)),
         }
     }
 
@@ -39,6 +43,17 @@ impl<L: Lanes> Points<L> {
         let v_n = v.dot(self.normal);
         let v_t = v - self.normal.times(v_n);
         (v_n, v_t - self.normal.times(v_t.dot(self.normal)))
+    }
+
+    /// The normal velocity and the slip velocity that their law takes at a relative motion: with bristles that
+    /// is the tangential velocity with the shift of their deflection.
+    #[inline(always)]
+    pub fn slip(&self, one: L, v: &Vector6<f64>) -> (L, LaneVector<L>) {
+        let (v_n, v_t) = self.velocity(one, v);
+        match self.slip_shift {
+            None => (v_n, v_t),
+            Some(shift) => (v_n, v_t + shift),
+        }
     }
 }
 
@@ -83,7 +98,7 @@ impl InLanes for Impulse<'_> {
         for group in Group::all_of(patch.contacts.clone()) {
             let points = Points::new(one, contacts, &group);
             let (x, n) = (points.position, points.normal);
-            let (v_n, t) = points.velocity(one, v);
+            let (v_n, t) = points.slip(one, v);
             let slopes = patch.slopes(contacts, &group, v_n, t.dot(t));
             let gamma = n.times(slopes.normal) - t.times(slopes.slip);
             force = force + gamma;
@@ -126,7 +141,7 @@ impl InLanes for Along<'_> {
         let (mut power, mut curvature) = (one.splat(0.0), one.splat(0.0));
         for group in Group::all_of(patch.contacts.clone()) {
             let points = Points::new(one, contacts, &group);
-            let ((v_n, v_t), (d_n, d_t)) = (points.velocity(one, v), points.velocity(one, dv));
+            let ((v_n, v_t), (d_n, d_t)) = (points.slip(one, v), points.velocity(one, dv));
             let slopes = patch.slopes(contacts, &group, v_n, v_t.dot(v_t));
             let turning = v_t.dot(d_t);
             power = power + (slopes.normal * d_n - slopes.slip * turning);
@@ -170,7 +185,7 @@ impl<F: Fn(&SlipChange) -> f64> InLanes for LeastOfSlips<'_, F> {
         let Self { patch, contacts, v, dv, mut least, limit } = self;
         for group in Group::all_of(patch.contacts.clone()) {
             let points = Points::new(one, contacts, &group);
-            let ((v_n, t), (_, change)) = (points.velocity(one, v), points.velocity(one, dv));
+            let ((v_n, t), (_, change)) = (points.slip(one, v), points.velocity(one, dv));
             let (square, end) = (t.dot(t), t + change);
             let squares = square.numbers();
             let (v_n, along) = (v_n.numbers(), t.dot(change).numbers());
@@ -195,6 +210,14 @@ impl PointContacts {
     pub(in crate::contact) fn lists(&self) -> FaceLists<'_> {
         let Self { constants, friction, regularization, frozen_normal: frozen, .. } = self;
         FaceLists { constants, friction, regularization, frozen }
+    }
+
+    /// The normal velocity and the slip velocity that the law of one contact takes at a relative motion about
+    /// the patch's origin, as [`Points::slip`] has them.
+    pub(in crate::contact) fn slip(&self, index: usize, v: &Vector6<f64>) -> (f64, Vector3<f64>) {
+        let (angular, linear) = parts(v);
+        let (v_n, v_t) = split(&(linear + angular.cross(&self.position[index])), &self.normal[index]);
+        (v_n, self.slip_shift.get(index).map_or(v_t, |shift| v_t + shift))
     }
 }
 
@@ -255,9 +278,8 @@ impl DiscretePatch {
         v: &Vector6<f64>,
         mut visit: impl FnMut(usize, f64),
     ) {
-        let (angular, linear) = parts(v);
         for i in self.contacts.clone() {
-            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
+            let (v_n, v_t) = contacts.slip(i, v);
             let law = self.law_of(contacts, i);
             visit(i, law.impulse(&contacts.constants[i], v_n, v_t.norm_squared()).normal);
         }
@@ -271,9 +293,8 @@ impl DiscretePatch {
         v: &Vector6<f64>,
         mut visit: impl FnMut(usize, u8),
     ) {
-        let (angular, linear) = parts(v);
         for (number, i) in self.contacts.clone().enumerate() {
-            let (v_n, v_t) = split(&(linear + angular.cross(&contacts.position[i])), &contacts.normal[i]);
+            let (v_n, v_t) = contacts.slip(i, v);
             let law = self.law_of(contacts, i);
             visit(number, law.branch(&contacts.constants[i], v_n, v_t.norm_squared()));
         }
@@ -297,6 +318,7 @@ impl DiscretePatch {
 mod tests {
     use super::*;
     use crate::contact::ContactModel;
+    use crate::contact::impulse::bristles::slip_shift;
     use crate::contact::impulse::friction_direction::tests::patch;
     use crate::contact::impulse::simd::Narrow;
     use approx::assert_relative_eq;
@@ -375,6 +397,59 @@ mod tests {
                 assert_relative_eq!(change / (2.0 * h), matrix.column(k).into_owned(), epsilon = tolerance);
             }
         }
+    }
+
+    /// With bristles the law takes the slip velocity with the shift of their deflection, and the impulse is still
+    /// the gradient of a cost.
+    #[test]
+    fn deflected_bristles_shift_the_slip_alone() {
+        let (patch, mut contacts, v) = six(ContactModel::Lagged);
+        let rate = crate::spatial::SpatialVelocity::new(
+            Vector3::new(0.02, -0.01, 0.3),
+            Vector3::new(4e-3, -7e-3, 2e-3),
+        );
+        let shifts = (0..6).map(|i| slip_shift(&rate, &contacts.position[i], &contacts.normal[i]));
+        contacts.slip_shift = shifts.collect();
+        let (impulse, matrix) = patch.impulse(&contacts, &v);
+        // One by one, from the law itself.
+        let mut expected = Vector6::zeros();
+        for i in 0..6 {
+            let (v_n, v_t) = contacts.slip(i, &v);
+            assert!(contacts.slip_shift[i].dot(&contacts.normal[i]).abs() < 1e-17);
+            let law = patch.law.impulse(&contacts.constants[i], v_n, v_t.norm_squared());
+            let gamma = contacts.normal[i] * law.normal - v_t * law.slip;
+            let torque = contacts.position[i].cross(&gamma);
+            expected += Vector6::new(torque.x, torque.y, torque.z, gamma.x, gamma.y, gamma.z);
+        }
+        assert_relative_eq!(impulse, expected, epsilon = 1e-14 * impulse.norm());
+        let dv = Vector6::new(0.2, -0.1, 0.3, 0.05, -0.02, 0.04);
+        let (power, curvature) = patch.along(&contacts, &v, &dv);
+        assert_relative_eq!(power, impulse.dot(&dv), max_relative = 1e-12);
+        assert_relative_eq!(curvature, dv.dot(&(matrix * dv)), max_relative = 1e-12);
+        let h = 1e-6;
+        for k in 0..6 {
+            let mut by = Vector6::zeros();
+            by[k] = h;
+            let (plus, minus) = (v + by, v - by);
+            let change = patch.impulse(&contacts, &minus).0 - patch.impulse(&contacts, &plus).0;
+            let tolerance = 1e-6 * matrix.norm();
+            assert_relative_eq!(change / (2.0 * h), matrix.column(k).into_owned(), epsilon = tolerance);
+            let cost = |v| patch.cost(&contacts, v).expect("convex");
+            let slope = (cost(&minus) - cost(&plus)) / (2.0 * h);
+            assert_relative_eq!(slope, impulse[k], epsilon = 1e-6 * impulse.norm());
+        }
+        // Directions of friction that have followed give the same matrix.
+        let mut directions = vec![Vector3::zeros(); 6];
+        patch.turn_friction(&contacts, &v, &Vector6::zeros(), &mut directions);
+        contacts.friction_direction = directions;
+        let (same, held) = patch.impulse(&contacts, &v);
+        assert_eq!(impulse, same);
+        assert_relative_eq!(matrix, held, epsilon = 1e-12 * matrix.norm());
+        // And where nothing slips the deflection alone is held against.
+        contacts.friction_direction.clear();
+        let (still, _) = patch.impulse(&contacts, &Vector6::zeros());
+        contacts.slip_shift.clear();
+        assert_ne!(still, patch.impulse(&contacts, &Vector6::zeros()).0);
     }
 
     #[test]

@@ -15,6 +15,8 @@ use nalgebra::{Matrix3, Matrix6, Vector3};
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::for_each_point;
+use crate::contact::impulse::bristles::{BristleLaw, Deflection, slip_shift};
+use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, OwnImpulse};
 use crate::contact::impulse::law_of_four::Regularization;
 use crate::contact::pair::material::PairMaterial;
@@ -55,6 +57,9 @@ pub(crate) struct PointContacts {
     /// Coefficients of friction, of all contacts of pairs whose static friction is another than their dynamic
     /// friction ([`ImpulseLaw::static_friction`]); those of others have any number here, or none.
     pub friction: Vec<f64>,
+    /// With bristles the shift z/δt of each contact's slip velocity, m/s (see
+    /// [`crate::contact::impulse::bristles`]); empty without.
+    pub slip_shift: Vec<Vector3<f64>>,
     /// What SAP's impulse depends on; empty for other models.
     pub regularization: Vec<Regularization>,
     /// The polygons that the contacts come from.
@@ -77,6 +82,7 @@ impl PointContacts {
         self.normal.clear();
         self.constants.clear();
         self.friction.clear();
+        self.slip_shift.clear();
         self.regularization.clear();
         self.polygons.clear();
         self.frozen_normal.clear();
@@ -96,6 +102,12 @@ pub(crate) struct DiscreteSettings<'a> {
 }
 
 impl DiscreteSettings<'_> {
+    /// The law of bristles, if steps have them.
+    pub fn bristles(&self) -> Option<BristleLaw> {
+        let length = self.contact.bristle_length.filter(|_| self.model == ContactModel::Lagged)?;
+        Some(BristleLaw { length, stiction_velocity: self.contact.stiction_velocity, dt: self.dt })
+    }
+
     /// The law of a pair's impulses.
     pub fn law<T: Scalar>(&self, pair: &PairMaterial<T>) -> ImpulseLaw<T> {
         let PairMaterial { static_friction, dynamic_friction: friction, .. } = *pair;
@@ -110,7 +122,10 @@ impl DiscreteSettings<'_> {
         ImpulseLaw {
             model: self.model,
             dt: self.dt,
-            stiction_velocity: self.contact.stiction_velocity,
+            stiction_velocity: self
+                .bristles()
+                .map_or(self.contact.stiction_velocity, |bristles| bristles.length / self.dt),
+            fall_velocity: self.contact.stiction_velocity,
             friction,
             static_friction: (own.is_none() && differs).then_some(static_friction),
             relaxation_time: pair.relaxation_time,
@@ -138,6 +153,8 @@ pub(crate) struct DiscretePatch {
     pub a_is_o: bool,
     /// The inverse inertia Λ that the pair's relative motion feels, for SAP; zero otherwise.
     pub inverse_inertia: Matrix6<f64>,
+    /// With bristles the rate s/δt of the pair's deflection at the start of the step, at F's origin, in F.
+    pub deflection_rate: Option<SpatialVelocity>,
     /// Whether the meshes are aligned exactly somewhere.
     pub aligned: bool,
 }
@@ -217,32 +234,36 @@ fn face_constants<T: Scalar>(
 }
 
 /// Adds the contacts between two bodies to `contacts`; `None` if there are none. The velocities
-/// of `pair` are those before the step. `inverse_inertia` is asked for Λ, in F's frame and about
-/// its origin, by SAP alone.
+/// of `pair` are those before the step, and so is the `deflection` of its bristles, which is not used where
+/// steps have none. `inverse_inertia` is asked for Λ, in F's frame and about its origin, by SAP alone.
 pub(crate) fn find_contacts(
     pair: &ContactPair,
     settings: &DiscreteSettings,
+    deflection: &Deflection,
     inverse_inertia: impl FnOnce(&Roles<f64>) -> Matrix6<f64>,
     workspace: &mut Workspace,
     contacts: &mut PointContacts,
 ) -> Option<DiscretePatch> {
     let roles = Roles::new(pair).ok()?;
+    let rate = settings.bristles().map(|_| deflection.rate(settings.dt));
     contacts_of(
         &roles,
         &TractionLaw::new(&roles, settings.contact),
         settings,
+        rate,
         inverse_inertia,
         workspace,
         contacts,
     )
 }
 
-/// [`find_contacts`] between bodies whose roles are known, with the given dissipation. The
-/// velocity of `roles` is that before the step.
+/// [`find_contacts`] between bodies whose roles are known, with the given dissipation and, with bristles, the
+/// rate of their deflection. The velocity of `roles` is that before the step.
 pub(in crate::contact) fn contacts_of(
     roles: &Roles<f64>,
     traction: &TractionLaw<f64>,
     settings: &DiscreteSettings,
+    deflection_rate: Option<SpatialVelocity>,
     inverse_inertia: impl FnOnce(&Roles<f64>) -> Matrix6<f64>,
     workspace: &mut Workspace,
     contacts: &mut PointContacts,
@@ -274,6 +295,7 @@ pub(in crate::contact) fn contacts_of(
             let (model, v) = (settings.model, &roles.v_fo);
             contacts.position.push(*x);
             contacts.normal.push(*n);
+            contacts.slip_shift.extend(deflection_rate.map(|rate| slip_shift(&rate, x, n)));
             let face = Face { x, normal: n, pressure: p, gradient, area: a, dissipation };
             let constants = face_constants(model, &face, v, &lambda);
             let mut of_face = &law;
@@ -306,24 +328,15 @@ pub(in crate::contact) fn contacts_of(
         origin,
         a_is_o: roles.a_is_o,
         inverse_inertia: lambda,
+        deflection_rate,
         aligned,
     })
 }
 
-/// The part of a velocity normal to a face, and its tangential part.
-///
-/// The normal part that rounding leaves in the tangential velocity is removed as well: sticking friction
-/// multiplies it by up to 10⁵ times a body's inertia, and it acts along the normal.
-#[inline(always)]
-pub(crate) fn split<T: Scalar>(v: &Vector3<T>, n: &Vector3<T>) -> (T, Vector3<T>) {
-    let v_n = v.dot(n);
-    let v_t = v - n * v_n;
-    (v_n, v_t - n * v_t.dot(n))
-}
-
 /// The impulse on O about F's origin in F, in scalars of any kind, over polygons that have been
 /// found. `before` and `after` are the velocities of O relative to F at F's origin, before and
-/// after the step; the velocity of `roles` is not used.
+/// after the step; the velocity of `roles` is not used. With bristles `deflection_rate` is that of their
+/// deflection before the step.
 pub(crate) fn discrete_impulse<T: Scalar>(
     roles: &Roles<T>,
     settings: &DiscreteSettings,
@@ -331,6 +344,7 @@ pub(crate) fn discrete_impulse<T: Scalar>(
     inverse_inertia: &Matrix6<T>,
     before: &SpatialVelocity<T>,
     after: &SpatialVelocity<T>,
+    deflection_rate: Option<&SpatialVelocity<T>>,
 ) -> SpatialForce<T> {
     let traction = TractionLaw::new(roles, settings.contact);
     let law = settings.law(traction.pair());
@@ -353,7 +367,10 @@ pub(crate) fn discrete_impulse<T: Scalar>(
             let model = settings.model;
             let face = Face { x, normal: n, pressure: p, gradient, area: a, dissipation };
             let constants = face_constants(model, &face, before, inverse_inertia);
-            let (v_n, v_t) = split(&(after.translational + after.rotational.cross(x)), n);
+            let (v_n, mut v_t) = split(&(after.translational + after.rotational.cross(x)), n);
+            if let Some(rate) = deflection_rate {
+                v_t += slip_shift(rate, x, n);
+            }
             let impulse = law.of_face(before, x, n).impulse(&constants, v_n, v_t.dot(&v_t));
             let gamma = n * impulse.normal - v_t * impulse.slip;
             sum += SpatialForce::new(x.cross(&gamma), gamma);

@@ -3,7 +3,7 @@
 //! Forward mode (see [`crate::contact::impulse::local_jacobian`]) takes a direction for each number of a
 //! mesh. Here one pass over the faces gives the derivatives with respect to all of them.
 
-use nalgebra::Vector3;
+use nalgebra::{Vector3, Vector6};
 
 use crate::contact::ContactModel;
 use crate::contact::force::skirt_onset::onset;
@@ -11,12 +11,12 @@ use crate::contact::force::traction::TractionLaw;
 use crate::contact::impulse::arguments::{
     ARGUMENTS, DISSIPATION, FRICTION, HISTORY, LOAD, SQUARE, STIFFNESS, VELOCITY,
 };
+use crate::contact::impulse::bristles::PatchSums;
 use crate::contact::impulse::face_friction::FaceFriction;
+use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::inverse_inertia::inverse_effective_mass_slopes;
 use crate::contact::impulse::local_jacobian::PairImpulse;
-use crate::contact::impulse::point_contacts::{
-    SMALLEST_AREA, SMALLEST_ONSET, one_point, split, usable_gradient,
-};
+use crate::contact::impulse::point_contacts::{SMALLEST_AREA, SMALLEST_ONSET, one_point, usable_gradient};
 use crate::contact::settings::DissipationModel;
 use crate::contact::surface::polygon_vjp::{PointCotangent, PolygonCotangent};
 use crate::contact::surface::shape_vjp::{PolygonShape, ShapeTerms};
@@ -39,6 +39,24 @@ impl PairImpulse<'_> {
     /// respect to the shapes of both geometries, given those with respect to the impulse on O about F's
     /// origin, in F. Velocities and, for SAP, the inverse inertia are held.
     pub fn shape_vjp(&self, by_impulse: &SpatialForce, terms: &mut ShapeTerms) {
+        self.faces_vjp(|index, x| self.point_vjp(index, x, by_impulse), terms);
+    }
+
+    /// The same of the deflection of bristles after the step, given the derivatives with respect to that.
+    pub fn deflection_shape_vjp(&self, by_deflection: &Vector6<f64>, terms: &mut ShapeTerms) {
+        let Some(law) = self.settings.bristles() else { return };
+        let sums = self.patch.sums(self.contacts, self.after);
+        let by_sums = law.sums_vjp(&self.deflection(), self.after, &sums, by_deflection);
+        self.faces_vjp(|index, x| self.point_of_sums_vjp(index, x, &by_sums), terms);
+    }
+
+    /// Adds the derivatives of a number with respect to the shapes, given those through each face: `of_face` is
+    /// called with the number of its contact and its position.
+    fn faces_vjp(
+        &self,
+        of_face: impl Fn(usize, &Vector3<f64>) -> FacePointCotangent,
+        terms: &mut ShapeTerms,
+    ) {
         let Self { roles, settings, patch, contacts, .. } = *self;
         let traction = TractionLaw::new(roles, settings.contact);
         let surface = settings.contact.surface;
@@ -70,7 +88,7 @@ impl PairImpulse<'_> {
                     return none;
                 }
                 let Some(index) = indices.next() else { return none };
-                let point = self.point_vjp(index, x, by_impulse);
+                let point = of_face(index, x);
                 let by_load = point.by_argument[LOAD];
                 let by_stiffness = point.by_argument[STIFFNESS];
                 sums.series += by_stiffness * slope.re * area + point.by_argument[DISSIPATION] * per_gradient;
@@ -107,7 +125,10 @@ impl PairImpulse<'_> {
         let Self { settings, patch, contacts, before, after, .. } = *self;
         let (n, constants) = (&contacts.normal[index], &contacts.constants[index]);
         let v = after.translational + after.rotational.cross(x);
-        let (v_n, v_t) = split(&v, n);
+        let (v_n, mut v_t) = split(&v, n);
+        if let Some(shift) = contacts.slip_shift.get(index) {
+            v_t += shift;
+        }
         let friction = FaceFriction::new(&patch.law, before, x, n);
         let impulse = friction.derivatives(&patch.law, constants, v_n, v_t.norm_squared());
         let gamma = n * impulse.normal - v_t * impulse.slip;
@@ -141,11 +162,35 @@ impl PairImpulse<'_> {
             ContactModel::Tamsi => point.by_pressure = by_history,
             ContactModel::Similar => {}
         }
+        if let Some(rate) = &patch.deflection_rate {
+            // The shift is the tangential part of r + φ × x.
+            let shift = rate.translational + rate.rotational.cross(x);
+            let along = by_v_t.dot(n);
+            point.by_position += (by_v_t - n * along).cross(&rate.rotational);
+            point.by_normal -= by_v_t * shift.dot(n) + shift * along;
+        }
         if let Some(slip) = &friction.slip {
             point.by_position += slip.by_position * by_argument[FRICTION];
             point.by_normal += slip.by_normal * by_argument[FRICTION];
         }
         point
+    }
+
+    /// The derivatives of a number through the sums over the faces, given those with respect to the sums.
+    fn point_of_sums_vjp(&self, index: usize, x: &Vector3<f64>, by: &PatchSums<f64>) -> FacePointCotangent {
+        let Self { contacts, after, .. } = *self;
+        let (n, load) = (&contacts.normal[index], contacts.constants[index].load);
+        let (v_n, v_t) = split(&(after.translational + after.rotational.cross(x)), n);
+        let mut by_argument = [0.0; ARGUMENTS];
+        by_argument[LOAD] = by.load + by.position.dot(x) + by.normal.dot(n) + by.slip * v_t.norm_squared();
+        // v_t = v + ω × x − n v_n
+        let by_slip = v_t * (2.0 * by.slip * load);
+        FacePointCotangent {
+            by_position: by.position * load + by_slip.cross(&after.rotational),
+            by_normal: by.normal * load - by_slip * v_n,
+            by_pressure: 0.0,
+            by_argument,
+        }
     }
 }
 

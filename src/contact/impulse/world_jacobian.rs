@@ -48,10 +48,9 @@ impl<'a> WorldChain<'a> {
         }
     }
 
-    /// The derivatives with respect to the frames' velocities and, through them, poses, of an impulse
-    /// with the derivative `by_velocity` with respect to the relative velocity `relative` (all in F);
-    /// O's angular velocity in W is `spin`. Of O, then of F: by pose, by velocity, in W about F's
-    /// origin.
+    /// The derivatives with respect to the frames' velocities and, through them, poses, of what has
+    /// the derivative `by_velocity` with respect to the relative velocity `relative`, which is in F's axes;
+    /// O's angular velocity in W is `spin`. Of O, then of F: by pose, by velocity.
     fn through_velocity(
         &self,
         by_velocity: &Matrix6<f64>,
@@ -59,7 +58,7 @@ impl<'a> WorldChain<'a> {
         spin: &Vector3<f64>,
     ) -> [[Matrix6<f64>; 2]; 2] {
         let zero = Matrix3::zeros();
-        let by = self.turn * by_velocity * self.turn.transpose();
+        let by = by_velocity * self.turn.transpose();
         let relative = relative.rotated(&self.roles.x_wf.rotation);
         let spin = cross_matrix(spin);
         let moves_o = from_quarters(zero, zero, zero, -spin);
@@ -91,6 +90,19 @@ pub(crate) struct ImpulseJacobian {
     pub before: Option<ContactJacobian>,
     /// For SAP: for each row its derivatives with respect to the inverse inertia Λ.
     pub by_inverse_inertia: Option<[ByInverseInertia; 6]>,
+    /// With bristles.
+    pub bristles: Option<BristlesInWorld>,
+}
+
+/// The part of bristles in the derivatives in the world.
+#[derive(Clone, Debug)]
+pub(crate) struct BristlesInWorld {
+    /// Of the impulse on A with respect to the deflection before the step.
+    pub impulse_by_deflection: Matrix6<f64>,
+    /// Of the deflection after the step with respect to that before it.
+    pub by_deflection: Matrix6<f64>,
+    /// Of the deflection after the step, as six numbers in F's axes; "velocity" means the velocities after it.
+    pub after: ContactJacobian,
 }
 
 /// No derivatives.
@@ -140,7 +152,7 @@ pub(crate) fn world_impulse_jacobian(
     // By the motion of O relative to F, and with F's axes.
     let by_motion = Matrix6::from_fn(|row, k| local.by_geometry[row][k]);
     let by_motion = chain.turn * by_motion * chain.turn.transpose();
-    let [of_o, of_f] = chain.through_velocity(&-*hessian, &v1, &spins[0]);
+    let [of_o, of_f] = chain.through_velocity(&(chain.turn * -*hessian), &v1, &spins[0]);
     let mut pose_o = by_motion * chain.carried() + of_o[0];
     let mut pose_f =
         of_f[0] - by_motion - from_quarters(cross_matrix(&torque), zero, cross_matrix(&force), zero);
@@ -171,7 +183,7 @@ pub(crate) fn world_impulse_jacobian(
 
     let follows = settings.model == ContactModel::Lagged || patch.law.static_friction.is_some();
     let before = follows.then(|| {
-        let [of_o, of_f] = chain.through_velocity(&local.by_velocity_before, &v0, &spins[1]);
+        let [of_o, of_f] = chain.through_velocity(&(chain.turn * local.by_velocity_before), &v0, &spins[1]);
         let mut jacobian = no_jacobian();
         (jacobian.by_pose_a, jacobian.by_pose_b) = assign(of_o[0], of_f[0]);
         (jacobian.by_velocity_a, jacobian.by_velocity_b) = assign(of_o[1], of_f[1]);
@@ -187,10 +199,32 @@ pub(crate) fn world_impulse_jacobian(
             sum
         })
     });
+    let bristles = local.bristles.as_ref().map(|bristles| {
+        let by_geometry = &bristles.after.by_geometry;
+        // The numbers are in F's axes, and are no wrench: they neither turn with F nor are shifted.
+        let by_motion = by_geometry.fixed_columns::<6>(0) * chain.turn.transpose();
+        let [of_o, of_f] = chain.through_velocity(&bristles.after.by_velocity, &v1, &spins[0]);
+        let assign = |o: Matrix6<f64>, f: Matrix6<f64>| if roles.a_is_o { (o, f) } else { (f, o) };
+        let mut after = no_jacobian();
+        (after.by_pose_a, after.by_pose_b) =
+            assign(by_motion * chain.carried() + of_o[0], of_f[0] - by_motion);
+        (after.by_velocity_a, after.by_velocity_b) = assign(of_o[1], of_f[1]);
+        let by_modulus = [roles.o, roles.f].map(|c| c.material.hydroelastic_modulus);
+        let by_modulus = [0, 1].map(|k| match k == 0 && roles.o.geometry.is_rigid() {
+            true => Vector6::zeros(),
+            false => by_geometry.column(6 + k) / by_modulus[k],
+        });
+        (after.by_modulus_a, after.by_modulus_b) = (by_modulus[of_a], by_modulus[of_b]);
+        BristlesInWorld {
+            impulse_by_deflection: about_a * chain.turn * bristles.by_rate / settings.dt,
+            by_deflection: bristles.after.by_deflection,
+            after,
+        }
+    });
     let total = chain.on_a(impulse);
     let impulse_on_a = SpatialForce::new(
         Vector3::new(total[0], total[1], total[2]),
         Vector3::new(total[3], total[4], total[5]),
     );
-    Some(ImpulseJacobian { impulse_on_a, after: jacobian, before, by_inverse_inertia })
+    Some(ImpulseJacobian { impulse_on_a, after: jacobian, before, by_inverse_inertia, bristles })
 }

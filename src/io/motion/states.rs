@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::io::file_error::FileError;
-use crate::io::motion::trajectory::TrajectoryTable;
+use crate::io::motion::trajectory::{BristleMotion, TrajectoryTable, bristle_names};
 use crate::multibody::tree::JointKind;
 use crate::multibody::{BodyState, Model, State};
 use crate::rollout::Trajectory;
@@ -16,7 +16,7 @@ const LENGTH_ERROR: f64 = 1e-3;
 impl Trajectory {
     /// Reads the states of a model from a file that [`Self::write`] or `isobar simulate` has written, or any
     /// table with the same columns. Quaternions are brought to unit length where they are not. Columns of
-    /// contact forces are not needed.
+    /// contact forces are not needed, and without those of bristles none are deflected.
     ///
     /// # Errors
     /// When the file cannot be read, is no such table, lacks a free body or joint of the model, or has
@@ -85,6 +85,7 @@ fn states(table: &TrajectoryTable, model: &Model) -> Result<Vec<State>, Fault> {
             return Err(of_titles(message));
         }
     }
+    let bristles = bristles(table, model)?;
     let state = |row: usize| {
         let fault = |(name, length): (&str, f64)| Fault {
             row: Some(row),
@@ -104,9 +105,24 @@ fn states(table: &TrajectoryTable, model: &Model) -> Result<Vec<State>, Fault> {
             }
         }
         out.joints = model.mechanism().state(q, v);
-        Ok(out)
+        out.bristles.extend(bristles.iter().map(|motion| motion.deflections[row]));
+        Ok(model.completed(out))
     };
     (0..table.times.len()).map(state).collect()
+}
+
+/// The bristles of a model in a table, in the order of a state; none where the table has none of the model's.
+fn bristles<'t>(table: &'t TrajectoryTable, model: &Model) -> Result<Vec<&'t BristleMotion>, Fault> {
+    let names = bristle_names(model);
+    if table.bristles.is_empty() {
+        return Ok(Vec::new());
+    }
+    let of_pair = |name: &String| {
+        let found = table.bristles.iter().find(|bristles| bristles.pair == *name);
+        found
+            .ok_or_else(|| of_titles(format!("the columns of the bristles of `{}` are missing", shown(name))))
+    };
+    names.iter().map(of_pair).collect()
 }
 
 /// A state with a quaternion of unit length; its length if that is no rounding error.

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use nalgebra::Vector3;
 
+use crate::contact::Deflection;
 use crate::io::file_error::FileError;
 use crate::io::motion::forces::FORCE_COLUMNS;
-use crate::multibody::BodyState;
+use crate::multibody::{BodyState, GeometryPair, Model};
 use crate::shown::shown;
 use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
 
@@ -17,6 +18,11 @@ pub(in crate::io) const COLUMNS: [&str; 13] = [
     "px_m", "py_m", "pz_m", "qw", "qx", "qy", "qz", "vx_m_s", "vy_m_s", "vz_m_s", "wx_rad_s", "wy_rad_s",
     "wz_rad_s",
 ];
+
+/// Columns of the deflection of bristles between bodies A and B, after their names as `A-B` (see
+/// [`bristle_names`]) and a dot: rotation, then translation.
+pub(in crate::io) const BRISTLE_COLUMNS: [&str; 6] =
+    ["bristle_rx_rad", "bristle_ry_rad", "bristle_rz_rad", "bristle_x_m", "bristle_y_m", "bristle_z_m"];
 
 /// The column of time.
 pub(in crate::io) const TIME: &str = "t_s";
@@ -50,6 +56,32 @@ pub struct ContactMotion {
     pub wrenches: Vec<SpatialForce>,
 }
 
+/// The deflection of the bristles between two geometries, as read from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BristleMotion {
+    /// The names of the bodies A and B, as `A-B`, with the number of the pair of geometries in brackets where the
+    /// bodies have several.
+    pub pair: String,
+    /// The deflection at every time.
+    pub deflections: Vec<Deflection>,
+}
+
+/// The names of the pairs whose bristles have columns, in the order of a state: `A-B`, or `A-B[0]`, `A-B[1]`, …
+/// where bodies A and B have several pairs of geometries.
+pub(in crate::io) fn bristle_names(model: &Model) -> Vec<String> {
+    let pairs = &model.pairs[..model.bristle_count()];
+    let name = |body: usize| &model.bodies[body].name;
+    let of_pair = |(i, pair): (usize, &GeometryPair)| {
+        let same = |other: &&GeometryPair| other.bodies == pair.bodies;
+        let plain = format!("{}-{}", name(pair.bodies.a), name(pair.bodies.b));
+        match pairs.iter().filter(same).count() {
+            1 => plain,
+            _ => format!("{plain}[{}]", pairs[..i].iter().filter(same).count()),
+        }
+    };
+    pairs.iter().enumerate().map(of_pair).collect()
+}
+
 /// A trajectory as read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrajectoryTable {
@@ -61,6 +93,8 @@ pub struct TrajectoryTable {
     pub joints: Vec<JointMotion>,
     /// The contacts, in the order in which the file first names them.
     pub contacts: Vec<ContactMotion>,
+    /// The bristles, in the order in which the file first names them.
+    pub bristles: Vec<BristleMotion>,
 }
 
 /// The numbers of a body's state in the order of [`COLUMNS`].
@@ -119,6 +153,11 @@ impl TrajectoryTable {
                 .iter()
                 .map(|(pair, _)| ContactMotion { pair: pair.clone(), wrenches: Vec::new() })
                 .collect(),
+            bristles: layout
+                .bristles
+                .iter()
+                .map(|(pair, _)| BristleMotion { pair: pair.clone(), deflections: Vec::new() })
+                .collect(),
         };
         for record in csv.records() {
             let record = record.map_err(|error| csv_error(path, error))?;
@@ -168,6 +207,13 @@ impl TrajectoryTable {
                 let moment = Vector3::new(number(tx)?, number(ty)?, number(tz)?);
                 motion.wrenches.push(SpatialForce::new(moment, force));
             }
+            for (motion, (_, columns)) in table.bristles.iter_mut().zip(&layout.bristles) {
+                let mut values = [0.0; 6];
+                for (value, &column) in values.iter_mut().zip(columns) {
+                    *value = number(column)?;
+                }
+                motion.deflections.push(Deflection::from_numbers(values));
+            }
         }
         if table.times.is_empty() {
             return Err(invalid(2, "found no row; a trajectory has at least one".to_owned()));
@@ -182,6 +228,7 @@ struct Layout {
     bodies: Vec<(String, [usize; 13])>,
     joints: Vec<JointColumns>,
     contacts: Vec<(String, [usize; 6])>,
+    bristles: Vec<(String, [usize; 6])>,
 }
 
 /// The columns of a joint, coordinate by coordinate.
@@ -198,6 +245,8 @@ enum Title<'a> {
     Body(&'a str, usize),
     /// Names of two bodies, and index in [`FORCE_COLUMNS`].
     Contact(&'a str, usize),
+    /// Name of a pair of geometries, and index in [`BRISTLE_COLUMNS`].
+    Bristles(&'a str, usize),
     /// Name of a joint, and which of its coordinates.
     Joint(&'a str, Coordinate),
 }
@@ -221,6 +270,9 @@ impl<'a> Title<'a> {
         }
         if let Some(column) = FORCE_COLUMNS.iter().position(|c| *c == kind) {
             return Some(Self::Contact(name, column));
+        }
+        if let Some(column) = BRISTLE_COLUMNS.iter().position(|c| *c == kind) {
+            return Some(Self::Bristles(name, column));
         }
         let is_velocity = kind.starts_with('v');
         let index = match kind.strip_prefix(['q', 'v'])? {
@@ -250,19 +302,22 @@ impl Layout {
         let mut time = None;
         let mut bodies: Vec<(String, [Option<usize>; 13])> = Vec::new();
         let mut contacts: Vec<(String, [Option<usize>; 6])> = Vec::new();
+        let mut bristles: Vec<(String, [Option<usize>; 6])> = Vec::new();
         let mut joints: Vec<(String, BTreeMap<Coordinate, usize>)> = Vec::new();
         for (column, title) in header.iter().enumerate() {
             let before = match Title::read(title) {
                 Some(Title::Time) => time.replace(column),
                 Some(Title::Body(name, kind)) => entry(&mut bodies, name)[kind].replace(column),
                 Some(Title::Contact(pair, kind)) => entry(&mut contacts, pair)[kind].replace(column),
+                Some(Title::Bristles(pair, kind)) => entry(&mut bristles, pair)[kind].replace(column),
                 Some(Title::Joint(name, coordinate)) => entry(&mut joints, name).insert(coordinate, column),
                 None => {
                     return Err(format!(
-                        "found column `{}`; allowed are `{TIME}`, NAME.{{{}}}, NAME.q, NAME.v or NAME.q[0], NAME.q[1], … of a joint, and A-B.{{{}}}",
+                        "found column `{}`; allowed are `{TIME}`, NAME.{{{}}}, NAME.q, NAME.v or NAME.q[0], NAME.q[1], … of a joint, A-B.{{{}}} and A-B.{{{}}}",
                         shown(title),
                         COLUMNS.join(","),
-                        FORCE_COLUMNS.join(",")
+                        FORCE_COLUMNS.join(","),
+                        BRISTLE_COLUMNS.join(",")
                     ));
                 }
             };
@@ -272,6 +327,7 @@ impl Layout {
         }
         let time = time.ok_or_else(|| format!("the column `{TIME}` is missing"))?;
         let (bodies, contacts) = (complete(bodies, COLUMNS)?, complete(contacts, FORCE_COLUMNS)?);
+        let bristles = complete(bristles, BRISTLE_COLUMNS)?;
         let joints = joints
             .into_iter()
             .map(|(name, columns)| {
@@ -279,7 +335,7 @@ impl Layout {
                 Ok(JointColumns { q: q?, v: v?, name })
             })
             .collect::<Result<_, String>>()?;
-        Ok(Self { time, bodies, joints, contacts })
+        Ok(Self { time, bodies, joints, contacts, bristles })
     }
 }
 

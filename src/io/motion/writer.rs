@@ -6,13 +6,18 @@ use std::path::Path;
 use crate::io::atomic::OutputFile;
 use crate::io::file_error::FileError;
 use crate::io::motion::forces::ContactForces;
-use crate::io::motion::trajectory::{COLUMNS, TIME, joint_titles, numbers};
+use crate::io::motion::trajectory::{BRISTLE_COLUMNS, COLUMNS, TIME, bristle_names, joint_titles, numbers};
 use crate::multibody::tree::JointState;
 use crate::multibody::{Model, State};
 use crate::rollout::Trajectory;
 
 /// Writes the states of a model as rows of a table, in full precision: `t_s`, then thirteen columns
 /// for each free body, then the coordinates `q` and `v` of each joint.
+///
+/// With bristles (see [`ContactSettings::bristle_length`](crate::contact::ContactSettings::bristle_length)) there are
+/// six columns more for each pair of geometries that can touch: `A-B.bristle_rx_rad`, `bristle_ry_rad`,
+/// `bristle_rz_rad` and `A-B.bristle_x_m`, `bristle_y_m`, `bristle_z_m` of bodies A and B, or `A-B[0].bristle_rx_rad`, …
+/// where the bodies have several pairs of geometries (see [`Deflection`](crate::contact::Deflection)).
 ///
 /// On request there are six columns more for each pair of bodies A and B that can touch: `A-B.fx_N`,
 /// `fy_N`, `fz_N`, the force on A in W, and `A-B.tx_N_m`, `ty_N_m`, `tz_N_m`, its moment about the
@@ -44,6 +49,9 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
             row.extend(joint_titles(&joint.name, "q", joint.q.len()));
             row.extend(joint_titles(&joint.name, "v", joint.v.len()));
         }
+        for pair in bristle_names(model) {
+            row.extend(BRISTLE_COLUMNS.iter().map(|column| format!("{pair}.{column}")));
+        }
         row.extend(forces.iter().flat_map(ContactForces::titles));
         csv.write_record(&row)?;
         Ok(Self { model, forces, csv, row })
@@ -63,6 +71,9 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
         for joint in model.mechanism.joints() {
             let numbers = q[joint.q.clone()].iter().chain(&v[joint.v.clone()]);
             row.extend(numbers.map(|x| format!("{x:?}")));
+        }
+        for pair in 0..model.bristle_count() {
+            row.extend(state.deflection(pair).numbers().map(|x| format!("{x:?}")));
         }
         row.extend(forces.iter_mut().flat_map(|forces| forces.numbers(state)).map(|x| format!("{x:?}")));
         Ok(csv.write_record(row)?)

@@ -1,5 +1,6 @@
 //! Whether an optimization fits into memory, before any is asked for.
 
+use crate::contact::DEFLECTION_DIMENSION;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
 use crate::multibody::{Model, TANGENT_DIMENSION};
@@ -28,12 +29,13 @@ pub(in crate::io) fn check_memory(
     let mechanism = &model.mechanism;
     let joints = mechanism.configuration_dimension() + mechanism.velocity_dimension();
     let free = model.free_bodies().count();
-    let state = NUMBERS_OF_A_BODY * free + joints;
+    let bristles = DEFLECTION_DIMENSION * model.bristle_count();
+    let state = NUMBERS_OF_A_BODY * free + joints + bristles;
     // Times, states, commands, and what every step keeps of its own.
     let motion = state + 2 * model.command_dimension() + 16;
     // The derivatives of the state after a step with respect to the state before it and the commands;
     // and of the step's residuals, one at least, with respect to all variables.
-    let tangent = TANGENT_DIMENSION * free + 2 * mechanism.velocity_dimension();
+    let tangent = TANGENT_DIMENSION * free + 2 * mechanism.velocity_dimension() + bristles;
     let of_step = tangent * (tangent + model.command_dimension());
     let derivatives = match method {
         TrajectoryMethod::LevenbergMarquardt => of_step + variables,

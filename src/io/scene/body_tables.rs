@@ -235,12 +235,16 @@ pub(in crate::io) fn contact_settings(
         positive_part_width: t.positive_part_width.unwrap_or(default.positive_part_width),
         friction_regularization: t.friction_regularization.unwrap_or(default.friction_regularization),
         stiction_velocity: t.stiction_velocity.unwrap_or(default.stiction_velocity),
+        bristle_length: t.bristle_length,
         quadrature_order: t.quadrature_order.unwrap_or(default.quadrature_order),
         // Laws of the user's own are code, not files.
         law: None,
     };
     number(settings.positive_part_width, Range::AtLeastZero, &table.key("positive_part_width"))?;
     number(settings.stiction_velocity, Range::Positive, &table.key("stiction_velocity"))?;
+    if let Some(length) = settings.bristle_length {
+        number(length, Range::Positive, &table.key("bristle_length"))?;
+    }
     if !(1..=5).contains(&settings.quadrature_order) {
         return Err(Problem::new(
             table.key("quadrature_order"),

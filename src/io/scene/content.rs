@@ -95,7 +95,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let held = !missing.is_empty();
     let mut workspace = Workspace::new(&mechanism);
     mechanism.update_kinematics(&joints.q, &joints.v, &mut workspace);
-    let mut state = State { bodies: Vec::new(), joints };
+    let mut state = State::new(Vec::new(), joints);
     let (mut bodies, mut fixed, mut indices) = (Vec::new(), Vec::new(), Vec::new());
     let of_mechanism: HashMap<&str, usize> =
         mechanism.bodies().iter().enumerate().map(|(i, body)| (body.name.as_str(), i)).collect();
@@ -147,6 +147,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
         (ModelBuilder { mechanism, actuators, ..builder }, commands)
     };
     let model = builder.build().map_err(|error| model_problem(&error))?;
+    let state = model.completed(state);
     Ok(Content {
         model,
         state,

@@ -119,6 +119,15 @@ impl Scene {
     /// that its solver does not support.
     pub fn simulation_settings(&self) -> Result<SimulationSettings, FileError> {
         self.check_motion()?;
+        if let (Some(found), true) = (self.model.contact.bristle_length, self.solver != SolverKind::Lagged) {
+            let message = format!(
+                "found {found}, but the solver is \"{}\"; set `kind` in [solver] to \"lagged\", which alone has \
+                 bristles, or remove it",
+                self.solver.name()
+            );
+            let problem = Problem::new(FieldPath::root().key("contact").key("bristle_length"), message);
+            return Err(self.document.located(problem));
+        }
         let integrator = match self.solver {
             SolverKind::SemiImplicitEuler => Integrator::SemiImplicitEuler,
             SolverKind::Rk4 => Integrator::RungeKutta4,

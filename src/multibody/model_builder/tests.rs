@@ -71,7 +71,7 @@ fn state(model: &Model) -> State {
     let at = |z: f64| BodyState::at_rest(&RigidTransform::from_translation(Vector3::new(0.0, 0.0, z)));
     let mut ball = at(0.045);
     ball.velocity.translational = Vector3::new(0.3, 0.0, -0.1);
-    State { bodies: vec![ball, at(3.0)], joints: model.mechanism.neutral_state() }
+    State::new(vec![ball, at(3.0)], model.mechanism.neutral_state())
 }
 
 /// The force of the ground on the ball.

@@ -14,6 +14,11 @@ pub(super) fn state_of(recorded: &RecordedState) -> State {
     State::of_bodies(vec![body])
 }
 
+/// The part of a state that recordings have: bristles are not recorded.
+pub(super) fn recorded_part<T: Scalar>(state: &State<T>) -> State<T> {
+    State::of_bodies(state.bodies.clone())
+}
+
 /// Adds a tangent over standard deviations, what is compared of it.
 pub(super) fn add_residuals<T: Scalar>(
     tangent: Vec<T>,
@@ -31,8 +36,8 @@ pub(super) fn add_residuals<T: Scalar>(
     reduce_outlier(&mut residuals[first..], outlier_limit);
 }
 
-/// The residuals of one recorded time, and their derivatives with respect to the simulated state, in its tangent
-/// space.
+/// The residuals of one recorded time, and their derivatives with respect to the recorded part of the simulated
+/// state, in its tangent space.
 pub(super) fn linear_residuals(
     recorded: &RecordedState,
     state: &State,
@@ -42,7 +47,7 @@ pub(super) fn linear_residuals(
     type Direction = DualArray<TANGENT_DIMENSION>;
     let (mut lifted, measured) = (State::<Direction>::default(), State::lift(&state_of(recorded)));
     let (mut values, mut by_state) = (Vec::new(), DMatrix::zeros(0, 0));
-    for_each_tangent_chunk(state, &mut lifted, |state, directions| {
+    for_each_tangent_chunk(&recorded_part(state), &mut lifted, |state, directions| {
         let mut residuals = Vec::new();
         add_residuals(measured.difference(state), weights, outlier_limit, &mut residuals);
         values = residuals.iter().map(|r| r.re).collect();

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::deviations::StandardDeviations;
 use super::initial_state::{WindowSystem, estimate};
-use super::row_residuals::{add_residuals, linear_residuals, state_of};
+use super::row_residuals::{add_residuals, linear_residuals, recorded_part, state_of};
 use super::window_motion::{Sensitive, Steps, TapedSteps};
 use super::{
     MeasurementError, Prediction, body_index, check_residuals, place, positive, root_mean_square, stacked,
@@ -200,7 +200,7 @@ impl RecordedMotion {
             let mut differences = Vec::with_capacity(window.len() - 1);
             let steps = Steps::new(settings, applied, substeps_of(held, index));
             self.simulate_window(model, window.clone(), &starts[index], steps, |recorded, state, _| {
-                differences.push(State::lift(&state_of(recorded)).difference(state));
+                differences.push(State::lift(&state_of(recorded)).difference(&recorded_part(state)));
             })?;
             Ok(differences)
         };
@@ -266,7 +266,8 @@ impl RecordedMotion {
     ) -> Result<WindowSystem, ProblemError> {
         let recorded = &self.recording.states[window];
         let count = model.parameters().len();
-        let (mut at, mut memory) = (Sensitive::start(start.clone(), count), TapedSteps::default());
+        let mut at = Sensitive::start(model.model(), start, count);
+        let mut memory = TapedSteps::default();
         let mut rows: Vec<f64> = Vec::new();
         let (mut by_start, mut by_parameters) = (Vec::new(), Vec::new());
         if let Some(weights) = self.start_weights {
@@ -283,8 +284,8 @@ impl RecordedMotion {
             let (values, by_state) = linear_residuals(&pair[1], &at.state, self.weights, self.outlier_limit);
             check_residuals(&values, &self.recording.name, pair[1].line)?;
             rows.extend(values);
-            by_start.push(&by_state * &at.by_start);
-            by_parameters.push(&by_state * &at.by_parameters);
+            by_start.push(&by_state * at.by_start.rows(0, TANGENT_DIMENSION));
+            by_parameters.push(&by_state * at.by_parameters.rows(0, TANGENT_DIMENSION));
         }
         Ok(WindowSystem {
             residuals: DVector::from_vec(rows),

@@ -1,6 +1,10 @@
 use super::*;
-use crate::contact::Material;
-use crate::multibody::{Body, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial};
+use crate::contact::{Collider, ContactModel, ContactSettings, Material};
+use crate::field::{PressureField, primitive_field};
+use crate::geometry::Shape;
+use crate::multibody::{
+    Body, BodyGeometry, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial, NoForces,
+};
 use crate::optimize::error::ProblemError;
 use crate::optimize::fit::{FitSettings, Method, fit};
 use crate::optimize::identification::deviations::StartDeviations;
@@ -9,7 +13,8 @@ use crate::optimize::identification::{Identification, Measurement};
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use crate::optimize::parameters::{FitParameter, FitParameters};
 use crate::optimize::uncertainty::Identifiability;
-use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
+use crate::rollout::Rollout;
+use crate::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use crate::step::{ControlledMethod, ErrorControlled, Integrator, StepWorkspace};
 use nalgebra::{Matrix3, Vector3};
 
@@ -470,5 +475,64 @@ fn what_finer_steps_change_is_told() {
     }
     for estimate in [modulus, dissipation] {
         assert!(matches!(estimate.identifiability, Identifiability::DependsOnSteps { .. }), "{estimate:?}");
+    }
+}
+
+/// Bristles are a state that is not recorded: each window begins without deflection.
+#[test]
+fn recordings_of_bodies_with_bristles_are_fitted() {
+    let (mesh, extent) = primitive_field(&Shape::Box { size: [0.1; 3] }, 0.1).unwrap();
+    let material = Material::new(1e5, 1.0, 0.5);
+    let x_bg = RigidTransform::identity();
+    let geometry = |collider: Collider| BodyGeometry { x_bg, collider, material: Some(0), unit_mass: None };
+    let field = PressureField::new(mesh, extent).unwrap();
+    let inertia = Matrix3::from_diagonal(&Vector3::new(1e-3, 1.5e-3, 2e-3));
+    let block =
+        Body::free("block", given(0.4, inertia), vec![geometry(Collider::compliant(field, material))])
+            .unwrap();
+    let floor = vec![geometry(Collider::rigid_half_space(material))];
+    let floor = Body::fixed("floor", x_bg, SpatialVelocity::zero(), floor);
+    let materials = vec![NamedMaterial { name: "pad".into(), material }];
+    let contact = ContactSettings { bristle_length: Some(1e-5), ..Default::default() };
+    let bodies = vec![block, floor];
+    let model = ModelBuilder { bodies, materials, contact, ..Default::default() }.build().unwrap();
+    let mut first = start();
+    (first.position, first.orientation) = (Vector3::new(0.0, 0.0, 0.0495), Quaternion::identity());
+    (first.linear_velocity, first.angular_velocity) = (Vector3::new(0.4, 0.0, 0.0), Vector3::zeros());
+    let integrator = Integrator::velocity_level(ContactModel::Lagged);
+    let settings = SimulationSettings { integrator, time_step: 1e-3 };
+    let initial = state_of(&first);
+    let motion = Rollout::new(&model, &initial, settings, 0.1).simulate().unwrap();
+    let recorded = |(k, state): (usize, &State)| {
+        let body = state.bodies[0];
+        RecordedState {
+            time: first.time + 1e-3 * k as f64,
+            position: body.position,
+            orientation: body.orientation,
+            linear_velocity: body.velocity.translational,
+            angular_velocity: body.velocity.rotational,
+            line: None,
+        }
+    };
+    let states: Vec<_> = motion.states.iter().enumerate().step_by(10).map(recorded).collect();
+    let recording = Recording { name: "made up".into(), states };
+    let window = TimeWindow { horizon: f64::INFINITY, ..Default::default() };
+    let motion = RecordedMotion::new(&model, "block", recording, &sigma(), &window).unwrap();
+    let names = ["materials.pad.friction"];
+    let problem =
+        Identification::new(model, initial, settings, NoForces, names, vec![Measurement::Motion(motion)])
+            .unwrap();
+    let (residuals, jacobian) = residuals_and_jacobian(&problem, &[0.5]).unwrap();
+    let (_, by_steps) = problem.minimized_with_jacobian(&[0.5], None).unwrap();
+    assert!((&by_steps - &jacobian).amax() < 1e-9 * jacobian.amax());
+    assert_eq!(residuals.len(), 10 * 9);
+    assert!(residuals.iter().all(|r| r.abs() < 1e-6), "{residuals:?}");
+    let at = |friction: f64| problem.residuals(&[friction]).unwrap();
+    let (plus, minus) = (at(0.5 + 1e-5), at(0.5 - 1e-5));
+    let scale = jacobian.amax();
+    assert!(scale > 1.0);
+    for k in 0..residuals.len() {
+        let difference: f64 = (plus[k] - minus[k]) / 2e-5;
+        assert!((difference - jacobian[(k, 0)]).abs() < 1e-3 * scale, "{k}: {difference}");
     }
 }

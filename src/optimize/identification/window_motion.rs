@@ -78,17 +78,19 @@ impl<'a, A: AppliedForces> Steps<'a, A> {
 #[derive(Clone, Debug)]
 pub(super) struct Sensitive {
     pub state: State,
-    /// With respect to the state at the start of the window, in its tangent space.
+    /// With respect to the state at the start of the window, what is given of it, in its tangent space.
     pub by_start: DMatrix<f64>,
     /// With respect to the parameters of the differentiated model.
     pub by_parameters: DMatrix<f64>,
 }
 
 impl Sensitive {
-    /// The state at the start of a window.
-    pub fn start(state: State, parameters: usize) -> Self {
+    /// The state at the start of a window of a model; bristles that it says nothing of are not deflected.
+    pub fn start(model: &Model, start: &State, parameters: usize) -> Self {
+        let given = start.tangent_dimension();
+        let state = model.completed(start.clone());
         let n = state.tangent_dimension();
-        Self { state, by_start: DMatrix::identity(n, n), by_parameters: DMatrix::zeros(n, parameters) }
+        Self { state, by_start: DMatrix::identity(n, given), by_parameters: DMatrix::zeros(n, parameters) }
     }
 }
 

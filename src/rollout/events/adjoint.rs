@@ -54,7 +54,7 @@ pub fn event_loss_gradient<A: AppliedForces>(
     };
     let mut gradient = loss_gradient(rollout, &at_events, parameters, checkpoints)?;
     gradient.value = value;
-    let nothing = vec![0.0; rollout.initial.tangent_dimension()];
+    let nothing = vec![0.0; rollout.start().tangent_dimension()];
     let own = model.by_parameters(&nothing, &by_model);
     gradient.by_parameters.iter_mut().zip(own).for_each(|(sum, x)| *sum += x);
     Ok(gradient)

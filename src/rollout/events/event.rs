@@ -80,7 +80,7 @@ impl Event {
     pub(super) fn check<A>(&self, rollout: &Rollout<'_, A>, steps: usize) -> Result<(), EventError> {
         self.kind.check(rollout.model)?;
         let (step, found) = (self.place.step, self.state.tangent_dimension());
-        let expected = rollout.initial.tangent_dimension();
+        let expected = rollout.start().tangent_dimension();
         match step < steps && found == expected {
             true => Ok(()),
             false => Err(EventError::OtherRollout { time: self.time, step, steps, found, expected }),

@@ -44,7 +44,7 @@ pub fn event_gradients<A: AppliedForces>(
     parameters: &[Parameter],
 ) -> Result<Vec<EventGradient>, SimulationError> {
     check_all(rollout, events, rollout.schedule()?.len())?;
-    let rows = rollout.initial.tangent_dimension();
+    let rows = rollout.start().tangent_dimension();
     let none = EventGradient { time: Vec::new(), state: DMatrix::zeros(rows, parameters.len()) };
     let mut gradients = vec![none; events.len()];
     let parts: Vec<Vec<EventGradient>> = parameters

@@ -114,8 +114,10 @@ impl<A: AppliedForces> Piece<'_, A> {
 /// The largest change of a rate of a state, as a part of the largest rate of its kind: of positions and of velocities.
 fn relative_change(state: &State, before: &[f64], after: &[f64]) -> f64 {
     let (of_bodies, nv) = (state.body_tangent_dimension(), state.joints.v.len());
+    // Deflections of bristles count as positions.
+    let velocities = of_bodies + nv..of_bodies + 2 * nv;
     let is_velocity = |i: usize| {
-        if i < of_bodies { i % TANGENT_DIMENSION >= TANGENT_DIMENSION / 2 } else { i >= of_bodies + nv }
+        if i < of_bodies { i % TANGENT_DIMENSION >= TANGENT_DIMENSION / 2 } else { velocities.contains(&i) }
     };
     let of_kind = |velocity: bool| {
         let (mut change, mut largest) = (0.0_f64, 0.0_f64);

@@ -203,7 +203,7 @@ mod tests {
             velocity: SpatialVelocity::zero(),
         };
         let bodies = vec![at(0.4, [0.1, 0.2, 0.3]), at(-0.2, [0.5, -0.2, 0.1])];
-        (model.build().expect("no pairs"), State { bodies, joints })
+        (model.build().expect("no pairs"), State::new(bodies, joints))
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub(super) fn extrapolate<T: Scalar>(whole: &State<T>, halves: &mut State<T>) {
         halves.velocity.rotational = halves.velocity.rotational * two - whole.velocity.rotational;
         halves.velocity.translational = halves.velocity.translational * two - whole.velocity.translational;
     }
+    for (whole, halves) in whole.bristles.iter().zip(&mut halves.bristles) {
+        halves.rotation = halves.rotation * two - whole.rotation;
+        halves.translation = halves.translation * two - whole.translation;
+    }
     let (whole, halves) = (&whole.joints, &mut halves.joints);
     halves.v.iter_mut().zip(&whole.v).for_each(|(x, whole)| linear(x, whole));
     whole.for_each_joint(|kind, q, _| {

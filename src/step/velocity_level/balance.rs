@@ -3,6 +3,7 @@
 
 use nalgebra::{DMatrix, Matrix6};
 
+use super::bristle_motion::move_bristles;
 use super::free_body::{BODY, BodyInertia, six, velocity_of};
 use super::free_motions::FreeMotions;
 use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
@@ -83,10 +84,8 @@ impl<T: Scalar> Balance<T> {
         let Solved { problem, newton, moving } = solved;
         let StepProblem { model, state, time_step: dt, .. } = *step;
         model.update_frames(state, &mut self.before, &mut self.joints);
-        self.after.clone_from(&self.before);
+        self.set_velocities_after(model, state);
         self.start(model, state, dt);
-        let of_joints = &self.velocity[BODY * state.bodies.len()..];
-        set_link_velocities(model, &mut self.joints_after, &state.joints.q, of_joints, &mut self.after);
         // Forces on links: the user's, and the impulses of contact over the step.
         link_forces(model, &self.forces.bodies, &mut self.on_links);
         self.factorize_joints(kind, model, dt);
@@ -102,8 +101,10 @@ impl<T: Scalar> Balance<T> {
                 }
                 _ => Matrix6::from_element(T::from(0.0)),
             };
+            let rate = settings.bristles().map(|_| state.deflection(patch.pair).rate(dt));
+            let found = &problem.contacts;
             let impulse =
-                patch_impulse(model, before, after, patch, &settings, &problem.contacts, evaluated, lambda);
+                patch_impulse(model, before, after, rate, patch, &settings, found, evaluated, lambda);
             let Some((on_a, origin)) = impulse else { continue };
             for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
                 let about_body = on_body.shifted(&(before[body].pose.translation - origin));
@@ -135,14 +136,23 @@ impl<T: Scalar> Balance<T> {
         self.velocity.iter_mut().zip(&self.residual).for_each(|(v, r)| *v -= *r);
     }
 
-    /// Begins the residual: the part of the free bodies without contact. Gives them their velocities
-    /// after the step.
+    /// Gives the bodies their velocities after the step, at the poses that they have before it.
+    fn set_velocities_after(&mut self, model: &Model<T>, state: &State<T>) {
+        let Self { before, after, velocity, joints_after, .. } = self;
+        after.clone_from(before);
+        for ((index, _, _), v) in model.free_bodies().zip(velocity.chunks_exact(BODY)) {
+            after[index].velocity = velocity_of(v);
+        }
+        let of_joints = &velocity[BODY * state.bodies.len()..];
+        set_link_velocities(model, joints_after, &state.joints.q, of_joints, after);
+    }
+
+    /// Begins the residual: the part of the free bodies without contact.
     fn start(&mut self, model: &Model<T>, state: &State<T>, dt: f64) {
-        let Self { residual, after, velocity, free_motions, forces, .. } = self;
+        let Self { residual, after, free_motions, forces, .. } = self;
         residual.clear();
         let bodies = model.free_bodies().zip(&state.bodies).zip(&free_motions.bodies).zip(&forces.bodies);
-        for (((((index, _, mass), state), free), force), v) in bodies.zip(velocity.chunks_exact(BODY)) {
-            after[index].velocity = velocity_of(v);
+        for ((((index, _, mass), state), free), force) in bodies {
             let body = BodyInertia::new(mass, state);
             let free = body.free_momentum(&state.velocity, free, force, &model.gravity, dt);
             let kept = body.momentum(&after[index].velocity);
@@ -202,6 +212,25 @@ impl<T: Scalar> Balance<T> {
             *residual -= *impulse;
         }
         self.residual.extend_from_slice(&self.of_joints);
+    }
+
+    /// The deflection of bristles after the step, at these velocities.
+    pub(super) fn move_bristles(
+        &mut self,
+        kind: ContactModel,
+        step: &StepProblem<'_, (), T>,
+        problem: &Problem,
+        after: &mut State<T>,
+    ) {
+        let StepProblem { model, state, time_step: dt, .. } = *step;
+        if model.bristle_count() == 0 {
+            after.bristles.clear();
+            return;
+        }
+        model.update_frames(state, &mut self.before, &mut self.joints);
+        self.set_velocities_after(model, state);
+        let settings = DiscreteSettings { contact: &model.contact, model: kind, dt };
+        move_bristles(&settings, model, state, problem, &self.after, &mut after.bristles);
     }
 
     /// The state carried by the velocities after the step, and by what free motions turn and shift bodies

@@ -9,6 +9,8 @@ mod balance;
 mod balance_scale;
 mod body_sensitivity;
 mod branches;
+mod bristle_motion;
+mod bristle_tape;
 mod coupled_patch;
 mod free_body;
 mod free_motions;
@@ -139,6 +141,7 @@ impl VelocityLevel {
             balance.correct(workspace.newton.factor.factors());
         }
         balance.move_state(state, dt, after);
+        balance.move_bristles(self.model, step, &workspace.problem, after);
         Ok(())
     }
 

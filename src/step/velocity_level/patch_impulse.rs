@@ -6,16 +6,18 @@ use super::coupled_patch::CoupledPatch;
 use crate::contact::{DiscreteSettings, PairImpulse, PointContacts, Roles, discrete_impulse, impulse_lifted};
 use crate::multibody::{BodyFrame, Model, with_pair};
 use crate::scalar::Scalar;
-use crate::spatial::SpatialForce;
+use crate::spatial::{SpatialForce, SpatialVelocity};
 
 /// The impulse of a patch on body A about F's origin, in W, and where that is; `before` and `after` are
-/// the bodies' frames with their velocities before and after the step. Value and derivative with respect
+/// the bodies' frames with their velocities before and after the step, `deflection_rate` that of bristles before
+/// it. Value and derivative with respect
 /// to the velocity after the step are `evaluated`.
 #[allow(clippy::too_many_arguments, reason = "two states of a pair, and what Newton's method found of it")]
 pub(super) fn patch_impulse<T: Scalar>(
     model: &Model<T>,
     before: &[BodyFrame<T>],
     after: &[BodyFrame<T>],
+    deflection_rate: Option<SpatialVelocity<T>>,
     patch: &CoupledPatch,
     settings: &DiscreteSettings,
     contacts: &PointContacts,
@@ -50,10 +52,12 @@ pub(super) fn patch_impulse<T: Scalar>(
                 &lambda,
                 &roles.v_fo,
                 &after,
+                deflection_rate.as_ref(),
             )
         } else {
             let polygons = &contacts.polygons[patch.contacts.polygons.clone()];
-            discrete_impulse(&roles, settings, polygons, &lambda, &roles.v_fo, &after)
+            let rate = deflection_rate.as_ref();
+            discrete_impulse(&roles, settings, polygons, &lambda, &roles.v_fo, &after, rate)
         };
         let on_o = on_o.rotated(&roles.x_wf.rotation);
         Some((if roles.a_is_o { on_o } else { -on_o }, roles.x_wf.translation))

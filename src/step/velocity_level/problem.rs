@@ -102,7 +102,8 @@ impl Problem {
             let found = with_pair(model, frames, pair, |query: &ContactPair| {
                 let inertia = PairInertia { model, state, moving, joints, factors: &joint_part.factors };
                 let lambda = |roles: &Roles<f64>| pair_inverse_inertia(&inertia, pair, roles, link_rows);
-                find_contacts(query, &settings, lambda, scratch, contacts)
+                let deflection = state.deflection(index);
+                find_contacts(query, &settings, &deflection, lambda, scratch, contacts)
             });
             if let Some(found) = found {
                 let bodies = Bodies { model, frames, moving, joints, joint_part };

@@ -1,8 +1,12 @@
 //! What a step leaves behind for derivatives with respect to the shapes of geometries: its faces. Tapes have
 //! it only where such derivatives are asked for.
 
+use nalgebra::Vector6;
+
 use super::problem::Problem;
-use crate::contact::{DiscretePatch, DiscreteSettings, PairImpulse, PointContacts, Roles, ShapeTerms};
+use crate::contact::{
+    DEFLECTION_DIMENSION, DiscretePatch, DiscreteSettings, PairImpulse, PointContacts, Roles, ShapeTerms,
+};
 use crate::multibody::{BodyFrame, DifferentiatedModel, GeometryPair, Model, ModelGradient, with_pair};
 use crate::spatial::SpatialForce;
 
@@ -10,7 +14,8 @@ use crate::spatial::SpatialForce;
 #[derive(Debug, Default)]
 pub(super) struct ShapeTape {
     contacts: PointContacts,
-    patches: Vec<(GeometryPair, DiscretePatch)>,
+    /// The indices of their pairs in [`Model::pairs`], the pairs, and their contacts.
+    patches: Vec<(usize, GeometryPair, DiscretePatch)>,
     /// The bodies before the step, with their velocities before it and after it.
     before: Vec<BodyFrame>,
     after: Vec<BodyFrame>,
@@ -31,14 +36,15 @@ impl ShapeTape {
             return;
         }
         let pairs = differentiated.model().pairs();
-        let asked = problem.patches.iter().map(|patch| (pairs[patch.pair], &patch.contacts));
-        let asked = asked.filter(|(pair, _)| differentiated.asks_for_geometry_of(pair));
-        self.patches.extend(asked.map(|(pair, patch)| (pair, patch.clone())));
+        let asked = problem.patches.iter().map(|patch| (patch.pair, pairs[patch.pair], &patch.contacts));
+        let asked = asked.filter(|(_, pair, _)| differentiated.asks_for_geometry_of(pair));
+        self.patches.extend(asked.map(|(index, pair, patch)| (index, pair, patch.clone())));
         if !self.patches.is_empty() {
             let (own, found) = (&mut self.contacts, &problem.contacts);
             own.position.clone_from(&found.position);
             own.normal.clone_from(&found.normal);
             own.constants.clone_from(&found.constants);
+            own.slip_shift.clone_from(&found.slip_shift);
             own.polygons.clone_from(&found.polygons);
             for (own, frames) in [(&mut self.before, before), (&mut self.after, after)] {
                 own.clear();
@@ -49,10 +55,11 @@ impl ShapeTape {
 
     /// About the memory that it holds, bytes.
     pub fn bytes(&self) -> usize {
-        let PointContacts { position, normal, constants, polygons, .. } = &self.contacts;
+        let PointContacts { position, normal, constants, slip_shift, polygons, .. } = &self.contacts;
         let contacts = size_of_val(&**position)
             + size_of_val(&**normal)
             + size_of_val(&**constants)
+            + size_of_val(&**slip_shift)
             + size_of_val(&**polygons);
         let frames = size_of_val(&*self.before) + size_of_val(&*self.after);
         contacts + frames + size_of_val(&*self.patches)
@@ -68,23 +75,53 @@ impl ShapeTape {
         by_force: &[SpatialForce],
         out: &mut ModelGradient,
     ) {
-        let Self { contacts, patches, before, after, terms } = self;
-        for (pair, patch) in patches.iter() {
+        self.for_each_patch(model, settings, out, |(_, pair, before), impulse, terms| {
             let [by_a, by_b] = [pair.bodies.a, pair.bodies.b]
                 .map(|body| moving[body].map_or_else(SpatialForce::zero, |i| by_force[i]));
             let [p_a, p_b] = [pair.bodies.a, pair.bodies.b].map(|body| before[body].pose.translation);
             // About A's origin: M_B = −M_A + d × F and F_B = −F_A with d from A to B.
             let by_moment = by_a.rotational - by_b.rotational;
             let by_linear = by_a.translational - by_b.translational + by_b.rotational.cross(&(p_b - p_a));
+            let roles = impulse.roles;
+            let sign = if roles.a_is_o { 1.0 } else { -1.0 };
+            let lever = roles.x_wf.translation - p_a;
+            let on_o = SpatialForce::new(by_moment, by_linear + by_moment.cross(&lever)) * sign;
+            impulse.shape_vjp(&on_o.rotated(&roles.x_wf.rotation.transpose()), terms);
+        });
+    }
+
+    /// Adds the derivatives of a number with respect to the shapes, given those with respect to the deflections
+    /// of all bristles after the step.
+    pub fn add_deflection_vjp(
+        &mut self,
+        model: &Model,
+        settings: &DiscreteSettings,
+        by_deflections: &[f64],
+        out: &mut ModelGradient,
+    ) {
+        self.for_each_patch(model, settings, out, |(index, _, _), impulse, terms| {
+            let first = DEFLECTION_DIMENSION * index;
+            let by = Vector6::from_column_slice(&by_deflections[first..first + DEFLECTION_DIMENSION]);
+            impulse.deflection_shape_vjp(&by, terms);
+        });
+    }
+
+    /// Adds the derivatives of a number with respect to the shapes, of which `visit` writes down the terms of each
+    /// patch. It is given the patch's pair with its index and the bodies before the step, and the impulse.
+    fn for_each_patch(
+        &mut self,
+        model: &Model,
+        settings: &DiscreteSettings,
+        out: &mut ModelGradient,
+        visit: impl Fn((usize, &GeometryPair, &[BodyFrame]), &PairImpulse, &mut ShapeTerms),
+    ) {
+        let Self { contacts, patches, before, after, terms } = self;
+        for (index, pair, patch) in patches.iter() {
             terms.clear();
             let velocity_after =
                 with_pair(model, after, pair, |query| Roles::new(query).ok().map(|roles| roles.v_fo));
             with_pair(model, before, pair, |query| {
                 let (Ok(roles), Some(velocity)) = (Roles::new(query), velocity_after) else { return };
-                let sign = if roles.a_is_o { 1.0 } else { -1.0 };
-                let lever = roles.x_wf.translation - p_a;
-                let on_o = SpatialForce::new(by_moment, by_linear + by_moment.cross(&lever)) * sign;
-                let by_impulse = on_o.rotated(&roles.x_wf.rotation.transpose());
                 let impulse = PairImpulse {
                     roles: &roles,
                     settings,
@@ -93,7 +130,7 @@ impl ShapeTape {
                     before: &roles.v_fo,
                     after: &velocity,
                 };
-                impulse.shape_vjp(&by_impulse, terms);
+                visit((*index, pair, before), &impulse, terms);
             });
             out.add_shapes(pair, terms);
         }

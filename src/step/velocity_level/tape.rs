@@ -8,6 +8,7 @@
 use nalgebra::Matrix6;
 
 use super::body_sensitivity::BodySensitivity;
+use super::bristle_tape::BristleSensitivity;
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
 use super::joint_derivative::JointDerivatives;
@@ -44,6 +45,9 @@ pub(super) struct PatchSensitivity {
     pub inertia: Option<Box<InertiaSensitivity>>,
     /// With respect to the places of geometries on their bodies, where they are asked for.
     pub places: Option<Box<PlaceSensitivity>>,
+    /// With respect to the deflection of bristles, and that of the deflection after the step, where there are
+    /// bristles.
+    pub bristles: Option<Box<BristleSensitivity>>,
 }
 
 impl PatchSensitivity {
@@ -79,7 +83,8 @@ impl BalanceTape {
             let before = patch.before.as_deref().map_or(0, size_of_val);
             let inertia = patch.inertia.as_deref().map_or(0, |i| size_of_val(i) + joints * MATRIX_BYTES);
             let places = patch.places.as_deref().map_or(0, size_of_val);
-            size_of_val(patch) + before + inertia + places
+            let bristles = patch.bristles.as_deref().map_or(0, size_of_val);
+            size_of_val(patch) + before + inertia + places + bristles
         });
         let patches: usize = patches.sum();
         let bodies = self.bodies.len() * size_of::<BodySensitivity>();
@@ -211,7 +216,11 @@ impl VelocityLevel {
                     offset_f: x_wf.translation - frames[bodies[f]].pose.translation,
                 })
             });
-            patches.push(PatchSensitivity { after: by_poses, before, inertia, places });
+            let bristles = found.bristles.map(|bristles| {
+                let (indexed, of_places) = ((patch.pair, pair), at.model.asks_for_geometry_of(pair));
+                Box::new(BristleSensitivity::new(model, after, indexed, of_places, &bristles))
+            });
+            patches.push(PatchSensitivity { after: by_poses, before, inertia, places, bristles });
         }
         joints.evaluate(at, moving, patches.iter().map(|patch| &patch.after), loads);
         shapes.record(at.model, problem, [frames, after]);

@@ -81,7 +81,7 @@ pub(super) fn state(model: &Model, number: usize) -> State {
             velocity: SpatialVelocity::new(vector(20) * (10.0 * speed), vector(30) * speed),
         }
     });
-    State { bodies: bodies.collect(), joints: model.mechanism.state(vec![1e-4], vec![0.1 * speed]) }
+    State::new(bodies.collect(), model.mechanism.state(vec![1e-4], vec![0.1 * speed]))
 }
 
 /// The line search finds the minimum of a cost by the impulses' power along a step.

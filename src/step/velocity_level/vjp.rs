@@ -20,11 +20,13 @@ use crate::step::step_point::StepPoint;
 #[derive(Debug, Default)]
 pub(in crate::step) struct VjpMemory {
     by_velocity: Vec<f64>,
+    /// Derivatives with respect to the deflections of bristles after the step.
+    by_bristles: Vec<f64>,
     applied: ForceSensitivity,
     by_force: Forces,
     /// Derivatives with respect to the motions of the moving bodies, with the velocities after the step
     /// and with those before it.
-    by_motion: [Vec<f64>; 2],
+    pub(super) by_motion: [Vec<f64>; 2],
     kinematics: JointKinematics,
 }
 
@@ -53,7 +55,8 @@ impl VelocityLevel {
     ) {
         let model = at.model.model();
         let (of_bodies, of_joints) = mu.split_at(BODY * at.before.bodies.len());
-        let (state_of_bodies, state_of_joints) = out.state.split_at_mut(at.before.body_tangent_dimension());
+        let (of_motion, of_bristles) = out.state.split_at_mut(at.before.motion_tangent_dimension());
+        let (state_of_bodies, state_of_joints) = of_motion.split_at_mut(at.before.body_tangent_dimension());
         let BalanceTape { moving, patches, shapes, bodies, joints, kinematics, .. } = tape;
         let VjpMemory { by_force, by_motion, kinematics: scratch, .. } = memory;
         joints.add(at, of_joints, state_of_joints, out.control, out.model);
@@ -91,6 +94,9 @@ impl VelocityLevel {
             }
             if let Some(places) = &patch.places {
                 places.add_vjp(&patch.after.by_wrench(moving, on_bodies), out.model);
+            }
+            if let Some(bristles) = &patch.bristles {
+                bristles.add_impulse_vjp(&patch.after.by_wrench(moving, on_bodies), of_bristles);
             }
             if let Some(inertia) = &patch.inertia {
                 inertia.add_vjp(
@@ -157,7 +163,12 @@ impl VelocityLevel {
     ) {
         let mut mu = std::mem::take(&mut memory.by_velocity);
         mu.clear();
-        let (of_bodies, of_joints) = out.state.split_at_mut(at.before.body_tangent_dimension());
+        let mut by_bristles = std::mem::take(&mut memory.by_bristles);
+        let (of_motion, of_bristles) = out.state.split_at_mut(at.before.motion_tangent_dimension());
+        by_bristles.clear();
+        by_bristles.extend_from_slice(of_bristles);
+        of_bristles.fill(0.0);
+        let (of_bodies, of_joints) = of_motion.split_at_mut(at.before.body_tangent_dimension());
         let states = at.before.bodies.iter().zip(&at.after.bodies).zip(&tape.bodies);
         let of_bodies = of_bodies.chunks_exact_mut(TANGENT_DIMENSION).zip(&mut out.model.masses);
         for (((before, after), body), (by, by_mass)) in states.zip(of_bodies) {
@@ -186,8 +197,9 @@ impl VelocityLevel {
         by_q.copy_from_slice(&by_before);
         by_v.fill(0.0);
         tape.joints.add_extra_moves(at.model.model(), by_moves, of_joints, out.model);
+        self.add_bristles(at, tape, memory, &by_bristles, &mut mu, out);
         tape.factors.solve_transposed(&mut mu);
         self.add_balance(at, tape, memory, &mu, out);
-        memory.by_velocity = mu;
+        (memory.by_velocity, memory.by_bristles) = (mu, by_bristles);
     }
 }
