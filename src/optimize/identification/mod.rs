@@ -1,7 +1,9 @@
 //! Identification of a scene's parameters from measurements: the residuals of a model against
 //! recorded trajectories and indentation tests.
 
+mod horizons;
 mod indentation;
+mod nearness;
 mod parameter_path;
 mod prediction;
 mod trajectory;
@@ -10,6 +12,7 @@ use argmin::core::Error;
 use rayon::prelude::*;
 use serde::Serialize;
 
+pub use horizons::{HorizonError, HorizonErrors, RecordingHorizons, TOUCH_MARGIN};
 pub use indentation::IndentationTest;
 pub use parameter_path::parameters_at;
 pub use prediction::{Prediction, UntouchedIndentation};
