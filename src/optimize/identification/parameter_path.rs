@@ -19,9 +19,8 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
         },
         Parameter::Mass { .. } => "kg",
         Parameter::Inertia { .. } => "kg m²",
-        Parameter::CenterOfMass { .. } => "m",
-        // Of the six only shifts have a name.
-        Parameter::FixedPose { .. } => "m",
+        // Of the six moves of a fixed body only shifts have a name.
+        Parameter::CenterOfMass { .. } | Parameter::FixedPose { .. } => "m",
         Parameter::Gravity { .. } => "m/s²",
         _ => "1",
     }
