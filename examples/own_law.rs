@@ -159,6 +159,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         linear_velocity: None,
         angular_velocity: None,
         outlier_limit: None,
+        starts: None,
     };
     let mut measurements = Vec::new();
     for throw in &THROWS {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Error;
 use super::fit_horizons::{print_horizons, remark_left_out};
 use super::fit_page::fit_page;
-use super::fit_report::{FitReport, overall};
+use super::fit_report::{FitReport, StartsReport, overall};
 use super::loaded::of_kind;
 use super::messages::{remark, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
@@ -111,6 +111,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let report = FitReport {
         fit: result,
         units: problem.units(),
+        starts: StartsReport::new(&problem),
         measurements_before: before,
         measurements_after: after,
     };
@@ -192,18 +193,37 @@ fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), Error> {
         }
         writeln!(out)?;
     }
+    let StartsReport { estimated, windows } = report.starts;
+    if windows > 0 {
+        write!(out, "the states that {windows} simulated windows start at are ")?;
+        match estimated {
+            0 => writeln!(out, "taken as exact, as recorded (`starts`)")?,
+            all if all == windows => writeln!(out, "estimated too")?,
+            some => writeln!(out, "estimated too in {some} of them, and taken as exact in the others")?,
+        }
+    }
     writeln!(out)?;
     let estimates = &fit.uncertainty.estimates;
     let names: Vec<String> =
         estimates.iter().zip(&report.units).map(|(e, unit)| format!("{} ({unit})", e.name)).collect();
     let width = names.iter().map(|n| n.chars().count()).fold("parameter (unit)".len(), usize::max);
-    writeln!(out, "{:width$}  {:>14}  {:>14}  verdict", "parameter (unit)", "value", "std. error")?;
+    let steps = estimates.iter().any(|e| e.change_with_finer_steps.is_some());
+    let finer = |text: &str| if steps { format!("{text:>11}  ") } else { String::new() };
+    writeln!(
+        out,
+        "{:width$}  {:>14}  {:>14}  {}verdict",
+        "parameter (unit)",
+        "value",
+        "std. error",
+        finer("finer steps")
+    )?;
     for (e, name) in estimates.iter().zip(&names) {
         // A value that the data do not determine is not printed in the column of known ones.
-        let known = e.identifiability.is_identified();
+        let known = e.identifiability.is_determined();
         let value = if known { format!("{:.6e}", e.value) } else { "unknown".into() };
         let error = e.standard_error.map_or("-".into(), |s| format!("{s:.2e}"));
-        write!(out, "{:width$}  {value:>14}  {error:>14}  {}", name, e.identifiability)?;
+        let change = finer(&e.change_with_finer_steps.map_or("-".into(), |change| format!("{change:+.2e}")));
+        write!(out, "{:width$}  {value:>14}  {error:>14}  {change}{}", name, e.identifiability)?;
         if known { writeln!(out) } else { writeln!(out, " (the fit ended at {:.6e})", e.value) }?;
     }
     writeln!(out)?;

@@ -9,7 +9,7 @@ use crate::optimize::identification::{Prediction, StandardDeviations};
 use crate::report::{Chart, Curve, CurveMode};
 
 /// Half the width of a 95 % interval of a normal distribution, in standard deviations.
-pub(super) const HALF_WIDTH: f64 = 1.96;
+const HALF_WIDTH: f64 = 1.96;
 
 /// The names of the axes.
 const AXES: [&str; 3] = ["x", "y", "z"];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::fit_charts::{HALF_WIDTH, charts};
+use super::fit_charts::charts;
 use super::fit_report::{FitReport, overall};
 use super::recordings::{about, command_line, page};
 use crate::optimize::identification::{MeasurementError, Prediction};
@@ -39,30 +39,30 @@ pub(super) fn fit_page<'p>(file: &Path, report: &FitReport, predictions: &[Vec<P
 fn estimates(report: &FitReport) -> Table {
     let estimates = &report.fit.uncertainty.estimates;
     let row = |(estimate, unit): (&crate::optimize::uncertainty::Estimate, &&str)| {
-        let (error, interval) = match estimate.standard_error {
-            Some(error) => {
-                let half = HALF_WIDTH * error;
-                (
-                    format!("{error:.2e}"),
-                    format!("{:.6e} … {:.6e}", estimate.value - half, estimate.value + half),
-                )
-            }
-            None => ("–".to_owned(), "–".to_owned()),
-        };
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
         vec![
             estimate.name.clone(),
             format!("{:.6e}", estimate.value),
             (*unit).to_owned(),
-            error,
-            interval,
+            or_dash(estimate.standard_error.map(|error| format!("{error:.2e}"))),
+            or_dash(estimate.interval.map(|[low, high]| format!("{low:.6e} … {high:.6e}"))),
+            or_dash(estimate.change_with_finer_steps.map(|change| format!("{change:+.2e}"))),
             estimate.identifiability.to_string(),
         ]
     };
     Table {
         title: "Estimates".to_owned(),
-        columns: ["parameter", "value", "unit", "standard error", "95 % interval", "verdict"]
-            .map(str::to_owned)
-            .to_vec(),
+        columns: [
+            "parameter",
+            "value",
+            "unit",
+            "standard error",
+            "95 % interval",
+            "change with finer steps",
+            "verdict",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
         rows: estimates.iter().zip(&report.units).map(row).collect(),
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::optimize::fit::Fit;
-use crate::optimize::identification::MeasurementError;
+use crate::optimize::identification::{Identification, MeasurementError};
 
 /// The result of a fit, as printed.
 #[derive(Debug, Serialize)]
@@ -12,8 +12,28 @@ pub(super) struct FitReport {
     pub fit: Fit,
     /// The unit of each estimate, in order.
     pub units: Vec<&'static str>,
+    /// What is known of the states that windows start at.
+    #[serde(flatten)]
+    pub starts: StartsReport,
     pub measurements_before: Vec<MeasurementError>,
     pub measurements_after: Vec<MeasurementError>,
+}
+
+/// What is known of the states that the simulated windows of recordings start at.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct StartsReport {
+    /// All windows.
+    pub windows: usize,
+    /// Those whose starts are estimated.
+    #[serde(rename = "estimated_starts")]
+    pub estimated: usize,
+}
+
+impl StartsReport {
+    pub fn new(identification: &Identification) -> Self {
+        let [estimated, windows] = identification.estimated_starts();
+        Self { windows, estimated }
+    }
 }
 
 /// The errors of all recordings together; `None` if there are fewer than two.

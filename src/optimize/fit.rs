@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lbfgsb::Lbfgsb;
-use super::least_squares::{HeldSubsteps, LeastSquares, Residuals, residuals_and_jacobian_holding};
+use super::least_squares::{HeldSubsteps, LeastSquares, Residuals};
 use super::levenberg_marquardt::LevenbergMarquardt;
 use super::parameters::FitParameters;
 use super::progress::ProgressObserver;
@@ -120,17 +120,23 @@ pub fn fit<R: Residuals>(
     progress: Option<ProgressObserver>,
 ) -> Result<Fit, Error> {
     let start = parameters.initial();
-    let before = finite_cost("start", &model.residuals(&start)?)?;
+    let before = finite_cost("start", &model.minimized(&start, None)?)?;
     let x = parameters.variables(&start)?;
     let (ended, held) = solve_through_jumps(model, parameters, settings, x, progress.as_ref())?;
     let values = values_at(parameters, &ended.variables)?;
-    let (residuals, jacobian) = residuals_and_jacobian_holding(model, &values, held.as_ref())?;
+    let (residuals, jacobian) = model.minimized_with_jacobian(&values, held.as_ref())?;
     let after = finite_cost("end", &residuals)?;
     if let Some(k) = jacobian.iter().position(|x| !x.is_finite()) {
         let name = &parameters.as_slice()[k / residuals.len()].name;
         return Err(Error::msg(format!(
             "a derivative with respect to `{name}` at the end of the fit is not finite"
         )));
+    }
+    let mut uncertainty =
+        uncertainty(parameters.as_slice(), &values, &residuals, model.eliminated(), &jacobian);
+    // Finer steps that fail tell nothing of the estimates.
+    if let Some(Ok((residuals, jacobian))) = model.minimized_with_finer_steps(&values) {
+        uncertainty.compare_with_finer_steps(&residuals, &jacobian);
     }
     Ok(Fit {
         method: settings.method,
@@ -140,7 +146,7 @@ pub fn fit<R: Residuals>(
         cost_before: before,
         cost_after: after,
         residuals: residuals.len(),
-        uncertainty: uncertainty(parameters.as_slice(), &values, &residuals, &jacobian),
+        uncertainty,
     })
 }
 

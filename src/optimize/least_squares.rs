@@ -26,6 +26,9 @@ impl HeldSubsteps {
     }
 }
 
+/// Residuals and their derivative with respect to the parameters (m × n).
+pub type LinearResiduals = (Vec<f64>, DMatrix<f64>);
+
 /// Residuals as a function of physical parameters, written once for every scalar.
 pub trait Residuals {
     /// The residuals (model minus measurement, over the standard deviation where it is known):
@@ -57,6 +60,41 @@ pub trait Residuals {
         let _ = substeps;
         self.residuals(parameters)
     }
+
+    /// What a fit makes least: the residuals, unless the model has unknowns of its own, which it finds for each
+    /// value of the parameters (the states at the starts of motions that were measured with errors). Then it is
+    /// their part at right angles to all changes that those unknowns can make.
+    ///
+    /// # Errors
+    /// Those of the residuals.
+    fn minimized(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Vec<f64>, Error> {
+        residuals_of(self, parameters, substeps)
+    }
+
+    /// The same, with its derivative with respect to the parameters (m × n); by forward mode, unless the model
+    /// knows better.
+    ///
+    /// # Errors
+    /// Those of the residuals.
+    fn minimized_with_jacobian(
+        &self,
+        parameters: &[f64],
+        substeps: Option<&HeldSubsteps>,
+    ) -> Result<LinearResiduals, Error> {
+        residuals_and_jacobian_holding(self, parameters, substeps)
+    }
+
+    /// How many unknowns of its own the model finds: so many residuals fewer say something about the parameters.
+    fn eliminated(&self) -> usize {
+        0
+    }
+
+    /// The same as [`Self::minimized_with_jacobian`] with finer time steps (half of them, or a tenth of their error),
+    /// to see how far estimates depend on them; `None` of a model without.
+    fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {
+        let _ = parameters;
+        None
+    }
 }
 
 /// How many parameters are differentiated in one pass of forward mode.
@@ -67,15 +105,12 @@ const CHUNK: usize = 4;
 ///
 /// # Errors
 /// Those of the residuals.
-pub fn residuals_and_jacobian<R: Residuals>(
-    model: &R,
-    parameters: &[f64],
-) -> Result<(Vec<f64>, DMatrix<f64>), Error> {
+pub fn residuals_and_jacobian<R: Residuals>(model: &R, parameters: &[f64]) -> Result<LinearResiduals, Error> {
     residuals_and_jacobian_holding(model, parameters, None)
 }
 
 /// Residuals, with substeps that are held where there are any.
-fn residuals_of<R: Residuals, T: Scalar>(
+fn residuals_of<R: Residuals + ?Sized, T: Scalar>(
     model: &R,
     parameters: &[T],
     substeps: Option<&HeldSubsteps>,
@@ -87,11 +122,11 @@ fn residuals_of<R: Residuals, T: Scalar>(
 }
 
 /// The same as [`residuals_and_jacobian`], with substeps that are held where there are any.
-pub(crate) fn residuals_and_jacobian_holding<R: Residuals>(
+pub(crate) fn residuals_and_jacobian_holding<R: Residuals + ?Sized>(
     model: &R,
     parameters: &[f64],
     substeps: Option<&HeldSubsteps>,
-) -> Result<(Vec<f64>, DMatrix<f64>), Error> {
+) -> Result<LinearResiduals, Error> {
     type Dual = DualArray<CHUNK>;
     let n = parameters.len();
     let mut values = Vec::new();
@@ -168,9 +203,9 @@ impl<'a, R: Residuals> LeastSquares<'a, R> {
     ///
     /// # Errors
     /// Those of the model, or a wrong number of variables.
-    pub fn residuals_and_jacobian(&self, x: &[f64]) -> Result<(Vec<f64>, DMatrix<f64>), Error> {
+    pub fn residuals_and_jacobian(&self, x: &[f64]) -> Result<LinearResiduals, Error> {
         let (values, factors) = self.physical(x)?;
-        let (residuals, mut jacobian) = residuals_and_jacobian_holding(self.model, &values, self.substeps)?;
+        let (residuals, mut jacobian) = self.model.minimized_with_jacobian(&values, self.substeps)?;
         for (mut column, factor) in jacobian.column_iter_mut().zip(factors) {
             column *= factor;
         }
@@ -183,7 +218,7 @@ impl<R: Residuals> Operator for LeastSquares<'_, R> {
     type Output = Vec<f64>;
 
     fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        residuals_of(self.model, &self.physical(x)?.0, self.substeps)
+        self.model.minimized(&self.physical(x)?.0, self.substeps)
     }
 }
 

@@ -56,12 +56,22 @@ pub enum Identifiability {
     },
     /// There are no more residuals than parameters, so the noise cannot be estimated.
     NoDegreesOfFreedom,
+    /// Shorter time steps change it by more than its standard error.
+    DependsOnSteps {
+        /// By how much, in its unit.
+        change: f64,
+    },
 }
 
 impl Identifiability {
     /// Whether the parameter may be reported as known.
     pub fn is_identified(&self) -> bool {
         *self == Identifiability::Identified
+    }
+
+    /// Whether the data determine the parameter, be it with the steps that they are compared with.
+    pub fn is_determined(&self) -> bool {
+        matches!(self, Self::Identified | Self::DependsOnSteps { .. })
     }
 }
 
@@ -84,6 +94,9 @@ impl std::fmt::Display for Identifiability {
             Self::NoDegreesOfFreedom => {
                 write!(f, "not identifiable: there are no more residuals than parameters")
             }
+            Self::DependsOnSteps { change } => {
+                write!(f, "depends on the time step: finer steps change it by {change:.2e}")
+            }
         }
     }
 }
@@ -97,6 +110,12 @@ pub struct Estimate {
     pub value: f64,
     /// Its standard error in its unit; `None` where the data do not give one.
     pub standard_error: Option<f64>,
+    /// The interval that contains its true value with a probability of 95 %, if the model is right and errors are
+    /// independent and normal: t-distributed around the value, of a logarithmic parameter around its logarithm.
+    pub interval: Option<[f64; 2]>,
+    /// By how much it would change with finer steps, half as long or with a tenth of their error (one Gauss–Newton
+    /// step); `None` of a model without, or where they fail.
+    pub change_with_finer_steps: Option<f64>,
     /// Whether it is determined.
     #[serde(flatten)]
     pub identifiability: Identifiability,
@@ -144,16 +163,20 @@ fn on_bound(p: &FitParameter, value: f64) -> Option<&'static str> {
 /// Standard errors, correlation and identifiability at a least-squares solution.
 ///
 /// `values` are the physical parameters at the solution (n), `jacobian` the derivative of the
-/// residuals with respect to the *physical* parameters (m × n), `residuals` the residuals (m).
+/// residuals with respect to the *physical* parameters (m × n), `residuals` the residuals (m), of which
+/// `eliminated` have gone into unknowns that the model has found by itself
+/// ([`Residuals::eliminated`](super::least_squares::Residuals::eliminated)).
 /// Parameters on a bound are held fixed for the standard errors of the others.
 pub fn uncertainty(
     parameters: &[FitParameter],
     values: &[f64],
     residuals: &[f64],
+    eliminated: usize,
     jacobian: &DMatrix<f64>,
 ) -> Uncertainty {
     let n = parameters.len();
-    let m = residuals.len();
+    let rows = residuals.len();
+    let m = rows.saturating_sub(eliminated);
     let names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
     // Magnitudes that a change of each parameter is measured against.
     let magnitude: Vec<f64> = (0..n)
@@ -178,7 +201,7 @@ pub fn uncertainty(
     let mut residual_variance = None;
 
     if !free.is_empty() {
-        let scaled = DMatrix::from_fn(m, free.len(), |k, j| jacobian[(k, free[j])] / norms[free[j]]);
+        let scaled = DMatrix::from_fn(rows, free.len(), |k, j| jacobian[(k, free[j])] / norms[free[j]]);
         // The right singular vectors of the small triangular factor, padded to be square so that
         // all of them are there when m < n.
         let r = scaled.qr().r();
@@ -243,6 +266,14 @@ pub fn uncertainty(
             name: names[i].to_string(),
             value: values[i],
             standard_error: standard_errors[i],
+            interval: standard_errors[i].map(|error| {
+                let reach = student_quantile(m.saturating_sub(rank)) * error;
+                match parameters[i].log {
+                    true => [-1.0, 1.0].map(|side| values[i] * (side * reach / values[i]).exp()),
+                    false => [values[i] - reach, values[i] + reach],
+                }
+            }),
+            change_with_finer_steps: None,
             identifiability: verdicts[i].clone(),
         })
         .collect();
@@ -252,6 +283,59 @@ pub fn uncertainty(
         singular_values,
         estimates,
         correlation,
+    }
+}
+
+impl Uncertainty {
+    /// Writes down by how much each estimate would change if it were made with finer steps, and calls those that
+    /// would change by more than their standard errors dependent on the steps. `residuals` and `jacobian` are those
+    /// of finer steps at the same values: the change is one Gauss–Newton step of the parameters that are determined.
+    pub(super) fn compare_with_finer_steps(&mut self, residuals: &[f64], jacobian: &DMatrix<f64>) {
+        let known: Vec<usize> =
+            (0..self.estimates.len()).filter(|&i| self.estimates[i].standard_error.is_some()).collect();
+        if known.is_empty() || residuals.len() < known.len() {
+            return;
+        }
+        let norms: Vec<f64> = known.iter().map(|&i| jacobian.column(i).norm()).collect();
+        let scaled =
+            DMatrix::from_fn(residuals.len(), known.len(), |row, k| jacobian[(row, known[k])] / norms[k]);
+        let qr = scaled.qr();
+        let mut right = -DVector::from_column_slice(residuals);
+        qr.q_tr_mul(&mut right);
+        let step = qr.r().solve_upper_triangular(&right.rows(0, known.len()).into_owned());
+        // A parameter that finer steps do not depend on has no change that can be told.
+        let Some(step) = step.filter(|step| step.iter().all(|x| x.is_finite())) else { return };
+        for (k, &i) in known.iter().enumerate() {
+            let (estimate, change) = (&mut self.estimates[i], step[k] / norms[k]);
+            estimate.change_with_finer_steps = Some(change);
+            let larger = estimate.standard_error.is_some_and(|error| change.abs() > error);
+            if larger && estimate.identifiability.is_identified() {
+                estimate.identifiability = Identifiability::DependsOnSteps { change };
+            }
+        }
+    }
+}
+
+/// The 97.5 % quantile of Student's t-distribution, by its expansion for many degrees of freedom (M. Abramowitz,
+/// I. A. Stegun, *Handbook of Mathematical Functions*, 1964, 26.7.5); exact for one and two.
+fn student_quantile(degrees_of_freedom: usize) -> f64 {
+    const NORMAL: f64 = 1.959_963_984_540_054;
+    match degrees_of_freedom {
+        0 => f64::INFINITY,
+        1 => 12.706_204_736_432_095,
+        2 => 4.302_652_729_696_142,
+        degrees => {
+            let (z, per) = (NORMAL, 1.0 / degrees as f64);
+            let terms = [
+                z,
+                (z.powi(3) + z) / 4.0,
+                (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0,
+                (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0,
+                (79.0 * z.powi(9) + 776.0 * z.powi(7) + 1482.0 * z.powi(5) - 1920.0 * z.powi(3) - 945.0 * z)
+                    / 92160.0,
+            ];
+            terms.iter().rev().fold(0.0, |sum, term| sum * per + term)
+        }
     }
 }
 
@@ -328,7 +412,7 @@ mod tests {
         let list: Vec<FitParameter> = ["a", "b", "c", "d"].map(|n| FitParameter::new(n, 1.0)).to_vec();
         let values = [2.0, 3.0, 1.0, 5.0];
         let (r, j) = residuals_and_jacobian(&Product, &values).unwrap();
-        let u = uncertainty(&list, &values, &r, &j);
+        let u = uncertainty(&list, &values, &r, 0, &j);
         let texts: Vec<String> = u.estimates.iter().map(|e| e.identifiability.to_string()).collect();
         assert_eq!(texts[0], "not identifiable: only a · b is determined");
         assert_eq!(texts[1], texts[0]);
@@ -346,7 +430,7 @@ mod tests {
         let list = [FitParameter::new("slope", 2.0), FitParameter::new("offset", 1.0)];
         let j = DMatrix::from_fn(points, 2, |k, i| if i == 0 { k as f64 } else { 1.0 });
         let r: Vec<f64> = (0..points).map(|k| if k % 3 == 0 { 2.0 * noise } else { -noise }).collect();
-        uncertainty(&list, &[2.0, 1.0], &r, &j)
+        uncertainty(&list, &[2.0, 1.0], &r, 0, &j)
     }
 
     #[test]
@@ -371,7 +455,7 @@ mod tests {
         let j = DMatrix::from_fn(6, 1, |_, _| 1.0);
         let r = [0.1, -0.1, 0.1, -0.1, 0.1, -0.1];
         let verdict =
-            |p: FitParameter| uncertainty(&[p], &[0.05], &r, &j).estimates[0].identifiability.clone();
+            |p: FitParameter| uncertainty(&[p], &[0.05], &r, 0, &j).estimates[0].identifiability.clone();
         assert!(verdict(FitParameter::new("offset", 1.0)).is_identified());
         let friction = verdict(FitParameter::new("friction", 1.0).bounded(0.0, 2.0));
         assert!(matches!(friction, Identifiability::TooUncertain { .. }), "{friction}");
@@ -381,7 +465,7 @@ mod tests {
     fn an_estimate_on_its_bound_is_not_known() {
         let list = [FitParameter::new("slope", 2.0).bounded(0.0, 2.0), FitParameter::new("offset", 1.0)];
         let j = DMatrix::from_fn(6, 2, |k, i| if i == 0 { k as f64 } else { 1.0 });
-        let u = uncertainty(&list, &[2.0, 1.0], &[0.1, -0.1, 0.1, -0.1, 0.1, -0.1], &j);
+        let u = uncertainty(&list, &[2.0, 1.0], &[0.1, -0.1, 0.1, -0.1, 0.1, -0.1], 0, &j);
         assert_eq!(u.estimates[0].identifiability, Identifiability::AtBound { bound: "upper" });
         assert!(u.estimates[1].identifiability.is_identified());
     }

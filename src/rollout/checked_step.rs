@@ -14,7 +14,7 @@ pub(crate) fn step_failed<T: Scalar>(model: &Model<T>, at: StepTime, source: Ste
 }
 
 /// The failure of a step's derivative.
-pub(super) fn not_differentiated(model: &Model, at: StepTime, error: StepError) -> SimulationError {
+pub(crate) fn not_differentiated(model: &Model, at: StepTime, error: StepError) -> SimulationError {
     match error {
         StepError::Parameter(source) => SimulationError::Parameter(source),
         source => step_failed(model, at, source),

@@ -36,7 +36,9 @@ mod watch;
 
 pub use adjoint::{LossGradient, loss_gradient};
 pub use batch::{Batch, BatchMember};
-pub(crate) use checked_step::{checked_step, checked_step_into, checked_step_taped, failed};
+pub(crate) use checked_step::{
+    checked_step, checked_step_into, checked_step_taped, failed, not_differentiated,
+};
 pub use checkpoints::{CheckpointMemory, Checkpoints};
 pub use command::{Command, KnotValues};
 pub use control_knots::{ControlKnots, KnotInterpolation, KnotMap};
@@ -55,6 +57,7 @@ pub use gradient::{TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
 pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
 pub use report::{StepReport, TakenStep};
+pub(crate) use schedule::StepTime;
 pub use schedule::{SimulationSettings, StepSchedule};
 pub use simulate::{Motion, Rollout, Trajectory};
 pub use watch::{MotionWarning, WarningCause, Watch};

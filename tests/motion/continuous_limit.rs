@@ -215,6 +215,7 @@ fn a_fit_by_lagged_steps_of_an_accuracy_finds_the_continuous_models_parameters()
         linear_velocity: Some(0.02),
         angular_velocity: Some(0.2),
         outlier_limit: None,
+        starts: None,
     };
     let (model, state) = scene;
     let body = model.bodies()[0].name.clone();

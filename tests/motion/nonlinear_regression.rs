@@ -226,7 +226,7 @@ fn levenberg_marquardt_reaches_the_certified_values_from_both_starts() {
             assert!(result.solver.convergence().is_some());
 
             let (residuals, jacobian) = residuals_and_jacobian(&data, &b).unwrap();
-            let known = uncertainty(parameters.as_slice(), &b, &residuals, &jacobian);
+            let known = uncertainty(parameters.as_slice(), &b, &residuals, 0, &jacobian);
             let errors: Vec<f64> = known.estimates.iter().map(|e| e.standard_error.unwrap()).collect();
             assert!(digits(&errors, &data.standard_errors) > 6.0, "{:?}: {errors:?}", data.model);
             let sum = known.residual_variance.unwrap() * known.degrees_of_freedom as f64;

@@ -10,14 +10,15 @@ use serde::Deserialize;
 use crate::io::document::field_path::FieldPath;
 use crate::io::document::{Document, beside, read_text};
 use crate::io::file_error::{FileError, Problem};
-use crate::io::fit::schema::{FitTable, TrajectoriesTable};
+use crate::io::fit::schema::{FitTable, StartsTable, TrajectoriesTable};
 use crate::io::scene::file::Scene;
 use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
 use crate::optimize::data::{Indentation, Recording};
 use crate::optimize::fit::FitSettings;
 use crate::optimize::identification::{
-    Identification, IndentationTest, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
+    Identification, IndentationTest, Measurement, RecordedMotion, StandardDeviations, StartDeviations,
+    TimeWindow,
 };
 use crate::optimize::parameters::FitParameters;
 
@@ -166,12 +167,14 @@ impl FitFile {
         recording: Recording,
         field: &FieldPath,
     ) -> Result<Measurement, FileError> {
+        let starts = start_deviations(table).map_err(|(key, found)| self.invalid(&field.key(key), found))?;
         let sigma = StandardDeviations {
             position: table.position_sigma,
             orientation: table.orientation_sigma,
             linear_velocity: table.linear_velocity_sigma,
             angular_velocity: table.angular_velocity_sigma,
             outlier_limit: table.outlier_limit,
+            starts,
         };
         let delay = table.velocity_delay;
         if !(0.0..=LONGEST_DELAY).contains(&delay) {
@@ -227,6 +230,56 @@ impl FitFile {
 
     fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FileError {
         located(&self.document, field, message)
+    }
+}
+
+/// The standard deviations of the states that windows start at, or `None` if these are exact.
+///
+/// # Errors
+/// A field that is missing or makes no sense, and the message.
+fn start_deviations(
+    table: &TrajectoriesTable,
+) -> Result<Option<StartDeviations>, (&'static str, &'static str)> {
+    let TrajectoriesTable { starts, start_position_sigma, start_orientation_sigma, .. } = *table;
+    let linear_velocity = table.start_linear_velocity_sigma.or(table.linear_velocity_sigma);
+    let angular_velocity = table.start_angular_velocity_sigma.or(table.angular_velocity_sigma);
+    if starts == Some(StartsTable::Recorded) {
+        let given = [
+            ("start_position_sigma", start_position_sigma),
+            ("start_orientation_sigma", start_orientation_sigma),
+            ("start_linear_velocity_sigma", table.start_linear_velocity_sigma),
+            ("start_angular_velocity_sigma", table.start_angular_velocity_sigma),
+        ];
+        return match given.into_iter().find(|(_, sigma)| sigma.is_some()) {
+            Some((key, _)) => {
+                Err((key, "has no meaning where `starts = \"recorded\"`: leave one of them out"))
+            }
+            None => Ok(None),
+        };
+    }
+    match (linear_velocity, angular_velocity) {
+        (Some(linear_velocity), Some(angular_velocity)) => Ok(Some(StartDeviations {
+            position: start_position_sigma.unwrap_or(table.position_sigma),
+            orientation: start_orientation_sigma.unwrap_or(table.orientation_sigma),
+            linear_velocity,
+            angular_velocity,
+        })),
+        _ if starts.is_none()
+            && table.start_linear_velocity_sigma.is_none()
+            && table.start_angular_velocity_sigma.is_none() =>
+        {
+            Ok(None)
+        }
+        (None, _) => Err((
+            "start_linear_velocity_sigma",
+            "missing; the standard deviation of the velocities that simulations start with is needed where \
+             starts are estimated",
+        )),
+        (_, None) => Err((
+            "start_angular_velocity_sigma",
+            "missing; the standard deviation of the angular velocities that simulations start with is needed where \
+             starts are estimated",
+        )),
     }
 }
 

@@ -73,6 +73,22 @@ pub(in crate::io) struct TrajectoriesTable {
     /// Standard deviation of angular velocities.
     #[schemars(extend("x-unit" = "rad/s", "x-default" = "not compared"))]
     pub angular_velocity_sigma: Option<f64>,
+    /// What is known of the states that simulations start at. Errors of recorded states that are taken as exact
+    /// make estimates wrong by many of their standard errors, the more the shorter the horizon.
+    #[schemars(extend("x-default" = "`\"estimated\"` where standard deviations of velocities are given"))]
+    pub starts: Option<StartsTable>,
+    /// Standard deviation of positions at starts.
+    #[schemars(extend("x-unit" = "m", "x-default" = "`position_sigma`"))]
+    pub start_position_sigma: Option<f64>,
+    /// Standard deviation of orientations at starts.
+    #[schemars(extend("x-unit" = "rad", "x-default" = "`orientation_sigma`"))]
+    pub start_orientation_sigma: Option<f64>,
+    /// Standard deviation of velocities at starts.
+    #[schemars(extend("x-unit" = "m/s", "x-default" = "`linear_velocity_sigma`"))]
+    pub start_linear_velocity_sigma: Option<f64>,
+    /// Standard deviation of angular velocities at starts.
+    #[schemars(extend("x-unit" = "rad/s", "x-default" = "`angular_velocity_sigma`"))]
+    pub start_angular_velocity_sigma: Option<f64>,
     /// Length of the residuals of one recorded time, in standard deviations, from which they count
     /// less than squared.
     #[schemars(extend("x-default" = "never"))]
@@ -82,6 +98,17 @@ pub(in crate::io) struct TrajectoriesTable {
     #[serde(default)]
     #[schemars(extend("x-unit" = "s"))]
     pub velocity_delay: f64,
+}
+
+/// What is known of the states that simulations start at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::io) enum StartsTable {
+    /// They were measured with errors: the true ones are estimated along with the parameters, each recorded state
+    /// being one measurement.
+    Estimated,
+    /// They are exact.
+    Recorded,
 }
 
 /// An indentation test, `[[indentations]]`: a body is moved from its pose in the scene along a direction

@@ -157,10 +157,11 @@ impl<A: AppliedForces> Identification<A> {
             linear_velocity: None,
             angular_velocity: None,
             outlier_limit: None,
+            starts: None,
         };
         let motion = RecordedMotion::new(model, &body.name, part, &sigma, &TimeWindow::default())?;
         motion.check_gaps(self.settings.time_step)?;
-        let prediction = motion.prediction(model, &self.settings, &self.applied)?;
+        let prediction = motion.prediction(model, self.simulation(), &motion.recorded_starts())?;
         let Prediction::Motion { recorded, simulated, .. } = prediction else { return Ok(Vec::new()) };
         let distances: Vec<_> = recorded.iter().zip(&simulated).map(|(r, s)| distance(r, s)).collect();
         match distances.iter().all(|(position, rotation)| position.is_finite() && rotation.is_finite()) {

@@ -79,6 +79,7 @@ fn errors(model: &Model, recording: Recording, names: &[&str], values: &[f64]) -
         linear_velocity: None,
         angular_velocity: None,
         outlier_limit: None,
+        starts: None,
     };
     let motion = RecordedMotion::new(model, "cube", recording, &sigma, &TimeWindow::default()).unwrap();
     let state = State::of_bodies(vec![posed(&motion.recording().states[0]).bodies[0]]);
@@ -161,6 +162,7 @@ fn a_horizon_of_no_samples_is_refused() {
         linear_velocity: None,
         angular_velocity: None,
         outlier_limit: None,
+        starts: None,
     };
     let motion = RecordedMotion::new(&model, "cube", recording, &sigma, &TimeWindow::default()).unwrap();
     let measurements = vec![Measurement::Motion(motion)];

@@ -1,25 +1,39 @@
 //! Identification of a scene's parameters from measurements: the residuals of a model against
 //! recorded trajectories and indentation tests.
 
+mod deviations;
+mod fitted;
 mod horizons;
 mod indentation;
+mod initial_state;
+mod linear_window;
 mod nearness;
 mod parameter_path;
 mod prediction;
+mod row_residuals;
+mod targets;
 mod trajectory;
+mod window_motion;
+
+use std::sync::Mutex;
 
 use argmin::core::Error;
+use nalgebra::DMatrix;
 use rayon::prelude::*;
 use serde::Serialize;
 
+pub use deviations::{StandardDeviations, StartDeviations};
 pub use horizons::{HorizonError, HorizonErrors, RecordingHorizons, TOUCH_MARGIN};
 pub use indentation::IndentationTest;
 pub use parameter_path::parameters_at;
 pub use prediction::{Prediction, UntouchedIndentation};
-pub use trajectory::{RecordedMotion, StandardDeviations, TimeWindow};
+pub use trajectory::{RecordedMotion, TimeWindow};
 
-use super::least_squares::{HeldSubsteps, Residuals};
-use crate::multibody::{AppliedForces, Model, NoForces, Parameter, ParameterError, State, seeded};
+use self::fitted::Starts;
+use self::targets::Targets;
+use self::trajectory::WindowSubsteps;
+use super::least_squares::{HeldSubsteps, LinearResiduals, Residuals};
+use crate::multibody::{AppliedForces, Model, NoForces, Parameter, ParameterError, State, TANGENT_DIMENSION};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
 use crate::rollout::{MotionWarning, SimulationSettings};
 use crate::scalar::Scalar;
@@ -46,6 +60,21 @@ pub enum Measurement {
     Motion(RecordedMotion),
     /// Forces at depths of indentation.
     Indentation(IndentationTest),
+}
+
+impl Measurement {
+    /// The recorded motion, if it is one.
+    fn motion(&self) -> Option<&RecordedMotion> {
+        match self {
+            Self::Motion(motion) => Some(motion),
+            Self::Indentation(_) => None,
+        }
+    }
+
+    /// The recorded states at the starts of windows.
+    fn recorded_starts(&self) -> Vec<State> {
+        self.motion().map_or(Vec::new(), RecordedMotion::recorded_starts)
+    }
 }
 
 /// The deviation of the model from one measurement, in SI units.
@@ -99,9 +128,9 @@ pub struct Identification<A = NoForces> {
     state: State,
     settings: SimulationSettings,
     applied: A,
-    /// For each parameter of the fit, the parameters of the model that take its value.
-    targets: Vec<Vec<Parameter>>,
+    targets: Targets,
     measurements: Vec<Measurement>,
+    starts: Mutex<Starts>,
 }
 
 impl<A: AppliedForces> Identification<A> {
@@ -133,12 +162,15 @@ impl<A: AppliedForces> Identification<A> {
             targets.push(found);
             seen.push(name);
         }
+        let targets = Targets(targets);
         for measurement in &measurements {
             if let Measurement::Motion(motion) = measurement {
                 motion.check_gaps(settings.time_step)?;
             }
         }
-        Ok(Self { model, state, settings, applied, targets, measurements })
+        let present = measurements.iter().map(Measurement::recorded_starts).collect();
+        let starts = Mutex::new(Starts::recorded(present));
+        Ok(Self { model, state, settings, applied, targets, measurements, starts })
     }
 
     /// The measurements.
@@ -150,7 +182,7 @@ impl<A: AppliedForces> Identification<A> {
     pub fn units(&self) -> Vec<&'static str> {
         let first =
             |targets: &Vec<Parameter>| targets.first().map_or("1", |i| parameter_path::unit(&self.model, i));
-        self.targets.iter().map(first).collect()
+        self.targets.0.iter().map(first).collect()
     }
 
     /// The method of steps.
@@ -164,13 +196,21 @@ impl<A: AppliedForces> Identification<A> {
     }
 
     fn seeded<T: Scalar>(&self, parameters: &[T]) -> Result<(Model<T>, State<T>), ParameterError> {
-        let values: Vec<(Parameter, T)> = self
-            .targets
-            .iter()
-            .zip(parameters)
-            .flat_map(|(targets, &value)| targets.iter().map(move |&parameter| (parameter, value)))
-            .collect();
-        seeded(&self.model, &self.state, &values)
+        self.targets.seeded(&self.model, &self.state, parameters)
+    }
+
+    /// How motions are simulated.
+    fn simulation(&self) -> (&SimulationSettings, &A) {
+        (&self.settings, &self.applied)
+    }
+
+    /// Windows whose starts are estimated, and all windows.
+    pub fn estimated_starts(&self) -> [usize; 2] {
+        let motions = self.measurements.iter().filter_map(Measurement::motion);
+        motions.fold([0, 0], |[estimated, all], motion| {
+            let count = motion.windows();
+            [estimated + if motion.estimates_starts() { count } else { 0 }, all + count]
+        })
     }
 
     /// The warnings of the motions simulated with these parameters, each with the name of its
@@ -180,14 +220,15 @@ impl<A: AppliedForces> Identification<A> {
     /// Values out of their range, or a simulation that fails.
     pub fn motion_warnings(&self, parameters: &[f64]) -> Result<Vec<(String, MotionWarning)>, ProblemError> {
         let (model, _) = self.seeded(parameters)?;
-        let warnings = |measurement: &Measurement| match measurement {
+        let warnings = |(measurement, starts): (&Measurement, Vec<State>)| match measurement {
             Measurement::Motion(motion) => {
-                let found = motion.warnings(&model, &self.settings, &self.applied)?;
+                let found = motion.warnings(&model, self.simulation(), &starts)?;
                 Ok(found.into_iter().map(|warning| (motion.recording().name.clone(), warning)).collect())
             }
             Measurement::Indentation(_) => Ok(Vec::new()),
         };
-        let all: Result<Vec<Vec<_>>, ProblemError> = self.measurements.par_iter().map(warnings).collect();
+        let with_starts = self.measurements.par_iter().zip(self.present_starts());
+        let all: Result<Vec<Vec<_>>, ProblemError> = with_starts.map(warnings).collect();
         Ok(all?.concat())
     }
 
@@ -197,9 +238,9 @@ impl<A: AppliedForces> Identification<A> {
     /// Values out of their range, or a simulation that fails.
     pub fn errors(&self, parameters: &[f64]) -> Result<Vec<MeasurementError>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
-        let error = |measurement: &Measurement| {
+        let error = |(measurement, starts): (&Measurement, Vec<State>)| {
             let error = match measurement {
-                Measurement::Motion(motion) => motion.error(&model, &self.settings, &self.applied)?,
+                Measurement::Motion(motion) => motion.error(&model, self.simulation(), &starts)?,
                 Measurement::Indentation(test) => test.error(&model, &state)?,
             };
             if error.is_finite() {
@@ -208,7 +249,7 @@ impl<A: AppliedForces> Identification<A> {
             let (MeasurementError::Motion { name, .. } | MeasurementError::Indentation { name, .. }) = error;
             Err(ProblemError::NotFinite { measurement: name })
         };
-        self.measurements.par_iter().map(error).collect()
+        self.measurements.par_iter().zip(self.present_starts()).map(error).collect()
     }
 }
 
@@ -242,30 +283,31 @@ impl<A: AppliedForces> Identification<A> {
         substeps: Option<&HeldSubsteps>,
     ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
-        let mut windows = substeps.map_or(&[][..], |held| &held.stretches);
-        let with_windows: Vec<_> = self
-            .measurements
-            .iter()
-            .map(|measurement| {
-                let count = match measurement {
-                    Measurement::Motion(motion) => motion.windows().min(windows.len()),
-                    Measurement::Indentation(_) => 0,
-                };
-                let (own, later) = windows.split_at(count);
-                windows = later;
-                (measurement, Some(own).filter(|own| !own.is_empty()))
-            })
-            .collect();
-        with_windows
-            .into_par_iter()
-            .map(|(measurement, held)| match measurement {
+        let with_starts = self.with_held(substeps).into_par_iter().zip(self.present_starts());
+        with_starts
+            .map(|((measurement, held), starts)| match measurement {
                 Measurement::Motion(motion) => {
-                    let residuals = motion.residuals(&model, &self.settings, &self.applied, held)?;
+                    let residuals = motion.residuals(&model, self.simulation(), &starts, held)?;
                     Ok((motion.recording().name.as_str(), residuals))
                 }
                 Measurement::Indentation(test) => Ok((test.name(), test.residuals(&model, &state)?)),
             })
             .collect()
+    }
+
+    /// The measurements, with the substeps of their windows where they are held.
+    fn with_held<'h>(
+        &self,
+        substeps: Option<&'h HeldSubsteps>,
+    ) -> Vec<(&Measurement, Option<WindowSubsteps<'h>>)> {
+        let mut windows = substeps.map_or(&[][..], |held| &held.stretches);
+        let with_own = |measurement| {
+            let count = Measurement::motion(measurement).map_or(0, |m| m.windows().min(windows.len()));
+            let (own, later) = windows.split_at(count);
+            windows = later;
+            (measurement, Some(own).filter(|own| !own.is_empty()))
+        };
+        self.measurements.iter().map(with_own).collect()
     }
 }
 
@@ -274,6 +316,19 @@ fn joined<T>(parts: Vec<(&str, Vec<T>)>) -> Vec<T> {
     parts.into_iter().flat_map(|(_, residuals)| residuals).collect()
 }
 
+/// Matrices with this many columns below one another.
+fn stacked(parts: &[DMatrix<f64>], columns: usize) -> DMatrix<f64> {
+    let mut all = DMatrix::zeros(parts.iter().map(DMatrix::nrows).sum(), columns);
+    let mut first = 0;
+    for part in parts {
+        all.rows_mut(first, part.nrows()).copy_from(part);
+        first += part.nrows();
+    }
+    all
+}
+
+/// The residuals of the measurements. Where starts of windows are estimated, those of motions from the starts that
+/// were estimated last ([`Identification::minimized_with_jacobian`]), which are constants here.
 impl<A: AppliedForces> Residuals for Identification<A> {
     fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
         Ok(joined(self.residuals_by_measurement(parameters)?))
@@ -284,9 +339,9 @@ impl<A: AppliedForces> Residuals for Identification<A> {
         let mut stretches = Vec::new();
         if self.settings.integrator.is_error_controlled() {
             let (model, _) = self.seeded(parameters)?;
-            for measurement in &self.measurements {
+            for (measurement, starts) in self.measurements.iter().zip(self.present_starts()) {
                 if let Measurement::Motion(motion) = measurement {
-                    stretches.extend(motion.substeps(&model, &self.settings, &self.applied)?);
+                    stretches.extend(motion.substeps(&model, self.simulation(), &starts)?);
                 }
             }
         }
@@ -299,6 +354,27 @@ impl<A: AppliedForces> Residuals for Identification<A> {
         substeps: &HeldSubsteps,
     ) -> Result<Vec<T>, Error> {
         Ok(joined(self.residuals_by_measurement_holding(parameters, substeps)?))
+    }
+
+    fn minimized(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Vec<f64>, Error> {
+        self.fitted_residuals(parameters, substeps)
+    }
+
+    fn minimized_with_jacobian(
+        &self,
+        parameters: &[f64],
+        substeps: Option<&HeldSubsteps>,
+    ) -> Result<LinearResiduals, Error> {
+        self.fitted_residuals_with_jacobian(parameters, substeps)
+    }
+
+    fn eliminated(&self) -> usize {
+        TANGENT_DIMENSION * self.estimated_starts()[0]
+    }
+
+    fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {
+        let has_motion = self.measurements.iter().any(|measurement| measurement.motion().is_some());
+        has_motion.then(|| self.fitted_residuals_with_finer_steps(parameters))
     }
 }
 

@@ -81,6 +81,7 @@ fn identification(names: &[&str]) -> Identification {
         linear_velocity: Some(0.1),
         angular_velocity: Some(1.0),
         outlier_limit: None,
+        starts: None,
     };
     let model = model(Some(0), 1, None);
     let motion = RecordedMotion::new(&model, "block.a", recording, &sigma, &TimeWindow::default()).unwrap();

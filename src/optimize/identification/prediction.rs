@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::trajectory::StandardDeviations;
+use super::deviations::StandardDeviations;
 use super::{Identification, Measurement};
-use crate::multibody::{AppliedForces, BodyState};
+use crate::multibody::{AppliedForces, BodyState, State};
 use crate::optimize::error::ProblemError;
 
 /// A measurement, and what the model says in its place. SI units.
@@ -59,11 +59,11 @@ impl<A: AppliedForces> Identification<A> {
     /// Values out of their range, or a simulation that fails.
     pub fn predictions(&self, parameters: &[f64]) -> Result<Vec<Prediction>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
-        let prediction = |measurement: &Measurement| match measurement {
-            Measurement::Motion(motion) => motion.prediction(&model, &self.settings, &self.applied),
+        let prediction = |(measurement, starts): (&Measurement, Vec<State>)| match measurement {
+            Measurement::Motion(motion) => motion.prediction(&model, self.simulation(), &starts),
             Measurement::Indentation(test) => Ok(test.prediction(&model, &state)),
         };
-        self.measurements.par_iter().map(prediction).collect()
+        self.measurements.par_iter().zip(self.present_starts()).map(prediction).collect()
     }
 
     /// The indentation tests in which the body touches nothing at any depth, with these parameters.

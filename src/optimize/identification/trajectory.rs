@@ -1,60 +1,33 @@
 //! Residuals of a simulated motion against a recorded one.
 //!
-//! A recording is cut into windows. Each window is simulated from the recorded state at its start and
-//! compared with the recorded states after it, up to and including the start of the next window
-//! (multiple shooting with given initial states). Errors and sensitivities, which impacts multiply, then
-//! grow over one window only.
+//! A recording is cut into windows. Each window is simulated from a state at its start and
+//! compared with the recorded states after it (multiple shooting). Errors and sensitivities, which impacts
+//! multiply, then grow over one window only.
+//!
+//! The state at the start is the recorded one, or is estimated ([`super::initial_state`]). In the first case the
+//! recorded state at the end of a window is compared too although the next one starts there; in the second each
+//! recorded state is one measurement, and belongs to one window.
 
 use std::ops::Range;
 
+use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
-use super::{MeasurementError, Prediction, body_index, check_residuals, place, positive, root_mean_square};
-use crate::multibody::{AppliedForces, BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION};
+use super::deviations::StandardDeviations;
+use super::initial_state::{WindowSystem, estimate};
+use super::row_residuals::{add_residuals, linear_residuals, state_of};
+use super::window_motion::{Sensitive, Steps, TapedSteps};
+use super::{
+    MeasurementError, Prediction, body_index, check_residuals, place, positive, root_mean_square, stacked,
+};
+use crate::multibody::{
+    AppliedForces, BodyState, DifferentiatedModel, Model, PairWorkspace, State, TANGENT_DIMENSION,
+};
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::error::{LARGEST_GAP, ProblemError};
-use crate::rollout::{Motion, MotionWarning, Rollout, SimulationError, SimulationSettings, checked_step};
+use crate::rollout::{Motion, MotionWarning, Rollout, SimulationError, SimulationSettings};
 use crate::scalar::Scalar;
-use crate::spatial::SpatialVelocity;
-use crate::step::{StepProblem, StepWorkspace, Substep};
-
-/// Standard deviations of a recording, one number for each direction of a vector. Velocities
-/// without one are not compared.
-///
-/// Effects that the model does not contain (a table that is not flat, a start in the middle of an
-/// impact) leave residuals far larger than the noise, and with squares a few of these decide the result.
-/// With an `outlier_limit` c, the squared length s of the residuals of one recorded time counts as
-/// 2c²(√(1 + s/c²) − 1) (P. Charbonnier et al., *Two deterministic half-quadratic regularization
-/// algorithms for computed imaging*, 1994): like s while it is small, and like 2c√s where it is large.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StandardDeviations {
-    /// Of positions, m.
-    pub position: f64,
-    /// Of orientations (rotation vector), rad.
-    pub orientation: f64,
-    /// Of velocities, m/s.
-    pub linear_velocity: Option<f64>,
-    /// Of angular velocities, rad/s.
-    pub angular_velocity: Option<f64>,
-    /// Length of the residuals of one recorded time, in standard deviations, from which they
-    /// count less than squared; `None` if never.
-    pub outlier_limit: Option<f64>,
-}
-
-impl StandardDeviations {
-    /// 1/σ for each tangent direction (rotation, translation, angular velocity, velocity); 0
-    /// for those not compared.
-    fn weights(&self) -> Result<[f64; 4], ProblemError> {
-        let weight = |field, sigma: f64| Ok::<_, ProblemError>(1.0 / positive(field, sigma)?);
-        let optional = |field, sigma: Option<f64>| sigma.map_or(Ok(0.0), |s| weight(field, s));
-        Ok([
-            weight("orientation_sigma", self.orientation)?,
-            weight("position_sigma", self.position)?,
-            optional("angular_velocity_sigma", self.angular_velocity)?,
-            optional("linear_velocity_sigma", self.linear_velocity)?,
-        ])
-    }
-}
+use crate::step::{StepWorkspace, Substep};
 
 /// The part of a recording that is compared, and the length of its windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,19 +60,14 @@ pub struct RecordedMotion {
     sigma: StandardDeviations,
     weights: [f64; 4],
     outlier_limit: f64,
+    /// The weights of the recorded states at the starts of windows, where these are estimated.
+    start_weights: Option<[f64; 4]>,
     /// The recorded states of each window; the first is where it starts.
     windows: Vec<Range<usize>>,
 }
 
 /// For each window of a recording the substeps of each of its steps.
 pub(super) type WindowSubsteps<'a> = &'a [Vec<Vec<Substep>>];
-
-/// The recorded state as a state of the model.
-fn state_of(recorded: &RecordedState) -> State {
-    let velocity = SpatialVelocity::new(recorded.angular_velocity, recorded.linear_velocity);
-    let body = BodyState { orientation: recorded.orientation, position: recorded.position, velocity };
-    State::of_bodies(vec![body])
-}
 
 /// For each recorded state whether the body touches another.
 fn touching(model: &Model, states: &[RecordedState]) -> Vec<bool> {
@@ -134,6 +102,9 @@ impl RecordedMotion {
             return Err(ProblemError::OtherFreeBody { body, other });
         }
         let weights = sigma.weights()?;
+        let start_weights = sigma.starts.map(|starts| starts.weights()).transpose()?;
+        // A start that is estimated takes measurements that say more than where it is.
+        let fewest = if start_weights.is_some() { 2 } else { 1 };
         let outlier_limit =
             sigma.outlier_limit.map_or(Ok(f64::INFINITY), |c| positive("outlier_limit", c))?;
         let horizon = positive("horizon", window.horizon)?;
@@ -158,13 +129,21 @@ impl RecordedMotion {
             let end = recording.states[start].time + horizon * (1.0 + 1e-9);
             let within = |i: &usize| recording.states[*i].time <= end;
             let stop = (start + 1..=last).take_while(within).last().unwrap_or(start + 1);
+            let stop = stop.max(start + fewest).min(last);
             windows.push(start..stop + 1);
             start = stop;
+        }
+        if start_weights.is_some() {
+            // What is a measurement of the next window's start is not one of this window's end.
+            for next in 1..windows.len() {
+                let start = windows[next].start;
+                windows[next - 1].end = windows[next - 1].end.min(start);
+            }
         }
         if windows.is_empty() {
             return Err(ProblemError::AlwaysTouching { recording: recording.name });
         }
-        Ok(Self { recording, sigma: *sigma, weights, outlier_limit, windows })
+        Ok(Self { recording, sigma: *sigma, weights, outlier_limit, start_weights, windows })
     }
 
     /// The recording.
@@ -175,6 +154,16 @@ impl RecordedMotion {
     /// Number of windows.
     pub fn windows(&self) -> usize {
         self.windows.len()
+    }
+
+    /// Whether the states at the starts of windows are estimated.
+    pub fn estimates_starts(&self) -> bool {
+        self.start_weights.is_some()
+    }
+
+    /// The recorded states at the starts of windows.
+    pub(super) fn recorded_starts(&self) -> Vec<State> {
+        self.windows.iter().map(|window| state_of(&self.recording.states[window.start])).collect()
     }
 
     /// The recorded states that are compared, in order.
@@ -203,14 +192,14 @@ impl RecordedMotion {
     fn differences<T: Scalar>(
         &self,
         model: &Model<T>,
-        settings: &SimulationSettings,
-        applied: &impl AppliedForces,
+        (settings, applied): (&SimulationSettings, &impl AppliedForces),
+        starts: &[State],
         held: Option<WindowSubsteps<'_>>,
     ) -> Result<Vec<Vec<T>>, ProblemError> {
         let of_window = |(index, window): (usize, &Range<usize>)| {
             let mut differences = Vec::with_capacity(window.len() - 1);
-            let held = held.and_then(|held| held.get(index)).map(Vec::as_slice);
-            self.simulate_window(model, window.clone(), settings, applied, held, |recorded, state, _| {
+            let steps = Steps::new(settings, applied, substeps_of(held, index));
+            self.simulate_window(model, window.clone(), &starts[index], steps, |recorded, state, _| {
                 differences.push(State::lift(&state_of(recorded)).difference(state));
             })?;
             Ok(differences)
@@ -224,92 +213,145 @@ impl RecordedMotion {
     pub(super) fn substeps(
         &self,
         model: &Model,
-        settings: &SimulationSettings,
-        applied: &impl AppliedForces,
+        (settings, applied): (&SimulationSettings, &impl AppliedForces),
+        starts: &[State],
     ) -> Result<Vec<Vec<Vec<Substep>>>, ProblemError> {
-        let of_window = |window: &Range<usize>| {
+        let of_window = |(window, start): (&Range<usize>, &State)| {
             let mut all = Vec::new();
-            self.simulate_window(model, window.clone(), settings, applied, None, |_, _, substeps| {
+            let steps = Steps::new(settings, applied, None);
+            self.simulate_window(model, window.clone(), start, steps, |_, _, substeps| {
                 all.append(substeps);
             })?;
             Ok(all)
         };
-        self.windows.par_iter().map(of_window).collect()
+        self.windows.par_iter().zip(starts).map(of_window).collect()
     }
 
     /// Simulates a window. `visit` is called with each recorded state after the first, the simulated one at
     /// its time, and the substeps of the steps that led there.
-    fn simulate_window<T: Scalar>(
+    fn simulate_window<T: Scalar, A: AppliedForces>(
         &self,
         model: &Model<T>,
         window: Range<usize>,
-        settings: &SimulationSettings,
-        applied: &impl AppliedForces,
-        held: Option<&[Vec<Substep>]>,
+        start: &State,
+        mut steps: Steps<'_, A>,
         mut visit: impl FnMut(&RecordedState, &State<T>, &mut Vec<Vec<Substep>>),
     ) -> Result<(), ProblemError> {
         let recorded = &self.recording.states[window];
-        let mut state = State::<T>::lift(&state_of(&recorded[0]));
-        let mut memory = Memory { workspace: StepWorkspace::default(), held, substeps: Vec::new() };
+        let mut state = State::<T>::lift(start);
+        let (mut workspace, mut substeps) = (StepWorkspace::default(), Vec::new());
         for pair in recorded.windows(2) {
             let span = pair[0].time..pair[1].time;
-            state = advance(model, state, span, settings, applied, &mut memory).map_err(|source| {
-                ProblemError::Recorded {
-                    recording: self.recording.name.clone(),
-                    time: recorded[0].time,
-                    source: Box::new(source),
-                }
-            })?;
-            visit(&pair[1], &state, &mut memory.substeps);
+            state = steps
+                .advance(model, state, span, &mut workspace, &mut substeps)
+                .map_err(|source| self.failed(recorded[0].time, source))?;
+            visit(&pair[1], &state, &mut substeps);
         }
         Ok(())
+    }
+
+    /// The failure of a simulation that starts at a recorded time.
+    fn failed(&self, time: f64, source: SimulationError) -> ProblemError {
+        ProblemError::Recorded { recording: self.recording.name.clone(), time, source: Box::new(source) }
+    }
+
+    /// The residuals of one window from a state at its start, with their derivatives; those of the start itself
+    /// first, where it is estimated.
+    fn system<A: AppliedForces>(
+        &self,
+        model: &DifferentiatedModel<'_>,
+        window: Range<usize>,
+        start: &State,
+        mut steps: Steps<'_, A>,
+    ) -> Result<WindowSystem, ProblemError> {
+        let recorded = &self.recording.states[window];
+        let count = model.parameters().len();
+        let (mut at, mut memory) = (Sensitive::start(start.clone(), count), TapedSteps::default());
+        let mut rows: Vec<f64> = Vec::new();
+        let (mut by_start, mut by_parameters) = (Vec::new(), Vec::new());
+        if let Some(weights) = self.start_weights {
+            let (values, by_state) = linear_residuals(&recorded[0], start, weights, f64::INFINITY);
+            by_parameters.push(DMatrix::zeros(values.len(), count));
+            rows.extend(values);
+            by_start.push(by_state);
+        }
+        for pair in recorded.windows(2) {
+            let span = pair[0].time..pair[1].time;
+            steps
+                .advance_linearized(model, &mut at, span, &mut memory)
+                .map_err(|source| self.failed(recorded[0].time, source))?;
+            let (values, by_state) = linear_residuals(&pair[1], &at.state, self.weights, self.outlier_limit);
+            check_residuals(&values, &self.recording.name, pair[1].line)?;
+            rows.extend(values);
+            by_start.push(&by_state * &at.by_start);
+            by_parameters.push(&by_state * &at.by_parameters);
+        }
+        Ok(WindowSystem {
+            residuals: DVector::from_vec(rows),
+            by_start: stacked(&by_start, TANGENT_DIMENSION),
+            by_parameters: stacked(&by_parameters, count),
+        })
+    }
+
+    /// The windows' systems at the given starts, or with `search`, where starts are estimated, at those that explain
+    /// the measurements best, which are looked for from the given ones and replace them.
+    pub(super) fn systems(
+        &self,
+        model: &DifferentiatedModel<'_>,
+        (settings, applied): (&SimulationSettings, &impl AppliedForces),
+        starts: &mut [State],
+        search: bool,
+        held: Option<WindowSubsteps<'_>>,
+    ) -> Result<Vec<WindowSystem>, ProblemError> {
+        let of_window = |(index, (window, start)): (usize, (&Range<usize>, &mut State))| {
+            let evaluate = |at: &State| {
+                let steps = Steps::new(settings, applied, substeps_of(held, index));
+                self.system(model, window.clone(), at, steps)
+            };
+            if !(search && self.estimates_starts()) {
+                return evaluate(start);
+            }
+            let (found, system) = estimate(std::mem::take(start), evaluate)?;
+            *start = found;
+            Ok(system)
+        };
+        self.windows.par_iter().zip(starts).enumerate().map(of_window).collect()
     }
 
     /// The warnings of the simulated windows.
     pub(super) fn warnings(
         &self,
         model: &Model,
-        settings: &SimulationSettings,
-        applied: &impl AppliedForces,
+        (settings, applied): (&SimulationSettings, &impl AppliedForces),
+        starts: &[State],
     ) -> Result<Vec<MotionWarning>, ProblemError> {
         let mut warnings = Vec::new();
-        for window in &self.windows {
+        for (window, start) in self.windows.iter().zip(starts) {
             let recorded = &self.recording.states[window.clone()];
             let (Some(first), Some(last)) = (recorded.first(), recorded.last()) else { continue };
-            let initial = state_of(first);
             let until = last.time - first.time;
-            let motion = Motion::of(&Rollout::new(model, &initial, *settings, until).under(applied));
+            let motion = Motion::of(&Rollout::new(model, start, *settings, until).under(applied));
             warnings.extend(motion.warnings);
-            motion.outcome.map_err(|source| ProblemError::Recorded {
-                recording: self.recording.name.clone(),
-                time: first.time,
-                source: Box::new(source),
-            })?;
+            motion.outcome.map_err(|source| self.failed(first.time, source))?;
         }
         Ok(warnings)
     }
 
-    /// Differences over standard deviations, those compared; with the substeps of each window where they are
-    /// held.
+    /// Differences over standard deviations, those compared, from states at the starts of windows; with the
+    /// substeps of each window where they are held.
     pub(super) fn residuals<T: Scalar>(
         &self,
         model: &Model<T>,
-        settings: &SimulationSettings,
-        applied: &impl AppliedForces,
+        simulation: (&SimulationSettings, &impl AppliedForces),
+        starts: &[State],
         held: Option<WindowSubsteps<'_>>,
     ) -> Result<Vec<T>, ProblemError> {
         let mut residuals = Vec::new();
-        let differences = self.differences(model, settings, applied, held)?;
+        let differences = self.differences(model, simulation, starts, held)?;
         for (difference, recorded) in differences.into_iter().zip(self.compared()) {
             let first = residuals.len();
-            for (i, d) in difference.into_iter().enumerate() {
-                let weight = self.weights[i / 3];
-                if weight > 0.0 {
-                    residuals.push(d * weight);
-                }
-            }
+            add_residuals(difference, self.weights, self.outlier_limit, &mut residuals);
             check_residuals(&residuals[first..], &self.recording.name, recorded.line)?;
-            reduce_outlier(&mut residuals[first..], self.outlier_limit);
         }
         Ok(residuals)
     }
@@ -318,11 +360,11 @@ impl RecordedMotion {
     pub(super) fn prediction(
         &self,
         model: &Model,
-        settings: &SimulationSettings,
-        applied: &impl AppliedForces,
+        simulation: (&SimulationSettings, &impl AppliedForces),
+        starts: &[State],
     ) -> Result<Prediction, ProblemError> {
         let recorded: Vec<BodyState> = self.compared().map(|state| state_of(state).bodies[0]).collect();
-        let differences = self.differences(model, settings, applied, None)?;
+        let differences = self.differences(model, simulation, starts, None)?;
         let simulated = recorded.iter().zip(&differences).map(|(state, tangent)| state.moved(tangent));
         Ok(Prediction::Motion {
             name: self.recording.name.clone(),
@@ -337,10 +379,10 @@ impl RecordedMotion {
     pub(super) fn error(
         &self,
         model: &Model,
-        settings: &SimulationSettings,
-        applied: &impl AppliedForces,
+        simulation: (&SimulationSettings, &impl AppliedForces),
+        starts: &[State],
     ) -> Result<MeasurementError, ProblemError> {
-        let differences = self.differences(model, settings, applied, None)?;
+        let differences = self.differences(model, simulation, starts, None)?;
         for (difference, recorded) in differences.iter().zip(self.compared()) {
             let residuals: Vec<f64> =
                 difference.iter().enumerate().map(|(i, d)| d * self.weights[i / 3]).collect();
@@ -361,58 +403,10 @@ impl RecordedMotion {
     }
 }
 
-/// Scales residuals of squared length s to the squared length 2c²(√(1 + s/c²) − 1), written
-/// as s · 2/(1 + √(1 + s/c²)), which has derivatives at s = 0.
-fn reduce_outlier<T: Scalar>(residuals: &mut [T], limit: f64) {
-    if limit == f64::INFINITY {
-        return;
-    }
-    let square = residuals.iter().fold(T::from(0.0), |sum, &r| sum + r * r);
-    let root = (square / T::from(limit * limit) + T::from(1.0)).sqrt();
-    let factor = (T::from(2.0) / (root + T::from(1.0))).sqrt();
-    residuals.iter_mut().for_each(|r| *r *= factor);
+/// Those of one window.
+fn substeps_of(held: Option<WindowSubsteps<'_>>, window: usize) -> Option<&[Vec<Substep>]> {
+    held.and_then(|held| held.get(window)).map(Vec::as_slice)
 }
-
-/// What steps of a window are taken with.
-struct Memory<'h, T> {
-    workspace: StepWorkspace<T>,
-    /// The substeps of the steps that are still to be taken, where they are held.
-    held: Option<&'h [Vec<Substep>]>,
-    /// The substeps of the steps that were taken, of those whose error is controlled.
-    substeps: Vec<Vec<Substep>>,
-}
-
-/// The state at the end of a span of time, by equal steps not longer than the time step.
-fn advance<T: Scalar>(
-    model: &Model<T>,
-    mut state: State<T>,
-    span: Range<f64>,
-    settings: &SimulationSettings,
-    applied: &impl AppliedForces,
-    memory: &mut Memory<'_, T>,
-) -> Result<State<T>, SimulationError> {
-    if settings.time_step.is_nan() || settings.time_step <= 0.0 {
-        return Err(SimulationError::TimeStep(settings.time_step));
-    }
-    let length = span.end - span.start;
-    let steps = (length / settings.time_step - 1e-9).ceil().max(1.0);
-    let dt = length / steps;
-    for step in 0..steps as usize {
-        let time = span.start + step as f64 * dt;
-        let (next, later) = memory.held.and_then(|held| held.split_first()).unzip();
-        memory.held = later;
-        let substeps = next.map(Vec::as_slice);
-        let problem =
-            StepProblem { model, state: &state, time, time_step: dt, applied, control: &[], substeps };
-        state = checked_step(settings.integrator, &problem, step + 1, &mut memory.workspace)?;
-        if settings.integrator.is_error_controlled() && substeps.is_none() {
-            memory.substeps.extend(memory.workspace.substeps().map(|taken| taken.substeps.clone()));
-        }
-    }
-    Ok(state)
-}
-
-const _: () = assert!(TANGENT_DIMENSION == 12, "weights are for four vectors");
 
 #[cfg(test)]
 #[path = "trajectory_tests.rs"]

@@ -1,0 +1,183 @@
+//! What a fit makes least: the residuals, with the starts of windows eliminated where these are estimated, and their
+//! derivatives, by the Jacobians of steps.
+
+use std::sync::{MutexGuard, PoisonError};
+
+use argmin::core::Error;
+use nalgebra::{DMatrix, DVector};
+use rayon::prelude::*;
+
+use super::linear_window::LinearWindow;
+use super::{Identification, IndentationTest, Measurement, RecordedMotion, joined, stacked};
+use crate::multibody::{AppliedForces, DifferentiatedModel, State};
+use crate::optimize::least_squares::{HeldSubsteps, LinearResiduals, Residuals, residuals_and_jacobian};
+use crate::rollout::{SimulationSettings, finer_settings};
+use crate::scalar::Scalar;
+
+/// For each measurement the states at the starts of its windows.
+pub(super) type StartsOfAll = Vec<Vec<State>>;
+
+/// The starts of windows: as recorded, until they have been estimated.
+#[derive(Clone, Debug)]
+pub(super) struct Starts {
+    /// Those of the last Jacobian.
+    present: StartsOfAll,
+    /// The parameters of the last Jacobian, and for each measurement the windows whose starts are estimated.
+    linear: Option<(Vec<f64>, Vec<Vec<LinearWindow>>)>,
+    /// What was evaluated last: a Jacobian at the same parameters is there already.
+    tried: Option<Evaluation>,
+}
+
+/// What a fit makes least and its derivative at some parameters, with what they were evaluated with.
+#[derive(Clone, Debug)]
+struct Evaluation {
+    parameters: Vec<f64>,
+    substeps: Option<HeldSubsteps>,
+    starts: StartsOfAll,
+    linear: LinearResiduals,
+    windows: Vec<Vec<LinearWindow>>,
+}
+
+impl Starts {
+    /// Those that were recorded.
+    pub fn recorded(present: StartsOfAll) -> Self {
+        Self { present, linear: None, tried: None }
+    }
+
+    /// The starts that explain the measurements best at these parameters, to first order around the last Jacobian;
+    /// `None` before the first.
+    fn expected(&self, parameters: &[f64]) -> Option<StartsOfAll> {
+        let (at, windows) = self.linear.as_ref()?;
+        let change = DVector::from_iterator(at.len(), parameters.iter().zip(at).map(|(a, b)| a - b));
+        let of_one = |(present, windows): (&Vec<State>, &Vec<LinearWindow>)| match windows.is_empty() {
+            true => present.clone(),
+            false => windows.iter().map(|window| window.start_at(&change)).collect(),
+        };
+        Some(self.present.iter().zip(windows).map(of_one).collect())
+    }
+}
+
+/// A measurement that was linearized: its residuals, those with estimated starts projected, with derivatives; and its
+/// windows whose starts are estimated.
+type LinearMeasurement = (LinearResiduals, Vec<LinearWindow>);
+
+impl<A: AppliedForces> Identification<A> {
+    fn locked(&self) -> MutexGuard<'_, Starts> {
+        self.starts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The states at the starts of windows: those of the last Jacobian, before that those that were recorded.
+    pub(super) fn present_starts(&self) -> StartsOfAll {
+        self.locked().present.clone()
+    }
+
+    /// What a fit makes least. Where starts are estimated, with the Jacobian that a fit will ask for next, so that
+    /// both belong to the same starts.
+    pub(super) fn fitted_residuals(
+        &self,
+        parameters: &[f64],
+        substeps: Option<&HeldSubsteps>,
+    ) -> Result<Vec<f64>, Error> {
+        if self.eliminated() == 0 {
+            return Ok(joined(self.residuals_of_all(parameters, substeps)?));
+        }
+        let evaluation = self.evaluation(parameters, substeps)?;
+        let residuals = evaluation.linear.0.clone();
+        self.locked().tried = Some(evaluation);
+        Ok(residuals)
+    }
+
+    /// The same, with its derivative.
+    pub(super) fn fitted_residuals_with_jacobian(
+        &self,
+        parameters: &[f64],
+        substeps: Option<&HeldSubsteps>,
+    ) -> Result<LinearResiduals, Error> {
+        let Evaluation { parameters, starts, linear, windows, .. } = self.evaluation(parameters, substeps)?;
+        *self.locked() = Starts { present: starts, linear: Some((parameters, windows)), tried: None };
+        Ok(linear)
+    }
+
+    /// The first time, starts that are estimated are looked for; after a Jacobian they are those expected from it.
+    fn evaluation(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Evaluation, Error> {
+        let before = self.locked().clone();
+        let is_same = |e: &Evaluation| e.parameters == parameters && e.substeps.as_ref() == substeps;
+        let expected = before.expected(parameters);
+        if let Some(tried) = before.tried.filter(is_same) {
+            return Ok(tried);
+        }
+        let search = expected.is_none();
+        let mut starts = expected.unwrap_or(before.present);
+        let (linear, windows) = self.linearized(parameters, &self.settings, substeps, &mut starts, search)?;
+        let (parameters, substeps) = (parameters.to_vec(), substeps.cloned());
+        Ok(Evaluation { parameters, substeps, starts, linear, windows })
+    }
+
+    /// The same with half the step, or a tenth of the accuracy where the error of steps is controlled.
+    pub(super) fn fitted_residuals_with_finer_steps(
+        &self,
+        parameters: &[f64],
+    ) -> Result<LinearResiduals, Error> {
+        let mut starts = self.present_starts();
+        Ok(self.linearized(parameters, &finer_settings(&self.settings), None, &mut starts, false)?.0)
+    }
+
+    /// Residuals and derivatives at these starts of windows, or with `search` at the best of those that are
+    /// estimated, which replace them; and for each measurement the windows whose starts are estimated.
+    fn linearized(
+        &self,
+        parameters: &[f64],
+        settings: &SimulationSettings,
+        substeps: Option<&HeldSubsteps>,
+        starts: &mut StartsOfAll,
+        search: bool,
+    ) -> Result<(LinearResiduals, Vec<Vec<LinearWindow>>), Error> {
+        let (model, _) = self.seeded(parameters)?;
+        let columns = self.targets.parameters();
+        let differentiated = DifferentiatedModel::new(&model, &columns, self.applied.dependence(), 0)?;
+        let part = |((measurement, held), starts): ((&Measurement, Option<_>), &mut Vec<State>)| {
+            let motion = match measurement {
+                Measurement::Motion(motion) => motion,
+                Measurement::Indentation(test) => {
+                    let test = IndentationResiduals { of: self, test };
+                    return Ok((residuals_and_jacobian(&test, parameters)?, Vec::new()));
+                }
+            };
+            let simulation = (settings, &self.applied);
+            let systems = motion.systems(&differentiated, simulation, starts, search, held)?;
+            let gathered = |by_model: &DMatrix<f64>| self.targets.gathered(by_model, parameters);
+            let (mut residuals, mut jacobians, mut windows) = (Vec::new(), Vec::new(), Vec::new());
+            for (system, start) in systems.into_iter().zip(&*starts) {
+                let by_parameters = gathered(&system.by_parameters);
+                if RecordedMotion::estimates_starts(motion) {
+                    let window = LinearWindow::new(start.clone(), system, by_parameters);
+                    residuals.extend_from_slice(window.projected_residuals().as_slice());
+                    jacobians.push(window.projected_jacobian());
+                    windows.push(window);
+                } else {
+                    residuals.extend_from_slice(system.residuals.as_slice());
+                    jacobians.push(by_parameters);
+                }
+            }
+            Ok(((residuals, stacked(&jacobians, parameters.len())), windows))
+        };
+        let parts = self.with_held(substeps).into_par_iter().zip(starts.par_iter_mut()).map(part);
+        let parts: Vec<LinearMeasurement> = parts.collect::<Result<_, Error>>()?;
+        let (linear, windows): (Vec<LinearResiduals>, _) = parts.into_iter().unzip();
+        let (residuals, jacobians): (Vec<_>, Vec<_>) = linear.into_iter().unzip();
+        Ok(((residuals.concat(), stacked(&jacobians, parameters.len())), windows))
+    }
+}
+
+/// An indentation test alone, as a function of the parameters of a fit.
+struct IndentationResiduals<'a, A> {
+    of: &'a Identification<A>,
+    test: &'a IndentationTest,
+}
+
+impl<A: AppliedForces> Residuals for IndentationResiduals<'_, A> {
+    fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
+        let (model, state) = self.of.seeded(parameters)?;
+        Ok(self.test.residuals(&model, &state)?)
+    }
+}

@@ -1,0 +1,135 @@
+//! The motion of a model from one recorded time to the next: simulated, in any scalar, and linearized, by the
+//! Jacobians of its steps.
+
+use std::ops::Range;
+
+use nalgebra::DMatrix;
+
+use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
+use crate::rollout::{
+    SimulationError, SimulationSettings, StepTime, checked_step, checked_step_taped, not_differentiated,
+};
+use crate::scalar::Scalar;
+use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Substep, Tape};
+
+/// How steps are taken between recorded times.
+pub(super) struct Steps<'a, A> {
+    pub settings: &'a SimulationSettings,
+    /// Forces on the free bodies.
+    pub applied: &'a A,
+    /// The substeps of the steps that are still to be taken, where they are held.
+    held: Option<&'a [Vec<Substep>]>,
+}
+
+impl<'a, A: AppliedForces> Steps<'a, A> {
+    /// Steps of a window, with their substeps where these are held.
+    pub fn new(settings: &'a SimulationSettings, applied: &'a A, held: Option<&'a [Vec<Substep>]>) -> Self {
+        Self { settings, applied, held }
+    }
+
+    /// The steps of a span of time: equal ones, not longer than the time step.
+    fn in_span(&self, span: &Range<f64>) -> Result<impl Iterator<Item = StepTime> + use<A>, SimulationError> {
+        let longest = self.settings.time_step;
+        if longest.is_nan() || longest <= 0.0 {
+            return Err(SimulationError::TimeStep(longest));
+        }
+        let (start, length) = (span.start, span.end - span.start);
+        let count = (length / longest - 1e-9).ceil().max(1.0);
+        let dt = length / count;
+        Ok((0..count as usize).map(move |step| StepTime {
+            time: start + step as f64 * dt,
+            dt,
+            number: step + 1,
+        }))
+    }
+
+    /// The substeps of the next step, where they are held.
+    fn next_held(&mut self) -> Option<&'a [Substep]> {
+        let (next, later) = self.held.and_then(|held| held.split_first()).unzip();
+        self.held = later;
+        next.map(Vec::as_slice)
+    }
+
+    /// The state at the end of a span of time. The substeps of its steps are added to `taken`, of those whose
+    /// error is controlled and whose substeps are not held.
+    pub fn advance<T: Scalar>(
+        &mut self,
+        model: &Model<T>,
+        mut state: State<T>,
+        span: Range<f64>,
+        workspace: &mut StepWorkspace<T>,
+        taken: &mut Vec<Vec<Substep>>,
+    ) -> Result<State<T>, SimulationError> {
+        let (integrator, applied) = (self.settings.integrator, self.applied);
+        for StepTime { time, dt, number } in self.in_span(&span)? {
+            let substeps = self.next_held();
+            let problem =
+                StepProblem { model, state: &state, time, time_step: dt, applied, control: &[], substeps };
+            state = checked_step(integrator, &problem, number, workspace)?;
+            if integrator.is_error_controlled() && substeps.is_none() {
+                taken.extend(workspace.substeps().map(|found| found.substeps.clone()));
+            }
+        }
+        Ok(state)
+    }
+}
+
+/// A state and its derivatives, in its tangent space.
+#[derive(Clone, Debug)]
+pub(super) struct Sensitive {
+    pub state: State,
+    /// With respect to the state at the start of the window, in its tangent space.
+    pub by_start: DMatrix<f64>,
+    /// With respect to the parameters of the differentiated model.
+    pub by_parameters: DMatrix<f64>,
+}
+
+impl Sensitive {
+    /// The state at the start of a window.
+    pub fn start(state: State, parameters: usize) -> Self {
+        let n = state.tangent_dimension();
+        Self { state, by_start: DMatrix::identity(n, n), by_parameters: DMatrix::zeros(n, parameters) }
+    }
+}
+
+/// The memory of linearized steps.
+#[derive(Default)]
+pub(super) struct TapedSteps {
+    workspace: StepWorkspace,
+    tape: Tape,
+    derivatives: DerivativeWorkspace,
+}
+
+impl<A: AppliedForces> Steps<'_, A> {
+    /// Carries a state with its derivatives to the end of a span of time.
+    pub fn advance_linearized(
+        &mut self,
+        model: &DifferentiatedModel<'_>,
+        at: &mut Sensitive,
+        span: Range<f64>,
+        memory: &mut TapedSteps,
+    ) -> Result<(), SimulationError> {
+        let (integrator, applied) = (self.settings.integrator, self.applied);
+        let TapedSteps { workspace, tape, derivatives } = memory;
+        for step in self.in_span(&span)? {
+            let substeps = self.next_held();
+            let problem = StepProblem {
+                model: model.model(),
+                state: &at.state,
+                time: step.time,
+                time_step: step.dt,
+                applied,
+                control: &[],
+                substeps,
+            };
+            let after = checked_step_taped(integrator, &problem, step.number, model, workspace, tape)?;
+            let jacobian = tape
+                .jacobian(model, applied, derivatives)
+                .map_err(|error| not_differentiated(model.model(), step, error))?;
+            at.by_start = &jacobian.by_state * &at.by_start;
+            at.by_parameters = &jacobian.by_state * &at.by_parameters + &jacobian.by_parameters;
+            at.state = after;
+        }
+        Ok(())
+    }
+}
