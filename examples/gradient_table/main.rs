@@ -36,7 +36,7 @@ const DISPLACEMENT: f64 = 1e-4;
 /// The scenes in files, and the time that each is simulated for first, s.
 const FILES: [(&str, &str, f64); 14] = [
     ("ball on a box", "fit_ball/scene.toml", 0.12),
-    ("cube toss", "cube_tosses/scene.toml", 0.25),
+    ("cube toss", "gradient_table/cube.toml", 0.25),
     ("gripper with a ball", "grasp_lift/gripper.toml", 0.5),
     ("gripper with a box", "grasp_lift/box_gripper.toml", 0.5),
     ("three pushers", "push_box/scene.toml", 0.05),

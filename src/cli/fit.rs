@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Error;
+use super::fit_horizons::{print_horizons, remark_left_out};
 use super::fit_page::fit_page;
 use super::fit_report::{FitReport, StartsReport, overall};
 use super::loaded::of_kind;
@@ -39,6 +40,16 @@ pub(super) struct FitArguments {
     /// Do not fit: evaluate the parameters of a JSON file on the recordings (*.csv) of a folder
     #[arg(long, num_args = 2, value_names = ["PARAMS", "DIR"], conflicts_with = "out")]
     evaluate: Option<Vec<PathBuf>>,
+    /// With --evaluate: the mean errors of predictions over so many samples (10,20,40, say), each from the second sample
+    /// before the first one in which the recorded body touches another
+    #[arg(
+        long,
+        value_name = "SAMPLES",
+        value_delimiter = ',',
+        requires = "evaluate",
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..)
+    )]
+    horizons: Option<Vec<usize>>,
 }
 
 /// The result of an evaluation, as printed.
@@ -64,6 +75,14 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         let names: Vec<&str> = values.keys().map(String::as_str).collect();
         let problem = file.evaluation(&names, folder)?;
         let numbers: Vec<f64> = values.values().copied().collect();
+        if let Some(horizons) = &arguments.horizons {
+            let errors = problem.horizon_errors(&numbers, horizons).map_err(|e| rejected(parameters, e))?;
+            remark_left_out(&errors);
+            return match arguments.json {
+                true => print_json(&errors),
+                false => print_horizons(&mut text_output(), &errors),
+            };
+        }
         let measurements = problem.errors(&numbers).map_err(|e| rejected(parameters, e))?;
         let fitted: Vec<&str> = file.parameters.as_slice().iter().map(|p| p.name.as_str()).collect();
         let start = file.evaluation(&fitted, folder)?.errors(&file.parameters.initial());

@@ -173,7 +173,7 @@ pub enum ProblemError {
     /// It has none of the forms.
     #[error(
         "parameter `{path}`: it must be `materials.NAME.FIELD`, `bodies.NAME.FIELD`, \
-         `bodies.NAME.geometries[INDEX].scale` or `gravity[AXIS]`"
+         `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD` or `gravity[AXIS]`"
     )]
     Path {
         /// The name.
@@ -223,6 +223,48 @@ pub enum ProblemError {
     NoMass {
         /// The parameter.
         path: String,
+    },
+    /// The body moves, so where it is belongs to its state.
+    #[error("parameter `{path}`: the body moves; only a fixed body can be shifted")]
+    NotFixed {
+        /// The parameter.
+        path: String,
+    },
+    /// There are no two such bodies.
+    #[error(
+        "parameter `{path}`: `{names}` are not two bodies of the scene with a dot between them; the scene has {found}"
+    )]
+    NoSuchPair {
+        /// The parameter.
+        path: String,
+        /// What stands for the two.
+        names: String,
+        /// The names there are.
+        found: String,
+    },
+    /// A body of the pair has a geometry without a material.
+    #[error(
+        "parameter `{path}`: body `{body}` has no material of its own and takes the friction of the other: \
+         name `materials.NAME.friction` with the other's material instead, or give it one"
+    )]
+    NoOwnMaterial {
+        /// The parameter.
+        path: String,
+        /// The body.
+        body: String,
+    },
+    /// A material of the pair is another body's too.
+    #[error(
+        "parameter `{path}`: body `{body}` has the material `{material}` too, so that the friction of other pairs \
+         would change with it: give each body of the pair a material of its own"
+    )]
+    SharedMaterial {
+        /// The parameter.
+        path: String,
+        /// The material.
+        material: String,
+        /// The other body.
+        body: String,
     },
     /// There is no measurement.
     #[error("no measurements: at least one recording or indentation test is needed")]

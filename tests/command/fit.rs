@@ -12,7 +12,7 @@ use isobar::optimize::uncertainty::Identifiability;
 #[path = "../../examples/make_fit_data.rs"]
 mod make_fit_data;
 
-use make_fit_data::TRUTH;
+pub(crate) use make_fit_data::TRUTH;
 
 use crate::folder::Folder;
 use crate::{isobar, text};
@@ -24,7 +24,7 @@ fn example() -> PathBuf {
 
 impl Folder {
     /// A folder with the example's scene and measurements.
-    fn with_example(name: &str) -> Self {
+    pub(crate) fn with_example(name: &str) -> Self {
         let folder = Self::new(name);
         fs::create_dir_all(folder.0.join("data")).expect("a folder for the data");
         for file in ["scene.toml", "data/indentation.csv", "data/throw_1.csv", "data/throw_4.csv"] {
@@ -35,7 +35,7 @@ impl Folder {
 }
 
 /// Two of the example's throws and its indentation, from starts off by factors of 3 to 5.
-const GOOD: &str = r#"scene = "scene.toml"
+pub(crate) const GOOD: &str = r#"scene = "scene.toml"
 
 [[parameters]]
 name = "materials.foam.hydroelastic_modulus"
@@ -70,7 +70,7 @@ linear_velocity_sigma = 0.02
 angular_velocity_sigma = 0.2
 "#;
 
-fn run(file: &FitFile, method: Method) -> Fit {
+pub(crate) fn run(file: &FitFile, method: Method) -> Fit {
     let problem = file.identification().expect("valid");
     let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-14 };
     fit(&problem, &file.parameters, &settings, None).expect("can be evaluated")
@@ -331,26 +331,6 @@ fn windows_can_be_made_to_start_where_nothing_touches() {
     recording(&[0.045; 5]);
     let message = compared().expect_err("never free").to_string();
     assert!(message.contains("trajectories[0]") && message.contains("without contact"), "{message}");
-}
-
-#[test]
-#[ignore = "needs the recordings and models in ../shared/data"]
-fn recorded_tosses_of_a_cube_are_explained_better_by_the_fit() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/cube_tosses");
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/cube_tosses");
-    let folder = Folder::new("cube");
-    fs::copy(example.join("scene.toml"), folder.0.join("scene.toml")).expect("the example is there");
-    // Four tosses instead of 29.
-    let fit_file = fs::read_to_string(example.join("fit.toml")).expect("the example is there");
-    let list = fit_file.lines().find(|line| line.starts_with("files")).expect("a list of files");
-    let few = ["005", "017", "108", "136"].map(|n| data.join(format!("toss_{n}.csv")));
-    let path = folder.file("fit.toml", fit_file.replacen(list, &format!("files = {few:?}"), 1));
-    let file = FitFile::load(&path).expect("valid");
-    let result = run(&file, Method::LevenbergMarquardt);
-    assert!(result.converged && result.cost_after < 0.8 * result.cost_before, "{result:?}");
-    let friction = &result.uncertainty.estimates[2];
-    assert!(friction.value > 0.03 && friction.value < 0.3, "{friction:?}");
-    assert!(result.uncertainty.all_identified(), "{result:?}");
 }
 
 #[test]

@@ -3,9 +3,11 @@
 
 mod deviations;
 mod fitted;
+mod horizons;
 mod indentation;
 mod initial_state;
 mod linear_window;
+mod nearness;
 mod parameter_path;
 mod prediction;
 mod row_residuals;
@@ -21,6 +23,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 pub use deviations::{StandardDeviations, StartDeviations};
+pub use horizons::{HorizonError, HorizonErrors, RecordingHorizons, TOUCH_MARGIN};
 pub use indentation::IndentationTest;
 pub use parameter_path::parameters_at;
 pub use prediction::{Prediction, UntouchedIndentation};

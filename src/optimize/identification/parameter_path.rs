@@ -19,7 +19,8 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
         },
         Parameter::Mass { .. } => "kg",
         Parameter::Inertia { .. } => "kg m²",
-        Parameter::CenterOfMass { .. } => "m",
+        // Of the six moves of a fixed body only shifts have a name.
+        Parameter::CenterOfMass { .. } | Parameter::FixedPose { .. } => "m",
         Parameter::Gravity { .. } => "m/s²",
         _ => "1",
     }
@@ -27,7 +28,10 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
 
 const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxation_time`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`";
 
-const BODY_FIELDS: &str = "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `geometries[INDEX].scale`";
+const BODY_FIELDS: &str =
+    "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `shift[AXIS]`, `geometries[INDEX].scale`";
+
+const PAIR_FIELDS: &str = "`friction` (static and dynamic), `static_friction`, `dynamic_friction`";
 
 /// The numbers of `[0][2]` and the like; `None` if there are not `N` of them, all from 0 to 2.
 fn axes_of<const N: usize>(text: &str) -> Option<[usize; N]> {
@@ -48,8 +52,13 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// `dissipation`, `relaxation_time`, `static_friction`, `dynamic_friction`, `friction` (both of
 /// them) or the name of a parameter of the model's own law, `bodies.NAME.mass`, `bodies.NAME.center_of_mass[AXIS]` and
 /// `bodies.NAME.inertia[ROW][COLUMN]` where they are given,
-/// `bodies.NAME.geometries[INDEX].scale` (1 leaves the geometry as it is) and `gravity[AXIS]`;
+/// `bodies.NAME.geometries[INDEX].scale` (1 leaves the geometry as it is), `bodies.NAME.shift[AXIS]` of a
+/// fixed body (in m along an axis of W, 0 where it is in the model), and `gravity[AXIS]`;
 /// rows, columns and axes are 0, 1 or 2.
+///
+/// `pairs.BODY.OTHER.FIELD` with FIELD `friction`, `static_friction` or `dynamic_friction` sets it in the materials of
+/// both bodies. Two equal coefficients combine to themselves, so the value is the coefficient between the two. No
+/// other body may have these materials.
 ///
 /// # Errors
 /// A name of another form, or of something that the model does not have.
@@ -58,6 +67,9 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
     if let Some(axes) = path.strip_prefix("gravity") {
         let [axis] = axes_of(axes).ok_or_else(form)?;
         return Ok(vec![Parameter::Gravity { axis }]);
+    }
+    if let Some(rest) = path.strip_prefix("pairs.") {
+        return pair_parameters(model, path, rest);
     }
     if let Some(rest) = path.strip_prefix("materials.") {
         let (name, field) = rest.rsplit_once('.').ok_or_else(form)?;
@@ -122,6 +134,13 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
             let [axis] = axes_of(axes).ok_or_else(form)?;
             given(Parameter::CenterOfMass { body, axis })
         }
+        (None, "shift") if model.bodies[body].is_moving() => {
+            Err(ProblemError::NotFixed { path: path.to_string() })
+        }
+        (None, "shift") => {
+            let [axis] = axes_of(axes).ok_or_else(form)?;
+            Ok(vec![Parameter::FixedPose { body, axis: 3 + axis }])
+        }
         (None, _) => no_such_field(BODY_FIELDS),
         (Some(geometry), "scale") if axes.is_empty() => match model.bodies[body].geometries.len() {
             found if geometry >= found => Err(ProblemError::NoSuchGeometry { path: path.to_string(), found }),
@@ -130,3 +149,55 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
         (Some(_), _) => no_such_field("`scale`"),
     }
 }
+
+/// The parameters that the name `pairs.` and `rest` sets.
+fn pair_parameters(model: &Model, path: &str, rest: &str) -> Result<Vec<Parameter>, ProblemError> {
+    let path = || path.to_string();
+    let (names, field) = rest.rsplit_once('.').ok_or_else(|| ProblemError::Path { path: path() })?;
+    let fields = match field {
+        "friction" => vec![MaterialParameter::StaticFriction, MaterialParameter::DynamicFriction],
+        "static_friction" => vec![MaterialParameter::StaticFriction],
+        "dynamic_friction" => vec![MaterialParameter::DynamicFriction],
+        _ => {
+            let field = field.to_string();
+            return Err(ProblemError::NoSuchField { path: path(), field, allowed: PAIR_FIELDS });
+        }
+    };
+    // Names may have dots in them.
+    let pair = names.match_indices('.').find_map(|(at, _)| {
+        let bodies = [model.body_index(&names[..at])?, model.body_index(&names[at + 1..])?];
+        (bodies[0] != bodies[1]).then_some(bodies)
+    });
+    let pair = pair.ok_or_else(|| ProblemError::NoSuchPair {
+        path: path(),
+        names: names.to_string(),
+        found: listed(model.bodies.iter().map(|b| b.name.as_str())),
+    })?;
+    let mut materials = Vec::new();
+    for body in pair {
+        let geometries = &model.bodies[body].geometries;
+        let own: Option<Vec<usize>> = geometries.iter().map(|geometry| geometry.material).collect();
+        let own = own.filter(|own| !own.is_empty()).ok_or_else(|| {
+            let body = model.bodies[body].name.clone();
+            ProblemError::NoOwnMaterial { path: path(), body }
+        })?;
+        materials.extend(own);
+    }
+    materials.sort_unstable();
+    materials.dedup();
+    for (_, body) in model.bodies.iter().enumerate().filter(|(body, _)| !pair.contains(body)) {
+        let mut shared = body.geometries.iter().filter_map(|geometry| geometry.material);
+        if let Some(material) = shared.find(|material| materials.contains(material)) {
+            let (material, body) = (model.materials[material].name.clone(), body.name.clone());
+            return Err(ProblemError::SharedMaterial { path: path(), material, body });
+        }
+    }
+    let of_material = |material| {
+        fields.iter().map(move |&parameter| Parameter::Material { material, parameter }).collect::<Vec<_>>()
+    };
+    Ok(materials.into_iter().flat_map(of_material).collect())
+}
+
+#[cfg(test)]
+#[path = "parameter_path_tests.rs"]
+mod tests;
