@@ -8,7 +8,7 @@
 use nalgebra::Matrix6;
 
 use super::body_sensitivity::BodySensitivity;
-use super::bristle_tape::BristleSensitivity;
+use super::bristle_sensitivity::BristleSensitivity;
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
 use super::joint_derivative::JointDerivatives;
