@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Error;
 use super::fit_horizons::{print_horizons, remark_left_out};
 use super::fit_page::fit_page;
-use super::fit_report::{FitReport, StartsReport, overall};
+use super::fit_report::{FitReport, StartsReport, measured_quantities, overall};
 use super::loaded::of_kind;
 use super::messages::{remark, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
@@ -240,23 +240,18 @@ fn print_measurements(
     let (all_after, all_before) = (overall(after), overall(before));
     let pairs = after.iter().chain(&all_after).zip(before.iter().chain(&all_before));
     for (measurement, start) in pairs {
-        let parts = |m: &MeasurementError| match m {
-            MeasurementError::Motion { position, orientation, linear_velocity, angular_velocity, .. } => {
-                vec![
-                    ("position, m", *position),
-                    ("orientation, rad", *orientation),
-                    ("velocity, m/s", *linear_velocity),
-                    ("angular velocity, rad/s", *angular_velocity),
-                ]
-            }
-            MeasurementError::Indentation { force, .. } => vec![("force, N", *force)],
-        };
         match measurement {
             MeasurementError::Motion { name, times, .. } => writeln!(out, "{name}, {times} times")?,
             MeasurementError::Indentation { name, depths, .. } => writeln!(out, "{name}, {depths} depths")?,
+            MeasurementError::Sensors { name, channels } => {
+                let samples: usize = channels.iter().map(|channel| channel.samples).sum();
+                writeln!(out, "{name}, {samples} samples")?;
+            }
         }
-        for ((what, value), (_, start)) in parts(measurement).into_iter().zip(parts(start)) {
-            writeln!(out, "  {what:<24} {value:>12.4e}  ({start:.4e})")?;
+        let (parts, before) = (measured_quantities(measurement), measured_quantities(start));
+        let width = parts.iter().map(|(what, _)| what.chars().count()).fold(24, usize::max);
+        for ((what, value), (_, start)) in parts.into_iter().zip(before) {
+            writeln!(out, "  {what:<width$} {value:>12.4e}  ({start:.4e})")?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::path::Path;
 use nalgebra::Vector3;
 
 use crate::multibody::{BodyState, rotation_between};
-use crate::optimize::identification::{Prediction, StandardDeviations};
+use crate::optimize::identification::{ChannelPrediction, Prediction, StandardDeviations};
 use crate::report::{Chart, Curve, CurveMode};
 
 /// Half the width of a 95 % interval of a normal distribution, in standard deviations.
@@ -29,6 +29,10 @@ pub(super) fn charts(folder: &Path, before: &Prediction, after: &Prediction) -> 
         ) => indentation(&short(name), depths, [measured, standard_deviations], [predicted, start]),
         (_, Prediction::Motion { name, times, recorded, simulated, standard_deviations }) => {
             motion(&short(name), times, recorded, simulated, standard_deviations)
+        }
+        (Prediction::Sensors { channels: start, .. }, Prediction::Sensors { name, channels }) => {
+            let pairs = start.iter().zip(channels);
+            pairs.flat_map(|(start, fitted)| sensor_channel(&short(name), start, fitted)).collect()
         }
         // Both are of the same measurements.
         _ => Vec::new(),
@@ -99,6 +103,34 @@ fn motion(
         residuals(name, "position", ["time, s", "position, m"], times, &of_position, difference),
         residuals(name, "orientation", ["time, s", "rotation vector, rad"], times, &of_rotation, turn),
     ]
+}
+
+/// What a channel of a sensor measured over time, if that is a number, and its residuals.
+fn sensor_channel(name: &str, start: &ChannelPrediction, fitted: &ChannelPrediction) -> Vec<Chart> {
+    let ChannelPrediction { title, unit, times, sigma, differences, measured } = fitted;
+    let sigmas = vec![*sigma; times.len()];
+    let axes = ["time, s", &format!("{title}, {unit}")];
+    let mut charts = Vec::new();
+    if let Some(measured) = measured {
+        let predicted = |channel: &ChannelPrediction| -> Vec<f64> {
+            measured.iter().zip(&channel.differences).map(|(m, d)| m + d.first().unwrap_or(&0.0)).collect()
+        };
+        let marked = marks("measured", times, measured.clone());
+        let curves = vec![
+            Curve { interval: Some(around(measured, &sigmas, 1.0)), ..marked },
+            lines("fitted", times, predicted(fitted)),
+            lines("start values", times, predicted(start)),
+        ];
+        charts.push(chart(format!("{name}: {title}, measured ± σ"), axes, curves));
+    }
+    let count = differences.first().map_or(0, Vec::len);
+    let of_component = |k: usize| {
+        let values = differences.iter().map(|difference| -difference[k]).collect();
+        let label = if count > 1 { AXES[k] } else { title.as_str() };
+        Curve { color: Some(k), ..marks(label, times, values) }
+    };
+    charts.push(residuals(name, title, axes, times, &sigmas, (0..count).map(of_component).collect()));
+    charts
 }
 
 /// Residuals, measured less fitted, over the band where 95 % of them are if they are noise alone.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::fit_charts::charts;
-use super::fit_report::{FitReport, overall};
+use super::fit_report::{FitReport, measured_quantities, overall};
 use super::recordings::{about, command_line, page};
 use crate::optimize::identification::{MeasurementError, Prediction};
 use crate::report::{Page, Table};
@@ -75,8 +75,8 @@ fn errors(report: &FitReport) -> Table {
     let rows = pairs.flat_map(|(before, after)| {
         let (name, before) = quantities(before);
         let (_, after) = quantities(after);
-        let row = move |((quantity, start), (_, end)): ((&str, f64), (&str, f64))| {
-            vec![name.clone(), quantity.to_owned(), format!("{start:.4e}"), format!("{end:.4e}")]
+        let row = move |((quantity, start), (_, end)): ((String, f64), (String, f64))| {
+            vec![name.clone(), quantity, format!("{start:.4e}"), format!("{end:.4e}")]
         };
         before.into_iter().zip(after).map(row).collect::<Vec<_>>()
     });
@@ -88,19 +88,9 @@ fn errors(report: &FitReport) -> Table {
 }
 
 /// The name of a measurement, and its errors.
-fn quantities(error: &MeasurementError) -> (String, Vec<(&'static str, f64)>) {
-    match error {
-        MeasurementError::Motion {
-            name, position, orientation, linear_velocity, angular_velocity, ..
-        } => {
-            let quantities = vec![
-                ("position, m", *position),
-                ("orientation, rad", *orientation),
-                ("velocity, m/s", *linear_velocity),
-                ("angular velocity, rad/s", *angular_velocity),
-            ];
-            (name.clone(), quantities)
-        }
-        MeasurementError::Indentation { name, force, .. } => (name.clone(), vec![("force, N", *force)]),
-    }
+fn quantities(error: &MeasurementError) -> (String, Vec<(String, f64)>) {
+    let (MeasurementError::Motion { name, .. }
+    | MeasurementError::Indentation { name, .. }
+    | MeasurementError::Sensors { name, .. }) = error;
+    (name.clone(), measured_quantities(error))
 }

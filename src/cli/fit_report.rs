@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::optimize::fit::Fit;
-use crate::optimize::identification::{Identification, MeasurementError};
+use crate::optimize::identification::{ChannelError, Identification, MeasurementError};
 
 /// The result of a fit, as printed.
 #[derive(Debug, Serialize)]
@@ -65,4 +65,22 @@ pub(super) fn overall(measurements: &[MeasurementError]) -> Option<MeasurementEr
         linear_velocity,
         angular_velocity,
     })
+}
+
+/// What was compared in a measurement, with units, and its errors.
+pub(super) fn measured_quantities(error: &MeasurementError) -> Vec<(String, f64)> {
+    match error {
+        MeasurementError::Motion { position, orientation, linear_velocity, angular_velocity, .. } => vec![
+            ("position, m".to_owned(), *position),
+            ("orientation, rad".to_owned(), *orientation),
+            ("velocity, m/s".to_owned(), *linear_velocity),
+            ("angular velocity, rad/s".to_owned(), *angular_velocity),
+        ],
+        MeasurementError::Indentation { force, .. } => vec![("force, N".to_owned(), *force)],
+        MeasurementError::Sensors { channels, .. } => {
+            let of_channel =
+                |c: &ChannelError| (format!("{} ({}), {}", c.quantity, c.sensor, c.unit), c.error);
+            channels.iter().map(of_channel).collect()
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Forces along single joint coordinates: those of actuators, and those of the stops at the ends of a
 //! joint's range.
 
-use super::actuator::Drive;
+use super::actuator::{Actuator, Drive, DrivenCoordinate};
+use super::tree::JointState;
 use crate::contact::hunt_crossley_cost;
 use crate::scalar::{DualArray, Scalar};
 
@@ -65,6 +66,22 @@ impl<T: Scalar> JointLaw<T> {
     /// position at its start, `v` the velocity at its end.
     pub fn impulse(&self, dt: f64, q: T, v: T) -> T {
         self.force(q + v * dt, v) * dt
+    }
+}
+
+impl<T: Scalar> Actuator<T> {
+    /// The law of its force on one of its coordinates under a command.
+    pub(crate) fn law(&self, at: &DrivenCoordinate, command: T) -> JointLaw<T> {
+        JointLaw::Drive { drive: self.drive, effort: self.effort, command: command * at.ratio }
+    }
+
+    /// The force with which it acts on one of its coordinates in a state of the joints, under a command: what a
+    /// sensor of the motor's effort measures, N m or N. At the limit of effort its derivatives are one-sided.
+    ///
+    /// # Panics
+    /// When the state does not have the coordinate.
+    pub fn force(&self, at: &DrivenCoordinate, command: T, joints: &JointState<T>) -> T {
+        self.law(at, command).force(joints.q[at.q], joints.v[at.v])
     }
 }
 

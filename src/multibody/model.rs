@@ -272,8 +272,7 @@ impl<T: Scalar> Model<T> {
     ) {
         for (i, actuator) in self.actuators.iter().enumerate() {
             for at in &actuator.coordinates {
-                let command = commands[i] * at.ratio;
-                let law = JointLaw::Drive { drive: actuator.drive, effort: actuator.effort, command };
+                let law = actuator.law(at, commands[i]);
                 visit(CoordinateIndices { v: at.v, q: at.q, command: Some((i, at.ratio)), stop: None }, law);
             }
         }

@@ -64,6 +64,14 @@ pub enum DataError {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// A quantity that was never sampled.
+    #[error("{path}: column `{column}` is empty in all rows; at least one sample is needed")]
+    EmptyColumn {
+        /// The file.
+        path: String,
+        /// The column.
+        column: String,
+    },
     /// There are not enough rows.
     #[error("{path}: {found} rows of data, at least {least} are needed")]
     TooFewRows {

@@ -173,7 +173,8 @@ pub enum ProblemError {
     /// It has none of the forms.
     #[error(
         "parameter `{path}`: it must be `materials.NAME.FIELD`, `bodies.NAME.FIELD`, \
-         `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD` or `gravity[AXIS]`"
+         `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD`, `joints.NAME.FIELD`, \
+         `actuators.NAME.FIELD`, `gravity[AXIS]`, `sensors.NAME.delay` or `sensors.NAME.channels[INDEX].offset`"
     )]
     Path {
         /// The name.
@@ -324,6 +325,45 @@ pub enum ProblemError {
     /// Bodies that touch without a pressure between them.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// A part of the model that a sensor measures, and that the model does not have.
+    #[error("no {what} `{name}`; there are: {found}")]
+    NoSuchPart {
+        /// What.
+        what: &'static str,
+        /// The name looked for.
+        name: String,
+        /// The names there are.
+        found: String,
+    },
+    /// Not as many columns as a quantity has.
+    #[error("`columns` has {found} names; {quantity} has {expected}")]
+    Columns {
+        /// The quantity.
+        quantity: &'static str,
+        /// How many names there are.
+        found: usize,
+        /// What they stand for.
+        expected: String,
+    },
+    /// A recorded orientation that is none.
+    #[error(
+        "{place}: a quaternion of length {length}, it must be of length 1 within 1 %, with the real part first"
+    )]
+    Quaternion {
+        /// The recording, and the line.
+        place: String,
+        /// The length.
+        length: f64,
+    },
+    /// A recording of one free body, in a scene with joints.
+    #[error(
+        "joint `{joint}` of the scene moves, and `trajectories` are of scenes of free and fixed bodies: use \
+         `recordings` with `sensors`, which are of any scene"
+    )]
+    MovingJoint {
+        /// The joint.
+        joint: String,
+    },
     /// A setting out of its range.
     #[error("`{field}` is {found}, it must be {allowed}")]
     Setting {

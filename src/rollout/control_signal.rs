@@ -75,7 +75,7 @@ impl<'a, T: Scalar> ControlSignal<'a, T> {
     }
 
     /// Fills in the row of a step, counted from 0, over this span of time.
-    pub(super) fn put_row(&self, step: usize, span: Range<f64>, row: &mut [T]) {
+    pub(crate) fn put_row(&self, step: usize, span: Range<f64>, row: &mut [T]) {
         match *self {
             Self::Rows(controls) => row.copy_from_slice(controls.row(step)),
             Self::Commands(commands) => {

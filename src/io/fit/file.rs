@@ -10,15 +10,16 @@ use serde::Deserialize;
 use crate::io::document::field_path::FieldPath;
 use crate::io::document::{Document, beside, read_text};
 use crate::io::file_error::{FileError, Problem};
-use crate::io::fit::schema::{FitTable, StartsTable, TrajectoriesTable};
+use crate::io::fit::schema::{FitTable, RecordingsTable, StartsTable, TrajectoriesTable};
+use crate::io::fit::sensor_tables::{SensorProblem, sensor_data};
 use crate::io::scene::file::Scene;
 use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
 use crate::optimize::data::{Indentation, Recording};
 use crate::optimize::fit::FitSettings;
 use crate::optimize::identification::{
-    Identification, IndentationTest, Measurement, RecordedMotion, StandardDeviations, StartDeviations,
-    TimeWindow,
+    Identification, IndentationTest, Measurement, RecordedMotion, SensorRecording, StandardDeviations,
+    StartDeviations, TimeWindow,
 };
 use crate::optimize::parameters::FitParameters;
 
@@ -54,11 +55,6 @@ impl FitFile {
             FitParameters::new(table.parameters.clone()).map_err(|e| located(&document, &field, e))?;
         let scene = Scene::load(document.named_file(&FieldPath::root().key("scene"), &table.scene)?)?;
         scene.check_motion()?;
-        if let Some(joint) = scene.model.mechanism.joints().first() {
-            let message =
-                format!("joint `{}` can move; a fit needs a scene of free and fixed bodies", joint.name);
-            return Err(located(&document, &FieldPath::root().key("scene"), message));
-        }
         Ok(Self { path, document, table, scene, parameters })
     }
 
@@ -90,6 +86,12 @@ impl FitFile {
                 measurements.push(self.motion(table, recording, &field)?);
             }
         }
+        for (i, table) in self.table.recordings.iter().enumerate() {
+            let field = root.key("recordings").index(i);
+            for file in self.named_files(&table.files, &field)? {
+                measurements.push(self.sensed(table, &file, &field)?);
+            }
+        }
         for (i, table) in self.table.indentations.iter().enumerate() {
             let field = root.key("indentations").index(i).key("file");
             let file = self.document.named_file(&field, Path::new(&table.file))?;
@@ -112,19 +114,19 @@ impl FitFile {
     }
 
     /// The scene with the parameters `names` and the recordings (`*.csv`) of a folder, compared
-    /// as the first of the file's trajectories.
+    /// as the first of the file's trajectories, or else as the first of its recordings of sensors.
     ///
     /// # Errors
-    /// The errors of [`Self::identification`]; a folder without recordings; or a fit file without
-    /// trajectories.
+    /// The errors of [`Self::identification`]; a folder without recordings; or a fit file with neither.
     pub fn evaluation(&self, names: &[&str], folder: &Path) -> Result<Identification, FileError> {
-        let field = FieldPath::root().key("trajectories");
-        let table = self.table.trajectories.first().ok_or_else(|| {
-            self.invalid(
+        let (field, sensed) = (FieldPath::root().key("trajectories"), FieldPath::root().key("recordings"));
+        let table = self.table.trajectories.first();
+        if table.is_none() && self.table.recordings.is_empty() {
+            return Err(self.invalid(
                 &field,
-                "none; one is needed to say of which body the recordings are and how they are compared",
-            )
-        })?;
+                "none; one is needed, or one of `recordings`, to say how recordings are compared",
+            ));
+        }
         let files = matching(&folder.join("*.csv"))?;
         if files.is_empty() {
             return Err(FileError::Invalid {
@@ -134,10 +136,12 @@ impl FitFile {
                 message: "no file `*.csv`; at least one recording is needed".into(),
             });
         }
-        let measurements = files
-            .iter()
-            .map(|file| self.motion(table, Recording::read(file, &table.body)?, &field.index(0)))
-            .collect::<Result<_, FileError>>()?;
+        let measurement = |file: &PathBuf| match (table, self.table.recordings.first()) {
+            (Some(table), _) => self.motion(table, Recording::read(file, &table.body)?, &field.index(0)),
+            (None, Some(table)) => self.sensed(table, file, &sensed.index(0)),
+            (None, None) => Err(self.invalid(&field, "none")),
+        };
+        let measurements = files.iter().map(measurement).collect::<Result<_, FileError>>()?;
         self.identified(names, measurements)
     }
 
@@ -196,22 +200,49 @@ impl FitFile {
             .map_err(|e| self.invalid(field, e))
     }
 
-    fn recordings(&self, table: &TrajectoriesTable, field: &FieldPath) -> Result<Vec<Recording>, FileError> {
-        let mut recordings = Vec::new();
-        for (i, name) in table.files.iter().enumerate() {
+    /// A recording of sensors.
+    fn sensed(
+        &self,
+        table: &RecordingsTable,
+        file: &Path,
+        field: &FieldPath,
+    ) -> Result<Measurement, FileError> {
+        let Scene { model, state, commands, .. } = &self.scene;
+        let time_step = self.scene.simulation_settings()?.time_step;
+        let sensors = &self.table.sensors;
+        if sensors.is_empty() {
+            let message = "missing; they say what the columns of recordings are";
+            return Err(self.invalid(&FieldPath::root().key("sensors"), message));
+        }
+        let data = sensor_data(table, sensors, file, (model, commands)).map_err(|problem| match problem {
+            SensorProblem::Data(error) => FileError::from(error),
+            SensorProblem::Field(key, message) => self.invalid(&field.key(key), message),
+        })?;
+        SensorRecording::new(model, state, sensors.clone(), data, &table.start, time_step)
+            .map(Measurement::Sensors)
+            .map_err(|error| self.invalid(&FieldPath::root().key("sensors"), error))
+    }
+
+    /// The files that names stand for, one at least.
+    fn named_files(&self, names: &[String], field: &FieldPath) -> Result<Vec<PathBuf>, FileError> {
+        let mut all = Vec::new();
+        for (i, name) in names.iter().enumerate() {
             let files = matching(&beside(&self.path, Path::new(name)))?;
             if files.is_empty() {
                 let field = field.key("files").index(i);
                 return Err(self.invalid(&field, format_args!("found \"{name}\", which no file matches")));
             }
-            for file in files {
-                recordings.push(Recording::read(&file, &table.body)?);
-            }
+            all.extend(files);
         }
-        if recordings.is_empty() {
+        if all.is_empty() {
             return Err(self.invalid(&field.key("files"), "found none; at least one recording is needed"));
         }
-        Ok(recordings)
+        Ok(all)
+    }
+
+    fn recordings(&self, table: &TrajectoriesTable, field: &FieldPath) -> Result<Vec<Recording>, FileError> {
+        let files = self.named_files(&table.files, field)?;
+        files.iter().map(|file| Ok(Recording::read(file, &table.body)?)).collect()
     }
 
     /// The files that a fit reads.
@@ -221,7 +252,9 @@ impl FitFile {
     pub fn files(&self) -> Result<Vec<PathBuf>, FileError> {
         let mut files = vec![self.path.clone()];
         files.extend(self.scene.files.iter().cloned());
-        for name in self.table.trajectories.iter().flat_map(|table| &table.files) {
+        let of_trajectories = self.table.trajectories.iter().flat_map(|table| &table.files);
+        let of_sensors = self.table.recordings.iter().flat_map(|table| &table.files);
+        for name in of_trajectories.chain(of_sensors) {
             files.extend(matching(&beside(&self.path, Path::new(name)))?);
         }
         files.extend(self.table.indentations.iter().map(|table| beside(&self.path, Path::new(&table.file))));

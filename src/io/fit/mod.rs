@@ -2,3 +2,4 @@
 
 pub(in crate::io) mod file;
 pub(in crate::io) mod schema;
+mod sensor_tables;

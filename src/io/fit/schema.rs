@@ -1,19 +1,22 @@
 //! What a fit file may hold. The comments are the text of its reference, as in [`crate::io::scene::schema`].
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::io::scene::actuator_schema::InterpolationTable;
 use crate::io::strict::Exactly;
 use crate::optimize::fit::FitSettings;
+use crate::optimize::identification::{Sensor, StateDeviations};
 use crate::optimize::parameters::FitParameter;
 
 /// A fit says which parameters of which scene to fit to which measurements. It is a TOML file; files
 /// that it names are relative to it.
 ///
-/// All numbers are in SI units. At least one of `trajectories` and `indentations` is needed. The scene
-/// must have free and fixed bodies only, without joints that move.
+/// All numbers are in SI units. At least one of `trajectories`, `recordings` and `indentations` is needed.
+/// Trajectories are of scenes with one free body and no joints that move; recordings of sensors are of any scene.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct FitTable {
@@ -24,6 +27,12 @@ pub(in crate::io) struct FitTable {
     /// Recorded motion.
     #[serde(default)]
     pub trajectories: Vec<TrajectoriesTable>,
+    /// What sensors measure in the recordings.
+    #[serde(default)]
+    pub sensors: Vec<Sensor>,
+    /// Motions that the sensors recorded.
+    #[serde(default)]
+    pub recordings: Vec<RecordingsTable>,
     /// Indentation tests.
     #[serde(default)]
     pub indentations: Vec<IndentationsTable>,
@@ -109,6 +118,35 @@ pub(in crate::io) enum StartsTable {
     Estimated,
     /// They are exact.
     Recorded,
+}
+
+/// Motions that sensors recorded, `[[recordings]]`: of the scene, from its initial state on, under its commands.
+///
+/// A recording is a CSV file with a header, the column `t_s` (increasing) and those that the sensors name; where a
+/// quantity was not sampled its fields are empty. Other columns are ignored; lines that begin with `#` are comments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct RecordingsTable {
+    /// File names. In the last part of a path `*` stands for any text, and all files that match are
+    /// read.
+    pub files: Vec<String>,
+    /// The time of the recording at which the scene is in its initial state. Times of the scene's commands count from
+    /// there.
+    #[schemars(extend("x-unit" = "s", "x-default" = "its first row"))]
+    pub start_time: Option<f64>,
+    /// Latest recorded time used.
+    #[schemars(extend("x-unit" = "s", "x-default" = "the last"))]
+    pub until: Option<f64>,
+    /// Recorded commands: for an actuator the column that holds its command, instead of the command in the scene.
+    #[serde(default)]
+    pub commands: BTreeMap<String, String>,
+    /// What recorded commands are between their rows.
+    #[serde(default)]
+    pub command_interpolation: InterpolationTable,
+    /// How well the scene's initial state is known. What has a standard deviation is estimated along with the
+    /// parameters, for each recording by itself.
+    #[serde(default)]
+    pub start: StateDeviations,
 }
 
 /// An indentation test, `[[indentations]]`: a body is moved from its pose in the scene along a direction

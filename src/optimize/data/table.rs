@@ -17,6 +17,15 @@ pub(super) struct Table {
 impl Table {
     /// Reads the named columns that are there; all fields of those must be finite numbers.
     pub(super) fn read(input: impl Read, path: &str, wanted: &[&str]) -> Result<Self, DataError> {
+        Self::read_fields(input, path, wanted, false)
+    }
+
+    /// The same, where fields may be empty: they are NaN.
+    pub(super) fn read_with_gaps(input: impl Read, path: &str, wanted: &[&str]) -> Result<Self, DataError> {
+        Self::read_fields(input, path, wanted, true)
+    }
+
+    fn read_fields(input: impl Read, path: &str, wanted: &[&str], gaps: bool) -> Result<Self, DataError> {
         let malformed = |e: csv::Error| DataError::Malformed { path: path.into(), message: e.to_string() };
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(b'#'))
@@ -43,8 +52,11 @@ impl Table {
             }
             let mut row = Vec::with_capacity(header.len());
             for ((field, column), used) in record.iter().zip(&header).zip(&used) {
-                let value =
-                    if *used { field.parse::<f64>().ok().filter(|v| v.is_finite()) } else { Some(0.0) };
+                let value = match *used {
+                    true if gaps && field.is_empty() => Some(f64::NAN),
+                    true => field.parse::<f64>().ok().filter(|v| v.is_finite()),
+                    false => Some(0.0),
+                };
                 row.push(value.ok_or_else(|| DataError::Field {
                     path: path.into(),
                     line,

@@ -1,6 +1,10 @@
 //! What is known of the errors of a recording.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::positive;
+use crate::multibody::{State, TANGENT_DIMENSION};
 use crate::optimize::error::ProblemError;
 
 /// Standard deviations of a recording, one number for each direction of a vector. Velocities
@@ -66,5 +70,57 @@ impl StandardDeviations {
             optional("angular_velocity_sigma", self.angular_velocity)?,
             optional("linear_velocity_sigma", self.linear_velocity)?,
         ])
+    }
+}
+
+/// How well the scene's initial state is known at the start of a recording: standard deviations of what is estimated
+/// along with the parameters. What has none is exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StateDeviations {
+    /// Of the positions of free bodies.
+    #[schemars(extend("x-unit" = "m", "x-default" = "exact"))]
+    pub position_sigma: Option<f64>,
+    /// Of their orientations, about each axis.
+    #[schemars(extend("x-unit" = "rad", "x-default" = "exact"))]
+    pub orientation_sigma: Option<f64>,
+    /// Of their velocities.
+    #[schemars(extend("x-unit" = "m/s", "x-default" = "exact"))]
+    pub linear_velocity_sigma: Option<f64>,
+    /// Of their angular velocities.
+    #[schemars(extend("x-unit" = "rad/s", "x-default" = "exact"))]
+    pub angular_velocity_sigma: Option<f64>,
+    /// Of the positions of joints.
+    #[schemars(extend("x-unit" = "rad or m", "x-default" = "exact"))]
+    pub joint_position_sigma: Option<f64>,
+    /// Of the velocities of joints.
+    #[schemars(extend("x-unit" = "rad/s or m/s", "x-default" = "exact"))]
+    pub joint_velocity_sigma: Option<f64>,
+}
+
+impl StateDeviations {
+    /// The directions of a state's tangent space that are estimated, and 1/σ of each.
+    pub(super) fn weights(&self, state: &State) -> Result<Vec<(usize, f64)>, ProblemError> {
+        let weight = |field, sigma: Option<f64>| {
+            sigma.map(|sigma| Ok::<_, ProblemError>(1.0 / positive(field, sigma)?)).transpose()
+        };
+        let of_body = [
+            weight("orientation_sigma", self.orientation_sigma)?,
+            weight("position_sigma", self.position_sigma)?,
+            weight("angular_velocity_sigma", self.angular_velocity_sigma)?,
+            weight("linear_velocity_sigma", self.linear_velocity_sigma)?,
+        ];
+        let of_joints = [
+            weight("joint_position_sigma", self.joint_position_sigma)?,
+            weight("joint_velocity_sigma", self.joint_velocity_sigma)?,
+        ];
+        let bodies = state.body_tangent_dimension();
+        let nv = state.joints.v.len().max(1);
+        let of_direction = |direction: usize| match direction.checked_sub(bodies) {
+            None => of_body[direction % TANGENT_DIMENSION / 3],
+            Some(joint) => of_joints[(joint / nv).min(1)],
+        };
+        let directions = 0..state.motion_tangent_dimension();
+        Ok(directions.filter_map(|direction| Some((direction, of_direction(direction)?))).collect())
     }
 }

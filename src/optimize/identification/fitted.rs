@@ -8,7 +8,7 @@ use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
 use super::linear_window::LinearWindow;
-use super::{Identification, IndentationTest, Measurement, RecordedMotion, joined, stacked};
+use super::{Identification, IndentationTest, Measurement, joined, stacked};
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 use crate::optimize::least_squares::{HeldSubsteps, LinearResiduals, Residuals, residuals_and_jacobian};
 use crate::rollout::{SimulationSettings, finer_settings};
@@ -136,20 +136,29 @@ impl<A: AppliedForces> Identification<A> {
         let columns = self.targets.parameters();
         let differentiated = DifferentiatedModel::new(&model, &columns, self.applied.dependence(), 0)?;
         let part = |((measurement, held), starts): ((&Measurement, Option<_>), &mut Vec<State>)| {
-            let motion = match measurement {
-                Measurement::Motion(motion) => motion,
+            let simulation = (settings, &self.applied);
+            let systems = match measurement {
+                Measurement::Motion(motion) => {
+                    motion.systems(&differentiated, simulation, starts, search, held)?
+                }
+                Measurement::Sensors(sensors) => {
+                    let numbers = self.targets.of_sensors(parameters);
+                    let mut of_window = |start: &mut State| {
+                        sensors.estimated_system(&differentiated, &numbers, simulation, start, (search, held))
+                    };
+                    starts.iter_mut().map(&mut of_window).collect::<Result<_, _>>()?
+                }
                 Measurement::Indentation(test) => {
                     let test = IndentationResiduals { of: self, test };
                     return Ok((residuals_and_jacobian(&test, parameters)?, Vec::new()));
                 }
             };
-            let simulation = (settings, &self.applied);
-            let systems = motion.systems(&differentiated, simulation, starts, search, held)?;
+            let is_estimated = measurement.estimated_directions() > 0;
             let gathered = |by_model: &DMatrix<f64>| self.targets.gathered(by_model, parameters);
             let (mut residuals, mut jacobians, mut windows) = (Vec::new(), Vec::new(), Vec::new());
             for (system, start) in systems.into_iter().zip(&*starts) {
                 let by_parameters = gathered(&system.by_parameters);
-                if RecordedMotion::estimates_starts(motion) {
+                if is_estimated {
                     let window = LinearWindow::new(start.clone(), system, by_parameters);
                     residuals.extend_from_slice(window.projected_residuals().as_slice());
                     jacobians.push(window.projected_jacobian());

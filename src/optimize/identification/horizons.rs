@@ -97,7 +97,7 @@ impl<A: AppliedForces> Identification<A> {
             Measurement::Motion(motion) => {
                 Some(self.horizons_of(&model, motion.recording(), horizons)).transpose()
             }
-            Measurement::Indentation(_) => Ok(None),
+            Measurement::Indentation(_) | Measurement::Sensors(_) => Ok(None),
         };
         let recordings: Result<Vec<_>, _> = self.measurements.par_iter().map(of_measurement).collect();
         let recordings: Vec<RecordingHorizons> = recordings?.into_iter().flatten().collect();

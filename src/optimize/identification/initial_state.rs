@@ -15,9 +15,18 @@ use crate::multibody::State;
 #[derive(Clone, Debug)]
 pub(super) struct WindowSystem {
     pub residuals: DVector<f64>,
-    /// With respect to the state at the start, in its tangent space.
+    /// With respect to the state at the start, along those directions of its tangent space that are estimated.
     pub by_start: DMatrix<f64>,
+    /// These directions.
+    pub directions: Vec<usize>,
     pub by_parameters: DMatrix<f64>,
+}
+
+/// A state moved along some directions of its tangent space.
+pub(super) fn moved_along(state: &State, directions: &[usize], step: &DVector<f64>) -> State {
+    let mut tangent = vec![0.0; state.tangent_dimension()];
+    directions.iter().zip(step.iter()).for_each(|(&direction, x)| tangent[direction] = *x);
+    state.moved(&tangent)
 }
 
 /// Most steps of the search for a start.
@@ -76,7 +85,7 @@ pub(super) fn estimate<E>(
         if !worth_it {
             break;
         }
-        let trial = state.moved(step.as_slice());
+        let trial = moved_along(&state, &system.directions, &step);
         match evaluate(&trial) {
             Ok(next) if next.cost() < system.cost() => {
                 (state, system) = (trial, next);
@@ -120,6 +129,7 @@ mod tests {
         WindowSystem {
             residuals: DVector::from_vec(residuals),
             by_start,
+            directions: (0..12).collect(),
             by_parameters: DMatrix::from_fn(20, 1, |row, _| by(row)),
         }
     }

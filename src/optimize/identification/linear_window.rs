@@ -13,13 +13,14 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::initial_state::WindowSystem;
+use super::initial_state::{WindowSystem, moved_along};
 use crate::multibody::State;
 
 /// A linearized window whose start is estimated.
 #[derive(Clone, Debug)]
 pub(super) struct LinearWindow {
     start: State,
+    directions: Vec<usize>,
     residuals: DVector<f64>,
     /// With respect to the parameters of the fit.
     by_parameters: DMatrix<f64>,
@@ -32,9 +33,10 @@ impl LinearWindow {
     /// A window's system at a start, with its derivatives with respect to the parameters of the fit.
     pub fn new(start: State, system: WindowSystem, by_parameters: DMatrix<f64>) -> Self {
         let n = system.by_start.ncols();
-        let qr = system.by_start.qr();
+        let qr = system.by_start.clone().qr();
         let (q, r) = (qr.q().columns(0, n).into_owned(), qr.r().rows(0, n).into_owned());
-        Self { start, residuals: system.residuals, by_parameters, q, r }
+        let WindowSystem { residuals, directions, .. } = system;
+        Self { start, directions, residuals, by_parameters, q, r }
     }
 
     /// P r.
@@ -52,7 +54,7 @@ impl LinearWindow {
         let along = self.q.tr_mul(&(&self.residuals + &self.by_parameters * change));
         // The start's own residuals give ∂r/∂x full rank.
         match self.r.solve_upper_triangular(&-along) {
-            Some(step) => self.start.moved(step.as_slice()),
+            Some(step) => moved_along(&self.start, &self.directions, &step),
             None => self.start.clone(),
         }
     }

@@ -11,6 +11,7 @@ mod nearness;
 mod parameter_path;
 mod prediction;
 mod row_residuals;
+mod sensors;
 mod targets;
 mod trajectory;
 mod window_motion;
@@ -22,18 +23,22 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 use serde::Serialize;
 
-pub use deviations::{StandardDeviations, StartDeviations};
+pub use deviations::{StandardDeviations, StartDeviations, StateDeviations};
 pub use horizons::{HorizonError, HorizonErrors, RecordingHorizons, TOUCH_MARGIN};
 pub use indentation::IndentationTest;
 pub use parameter_path::parameters_at;
 pub use prediction::{Prediction, UntouchedIndentation};
+pub use sensors::{
+    Channel, ChannelError, ChannelPrediction, QuantityKind, Sensor, SensorData, SensorRecording,
+};
 pub use trajectory::{RecordedMotion, TimeWindow};
 
 use self::fitted::Starts;
-use self::targets::Targets;
+use self::sensors::SensorParameter;
+use self::targets::{Target, Targets};
 use self::trajectory::WindowSubsteps;
 use super::least_squares::{HeldSubsteps, LinearResiduals, Residuals};
-use crate::multibody::{AppliedForces, Model, NoForces, Parameter, ParameterError, State, TANGENT_DIMENSION};
+use crate::multibody::{AppliedForces, Model, NoForces, ParameterError, State, TANGENT_DIMENSION};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
 use crate::rollout::{MotionWarning, SimulationSettings};
 use crate::scalar::Scalar;
@@ -60,21 +65,50 @@ pub enum Measurement {
     Motion(RecordedMotion),
     /// Forces at depths of indentation.
     Indentation(IndentationTest),
+    /// What sensors recorded of a motion.
+    Sensors(SensorRecording),
 }
 
 impl Measurement {
-    /// The recorded motion, if it is one.
-    fn motion(&self) -> Option<&RecordedMotion> {
+    /// The states at the starts of windows, as far as they were recorded.
+    fn recorded_starts(&self) -> Vec<State> {
         match self {
-            Self::Motion(motion) => Some(motion),
-            Self::Indentation(_) => None,
+            Self::Motion(motion) => motion.recorded_starts(),
+            Self::Sensors(sensors) => vec![sensors.start().clone()],
+            Self::Indentation(_) => Vec::new(),
         }
     }
 
-    /// The recorded states at the starts of windows.
-    fn recorded_starts(&self) -> Vec<State> {
-        self.motion().map_or(Vec::new(), RecordedMotion::recorded_starts)
+    /// Number of motions that are simulated by themselves.
+    fn windows(&self) -> usize {
+        match self {
+            Self::Motion(motion) => motion.windows(),
+            Self::Sensors(_) => 1,
+            Self::Indentation(_) => 0,
+        }
     }
+
+    /// How many directions of the state at the start of each window are estimated.
+    fn estimated_directions(&self) -> usize {
+        match self {
+            Self::Motion(motion) if motion.estimates_starts() => TANGENT_DIMENSION,
+            Self::Sensors(sensors) => sensors.estimated_directions(),
+            Self::Motion(_) | Self::Indentation(_) => 0,
+        }
+    }
+
+    /// The sensors that recorded it.
+    fn sensors(&self) -> &[Sensor] {
+        match self {
+            Self::Sensors(sensors) => sensors.sensors(),
+            Self::Motion(_) | Self::Indentation(_) => &[],
+        }
+    }
+}
+
+/// The start of a measurement that has one window.
+fn only(starts: Vec<State>) -> State {
+    starts.into_iter().next().unwrap_or_default()
 }
 
 /// The deviation of the model from one measurement, in SI units.
@@ -105,6 +139,13 @@ pub enum MeasurementError {
         /// Difference of forces, N.
         force: f64,
     },
+    /// Of each channel of each sensor.
+    Sensors {
+        /// The recording.
+        name: String,
+        /// The channels.
+        channels: Vec<ChannelError>,
+    },
 }
 
 impl MeasurementError {
@@ -115,6 +156,7 @@ impl MeasurementError {
                 [position, orientation, linear_velocity, angular_velocity].iter().all(|x| x.is_finite())
             }
             Self::Indentation { force, .. } => force.is_finite(),
+            Self::Sensors { channels, .. } => channels.iter().all(|channel| channel.error.is_finite()),
         }
     }
 }
@@ -151,11 +193,15 @@ impl<A: AppliedForces> Identification<A> {
         if measurements.is_empty() {
             return Err(ProblemError::NoMeasurements);
         }
-        let mut targets: Vec<Vec<Parameter>> = Vec::new();
+        let sensors = measurements.iter().map(Measurement::sensors).find(|sensors| !sensors.is_empty());
+        let mut targets: Vec<Target> = Vec::new();
         let mut seen: Vec<&str> = Vec::new();
         for name in names {
-            let found = parameters_at(&model, name)?;
-            if let Some(i) = targets.iter().position(|other| other.iter().any(|i| found.contains(i))) {
+            let found = match name.starts_with("sensors.") {
+                true => Target::Sensor(SensorParameter::named(sensors.unwrap_or_default(), name)?),
+                false => Target::Model(parameters_at(&model, name)?),
+            };
+            if let Some(i) = targets.iter().position(|other| other.overlaps(&found)) {
                 let (first, second) = (seen[i].to_string(), name.to_string());
                 return Err(ProblemError::Overlap { first, second });
             }
@@ -180,9 +226,12 @@ impl<A: AppliedForces> Identification<A> {
 
     /// The unit of each parameter.
     pub fn units(&self) -> Vec<&'static str> {
-        let first =
-            |targets: &Vec<Parameter>| targets.first().map_or("1", |i| parameter_path::unit(&self.model, i));
-        self.targets.0.iter().map(first).collect()
+        let sensors = self.measurements.iter().map(Measurement::sensors).find(|sensors| !sensors.is_empty());
+        let of_target = |target: &Target| match target {
+            Target::Model(all) => all.first().map_or("1", |first| parameter_path::unit(&self.model, first)),
+            Target::Sensor(parameter) => parameter.unit(sensors.unwrap_or_default()),
+        };
+        self.targets.0.iter().map(of_target).collect()
     }
 
     /// The method of steps.
@@ -206,10 +255,9 @@ impl<A: AppliedForces> Identification<A> {
 
     /// Windows whose starts are estimated, and all windows.
     pub fn estimated_starts(&self) -> [usize; 2] {
-        let motions = self.measurements.iter().filter_map(Measurement::motion);
-        motions.fold([0, 0], |[estimated, all], motion| {
-            let count = motion.windows();
-            [estimated + if motion.estimates_starts() { count } else { 0 }, all + count]
+        self.measurements.iter().fold([0, 0], |[estimated, all], measurement| {
+            let count = measurement.windows();
+            [estimated + if measurement.estimated_directions() > 0 { count } else { 0 }, all + count]
         })
     }
 
@@ -224,6 +272,10 @@ impl<A: AppliedForces> Identification<A> {
             Measurement::Motion(motion) => {
                 let found = motion.warnings(&model, self.simulation(), &starts)?;
                 Ok(found.into_iter().map(|warning| (motion.recording().name.clone(), warning)).collect())
+            }
+            Measurement::Sensors(sensors) => {
+                let found = sensors.warnings(&model, self.simulation(), &only(starts))?;
+                Ok(found.into_iter().map(|warning| (sensors.name().to_owned(), warning)).collect())
             }
             Measurement::Indentation(_) => Ok(Vec::new()),
         };
@@ -242,11 +294,17 @@ impl<A: AppliedForces> Identification<A> {
             let error = match measurement {
                 Measurement::Motion(motion) => motion.error(&model, self.simulation(), &starts)?,
                 Measurement::Indentation(test) => test.error(&model, &state)?,
+                Measurement::Sensors(sensors) => {
+                    let numbers = self.targets.of_sensors(parameters);
+                    sensors.error(&model, &numbers, self.simulation(), &only(starts))?
+                }
             };
             if error.is_finite() {
                 return Ok(error);
             }
-            let (MeasurementError::Motion { name, .. } | MeasurementError::Indentation { name, .. }) = error;
+            let (MeasurementError::Motion { name, .. }
+            | MeasurementError::Indentation { name, .. }
+            | MeasurementError::Sensors { name, .. }) = error;
             Err(ProblemError::NotFinite { measurement: name })
         };
         self.measurements.par_iter().zip(self.present_starts()).map(error).collect()
@@ -291,6 +349,13 @@ impl<A: AppliedForces> Identification<A> {
                     Ok((motion.recording().name.as_str(), residuals))
                 }
                 Measurement::Indentation(test) => Ok((test.name(), test.residuals(&model, &state)?)),
+                Measurement::Sensors(sensors) => {
+                    let numbers = self.targets.of_sensors(parameters);
+                    let held = held.and_then(|windows| windows.first()).map(Vec::as_slice);
+                    let simulation = self.simulation();
+                    let residuals = sensors.residuals(&model, &numbers, simulation, &only(starts), held)?;
+                    Ok((sensors.name(), residuals))
+                }
             })
             .collect()
     }
@@ -302,7 +367,7 @@ impl<A: AppliedForces> Identification<A> {
     ) -> Vec<(&Measurement, Option<WindowSubsteps<'h>>)> {
         let mut windows = substeps.map_or(&[][..], |held| &held.stretches);
         let with_own = |measurement| {
-            let count = Measurement::motion(measurement).map_or(0, |m| m.windows().min(windows.len()));
+            let count = Measurement::windows(measurement).min(windows.len());
             let (own, later) = windows.split_at(count);
             windows = later;
             (measurement, Some(own).filter(|own| !own.is_empty()))
@@ -340,8 +405,14 @@ impl<A: AppliedForces> Residuals for Identification<A> {
         if self.settings.integrator.is_error_controlled() {
             let (model, _) = self.seeded(parameters)?;
             for (measurement, starts) in self.measurements.iter().zip(self.present_starts()) {
-                if let Measurement::Motion(motion) = measurement {
-                    stretches.extend(motion.substeps(&model, self.simulation(), &starts)?);
+                match measurement {
+                    Measurement::Motion(motion) => {
+                        stretches.extend(motion.substeps(&model, self.simulation(), &starts)?);
+                    }
+                    Measurement::Sensors(sensors) => {
+                        stretches.push(sensors.substeps(&model, self.simulation(), &only(starts))?);
+                    }
+                    Measurement::Indentation(_) => {}
                 }
             }
         }
@@ -369,11 +440,11 @@ impl<A: AppliedForces> Residuals for Identification<A> {
     }
 
     fn eliminated(&self) -> usize {
-        TANGENT_DIMENSION * self.estimated_starts()[0]
+        self.measurements.iter().map(|m| m.windows() * m.estimated_directions()).sum()
     }
 
     fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {
-        let has_motion = self.measurements.iter().any(|measurement| measurement.motion().is_some());
+        let has_motion = self.measurements.iter().any(|measurement| measurement.windows() > 0);
         has_motion.then(|| self.fitted_residuals_with_finer_steps(parameters))
     }
 }

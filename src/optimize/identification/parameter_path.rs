@@ -1,7 +1,7 @@
 //! From the name of a parameter in a fit file to the parameters of a model.
 
 use crate::contact::{DissipationModel, MaterialParameter};
-use crate::multibody::{Model, Parameter};
+use crate::multibody::{Model, Parameter, StopNumber};
 use crate::optimize::error::ProblemError;
 
 /// The unit of a parameter of the model, of those that a fit may set.
@@ -21,6 +21,15 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
         Parameter::Inertia { .. } => "kg m²",
         // Of the six moves of a fixed body only shifts have a name.
         Parameter::CenterOfMass { .. } | Parameter::FixedPose { .. } => "m",
+        Parameter::JointDamping { .. } | Parameter::DriveDamping { .. } => "N m s/rad or N s/m",
+        Parameter::SpringStiffness { .. } | Parameter::DriveStiffness { .. } => "N m/rad or N/m",
+        Parameter::SpringRest { .. } => "rad or m",
+        Parameter::EffortLimit { .. } => "N m or N",
+        Parameter::JointStop { number, .. } => match number {
+            StopNumber::Lower | StopNumber::Upper => "rad or m",
+            StopNumber::Stiffness => "N m/rad or N/m",
+            StopNumber::Dissipation => "s/rad or s/m",
+        },
         Parameter::Gravity { .. } => "m/s²",
         _ => "1",
     }
@@ -30,6 +39,12 @@ const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxatio
 
 const BODY_FIELDS: &str =
     "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `shift[AXIS]`, `geometries[INDEX].scale`";
+
+const JOINT_FIELDS: &str = "`damping`, `spring.stiffness` and `spring.rest` of a joint with a spring, `lower`, `upper`, \
+                            `stop_stiffness` and `stop_dissipation` of one with stops";
+
+const ACTUATOR_FIELDS: &str =
+    "`stiffness` and `damping` where its drive has them, `effort` where it has a limit";
 
 const PAIR_FIELDS: &str = "`friction` (static and dynamic), `static_friction`, `dynamic_friction`";
 
@@ -56,6 +71,10 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// fixed body (in m along an axis of W, 0 where it is in the model), and `gravity[AXIS]`;
 /// rows, columns and axes are 0, 1 or 2.
 ///
+/// `joints.NAME.FIELD` with FIELD `damping`, `spring.stiffness`, `spring.rest`, `lower`, `upper`, `stop_stiffness` or
+/// `stop_dissipation`, and `actuators.NAME.FIELD` with FIELD `stiffness`, `damping` or `effort` are those of joints and
+/// drives that have them.
+///
 /// `pairs.BODY.OTHER.FIELD` with FIELD `friction`, `static_friction` or `dynamic_friction` sets it in the materials of
 /// both bodies. Two equal coefficients combine to themselves, so the value is the coefficient between the two. No
 /// other body may have these materials.
@@ -67,6 +86,12 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
     if let Some(axes) = path.strip_prefix("gravity") {
         let [axis] = axes_of(axes).ok_or_else(form)?;
         return Ok(vec![Parameter::Gravity { axis }]);
+    }
+    if let Some(rest) = path.strip_prefix("joints.") {
+        return Ok(vec![joint_parameter(model, path, rest)?]);
+    }
+    if let Some(rest) = path.strip_prefix("actuators.") {
+        return Ok(vec![actuator_parameter(model, path, rest)?]);
     }
     if let Some(rest) = path.strip_prefix("pairs.") {
         return pair_parameters(model, path, rest);
@@ -122,7 +147,7 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
     };
     let (quantity, axes) = field.split_at(field.find('[').unwrap_or(field.len()));
     match (geometry, quantity) {
-        (None, "mass" | "inertia" | "center_of_mass") if !model.bodies[body].is_free() => {
+        (None, "mass" | "inertia" | "center_of_mass") if !model.bodies[body].is_moving() => {
             Err(ProblemError::NoMass { path: path.to_string() })
         }
         (None, "mass") if axes.is_empty() => Ok(vec![Parameter::Mass { body }]),
@@ -148,6 +173,59 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
         },
         (Some(_), _) => no_such_field("`scale`"),
     }
+}
+
+/// The parameter that the name `joints.` and `rest` sets.
+fn joint_parameter(model: &Model, path: &str, rest: &str) -> Result<Parameter, ProblemError> {
+    let stop = |number| move |joint| Parameter::JointStop { joint, number };
+    let fields: [(&str, &dyn Fn(usize) -> Parameter); 7] = [
+        (".damping", &|joint| Parameter::JointDamping { joint }),
+        (".spring.stiffness", &|joint| Parameter::SpringStiffness { joint }),
+        (".spring.rest", &|joint| Parameter::SpringRest { joint }),
+        (".lower", &stop(StopNumber::Lower)),
+        (".upper", &stop(StopNumber::Upper)),
+        (".stop_stiffness", &stop(StopNumber::Stiffness)),
+        (".stop_dissipation", &stop(StopNumber::Dissipation)),
+    ];
+    let joints = model.mechanism.joints();
+    let names = || joints.iter().map(|joint| joint.name.as_str());
+    part_parameter(model, path, rest, &fields, ("joint", names().collect()), JOINT_FIELDS)
+}
+
+/// The parameter that the name `actuators.` and `rest` sets.
+fn actuator_parameter(model: &Model, path: &str, rest: &str) -> Result<Parameter, ProblemError> {
+    let fields: [(&str, &dyn Fn(usize) -> Parameter); 3] = [
+        (".stiffness", &|actuator| Parameter::DriveStiffness { actuator }),
+        (".damping", &|actuator| Parameter::DriveDamping { actuator }),
+        (".effort", &|actuator| Parameter::EffortLimit { actuator }),
+    ];
+    let names = model.actuators.iter().map(|actuator| actuator.name.as_str()).collect();
+    part_parameter(model, path, rest, &fields, ("actuator", names), ACTUATOR_FIELDS)
+}
+
+/// The parameter of a part with a name and one of the fields, each with how a parameter is made of the part's index.
+fn part_parameter(
+    model: &Model,
+    path: &str,
+    rest: &str,
+    fields: &[(&str, &dyn Fn(usize) -> Parameter)],
+    (kind, names): (&'static str, Vec<&str>),
+    allowed: &'static str,
+) -> Result<Parameter, ProblemError> {
+    let no_such_field =
+        |field: &str| ProblemError::NoSuchField { path: path.to_string(), field: field.to_string(), allowed };
+    // Names may have dots in them.
+    let found = fields.iter().find_map(|(field, make)| Some((rest.strip_suffix(field)?, field, make)));
+    let (name, field, make) = found.ok_or_else(|| no_such_field(rest))?;
+    let index = names.iter().position(|own| *own == name).ok_or_else(|| ProblemError::NoSuchName {
+        path: path.to_string(),
+        kind,
+        name: name.to_string(),
+        found: listed(names.iter().copied()),
+    })?;
+    let parameter = make(index);
+    parameter.value(model).map_err(|_| no_such_field(field.trim_start_matches('.')))?;
+    Ok(parameter)
 }
 
 /// The parameters that the name `pairs.` and `rest` sets.

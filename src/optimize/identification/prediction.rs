@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::deviations::StandardDeviations;
-use super::{Identification, Measurement};
+use super::sensors::ChannelPrediction;
+use super::{Identification, Measurement, only};
 use crate::multibody::{AppliedForces, BodyState, State};
 use crate::optimize::error::ProblemError;
 
@@ -37,6 +38,13 @@ pub enum Prediction {
         /// The forces of the model, N.
         predicted: Vec<f64>,
     },
+    /// A recording of sensors, simulated from its start.
+    Sensors {
+        /// The recording.
+        name: String,
+        /// What each channel measured.
+        channels: Vec<ChannelPrediction>,
+    },
 }
 
 /// An indentation test in which nothing touches: its table or its direction is hardly meant.
@@ -62,6 +70,12 @@ impl<A: AppliedForces> Identification<A> {
         let prediction = |(measurement, starts): (&Measurement, Vec<State>)| match measurement {
             Measurement::Motion(motion) => motion.prediction(&model, self.simulation(), &starts),
             Measurement::Indentation(test) => Ok(test.prediction(&model, &state)),
+            Measurement::Sensors(sensors) => sensors.prediction(
+                &model,
+                &self.targets.of_sensors(parameters),
+                self.simulation(),
+                &only(starts),
+            ),
         };
         self.measurements.par_iter().zip(self.present_starts()).map(prediction).collect()
     }
@@ -77,7 +91,7 @@ impl<A: AppliedForces> Identification<A> {
         let (model, state) = self.seeded(parameters)?;
         let untouched = |measurement: &Measurement| match measurement {
             Measurement::Indentation(test) => test.untouched(&model, &state),
-            Measurement::Motion(_) => None,
+            Measurement::Motion(_) | Measurement::Sensors(_) => None,
         };
         Ok(self.measurements.iter().filter_map(untouched).collect())
     }

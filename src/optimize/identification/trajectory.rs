@@ -101,6 +101,9 @@ impl RecordedMotion {
             let (body, other) = (body.to_string(), other.name.clone());
             return Err(ProblemError::OtherFreeBody { body, other });
         }
+        if let Some(joint) = model.mechanism.joints().first() {
+            return Err(ProblemError::MovingJoint { joint: joint.name.clone() });
+        }
         let weights = sigma.weights()?;
         let start_weights = sigma.starts.map(|starts| starts.weights()).transpose()?;
         // A start that is estimated takes measurements that say more than where it is.
@@ -266,7 +269,8 @@ impl RecordedMotion {
     ) -> Result<WindowSystem, ProblemError> {
         let recorded = &self.recording.states[window];
         let count = model.parameters().len();
-        let mut at = Sensitive::start(model.model(), start, count);
+        let directions: Vec<usize> = (0..TANGENT_DIMENSION).collect();
+        let mut at = Sensitive::start(model.model(), start, &directions, count);
         let mut memory = TapedSteps::default();
         let mut rows: Vec<f64> = Vec::new();
         let (mut by_start, mut by_parameters) = (Vec::new(), Vec::new());
@@ -291,6 +295,7 @@ impl RecordedMotion {
             residuals: DVector::from_vec(rows),
             by_start: stacked(&by_start, TANGENT_DIMENSION),
             by_parameters: stacked(&by_parameters, count),
+            directions,
         })
     }
 

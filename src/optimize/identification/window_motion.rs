@@ -7,7 +7,8 @@ use nalgebra::DMatrix;
 
 use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
 use crate::rollout::{
-    SimulationError, SimulationSettings, StepTime, checked_step, checked_step_taped, not_differentiated,
+    Command, ControlSignal, SimulationError, SimulationSettings, StepTime, checked_step, checked_step_taped,
+    not_differentiated,
 };
 use crate::scalar::Scalar;
 use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Substep, Tape};
@@ -17,6 +18,8 @@ pub(super) struct Steps<'a, A> {
     pub settings: &'a SimulationSettings,
     /// Forces on the free bodies.
     pub applied: &'a A,
+    /// The commands of the model's actuators.
+    commands: &'a [Command],
     /// The substeps of the steps that are still to be taken, where they are held.
     held: Option<&'a [Vec<Substep>]>,
 }
@@ -24,7 +27,19 @@ pub(super) struct Steps<'a, A> {
 impl<'a, A: AppliedForces> Steps<'a, A> {
     /// Steps of a window, with their substeps where these are held.
     pub fn new(settings: &'a SimulationSettings, applied: &'a A, held: Option<&'a [Vec<Substep>]>) -> Self {
-        Self { settings, applied, held }
+        Self { settings, applied, commands: &[], held }
+    }
+
+    /// The same steps under these commands of the model's actuators.
+    pub fn under_commands(self, commands: &'a [Command]) -> Self {
+        Self { commands, ..self }
+    }
+
+    /// The control values of a step.
+    fn control<T: Scalar>(&self, at: StepTime) -> Vec<T> {
+        let mut row = vec![T::from(0.0); self.commands.len()];
+        ControlSignal::Commands(self.commands).put_row(at.number - 1, at.time..at.time + at.dt, &mut row);
+        row
     }
 
     /// The steps of a span of time: equal ones, not longer than the time step.
@@ -61,10 +76,12 @@ impl<'a, A: AppliedForces> Steps<'a, A> {
         taken: &mut Vec<Vec<Substep>>,
     ) -> Result<State<T>, SimulationError> {
         let (integrator, applied) = (self.settings.integrator, self.applied);
-        for StepTime { time, dt, number } in self.in_span(&span)? {
-            let substeps = self.next_held();
+        for at in self.in_span(&span)? {
+            let StepTime { time, dt, number } = at;
+            let (substeps, control) = (self.next_held(), self.control(at));
+            let control = &control;
             let problem =
-                StepProblem { model, state: &state, time, time_step: dt, applied, control: &[], substeps };
+                StepProblem { model, state: &state, time, time_step: dt, applied, control, substeps };
             state = checked_step(integrator, &problem, number, workspace)?;
             if integrator.is_error_controlled() && substeps.is_none() {
                 taken.extend(workspace.substeps().map(|found| found.substeps.clone()));
@@ -85,12 +102,14 @@ pub(super) struct Sensitive {
 }
 
 impl Sensitive {
-    /// The state at the start of a window of a model; bristles that it says nothing of are not deflected.
-    pub fn start(model: &Model, start: &State, parameters: usize) -> Self {
-        let given = start.tangent_dimension();
+    /// The state at the start of a window of a model, with derivatives along these directions of its tangent space;
+    /// bristles that it says nothing of are not deflected.
+    pub fn start(model: &Model, start: &State, directions: &[usize], parameters: usize) -> Self {
         let state = model.completed(start.clone());
         let n = state.tangent_dimension();
-        Self { state, by_start: DMatrix::identity(n, given), by_parameters: DMatrix::zeros(n, parameters) }
+        let mut by_start = DMatrix::zeros(n, directions.len());
+        directions.iter().enumerate().for_each(|(column, &row)| by_start[(row, column)] = 1.0);
+        Self { state, by_start, by_parameters: DMatrix::zeros(n, parameters) }
     }
 }
 
@@ -114,14 +133,14 @@ impl<A: AppliedForces> Steps<'_, A> {
         let (integrator, applied) = (self.settings.integrator, self.applied);
         let TapedSteps { workspace, tape, derivatives } = memory;
         for step in self.in_span(&span)? {
-            let substeps = self.next_held();
+            let (substeps, control) = (self.next_held(), self.control(step));
             let problem = StepProblem {
                 model: model.model(),
                 state: &at.state,
                 time: step.time,
                 time_step: step.dt,
                 applied,
-                control: &[],
+                control: &control,
                 substeps,
             };
             let after = checked_step_taped(integrator, &problem, step.number, model, workspace, tape)?;

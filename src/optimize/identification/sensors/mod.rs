@@ -1,0 +1,439 @@
+//! Residuals of a simulated motion of any model against what sensors recorded: poses and velocities of bodies,
+//! positions and velocities of joints, forces of motors, each at times of its own and with a delay and offsets that may
+//! be parameters.
+//!
+//! A recording is simulated as a whole, from the scene's initial state at its start; as much of that state as is not
+//! known exactly is estimated ([`super::initial_state`]). What a sensor measures is a function of the state
+//! ([`quantity`]), taken between the ends of steps ([`interpolation`]).
+
+mod interpolation;
+mod linear_readings;
+mod quantity;
+mod settings;
+
+use std::ops::Range;
+
+use nalgebra::{DMatrix, DVector};
+
+use self::interpolation::{Weights, weights};
+use self::linear_readings::{LinearReadings, Rows};
+pub use self::quantity::QuantityKind;
+use self::quantity::{Observed, Quantity, Reading, readings};
+pub(super) use self::settings::SensorParameter;
+pub use self::settings::{Channel, Sensor};
+use self::settings::{SensorNumbers, sensor_numbers};
+use super::deviations::StateDeviations;
+use super::initial_state::{WindowSystem, estimate};
+use super::trajectory::WindowSubsteps;
+use super::window_motion::{Sensitive, Steps, TapedSteps};
+use super::{MeasurementError, Prediction, check_residuals, root_mean_square};
+use crate::multibody::{AppliedForces, DifferentiatedModel, JointKinematics, Model, State};
+use crate::optimize::data::Samples;
+use crate::optimize::error::ProblemError;
+use crate::rollout::{Command, MotionWarning, Rollout, SimulationError, SimulationSettings};
+use crate::scalar::Scalar;
+use crate::step::{StepWorkspace, Substep};
+
+/// What a recording of sensors consists of.
+#[derive(Clone, Debug)]
+pub struct SensorData {
+    /// Where it came from, for messages.
+    pub name: String,
+    /// The samples of every channel of every sensor, in order; times count from the scene's initial state, s.
+    pub samples: Vec<Samples>,
+    /// The commands of the model's actuators.
+    pub commands: Vec<Command>,
+}
+
+/// A recording of sensors, with the motion that it is of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SensorRecording {
+    name: String,
+    sensors: Vec<Sensor>,
+    channels: Vec<Recorded>,
+    commands: Vec<Command>,
+    /// The scene's initial state, and the directions of its tangent space that are estimated, each with its weight.
+    start: State,
+    estimated: Vec<(usize, f64)>,
+    /// The time at which the simulation ends, a multiple of the time step, s.
+    until: f64,
+}
+
+/// What was recorded of a quantity.
+#[derive(Clone, Debug, PartialEq)]
+struct Recorded {
+    sensor: usize,
+    /// Its index among the sensor's channels.
+    channel: usize,
+    quantity: Quantity,
+    weight: f64,
+    times: Vec<f64>,
+    measured: Vec<Reading<f64>>,
+    lines: Vec<u64>,
+}
+
+/// The deviation of a model from a channel of a sensor.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ChannelError {
+    /// The sensor.
+    pub sensor: String,
+    /// What it measures.
+    pub quantity: String,
+    /// Number of samples.
+    pub samples: usize,
+    /// Root mean square of the difference.
+    pub error: f64,
+    /// The unit of the difference.
+    pub unit: &'static str,
+}
+
+/// What a channel of a sensor measured, and what a model says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChannelPrediction {
+    /// What was measured of what, and by which sensor.
+    pub title: String,
+    /// The unit of the difference.
+    pub unit: &'static str,
+    /// Times of the samples, s.
+    pub times: Vec<f64>,
+    /// Standard deviation of the noise.
+    pub sigma: f64,
+    /// At each time the numbers that the model says less those measured: one, or along three axes.
+    pub differences: Vec<Vec<f64>>,
+    /// At each time the number measured, of quantities that are one number.
+    pub measured: Option<Vec<f64>>,
+}
+
+impl SensorRecording {
+    /// A recording of sensors, of the motion of `model` from `start` under the data's commands. Standard deviations of
+    /// the start say what of it is estimated.
+    ///
+    /// # Errors
+    /// A sensor with numbers out of their range or of something that the model does not have, and samples that are not
+    /// as many or of such a form as the sensors want.
+    pub fn new(
+        model: &Model,
+        start: &State,
+        sensors: Vec<Sensor>,
+        data: SensorData,
+        deviations: &StateDeviations,
+        time_step: f64,
+    ) -> Result<Self, ProblemError> {
+        let SensorData { name, samples, commands } = data;
+        if sensors.is_empty() {
+            return Err(ProblemError::NoMeasurements);
+        }
+        let mut channels = Vec::new();
+        let mut samples = samples.into_iter();
+        for (index, sensor) in sensors.iter().enumerate() {
+            sensor.check()?;
+            for (place, channel) in sensor.channels.iter().enumerate() {
+                let quantity = Quantity::of(model, channel.quantity, &channel.of, channel.joint.as_deref())?;
+                let Samples { times, values, lines } = samples.next().unwrap_or_default();
+                let measured = |(values, line): (Vec<f64>, &u64)| {
+                    let values: Vec<f64> = values.iter().map(|value| value * channel.unit).collect();
+                    Reading::measured(channel.quantity, &values).map_err(|length| ProblemError::Quaternion {
+                        place: super::place(&name, Some(*line)),
+                        length,
+                    })
+                };
+                let measured = values.into_iter().zip(&lines).map(measured).collect::<Result<_, _>>()?;
+                let weight = channel.sigma.recip();
+                channels.push(Recorded {
+                    sensor: index,
+                    channel: place,
+                    quantity,
+                    weight,
+                    times,
+                    measured,
+                    lines,
+                });
+            }
+        }
+        let end = channels.iter().filter_map(|channel| channel.times.last()).fold(0.0, |a: f64, b| a.max(*b));
+        if end.is_nan() || end <= 0.0 {
+            return Err(ProblemError::EmptyWindow { recording: name, from: 0.0, until: f64::INFINITY });
+        }
+        let until = (end / time_step - 1e-9).ceil().max(1.0) * time_step;
+        // So many steps that they are too many are refused here.
+        SimulationSettings { time_step, ..Default::default() }.schedule(until)?;
+        let start = model.completed(start.clone());
+        let estimated = deviations.weights(&start)?;
+        Ok(Self { name, sensors, channels, commands, start, estimated, until })
+    }
+
+    /// Where it came from.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The sensors.
+    pub fn sensors(&self) -> &[Sensor] {
+        &self.sensors
+    }
+
+    /// The state at the start, as in the scene.
+    pub(super) fn start(&self) -> &State {
+        &self.start
+    }
+
+    /// How many directions of the state at the start are estimated.
+    pub(super) fn estimated_directions(&self) -> usize {
+        self.estimated.len()
+    }
+
+    fn failed(&self, source: SimulationError) -> ProblemError {
+        ProblemError::Recorded { recording: self.name.clone(), time: 0.0, source: Box::new(source) }
+    }
+
+    fn span(&self, step: usize, settings: &SimulationSettings) -> Range<f64> {
+        step as f64 * settings.time_step..(step + 1) as f64 * settings.time_step
+    }
+
+    fn steps(&self, settings: &SimulationSettings) -> usize {
+        ((self.until / settings.time_step).round() as usize).max(1)
+    }
+
+    /// The substeps of its steps.
+    pub(super) fn substeps(
+        &self,
+        model: &Model,
+        simulation: (&SimulationSettings, &impl AppliedForces),
+        start: &State,
+    ) -> Result<Vec<Vec<Substep>>, ProblemError> {
+        let mut substeps = Vec::new();
+        self.moments(model, simulation, start, None, &mut substeps)?;
+        Ok(substeps)
+    }
+
+    /// The states after each step, the first one included.
+    fn moments<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        (settings, applied): (&SimulationSettings, &impl AppliedForces),
+        start: &State,
+        held: Option<&[Vec<Substep>]>,
+        taken: &mut Vec<Vec<Substep>>,
+    ) -> Result<Vec<State<T>>, ProblemError> {
+        let mut steps = Steps::new(settings, applied, held).under_commands(&self.commands);
+        let mut workspace = StepWorkspace::default();
+        let mut moments = vec![State::<T>::lift(start)];
+        for step in 0..self.steps(settings) {
+            let state = moments[step].clone();
+            let span = self.span(step, settings);
+            let after = steps.advance(model, state, span, &mut workspace, taken);
+            moments.push(after.map_err(|source| self.failed(source))?);
+        }
+        Ok(moments)
+    }
+
+    /// The commands of the step that led to a state; for the first one, of the step that begins there.
+    fn commands_at(&self, moment: usize, settings: &SimulationSettings) -> Vec<f64> {
+        let span = self.span(moment.saturating_sub(1), settings);
+        self.commands.iter().map(|command| command.at(0.5 * (span.start + span.end))).collect()
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        self.channels.iter().map(|channel| channel.quantity).collect()
+    }
+
+    /// For each channel at each of its samples, what the model says less what was measured.
+    fn deviations<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        sensors: &[(&SensorParameter, T)],
+        simulation: (&SimulationSettings, &impl AppliedForces),
+        start: &State,
+        held: Option<&[Vec<Substep>]>,
+    ) -> Result<Vec<Vec<[T; 3]>>, ProblemError> {
+        let settings = simulation.0;
+        let moments = self.moments(model, simulation, start, held, &mut Vec::new())?;
+        let (quantities, numbers) = (self.quantities(), sensor_numbers(&self.sensors, sensors));
+        let mut joints = JointKinematics::default();
+        let observed = |(moment, state): (usize, &State<T>)| {
+            let commands = self.commands_at(moment, settings);
+            let (mechanism, actuators) = (&model.mechanism, &model.actuators[..]);
+            readings(&quantities, &Observed { mechanism, actuators, state, commands: &commands }, &mut joints)
+        };
+        let readings: Vec<Vec<Reading<T>>> = moments.iter().enumerate().map(observed).collect();
+        let of_channel = |(index, channel): (usize, &Recorded)| {
+            let SensorNumbers { delay, offsets } = &numbers[channel.sensor];
+            let at_sample = |(time, measured): (&f64, &Reading<f64>)| {
+                let position = (-*delay + *time) / T::from(settings.time_step);
+                let Weights { first, weights, count } = weights(position, self.steps(settings));
+                let mut sum: [T; 3] = offsets[channel.channel].into();
+                for (k, &weight) in weights[..count].iter().enumerate() {
+                    let deviation = readings[first + k][index].deviation(measured);
+                    sum.iter_mut().zip(deviation).for_each(|(sum, d)| *sum += weight * d);
+                }
+                sum
+            };
+            channel.times.iter().zip(&channel.measured).map(at_sample).collect()
+        };
+        Ok(self.channels.iter().enumerate().map(of_channel).collect())
+    }
+
+    /// Differences over standard deviations, from a state at the start.
+    pub(super) fn residuals<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        sensors: &[(&SensorParameter, T)],
+        simulation: (&SimulationSettings, &impl AppliedForces),
+        start: &State,
+        held: Option<&[Vec<Substep>]>,
+    ) -> Result<Vec<T>, ProblemError> {
+        let deviations = self.deviations(model, sensors, simulation, start, held)?;
+        let mut residuals = Vec::new();
+        for (channel, deviations) in self.channels.iter().zip(deviations) {
+            let dimension = channel.quantity.kind.dimension();
+            for (deviation, line) in deviations.iter().zip(&channel.lines) {
+                let first = residuals.len();
+                residuals.extend(deviation[..dimension].iter().map(|&d| d * channel.weight));
+                check_residuals(&residuals[first..], &self.name, Some(*line))?;
+            }
+        }
+        Ok(residuals)
+    }
+
+    /// The residuals of the motion from a start, with those of the start itself first, and their derivatives; the last
+    /// of those with respect to parameters belong to the sensors' parameters.
+    fn system(
+        &self,
+        model: &DifferentiatedModel<'_>,
+        sensors: &[(&SensorParameter, f64)],
+        (settings, applied): (&SimulationSettings, &impl AppliedForces),
+        start: &State,
+        held: Option<&[Vec<Substep>]>,
+    ) -> Result<WindowSystem, ProblemError> {
+        let of_model = model.parameters().len();
+        let directions: Vec<usize> = self.estimated.iter().map(|(direction, _)| *direction).collect();
+        let mut motion = vec![Sensitive::start(model.model(), start, &directions, of_model)];
+        let mut steps = Steps::new(settings, applied, held).under_commands(&self.commands);
+        let mut memory = TapedSteps::default();
+        for step in 0..self.steps(settings) {
+            let mut at = motion[step].clone();
+            let span = self.span(step, settings);
+            steps
+                .advance_linearized(model, &mut at, span, &mut memory)
+                .map_err(|source| self.failed(source))?;
+            motion.push(at);
+        }
+        let rows: usize = self.estimated.len()
+            + self.channels.iter().map(|c| c.times.len() * c.quantity.kind.dimension()).sum::<usize>();
+        let mut system = WindowSystem {
+            residuals: DVector::zeros(rows),
+            by_start: DMatrix::zeros(rows, directions.len()),
+            by_parameters: DMatrix::zeros(rows, of_model + sensors.len()),
+            directions,
+        };
+        let off = self.start.difference(start);
+        for (row, (direction, weight)) in self.estimated.iter().enumerate() {
+            system.residuals[row] = off[*direction] * weight;
+            system.by_start[(row, row)] = *weight;
+        }
+        let mut linear = LinearReadings::new(self, model, &motion, settings);
+        let mut row = self.estimated.len();
+        for (index, channel) in self.channels.iter().enumerate() {
+            let dimension = channel.quantity.kind.dimension();
+            for ((time, measured), line) in channel.times.iter().zip(&channel.measured).zip(&channel.lines) {
+                let Rows { residuals, by_start, by_model, by_sensors } =
+                    linear.rows(index, *time, measured, sensors);
+                check_residuals(residuals.as_slice(), &self.name, Some(*line))?;
+                system.residuals.rows_mut(row, dimension).copy_from(&residuals);
+                system.by_start.rows_mut(row, dimension).copy_from(&by_start);
+                let mut by_parameters = system.by_parameters.rows_mut(row, dimension);
+                by_parameters.columns_mut(0, of_model).copy_from(&by_model);
+                by_parameters.columns_mut(of_model, sensors.len()).copy_from(&by_sensors);
+                row += dimension;
+            }
+        }
+        Ok(system)
+    }
+
+    /// The system at the given start, or with `search`, where it is estimated, at that which explains the measurements
+    /// best, which is looked for from the given one and replaces it.
+    pub(super) fn estimated_system(
+        &self,
+        model: &DifferentiatedModel<'_>,
+        sensors: &[(&SensorParameter, f64)],
+        simulation: (&SimulationSettings, &impl AppliedForces),
+        start: &mut State,
+        (search, held): (bool, Option<WindowSubsteps<'_>>),
+    ) -> Result<WindowSystem, ProblemError> {
+        let held = held.and_then(|windows| windows.first()).map(Vec::as_slice);
+        let evaluate = |at: &State| self.system(model, sensors, simulation, at, held);
+        if !search || self.estimated.is_empty() {
+            return evaluate(start);
+        }
+        let (found, system) = estimate(std::mem::take(start), evaluate)?;
+        *start = found;
+        Ok(system)
+    }
+
+    /// Root mean squares of the differences.
+    pub(super) fn error(
+        &self,
+        model: &Model,
+        sensors: &[(&SensorParameter, f64)],
+        simulation: (&SimulationSettings, &impl AppliedForces),
+        start: &State,
+    ) -> Result<MeasurementError, ProblemError> {
+        let deviations = self.deviations(model, sensors, simulation, start, None)?;
+        let of_channel = |(channel, deviations): (&Recorded, Vec<[f64; 3]>)| {
+            let kind = channel.quantity.kind;
+            let square = |d: &[f64; 3]| d[..kind.dimension()].iter().map(|x| x * x).sum::<f64>();
+            let sensor = &self.sensors[channel.sensor];
+            ChannelError {
+                sensor: sensor.name.clone(),
+                quantity: sensor.channels[channel.channel].title(),
+                samples: deviations.len(),
+                error: root_mean_square(deviations.iter().map(square)),
+                unit: kind.unit(),
+            }
+        };
+        let channels = self.channels.iter().zip(deviations).map(of_channel).collect();
+        Ok(MeasurementError::Sensors { name: self.name.clone(), channels })
+    }
+
+    /// What was measured, and what the model says.
+    pub(super) fn prediction(
+        &self,
+        model: &Model,
+        sensors: &[(&SensorParameter, f64)],
+        simulation: (&SimulationSettings, &impl AppliedForces),
+        start: &State,
+    ) -> Result<Prediction, ProblemError> {
+        let deviations = self.deviations(model, sensors, simulation, start, None)?;
+        let of_channel = |(channel, deviations): (&Recorded, Vec<[f64; 3]>)| {
+            let (kind, sensor) = (channel.quantity.kind, &self.sensors[channel.sensor]);
+            let first = |reading: &Reading<f64>| match reading {
+                Reading::Vector(vector) => vector.x,
+                Reading::Rotation(quaternion) => quaternion.w,
+            };
+            let single = kind.dimension() == 1;
+            ChannelPrediction {
+                title: format!("{} ({})", sensor.channels[channel.channel].title(), sensor.name),
+                unit: kind.unit(),
+                times: channel.times.clone(),
+                sigma: channel.weight.recip(),
+                differences: deviations.iter().map(|d| d[..kind.dimension()].to_vec()).collect(),
+                measured: single.then(|| channel.measured.iter().map(first).collect()),
+            }
+        };
+        let channels = self.channels.iter().zip(deviations).map(of_channel).collect();
+        Ok(Prediction::Sensors { name: self.name.clone(), channels })
+    }
+
+    /// The warnings of the simulated motion.
+    pub(super) fn warnings(
+        &self,
+        model: &Model,
+        (settings, applied): (&SimulationSettings, &impl AppliedForces),
+        start: &State,
+    ) -> Result<Vec<MotionWarning>, ProblemError> {
+        let rollout = Rollout::new(model, start, *settings, self.until).with_controls(&self.commands);
+        let motion = crate::rollout::Motion::of(&rollout.under(applied));
+        motion.outcome.map_err(|source| self.failed(source))?;
+        Ok(motion.warnings)
+    }
+}
