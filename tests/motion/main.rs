@@ -19,6 +19,7 @@ mod nonlinear_regression;
 mod objective;
 mod own_laws;
 mod second_order;
+mod sensor_fits;
 mod sensors;
 mod static_friction;
 mod step_allocation;

@@ -1,0 +1,251 @@
+//! Fits to recordings of sensors: derivatives of the residuals, and what a fit finds.
+
+use isobar::io::Scene;
+use isobar::optimize::data::Samples;
+use isobar::optimize::fit::{FitSettings, fit};
+use isobar::optimize::identification::{
+    Channel, Identification, Measurement, QuantityKind, Sensor, SensorData, SensorRecording, StateDeviations,
+};
+use isobar::optimize::least_squares::{Residuals, residuals_and_jacobian};
+use isobar::optimize::parameters::{FitParameter, FitParameters};
+use isobar::rollout::{Command, KnotInterpolation, KnotValues};
+use nalgebra::DVector;
+
+/// A slide with a hinged arm that a motor turns, and a ball that the arm strikes.
+const SCENE: &str = r#"
+[materials.foam]
+hydroelastic_modulus = 1e5
+dissipation = 0.5
+friction = 0.4
+
+[solver]
+kind = "lagged"
+time_step = 2e-3
+
+[[bodies]]
+name = "floor"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = { thickness = 0.1 } }
+material = "foam"
+
+[[bodies]]
+name = "ball"
+translation = [0.026, 0.012, 0.0298]
+rpy = [0.3, -0.2, 0.5]
+mass = 0.1
+linear_velocity = [-0.2, 0.05, 0.0]
+[[bodies.geometries]]
+shape = { sphere = { radius = 0.03, resolution = 0.02 } }
+material = "foam"
+
+[[bodies]]
+name = "slide"
+mass = 0.3
+inertia = [[4e-4, 0, 0], [0, 5e-4, 0], [0, 0, 6e-4]]
+[bodies.joint]
+name = "track"
+type = "prismatic"
+axis = [1, 0, 0]
+translation = [-0.02, 0.0, 0.1]
+damping = 1.5
+spring = { stiffness = 40.0, rest = 0.01 }
+
+[[bodies]]
+name = "arm"
+mass = 0.15
+[bodies.joint]
+name = "hinge"
+type = "revolute"
+parent = "slide"
+axis = [0, 1, 0]
+damping = 0.01
+position = -0.1
+[[bodies.geometries]]
+shape = { box = { size = [0.02, 0.05, 0.12] } }
+translation = [0.0, 0.0, -0.02]
+material = "foam"
+
+[[actuators]]
+name = "motor"
+joints = ["hinge"]
+drive = { position = { stiffness = 3.0, damping = 0.05 } }
+command = 0.2
+"#;
+
+const NAMES: [&str; 9] = [
+    "materials.foam.hydroelastic_modulus",
+    "bodies.ball.mass",
+    "bodies.slide.mass",
+    "joints.track.damping",
+    "joints.track.spring.stiffness",
+    "joints.track.spring.rest",
+    "actuators.motor.stiffness",
+    "sensors.camera.delay",
+    "sensors.encoders.channels[0].offset",
+];
+const TRUTH: [f64; 9] = [1e5, 0.1, 0.3, 1.5, 40.0, 0.01, 3.0, 0.0117, 0.02];
+const UNTIL: f64 = 0.16;
+
+fn scene(name: &str) -> Scene {
+    let path = std::env::temp_dir().join(format!("isobar-sensors-{name}-{}.toml", std::process::id()));
+    std::fs::write(&path, SCENE).unwrap();
+    let scene = Scene::load(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    scene
+}
+
+fn channel(quantity: QuantityKind, of: &str, sigma: f64) -> Channel {
+    Channel { quantity, of: of.into(), joint: None, columns: None, unit: 1.0, sigma, offset: [0.0; 3] }
+}
+
+fn sensors() -> Vec<Sensor> {
+    use QuantityKind::{ActuatorForce, AngularVelocity, JointPosition, JointVelocity, LinearVelocity};
+    use QuantityKind::{Orientation, Position};
+    let encoders = vec![
+        channel(JointPosition, "hinge", 1e-3),
+        channel(JointVelocity, "track", 1e-2),
+        channel(ActuatorForce, "motor", 1e-2),
+    ];
+    let camera = vec![
+        channel(Position, "ball", 1e-3),
+        channel(Orientation, "ball", 1e-2),
+        channel(LinearVelocity, "arm", 1e-2),
+        channel(AngularVelocity, "arm", 1e-1),
+        channel(Position, "arm", 1e-3),
+        channel(Orientation, "arm", 1e-2),
+    ];
+    let sensor = |name: &str, delay, channels| Sensor { name: name.into(), delay, channels };
+    vec![sensor("encoders", 0.0, encoders), sensor("camera", 0.004, camera)]
+}
+
+/// Samples that are all zero, or unit quaternions.
+fn blank() -> Vec<Samples> {
+    let of_channel = |channel: &Channel| {
+        let columns = channel.quantity.columns().len();
+        // The two sensors are not sampled at the ends of steps, nor at the same times.
+        let interval = if columns == 1 { 0.0071 } else { 0.0113 };
+        let times: Vec<f64> = (0..).map(|k| f64::from(k) * interval).take_while(|&t| t < UNTIL).collect();
+        let mut value = vec![0.0; columns];
+        if columns == 4 {
+            value[0] = 1.0;
+        }
+        Samples { values: vec![value; times.len()], lines: vec![1; times.len()], times }
+    };
+    sensors().iter().flat_map(|sensor| &sensor.channels).map(of_channel).collect()
+}
+
+fn problem(scene: &Scene, samples: Vec<Samples>, start: &StateDeviations) -> Identification {
+    let at = KnotValues { times: vec![0.0, 0.05, 0.1], values: vec![0.1, 0.9, 0.4] };
+    let command = Command::new(KnotInterpolation::Linear, at).unwrap();
+    let data = SensorData { name: "made up".into(), samples, commands: vec![command] };
+    let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
+    let recording = SensorRecording::new(model, state, sensors(), data, start, settings.time_step).unwrap();
+    let measured = vec![Measurement::Sensors(recording)];
+    Identification::new(model.clone(), state.clone(), settings, isobar::multibody::NoForces, NAMES, measured)
+        .unwrap()
+}
+
+/// What the model says, as samples, with noise of so many standard deviations that depends on nothing random.
+fn simulated(scene: &Scene, noise: f64) -> Vec<Samples> {
+    let blank = blank();
+    let residuals = problem(scene, blank.clone(), &StateDeviations::default()).residuals(&TRUTH).unwrap();
+    let mut next = residuals.into_iter().enumerate();
+    let channels = sensors().into_iter().flat_map(|sensor| sensor.channels);
+    let mut all = Vec::new();
+    for (channel, mut samples) in channels.zip(blank) {
+        for value in &mut samples.values {
+            let difference: Vec<f64> = (0..channel.quantity.dimension())
+                .map(|_| {
+                    let (k, residual) = next.next().unwrap();
+                    (residual + noise * (7.3 * (k * k) as f64).sin() * 2f64.sqrt()) * channel.sigma
+                })
+                .collect();
+            if channel.quantity == QuantityKind::Orientation {
+                // The rotation vector from the identity.
+                let turn = nalgebra::UnitQuaternion::from_scaled_axis(
+                    DVector::from_vec(difference).fixed_rows::<3>(0).into_owned(),
+                );
+                *value = vec![turn.w, turn.i, turn.j, turn.k];
+            } else {
+                *value = difference;
+            }
+        }
+        all.push(samples);
+    }
+    all
+}
+
+#[test]
+fn jacobians_agree_with_duals_and_differences() {
+    let scene = scene("jacobian");
+    let problem = problem(&scene, simulated(&scene, 1.0), &StateDeviations::default());
+    let at: Vec<f64> = TRUTH.iter().enumerate().map(|(k, x)| x * (1.0 + 0.03 * (k as f64).cos())).collect();
+    let (values, jacobian) = problem.minimized_with_jacobian(&at, None).unwrap();
+    let (plain, by_duals) = residuals_and_jacobian(&problem, &at).unwrap();
+    for (a, b) in values.iter().zip(&plain) {
+        assert!((a - b).abs() < 1e-8 * (1.0 + b.abs()), "{a} {b}");
+    }
+    for (k, name) in NAMES.iter().enumerate() {
+        let size = by_duals.column(k).norm();
+        assert!(size > 0.0, "{name}");
+        let off = (jacobian.column(k) - by_duals.column(k)).norm() / size;
+        assert!(off < 1e-8, "{name}: {off:e} from that by duals");
+        let h = 1e-6 * at[k];
+        let moved = |h: f64| {
+            let mut at = at.clone();
+            at[k] += h;
+            DVector::from_vec(problem.residuals(&at).unwrap())
+        };
+        let difference = (moved(h) - moved(-h)) / (2.0 * h);
+        let off = (jacobian.column(k) - difference).norm() / size;
+        assert!(off < 1e-5, "{name}: {off:e} from differences");
+    }
+}
+
+#[test]
+fn a_fit_with_an_uncertain_start_finds_what_made_the_recording() {
+    let scene = scene("fit");
+    let start = StateDeviations {
+        position_sigma: Some(1e-3),
+        joint_position_sigma: Some(1e-3),
+        linear_velocity_sigma: Some(1e-2),
+        ..Default::default()
+    };
+    let problem = problem(&scene, simulated(&scene, 0.0), &start);
+    let unknown = |(name, truth): (&&str, f64)| FitParameter::new(*name, truth * 1.2);
+    let parameters = FitParameters::new(NAMES.iter().zip(TRUTH).map(unknown).collect()).unwrap();
+    let result = fit(&problem, &parameters, &FitSettings::default(), None).unwrap();
+    for ((found, truth), name) in result.values().iter().zip(TRUTH).zip(NAMES) {
+        assert!(
+            (found / truth - 1.0).abs() < 1e-3,
+            "{name}: {found} instead of {truth}, {}",
+            result.termination
+        );
+    }
+}
+
+#[test]
+fn names_that_sensors_and_joints_do_not_have_are_refused() {
+    let scene = scene("names");
+    let refused = |name: &str| {
+        let data = SensorData { name: "made up".into(), samples: blank(), commands: scene.commands.clone() };
+        let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
+        let start = StateDeviations::default();
+        let recording =
+            SensorRecording::new(model, state, sensors(), data, &start, settings.time_step).unwrap();
+        let measured = vec![Measurement::Sensors(recording)];
+        let applied = isobar::multibody::NoForces;
+        Identification::new(model.clone(), state.clone(), settings, applied, [name], measured)
+            .map(|_| ())
+            .expect_err(name)
+            .to_string()
+    };
+    assert!(refused("sensors.lidar.delay").contains("no sensor `lidar`; the scene has `encoders`, `camera`"));
+    assert!(refused("sensors.camera.channels[0].offset[3]").contains("counted from 0"));
+    assert!(refused("sensors.camera.gain").contains("it must be"));
+    assert!(refused("joints.knee.damping").contains("no joint `knee`; the scene has `track`, `hinge`"));
+    assert!(refused("joints.hinge.upper").contains("no `upper`"));
+    assert!(refused("actuators.motor.effort").contains("no `effort`"));
+    assert!(refused("actuators.motor.gain").contains("no `motor.gain`"));
+}
