@@ -63,7 +63,7 @@ pub trait Residuals {
 
     /// What a fit makes least: the residuals, unless the model has unknowns of its own, which it finds for each
     /// value of the parameters (the states at the starts of motions that were measured with errors). Then it is
-    /// their part at right angles to all changes that those unknowns can make.
+    /// the residuals with the best of these.
     ///
     /// # Errors
     /// Those of the residuals.
@@ -72,7 +72,8 @@ pub trait Residuals {
     }
 
     /// The same, with its derivative with respect to the parameters (m × n); by forward mode, unless the model
-    /// knows better.
+    /// knows better. Where it has unknowns of its own, the part of the derivative at right angles to all changes that
+    /// these can make.
     ///
     /// # Errors
     /// Those of the residuals.

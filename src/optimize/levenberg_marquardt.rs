@@ -71,6 +71,8 @@ const ROUNDING_OF_COST: f64 = 1e-13;
 /// A step that promises less than this part of the cost and is rejected has met the noise of the
 /// residuals (those of a simulation hold an iteration's tolerance).
 const NOISE_OF_COST: f64 = 1e-10;
+/// What an error of a tenth of a standard error costs, over the variance of the residuals.
+const COST_OF_NOISE: f64 = 0.5e-2;
 /// Smallest ratio of actual to predicted reduction of an accepted step.
 const SMALLEST_GAIN_RATIO: f64 = 1e-4;
 
@@ -328,6 +330,14 @@ where
             self.damping *= self.growth;
             self.growth *= 2.0;
             if trial == x || !self.damping.is_finite() || self.damping > LARGEST_DAMPING {
+                let freedom = residuals.len().saturating_sub(x.len()) as f64;
+                let whole = Self { damping: NEGLIGIBLE_DAMPING, ..self.clone() };
+                let r_p = &r * whole.step(&x, &gradient, &r, &q);
+                let promised = -q.dot(&r_p) - 0.5 * r_p.norm_squared();
+                if promised * freedom <= COST_OF_NOISE * 2.0 * cost {
+                    self.convergence = Some(Convergence::Noise);
+                    break None;
+                }
                 let cosine = self.gradient_cosine(&x, &gradient, &jacobian, (2.0 * cost).sqrt());
                 let mut reason = format!(
                     "no step reduces the cost although its gradient is not zero (cosine {cosine:.1e}): \

@@ -28,6 +28,9 @@ pub enum Convergence {
     Step,
     /// No step around lowers the cost by more than the tolerance.
     Trials,
+    /// No step lowers the cost, which is not smooth, but the linear model of least squares promises less than what an
+    /// error of a tenth of a standard error costs.
+    Noise,
 }
 
 impl Convergence {
@@ -51,6 +54,7 @@ impl std::fmt::Display for Convergence {
             Self::Cost => "cost",
             Self::Step => "step",
             Self::Trials => "trials",
+            Self::Noise => "noise",
         })
     }
 }

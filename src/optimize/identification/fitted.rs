@@ -7,6 +7,7 @@ use argmin::core::Error;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
+use super::initial_state::Search;
 use super::linear_window::LinearWindow;
 use super::{Identification, IndentationTest, Measurement, joined, stacked};
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
@@ -57,8 +58,8 @@ impl Starts {
     }
 }
 
-/// A measurement that was linearized: its residuals, those with estimated starts projected, with derivatives; and its
-/// windows whose starts are estimated.
+/// A measurement that was linearized: its residuals with derivatives, which are projected where starts are estimated; and
+/// its windows whose starts are estimated.
 type LinearMeasurement = (LinearResiduals, Vec<LinearWindow>);
 
 impl<A: AppliedForces> Identification<A> {
@@ -98,16 +99,19 @@ impl<A: AppliedForces> Identification<A> {
         Ok(linear)
     }
 
-    /// The first time, starts that are estimated are looked for; after a Jacobian they are those expected from it.
+    /// The first time, starts that are estimated are looked for; after a Jacobian they are those expected from it, or
+    /// better ones.
     fn evaluation(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Evaluation, Error> {
-        let before = self.locked().clone();
-        let is_same = |e: &Evaluation| e.parameters == parameters && e.substeps.as_ref() == substeps;
-        let expected = before.expected(parameters);
-        if let Some(tried) = before.tried.filter(is_same) {
-            return Ok(tried);
-        }
-        let search = expected.is_none();
-        let mut starts = expected.unwrap_or(before.present);
+        let is_same = |e: &mut Evaluation| e.parameters == parameters && e.substeps.as_ref() == substeps;
+        let (expected, present) = {
+            let mut before = self.locked();
+            if let Some(tried) = before.tried.take_if(is_same) {
+                return Ok(tried);
+            }
+            (before.expected(parameters), before.present.clone())
+        };
+        let search = Some(if expected.is_none() { Search::First } else { Search::Polish });
+        let mut starts = expected.unwrap_or(present);
         let (linear, windows) = self.linearized(parameters, &self.settings, substeps, &mut starts, search)?;
         let (parameters, substeps) = (parameters.to_vec(), substeps.cloned());
         Ok(Evaluation { parameters, substeps, starts, linear, windows })
@@ -119,18 +123,18 @@ impl<A: AppliedForces> Identification<A> {
         parameters: &[f64],
     ) -> Result<LinearResiduals, Error> {
         let mut starts = self.present_starts();
-        Ok(self.linearized(parameters, &finer_settings(&self.settings), None, &mut starts, false)?.0)
+        Ok(self.linearized(parameters, &finer_settings(&self.settings), None, &mut starts, None)?.0)
     }
 
     /// Residuals and derivatives at these starts of windows, or with `search` at the best of those that are
-    /// estimated, which replace them; and for each measurement the windows whose starts are estimated.
+    /// estimated, which are looked for from them and replace them; and for each measurement the windows whose starts are estimated.
     fn linearized(
         &self,
         parameters: &[f64],
         settings: &SimulationSettings,
         substeps: Option<&HeldSubsteps>,
         starts: &mut StartsOfAll,
-        search: bool,
+        search: Option<Search>,
     ) -> Result<(LinearResiduals, Vec<Vec<LinearWindow>>), Error> {
         let (model, _) = self.seeded(parameters)?;
         let columns = self.targets.parameters();
@@ -160,7 +164,7 @@ impl<A: AppliedForces> Identification<A> {
                 let by_parameters = gathered(&system.by_parameters);
                 if is_estimated {
                     let window = LinearWindow::new(start.clone(), system, by_parameters);
-                    residuals.extend_from_slice(window.projected_residuals().as_slice());
+                    residuals.extend_from_slice(window.residuals().as_slice());
                     jacobians.push(window.projected_jacobian());
                     windows.push(window);
                 } else {

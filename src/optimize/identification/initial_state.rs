@@ -20,6 +20,8 @@ pub(super) struct WindowSystem {
     /// These directions.
     pub directions: Vec<usize>,
     pub by_parameters: DMatrix<f64>,
+    /// Whether the last step that it promises for the start did not lower the cost: the residuals have a kink there.
+    pub is_stuck: bool,
 }
 
 /// A state moved along some directions of its tangent space.
@@ -31,8 +33,25 @@ pub(super) fn moved_along(state: &State, directions: &[usize], step: &DVector<f6
 
 /// Most steps of the search for a start.
 const MOST_STEPS: usize = 30;
-/// The search ends where a step promises to lower the cost by less than this part of it.
-const TOLERANCE: f64 = 1e-10;
+/// Where the search for a start ends: when a step promises to lower the cost by less than a part of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Search {
+    /// To the end: 10⁻¹⁰ of the cost.
+    First,
+    /// From a start that is expected to be the best one, and is unless the residuals are far from linear: 10⁻³ of the
+    /// cost. A fit that converges expects starts ever better, so that in the end this takes no step.
+    Polish,
+}
+
+impl Search {
+    fn tolerance(self) -> f64 {
+        match self {
+            Self::First => 1e-10,
+            Self::Polish => 1e-3,
+        }
+    }
+}
+
 /// Or by less than that: residuals are in standard deviations.
 const NEGLIGIBLE: f64 = 1e-14;
 /// Damping after a step that was refused, and how it grows and falls. Relative to the squared lengths of columns.
@@ -73,6 +92,7 @@ impl WindowSystem {
 /// When the window cannot be evaluated at the first guess.
 pub(super) fn estimate<E>(
     guess: State,
+    search: Search,
     mut evaluate: impl FnMut(&State) -> Result<WindowSystem, E>,
 ) -> Result<(State, WindowSystem), E> {
     let mut state = guess;
@@ -81,7 +101,7 @@ pub(super) fn estimate<E>(
     for _ in 0..MOST_STEPS {
         let (step, lowered) = system.step(damping);
         // False for NaN.
-        let worth_it = lowered > TOLERANCE * system.cost() + NEGLIGIBLE;
+        let worth_it = lowered > search.tolerance() * system.cost() + NEGLIGIBLE;
         if !worth_it {
             break;
         }
@@ -98,6 +118,7 @@ pub(super) fn estimate<E>(
             break;
         }
     }
+    system.is_stuck = damping > 0.0;
     Ok((state, system))
 }
 
@@ -131,12 +152,13 @@ mod tests {
             by_start,
             directions: (0..12).collect(),
             by_parameters: DMatrix::from_fn(20, 1, |row, _| by(row)),
+            is_stuck: false,
         }
     }
 
     fn least(parameter: f64) -> (State, WindowSystem) {
         let origin = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
-        estimate(origin, |state| Ok::<_, ()>(system(state, parameter))).unwrap()
+        estimate(origin, Search::First, |state| Ok::<_, ()>(system(state, parameter))).unwrap()
     }
 
     #[test]

@@ -8,8 +8,9 @@
 //! eliminated, so that standard errors contain what the starts leave open.
 //!
 //! At parameters nearby the start is expected at x − (∂r/∂x)⁺ (r + ∂r/∂θ δθ), the Gauss–Newton step of all unknowns
-//! together. A fit linearizes there once, and what is left by then of the residuals along ∂r/∂x is projected out: the
-//! cost is that of the best start to second order, and starts cost a fit no iterations of their own.
+//! together. A fit linearizes there once, and takes further steps of the start only where that lowers the cost by more
+//! than a small part: near the end starts cost a fit no iterations of their own. The cost is always that of a motion
+//! that was simulated, so that where residuals have kinks (a contact that begins to slip) a fit still goes down.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -21,6 +22,8 @@ use crate::multibody::State;
 pub(super) struct LinearWindow {
     start: State,
     directions: Vec<usize>,
+    /// Whether the step that it promises for the start alone did not lower the cost.
+    is_stuck: bool,
     residuals: DVector<f64>,
     /// With respect to the parameters of the fit.
     by_parameters: DMatrix<f64>,
@@ -35,13 +38,13 @@ impl LinearWindow {
         let n = system.by_start.ncols();
         let qr = system.by_start.clone().qr();
         let (q, r) = (qr.q().columns(0, n).into_owned(), qr.r().rows(0, n).into_owned());
-        let WindowSystem { residuals, directions, .. } = system;
-        Self { start, directions, residuals, by_parameters, q, r }
+        let WindowSystem { residuals, directions, is_stuck, .. } = system;
+        Self { start, directions, is_stuck, residuals, by_parameters, q, r }
     }
 
-    /// P r.
-    pub fn projected_residuals(&self) -> DVector<f64> {
-        &self.residuals - &self.q * self.q.tr_mul(&self.residuals)
+    /// The residuals.
+    pub fn residuals(&self) -> &DVector<f64> {
+        &self.residuals
     }
 
     /// P ∂r/∂θ.
@@ -51,7 +54,11 @@ impl LinearWindow {
 
     /// The start that explains the measurements best where the parameters have changed by this.
     pub fn start_at(&self, change: &DVector<f64>) -> State {
-        let along = self.q.tr_mul(&(&self.residuals + &self.by_parameters * change));
+        let mut left = &self.by_parameters * change;
+        if !self.is_stuck {
+            left += &self.residuals;
+        }
+        let along = self.q.tr_mul(&left);
         // The start's own residuals give ∂r/∂x full rank.
         match self.r.solve_upper_triangular(&-along) {
             Some(step) => moved_along(&self.start, &self.directions, &step),
