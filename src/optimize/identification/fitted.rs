@@ -7,7 +7,6 @@ use argmin::core::Error;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
-use super::initial_state::Search;
 use super::linear_window::LinearWindow;
 use super::{Identification, IndentationTest, Measurement, joined, stacked};
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
@@ -110,9 +109,8 @@ impl<A: AppliedForces> Identification<A> {
             }
             (before.expected(parameters), before.present.clone())
         };
-        let search = Some(if expected.is_none() { Search::First } else { Search::Polish });
         let mut starts = expected.unwrap_or(present);
-        let (linear, windows) = self.linearized(parameters, &self.settings, substeps, &mut starts, search)?;
+        let (linear, windows) = self.linearized(parameters, &self.settings, substeps, &mut starts, true)?;
         let (parameters, substeps) = (parameters.to_vec(), substeps.cloned());
         Ok(Evaluation { parameters, substeps, starts, linear, windows })
     }
@@ -123,7 +121,7 @@ impl<A: AppliedForces> Identification<A> {
         parameters: &[f64],
     ) -> Result<LinearResiduals, Error> {
         let mut starts = self.present_starts();
-        Ok(self.linearized(parameters, &finer_settings(&self.settings), None, &mut starts, None)?.0)
+        Ok(self.linearized(parameters, &finer_settings(&self.settings), None, &mut starts, false)?.0)
     }
 
     /// Residuals and derivatives at these starts of windows, or with `search` at the best of those that are
@@ -134,7 +132,7 @@ impl<A: AppliedForces> Identification<A> {
         settings: &SimulationSettings,
         substeps: Option<&HeldSubsteps>,
         starts: &mut StartsOfAll,
-        search: Option<Search>,
+        search: bool,
     ) -> Result<(LinearResiduals, Vec<Vec<LinearWindow>>), Error> {
         let (model, _) = self.seeded(parameters)?;
         let columns = self.targets.parameters();

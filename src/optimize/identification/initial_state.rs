@@ -33,25 +33,9 @@ pub(super) fn moved_along(state: &State, directions: &[usize], step: &DVector<f6
 
 /// Most steps of the search for a start.
 const MOST_STEPS: usize = 30;
-/// Where the search for a start ends: when a step promises to lower the cost by less than a part of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Search {
-    /// To the end: 10⁻¹⁰ of the cost.
-    First,
-    /// From a start that is expected to be the best one, and is unless the residuals are far from linear: 10⁻³ of the
-    /// cost. A fit that converges expects starts ever better, so that in the end this takes no step.
-    Polish,
-}
-
-impl Search {
-    fn tolerance(self) -> f64 {
-        match self {
-            Self::First => 1e-10,
-            Self::Polish => 1e-3,
-        }
-    }
-}
-
+/// The search ends where a step promises to lower the cost by less than this part of it. The steps of a fit expect
+/// starts ever better as it converges ([`super::linear_window`]), so that in the end no search is needed.
+pub(super) const TOLERANCE: f64 = 1e-3;
 /// Or by less than that: residuals are in standard deviations.
 const NEGLIGIBLE: f64 = 1e-14;
 /// Damping after a step that was refused, and how it grows and falls. Relative to the squared lengths of columns.
@@ -86,13 +70,14 @@ impl WindowSystem {
 }
 
 /// Finds the start of a window that explains its measurements best, from a first guess, with the window's system
-/// there. `evaluate` is the window at a start.
+/// there. `evaluate` is the window at a start; the search ends where a step promises to lower the cost by less than
+/// `tolerance` times the cost.
 ///
 /// # Errors
 /// When the window cannot be evaluated at the first guess.
 pub(super) fn estimate<E>(
     guess: State,
-    search: Search,
+    tolerance: f64,
     mut evaluate: impl FnMut(&State) -> Result<WindowSystem, E>,
 ) -> Result<(State, WindowSystem), E> {
     let mut state = guess;
@@ -101,7 +86,7 @@ pub(super) fn estimate<E>(
     for _ in 0..MOST_STEPS {
         let (step, lowered) = system.step(damping);
         // False for NaN.
-        let worth_it = lowered > search.tolerance() * system.cost() + NEGLIGIBLE;
+        let worth_it = lowered > tolerance * system.cost() + NEGLIGIBLE;
         if !worth_it {
             break;
         }
@@ -158,7 +143,7 @@ mod tests {
 
     fn least(parameter: f64) -> (State, WindowSystem) {
         let origin = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
-        estimate(origin, Search::First, |state| Ok::<_, ()>(system(state, parameter))).unwrap()
+        estimate(origin, 1e-10, |state| Ok::<_, ()>(system(state, parameter))).unwrap()
     }
 
     #[test]

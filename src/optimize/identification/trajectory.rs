@@ -14,7 +14,7 @@ use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
 use super::deviations::StandardDeviations;
-use super::initial_state::{Search, WindowSystem, estimate};
+use super::initial_state::{TOLERANCE, WindowSystem, estimate};
 use super::row_residuals::{add_residuals, linear_residuals, recorded_part, state_of};
 use super::window_motion::{Sensitive, Steps, TapedSteps};
 use super::{
@@ -307,7 +307,7 @@ impl RecordedMotion {
         model: &DifferentiatedModel<'_>,
         (settings, applied): (&SimulationSettings, &impl AppliedForces),
         starts: &mut [State],
-        search: Option<Search>,
+        search: bool,
         held: Option<WindowSubsteps<'_>>,
     ) -> Result<Vec<WindowSystem>, ProblemError> {
         let of_window = |(index, (window, start)): (usize, (&Range<usize>, &mut State))| {
@@ -315,8 +315,10 @@ impl RecordedMotion {
                 let steps = Steps::new(settings, applied, substeps_of(held, index));
                 self.system(model, window.clone(), at, steps)
             };
-            let Some(search) = search.filter(|_| self.estimates_starts()) else { return evaluate(start) };
-            let (found, system) = estimate(std::mem::take(start), search, evaluate)?;
+            if !(search && self.estimates_starts()) {
+                return evaluate(start);
+            }
+            let (found, system) = estimate(std::mem::take(start), TOLERANCE, evaluate)?;
             *start = found;
             Ok(system)
         };

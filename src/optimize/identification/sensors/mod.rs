@@ -23,7 +23,7 @@ pub(super) use self::settings::SensorParameter;
 pub use self::settings::{Channel, Sensor};
 use self::settings::{SensorNumbers, sensor_numbers};
 use super::deviations::StateDeviations;
-use super::initial_state::{Search, WindowSystem, estimate};
+use super::initial_state::{TOLERANCE, WindowSystem, estimate};
 use super::trajectory::WindowSubsteps;
 use super::window_motion::{Sensitive, Steps, TapedSteps};
 use super::{MeasurementError, Prediction, check_residuals, root_mean_square};
@@ -359,12 +359,14 @@ impl SensorRecording {
         sensors: &[(&SensorParameter, f64)],
         simulation: (&SimulationSettings, &impl AppliedForces),
         start: &mut State,
-        (search, held): (Option<Search>, Option<WindowSubsteps<'_>>),
+        (search, held): (bool, Option<WindowSubsteps<'_>>),
     ) -> Result<WindowSystem, ProblemError> {
         let held = held.and_then(|windows| windows.first()).map(Vec::as_slice);
         let evaluate = |at: &State| self.system(model, sensors, simulation, at, held);
-        let Some(search) = search.filter(|_| !self.estimated.is_empty()) else { return evaluate(start) };
-        let (found, system) = estimate(std::mem::take(start), search, evaluate)?;
+        if !search || self.estimated.is_empty() {
+            return evaluate(start);
+        }
+        let (found, system) = estimate(std::mem::take(start), TOLERANCE, evaluate)?;
         *start = found;
         Ok(system)
     }
