@@ -151,12 +151,19 @@ fn main() -> Result<(), Failure> {
     if asked("pencil") {
         println!("a pencil held by 4 N: how far it turns in a minute (from 1 s to 61 s)");
         let mut scene = Scene::load(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/pencil/scene.toml"))?;
-        for rest in all() {
-            scene.model = with_rest(&scene.model, rest)?;
-            let run = run(&scene.rollout(61.0)?, [1.0, 61.0])?;
-            let (distance, turn) = moved(&run, 0);
-            let turn = turn.to_degrees();
-            println!("{rest}: {turn:.3e}°, {distance:.3e} m; {}", costs(&run));
+        let parallel = scene.state.clone();
+        // Turned about the vertical its faces are not exactly parallel to those of the pads.
+        for yaw in [0.0, 1e-3] {
+            let mut turn = vec![0.0; parallel.tangent_dimension()];
+            turn[2] = yaw;
+            scene.state = parallel.moved(&turn);
+            for rest in all() {
+                scene.model = with_rest(&scene.model, rest)?;
+                let run = run(&scene.rollout(61.0)?, [1.0, 61.0])?;
+                let (distance, turn) = moved(&run, 0);
+                let turn = turn.to_degrees();
+                println!("turned by {yaw} rad, {rest}: {turn:.3e}°, {distance:.3e} m; {}", costs(&run));
+            }
         }
     }
     if asked("grasp") {

@@ -3,6 +3,9 @@
 //! `cargo run --release --example work_precision -- docs [drake.csv]`
 //!
 //! The optional file has the figures of `drake.py` next to this program.
+//!
+//! `cargo run --release --example work_precision -- kinds` prints how steps of all velocity-level kinds converge
+//! to the continuous motion instead.
 
 #[path = "../coin/coin.rs"]
 #[allow(dead_code, reason = "it has more than is used here")]
@@ -17,8 +20,8 @@ use std::time::Instant;
 
 use figure::{Curve, Plot};
 use isobar::Scene;
-use isobar::contact::{ContactModel, SurfaceRepresentation};
-use isobar::multibody::{AppliedForces, BodyFrame, Model, NoForces, State};
+use isobar::contact::{ContactModel, MaterialParameter, SurfaceRepresentation};
+use isobar::multibody::{AppliedForces, BodyFrame, Model, NoForces, Parameter, State, seeded};
 use isobar::rollout::{Command, Controls, Rollout, SimulationSettings};
 use isobar::step::{ControlledMethod, ErrorControlled, Integrator, VelocityLevel};
 use step_scenes::*;
@@ -57,6 +60,11 @@ fn controlled(method: ControlledMethod, accuracy: f64) -> Integrator {
 /// Where the bodies are at the end.
 type Positions = Vec<nalgebra::Vector3<f64>>;
 
+/// The largest distance of a body from where it is in the other.
+fn distance(a: &Positions, b: &Positions) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
+}
+
 impl<A: AppliedForces> Case<'_, A> {
     /// The positions at the end, the time of a run in s, and the number of substeps.
     fn run(&self, integrator: Integrator, time_step: f64) -> Result<(Positions, f64, usize), Failure> {
@@ -81,12 +89,10 @@ impl<A: AppliedForces> Case<'_, A> {
 
     /// A table of errors and times, and their curves.
     fn plot(&self, drake: &[(String, String, f64, f64)]) -> Result<Plot<'_>, Failure> {
-        let off =
-            |a: &Positions, b: &Positions| a.iter().zip(b).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
         let (reference, seconds, _) =
             self.run(controlled(ControlledMethod::Radau, self.reference), TIME_STEP)?;
         let (again, ..) = self.run(controlled(ControlledMethod::Radau, 10.0 * self.reference), TIME_STEP)?;
-        let known = off(&reference, &again);
+        let known = distance(&reference, &again);
         println!("\n## {}, {} s\n", self.name, self.until);
         println!(
             "Reference: `radau` at {:.0e} m, known to {known:.0e} m, {seconds:.1} s of computing.\n",
@@ -111,7 +117,7 @@ impl<A: AppliedForces> Case<'_, A> {
                 for _ in 1..if seconds < 1.0 { RUNS } else { 1 } {
                     seconds = seconds.min(self.run(integrator, time_step)?.1);
                 }
-                let (error, speed) = (off(&reference, &end), self.until / seconds);
+                let (error, speed) = (distance(&reference, &end), self.until / seconds);
                 println!("| `{name}` | {value:.0e} | {error:.1e} | {speed:.2} | {substeps} |");
                 // No error is told from that of the reference.
                 points.push((error.max(known), seconds / self.until));
@@ -141,6 +147,52 @@ impl<A: AppliedForces> Case<'_, A> {
             curves,
         })
     }
+}
+
+/// The errors of all velocity-level kinds with shorter and shorter steps, against `radau` with the same materials.
+fn kinds<A: AppliedForces>(case: &Case<'_, A>) -> Result<(), Failure> {
+    use MaterialParameter::{Dissipation, RelaxationTime};
+    const LENGTHS: [f64; 5] = [2e-3, 5e-4, 1.25e-4, 3.125e-5, 7.8125e-6];
+    let zero = |p, model: &Model| -> Vec<(Parameter, f64)> {
+        let all = 0..model.materials().len();
+        all.map(|material| (Parameter::Material { material, parameter: p }, 0.0)).collect()
+    };
+    for (damped, stiction_velocity) in [(true, 1e-3), (false, 1e-3), (false, 1e-5)] {
+        let mut values = zero(RelaxationTime, case.model);
+        if !damped {
+            values.extend(zero(Dissipation, case.model));
+        }
+        let (model, state) = seeded(case.model, case.state, &values)?;
+        let mut builder = model.into_builder();
+        builder.contact.stiction_velocity = stiction_velocity;
+        let model = builder.build()?;
+        let case = Case { model: &model, state: &state, ..*case };
+        let (reference, ..) = case.run(controlled(ControlledMethod::Radau, case.reference), TIME_STEP)?;
+        let (again, ..) = case.run(controlled(ControlledMethod::Radau, 10.0 * case.reference), TIME_STEP)?;
+        let known = distance(&reference, &again);
+        let damping = if damped { "with" } else { "without" };
+        println!(
+            "\n{}, {} s, {damping} dissipation, stiction velocity {stiction_velocity:.0e} m/s; known to {known:.0e} m",
+            case.name, case.until
+        );
+        for kind in [ContactModel::Lagged, ContactModel::Similar, ContactModel::Sap, ContactModel::Tamsi] {
+            let mut cells = String::new();
+            let mut last: Option<f64> = None;
+            for length in LENGTHS {
+                let Ok((end, ..)) = case.run(Integrator::velocity_level(kind), length) else {
+                    cells.push_str(" | fails");
+                    continue;
+                };
+                let error = distance(&reference, &end);
+                let order =
+                    last.map_or_else(String::new, |last| format!(" ({:.2})", (last / error).log(4.0)));
+                cells.push_str(&format!(" | {error:.1e}{order}"));
+                last = Some(error);
+            }
+            println!("| {kind:?}{cells} |");
+        }
+    }
+    Ok(())
 }
 
 /// Rows "scene,integrator,error in m,seconds a second".
@@ -189,6 +241,11 @@ fn main() -> Result<(), Failure> {
         until: 0.2,
         reference: 1e-11,
     };
+    if folder == "kinds" {
+        kinds(&ball)?;
+        kinds(&held)?;
+        return kinds(&coin);
+    }
     let mut plots = Vec::new();
     plots.push(ball.plot(&drake)?);
     plots.push(held.plot(&drake)?);

@@ -72,7 +72,7 @@ pub struct ContactSettings {
     /// Regularization velocity v_s of friction, m/s; positive.
     pub stiction_velocity: f64,
     /// The bristle length ℓ, m: with it what sticks stays where it is, instead of creeping at a part of the
-    /// stiction velocity. Each pair of geometries then has a [`Deflection`](crate::contact::Deflection) in the
+    /// stiction velocity v_s. It is damped over the time ℓ/v_s. Each pair of geometries then has a [`Deflection`](crate::contact::Deflection) in the
     /// state. Steps of the contact model Lagged alone have bristles. Positive.
     pub bristle_length: Option<f64>,
     /// Degree of polynomial that the quadrature on fan triangles integrates exactly, 1 to 5.

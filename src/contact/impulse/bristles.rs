@@ -2,14 +2,21 @@
 //!
 //! Without bristles friction at rest follows a velocity, so that what sticks creeps. With them it follows the
 //! deflection z of the surfaces: over a step of length δt the friction of a face with the slip velocity v_t
-//! after the step is that of the trial deflection z + δt v_t,
+//! after the step is that of z + (δt + τ) v_t,
 //!
-//! γ_t = −μ γ_n0 (z + δt v_t) / √(|z + δt v_t|² + ℓ²),
+//! γ_t = −μ γ_n0 (z + (δt + τ) v_t) / √(|z + (δt + τ) v_t|² + ℓ²), τ = ℓ/v_s,
 //!
-//! with the bristle length ℓ and the normal impulse γ_n0 that the model Lagged takes friction from. This is
-//! Lagged's law with the slip velocity shifted by z/δt and the stiction velocity ℓ/δt: the gradient of a convex
-//! function, so that all that is known of its steps stays true. What sticks has v_t = 0 and a z that holds the
-//! load for ever.
+//! with the bristle length ℓ, the stiction velocity v_s and the normal impulse γ_n0 that the model Lagged takes
+//! friction from. This is Lagged's law with the slip velocity shifted by z/(δt + τ) and the stiction velocity
+//! ℓ/(δt + τ): the gradient of a convex function, so that all that is known of its steps stays true. What sticks
+//! has v_t = 0 and a z that holds the load for ever.
+//!
+//! The time τ damps the bristles (σ₁ = τ σ₀ of LuGre): z/ℓ + v_t/v_s is their deflection beside that of friction
+//! without bristles, as stiff against a velocity. Springs alone do not rest on compliant ground: friction
+//! follows the normal force, which does not follow friction in turn, so that sliding and rocking of nearly the same
+//! frequency feed each other (flutter, as in brakes that squeal). Backward differences hide that only where
+//! steps are long for the frequencies. Since τ only adds to δt, friction takes at least the energy from a body that
+//! it would without, and where steps are short the law has the limit of a continuous one.
 //!
 //! The deflection of a pair is a twist s = (φ, u) of O relative to F at F's origin, in F's axes, and z is the
 //! tangential part of u + φ × x at a face at x. After a step
@@ -89,15 +96,9 @@ impl<T: Scalar> Deflection<T> {
     pub fn is_finite(&self) -> bool {
         self.numbers().iter().all(|x| x.real().is_finite())
     }
-
-    /// The velocity s/δt that friction over a step of `dt` seconds takes for slip.
-    pub(crate) fn rate(&self, dt: f64) -> SpatialVelocity<T> {
-        let rate = T::from(1.0 / dt);
-        SpatialVelocity::new(self.rotation * rate, self.translation * rate)
-    }
 }
 
-/// The shift z/δt of the slip velocity of a face at `x` with the normal `n`, m/s, from that of the pair.
+/// The shift z/(δt + τ) of the slip velocity of a face at `x` with the normal `n`, m/s, from that of the pair.
 #[inline(always)]
 pub(in crate::contact) fn slip_shift<T: Scalar>(
     rate: &SpatialVelocity<T>,
@@ -163,6 +164,24 @@ pub(crate) struct BristleLaw {
 }
 
 impl BristleLaw {
+    /// The time δt + τ over which friction takes the slip velocity for a deflection, s: the step, and the time
+    /// τ = ℓ/v_s of damping.
+    pub fn time(&self) -> f64 {
+        self.dt + self.length / self.stiction_velocity
+    }
+
+    /// The velocity s/(δt + τ) that friction takes for slip, from the deflection s before the step.
+    pub fn rate<T: Scalar>(&self, before: &Deflection<T>) -> SpatialVelocity<T> {
+        let rate = T::from(1.0 / self.time());
+        SpatialVelocity::new(before.rotation * rate, before.translation * rate)
+    }
+
+    /// The deflection with this [`Self::rate`].
+    pub fn deflection(&self, rate: &SpatialVelocity) -> Deflection {
+        let time = self.time();
+        Deflection { rotation: rate.rotational * time, translation: rate.translational * time }
+    }
+
     /// The deflection after a step, from that before it, the velocity of O relative to F after it at F's
     /// origin, and the sums over the faces of the patch. A patch that bears nothing has none.
     pub fn after<T: Scalar>(

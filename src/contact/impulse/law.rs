@@ -50,7 +50,8 @@ pub(crate) struct ImpulseLaw<T> {
     pub model: ContactModel,
     /// Length of the step, s.
     pub dt: f64,
-    /// Regularization velocity of friction, m/s: the stiction velocity, or ℓ/δt with bristles of length ℓ.
+    /// Regularization velocity of friction, m/s: the stiction velocity, or that of bristles (see
+    /// [`crate::contact::impulse::bristles`]).
     pub stiction_velocity: f64,
     /// The stiction velocity that the fall from static to dynamic friction is measured by, m/s.
     pub fall_velocity: f64,

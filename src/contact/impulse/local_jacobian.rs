@@ -58,8 +58,10 @@ pub(crate) struct LocalImpulseJacobian {
 /// The part of bristles in the derivatives.
 #[derive(Clone, Debug)]
 pub(crate) struct BristleJacobian {
-    /// Of the impulse with respect to the rate s/δt of the deflection before the step.
+    /// Of the impulse with respect to the rate s/(δt + τ) of the deflection before the step.
     pub by_rate: Matrix6<f64>,
+    /// The time δt + τ, s.
+    pub time: f64,
     /// Of the deflection after the step.
     pub after: DeflectionJacobian,
 }
@@ -233,7 +235,7 @@ impl PairImpulse<'_> {
         );
         if let (Some(sums), Some(law)) = (bristles, self.settings.bristles()) {
             let after = law.jacobian(&self.deflection(), self.after, &sums.sums, &sums.slip_by_velocity);
-            jacobian.bristles = Some(BristleJacobian { by_rate: sums.by_rate, after });
+            jacobian.bristles = Some(BristleJacobian { by_rate: sums.by_rate, time: law.time(), after });
         }
         if self.patch.aligned {
             self.take_one_sided(area, &mut jacobian);
@@ -243,11 +245,8 @@ impl PairImpulse<'_> {
 
     /// The deflection of the bristles before the step; zero without.
     pub(super) fn deflection(&self) -> Deflection {
-        let dt = self.settings.dt;
-        self.patch.deflection_rate.map_or_else(Deflection::zero, |rate| Deflection {
-            rotation: rate.rotational * dt,
-            translation: rate.translational * dt,
-        })
+        let (rate, law) = (self.patch.deflection_rate, self.settings.bristles());
+        rate.zip(law).map_or_else(Deflection::zero, |(rate, law)| law.deflection(&rate))
     }
 
     /// Adds the derivatives of all faces' impulses; returns the area of the surface.

@@ -57,7 +57,7 @@ pub(crate) struct PointContacts {
     /// Coefficients of friction, of all contacts of pairs whose static friction is another than their dynamic
     /// friction ([`ImpulseLaw::static_friction`]); those of others have any number here, or none.
     pub friction: Vec<f64>,
-    /// With bristles the shift z/δt of each contact's slip velocity, m/s (see
+    /// With bristles the shift z/(δt + τ) of each contact's slip velocity, m/s (see
     /// [`crate::contact::impulse::bristles`]); empty without.
     pub slip_shift: Vec<Vector3<f64>>,
     /// What SAP's impulse depends on; empty for other models.
@@ -124,7 +124,7 @@ impl DiscreteSettings<'_> {
             dt: self.dt,
             stiction_velocity: self
                 .bristles()
-                .map_or(self.contact.stiction_velocity, |bristles| bristles.length / self.dt),
+                .map_or(self.contact.stiction_velocity, |bristles| bristles.length / bristles.time()),
             fall_velocity: self.contact.stiction_velocity,
             friction,
             static_friction: (own.is_none() && differs).then_some(static_friction),
@@ -153,7 +153,7 @@ pub(crate) struct DiscretePatch {
     pub a_is_o: bool,
     /// The inverse inertia Λ that the pair's relative motion feels, for SAP; zero otherwise.
     pub inverse_inertia: Matrix6<f64>,
-    /// With bristles the rate s/δt of the pair's deflection at the start of the step, at F's origin, in F.
+    /// With bristles the rate s/(δt + τ) of the pair's deflection at the start of the step, at F's origin, in F.
     pub deflection_rate: Option<SpatialVelocity>,
     /// Whether the meshes are aligned exactly somewhere.
     pub aligned: bool,
@@ -245,7 +245,7 @@ pub(crate) fn find_contacts(
     contacts: &mut PointContacts,
 ) -> Option<DiscretePatch> {
     let roles = Roles::new(pair).ok()?;
-    let rate = settings.bristles().map(|_| deflection.rate(settings.dt));
+    let rate = settings.bristles().map(|law| law.rate(deflection));
     contacts_of(
         &roles,
         &TractionLaw::new(&roles, settings.contact),

@@ -216,7 +216,7 @@ pub(crate) fn world_impulse_jacobian(
         });
         (after.by_modulus_a, after.by_modulus_b) = (by_modulus[of_a], by_modulus[of_b]);
         BristlesInWorld {
-            impulse_by_deflection: about_a * chain.turn * bristles.by_rate / settings.dt,
+            impulse_by_deflection: about_a * chain.turn * bristles.by_rate / bristles.time,
             by_deflection: bristles.after.by_deflection,
             after,
         }

@@ -216,9 +216,9 @@ pub(in crate::io) struct ContactTable {
     #[schemars(extend("x-unit" = "m/s", "default" = ContactSettings::default().stiction_velocity))]
     pub stiction_velocity: Option<f64>,
     /// Bristle length ℓ. With it friction at rest follows a deflection instead of a velocity, and what sticks stays
-    /// where it is: it gives by about ℓ as its load comes, and creeps no more. 1e-6 is good. For the solver
-    /// `lagged` alone, with or without `accuracy`; the state then has six numbers more for each pair of geometries
-    /// that can touch.
+    /// where it is: it gives by about ℓ as its load comes, and creeps no more. The stiction velocity v_s damps
+    /// it over the time ℓ/v_s. 1e-6 is good. For the solver `lagged` alone, with or without `accuracy`; the state
+    /// then has six numbers more for each pair of geometries that can touch.
     #[schemars(extend("x-unit" = "m"))]
     pub bristle_length: Option<f64>,
     /// Degree of polynomial that the quadrature on triangles integrates exactly, 1 to 5; polygons

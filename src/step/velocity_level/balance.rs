@@ -101,7 +101,7 @@ impl<T: Scalar> Balance<T> {
                 }
                 _ => Matrix6::from_element(T::from(0.0)),
             };
-            let rate = settings.bristles().map(|_| state.deflection(patch.pair).rate(dt));
+            let rate = settings.bristles().map(|law| law.rate(&state.deflection(patch.pair)));
             let found = &problem.contacts;
             let impulse =
                 patch_impulse(model, before, after, rate, patch, &settings, found, evaluated, lambda);
