@@ -334,7 +334,7 @@ where
                 let whole = Self { damping: NEGLIGIBLE_DAMPING, ..self.clone() };
                 let r_p = &r * whole.step(&x, &gradient, &r, &q);
                 let promised = -q.dot(&r_p) - 0.5 * r_p.norm_squared();
-                if promised * freedom <= COST_OF_NOISE * 2.0 * cost {
+                if freedom > 0.0 && promised * freedom <= COST_OF_NOISE * 2.0 * cost {
                     self.convergence = Some(Convergence::Noise);
                     break None;
                 }

@@ -13,14 +13,17 @@ use serde::{Deserialize, Serialize};
 #[schemars(rename = "Parameter")]
 pub struct FitParameter {
     /// Name: for a scene, the path of a parameter: `materials.NAME.FIELD`, `bodies.NAME.FIELD`,
-    /// `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD` or `gravity[AXIS]`.
+    /// `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD`, `joints.NAME.FIELD`, `actuators.NAME.FIELD`,
+    /// `gravity[AXIS]`, `sensors.NAME.delay` or `sensors.NAME.channels[INDEX].offset[AXIS]`.
     ///
     /// FIELD of a material is `hydroelastic_modulus` (Pa), `dissipation` (s/m; s where `contact.dissipation_model` is
     /// `strain_rate`), `relaxation_time` (s), `static_friction`, `dynamic_friction` or `friction`, which is both; of a
-    /// free body `mass` (kg), `center_of_mass[AXIS]` (m, in its frame) or `inertia[ROW][COLUMN]` (kg m²); of a fixed
+    /// free body or a link `mass` (kg), `center_of_mass[AXIS]` (m, in its frame) or `inertia[ROW][COLUMN]` (kg m²); of a fixed
     /// body `shift[AXIS]`, in m along an axis of the world from its place in the scene. The `friction` of a pair (or
     /// `static_friction`, `dynamic_friction`) is that of the materials of both bodies, so that it is the coefficient
-    /// between the two; no other body may have these materials. AXIS, ROW and COLUMN are 0, 1 or 2.
+    /// between the two; no other body may have these materials. FIELD of a joint is `damping`, `spring.stiffness`,
+    /// `spring.rest`, `lower`, `upper`, `stop_stiffness` or `stop_dissipation`, of an actuator `stiffness`, `damping` or
+    /// `effort`, where it has them. AXIS, ROW and COLUMN are 0, 1 or 2; an offset of one number has none.
     pub name: String,
     /// Start value, in the unit of the quantity.
     pub initial: f64,

@@ -88,7 +88,7 @@ impl Motion {
 impl Contents {
     /// What is in a fit with these measurements.
     pub fn fit(file: &FitFile, measurements: &[Measurement]) -> Self {
-        let recordings = measurements.iter().filter(|m| matches!(m, Measurement::Motion(_))).count();
+        let recordings = measurements.iter().filter(|m| !matches!(m, Measurement::Indentation(_))).count();
         Self::Fit {
             scene: file.scene().path.display().to_string(),
             parameters: file.parameters.as_slice().iter().map(|parameter| parameter.name.clone()).collect(),

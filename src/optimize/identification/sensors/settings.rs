@@ -160,7 +160,7 @@ impl SensorParameter {
             match self.number {
                 SensorNumber::Delay => rates.delay = 1.0,
                 SensorNumber::Offset { channel, component } if channel == own => {
-                    rates.offset[component] = 1.0
+                    rates.offset[component] = 1.0;
                 }
                 SensorNumber::Offset { .. } => {}
             }
