@@ -734,15 +734,58 @@ fn json_is_the_same_scene() {
 }
 
 #[test]
-fn a_fit_refuses_joints() {
+fn trajectories_of_scenes_with_joints_are_refused_and_sensors_are_checked() {
     let folder = Folder::new("fit");
     folder.file("scene.toml", format!("{MATERIALS}{EVERY_JOINT}"));
-    let fit = "scene = \"scene.toml\"\n[[parameters]]\nname = \"materials.foam.friction\"\ninitial = 0.5\n\
-               lower = 0.1\nupper = 1.0\n";
-    let output = isobar(&["fit", text(&folder.file("fit.toml", fit))]);
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("fit.toml:1: scene: joint `shoulder` can move"), "{stderr}");
+    folder.file(
+        "motion.csv",
+        "t_s,px_m,py_m,pz_m,qw,qx,qy,qz,vx_m_s,vy_m_s,vz_m_s,wx_rad_s,wy_rad_s,wz_rad_s\n\
+         0,0,0,0,1,0,0,0,0,0,0,0,0,0\n0.1,0,0,0,1,0,0,0,0,0,0,0,0,0\n",
+    );
+    folder.file("log.csv", "t_s,shoulder.q\n0,0.1\n0.01,0.2\n");
+    let refused = |measured: &str| {
+        let parameter = "[[parameters]]\nname = \"materials.foam.friction\"\ninitial = 0.5\n";
+        let text_of_fit = format!("scene = \"scene.toml\"\n{parameter}{measured}");
+        let output = isobar(&["fit", text(&folder.file("fit.toml", text_of_fit))]);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        stderr
+    };
+    let trajectories = "[[trajectories]]\nbody = \"x\"\nfiles = [\"motion.csv\"]\nposition_sigma = 1e-3\n\
+                        orientation_sigma = 1e-2\n";
+    let joints = refused(trajectories);
+    assert!(
+        joints.contains("joint `shoulder` of the scene moves") && joints.contains("use `recordings`"),
+        "{joints}"
+    );
+    let sensed = |channel: &str, more: &str| {
+        refused(&format!(
+            "[[sensors]]\nname = \"robot\"\nchannels = [{channel}]\n[[recordings]]\nfiles = [\"log.csv\"]\n{more}"
+        ))
+    };
+    let unknown = sensed(
+        "{ quantity = \"joint_position\", of = \"knee\", sigma = 1e-3, columns = [\"shoulder.q\"] }",
+        "",
+    );
+    assert!(
+        unknown.contains("sensors: no joint with one coordinate `knee`; there are: `shoulder`"),
+        "{unknown}"
+    );
+    let column = sensed("{ quantity = \"joint_velocity\", of = \"shoulder\", sigma = 1e-3 }", "");
+    assert!(column.contains("log.csv: no column `shoulder.v`; the columns found are"), "{column}");
+    let good = "{ quantity = \"joint_position\", of = \"shoulder\", sigma = 1e-3 }";
+    let command = sensed(good, "commands = { motor = \"u\" }\n");
+    assert!(
+        command.contains("recordings[0].commands: found `motor`; the scene's actuators are"),
+        "{command}"
+    );
+    let sigma = sensed(&good.replace("1e-3", "0.0"), "");
+    assert!(sigma.contains("`sigma` is 0, it must be positive"), "{sigma}");
+    let no_sensors = refused("[[recordings]]\nfiles = [\"log.csv\"]\n");
+    assert!(
+        no_sensors.contains("sensors: missing; they say what the columns of recordings are"),
+        "{no_sensors}"
+    );
 }
 
 #[test]

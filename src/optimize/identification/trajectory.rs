@@ -93,6 +93,9 @@ impl RecordedMotion {
         sigma: &StandardDeviations,
         window: &TimeWindow,
     ) -> Result<Self, ProblemError> {
+        if let Some(joint) = model.mechanism.joints().first() {
+            return Err(ProblemError::MovingJoint { joint: joint.name.clone() });
+        }
         let index = body_index(model, body)?;
         if !model.bodies[index].is_free() {
             return Err(ProblemError::FixedBody { name: body.to_string() });
@@ -100,9 +103,6 @@ impl RecordedMotion {
         if let Some((_, other, _)) = model.free_bodies().find(|(i, _, _)| *i != index) {
             let (body, other) = (body.to_string(), other.name.clone());
             return Err(ProblemError::OtherFreeBody { body, other });
-        }
-        if let Some(joint) = model.mechanism.joints().first() {
-            return Err(ProblemError::MovingJoint { joint: joint.name.clone() });
         }
         let weights = sigma.weights()?;
         let start_weights = sigma.starts.map(|starts| starts.weights()).transpose()?;
