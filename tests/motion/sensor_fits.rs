@@ -241,6 +241,15 @@ fn names_that_sensors_and_joints_do_not_have_are_refused() {
             .expect_err(name)
             .to_string()
     };
+    let with = |samples: Vec<Samples>, commands: Vec<Command>| {
+        let data = SensorData { name: "made up".into(), samples, commands };
+        let start = StateDeviations::default();
+        let outcome = SensorRecording::new(&scene.model, &scene.state, sensors(), data, &start, 2e-3);
+        outcome.map(|_| ()).expect_err("not as many").to_string()
+    };
+    assert!(with(blank()[1..].to_vec(), scene.commands.clone()).contains("one list for each channel"));
+    let text = with(blank(), Vec::new());
+    assert!(text.contains('0') && text.contains('1'), "{text}");
     assert!(refused("sensors.lidar.delay").contains("no sensor `lidar`; the scene has `encoders`, `camera`"));
     assert!(refused("sensors.camera.channels[0].offset[3]").contains("counted from 0"));
     assert!(refused("sensors.camera.gain").contains("it must be"));

@@ -123,6 +123,17 @@ impl SensorRecording {
         if sensors.is_empty() {
             return Err(ProblemError::NoMeasurements);
         }
+        let (found, expected) = (commands.len(), model.command_dimension());
+        if found != expected {
+            return Err(SimulationError::ControlDimension { found, expected }.into());
+        }
+        let expected: usize = sensors.iter().map(|sensor| sensor.channels.len()).sum();
+        let is_whole = |s: &Samples| s.values.len() == s.times.len() && s.lines.len() == s.times.len();
+        if samples.len() != expected || !samples.iter().all(is_whole) {
+            let found = format!("{} lists", samples.len());
+            let allowed = "one list for each channel, with as many values and lines as times";
+            return Err(ProblemError::Setting { field: "samples", found, allowed });
+        }
         let mut channels = Vec::new();
         let mut samples = samples.into_iter();
         for (index, sensor) in sensors.iter().enumerate() {
