@@ -209,7 +209,12 @@ pub(super) fn sensor_numbers<T: Scalar>(
         for (parameter, value) in values.iter().filter(|(parameter, _)| parameter.sensor == sensor.name) {
             match parameter.number {
                 SensorNumber::Delay => numbers.delay = *value,
-                SensorNumber::Offset { channel, component } => numbers.offsets[channel][component] = *value,
+                SensorNumber::Offset { channel, component } => {
+                    // A sensor of the same name in another recording may have fewer channels.
+                    if let Some(offset) = numbers.offsets.get_mut(channel) {
+                        offset[component] = *value;
+                    }
+                }
             }
         }
         numbers
