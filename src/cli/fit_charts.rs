@@ -107,7 +107,8 @@ fn motion(
 
 /// What a channel of a sensor measured over time, if that is a number, and its residuals.
 fn sensor_channel(name: &str, start: &ChannelPrediction, fitted: &ChannelPrediction) -> Vec<Chart> {
-    let ChannelPrediction { title, unit, times, sigma, differences, measured } = fitted;
+    let ChannelPrediction { sensor, quantity, unit, times, sigma, differences, measured } = fitted;
+    let title = &format!("{quantity} ({sensor})");
     let sigmas = vec![*sigma; times.len()];
     let axes = ["time, s", &format!("{title}, {unit}")];
     let mut charts = Vec::new();

@@ -296,7 +296,9 @@ impl<A: AppliedForces> Identification<A> {
                 Measurement::Indentation(test) => test.error(&model, &state)?,
                 Measurement::Sensors(sensors) => {
                     let numbers = self.targets.of_sensors(parameters);
-                    sensors.error(&model, &numbers, self.simulation(), &only(starts))?
+                    let channels = sensors.predictions(&model, &numbers, self.simulation(), &only(starts))?;
+                    let channels = channels.into_iter().map(ChannelError::from).collect();
+                    MeasurementError::Sensors { name: sensors.name().to_owned(), channels }
                 }
             };
             if error.is_finite() {

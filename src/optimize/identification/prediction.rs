@@ -70,12 +70,11 @@ impl<A: AppliedForces> Identification<A> {
         let prediction = |(measurement, starts): (&Measurement, Vec<State>)| match measurement {
             Measurement::Motion(motion) => motion.prediction(&model, self.simulation(), &starts),
             Measurement::Indentation(test) => Ok(test.prediction(&model, &state)),
-            Measurement::Sensors(sensors) => sensors.prediction(
-                &model,
-                &self.targets.of_sensors(parameters),
-                self.simulation(),
-                &only(starts),
-            ),
+            Measurement::Sensors(sensors) => {
+                let numbers = self.targets.of_sensors(parameters);
+                let channels = sensors.predictions(&model, &numbers, self.simulation(), &only(starts))?;
+                Ok(Prediction::Sensors { name: sensors.name().to_owned(), channels })
+            }
         };
         self.measurements.par_iter().zip(self.present_starts()).map(prediction).collect()
     }

@@ -6,6 +6,7 @@
 //! known exactly is estimated ([`super::initial_state`]). What a sensor measures is a function of the state
 //! ([`quantity`]), taken between the ends of steps ([`interpolation`]).
 
+mod comparison;
 mod interpolation;
 mod linear_readings;
 mod quantity;
@@ -15,6 +16,7 @@ use std::ops::Range;
 
 use nalgebra::{DMatrix, DVector};
 
+pub use self::comparison::{ChannelError, ChannelPrediction};
 use self::interpolation::{Weights, weights};
 use self::linear_readings::{LinearReadings, Rows};
 pub use self::quantity::QuantityKind;
@@ -22,11 +24,11 @@ use self::quantity::{Observed, Quantity, Reading, readings};
 pub(super) use self::settings::SensorParameter;
 pub use self::settings::{Channel, Sensor};
 use self::settings::{SensorNumbers, sensor_numbers};
+use super::check_residuals;
 use super::deviations::StateDeviations;
 use super::initial_state::{TOLERANCE, WindowSystem, estimate};
 use super::trajectory::WindowSubsteps;
 use super::window_motion::{Sensitive, Steps, TapedSteps};
-use super::{MeasurementError, Prediction, check_residuals, root_mean_square};
 use crate::multibody::{AppliedForces, DifferentiatedModel, JointKinematics, Model, State};
 use crate::optimize::data::Samples;
 use crate::optimize::error::ProblemError;
@@ -70,38 +72,6 @@ struct Recorded {
     times: Vec<f64>,
     measured: Vec<Reading<f64>>,
     lines: Vec<u64>,
-}
-
-/// The deviation of a model from a channel of a sensor.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct ChannelError {
-    /// The sensor.
-    pub sensor: String,
-    /// What it measures.
-    pub quantity: String,
-    /// Number of samples.
-    pub samples: usize,
-    /// Root mean square of the difference.
-    pub error: f64,
-    /// The unit of the difference.
-    pub unit: &'static str,
-}
-
-/// What a channel of a sensor measured, and what a model says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChannelPrediction {
-    /// What was measured of what, and by which sensor.
-    pub title: String,
-    /// The unit of the difference.
-    pub unit: &'static str,
-    /// Times of the samples, s.
-    pub times: Vec<f64>,
-    /// Standard deviation of the noise.
-    pub sigma: f64,
-    /// At each time the numbers that the model says less those measured: one, or along three axes.
-    pub differences: Vec<Vec<f64>>,
-    /// At each time the number measured, of quantities that are one number.
-    pub measured: Option<Vec<f64>>,
 }
 
 impl SensorRecording {
@@ -380,60 +350,6 @@ impl SensorRecording {
         let (found, system) = estimate(std::mem::take(start), TOLERANCE, evaluate)?;
         *start = found;
         Ok(system)
-    }
-
-    /// Root mean squares of the differences.
-    pub(super) fn error(
-        &self,
-        model: &Model,
-        sensors: &[(&SensorParameter, f64)],
-        simulation: (&SimulationSettings, &impl AppliedForces),
-        start: &State,
-    ) -> Result<MeasurementError, ProblemError> {
-        let deviations = self.deviations(model, sensors, simulation, start, None)?;
-        let of_channel = |(channel, deviations): (&Recorded, Vec<[f64; 3]>)| {
-            let kind = channel.quantity.kind;
-            let square = |d: &[f64; 3]| d[..kind.dimension()].iter().map(|x| x * x).sum::<f64>();
-            let sensor = &self.sensors[channel.sensor];
-            ChannelError {
-                sensor: sensor.name.clone(),
-                quantity: sensor.channels[channel.channel].title(),
-                samples: deviations.len(),
-                error: root_mean_square(deviations.iter().map(square)),
-                unit: kind.unit(),
-            }
-        };
-        let channels = self.channels.iter().zip(deviations).map(of_channel).collect();
-        Ok(MeasurementError::Sensors { name: self.name.clone(), channels })
-    }
-
-    /// What was measured, and what the model says.
-    pub(super) fn prediction(
-        &self,
-        model: &Model,
-        sensors: &[(&SensorParameter, f64)],
-        simulation: (&SimulationSettings, &impl AppliedForces),
-        start: &State,
-    ) -> Result<Prediction, ProblemError> {
-        let deviations = self.deviations(model, sensors, simulation, start, None)?;
-        let of_channel = |(channel, deviations): (&Recorded, Vec<[f64; 3]>)| {
-            let (kind, sensor) = (channel.quantity.kind, &self.sensors[channel.sensor]);
-            let first = |reading: &Reading<f64>| match reading {
-                Reading::Vector(vector) => vector.x,
-                Reading::Rotation(quaternion) => quaternion.w,
-            };
-            let single = kind.dimension() == 1;
-            ChannelPrediction {
-                title: format!("{} ({})", sensor.channels[channel.channel].title(), sensor.name),
-                unit: kind.unit(),
-                times: channel.times.clone(),
-                sigma: channel.weight.recip(),
-                differences: deviations.iter().map(|d| d[..kind.dimension()].to_vec()).collect(),
-                measured: single.then(|| channel.measured.iter().map(first).collect()),
-            }
-        };
-        let channels = self.channels.iter().zip(deviations).map(of_channel).collect();
-        Ok(Prediction::Sensors { name: self.name.clone(), channels })
     }
 
     /// The warnings of the simulated motion.
