@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lbfgsb::Lbfgsb;
-use super::least_squares::{HeldSubsteps, LeastSquares, Residuals};
+use super::least_squares::{HeldSubsteps, LeastSquares, Residuals, half_square};
 use super::levenberg_marquardt::LevenbergMarquardt;
 use super::parameters::FitParameters;
 use super::progress::ProgressObserver;
@@ -55,7 +55,7 @@ pub struct Fit {
     pub termination: String,
     /// Iterations made.
     pub iterations: u64,
-    /// ½‖r‖² at the start.
+    /// ½‖r‖² at the start; of a model with unknowns of its own, before these are estimated.
     pub cost_before: f64,
     /// ½‖r‖² at the end.
     pub cost_after: f64,
@@ -79,7 +79,12 @@ const MOST_ROUNDS: usize = 4;
 /// The cost tolerance while substeps follow the parameters: what jumps cannot be told more finely.
 const TOLERANCE_OF_JUMPS: f64 = 1e-3;
 
+/// The cost tolerance of an easier problem, whose solution is only where the fit goes on from.
+const TOLERANCE_OF_EASED: f64 = 1e-3;
+
 /// Fits parameters to a model's residuals from their start values.
+///
+/// Where the model has an easier problem with a solution nearby ([`Residuals::eased`]), that is solved first, roughly.
 ///
 /// Where the residuals come from error-controlled steps, they jump by about the accuracy as the parameters
 /// change, and no step may lower a cost that is not yet the least. The fit then first stops at a tolerance of
@@ -119,10 +124,12 @@ pub fn fit<R: Residuals>(
     settings: &FitSettings,
     progress: Option<ProgressObserver>,
 ) -> Result<Fit, Error> {
-    let start = parameters.initial();
-    let before = finite_cost("start", &model.minimized(&start, None)?)?;
-    let x = parameters.variables(&start)?;
-    let (ended, held) = solve_through_jumps(model, parameters, settings, x, progress.as_ref())?;
+    let before = finite_cost("start", &model.residuals(&parameters.initial())?)?;
+    let x = parameters.variables(&parameters.initial())?;
+    let (x, eased) = eased_start(model, parameters, settings, (x, before))?;
+    let left = FitSettings { max_iterations: settings.max_iterations.saturating_sub(eased), ..*settings };
+    let (ended, held) = solve_through_jumps(model, parameters, &left, x, progress.as_ref())?;
+    let iterations = eased + ended.iterations;
     let values = values_at(parameters, &ended.variables)?;
     let (residuals, jacobian) = model.minimized_with_jacobian(&values, held.as_ref())?;
     let after = finite_cost("end", &residuals)?;
@@ -142,7 +149,7 @@ pub fn fit<R: Residuals>(
         method: settings.method,
         converged: ended.convergence.is_some(),
         termination: ended.termination,
-        iterations: ended.iterations,
+        iterations,
         cost_before: before,
         cost_after: after,
         residuals: residuals.len(),
@@ -153,6 +160,25 @@ pub fn fit<R: Residuals>(
 /// The parameters in their units.
 fn values_at(parameters: &FitParameters, x: &[f64]) -> Result<Vec<f64>, Error> {
     Ok(parameters.values(x)?.into_iter().map(|(value, _)| value).collect())
+}
+
+/// Where a fit begins, and how many iterations it took to find that: at the solution of the model's easier problem
+/// ([`Residuals::eased`]) where there is one and its cost is lower, otherwise at the start that is given with its cost.
+fn eased_start<R: Residuals>(
+    model: &R,
+    parameters: &FitParameters,
+    settings: &FitSettings,
+    (x, cost): (Vec<f64>, f64),
+) -> Result<(Vec<f64>, u64), Error> {
+    let Some(easier) = model.eased() else { return Ok((x, 0)) };
+    let cost_tolerance = settings.cost_tolerance.max(TOLERANCE_OF_EASED);
+    let settings = FitSettings { cost_tolerance, ..*settings };
+    let problem = LeastSquares::new(&easier, parameters);
+    // One that fails is no help, and no harm.
+    let Ok(ended) = solve(problem, &settings, x.clone(), None) else { return Ok((x, 0)) };
+    let there = model.residuals(&values_at(parameters, &ended.variables)?);
+    let is_better = there.is_ok_and(|r| half_square(&r) < cost);
+    Ok((if is_better { ended.variables } else { x }, ended.iterations))
 }
 
 /// Runs the solver of a fit; where residuals come from error-controlled steps, first with substeps that follow
@@ -213,7 +239,7 @@ fn solve<R: Residuals>(
 
 /// Half of the sum of squares, which must not overflow.
 fn finite_cost(when: &str, r: &[f64]) -> Result<f64, Error> {
-    let cost = 0.5 * r.iter().map(|r| r * r).sum::<f64>();
+    let cost = half_square(r);
     if cost.is_finite() {
         Ok(cost)
     } else {

@@ -85,6 +85,15 @@ pub trait Residuals {
         residuals_and_jacobian_holding(self, parameters, substeps)
     }
 
+    /// A problem with the same parameters whose solution is nearby and easier to find from far away; none, as here,
+    /// unless the model knows one. A fit looks for that first.
+    fn eased(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// How many unknowns of its own the model finds: so many residuals fewer say something about the parameters.
     fn eliminated(&self) -> usize {
         0
@@ -96,6 +105,11 @@ pub trait Residuals {
         let _ = parameters;
         None
     }
+}
+
+/// The cost, ½‖r‖².
+pub(super) fn half_square(residuals: &[f64]) -> f64 {
+    0.5 * residuals.iter().map(|r| r * r).sum::<f64>()
 }
 
 /// How many parameters are differentiated in one pass of forward mode.
@@ -237,7 +251,7 @@ impl<R: Residuals> CostFunction for LeastSquares<'_, R> {
     type Output = f64;
 
     fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
-        Ok(0.5 * self.apply(x)?.iter().map(|r| r * r).sum::<f64>())
+        Ok(half_square(&self.apply(x)?))
     }
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::Bounds;
 use super::checkpoint::Resumable;
+use super::least_squares::half_square;
 use super::solver::{Convergence, Tolerances, check_setting};
 use crate::optimize::data_error::InvalidField;
 
@@ -222,10 +223,6 @@ where
         Some(i) => Err(Error::msg(format!("residual {i} is not finite"))),
         None => Ok(residuals),
     }
-}
-
-fn half_square(r: &[f64]) -> f64 {
-    0.5 * r.iter().map(|r| r * r).sum::<f64>()
 }
 
 impl<O> Solver<O, LeastSquaresState> for LevenbergMarquardt

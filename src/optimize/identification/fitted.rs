@@ -70,7 +70,9 @@ impl<A: AppliedForces> Identification<A> {
     pub(super) fn present_starts(&self) -> StartsOfAll {
         self.locked().present.clone()
     }
+}
 
+impl<A: AppliedForces + Clone> Identification<A> {
     /// What a fit makes least. Where starts are estimated, with the Jacobian that a fit will ask for next, so that
     /// both belong to the same starts.
     pub(super) fn fitted_residuals(

@@ -1,6 +1,7 @@
 //! Identification of a scene's parameters from measurements: the residuals of a model against
 //! recorded trajectories and indentation tests.
 
+mod cuts;
 mod deviations;
 mod fitted;
 mod horizons;
@@ -23,6 +24,7 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 use serde::Serialize;
 
+pub use cuts::TimeWindow;
 pub use deviations::{StandardDeviations, StartDeviations, StateDeviations};
 pub use horizons::{HorizonError, HorizonErrors, RecordingHorizons, TOUCH_MARGIN};
 pub use indentation::IndentationTest;
@@ -31,7 +33,7 @@ pub use prediction::{Prediction, UntouchedIndentation};
 pub use sensors::{
     Channel, ChannelError, ChannelPrediction, QuantityKind, Sensor, SensorData, SensorRecording,
 };
-pub use trajectory::{RecordedMotion, TimeWindow};
+pub use trajectory::RecordedMotion;
 
 use self::fitted::Starts;
 use self::sensors::SensorParameter;
@@ -94,6 +96,14 @@ impl Measurement {
             Self::Motion(motion) if motion.estimates_starts() => TANGENT_DIMENSION,
             Self::Sensors(sensors) => sensors.estimated_directions(),
             Self::Motion(_) | Self::Indentation(_) => 0,
+        }
+    }
+
+    /// The same, with another motion if it is one.
+    fn with_motion(&self, change: &mut impl FnMut(&RecordedMotion) -> RecordedMotion) -> Self {
+        match self {
+            Self::Motion(motion) => Self::Motion(change(motion)),
+            Self::Indentation(_) | Self::Sensors(_) => self.clone(),
         }
     }
 
@@ -396,7 +406,7 @@ fn stacked(parts: &[DMatrix<f64>], columns: usize) -> DMatrix<f64> {
 
 /// The residuals of the measurements. Where starts of windows are estimated, those of motions from the starts that
 /// were estimated last ([`Identification::minimized_with_jacobian`]), which are constants here.
-impl<A: AppliedForces> Residuals for Identification<A> {
+impl<A: AppliedForces + Clone> Residuals for Identification<A> {
     fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
         Ok(joined(self.residuals_by_measurement(parameters)?))
     }
@@ -443,6 +453,27 @@ impl<A: AppliedForces> Residuals for Identification<A> {
 
     fn eliminated(&self) -> usize {
         self.measurements.iter().map(|m| m.windows() * m.estimated_directions()).sum()
+    }
+
+    fn eased(&self) -> Option<Self> {
+        let mut is_eased = false;
+        let mut eased_motion = |motion: &RecordedMotion| {
+            let eased = motion.eased();
+            is_eased |= eased.is_some();
+            eased.unwrap_or_else(|| motion.clone())
+        };
+        let measurements = self.measurements.iter();
+        let measurements: Vec<Measurement> = measurements.map(|m| m.with_motion(&mut eased_motion)).collect();
+        let present = measurements.iter().map(Measurement::recorded_starts).collect();
+        is_eased.then(|| Self {
+            model: self.model.clone(),
+            state: self.state.clone(),
+            settings: self.settings,
+            applied: self.applied.clone(),
+            targets: self.targets.clone(),
+            starts: Mutex::new(Starts::recorded(present)),
+            measurements,
+        })
     }
 
     fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {

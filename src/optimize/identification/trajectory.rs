@@ -13,6 +13,7 @@ use std::ops::Range;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
+use super::cuts::{Cuts, TimeWindow};
 use super::deviations::StandardDeviations;
 use super::initial_state::{TOLERANCE, WindowSystem, estimate};
 use super::row_residuals::{add_residuals, linear_residuals, recorded_part, state_of};
@@ -29,30 +30,6 @@ use crate::rollout::{Motion, MotionWarning, Rollout, SimulationError, Simulation
 use crate::scalar::Scalar;
 use crate::step::{StepWorkspace, Substep};
 
-/// The part of a recording that is compared, and the length of its windows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TimeWindow {
-    /// Earliest recorded time used, s.
-    pub from: f64,
-    /// Latest recorded time used, s.
-    pub until: f64,
-    /// Longest time simulated from one recorded state, s; a window has at least one recorded
-    /// time after its start. Infinite: one window.
-    pub horizon: f64,
-    /// Whether windows start only at recorded states in which the body touches nothing, in that state,
-    /// the one before it and the one after it: velocities computed by differences reach that far.
-    /// Recorded states in contact overlap by the errors of the recording, to which a stiff contact
-    /// responds with forces that never acted; a fit then makes the contact too soft.
-    pub free_starts: bool,
-}
-
-impl Default for TimeWindow {
-    /// The whole recording from its first state.
-    fn default() -> Self {
-        Self { from: f64::NEG_INFINITY, until: f64::INFINITY, horizon: f64::INFINITY, free_starts: false }
-    }
-}
-
 /// A recording of a free body, cut into windows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedMotion {
@@ -62,9 +39,15 @@ pub struct RecordedMotion {
     outlier_limit: f64,
     /// The weights of the recorded states at the starts of windows, where these are estimated.
     start_weights: Option<[f64; 4]>,
+    cuts: Cuts,
     /// The recorded states of each window; the first is where it starts.
     windows: Vec<Range<usize>>,
 }
+
+/// How many parts a window is cut into for a fit that is to find the way.
+const PARTS_OF_EASED: f64 = 10.0;
+/// Recorded states of a window that is not worth it.
+const FEWEST_EASED: usize = 10;
 
 /// For each window of a recording the substeps of each of its steps.
 pub(super) type WindowSubsteps<'a> = &'a [Vec<Vec<Substep>>];
@@ -106,8 +89,6 @@ impl RecordedMotion {
         }
         let weights = sigma.weights()?;
         let start_weights = sigma.starts.map(|starts| starts.weights()).transpose()?;
-        // A start that is estimated takes measurements that say more than where it is.
-        let fewest = if start_weights.is_some() { 2 } else { 1 };
         let outlier_limit =
             sigma.outlier_limit.map_or(Ok(f64::INFINITY), |c| positive("outlier_limit", c))?;
         let horizon = positive("horizon", window.horizon)?;
@@ -118,35 +99,30 @@ impl RecordedMotion {
             let (from, until) = (window.from, window.until);
             return Err(ProblemError::EmptyWindow { recording: recording.name, from, until });
         }
-        let last = first + count - 1;
         let touching = if window.free_starts { touching(model, &recording.states) } else { Vec::new() };
-        let may_start = |i: &usize| {
-            let beside = i.saturating_sub(1)..(i + 2).min(touching.len());
-            touching.is_empty() || !touching[beside].contains(&true)
-        };
-        let mut windows = Vec::new();
-        let mut start = first;
-        while let Some(next) = (start..last).find(may_start) {
-            start = next;
-            // Recorded times are rounded; one that is meant to be at the horizon is inside.
-            let end = recording.states[start].time + horizon * (1.0 + 1e-9);
-            let within = |i: &usize| recording.states[*i].time <= end;
-            let stop = (start + 1..=last).take_while(within).last().unwrap_or(start + 1);
-            let stop = stop.max(start + fewest).min(last);
-            windows.push(start..stop + 1);
-            start = stop;
-        }
-        if start_weights.is_some() {
-            // What is a measurement of the next window's start is not one of this window's end.
-            for next in 1..windows.len() {
-                let start = windows[next].start;
-                windows[next - 1].end = windows[next - 1].end.min(start);
-            }
-        }
+        let cuts = Cuts { compared: first..first + count, touching };
+        let windows = cuts.windows(&recording.states, horizon, start_weights.is_some());
         if windows.is_empty() {
             return Err(ProblemError::AlwaysTouching { recording: recording.name });
         }
-        Ok(Self { recording, sigma: *sigma, weights, outlier_limit, start_weights, windows })
+        Ok(Self { recording, sigma: *sigma, weights, outlier_limit, start_weights, cuts, windows })
+    }
+
+    /// The same recording in short windows that start at recorded states as they are, where its own starts are
+    /// estimated and one of its windows is longer. Those bias estimates, but errors of parameters grow over a short
+    /// time only, so that a fit finds its way from far away.
+    pub(super) fn eased(&self) -> Option<Self> {
+        self.start_weights?;
+        let span = |window: &Range<usize>| {
+            let states = &self.recording.states[window.clone()];
+            states.last().zip(states.first()).map_or(0.0, |(last, first)| last.time - first.time)
+        };
+        let longest = self.windows.iter().max_by(|a, b| span(a).total_cmp(&span(b)))?;
+        if longest.len() <= FEWEST_EASED {
+            return None;
+        }
+        let windows = self.cuts.windows(&self.recording.states, span(longest) / PARTS_OF_EASED, false);
+        Some(Self { start_weights: None, windows, ..self.clone() })
     }
 
     /// The recording.
