@@ -5,8 +5,10 @@
 //! cargo run --release --example make_fit_data
 //! ```
 
+#[path = "support/normal.rs"]
+mod normal;
+
 use std::error::Error;
-use std::f64::consts::TAU;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +19,8 @@ use isobar::optimize::identification::parameters_at;
 use isobar::rollout::Rollout;
 use isobar::spatial::{Quaternion, SpatialVelocity};
 use nalgebra::Vector3;
-use rand::{Rng, SeedableRng};
+use normal::normal;
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// The values that a fit should find.
@@ -43,12 +46,6 @@ const THROWS: [(f64, [f64; 3], [f64; 3]); 4] = [
     (0.10, [0.0, 0.5, -1.2], [0.0, 15.0, 5.0]),
     (0.06, [-2.0, 0.3, -0.3], [0.0, 10.0, -10.0]),
 ];
-
-/// A normally distributed number with standard deviation 1 (Box and Muller, 1958).
-fn normal(random: &mut ChaCha8Rng) -> f64 {
-    let (u, v): (f64, f64) = (random.random(), random.random());
-    (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos()
-}
 
 fn normal_vector(random: &mut ChaCha8Rng, deviation: f64) -> Vector3<f64> {
     Vector3::from_fn(|_, _| deviation * normal(random))

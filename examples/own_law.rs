@@ -22,7 +22,7 @@ use isobar::multibody::{
 use isobar::optimize::data::{RecordedState, Recording};
 use isobar::optimize::fit::{FitSettings, fit};
 use isobar::optimize::identification::{
-    Identification, Measurement, RecordedMotion, StandardDeviations, TimeWindow, parameters_at,
+    Identification, Loss, Measurement, RecordedMotion, StandardDeviations, TimeWindow, parameters_at,
 };
 use isobar::optimize::parameters::{FitParameter, FitParameters};
 use isobar::rollout::{Rollout, SimulationSettings};
@@ -158,7 +158,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         orientation: NOISE[1],
         linear_velocity: None,
         angular_velocity: None,
-        outlier_limit: None,
+        loss: Loss::Squares,
         starts: None,
     };
     let mut measurements = Vec::new();

@@ -6,19 +6,23 @@
 //! cargo run --release --example fit_gripper -- coverage 200       # that many recordings, each with a fit
 //! ```
 
+#[path = "../support/coverage.rs"]
+mod coverage;
+#[path = "../support/normal.rs"]
+mod normal;
+
 use std::error::Error;
-use std::f64::consts::TAU;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use isobar::io::{FitFile, Scene};
 use isobar::multibody::State;
-use isobar::optimize::fit::fit;
+use isobar::optimize::fit::{Fit, fit};
 use isobar::rollout::Rollout;
-use rand::{Rng, SeedableRng};
+use normal::normal;
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 
 /// The true values, in the order of the parameters in fit.toml; all but the last are those of the scene.
 const TRUTH: [f64; 5] = [2e5, 0.8, 2.0, 0.2, CAMERA_DELAY];
@@ -37,12 +41,6 @@ const JOINT_START_NOISE: f64 = 1e-4;
 const LENGTH: f64 = 0.8;
 const ROBOT_INTERVAL: usize = 2;
 const CAMERA_INTERVAL: usize = 10;
-
-/// A normally distributed number with standard deviation 1 (Box and Muller, 1958).
-fn normal(random: &mut ChaCha8Rng) -> f64 {
-    let (u, v): (f64, f64) = (random.random(), random.random());
-    (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos()
-}
 
 /// A recording of the scene's motion from a start that is not exactly the scene's.
 fn recording(scene: &Scene, seed: u64) -> Result<String, Box<dyn Error>> {
@@ -117,62 +115,31 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         Some("coverage") => {
             let runs: u64 = arguments.next().map_or(Ok(200), |text| text.parse())?;
-            coverage(&folder, &scene, runs)
+            count(&folder, &scene, runs)
         }
         _ => Err("the first argument must be `data` or `coverage`".into()),
     }
 }
 
 /// Fits one recording a run, and counts in how many the 95 % intervals hold the true values.
-fn coverage(folder: &Path, scene: &Scene, runs: u64) -> Result<(), Box<dyn Error>> {
+fn count(folder: &Path, scene: &Scene, runs: u64) -> Result<(), Box<dyn Error>> {
     let place = std::env::temp_dir().join(format!("isobar-fit-gripper-{}", std::process::id()));
+    let names = ["modulus", "friction", "joint damping", "mass", "delay"];
+    coverage::print_coverage(&names, &TRUTH, runs, |run| {
+        fitted(folder, scene, &place.join(run.to_string()), run).map_err(|error| error.to_string())
+    });
+    fs::remove_dir_all(&place)?;
+    Ok(())
+}
+
+/// The fit of a recording of its own, in a folder of its own.
+fn fitted(folder: &Path, scene: &Scene, place: &Path, run: u64) -> Result<Fit, Box<dyn Error>> {
     fs::create_dir_all(place.join("data"))?;
     for name in ["scene.toml", "fit.toml"] {
         fs::copy(folder.join(name), place.join(name))?;
     }
-    let one = |run: u64| -> Result<Option<[f64; 5]>, String> {
-        let shown = |error: &dyn std::fmt::Display| format!("run {run}: {error}");
-        let own = place.join(format!("{run}"));
-        fs::create_dir_all(own.join("data")).map_err(|e| shown(&e))?;
-        for name in ["scene.toml", "fit.toml"] {
-            fs::copy(folder.join(name), own.join(name)).map_err(|e| shown(&e))?;
-        }
-        let text = recording(scene, 1000 + run).map_err(|e| shown(&e))?;
-        fs::write(own.join("data/grasp_1.csv"), text).map_err(|e| shown(&e))?;
-        let file = FitFile::load(own.join("fit.toml")).map_err(|e| shown(&e))?;
-        let problem = file.identification().map_err(|e| shown(&e))?;
-        let result = fit(&problem, &file.parameters, file.settings(), None).map_err(|e| shown(&e))?;
-        let mut scores = [f64::NAN; 5];
-        for ((score, estimate), truth) in scores.iter_mut().zip(&result.uncertainty.estimates).zip(TRUTH) {
-            let inside = estimate.interval.is_some_and(|[low, high]| (low..=high).contains(&truth));
-            let error = (estimate.value - truth).abs() / estimate.standard_error.unwrap_or(f64::NAN);
-            *score = if inside { error } else { -error };
-        }
-        eprintln!("run {run}: {} after {} iterations, {scores:.2?}", result.termination, result.iterations);
-        Ok(result.converged.then_some(scores))
-    };
-    let found: Vec<_> = (0..runs).into_par_iter().map(one).collect();
-    let mut counted = Vec::new();
-    let mut failures = 0;
-    for outcome in found {
-        match outcome {
-            Ok(Some(scores)) => counted.push(scores),
-            Ok(None) => failures += 1,
-            Err(message) => {
-                println!("{message}");
-                failures += 1;
-            }
-        }
-    }
-    fs::remove_dir_all(&place)?;
-    println!("{} fits converged, {failures} did not", counted.len());
-    let names = ["modulus", "friction", "joint damping", "mass", "delay"];
-    println!("| parameter | within its 95 % interval | rms error, standard errors |");
-    println!("|---|---|---|");
-    for (k, name) in names.iter().enumerate() {
-        let inside = counted.iter().filter(|scores| scores[k] >= 0.0).count();
-        let square = counted.iter().map(|scores| scores[k] * scores[k]).sum::<f64>() / counted.len() as f64;
-        println!("| {name} | {:.1} % | {:.2} |", 100.0 * inside as f64 / counted.len() as f64, square.sqrt());
-    }
-    Ok(())
+    fs::write(place.join("data/grasp_1.csv"), recording(scene, 1000 + run)?)?;
+    let file = FitFile::load(place.join("fit.toml"))?;
+    let problem = file.identification()?;
+    Ok(fit(&problem, &file.parameters, file.settings(), None)?)
 }

@@ -11,6 +11,14 @@ pub enum StepError {
     /// The length of the step is not usable.
     #[error("the time step is {0} s; it must be positive and finite")]
     TimeStep(f64),
+    /// There are fewer control values than commands of actuators.
+    #[error("the step has {found} control values, but the model's actuators take {expected} commands")]
+    Control {
+        /// The number of control values.
+        found: usize,
+        /// The number of commands, which come first among them.
+        expected: usize,
+    },
     /// The accuracy of an error-controlled step is not usable.
     #[error("the accuracy is {0} m; it must be positive and finite")]
     Accuracy(f64),
@@ -98,6 +106,7 @@ impl StepError {
         match self {
             Self::TimeStep(_)
             | Self::Accuracy(_)
+            | Self::Control { .. }
             | Self::OwnLaw(_)
             | Self::Bristles
             | Self::Parameter(_)

@@ -213,12 +213,16 @@ impl<T> StepWorkspace<T> {
 }
 
 impl Integrator {
-    /// Refuses lengths of a step that are not positive and finite, bristles in steps that have none, and laws of
+    /// Refuses lengths of a step that are not positive and finite, too few commands, bristles in steps that have none, and laws of
     /// the user's own in a convex contact model.
-    fn check<A, T>(self, step: &StepProblem<'_, A, T>) -> Result<(), StepError> {
+    fn check<A, T: Scalar>(self, step: &StepProblem<'_, A, T>) -> Result<(), StepError> {
         let dt = step.time_step;
         if !(dt > 0.0 && dt.is_finite()) {
             return Err(StepError::TimeStep(dt));
+        }
+        let (found, expected) = (step.control.len(), step.model.command_dimension());
+        if found < expected {
+            return Err(StepError::Control { found, expected });
         }
         if let Self::ErrorControlled(control) = self {
             control.check()?;
@@ -255,7 +259,8 @@ impl Integrator {
     /// allocate).
     ///
     /// # Errors
-    /// An error is returned if the length of the step is not positive and finite, if an implicit method
+    /// An error is returned if the length of the step is not positive and finite, if there are fewer control values
+    /// than commands of the model's actuators, if an implicit method
     /// does not converge, if its contact model is convex but the model has a law of the user's own, if the model
     /// has bristles but its contact model is another than Lagged, or if the state or the forces are not finite. Explicit methods do not check the latter and return a
     /// state that is not finite. The state is unspecified after an error.

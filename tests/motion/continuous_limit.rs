@@ -9,7 +9,7 @@ use isobar::multibody::{Model, Parameter, State, seeded};
 use isobar::optimize::data::{RecordedState, Recording};
 use isobar::optimize::fit::{FitSettings, fit};
 use isobar::optimize::identification::{
-    Identification, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
+    Identification, Loss, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
 };
 use isobar::optimize::parameters::{FitParameter, FitParameters};
 use isobar::rollout::{Rollout, SimulationSettings, Trajectory, discretization_errors, finer_settings};
@@ -214,7 +214,7 @@ fn a_fit_by_lagged_steps_of_an_accuracy_finds_the_continuous_models_parameters()
         orientation: 1e-2,
         linear_velocity: Some(0.02),
         angular_velocity: Some(0.2),
-        outlier_limit: None,
+        loss: Loss::Squares,
         starts: None,
     };
     let (model, state) = scene;

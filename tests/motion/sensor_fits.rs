@@ -4,7 +4,8 @@ use isobar::io::Scene;
 use isobar::optimize::data::Samples;
 use isobar::optimize::fit::{FitSettings, fit};
 use isobar::optimize::identification::{
-    Channel, Identification, Measurement, QuantityKind, Sensor, SensorData, SensorRecording, StateDeviations,
+    Channel, Identification, LossKind, Measurement, QuantityKind, Sensor, SensorData, SensorRecording,
+    StateDeviations,
 };
 use isobar::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use isobar::optimize::parameters::{FitParameter, FitParameters};
@@ -96,7 +97,17 @@ fn scene(name: &str) -> Scene {
 }
 
 fn channel(quantity: QuantityKind, of: &str, sigma: f64) -> Channel {
-    Channel { quantity, of: of.into(), joint: None, columns: None, unit: 1.0, sigma, offset: [0.0; 3] }
+    Channel {
+        quantity,
+        of: of.into(),
+        joint: None,
+        columns: None,
+        unit: 1.0,
+        sigma,
+        outlier_limit: None,
+        outlier_loss: LossKind::default(),
+        offset: [0.0; 3],
+    }
 }
 
 fn sensors() -> Vec<Sensor> {
@@ -136,11 +147,20 @@ fn blank() -> Vec<Samples> {
 }
 
 fn problem(scene: &Scene, samples: Vec<Samples>, start: &StateDeviations) -> Identification {
+    problem_of(scene, sensors(), samples, start)
+}
+
+fn problem_of(
+    scene: &Scene,
+    sensors: Vec<Sensor>,
+    samples: Vec<Samples>,
+    start: &StateDeviations,
+) -> Identification {
     let at = KnotValues { times: vec![0.0, 0.05, 0.1], values: vec![0.1, 0.9, 0.4] };
     let command = Command::new(KnotInterpolation::Linear, at).unwrap();
     let data = SensorData { name: "made up".into(), samples, commands: vec![command] };
     let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
-    let recording = SensorRecording::new(model, state, sensors(), data, start, settings.time_step).unwrap();
+    let recording = SensorRecording::new(model, state, sensors, data, start, settings.time_step).unwrap();
     let measured = vec![Measurement::Sensors(recording)];
     Identification::new(model.clone(), state.clone(), settings, isobar::multibody::NoForces, NAMES, measured)
         .unwrap()
@@ -179,7 +199,15 @@ fn simulated(scene: &Scene, noise: f64) -> Vec<Samples> {
 #[test]
 fn jacobians_agree_with_duals_and_differences() {
     let scene = scene("jacobian");
-    let problem = problem(&scene, simulated(&scene, 1.0), &StateDeviations::default());
+    let mut sensors = sensors();
+    let losses = [None, Some(LossKind::Huber), Some(LossKind::Cauchy), Some(LossKind::Charbonnier)];
+    let channels = sensors.iter_mut().flat_map(|sensor| &mut sensor.channels);
+    for (channel, loss) in channels.zip(losses.into_iter().cycle()) {
+        channel.outlier_limit = loss.map(|_| 0.8);
+        channel.outlier_loss = loss.unwrap_or_default();
+    }
+    let samples = simulated(&scene, 1.0);
+    let problem = problem_of(&scene, sensors, samples, &StateDeviations::default());
     let at: Vec<f64> = TRUTH.iter().enumerate().map(|(k, x)| x * (1.0 + 0.03 * (k as f64).cos())).collect();
     let (values, jacobian) = problem.minimized_with_jacobian(&at, None).unwrap();
     let (plain, by_duals) = residuals_and_jacobian(&problem, &at).unwrap();

@@ -16,7 +16,7 @@ use isobar::multibody::{
 };
 use isobar::scalar::DualArray;
 use isobar::step::{
-    DerivativeWorkspace, Integrator, SolverTolerance, StepCotangent, StepJacobian, StepProblem,
+    DerivativeWorkspace, Integrator, SolverTolerance, StepCotangent, StepError, StepJacobian, StepProblem,
     StepWorkspace, Tape, VelocityLevel,
 };
 
@@ -502,5 +502,22 @@ fn touching_flush_and_at_rest_all_derivatives_are_finite() {
                 assert_eq!(bad, 0, "{integrator:?}, {name}, depth {depth}");
             }
         }
+    }
+}
+
+#[test]
+fn steps_with_fewer_control_values_than_commands_are_refused() {
+    let (model, state) = jointed_scene::scene(SurfaceRepresentation::Polygons);
+    let expected = model.command_dimension();
+    for integrator in [
+        Integrator::SemiImplicitEuler,
+        Integrator::RungeKutta4,
+        Integrator::velocity_level(ContactModel::Lagged),
+    ] {
+        let control = vec![0.0; expected - 1];
+        let problem = StepProblem { control: &control, ..StepProblem::new(&model, &state, 1e-3) };
+        let refused = integrator.step(&problem, &mut StepWorkspace::default());
+        let found = control.len();
+        assert_eq!(refused.unwrap_err(), StepError::Control { found, expected });
     }
 }

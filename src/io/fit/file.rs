@@ -177,7 +177,7 @@ impl FitFile {
             orientation: table.orientation_sigma,
             linear_velocity: table.linear_velocity_sigma,
             angular_velocity: table.angular_velocity_sigma,
-            outlier_limit: table.outlier_limit,
+            loss: table.outlier_loss.with_limit(table.outlier_limit),
             starts,
         };
         let delay = table.velocity_delay;

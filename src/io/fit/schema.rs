@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::io::scene::actuator_schema::InterpolationTable;
 use crate::io::strict::Exactly;
 use crate::optimize::fit::FitSettings;
-use crate::optimize::identification::{Sensor, StateDeviations};
+use crate::optimize::identification::{LossKind, Sensor, StateDeviations};
 use crate::optimize::parameters::FitParameter;
 
 /// A fit says which parameters of which scene to fit to which measurements. It is a TOML file; files
@@ -102,6 +102,9 @@ pub(in crate::io) struct TrajectoriesTable {
     /// less than squared.
     #[schemars(extend("x-default" = "never"))]
     pub outlier_limit: Option<f64>,
+    /// How much those beyond the limit count.
+    #[serde(default)]
+    pub outlier_loss: LossKind,
     /// Delay of the recorded velocities: half an interval if they were computed from positions by
     /// backward differences.
     #[serde(default)]

@@ -3,18 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::positive;
+use super::{Loss, positive};
 use crate::multibody::{State, TANGENT_DIMENSION};
 use crate::optimize::error::ProblemError;
 
 /// Standard deviations of a recording, one number for each direction of a vector. Velocities
 /// without one are not compared.
-///
-/// Effects that the model does not contain (a table that is not flat, a start in the middle of an
-/// impact) leave residuals far larger than the noise, and with squares a few of these decide the result.
-/// With an `outlier_limit` c, the squared length s of the residuals of one recorded time counts as
-/// 2c²(√(1 + s/c²) − 1) (P. Charbonnier et al., *Two deterministic half-quadratic regularization
-/// algorithms for computed imaging*, 1994): like s while it is small, and like 2c√s where it is large.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StandardDeviations {
     /// Of positions, m.
@@ -25,9 +19,8 @@ pub struct StandardDeviations {
     pub linear_velocity: Option<f64>,
     /// Of angular velocities, rad/s.
     pub angular_velocity: Option<f64>,
-    /// Length of the residuals of one recorded time, in standard deviations, from which they
-    /// count less than squared; `None` if never.
-    pub outlier_limit: Option<f64>,
+    /// How much the residuals of one recorded time count where they are large.
+    pub loss: Loss,
     /// Of the recorded states that windows start at, so that the true ones are estimated; `None` if they are
     /// taken as exact.
     pub starts: Option<StartDeviations>,

@@ -23,23 +23,49 @@ fn noisy_recording(seed: u64) -> Recording {
     recording
 }
 
-/// The identification of modulus and dissipation from such a recording.
-fn noisy_identification(seed: u64, horizon: f64, estimated: bool) -> Identification<Pad> {
+/// What is known of such a recording.
+fn noisy_sigma(estimated: bool) -> StandardDeviations {
     let starts =
         StartDeviations { position: 1e-3, orientation: 5e-3, linear_velocity: 0.02, angular_velocity: 0.02 };
-    let sigma = StandardDeviations {
+    StandardDeviations {
         position: 1e-3,
         orientation: 5e-3,
         linear_velocity: Some(0.02),
         angular_velocity: Some(0.02),
-        outlier_limit: None,
+        loss: Loss::Squares,
         starts: estimated.then_some(starts),
-    };
-    let (model, window) = (model(None), TimeWindow { horizon, ..Default::default() });
-    let motion = RecordedMotion::new(&model, "block", noisy_recording(seed), &sigma, &window).unwrap();
+    }
+}
+
+/// The identification of modulus and dissipation from such a recording.
+fn noisy_identification(seed: u64, horizon: f64, estimated: bool) -> Identification<Pad> {
+    let model = model(None);
+    let measured =
+        Measurement::Motion(noisy_motion(&model, noisy_recording(seed), horizon, &noisy_sigma(estimated)));
+    noisy_problem(model, vec![measured])
+}
+
+fn noisy_motion(
+    model: &Model,
+    recording: Recording,
+    horizon: f64,
+    sigma: &StandardDeviations,
+) -> RecordedMotion {
+    let window = TimeWindow { horizon, ..Default::default() };
+    RecordedMotion::new(model, "block", recording, sigma, &window).unwrap()
+}
+
+fn noisy_problem(model: Model, measured: Vec<Measurement>) -> Identification<Pad> {
     let (state, settings) = (state_of(&start()), SimulationSettings::default());
-    let names = NAMES[..2].iter().copied();
-    Identification::new(model, state, settings, Pad, names, vec![Measurement::Motion(motion)]).unwrap()
+    Identification::new(model, state, settings, Pad, NAMES[..2].iter().copied(), measured).unwrap()
+}
+
+fn unknown(modulus: f64, dissipation: f64) -> FitParameters {
+    FitParameters::new(vec![
+        FitParameter::new(NAMES[0], modulus).bounded(10.0, 1e6).logarithmic(),
+        FitParameter::new(NAMES[1], dissipation).bounded(-2.0, 5.0),
+    ])
+    .unwrap()
 }
 
 #[test]
@@ -83,11 +109,7 @@ fn the_gradient_with_estimated_starts_is_that_of_the_least_cost() {
 
 #[test]
 fn errors_are_as_large_as_the_standard_errors_only_where_starts_are_estimated() {
-    let parameters = FitParameters::new(vec![
-        FitParameter::new(NAMES[0], 1900.0).bounded(100.0, 1e5).logarithmic(),
-        FitParameter::new(NAMES[1], 0.25).bounded(-2.0, 5.0),
-    ])
-    .unwrap();
+    let parameters = unknown(1900.0, 0.25);
     // The root mean square of the errors over the standard errors: 1, were there many.
     let ratio = |estimated: bool| {
         let squares = |seed: u64| {
@@ -114,11 +136,7 @@ fn errors_are_as_large_as_the_standard_errors_only_where_starts_are_estimated() 
 fn what_finer_steps_change_is_told() {
     // First-order steps of 1 ms made this recording, and half of that would take a modulus that is 22 N/m higher.
     let problem = noisy_identification(7, f64::INFINITY, true);
-    let parameters = FitParameters::new(vec![
-        FitParameter::new(NAMES[0], 1950.0).bounded(100.0, 1e5).logarithmic(),
-        FitParameter::new(NAMES[1], 0.28).bounded(-2.0, 5.0),
-    ])
-    .unwrap();
+    let parameters = unknown(1950.0, 0.28);
     let result = fit(&problem, &parameters, &FitSettings::default(), None).unwrap();
     let [modulus, dissipation] = &result.uncertainty.estimates[..] else { panic!("{result:?}") };
     let finer = SimulationSettings { time_step: 5e-4, ..SimulationSettings::default() };
@@ -142,12 +160,9 @@ fn a_fit_from_far_away_begins_with_short_windows() {
     assert_eq!(motion.compared().count(), 40);
     assert!(eased.eased().is_none() && noisy_identification(2, 0.05, true).eased().is_none());
     let fitted = |modulus: f64, dissipation: f64| {
-        let parameters = FitParameters::new(vec![
-            FitParameter::new(NAMES[0], modulus).bounded(10.0, 1e6).logarithmic(),
-            FitParameter::new(NAMES[1], dissipation).bounded(-2.0, 5.0),
-        ]);
+        let parameters = unknown(modulus, dissipation);
         let problem = noisy_identification(2, f64::INFINITY, true);
-        let result = fit(&problem, &parameters.unwrap(), &FitSettings::default(), None).unwrap();
+        let result = fit(&problem, &parameters, &FitSettings::default(), None).unwrap();
         assert!(result.converged, "{}", result.termination);
         (result.values(), result.uncertainty)
     };
@@ -156,4 +171,40 @@ fn a_fit_from_far_away_begins_with_short_windows() {
         let error = estimate.standard_error.unwrap();
         assert!((near[i] - far[i]).abs() < 1e-3 * error, "{near:?} {far:?}");
     }
+}
+
+/// One recorded state in twenty is wrong altogether: the tracker was elsewhere.
+#[test]
+fn wrong_samples_move_no_parameter_by_a_standard_error_where_the_loss_says_so() {
+    let fitted = |loss: Loss, is_corrupted: bool| {
+        let sigma = StandardDeviations { loss, ..noisy_sigma(true) };
+        let model = model(None);
+        let motion = |seed: u64| {
+            let (mut recording, mut next) = (noisy_recording(seed), normal(100 + seed));
+            let corrupted = recording.states.iter_mut().skip(seed as usize).step_by(20);
+            for state in corrupted.filter(|_| is_corrupted) {
+                let mut vector = |size: f64| Vector3::from_fn(|_, _| size * next());
+                state.position += vector(0.05);
+                state.orientation = state.orientation.rotated_by(&vector(0.3));
+                state.linear_velocity += vector(1.0);
+                state.angular_velocity += vector(3.0);
+            }
+            Measurement::Motion(noisy_motion(&model, recording, f64::INFINITY, &sigma))
+        };
+        let problem = noisy_problem(model.clone(), (1..=3).map(motion).collect());
+        let settings = FitSettings { cost_tolerance: 1e-6, max_iterations: 30, ..Default::default() };
+        let result = fit(&problem, &unknown(1900.0, 0.25), &settings, None).unwrap();
+        let errors = result.uncertainty.estimates.iter().map(|estimate| estimate.standard_error.unwrap());
+        (result.values(), errors.collect::<Vec<f64>>())
+    };
+    let (clean, errors) = fitted(Loss::Squares, false);
+    let moved = |loss: Loss| {
+        let (values, _) = fitted(loss, true);
+        (0..2).map(|i| (values[i] - clean[i]).abs() / errors[i]).fold(0.0, f64::max)
+    };
+    let limit = 5.0;
+    let [squares, huber, cauchy] = [Loss::Squares, Loss::Huber { limit }, Loss::Cauchy { limit }].map(moved);
+    assert!(squares > 3.0, "{squares}");
+    // What counts by its length still pulls a little.
+    assert!(huber < 2.0 && cauchy < 1.0, "{huber} {cauchy}");
 }

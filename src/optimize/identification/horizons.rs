@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::nearness::Nearness;
-use super::{Identification, Measurement, Prediction, RecordedMotion, StandardDeviations, TimeWindow};
+use super::{Identification, Loss, Measurement, Prediction, RecordedMotion, StandardDeviations, TimeWindow};
 use crate::multibody::{AppliedForces, BodyState, Model, State, rotation_between};
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::error::ProblemError;
@@ -156,7 +156,7 @@ impl<A: AppliedForces> Identification<A> {
             orientation: 1.0,
             linear_velocity: None,
             angular_velocity: None,
-            outlier_limit: None,
+            loss: Loss::Squares,
             starts: None,
         };
         let motion = RecordedMotion::new(model, &body.name, part, &sigma, &TimeWindow::default())?;

@@ -78,7 +78,7 @@ fn errors(model: &Model, recording: Recording, names: &[&str], values: &[f64]) -
         orientation: 1e-2,
         linear_velocity: None,
         angular_velocity: None,
-        outlier_limit: None,
+        loss: Loss::Squares,
         starts: None,
     };
     let motion = RecordedMotion::new(model, "cube", recording, &sigma, &TimeWindow::default()).unwrap();
@@ -161,7 +161,7 @@ fn a_horizon_of_no_samples_is_refused() {
         orientation: 1.0,
         linear_velocity: None,
         angular_velocity: None,
-        outlier_limit: None,
+        loss: Loss::Squares,
         starts: None,
     };
     let motion = RecordedMotion::new(&model, "cube", recording, &sigma, &TimeWindow::default()).unwrap();

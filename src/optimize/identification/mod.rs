@@ -8,6 +8,7 @@ mod horizons;
 mod indentation;
 mod initial_state;
 mod linear_window;
+mod loss;
 mod nearness;
 mod parameter_path;
 mod prediction;
@@ -28,6 +29,7 @@ pub use cuts::TimeWindow;
 pub use deviations::{StandardDeviations, StartDeviations, StateDeviations};
 pub use horizons::{HorizonError, HorizonErrors, RecordingHorizons, TOUCH_MARGIN};
 pub use indentation::IndentationTest;
+pub use loss::{Loss, LossKind};
 pub use parameter_path::parameters_at;
 pub use prediction::{Prediction, UntouchedIndentation};
 pub use sensors::{

@@ -8,7 +8,7 @@ use crate::multibody::{
 };
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::identification::{
-    Identification, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
+    Identification, Loss, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
 };
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use crate::rollout::{Rollout, SimulationSettings};
@@ -80,7 +80,7 @@ fn identification(names: &[&str]) -> Identification {
         orientation: 0.1,
         linear_velocity: Some(0.1),
         angular_velocity: Some(1.0),
-        outlier_limit: None,
+        loss: Loss::Squares,
         starts: None,
     };
     let model = model(Some(0), 1, None);

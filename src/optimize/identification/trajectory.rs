@@ -19,7 +19,8 @@ use super::initial_state::{TOLERANCE, WindowSystem, estimate};
 use super::row_residuals::{add_residuals, linear_residuals, recorded_part, state_of};
 use super::window_motion::{Sensitive, Steps, TapedSteps};
 use super::{
-    MeasurementError, Prediction, body_index, check_residuals, place, positive, root_mean_square, stacked,
+    Loss, MeasurementError, Prediction, body_index, check_residuals, place, positive, root_mean_square,
+    stacked,
 };
 use crate::multibody::{
     AppliedForces, BodyState, DifferentiatedModel, Model, PairWorkspace, State, TANGENT_DIMENSION,
@@ -36,7 +37,7 @@ pub struct RecordedMotion {
     recording: Recording,
     sigma: StandardDeviations,
     weights: [f64; 4],
-    outlier_limit: f64,
+    loss: Loss,
     /// The weights of the recorded states at the starts of windows, where these are estimated.
     start_weights: Option<[f64; 4]>,
     cuts: Cuts,
@@ -89,8 +90,7 @@ impl RecordedMotion {
         }
         let weights = sigma.weights()?;
         let start_weights = sigma.starts.map(|starts| starts.weights()).transpose()?;
-        let outlier_limit =
-            sigma.outlier_limit.map_or(Ok(f64::INFINITY), |c| positive("outlier_limit", c))?;
+        let loss = sigma.loss.check()?;
         let horizon = positive("horizon", window.horizon)?;
         let inside = |s: &RecordedState| s.time >= window.from && s.time <= window.until;
         let first = recording.states.iter().position(inside).unwrap_or(0);
@@ -105,7 +105,7 @@ impl RecordedMotion {
         if windows.is_empty() {
             return Err(ProblemError::AlwaysTouching { recording: recording.name });
         }
-        Ok(Self { recording, sigma: *sigma, weights, outlier_limit, start_weights, cuts, windows })
+        Ok(Self { recording, sigma: *sigma, weights, loss, start_weights, cuts, windows })
     }
 
     /// The same recording in short windows that start at recorded states as they are, where its own starts are
@@ -251,7 +251,7 @@ impl RecordedMotion {
         let mut rows: Vec<f64> = Vec::new();
         let (mut by_start, mut by_parameters) = (Vec::new(), Vec::new());
         if let Some(weights) = self.start_weights {
-            let (values, by_state) = linear_residuals(&recorded[0], start, weights, f64::INFINITY);
+            let (values, by_state) = linear_residuals(&recorded[0], start, weights, self.loss);
             by_parameters.push(DMatrix::zeros(values.len(), count));
             rows.extend(values);
             by_start.push(by_state);
@@ -261,7 +261,7 @@ impl RecordedMotion {
             steps
                 .advance_linearized(model, &mut at, span, &mut memory)
                 .map_err(|source| self.failed(recorded[0].time, source))?;
-            let (values, by_state) = linear_residuals(&pair[1], &at.state, self.weights, self.outlier_limit);
+            let (values, by_state) = linear_residuals(&pair[1], &at.state, self.weights, self.loss);
             check_residuals(&values, &self.recording.name, pair[1].line)?;
             rows.extend(values);
             by_start.push(&by_state * at.by_start.rows(0, TANGENT_DIMENSION));
@@ -333,7 +333,7 @@ impl RecordedMotion {
         let differences = self.differences(model, simulation, starts, held)?;
         for (difference, recorded) in differences.into_iter().zip(self.compared()) {
             let first = residuals.len();
-            add_residuals(difference, self.weights, self.outlier_limit, &mut residuals);
+            add_residuals(difference, self.weights, self.loss, &mut residuals);
             check_residuals(&residuals[first..], &self.recording.name, recorded.line)?;
         }
         Ok(residuals)

@@ -8,8 +8,7 @@ use crate::multibody::{
 use crate::optimize::error::ProblemError;
 use crate::optimize::fit::{FitSettings, Method, fit};
 use crate::optimize::identification::deviations::StartDeviations;
-use crate::optimize::identification::row_residuals::reduce_outlier;
-use crate::optimize::identification::{Identification, Measurement};
+use crate::optimize::identification::{Identification, Loss, Measurement};
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use crate::optimize::parameters::{FitParameter, FitParameters};
 use crate::optimize::uncertainty::Identifiability;
@@ -104,7 +103,7 @@ fn sigma() -> StandardDeviations {
         orientation: 1e-2,
         linear_velocity: Some(0.1),
         angular_velocity: None,
-        outlier_limit: None,
+        loss: Loss::Squares,
         starts: None,
     }
 }
@@ -236,38 +235,6 @@ fn a_noisy_recording_gives_the_parameters_within_their_errors_and_says_what_it_d
 }
 
 #[test]
-fn outliers_count_less_and_small_residuals_as_before() {
-    let reduced = |r: [f64; 2], limit| {
-        let mut r = r;
-        reduce_outlier(&mut r, limit);
-        r
-    };
-    assert_eq!(reduced([3.0, -4.0], f64::INFINITY), [3.0, -4.0]);
-    assert_eq!(reduced([0.0, 0.0], 2.0), [0.0, 0.0]);
-    let [a, b] = reduced([3.0, -4.0], 2.0);
-    // Of length 5 with c = 2: 2·4·(√(1 + 25/4) − 1).
-    approx::assert_relative_eq!(a * a + b * b, 8.0 * (7.25f64.sqrt() - 1.0), max_relative = 1e-14);
-    approx::assert_relative_eq!(a / b, -0.75, max_relative = 1e-14);
-    let [a, _] = reduced([1e-3, 0.0], 2.0);
-    approx::assert_relative_eq!(a, 1e-3, max_relative = 1e-6);
-    // The derivative, at a generic point and where everything is zero.
-    use crate::scalar::DualArray;
-    for x in [0.7, 0.0] {
-        let at = |x: f64| reduced([x, 2.0 * x - 0.5 * x * x], 1.5);
-        let dual = DualArray::<4>::variable(x, 0);
-        let mut r = [dual, dual * 2.0 - dual * dual * 0.5];
-        reduce_outlier(&mut r, 1.5);
-        for k in 0..2 {
-            let difference = (at(x + 1e-5)[k] - at(x - 1e-5)[k]) / 2e-5;
-            approx::assert_relative_eq!(r[k].eps[0], difference, max_relative = 1e-8);
-        }
-    }
-    let bad = StandardDeviations { outlier_limit: Some(0.0), ..sigma() };
-    let refused = RecordedMotion::new(&model(None), "block", recording(0.0), &bad, &TimeWindow::default());
-    assert!(refused.unwrap_err().to_string().contains("`outlier_limit` is 0"));
-}
-
-#[test]
 fn windows_share_their_ends_and_cover_every_recorded_time() {
     let model = model(None);
     let motion = |horizon, from, until| {
@@ -302,6 +269,10 @@ fn what_does_not_fit_together_is_refused() {
     let bad = StandardDeviations { position: -1.0, ..sigma() };
     let refused = RecordedMotion::new(&model(None), "block", recording(0.0), &bad, &TimeWindow::default());
     assert!(refused.unwrap_err().to_string().contains("`position_sigma` is -1"));
+
+    let bad = StandardDeviations { loss: Loss::Huber { limit: 0.0 }, ..sigma() };
+    let refused = RecordedMotion::new(&model(None), "block", recording(0.0), &bad, &TimeWindow::default());
+    assert!(refused.unwrap_err().to_string().contains("`outlier_limit` is 0"));
 
     let motion = RecordedMotion::new(&model(None), "block", recording(0.0), &sigma(), &TimeWindow::default());
     let measurement = Measurement::Motion(motion.unwrap());

@@ -99,7 +99,7 @@ impl<'a> LinearReadings<'a> {
     ) -> Rows {
         type Seeded = DualArray<1>;
         let (recording, motion) = (self.recording, self.motion);
-        let Recorded { sensor, channel, quantity, weight, .. } = recording.channels[index];
+        let Recorded { sensor, channel, quantity, weight, loss, .. } = recording.channels[index];
         let dimension = quantity.kind.dimension();
         let numbers = &sensor_numbers(&recording.sensors, sensors)[sensor];
         let position = (-Seeded::variable(numbers.delay, 0) + time) / Seeded::from(self.settings.time_step);
@@ -138,6 +138,8 @@ impl<'a> LinearReadings<'a> {
                 rows.by_sensors[(k, column)] = own.delay * by_delay[k] + own.offset[k] * weight;
             }
         }
+        let Rows { residuals, by_start, by_model, by_sensors } = &mut rows;
+        loss.reduce_linear(residuals, [by_start, by_model, by_sensors]);
         rows
     }
 

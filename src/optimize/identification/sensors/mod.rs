@@ -24,6 +24,7 @@ use self::quantity::{Observed, Quantity, Reading, readings};
 pub(super) use self::settings::SensorParameter;
 pub use self::settings::{Channel, Sensor};
 use self::settings::{SensorNumbers, sensor_numbers};
+use super::Loss;
 use super::check_residuals;
 use super::deviations::StateDeviations;
 use super::initial_state::{TOLERANCE, WindowSystem, estimate};
@@ -69,6 +70,7 @@ struct Recorded {
     channel: usize,
     quantity: Quantity,
     weight: f64,
+    loss: Loss,
     times: Vec<f64>,
     measured: Vec<Reading<f64>>,
     lines: Vec<u64>,
@@ -125,6 +127,7 @@ impl SensorRecording {
                     channel: place,
                     quantity,
                     weight,
+                    loss: channel.loss(),
                     times,
                     measured,
                     lines,
@@ -270,6 +273,7 @@ impl SensorRecording {
             for (deviation, line) in deviations.iter().zip(&channel.lines) {
                 let first = residuals.len();
                 residuals.extend(deviation[..dimension].iter().map(|&d| d * channel.weight));
+                channel.loss.reduce(&mut residuals[first..]);
                 check_residuals(&residuals[first..], &self.name, Some(*line))?;
             }
         }

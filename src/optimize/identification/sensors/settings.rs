@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::quantity::QuantityKind;
 use crate::optimize::error::ProblemError;
-use crate::optimize::identification::{parameter_path::listed, positive};
+use crate::optimize::identification::{Loss, LossKind, parameter_path::listed, positive};
 use crate::scalar::Scalar;
 
 /// A sensor, `[[sensors]]`: quantities that are measured with the same delay. All recordings have its columns.
@@ -42,6 +42,12 @@ pub struct Channel {
     pub unit: f64,
     /// Standard deviation of the noise, in SI units; of orientations the angle about each axis, in rad.
     pub sigma: f64,
+    /// Length of the residuals of one sample, in standard deviations, from which they count less than squared.
+    #[schemars(extend("x-default" = "never"))]
+    pub outlier_limit: Option<f64>,
+    /// How much those beyond the limit count.
+    #[serde(default)]
+    pub outlier_loss: LossKind,
     /// What is added to the quantity, in SI units: the zero of an encoder, say. For positions and velocities of bodies
     /// along each axis; of orientations a small rotation vector in the world frame.
     #[serde(default)]
@@ -58,6 +64,11 @@ impl Channel {
     pub fn column_names(&self) -> Vec<String> {
         let own = || self.quantity.columns().iter().map(|column| format!("{}.{column}", self.of)).collect();
         self.columns.clone().unwrap_or_else(own)
+    }
+
+    /// How much large residuals count.
+    pub(super) fn loss(&self) -> Loss {
+        self.outlier_loss.with_limit(self.outlier_limit)
     }
 
     /// A name for people.
@@ -82,6 +93,7 @@ impl Sensor {
         }
         for channel in &self.channels {
             positive("sigma", channel.sigma)?;
+            channel.loss().check()?;
             if !(channel.sigma.is_finite() && channel.unit.is_finite()) || channel.unit == 0.0 {
                 return Err(setting("unit", channel.unit.to_string(), "finite and not 0, as is `sigma`"));
             }
