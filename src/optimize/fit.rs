@@ -82,6 +82,9 @@ const TOLERANCE_OF_JUMPS: f64 = 1e-3;
 /// The cost tolerance of an easier problem, whose solution is only where the fit goes on from.
 const TOLERANCE_OF_EASED: f64 = 1e-3;
 
+/// Most iterations of it.
+const MOST_EASED: u64 = 20;
+
 /// Fits parameters to a model's residuals from their start values.
 ///
 /// Where the model has an easier problem with a solution nearby ([`Residuals::eased`]), that is solved first, roughly.
@@ -172,7 +175,9 @@ fn eased_start<R: Residuals>(
 ) -> Result<(Vec<f64>, u64), Error> {
     let Some(easier) = model.eased() else { return Ok((x, 0)) };
     let cost_tolerance = settings.cost_tolerance.max(TOLERANCE_OF_EASED);
-    let settings = FitSettings { cost_tolerance, ..*settings };
+    // It must not use up what the problem itself needs.
+    let max_iterations = (settings.max_iterations / 2).min(MOST_EASED);
+    let settings = FitSettings { cost_tolerance, max_iterations, ..*settings };
     let problem = LeastSquares::new(&easier, parameters);
     // One that fails is no help, and no harm.
     let Ok(ended) = solve(problem, &settings, x.clone(), None) else { return Ok((x, 0)) };
