@@ -80,7 +80,8 @@ impl Loss {
         Ok(self)
     }
 
-    /// √(ρ(s)/s). Its slope is continuous but for Huber's, which at s = c² has that of squares.
+    /// √(ρ(s)/s). Its slope is continuous; that of Huber's has a kink at s = c², where second derivatives are those of
+    /// squares.
     fn factor<T: Scalar>(self, s: T) -> T {
         let one = T::from(1.0);
         match self {
