@@ -111,8 +111,13 @@ fn contents(path: &Path, robot: &RobotArguments, warnings: &mut Vec<String>) -> 
             let file = FitFile::load(path)?;
             warnings.extend_from_slice(file.warnings());
             // The measurements are read too.
-            let measurements = file.identification()?;
-            Ok(Contents::fit(&file, measurements.measurements()))
+            let problem = file.identification()?;
+            warnings.extend(file.data_warnings(&problem)?);
+            for candidate in file.candidates()?.iter().skip(1) {
+                warnings.extend_from_slice(candidate.file.warnings());
+                candidate.file.identification()?;
+            }
+            Ok(Contents::fit(&file, problem.measurements()))
         }
     }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Error;
+use super::fit_compare::{compare, print_comparison};
 use super::fit_horizons::{print_horizons, remark_left_out};
 use super::fit_page::fit_page;
 use super::fit_report::{FitReport, StartsReport, measured_quantities, overall};
@@ -40,6 +41,21 @@ pub(super) struct FitArguments {
     /// Do not fit: evaluate the parameters of a JSON file on the recordings (*.csv) of a folder
     #[arg(long, num_args = 2, value_names = ["PARAMS", "DIR"], conflicts_with = "out")]
     evaluate: Option<Vec<PathBuf>>,
+    /// Do not fit once: compare the fit file and its `candidates` by what they predict of measurements left out of fits
+    #[arg(long, conflicts_with_all = ["evaluate", "record", "candidate"])]
+    compare: bool,
+    /// With --compare: in so many rounds, each with another part of the measurements left out
+    #[arg(
+        long,
+        value_name = "ROUNDS",
+        requires = "compare",
+        default_value_t = 4,
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(2..)
+    )]
+    folds: usize,
+    /// Fit or evaluate this one of the file's `candidates`
+    #[arg(long, value_name = "NAME")]
+    candidate: Option<String>,
     /// With --evaluate: the mean errors of predictions over so many samples (10,20,40, say), each from the second sample
     /// before the first one in which the recorded body touches another
     #[arg(
@@ -64,8 +80,14 @@ struct EvaluationReport {
 /// Fits or evaluates, and prints the result.
 pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let path = &arguments.fit;
-    let file = FitFile::load(path).map_err(|error| of_kind(path, FileKind::Fit, error))?;
+    let mut file = FitFile::load(path).map_err(|error| of_kind(path, FileKind::Fit, error))?;
+    if let Some(name) = &arguments.candidate {
+        file = candidate(&file, path, name)?;
+    }
     super::print_warnings(file.warnings());
+    if arguments.compare {
+        return print_compared(arguments, &file);
+    }
     let failed = |source: &dyn std::fmt::Display| Error::Fit {
         path: arguments.fit.display().to_string(),
         message: source.to_string(),
@@ -74,6 +96,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         let values = FitFile::read_parameter_values(parameters)?;
         let names: Vec<&str> = values.keys().map(String::as_str).collect();
         let problem = file.evaluation(&names, folder)?;
+        super::print_warnings(&file.data_warnings(&problem)?);
         let numbers: Vec<f64> = values.values().copied().collect();
         if let Some(horizons) = &arguments.horizons {
             let errors = problem.horizon_errors(&numbers, horizons).map_err(|e| rejected(parameters, e))?;
@@ -95,6 +118,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     }
 
     let problem = file.identification()?;
+    super::print_warnings(&file.data_warnings(&problem)?);
     check_page(arguments.record.as_deref())?;
     let outputs = arguments.out.iter().chain(&arguments.record).cloned();
     check_outputs(&outputs.collect::<Vec<_>>(), &file.files()?)?;
@@ -141,6 +165,36 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     }
 }
 
+/// The model with this name.
+fn candidate(file: &FitFile, path: &Path, name: &str) -> Result<FitFile, Error> {
+    let all = file.candidates()?;
+    let known: Vec<String> = all.iter().map(|candidate| format!("\"{}\"", candidate.name)).collect();
+    match all.into_iter().find(|candidate| candidate.name == name) {
+        Some(candidate) => Ok(candidate.file),
+        None => Err(Error::File(FileError::Invalid {
+            path: path.to_owned(),
+            line: None,
+            field: "candidates".into(),
+            message: format!("no one is called \"{name}\"; there are {}", known.join(", ")),
+        })),
+    }
+}
+
+/// Compares the candidates and prints what became of them.
+fn print_compared(arguments: &FitArguments, file: &FitFile) -> Result<(), Error> {
+    super::print_warnings(&file.data_warnings(&file.identification()?)?);
+    let outputs: Vec<PathBuf> = arguments.out.iter().cloned().collect();
+    check_outputs(&outputs, &file.files()?)?;
+    let comparison = compare(file, &arguments.fit, arguments.folds)?;
+    if let Some(path) = &arguments.out {
+        write_result(path, &comparison)?;
+    }
+    match arguments.json {
+        true => print_json(&comparison),
+        false => print_comparison(&mut text_output(), &comparison),
+    }
+}
+
 /// Tells indentation tests in which nothing touches.
 fn remark_untouched(tests: &[UntouchedIndentation]) {
     for UntouchedIndentation { name, body, deepest, size } in tests {
@@ -165,7 +219,7 @@ fn rejected(path: &Path, error: ProblemError) -> Error {
     }
 }
 
-fn write_result(path: &Path, report: &FitReport) -> Result<(), Error> {
+fn write_result(path: &Path, report: &impl Serialize) -> Result<(), Error> {
     write_atomically::<std::io::Error>(path, |out| write_json(out, report))
         .map_err(|source| Error::Write { path: path.display().to_string(), source })
 }

@@ -8,6 +8,7 @@ mod contact_surface;
 mod error;
 mod fit;
 mod fit_charts;
+mod fit_compare;
 mod fit_horizons;
 mod fit_page;
 mod fit_report;

@@ -16,6 +16,7 @@ pub use atomic::OutputFile;
 #[cfg(feature = "cli")]
 pub(crate) use atomic::{check_writable, remove_unfinished_files, write_atomically};
 pub use file_error::FileError;
+pub use fit::Candidate;
 pub use fit::file::FitFile;
 pub use motion::joint_state::JointStateFile;
 pub use motion::trajectory::{BodyMotion, BristleMotion, ContactMotion, JointMotion, TrajectoryTable};

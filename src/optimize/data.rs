@@ -1,8 +1,9 @@
 //! Measured data in CSV files: indentation tables, recorded trajectories of bodies, and samples of sensors.
 //!
-//! All have a header line that names the columns, in any order; further columns are ignored and
-//! lines that start with `#` are comments. Numbers are in SI units.
+//! All have a header line that names the columns, in any order; further columns stand for nothing
+//! ([`unclaimed_columns`]), and lines that start with `#` are comments. Numbers are in SI units.
 
+mod consistency;
 mod indentation;
 mod recording;
 mod samples;
@@ -12,3 +13,7 @@ pub use super::data_error::DataError;
 pub use indentation::Indentation;
 pub use recording::{RecordedState, Recording, RecordingSource};
 pub use samples::Samples;
+pub use table::{UnclaimedColumns, unclaimed_columns};
+
+/// The column of times, in s, of all recordings.
+pub const TIME_COLUMN: &str = "t_s";

@@ -4,6 +4,7 @@ pub mod automatic;
 mod bounds;
 mod box_quadratic;
 pub mod checkpoint;
+pub mod comparison;
 pub mod data;
 mod data_error;
 mod error;

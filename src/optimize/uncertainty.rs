@@ -318,7 +318,7 @@ impl Uncertainty {
 
 /// The 97.5 % quantile of Student's t-distribution, by its expansion for many degrees of freedom (M. Abramowitz,
 /// I. A. Stegun, *Handbook of Mathematical Functions*, 1964, 26.7.5); exact for one and two.
-fn student_quantile(degrees_of_freedom: usize) -> f64 {
+pub(super) fn student_quantile(degrees_of_freedom: usize) -> f64 {
     const NORMAL: f64 = 1.959_963_984_540_054;
     match degrees_of_freedom {
         0 => f64::INFINITY,

@@ -15,6 +15,7 @@ mod contact;
 mod faults;
 mod files_in_turn;
 mod fit;
+mod fit_compare;
 mod fit_horizons;
 mod fuzz;
 mod gradient_check_kinks;

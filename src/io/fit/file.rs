@@ -1,17 +1,16 @@
 //! Fit files: which parameters of which scene to fit to which measurements.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
-use serde::Deserialize;
 
 use crate::io::document::field_path::FieldPath;
-use crate::io::document::{Document, beside, read_text};
+use crate::io::document::{Document, beside};
 use crate::io::file_error::{FileError, Problem};
-use crate::io::fit::schema::{FitTable, RecordingsTable, StartsTable, TrajectoriesTable};
+use crate::io::fit::file_names::matching;
+use crate::io::fit::schema::{CandidateTable, FitTable, RecordingsTable, StartsTable, TrajectoriesTable};
 use crate::io::fit::sensor_tables::{SensorProblem, sensor_data};
+use crate::io::fit::starts::start_deviations;
 use crate::io::scene::file::Scene;
 use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
@@ -19,7 +18,7 @@ use crate::optimize::data::{Indentation, Recording};
 use crate::optimize::fit::FitSettings;
 use crate::optimize::identification::{
     Identification, IndentationTest, Measurement, RecordedMotion, SensorRecording, StandardDeviations,
-    StartDeviations, TimeWindow,
+    TimeWindow,
 };
 use crate::optimize::parameters::FitParameters;
 
@@ -31,12 +30,12 @@ const LONGEST_DELAY: f64 = 1.0;
 /// `isobar schema fit --markdown` prints the reference of its fields (see [`crate::io::reference`]).
 /// Names of parameters are as in [`crate::optimize::identification::parameters_at`]. Files are found
 /// relative to the fit file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FitFile {
-    path: PathBuf,
-    document: Document,
-    table: FitTable,
-    scene: Scene,
+    pub(super) path: PathBuf,
+    pub(super) document: Document,
+    pub(super) table: FitTable,
+    pub(super) scene: Scene,
     /// The parameters, checked.
     pub parameters: FitParameters,
 }
@@ -53,8 +52,7 @@ impl FitFile {
         let field = FieldPath::root().key("parameters");
         let parameters =
             FitParameters::new(table.parameters.clone()).map_err(|e| located(&document, &field, e))?;
-        let scene = Scene::load(document.named_file(&FieldPath::root().key("scene"), &table.scene)?)?;
-        scene.check_motion()?;
+        let scene = scene_of(&document, &FieldPath::root().key("scene"), &table.scene)?;
         Ok(Self { path, document, table, scene, parameters })
     }
 
@@ -78,6 +76,23 @@ impl FitFile {
     /// # Errors
     /// A file of measurements that is not valid, or measurements that do not match the scene.
     pub fn identification(&self) -> Result<Identification, FileError> {
+        self.identification_of(self.measurements()?)
+    }
+
+    /// The scene with its parameters and some of the measurements.
+    ///
+    /// # Errors
+    /// Parameters that the scene does not have, or no measurements.
+    pub fn identification_of(&self, measurements: Vec<Measurement>) -> Result<Identification, FileError> {
+        let names: Vec<&str> = self.parameters.as_slice().iter().map(|p| p.name.as_str()).collect();
+        self.identified(&names, measurements)
+    }
+
+    /// All the measurements.
+    ///
+    /// # Errors
+    /// A file of measurements that is not valid, or measurements that do not match the scene.
+    pub fn measurements(&self) -> Result<Vec<Measurement>, FileError> {
         let root = FieldPath::root();
         let mut measurements = Vec::new();
         for (i, table) in self.table.trajectories.iter().enumerate() {
@@ -109,8 +124,7 @@ impl FitFile {
             .map_err(|e| self.invalid(&root.key("indentations").index(i), e))?;
             measurements.push(Measurement::Indentation(test));
         }
-        let names: Vec<&str> = self.parameters.as_slice().iter().map(|p| p.name.as_str()).collect();
-        self.identified(&names, measurements)
+        Ok(measurements)
     }
 
     /// The scene with the parameters `names` and the recordings (`*.csv`) of a folder, compared
@@ -171,7 +185,10 @@ impl FitFile {
         recording: Recording,
         field: &FieldPath,
     ) -> Result<Measurement, FileError> {
-        let starts = start_deviations(table).map_err(|(key, found)| self.invalid(&field.key(key), found))?;
+        let estimates = |candidate: &CandidateTable| candidate.starts == Some(StartsTable::Estimated);
+        let candidate_estimates = self.table.candidates.iter().any(estimates);
+        let starts = start_deviations(table, candidate_estimates)
+            .map_err(|(key, found)| self.invalid(&field.key(key), found))?;
         let sigma = StandardDeviations {
             position: table.position_sigma,
             orientation: table.orientation_sigma,
@@ -252,6 +269,9 @@ impl FitFile {
     pub fn files(&self) -> Result<Vec<PathBuf>, FileError> {
         let mut files = vec![self.path.clone()];
         files.extend(self.scene.files.iter().cloned());
+        for candidate in self.candidates()? {
+            files.extend(candidate.file.scene.files);
+        }
         let of_trajectories = self.table.trajectories.iter().flat_map(|table| &table.files);
         let of_sensors = self.table.recordings.iter().flat_map(|table| &table.files);
         for name in of_trajectories.chain(of_sensors) {
@@ -261,155 +281,27 @@ impl FitFile {
         Ok(files)
     }
 
-    fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FileError {
+    pub(super) fn invalid(&self, field: &FieldPath, message: impl std::fmt::Display) -> FileError {
         located(&self.document, field, message)
     }
 }
 
-/// The standard deviations of the states that windows start at, or `None` if these are exact.
-///
-/// # Errors
-/// A field that is missing or makes no sense, and the message.
-fn start_deviations(
-    table: &TrajectoriesTable,
-) -> Result<Option<StartDeviations>, (&'static str, &'static str)> {
-    let TrajectoriesTable { starts, start_position_sigma, start_orientation_sigma, .. } = *table;
-    let linear_velocity = table.start_linear_velocity_sigma.or(table.linear_velocity_sigma);
-    let angular_velocity = table.start_angular_velocity_sigma.or(table.angular_velocity_sigma);
-    if starts == Some(StartsTable::Recorded) {
-        let given = [
-            ("start_position_sigma", start_position_sigma),
-            ("start_orientation_sigma", start_orientation_sigma),
-            ("start_linear_velocity_sigma", table.start_linear_velocity_sigma),
-            ("start_angular_velocity_sigma", table.start_angular_velocity_sigma),
-        ];
-        return match given.into_iter().find(|(_, sigma)| sigma.is_some()) {
-            Some((key, _)) => {
-                Err((key, "has no meaning where `starts = \"recorded\"`: leave one of them out"))
-            }
-            None => Ok(None),
-        };
-    }
-    match (linear_velocity, angular_velocity) {
-        (Some(linear_velocity), Some(angular_velocity)) => Ok(Some(StartDeviations {
-            position: start_position_sigma.unwrap_or(table.position_sigma),
-            orientation: start_orientation_sigma.unwrap_or(table.orientation_sigma),
-            linear_velocity,
-            angular_velocity,
-        })),
-        _ if starts.is_none()
-            && table.start_linear_velocity_sigma.is_none()
-            && table.start_angular_velocity_sigma.is_none() =>
-        {
-            Ok(None)
-        }
-        (None, _) => Err((
-            "start_linear_velocity_sigma",
-            "missing; the standard deviation of the velocities that simulations start with is needed where \
-             starts are estimated",
-        )),
-        (_, None) => Err((
-            "start_angular_velocity_sigma",
-            "missing; the standard deviation of the angular velocities that simulations start with is needed where \
-             starts are estimated",
-        )),
-    }
+/// A scene that a field of a fit file names, which must be able to move.
+pub(super) fn scene_of(document: &Document, field: &FieldPath, name: &Path) -> Result<Scene, FileError> {
+    let scene = Scene::load(document.named_file(field, name)?)?;
+    scene.check_motion()?;
+    Ok(scene)
 }
 
 fn located(document: &Document, field: &FieldPath, message: impl std::fmt::Display) -> FileError {
     document.located(Problem::new(field.clone(), message))
 }
 
-/// The files that a path stands for, in the order of their names: itself, or those that match
-/// the `*`s in its last part.
-fn matching(path: &Path) -> Result<Vec<PathBuf>, FileError> {
-    let pattern = match path.file_name().and_then(|n| n.to_str()) {
-        Some(name) if name.contains('*') => name,
-        _ => return Ok(vec![path.to_owned()]),
-    };
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let failed = |source| FileError::Read { path: folder.to_owned(), source };
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let file = entry.map_err(failed)?.path();
-        let name = file.file_name().and_then(|n| n.to_str());
-        if name.is_some_and(|name| matches_pattern(pattern, name)) {
-            found.push(file);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// Whether a name matches a pattern in which `*` stands for anything.
-fn matches_pattern(pattern: &str, name: &str) -> bool {
-    let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut name) = name.strip_prefix(start) else { return false };
-    let mut parts = rest.split('*').peekable();
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return name.ends_with(part);
-        }
-        let Some(at) = name.find(part) else { return false };
-        name = &name[at + part.len()..];
-    }
-    true
-}
-
-impl FitFile {
-    /// Reads parameter values from JSON: `{"NAME": VALUE, …}`, or what `isobar fit --json` prints.
-    ///
-    /// # Errors
-    /// A file that cannot be read, is of neither form, or holds a number that is not finite.
-    pub fn read_parameter_values(path: &Path) -> Result<BTreeMap<String, f64>, FileError> {
-        #[derive(Deserialize)]
-        struct Named {
-            name: String,
-            value: f64,
-        }
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Values {
-            Fit { estimates: Vec<Named> },
-            Plain(BTreeMap<String, f64>),
-        }
-        let text = read_text(path)?;
-        match serde_json::from_str(&text) {
-            Ok(Values::Plain(values)) => Ok(values),
-            Ok(Values::Fit { estimates }) => Ok(estimates.into_iter().map(|e| (e.name, e.value)).collect()),
-            Err(e) => Err(FileError::Invalid {
-                path: path.to_owned(),
-                line: (e.line() > 0).then_some(e.line()),
-                field: "the file".into(),
-                message: "not a list of parameters; allowed is {\"NAME\": VALUE, …} or the result of a fit"
-                    .into(),
-            }),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
 
-    #[test]
-    fn patterns() {
-        for (pattern, name, matches) in [
-            ("toss_*.csv", "toss_005.csv", true),
-            ("toss_*.csv", "toss_005.txt", false),
-            ("*", "anything", true),
-            ("*.csv", ".csv", true),
-            ("a*b*c", "a1b2c", true),
-            ("a*b*c", "acb", false),
-            ("a*a", "a", false),
-            ("plain", "plain", true),
-        ] {
-            assert_eq!(matches_pattern(pattern, name), matches, "{pattern} {name}");
-        }
-    }
+    use super::*;
 
     #[test]
     fn bad_fit_files_are_refused_with_file_line_and_field() {
@@ -430,17 +322,6 @@ mod tests {
         let scene = refused(&format!("scene = \"s.toml\"\n{parameter}"));
         assert!(scene.contains("fit.toml:1: scene: found \"s.toml\", which is no file"), "{scene}");
         assert!(refused("scene = ").contains("fit.toml:1"));
-        fs::write(folder.join("p.json"), "{\"a\": 1.5}").unwrap();
-        assert_eq!(FitFile::read_parameter_values(&folder.join("p.json")).unwrap()["a"], 1.5);
-        fs::write(
-            folder.join("p.json"),
-            "{\"estimates\": [{\"name\": \"b\", \"value\": 2, \"verdict\": \"x\"}]}",
-        )
-        .unwrap();
-        assert_eq!(FitFile::read_parameter_values(&folder.join("p.json")).unwrap()["b"], 2.0);
-        fs::write(folder.join("p.json"), "{\"a\": \"x\"}").unwrap();
-        let refused = FitFile::read_parameter_values(&folder.join("p.json")).unwrap_err().to_string();
-        assert!(refused.contains("not a list of parameters"), "{refused}");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

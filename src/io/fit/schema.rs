@@ -17,7 +17,7 @@ use crate::optimize::parameters::FitParameter;
 ///
 /// All numbers are in SI units. At least one of `trajectories`, `recordings` and `indentations` is needed.
 /// Trajectories are of scenes with one free body and no joints that move; recordings of sensors are of any scene.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct FitTable {
     /// The scene file.
@@ -36,9 +36,37 @@ pub(in crate::io) struct FitTable {
     /// Indentation tests.
     #[serde(default)]
     pub indentations: Vec<IndentationsTable>,
+    /// Other models of the same measurements, for `isobar fit --compare`.
+    #[serde(default)]
+    pub candidates: Vec<CandidateTable>,
     /// Settings of the fit.
     #[serde(default)]
     pub solver: FitSettings,
+}
+
+/// Another model of the same measurements, `[[candidates]]`: what the fit file says, but for what stands here. The fit
+/// file without candidates is a model too, with the name `as given`.
+///
+/// `isobar fit FIT --compare` predicts recordings that were left out of a fit by each of the models and says which
+/// predicts them best, and which is the simplest that does as well. `isobar fit FIT --candidate NAME` fits one.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct CandidateTable {
+    /// Its name, different from the others.
+    pub name: String,
+    /// The scene file.
+    #[schemars(extend("x-default" = "the fit's"))]
+    pub scene: Option<PathBuf>,
+    /// Names of parameters of the fit that it does not have; the scene's values stand.
+    #[serde(default)]
+    pub without: Vec<String>,
+    /// Parameters that it has in addition, or in the place of those with the same names.
+    #[serde(default)]
+    pub parameters: Vec<FitParameter>,
+    /// What is known of the states that simulations start at, in a fit of this model. What is predicted starts in the
+    /// same way for all models.
+    #[schemars(extend("x-default" = "as in `trajectories`"))]
+    pub starts: Option<StartsTable>,
 }
 
 /// Recordings of the motion of one body, `[[trajectories]]`.
@@ -47,9 +75,12 @@ pub(in crate::io) struct FitTable {
 /// `qw`, `qx`, `qy`, `qz` (unit quaternion, body to world), `vx_m_s`, `vy_m_s`, `vz_m_s`, and the
 /// angular velocity as `wx_rad_s`, `wy_rad_s`, `wz_rad_s` (world frame) or `wx_body_rad_s`,
 /// `wy_body_rad_s`, `wz_body_rad_s` (body frame). The names may also begin with the name of the body and
-/// a dot, such as `ball.px_m` in files of `isobar simulate`. Other columns are ignored; lines that begin
-/// with `#` are comments.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// a dot, such as `ball.px_m` in files of `isobar simulate`. Other columns are not used, which a warning says; lines
+/// that begin with `#` are comments.
+///
+/// Positions and velocities say the same twice: a file that contradicts itself and agrees once quaternions are read as
+/// x, y, z, w, or positions in mm, and the like, is refused.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct TrajectoriesTable {
     /// Name of the body in the scene.
@@ -126,8 +157,9 @@ pub(in crate::io) enum StartsTable {
 /// Motions that sensors recorded, `[[recordings]]`: of the scene, from its initial state on, under its commands.
 ///
 /// A recording is a CSV file with a header, the column `t_s` (increasing) and those that the sensors name; where a
-/// quantity was not sampled its fields are empty. Other columns are ignored; lines that begin with `#` are comments.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// quantity was not sampled its fields are empty. Other columns are not used, which a warning says; lines that begin
+/// with `#` are comments.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct RecordingsTable {
     /// File names. In the last part of a path `*` stands for any text, and all files that match are
@@ -157,7 +189,7 @@ pub(in crate::io) struct RecordingsTable {
 ///
 /// Its table is a CSV file with the columns `depth_m` and `force_N`, and `sigma_N` if rows have
 /// standard deviations of their own.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct IndentationsTable {
     /// Name of the body in the scene.

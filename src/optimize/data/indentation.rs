@@ -20,15 +20,19 @@ pub struct Indentation {
 }
 
 impl Indentation {
+    /// The names of columns; others stand for nothing.
+    pub const CLAIMED_COLUMNS: [&str; 3] = ["depth_m", "force_N", "sigma_N"];
+
     /// Reads a table of indentations: columns `depth_m` and `force_N`, optional `sigma_N` (positive).
     /// `path` appears in messages.
     ///
     /// # Errors
     /// See [`DataError`].
     pub fn parse(input: impl Read, path: &str) -> Result<Vec<Indentation>, DataError> {
-        let table = Table::read(input, path, &["depth_m", "force_N", "sigma_N"])?;
-        let (depth, force) = (table.require("depth_m")?, table.require("force_N")?);
-        let sigma = table.find("sigma_N");
+        const COLUMNS: [&str; 3] = Indentation::CLAIMED_COLUMNS;
+        let table = Table::read(input, path, &COLUMNS)?;
+        let (depth, force) = (table.require(COLUMNS[0])?, table.require(COLUMNS[1])?);
+        let sigma = table.find(COLUMNS[2]);
         table.at_least(1)?;
         let row = |(line, row): &(u64, Vec<f64>)| {
             let sigma = sigma.map(|i| row[i]);

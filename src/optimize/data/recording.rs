@@ -5,6 +5,8 @@ use std::path::Path;
 
 use nalgebra::Vector3;
 
+use super::TIME_COLUMN as TIME;
+use super::consistency::contradiction;
 use super::table::{Table, open};
 use crate::optimize::data_error::DataError;
 use crate::spatial::Quaternion;
@@ -63,6 +65,14 @@ impl Recording {
 /// How far from 1 the length of a recorded quaternion may be; it is normalized.
 const QUATERNION_TOLERANCE: f64 = 1e-2;
 
+const POSITION: [&str; 3] = ["px_m", "py_m", "pz_m"];
+const ORIENTATION: [&str; 4] = ["qw", "qx", "qy", "qz"];
+const VELOCITY: [&str; 3] = ["vx_m_s", "vy_m_s", "vz_m_s"];
+const ANGULAR_IN_WORLD: [&str; 3] = ["wx_rad_s", "wy_rad_s", "wz_rad_s"];
+const ANGULAR_IN_BODY: [&str; 3] = ["wx_body_rad_s", "wy_body_rad_s", "wz_body_rad_s"];
+/// The columns whose names may begin with that of the body.
+const OF_BODY: [&[&str]; 5] = [&POSITION, &ORIENTATION, &VELOCITY, &ANGULAR_IN_WORLD, &ANGULAR_IN_BODY];
+
 /// Where a recording comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordingSource<'a> {
@@ -73,37 +83,39 @@ pub struct RecordingSource<'a> {
 }
 
 impl Recording {
+    /// The names that columns of a recording of a body may have; others stand for nothing.
+    pub fn claimed_columns(body: &str) -> Vec<String> {
+        let of_body = OF_BODY.concat();
+        let prefixed = of_body.iter().map(|column| format!("{body}.{column}"));
+        let plain = std::iter::once(TIME).chain(of_body.iter().copied());
+        plain.map(str::to_owned).chain(prefixed).collect()
+    }
+
     /// Reads a recorded trajectory of one body.
     ///
     /// Columns: `t_s` (increasing), `px_m py_m pz_m`, `qw qx qy qz` (unit quaternion, body to world),
     /// `vx_m_s vy_m_s vz_m_s`, and the angular velocity as `wx_rad_s wy_rad_s wz_rad_s` (world frame) or
     /// `wx_body_rad_s wy_body_rad_s wz_body_rad_s` (body frame). The names of all columns but the time
     /// may be preceded by the body's name and a dot, as in the files of
-    /// [`Trajectory::write`](crate::rollout::Trajectory::write). Other columns are passed over.
+    /// [`Trajectory::write`](crate::rollout::Trajectory::write). Other columns stand for nothing
+    /// ([`unclaimed_columns`](super::unclaimed_columns) finds them).
     ///
     /// # Errors
-    /// See [`DataError`].
+    /// See [`DataError`]. Positions and orientations that contradict the velocities, and agree with them once they are
+    /// read in another order of the quaternion's numbers, in another unit or another frame, are refused.
     pub fn parse(input: impl Read, source: RecordingSource) -> Result<Recording, DataError> {
         let RecordingSource { path, body } = source;
-        const POSITION: [&str; 3] = ["px_m", "py_m", "pz_m"];
-        const ORIENTATION: [&str; 4] = ["qw", "qx", "qy", "qz"];
-        const VELOCITY: [&str; 3] = ["vx_m_s", "vy_m_s", "vz_m_s"];
-        const ANGULAR_IN_WORLD: [&str; 3] = ["wx_rad_s", "wy_rad_s", "wz_rad_s"];
-        const ANGULAR_IN_BODY: [&str; 3] = ["wx_body_rad_s", "wy_body_rad_s", "wz_body_rad_s"];
-        let of_body = [&POSITION[..], &ORIENTATION, &VELOCITY, &ANGULAR_IN_WORLD, &ANGULAR_IN_BODY].concat();
-        let prefix = format!("{body}.");
-        let prefixed: Vec<String> = of_body.iter().map(|column| format!("{prefix}{column}")).collect();
-        let mut wanted = vec!["t_s"];
-        wanted.extend(of_body.iter().copied().chain(prefixed.iter().map(String::as_str)));
-
-        let mut table = Table::read(input, path, &wanted)?;
+        let claimed = Self::claimed_columns(body);
+        let claimed: Vec<&str> = claimed.iter().map(String::as_str).collect();
+        let mut table = Table::read(input, path, &claimed)?;
+        let (prefix, of_body) = (format!("{body}."), OF_BODY.concat());
         if of_body.iter().all(|column| table.find(column).is_none()) {
             table.without_prefix(&prefix, &of_body);
         }
         if table.find(POSITION[0]).is_none() {
             return Err(table.missing(&format!("{0}` or `{prefix}{0}", POSITION[0])));
         }
-        let time = table.require("t_s")?;
+        let time = table.require(TIME)?;
         let (p, q, v) =
             (table.require_all(POSITION)?, table.require_all(ORIENTATION)?, table.require_all(VELOCITY)?);
         let in_body = table.all_or_none(ANGULAR_IN_BODY)?;
@@ -143,9 +155,12 @@ impl Recording {
                 && state.time <= last.time
             {
                 let found = format!("{} after {}", state.time, last.time);
-                return Err(table.field(*line, "t_s", found, "increasing from line to line"));
+                return Err(table.field(*line, TIME, found, "increasing from line to line"));
             }
             states.push(state);
+        }
+        if let (Some(wrong), Some((line, _))) = (contradiction(&states, is_in_body), table.rows.first()) {
+            return Err(table.field(*line, wrong.column, wrong.found.to_owned(), wrong.allowed));
         }
         Ok(Recording { name: path.into(), states })
     }

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
+use super::TIME_COLUMN as TIME;
 use super::table::{Table, open};
 use crate::optimize::data_error::DataError;
 
@@ -18,12 +19,11 @@ pub struct Samples {
     pub lines: Vec<u64>,
 }
 
-/// The time column.
-const TIME: &str = "t_s";
-
 impl Samples {
     /// Reads the samples of several quantities, each given by the names of its columns, from a table with a column
     /// `t_s` of increasing times. Where a quantity was not sampled its fields are empty.
+    ///
+    /// Other columns stand for nothing ([`unclaimed_columns`](super::unclaimed_columns) finds them).
     ///
     /// # Errors
     /// See [`DataError`]; a quantity that was never sampled, or of which some fields are empty and some are not.
@@ -138,6 +138,9 @@ mod tests {
         assert!(refused("t_s,q,x,y\n0,1,1,1\n0,1,2,1\n").contains("`t_s`: 0 after 0"));
         assert!(refused("t_s,q,x,y\n0,1,1,1\n,1,2,1\n").contains("line 3, column `t_s`: an empty field"));
         assert!(refused("t_s,q,x,y\n0,nan,1,1\n1,1,2,1\n").contains("line 2, column `q`: `nan`"));
+        // Comments and empty lines count.
+        let commented = refused("# a\n# b\n\nt_s,q,x,y\n0,1,1,1\n# c\n\r\n1,nan,2,1\n");
+        assert!(commented.contains("line 8, column `q`: `nan`"), "{commented}");
         assert!(refused("t_s,q,x,y\n0,1,1,1\n").contains("1 rows"));
     }
 }

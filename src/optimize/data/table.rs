@@ -26,18 +26,10 @@ impl Table {
     }
 
     fn read_fields(input: impl Read, path: &str, wanted: &[&str], gaps: bool) -> Result<Self, DataError> {
-        let malformed = |e: csv::Error| DataError::Malformed { path: path.into(), message: e.to_string() };
-        let mut reader = csv::ReaderBuilder::new()
-            .comment(Some(b'#'))
-            .trim(csv::Trim::All)
-            .flexible(true)
-            .from_reader(input);
-        let header: Vec<String> = reader
-            .headers()
-            .map_err(malformed)?
-            .iter()
-            .map(|s| s.trim_start_matches('\u{feff}').into())
-            .collect();
+        let malformed = |e: csv::Error| malformed(path, &e);
+        let text = bytes_of(input, path)?;
+        let mut reader = reader_of(&text[..]);
+        let header = names_of(reader.headers().map_err(malformed)?);
         if let Some((_, column)) = header.iter().enumerate().find(|(i, c)| header[..*i].contains(c)) {
             return Err(DataError::DuplicateColumn { path: path.into(), column: shown(column).into_owned() });
         }
@@ -45,7 +37,7 @@ impl Table {
         let mut rows = Vec::new();
         for record in reader.records() {
             let record = record.map_err(malformed)?;
-            let line = record.position().map_or(0, |p| p.line());
+            let line = line_of(&text, record.position());
             if record.len() != header.len() {
                 let (found, expected) = (record.len(), header.len());
                 return Err(DataError::FieldCount { path: path.into(), line, found, expected });
@@ -130,6 +122,62 @@ impl Table {
         }
         Ok(())
     }
+}
+
+fn reader_of<R: Read>(input: R) -> csv::Reader<R> {
+    csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).flexible(true).from_reader(input)
+}
+
+fn bytes_of(mut input: impl Read, path: &str) -> Result<Vec<u8>, DataError> {
+    let mut bytes = Vec::new();
+    let read = input.read_to_end(&mut bytes);
+    read.map_err(|source| DataError::Read { path: path.into(), source })?;
+    Ok(bytes)
+}
+
+/// The line of a record, counted from 1. The reader's position is before the comments and the empty lines that precede
+/// the record.
+fn line_of(text: &[u8], position: Option<&csv::Position>) -> u64 {
+    let Some(position) = position else { return 1 };
+    let from = text.get(position.byte() as usize..).unwrap_or_default();
+    let is_passed_over = |line: &&[u8]| matches!(line, [] | [b'\r'] | [b'#', ..]);
+    position.line() + from.split(|&byte| byte == b'\n').take_while(is_passed_over).count() as u64
+}
+
+fn malformed(path: &str, error: &csv::Error) -> DataError {
+    DataError::Malformed { path: path.into(), message: error.to_string() }
+}
+
+/// The names in a header, without the mark that some programs begin a file with.
+fn names_of(header: &csv::StringRecord) -> Vec<String> {
+    header.iter().map(|name| name.trim_start_matches('\u{feff}').into()).collect()
+}
+
+/// Columns of a file that stand for nothing that is read of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnclaimedColumns {
+    /// The line of the header, counted from 1.
+    pub line: u64,
+    /// Their names, in the order of the file.
+    pub names: Vec<String>,
+}
+
+/// The columns of a file whose names `is_claimed` does not know. Columns without a name are passed over.
+///
+/// # Errors
+/// A file that cannot be read or is not CSV.
+pub fn unclaimed_columns(
+    path: &Path,
+    is_claimed: impl Fn(&str) -> bool,
+) -> Result<UnclaimedColumns, DataError> {
+    let name = path.display().to_string();
+    let text = bytes_of(open(path)?, &name)?;
+    let mut reader = reader_of(&text[..]);
+    let header = reader.headers().map_err(|e| malformed(&name, &e))?;
+    let line = line_of(&text, header.position());
+    let mut names = names_of(header);
+    names.retain(|name| !name.is_empty() && !is_claimed(name));
+    Ok(UnclaimedColumns { line, names })
 }
 
 /// Opens a file.

@@ -8,7 +8,8 @@ use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
 use super::linear_window::LinearWindow;
-use super::{Identification, IndentationTest, Measurement, joined, stacked};
+use super::residuals::joined;
+use super::{Identification, IndentationTest, Measurement, stacked};
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 use crate::optimize::least_squares::{HeldSubsteps, LinearResiduals, Residuals, residuals_and_jacobian};
 use crate::rollout::{SimulationSettings, finer_settings};

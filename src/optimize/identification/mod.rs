@@ -2,6 +2,7 @@
 //! recorded trajectories and indentation tests.
 
 mod cuts;
+mod deep_starts;
 mod deviations;
 mod fitted;
 mod horizons;
@@ -12,6 +13,7 @@ mod loss;
 mod nearness;
 mod parameter_path;
 mod prediction;
+mod residuals;
 mod row_residuals;
 mod sensors;
 mod targets;
@@ -20,12 +22,12 @@ mod window_motion;
 
 use std::sync::Mutex;
 
-use argmin::core::Error;
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 use serde::Serialize;
 
 pub use cuts::TimeWindow;
+pub use deep_starts::DeepStart;
 pub use deviations::{StandardDeviations, StartDeviations, StateDeviations};
 pub use horizons::{HorizonError, HorizonErrors, RecordingHorizons, TOUCH_MARGIN};
 pub use indentation::IndentationTest;
@@ -40,8 +42,6 @@ pub use trajectory::RecordedMotion;
 use self::fitted::Starts;
 use self::sensors::SensorParameter;
 use self::targets::{Target, Targets};
-use self::trajectory::WindowSubsteps;
-use super::least_squares::{HeldSubsteps, LinearResiduals, Residuals};
 use crate::multibody::{AppliedForces, Model, NoForces, ParameterError, State, TANGENT_DIMENSION};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
 use crate::rollout::{MotionWarning, SimulationSettings};
@@ -74,6 +74,15 @@ pub enum Measurement {
 }
 
 impl Measurement {
+    /// Where it comes from: the file, if it was read from one.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Motion(motion) => &motion.recording().name,
+            Self::Indentation(test) => test.name(),
+            Self::Sensors(sensors) => sensors.name(),
+        }
+    }
+
     /// The states at the starts of windows, as far as they were recorded.
     fn recorded_starts(&self) -> Vec<State> {
         match self {
@@ -325,76 +334,6 @@ impl<A: AppliedForces> Identification<A> {
     }
 }
 
-impl<A: AppliedForces> Identification<A> {
-    /// The residuals of each measurement, with its name.
-    ///
-    /// # Errors
-    /// Values out of their range, or a simulation that fails.
-    pub fn residuals_by_measurement<T: Scalar>(
-        &self,
-        parameters: &[T],
-    ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
-        self.residuals_of_all(parameters, None)
-    }
-
-    /// The residuals of each measurement, with its name, where error-controlled steps have these substeps.
-    ///
-    /// # Errors
-    /// Values out of their range, or a simulation that fails.
-    pub fn residuals_by_measurement_holding<T: Scalar>(
-        &self,
-        parameters: &[T],
-        substeps: &HeldSubsteps,
-    ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
-        self.residuals_of_all(parameters, Some(substeps))
-    }
-
-    fn residuals_of_all<T: Scalar>(
-        &self,
-        parameters: &[T],
-        substeps: Option<&HeldSubsteps>,
-    ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
-        let (model, state) = self.seeded(parameters)?;
-        let with_starts = self.with_held(substeps).into_par_iter().zip(self.present_starts());
-        with_starts
-            .map(|((measurement, held), starts)| match measurement {
-                Measurement::Motion(motion) => {
-                    let residuals = motion.residuals(&model, self.simulation(), &starts, held)?;
-                    Ok((motion.recording().name.as_str(), residuals))
-                }
-                Measurement::Indentation(test) => Ok((test.name(), test.residuals(&model, &state)?)),
-                Measurement::Sensors(sensors) => {
-                    let numbers = self.targets.of_sensors(parameters);
-                    let held = held.and_then(|windows| windows.first()).map(Vec::as_slice);
-                    let simulation = self.simulation();
-                    let residuals = sensors.residuals(&model, &numbers, simulation, &only(starts), held)?;
-                    Ok((sensors.name(), residuals))
-                }
-            })
-            .collect()
-    }
-
-    /// The measurements, with the substeps of their windows where they are held.
-    fn with_held<'h>(
-        &self,
-        substeps: Option<&'h HeldSubsteps>,
-    ) -> Vec<(&Measurement, Option<WindowSubsteps<'h>>)> {
-        let mut windows = substeps.map_or(&[][..], |held| &held.stretches);
-        let with_own = |measurement| {
-            let count = Measurement::windows(measurement).min(windows.len());
-            let (own, later) = windows.split_at(count);
-            windows = later;
-            (measurement, Some(own).filter(|own| !own.is_empty()))
-        };
-        self.measurements.iter().map(with_own).collect()
-    }
-}
-
-/// The residuals of all measurements, one after another.
-fn joined<T>(parts: Vec<(&str, Vec<T>)>) -> Vec<T> {
-    parts.into_iter().flat_map(|(_, residuals)| residuals).collect()
-}
-
 /// Matrices with this many columns below one another.
 fn stacked(parts: &[DMatrix<f64>], columns: usize) -> DMatrix<f64> {
     let mut all = DMatrix::zeros(parts.iter().map(DMatrix::nrows).sum(), columns);
@@ -404,84 +343,6 @@ fn stacked(parts: &[DMatrix<f64>], columns: usize) -> DMatrix<f64> {
         first += part.nrows();
     }
     all
-}
-
-/// The residuals of the measurements. Where starts of windows are estimated, those of motions from the starts that
-/// were estimated last ([`Identification::minimized_with_jacobian`]), which are constants here.
-impl<A: AppliedForces + Clone> Residuals for Identification<A> {
-    fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
-        Ok(joined(self.residuals_by_measurement(parameters)?))
-    }
-
-    /// A stretch for each window of the recorded motions, in the order of the measurements.
-    fn find_substeps(&self, parameters: &[f64]) -> Result<HeldSubsteps, Error> {
-        let mut stretches = Vec::new();
-        if self.settings.integrator.is_error_controlled() {
-            let (model, _) = self.seeded(parameters)?;
-            for (measurement, starts) in self.measurements.iter().zip(self.present_starts()) {
-                match measurement {
-                    Measurement::Motion(motion) => {
-                        stretches.extend(motion.substeps(&model, self.simulation(), &starts)?);
-                    }
-                    Measurement::Sensors(sensors) => {
-                        stretches.push(sensors.substeps(&model, self.simulation(), &only(starts))?);
-                    }
-                    Measurement::Indentation(_) => {}
-                }
-            }
-        }
-        Ok(HeldSubsteps { stretches })
-    }
-
-    fn residuals_holding<T: Scalar>(
-        &self,
-        parameters: &[T],
-        substeps: &HeldSubsteps,
-    ) -> Result<Vec<T>, Error> {
-        Ok(joined(self.residuals_by_measurement_holding(parameters, substeps)?))
-    }
-
-    fn minimized(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Vec<f64>, Error> {
-        self.fitted_residuals(parameters, substeps)
-    }
-
-    fn minimized_with_jacobian(
-        &self,
-        parameters: &[f64],
-        substeps: Option<&HeldSubsteps>,
-    ) -> Result<LinearResiduals, Error> {
-        self.fitted_residuals_with_jacobian(parameters, substeps)
-    }
-
-    fn eliminated(&self) -> usize {
-        self.measurements.iter().map(|m| m.windows() * m.estimated_directions()).sum()
-    }
-
-    fn eased(&self) -> Option<Self> {
-        let mut is_eased = false;
-        let mut eased_motion = |motion: &RecordedMotion| {
-            let eased = motion.eased();
-            is_eased |= eased.is_some();
-            eased.unwrap_or_else(|| motion.clone())
-        };
-        let measurements = self.measurements.iter();
-        let measurements: Vec<Measurement> = measurements.map(|m| m.with_motion(&mut eased_motion)).collect();
-        let present = measurements.iter().map(Measurement::recorded_starts).collect();
-        is_eased.then(|| Self {
-            model: self.model.clone(),
-            state: self.state.clone(),
-            settings: self.settings,
-            applied: self.applied.clone(),
-            targets: self.targets.clone(),
-            starts: Mutex::new(Starts::recorded(present)),
-            measurements,
-        })
-    }
-
-    fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {
-        let has_motion = self.measurements.iter().any(|measurement| measurement.windows() > 0);
-        has_motion.then(|| self.fitted_residuals_with_finer_steps(parameters))
-    }
 }
 
 /// The index of the body with this name.

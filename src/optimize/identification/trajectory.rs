@@ -145,6 +145,11 @@ impl RecordedMotion {
         self.windows.iter().map(|window| state_of(&self.recording.states[window.start])).collect()
     }
 
+    /// The recorded state that the first window starts at.
+    pub(super) fn first_start(&self) -> Option<&RecordedState> {
+        self.windows.first().and_then(|window| self.recording.states.get(window.start))
+    }
+
     /// The recorded states that are compared, in order.
     fn compared(&self) -> impl Iterator<Item = &RecordedState> {
         self.windows.iter().flat_map(|window| &self.recording.states[window.start + 1..window.end])
