@@ -37,10 +37,10 @@ const ORIENTATION_NOISE: f64 = 5e-3;
 /// Of the state at the start: where the ball lies in m, and where the joints are in m.
 const START_NOISE: f64 = 1e-3;
 const JOINT_START_NOISE: f64 = 1e-4;
-/// The time that is recorded in s, and the intervals of robot and camera in time steps.
+/// The time that is recorded and the intervals of robot and camera, s.
 const LENGTH: f64 = 0.8;
-const ROBOT_INTERVAL: usize = 2;
-const CAMERA_INTERVAL: usize = 10;
+const ROBOT_INTERVAL: f64 = 0.004;
+const CAMERA_INTERVAL: f64 = 0.02;
 
 /// A recording of the scene's motion from a start that is not exactly the scene's.
 fn recording(scene: &Scene, seed: u64) -> Result<String, Box<dyn Error>> {
@@ -64,11 +64,12 @@ fn recording(scene: &Scene, seed: u64) -> Result<String, Box<dyn Error>> {
          ball.px_m,ball.py_m,ball.pz_m,ball.qw,ball.qx,ball.qy,ball.qz\n",
     );
     // What the camera sees at a time it tells a delay later.
-    let late = (CAMERA_DELAY / settings.time_step).round() as usize;
+    let steps_in = |interval: f64| (interval / settings.time_step).round() as usize;
+    let late = steps_in(CAMERA_DELAY);
     let trajectory = rollout.simulate()?;
     let states: &[State] = &trajectory.states;
     for (step, (&time, state)) in trajectory.times.iter().zip(states).enumerate() {
-        if step % ROBOT_INTERVAL != 0 {
+        if step % steps_in(ROBOT_INTERVAL) != 0 {
             continue;
         }
         let q = &state.joints.q;
@@ -83,7 +84,7 @@ fn recording(scene: &Scene, seed: u64) -> Result<String, Box<dyn Error>> {
             q[2] + noise(FINGER_NOISE),
             force + noise(FORCE_NOISE)
         )?;
-        match step.checked_sub(late).filter(|_| step % CAMERA_INTERVAL == 0) {
+        match step.checked_sub(late).filter(|_| step % steps_in(CAMERA_INTERVAL) == 0) {
             Some(seen) => {
                 let turn = [0; 3].map(|_| noise(ORIENTATION_NOISE));
                 let ball = &states[seen].bodies[0];
