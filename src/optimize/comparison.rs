@@ -135,8 +135,8 @@ mod tests {
         let holds = |round: usize| {
             let noise = gaussian(5, round, 3 * count);
             let [a, b]: [Vec<f64>; 2] = [0, 1].map(|model| {
-                let one =
-                    |k: usize| 10.0 + noise[k] + 0.2 * noise[(1 + model) * count + k] + 0.3 * model as f64;
+                let own = |k: usize| 0.2 * noise[(1 + model) * count + k];
+                let one = |k: usize| (2.0 * noise[k] + own(k) + 0.3 * model as f64).exp();
                 (0..count).map(one).collect()
             });
             let order = rated(&[a, b]);

@@ -234,8 +234,8 @@ mod tests {
             let fall = Vector3::new(0.0, 0.0, -9.81);
             RecordedState {
                 time,
-                position: velocity * time + fall * (0.5 * time * time) + wobble * 1e-4,
-                orientation: start.rotated_by(&(spin * time + wobble * 1e-3)),
+                position: velocity * time + fall * (0.5 * time * time) + wobble * 2e-5,
+                orientation: start.rotated_by(&(spin * time + wobble * 1e-4)),
                 linear_velocity: velocity + fall * time,
                 angular_velocity: spin,
                 line: None,
