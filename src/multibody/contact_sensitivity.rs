@@ -145,6 +145,31 @@ impl ContactSensitivity {
         wrench: &SpatialForce,
         jacobian: &ContactJacobian,
     ) -> Self {
+        let ga = &model.bodies[pair.bodies.a].geometries[pair.geometry_a];
+        let gb = &model.bodies[pair.bodies.b].geometries[pair.geometry_b];
+        let p_a = geometry_offset(&frames[pair.bodies.a], ga);
+        let [by_material_a, by_material_b] = by_materials(model, ga, gb, jacobian).map(|material| {
+            material.map(|mut by| {
+                shift_columns_back(&p_a, &mut by);
+                by
+            })
+        });
+        Self {
+            by_material_a,
+            by_material_b,
+            materials: [ga.material, gb.material],
+            ..Self::of_motion(model, frames, pair, wrench, jacobian)
+        }
+    }
+
+    /// [`Self::new`] without the derivatives with respect to materials, which are zero.
+    pub fn of_motion(
+        model: &Model,
+        frames: &[BodyFrame],
+        pair: &GeometryPair,
+        wrench: &SpatialForce,
+        jacobian: &ContactJacobian,
+    ) -> Self {
         let (frame_a, frame_b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
         let ga = &model.bodies[pair.bodies.a].geometries[pair.geometry_a];
         let gb = &model.bodies[pair.bodies.b].geometries[pair.geometry_b];
@@ -158,21 +183,15 @@ impl ContactSensitivity {
         let turning = cross_matrix(&wrench.translational) * cross_matrix(&p_a);
         let mut quarter = by_state_a.fixed_view_mut::<3, 3>(0, 0);
         quarter += turning;
-        let [by_material_a, by_material_b] = by_materials(model, ga, gb, jacobian).map(|material| {
-            material.map(|mut by| {
-                shift_columns_back(&p_a, &mut by);
-                by
-            })
-        });
         Self {
             pair: *pair,
             wrench_on_a: wrench.shifted(&-p_a),
             to_b: frame_b.pose.translation - frame_a.pose.translation,
             by_state_a,
             by_state_b,
-            by_material_a,
-            by_material_b,
-            materials: [ga.material, gb.material],
+            by_material_a: no_material(),
+            by_material_b: no_material(),
+            materials: [None; 2],
         }
     }
 

@@ -87,9 +87,10 @@ pub(super) fn pair_cotangent(
 ) -> Option<PairCotangent> {
     let model = differentiated.model();
     let PairScratch { contact: scratch, spare } = scratch;
-    let mut shapes = differentiated.asks_for_geometry_of(pair).then(|| {
+    let asked = differentiated.geometries_asked_of(pair);
+    let mut shapes = asked.contains(&true).then(|| {
         let mut shapes = spare.pop().unwrap_or_default();
-        shapes.clear();
+        shapes.start(asked);
         shapes
     });
     let indices = [moving[pair.bodies.a], moving[pair.bodies.b]];

@@ -264,7 +264,12 @@ impl<'m> DifferentiatedModel<'m> {
 
     /// Whether the shape or the place of one of two geometries is among the parameters.
     pub(crate) fn asks_for_geometry_of(&self, pair: &GeometryPair) -> bool {
-        self.geometries.iter().any(|shape| pair.geometries().contains(shape))
+        self.geometries_asked_of(pair).contains(&true)
+    }
+
+    /// Whether the shape or the place of each of two geometries is among the parameters.
+    pub(crate) fn geometries_asked_of(&self, pair: &GeometryPair) -> [bool; 2] {
+        pair.geometries().map(|geometry| self.geometries.contains(&geometry))
     }
 
     /// Models that carry the derivatives with respect to the parameters that the user's forces may

@@ -161,7 +161,7 @@ impl Pass<'_> {
         };
         let by_gradients = by.through_gradients(polygon, equilibrium, by_series);
         let mut shape = match &mut self.shape {
-            Some(terms) => Some((PolygonShape::new(self.roles, found, equilibrium), terms)),
+            Some(terms) => Some((PolygonShape::new(self.roles, found, equilibrium, terms), terms)),
             None => None,
         };
         if let Some((shape, _)) = &mut shape {

@@ -104,7 +104,7 @@ impl PairImpulse<'_> {
             });
             by_width += sums.width;
             let gradients = Gradients::new(roles, found, equilibrium);
-            let mut shape = PolygonShape::new(roles, found, equilibrium);
+            let mut shape = PolygonShape::new(roles, found, equilibrium, terms);
             shape.add_gradients(&by.through_gradients(&polygon, equilibrium, sums.series));
             for i in 0..polygon.len {
                 let planes = VertexPlanes::new(&gradients, found, i);

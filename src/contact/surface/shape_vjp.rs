@@ -46,6 +46,8 @@ pub(crate) struct ShapeTerms {
     pub f: GeometryTerms,
     /// Whether A is O (else A is F).
     pub a_is_o: bool,
+    /// Whether the shapes of A and of B are asked for; the others have no terms but that of the onset's width.
+    asked: [bool; 2],
 }
 
 impl ShapeTerms {
@@ -54,12 +56,19 @@ impl ShapeTerms {
         if self.a_is_o { [&self.o, &self.f] } else { [&self.f, &self.o] }
     }
 
-    /// Forgets all terms, not the memory.
-    pub fn clear(&mut self) {
+    /// Begins with no terms of the shapes of A and of B, as far as they are asked for.
+    pub fn start(&mut self, asked: [bool; 2]) {
+        self.asked = asked;
         for terms in [&mut self.o, &mut self.f] {
             terms.vertices.clear();
             terms.thickness = 0.0;
         }
+    }
+
+    /// Whether the shapes of O and of F are asked for.
+    fn asked_of_o_and_f(&self, roles: &Roles<f64>) -> [bool; 2] {
+        let [a, b] = self.asked;
+        if roles.a_is_o { [a, b] } else { [b, a] }
     }
 
     /// Adds the derivatives through the width of the onset of the pressure, given that with respect to the
@@ -170,22 +179,23 @@ impl<'a> ElementTerms<'a> {
     }
 
     fn finish(self, terms: &mut GeometryTerms) {
-        let to_own = self.rotation.transpose();
-        let mut add = |vertices: &[u32]| {
-            let terms_of = vertices.iter().zip(&self.position).zip(self.extent);
-            terms.vertices.extend(terms_of.map(|((&vertex, position), extent)| VertexTerm {
-                vertex,
-                position: to_own * position,
-                extent,
-            }));
-        };
         match &self.element {
-            Element::Tetrahedron { field, index, .. } => add(&field.mesh().tetrahedra[*index as usize]),
+            Element::Tetrahedron { field, index, .. } => {
+                self.add_corners(&field.mesh().tetrahedra[*index as usize], terms);
+            }
             Element::Triangle { mesh, index } => {
-                add(&seen_from_inside(mesh.triangles[*index as usize]));
+                self.add_corners(&seen_from_inside(mesh.triangles[*index as usize]), terms);
             }
             Element::HalfSpace { .. } => terms.thickness += self.thickness,
             Element::Nothing => {}
+        }
+    }
+
+    fn add_corners(&self, corners: &[u32], terms: &mut GeometryTerms) {
+        terms.vertices.reserve(corners.len());
+        for (k, &vertex) in corners.iter().enumerate() {
+            let position = self.rotation.tr_mul(&self.position[k]);
+            terms.vertices.push(VertexTerm { vertex, position, extent: self.extent[k] });
         }
     }
 }
@@ -211,8 +221,13 @@ pub(in crate::contact) struct PolygonShape<'a> {
 }
 
 impl<'a> PolygonShape<'a> {
-    /// No derivatives yet.
-    pub fn new(roles: &'a Roles<'a, f64>, found: &Polygon, equilibrium: &Equilibrium) -> Self {
+    /// No derivatives yet; those that `terms` are asked for are to come.
+    pub fn new(
+        roles: &'a Roles<'a, f64>,
+        found: &Polygon,
+        equilibrium: &Equilibrium,
+        terms: &ShapeTerms,
+    ) -> Self {
         let tetrahedron = |field: &'a PressureField, index: u32, c: &Collider| Element::Tetrahedron {
             field,
             index,
@@ -233,6 +248,8 @@ impl<'a> PolygonShape<'a> {
                 Element::HalfSpace { thickness: roles.f.thickness },
             ),
         };
+        let [asked_o, asked_f] = terms.asked_of_o_and_f(roles);
+        let (o, f) = (if asked_o { o } else { Element::Nothing }, if asked_f { f } else { Element::Nothing });
         let gradient_o = equilibrium.gradient_o.unwrap_or_else(Vector3::zeros);
         Self {
             roles,

@@ -35,7 +35,7 @@ impl VelocityLevel {
             bristles.add_vjp(by_after, moving, (&mut *of_bristles, &mut *by_motion), out.model);
         }
         let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt: at.dt };
-        shapes.add_deflection_vjp(model, &settings, by_after, out.model);
+        shapes.add_deflection_vjp(model, &settings, by_after, (&mut memory.shapes, &mut *out.model));
         // Of free bodies the poses are inputs, the velocities after the step unknowns.
         let (of_free, of_rates) = by_velocity.split_at_mut(BODY * at.before.bodies.len());
         let parts = of_bodies.chunks_exact_mut(TANGENT_DIMENSION).zip(of_free.chunks_exact_mut(BODY));

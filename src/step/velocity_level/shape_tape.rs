@@ -10,16 +10,25 @@ use crate::contact::{
 use crate::multibody::{BodyFrame, DifferentiatedModel, GeometryPair, Model, ModelGradient, with_pair};
 use crate::spatial::SpatialForce;
 
+/// A patch of one geometry at least whose shape is asked for.
+#[derive(Debug)]
+struct AskedPatch {
+    /// The index of its pair in [`Model::pairs`].
+    index: usize,
+    pair: GeometryPair,
+    /// Whether the shapes of A and of B are asked for.
+    asked: [bool; 2],
+    contacts: DiscretePatch,
+}
+
 /// The faces of a step.
 #[derive(Debug, Default)]
 pub(super) struct ShapeTape {
     contacts: PointContacts,
-    /// The indices of their pairs in [`Model::pairs`], the pairs, and their contacts.
-    patches: Vec<(usize, GeometryPair, DiscretePatch)>,
+    patches: Vec<AskedPatch>,
     /// The bodies before the step, with their velocities before it and after it.
     before: Vec<BodyFrame>,
     after: Vec<BodyFrame>,
-    terms: ShapeTerms,
 }
 
 impl ShapeTape {
@@ -36,9 +45,12 @@ impl ShapeTape {
             return;
         }
         let pairs = differentiated.model().pairs();
-        let asked = problem.patches.iter().map(|patch| (patch.pair, pairs[patch.pair], &patch.contacts));
-        let asked = asked.filter(|(_, pair, _)| differentiated.asks_for_geometry_of(pair));
-        self.patches.extend(asked.map(|(index, pair, patch)| (index, pair, patch.clone())));
+        self.patches.extend(problem.patches.iter().filter_map(|patch| {
+            let (index, pair) = (patch.pair, pairs[patch.pair]);
+            let asked = differentiated.geometries_asked_of(&pair);
+            let patch = &patch.contacts;
+            asked.contains(&true).then(|| AskedPatch { index, pair, asked, contacts: patch.clone() })
+        }));
         if !self.patches.is_empty() {
             let (own, found) = (&mut self.contacts, &problem.contacts);
             own.position.clone_from(&found.position);
@@ -68,14 +80,14 @@ impl ShapeTape {
     /// Adds the derivatives of a number with respect to the shapes, given those with respect to the impulse
     /// on each moving body about its origin, in W.
     pub fn add_vjp(
-        &mut self,
+        &self,
         model: &Model,
         settings: &DiscreteSettings,
         moving: &[Option<usize>],
         by_force: &[SpatialForce],
-        out: &mut ModelGradient,
+        (terms, out): (&mut ShapeTerms, &mut ModelGradient),
     ) {
-        self.for_each_patch(model, settings, out, |(_, pair, before), impulse, terms| {
+        self.for_each_patch(model, settings, (terms, out), |(_, pair, before), impulse, terms| {
             let [by_a, by_b] = [pair.bodies.a, pair.bodies.b]
                 .map(|body| moving[body].map_or_else(SpatialForce::zero, |i| by_force[i]));
             let [p_a, p_b] = [pair.bodies.a, pair.bodies.b].map(|body| before[body].pose.translation);
@@ -93,13 +105,13 @@ impl ShapeTape {
     /// Adds the derivatives of a number with respect to the shapes, given those with respect to the deflections
     /// of all bristles after the step.
     pub fn add_deflection_vjp(
-        &mut self,
+        &self,
         model: &Model,
         settings: &DiscreteSettings,
         by_deflections: &[f64],
-        out: &mut ModelGradient,
+        (terms, out): (&mut ShapeTerms, &mut ModelGradient),
     ) {
-        self.for_each_patch(model, settings, out, |(index, _, _), impulse, terms| {
+        self.for_each_patch(model, settings, (terms, out), |(index, _, _), impulse, terms| {
             let first = DEFLECTION_DIMENSION * index;
             let by = Vector6::from_column_slice(&by_deflections[first..first + DEFLECTION_DIMENSION]);
             impulse.deflection_shape_vjp(&by, terms);
@@ -107,17 +119,17 @@ impl ShapeTape {
     }
 
     /// Adds the derivatives of a number with respect to the shapes, of which `visit` writes down the terms of each
-    /// patch. It is given the patch's pair with its index and the bodies before the step, and the impulse.
+    /// patch, in memory that is reused. It is given the patch's pair with its index and the bodies before the step, and the impulse.
     fn for_each_patch(
-        &mut self,
+        &self,
         model: &Model,
         settings: &DiscreteSettings,
-        out: &mut ModelGradient,
+        (terms, out): (&mut ShapeTerms, &mut ModelGradient),
         visit: impl Fn((usize, &GeometryPair, &[BodyFrame]), &PairImpulse, &mut ShapeTerms),
     ) {
-        let Self { contacts, patches, before, after, terms } = self;
-        for (index, pair, patch) in patches.iter() {
-            terms.clear();
+        let Self { contacts, patches, before, after } = self;
+        for AskedPatch { index, pair, asked, contacts: patch } in patches.iter() {
+            terms.start(*asked);
             let velocity_after =
                 with_pair(model, after, pair, |query| Roles::new(query).ok().map(|roles| roles.v_fo));
             with_pair(model, before, pair, |query| {

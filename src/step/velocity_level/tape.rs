@@ -14,12 +14,12 @@ use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
 use super::joint_derivative::JointDerivatives;
 use super::shape_tape::ShapeTape;
 use super::{VelocityLevel, Workspace};
-use crate::contact::{ContactJacobian, ContactPair, DiscreteSettings, world_impulse_jacobian};
+use crate::contact::{ContactPair, DiscreteSettings, world_impulse_jacobian};
 use crate::linear_algebra::{Factors, Values};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
-    AppliedForces, BodyFrame, ContactSensitivity, JointKinematics, Motion, PlaceSensitivity,
-    set_link_velocities, with_pair,
+    AppliedForces, ContactSensitivity, JointKinematics, Motion, PlaceSensitivity, set_link_velocities,
+    with_pair,
 };
 use crate::spatial::SpatialForce;
 use crate::step::StepError;
@@ -168,11 +168,8 @@ impl VelocityLevel {
                 })
             });
             let Some(found) = found else { continue };
-            let sensitivity = |frames: &[BodyFrame], wrench: &SpatialForce, jacobian: &ContactJacobian| {
-                ContactSensitivity::new(model, frames, pair, wrench, jacobian)
-            };
             // The velocities after the step are unknowns, not inputs.
-            let mut by_poses = sensitivity(after, &found.impulse_on_a, &found.after);
+            let mut by_poses = ContactSensitivity::new(model, after, pair, &found.impulse_on_a, &found.after);
             // Those of links follow their configuration, though.
             let sides =
                 [(pair.bodies.a, &mut by_poses.by_state_a), (pair.bodies.b, &mut by_poses.by_state_b)];
@@ -189,7 +186,10 @@ impl VelocityLevel {
                 }
                 places
             });
-            let before = found.before.map(|j| Box::new(sensitivity(frames, &SpatialForce::zero(), &j)));
+            let before = found.before.map(|jacobian| {
+                let none = SpatialForce::zero();
+                Box::new(ContactSensitivity::of_motion(model, frames, pair, &none, &jacobian))
+            });
             let inertia = found.by_inverse_inertia.map(|by_lambda| {
                 let bodies = [pair.bodies.a, pair.bodies.b];
                 let f = if patch.contacts.a_is_o { 1 } else { 0 };

@@ -6,7 +6,7 @@ use nalgebra::{Matrix3, Vector3};
 use super::VelocityLevel;
 use super::free_body::{BODY, six, velocity_of};
 use super::tape::BalanceTape;
-use crate::contact::DiscreteSettings;
+use crate::contact::{DiscreteSettings, ShapeTerms};
 use crate::multibody::{
     AppliedForces, BodyState, ForceSensitivity, Forces, FreeMotion, JointKinematics, ModelGradient,
     TANGENT_DIMENSION, add_link_motions,
@@ -28,6 +28,7 @@ pub(in crate::step) struct VjpMemory {
     /// and with those before it.
     pub(super) by_motion: [Vec<f64>; 2],
     kinematics: JointKinematics,
+    pub(super) shapes: ShapeTerms,
 }
 
 /// How the orientation after a step follows the vector that it is turned by, ω δt and the extra
@@ -58,7 +59,7 @@ impl VelocityLevel {
         let (of_motion, of_bristles) = out.state.split_at_mut(at.before.motion_tangent_dimension());
         let (state_of_bodies, state_of_joints) = of_motion.split_at_mut(at.before.body_tangent_dimension());
         let BalanceTape { moving, patches, shapes, bodies, joints, kinematics, .. } = tape;
-        let VjpMemory { by_force, by_motion, kinematics: scratch, .. } = memory;
+        let VjpMemory { by_force, by_motion, kinematics: scratch, shapes: terms, .. } = memory;
         joints.add(at, of_joints, state_of_joints, out.control, out.model);
         by_force.bodies.clear();
         for (tree, mu) in of_bodies.chunks_exact(BODY).enumerate() {
@@ -120,7 +121,7 @@ impl VelocityLevel {
         let n = of_joints.len();
         state_of_joints[..n].copy_from_slice(&by_unknown[..n]);
         let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt: at.dt };
-        shapes.add_vjp(model, &settings, moving, on_bodies, out.model);
+        shapes.add_vjp(model, &settings, moving, on_bodies, (terms, &mut *out.model));
     }
 
     /// The part of the derivatives of μᵀφ that is due to the user's forces; after
