@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::messages::{remark, text_output};
+use super::optimize::{failed, problem};
 use super::outputs::check_outputs;
 use super::recordings::{about, check_formats, command_line, page, recorder, write_recordings};
 use super::run_folder::{Run, read_json};
@@ -33,6 +34,10 @@ pub(super) struct ReportArguments {
     /// Show every Nth state only, besides the first and the last
     #[arg(long, value_name = "N", default_value = "1")]
     every: NonZeroUsize,
+    /// Show the motion after this iteration of an optimization instead of the one that it found: 0, the start, or
+    /// one of 1, 2, 4, 8 and so on, whose commands are kept
+    #[arg(long, value_name = "N", conflicts_with = "trajectory")]
+    iteration: Option<u64>,
 }
 
 /// What the results of an optimization have that is shown.
@@ -44,6 +49,7 @@ struct OptimizationResult {
     costs: Vec<CostPart>,
     history: Vec<Iteration>,
     commands: Vec<Command>,
+    variables: Vec<f64>,
 }
 
 #[derive(Deserialize)]
@@ -58,6 +64,9 @@ struct Iteration {
     iteration: u64,
     cost: f64,
     gradient_norm: Option<f64>,
+    /// Of a few of them.
+    #[serde(default)]
+    variables: Vec<f64>,
 }
 
 #[derive(Deserialize)]
@@ -75,6 +84,12 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<(), Error> {
         &arguments.trajectory,
     ) {
         (true, None) => &|outputs| of_folder(arguments, &arguments.of, outputs),
+        (false, _) if arguments.iteration.is_some() => {
+            let scene = arguments.of.display();
+            return Err(Error::Usage(format!(
+                "{scene}: --iteration is for the folder of an optimization, and this is a file"
+            )));
+        }
         (false, Some(trajectory)) => &|outputs| of_scene(arguments, trajectory, outputs),
         (true, Some(trajectory)) => {
             return Err(Error::Usage(format!(
@@ -146,15 +161,28 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     let trajectory = folder.join("trajectory.csv");
     let inputs = [&file.scene.files[..], &[run.problem.clone(), result_file, trajectory.clone()]].concat();
     check_outputs(outputs, &inputs)?;
-    let recording = recording(&file.scene, &trajectory, arguments.every)?;
+    let recording = match arguments.iteration {
+        None => recording(&file.scene, &trajectory, arguments.every)?,
+        Some(number) => {
+            file.scene.check_motion()?;
+            let variables = variables_of(folder, &result, number)?;
+            let motion = problem(&file)?.trajectory(variables).map_err(|error| failed(&file, error))?;
+            recorded(&file.scene, &motion, arguments.every)
+        }
+    };
+    let shown = match arguments.iteration {
+        None => "what the optimization found".to_owned(),
+        Some(number) => format!("after iteration {number}"),
+    };
     let more = [
         ["scene", &file.scene.path.display().to_string()],
+        ["motion", &shown],
         ["end", &result.termination],
         ["command", &run.command],
     ];
     let about = about("problem", &run.problem, more.map(|line| line.map(str::to_owned)));
     let page = Page {
-        charts: charts(&file, &result),
+        charts: charts(&file, &result)?,
         tables: vec![costs(&result)],
         warnings,
         ..page(&run.problem, about, Some(&recording))
@@ -166,20 +194,51 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
 /// The motion of a trajectory file.
 pub(super) fn recording(scene: &Scene, trajectory: &Path, every: NonZeroUsize) -> Result<Recording, Error> {
     scene.check_motion()?;
-    let Trajectory { times, states } = Trajectory::read(trajectory, &scene.model)?;
+    Ok(recorded(scene, &Trajectory::read(trajectory, &scene.model)?, every))
+}
+
+/// A motion to look at, of which every so many states are shown, the first and the last.
+fn recorded(scene: &Scene, Trajectory { times, states }: &Trajectory, every: NonZeroUsize) -> Recording {
     // The interval matters to those who simulate only: every frame here is asked for.
     let mut recorder = recorder(scene, 1.0);
-    for (i, (time, state)) in times.iter().zip(&states).enumerate() {
+    for (i, (time, state)) in times.iter().zip(states).enumerate() {
         if i % every == 0 || i + 1 == states.len() {
             recorder.add(*time, state);
         }
     }
-    Ok(recorder.finish())
+    recorder.finish()
 }
 
-/// The commands over time, those of the start and those found, and the costs of the iterations.
-fn charts(file: &ProblemFile, result: &OptimizationResult) -> Vec<Chart> {
-    let start = file.commands(&file.start);
+/// The variables that an iteration came to.
+fn variables_of<'r>(folder: &Path, result: &'r OptimizationResult, number: u64) -> Result<&'r [f64], Error> {
+    if result.history.last().is_some_and(|last| last.iteration == number) {
+        return Ok(&result.variables);
+    }
+    let kept = || result.history.iter().filter(|iteration| !iteration.variables.is_empty());
+    let found = kept().find(|iteration| iteration.iteration == number);
+    found.map(|iteration| &iteration.variables[..]).ok_or_else(|| {
+        let numbers: Vec<String> =
+            kept().chain(result.history.last()).map(|iteration| iteration.iteration.to_string()).collect();
+        let folder = folder.display();
+        Error::Usage(format!(
+            "{folder}: has no commands of iteration {number}; it has those of {}",
+            numbers.join(", ")
+        ))
+    })
+}
+
+/// The commands over time, those of the start, of a few iterations and those found, and the costs of the iterations.
+fn charts(file: &ProblemFile, result: &OptimizationResult) -> Result<Vec<Chart>, Error> {
+    let problem = problem(file)?;
+    let mut earlier = vec![("start".to_owned(), file.commands(&file.start))];
+    // The last one is what was found; the start may not be what iterations began from.
+    let passed = result.history.len().saturating_sub(1);
+    for iteration in result.history.iter().take(passed).filter(|i| i.iteration > 0 && !i.variables.is_empty())
+    {
+        // Those of a problem that has changed since may be of another number.
+        let Ok(values) = problem.values(&iteration.variables) else { continue };
+        earlier.push((format!("after {}", iteration.iteration), file.commands(&values)));
+    }
     let curve = |name: &str, times: &[f64], values: &[f64], interpolation: &str| Curve {
         name: name.to_owned(),
         mode: if interpolation == "hold" { CurveMode::Steps } else { CurveMode::Lines },
@@ -189,8 +248,10 @@ fn charts(file: &ProblemFile, result: &OptimizationResult) -> Vec<Chart> {
     };
     let command = |found: &Command| {
         let mut curves = vec![curve("found", &found.times, &found.values, &found.interpolation)];
-        let of_start = start.iter().find(|command| command.actuator == found.actuator);
-        curves.extend(of_start.map(|c| curve("start", &c.times, &c.values, c.interpolation)));
+        curves.extend(earlier.iter().filter_map(|(name, commands)| {
+            let own = commands.iter().find(|command| command.actuator == found.actuator)?;
+            Some(curve(name, &own.times, &own.values, own.interpolation))
+        }));
         Chart {
             title: format!("Command of {}", found.actuator),
             axes: ["time, s", "command, unit of the actuator"].map(str::to_owned),
@@ -215,7 +276,7 @@ fn charts(file: &ProblemFile, result: &OptimizationResult) -> Vec<Chart> {
         let norms = result.history.iter().map(|i| i.gradient_norm.unwrap_or(f64::NAN)).collect();
         charts.push(by_iteration("Gradient by iteration", "largest derivative that no bound holds", norms));
     }
-    charts
+    Ok(charts)
 }
 
 /// The terms of the cost.

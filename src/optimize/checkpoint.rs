@@ -139,14 +139,19 @@ struct Saved<S> {
     solver: S,
 }
 
+/// Checks that these are variables within bounds.
+fn check_variables(field: &str, x: &[f64], (lower, upper): (&[f64], &[f64])) -> Result<(), InvalidField> {
+    InvalidField::check_count(field, x.len(), lower.len())?;
+    for (i, &x) in x.iter().enumerate() {
+        InvalidField::check_number(&format!("{field}[{i}]"), x, lower[i], upper[i])?;
+    }
+    Ok(())
+}
+
 impl<S: Resumable> Saved<S> {
     /// Whether a run within these bounds can have come to this.
     fn check(&self, bounds: (&[f64], &[f64])) -> Result<(), InvalidField> {
-        let (lower, upper) = bounds;
-        InvalidField::check_count("variables", self.variables.len(), lower.len())?;
-        for (i, &x) in self.variables.iter().enumerate() {
-            InvalidField::check_number(&format!("variables[{i}]"), x, lower[i], upper[i])?;
-        }
+        check_variables("variables", &self.variables, bounds)?;
         InvalidField::check_number("cost", self.cost, f64::NEG_INFINITY, f64::INFINITY)?;
         let (found, expected) = (self.history.len(), self.iteration.saturating_add(1));
         if found as u64 != expected {
@@ -160,6 +165,9 @@ impl<S: Resumable> Saved<S> {
             InvalidField::check_number(&field("cost"), entry.cost, f64::NEG_INFINITY, f64::INFINITY)?;
             let norm = entry.gradient_norm.unwrap_or(0.0);
             InvalidField::check_number(&field("gradient_norm"), norm, 0.0, f64::INFINITY)?;
+            if !entry.variables.is_empty() {
+                check_variables(&field("variables"), &entry.variables, bounds)?;
+            }
         }
         self.solver.check(bounds)
     }

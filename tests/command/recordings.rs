@@ -416,6 +416,13 @@ fn the_folder_of_an_optimization_is_enough_for_its_report() {
         (&"found".into(), &"start".into())
     );
     assert!(data.array(&command["series"][1]["y"]).iter().all(|&u| u == 0.0));
+    // Between them those of iterations 1, 2, 4 and so on.
+    let passed = history.len() as u64 - 1;
+    let kept: Vec<String> =
+        (1..passed).filter(|i| i.is_power_of_two()).map(|i| format!("after {i}")).collect();
+    let names: Vec<&Value> =
+        command["series"].as_array().unwrap().iter().skip(2).map(|curve| &curve["name"]).collect();
+    assert_eq!(names, kept.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(command["series"][0]["mode"], "steps", "commands are held between knots");
     assert_eq!(data.table("Costs")[0][0], result["costs"][0]["name"]);
     let about = data.header["about"].to_string();
@@ -431,6 +438,16 @@ fn the_folder_of_an_optimization_is_enough_for_its_report() {
     let (results, scene) = (text(&results), text(&scene));
     assert!(refused(&["report", scene, "--out", page]).contains("the motion of the scene is missing"));
     assert!(refused(&["report", results, "motion.csv", "--out", page]).contains("leave out `motion.csv`"));
+    // The motion of an iteration: at first the cart stands still.
+    let other = moved.join("start.html");
+    run(&["report", results, "--iteration", "0", "--out", text(&other)]);
+    let at_start = PageData::read(&other);
+    assert!(at_start.header["about"].to_string().contains("after iteration 0"));
+    let position = at_start.array(&at_start.plot("Joint displacements")["series"][0]["y"]);
+    assert!(position.iter().all(|&q| q == 0.0), "{position:?}");
+    let told = refused(&["report", results, "--iteration", "1000", "--out", page]);
+    assert!(told.contains("has no commands of iteration 1000; it has those of 0, 1"), "{told}");
+    assert!(refused(&["report", scene, "--iteration", "1", "--out", page]).contains("is for the folder"));
     // Results took long: they are not replaced by chance.
     let text_of_problem = text(&problem).to_owned();
     let before = fs::read(moved.join("results/result.json")).unwrap();
