@@ -30,6 +30,8 @@ A scene is a TOML or JSON file; SI units, angles in rad, files relative to it:
 Every field with its unit, default and meaning: isobar schema scene --markdown
 (likewise problem, for optimize, and fit); without --markdown a JSON schema for editors.
 
+RUST_LOG=isobar=debug logs files and iterations on standard error, RUST_LOG=isobar=trace each step.
+
 Examples:
   isobar init scene scene.toml
   isobar check scene.toml

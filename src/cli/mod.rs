@@ -20,6 +20,7 @@ mod help;
 mod init;
 mod interruption;
 mod loaded;
+mod logging;
 mod man;
 mod messages;
 mod model;
@@ -117,6 +118,9 @@ pub fn command_line() -> clap::Command {
 pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
     set_quiet(arguments.quiet);
+    if logging::is_asked_for() && !arguments.quiet {
+        logging::start();
+    }
     let keeps = matches!(arguments.command, Command::Fit(_) | Command::Optimize(_) | Command::Simulate(_));
     let outcome = handle_interruption(keeps).and_then(|()| match &arguments.command {
         Command::Advise(arguments) => advise::run(arguments),

@@ -2,6 +2,7 @@
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::logging::is_asked_for;
 use super::messages::is_quiet;
 use crate::optimize::progress::{Progress, ProgressListener, ProgressObserver};
 
@@ -10,9 +11,9 @@ use crate::optimize::progress::{Progress, ProgressListener, ProgressObserver};
 struct Bar(ProgressBar);
 
 /// Where bars are drawn: on standard error if that is a terminal, and nowhere if the command is to be
-/// quiet.
+/// quiet or logs what it does there.
 fn target() -> ProgressDrawTarget {
-    if is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() }
+    if is_quiet() || is_asked_for() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() }
 }
 
 /// A bar that counts up to `length`.

@@ -44,6 +44,8 @@ impl ProgressObserver {
 
     fn tell(&self, iterations: u64, cost: f64, kv: &KV) {
         let gradient_norm = kv.get("gradient_norm").and_then(|norm| norm.get_float());
+        let gradient = gradient_norm.map_or(String::new(), |norm| format!(", gradient {norm:.3e}"));
+        log::debug!("iteration {iterations}: best cost {cost:.9e}{gradient}");
         self.listener.hear(&Progress { iterations, cost, gradient_norm });
     }
 }

@@ -30,6 +30,7 @@ pub(crate) fn checked_step_into<A: AppliedForces, T: Scalar>(
     after: &mut State<T>,
 ) -> Result<(), SimulationError> {
     integrator.step_into(step, workspace, after).map_err(|source| failed(step, number, source))?;
+    log_step(integrator, step, number, workspace);
     check_finite(step, number, after)
 }
 
@@ -56,8 +57,43 @@ pub(crate) fn checked_step_taped<A: AppliedForces>(
 ) -> Result<State, SimulationError> {
     let outcome = integrator.step_taped(step, differentiated, workspace, tape);
     let after = outcome.map_err(|source| failed(step, number, source))?;
+    log_step(integrator, step, number, workspace);
     check_finite(step, number, &after)?;
     Ok(after)
+}
+
+/// Logs how a step went, number `number` of a simulation.
+fn log_step<A, T: Scalar>(
+    integrator: Integrator,
+    step: &StepProblem<'_, A, T>,
+    number: usize,
+    workspace: &StepWorkspace<T>,
+) {
+    if !log::log_enabled!(log::Level::Trace) {
+        return;
+    }
+    let at = format!("step {number} at {} s", step.time);
+    if let (true, Some(substeps)) = (integrator.is_error_controlled(), workspace.substeps()) {
+        log::trace!(
+            "{at}: {} substeps, the shortest {:.3e} s, {} rejected, {} factorizations, {} evaluations",
+            substeps.substeps.len(),
+            substeps.shortest(),
+            substeps.rejected,
+            substeps.factorizations,
+            substeps.evaluations
+        );
+    } else if integrator.velocity_level_method().is_some() {
+        let statistics = workspace.statistics();
+        log::trace!(
+            "{at}: {} faces of {} pairs, {} iterations, residual {:.1e}",
+            statistics.contacts,
+            statistics.patches,
+            statistics.iterations,
+            statistics.residual
+        );
+    } else {
+        log::trace!("{at}: {} pairs push", workspace.contact_loads().count());
+    }
 }
 
 /// The failure of a step, number `number` of a simulation.

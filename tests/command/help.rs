@@ -167,6 +167,29 @@ fn quiet_leaves_errors_and_results() {
     assert!(summary.starts_with("10 steps of 0.001 s") && !summary.contains("degrees"), "{summary}");
 }
 
+#[test]
+fn what_is_done_is_logged_where_it_is_asked_for() {
+    let folder = Folder::new("logged");
+    let scene = folder.file("scene.toml", DOUBTFUL);
+    let words = ["simulate", text(&scene), "--until", "0.01"];
+    let silent = isobar(&words);
+    let logged = |filter: &str, more: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"));
+        let output = command.args(words).args(more).env("RUST_LOG", filter).output().unwrap();
+        assert_eq!(output.stdout, silent.stdout, "{filter}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let debug = logged("isobar=debug", &[]);
+    assert!(debug.contains("DEBUG isobar::io::scene::file: ") && debug.contains("2 bodies, 0 joints"), "{debug}");
+    assert!(!debug.contains("TRACE"), "{debug}");
+    let trace = logged("isobar::rollout=trace", &[]);
+    assert_eq!(trace.matches("TRACE isobar::rollout::checked_step: step ").count(), 10, "{trace}");
+    assert!(trace.contains("step 0 at 0 s: ") && !trace.contains("DEBUG"), "{trace}");
+    for (filter, more) in [("isobar=trace", &["--quiet"][..]), ("isobar=off", &[]), ("", &[])] {
+        assert!(!logged(filter, more).contains("isobar::"), "{filter} {more:?}");
+    }
+}
+
 /// Bars are for terminals: here nothing but messages comes.
 #[test]
 fn progress_is_shown_on_terminals_alone() {

@@ -1,6 +1,7 @@
 //! Scene files: bodies, joints, materials and settings, ready to query or to simulate.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::contact::{ContactModel, FrictionRegularization};
 use crate::io::document::Document;
@@ -66,6 +67,7 @@ impl Scene {
     /// line, what was found and what is allowed.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
+        let begin = Instant::now();
         let mut document = match path.extension().and_then(|e| e.to_str()) {
             Some(e) if e.eq_ignore_ascii_case("toml") => Document::read_toml(path)?,
             Some(e) if e.eq_ignore_ascii_case("json") => Document::read_json(path)?,
@@ -76,6 +78,14 @@ impl Scene {
         let respelled = replace_old_spellings(&mut document);
         let mut scene = build(path, &document.contents()?, document)?;
         scene.warnings.splice(0..0, respelled.into_iter().map(|problem| format!("warning: {problem}")));
+        log::debug!(
+            "{}: {} bodies, {} joints, {} pairs of geometries, in {:.1} ms",
+            path.display(),
+            scene.model.bodies().len(),
+            scene.model.mechanism().joints().len(),
+            scene.model.pairs().len(),
+            1e3 * begin.elapsed().as_secs_f64()
+        );
         Ok(scene)
     }
 
