@@ -2,6 +2,7 @@
 
 use super::pressing::{NotPressed, Press, Pressed, thickness};
 use crate::contact::{ContactGeometry, ContactModel};
+use crate::field::zero_gradient_tetrahedra;
 use crate::multibody::{BodyFrame, BodyGeometry, GeometryPair, Model, NamedMaterial};
 use crate::rollout::SimulationSettings;
 use crate::step::Integrator;
@@ -25,6 +26,8 @@ const CREEP: f64 = 0.1;
 const ADVISED_CREEP: f64 = 0.01;
 /// Moduli this far apart: the harder body hardly gives way.
 const HARD: f64 = 100.0;
+/// A compliant body thinner than this part of its length is thin.
+const THIN: f64 = 0.05;
 
 /// Two bodies and how they are simulated.
 pub(super) struct Subject<'m> {
@@ -103,6 +106,8 @@ pub(super) fn remarks(subject: &Subject, pressed: &Result<Pressed, NotPressed>) 
         remarks.extend(friction(subject));
     }
     remarks.extend(hard(subject));
+    remarks.extend(thin(subject));
+    remarks.extend(flat_tetrahedra(subject));
     remarks.extend(losses(subject));
     remarks
 }
@@ -257,6 +262,62 @@ fn hard(subject: &Subject) -> Option<String> {
             short(ratio)
         )
     })
+}
+
+/// Compliant bodies with hardly any room for a pressure field.
+fn thin(subject: &Subject) -> Vec<String> {
+    let geometries = geometries(subject);
+    let GeometryPair { bodies, .. } = subject.pairs[0];
+    let bodies = [bodies.a, bodies.b].map(|body| &subject.model.bodies()[body]);
+    let mut remarks = Vec::new();
+    for (own, body) in bodies.into_iter().enumerate() {
+        let (Some(size), false) = (body.size(), geometries[own].collider.geometry.is_rigid()) else {
+            continue;
+        };
+        let (thickness, length_of_all) = (size.min(), size.max());
+        if thickness >= THIN * length_of_all {
+            continue;
+        }
+        let instead = if geometries[1 - own].collider.geometry.is_rigid() {
+            format!(
+                "let `{}` give way instead, which is not `rigid` then, and make this one `rigid = true`",
+                bodies[1 - own].name
+            )
+        } else {
+            "with `rigid = true` of its geometry the other one gives way alone".to_owned()
+        };
+        let half = 0.5 * thickness;
+        remarks.push(format!(
+            "`{}` is {} thick and {} long: what sinks in by more than half of that, as what comes faster than {} m/s \
+             can in one step of {} s, passes through; {instead}",
+            body.name,
+            length(thickness),
+            length(length_of_all),
+            short(half / subject.settings.time_step),
+            short(subject.settings.time_step),
+        ));
+    }
+    remarks
+}
+
+/// Tetrahedra without a pressure gradient, which bear no load.
+fn flat_tetrahedra(subject: &Subject) -> Vec<String> {
+    let GeometryPair { bodies, .. } = subject.pairs[0];
+    let mut remarks = Vec::new();
+    for (geometry, body) in geometries(subject).into_iter().zip([bodies.a, bodies.b]) {
+        let ContactGeometry::Compliant(field) = geometry.collider.geometry.as_ref() else { continue };
+        let all = field.mesh().tetrahedra.len();
+        let flat = zero_gradient_tetrahedra(field.mesh(), field.extent()).len();
+        if flat > 0 {
+            remarks.push(format!(
+                "{flat} of the {all} tetrahedra of `{}` have no pressure gradient, since all their vertices lie on the \
+                 surface, and bear no load ({} %); `split_zero_gradient = true` of the mesh splits them",
+                subject.model.bodies()[body].name,
+                short(100.0 * flat as f64 / all as f64)
+            ));
+        }
+    }
+    remarks
 }
 
 /// A contact that loses no energy.

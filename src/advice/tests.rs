@@ -200,3 +200,33 @@ fn materials_that_lose_nothing_creep_or_are_nearly_rigid_are_told() {
         hard.remarks
     );
 }
+
+/// A plate without room for a field, and a mesh of a single layer of vertices.
+#[test]
+fn thin_bodies_and_tetrahedra_without_a_gradient_are_told() {
+    let ball = "shape = { sphere = { radius = 0.05, resolution = 0.01 } }";
+    let plate = "shape = { box = { size = [0.2, 0.2, 0.004] } }";
+    let on_rigid = of(&scene(&[(ball, plate), ("[0.3, 0, 0.2]", "[0, 0, 0.2]")]));
+    let told =
+        on_rigid.remarks.iter().find(|r| r.contains("`ball` is 4 mm thick and 0.2 m long")).expect("thin");
+    assert!(told.contains("faster than 2 m/s") && told.contains("let `table` give way instead"), "{told}");
+    let soft_table = (
+        "shape = { half_space = {} }\nrigid = true",
+        "shape = { half_space = { thickness = 0.1 } }\nmaterial = \"foam\"",
+    );
+    let on_soft = of(&scene(&[(ball, plate), ("[0.3, 0, 0.2]", "[0, 0, 0.2]"), soft_table]));
+    assert!(
+        on_soft.remarks.iter().any(|r| r.contains("the other one gives way alone")),
+        "{:?}",
+        on_soft.remarks
+    );
+    let thick = of(&scene(&[(ball, "shape = { box = { size = [0.2, 0.2, 0.02] } }")]));
+    assert!(!thick.remarks.iter().any(|r| r.contains("thick and")), "{:?}", thick.remarks);
+    // An octahedron about a vertex inside, and one more corner on top: that tetrahedron is all surface.
+    let mesh = "vertices = [[0.05, 0, 0], [-0.05, 0, 0], [0, 0.05, 0], [0, -0.05, 0], [0, 0, 0.05], [0, 0, -0.05], \
+        [0, 0, 0], [0.05, 0.05, 0.05]], tetrahedra = [[6, 0, 2, 4], [6, 2, 1, 4], [6, 1, 3, 4], [6, 3, 0, 4], \
+        [6, 2, 0, 5], [6, 1, 2, 5], [6, 3, 1, 5], [6, 0, 3, 5], [0, 2, 4, 7]], extent = [0, 0, 0, 0, 0, 0, 1, 0]";
+    let flat = of(&scene(&[(ball, &format!("shape = {{ volume_mesh = {{ {mesh} }} }}"))]));
+    let told = flat.remarks.iter().find(|r| r.contains("no pressure gradient")).expect("a remark");
+    assert!(told.starts_with("1 of the 9 tetrahedra of `ball`") && told.contains("(11 %)"), "{told}");
+}
