@@ -180,11 +180,14 @@ fn what_is_done_is_logged_where_it_is_asked_for() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let debug = logged("isobar=debug", &[]);
-    assert!(debug.contains("DEBUG isobar::io::scene::file: ") && debug.contains("2 bodies, 0 joints"), "{debug}");
+    assert!(
+        debug.contains("DEBUG isobar::io::scene::file: ") && debug.contains("2 bodies, 0 joints"),
+        "{debug}"
+    );
     assert!(!debug.contains("TRACE"), "{debug}");
     let trace = logged("isobar::rollout=trace", &[]);
     assert_eq!(trace.matches("TRACE isobar::rollout::checked_step: step ").count(), 10, "{trace}");
-    assert!(trace.contains("step 0 at 0 s: ") && !trace.contains("DEBUG"), "{trace}");
+    assert!(trace.contains("step 1 at 0 s: ") && !trace.contains("DEBUG"), "{trace}");
     for (filter, more) in [("isobar=trace", &["--quiet"][..]), ("isobar=off", &[]), ("", &[])] {
         assert!(!logged(filter, more).contains("isobar::"), "{filter} {more:?}");
     }
