@@ -27,7 +27,7 @@ impl<T> Default for SensorWorkspace<T> {
 
 impl<T: Scalar> Model<T> {
     /// The configuration of a joint, at `joint` in the model's mechanism (see
-    /// [`super::tree::JointKind`]): rad, m, or a quaternion.
+    /// [`super::tree::JointKind`]): rad, m, or a quaternion; nothing of one that follows another.
     ///
     /// # Panics
     /// When there is no such joint.
@@ -35,7 +35,8 @@ impl<T: Scalar> Model<T> {
         &state.joints.q[self.mechanism.joints()[joint].q.clone()]
     }
 
-    /// The velocity of a joint, at `joint` in the model's mechanism: rad/s or m/s.
+    /// The velocity of a joint, at `joint` in the model's mechanism: rad/s or m/s; nothing of one
+    /// that follows another.
     ///
     /// # Panics
     /// When there is no such joint.

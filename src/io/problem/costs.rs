@@ -164,6 +164,11 @@ fn coordinate(
     let joints = model.mechanism.joints();
     let joint =
         named(joints.iter().map(|j| j.name.as_str()), "joint that moves", &of.joint, &field.key("joint"))?;
+    if let Some(follows) = &joints[joint].follows {
+        let message =
+            format!("found `{}`, which follows joint `{}`: name that one", of.joint, joints[follows.joint].name);
+        return Err(Problem::new(field.key("joint"), message));
+    }
     let range = range(&joints[joint]);
     if of.coordinate >= range.len() {
         let message =

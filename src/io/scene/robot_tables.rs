@@ -65,7 +65,7 @@ pub(in crate::io) fn robot(
     let options = UrdfOptions {
         package_path: t.packages.iter().map(|p| context.folder.join(p)).collect(),
         base,
-        mimic: if t.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Refuse },
+        mimic: if t.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Follow },
     };
     let path = context.folder.join(&t.urdf);
     context.files.borrow_mut().push(path.clone());
@@ -109,6 +109,7 @@ pub(in crate::io) fn robot(
         prefixed(&mut joint.name);
         prefixed(&mut joint.child);
         joint.parent.iter_mut().for_each(prefixed);
+        joint.mimic.iter_mut().for_each(|mimic| prefixed(&mut mimic.joint));
         // What stood on the world stands on the parent, at the same pose.
         joint.parent = joint.parent.take().or_else(|| t.parent.clone());
     }
@@ -137,7 +138,12 @@ fn initial_coordinates(
     let read = |key: &str, given: &BTreeMap<String, Coordinates>, read: Read| {
         let of_joint = |(name, x): (&String, &Coordinates)| {
             let field = table.key(key).key(name);
-            let numbers = read(&find(name, &field)?.kind, name, x, &field)?;
+            let joint = find(name, &field)?;
+            if let Some(mimic) = &joint.mimic {
+                let message = format!("follows joint `{}`, which is given instead", mimic.joint);
+                return Err(Problem::new(field, message));
+            }
+            let numbers = read(&joint.kind, name, x, &field)?;
             Ok((name.clone(), numbers))
         };
         given.iter().map(of_joint).collect::<Result<Vec<_>, Problem>>()

@@ -39,10 +39,11 @@ impl<T: Scalar> Workspace<T> {
     /// Writes the parts of the forces along the joints into `tau`, and adds the forces to those
     /// of what carries them.
     fn pass_forces(&mut self, mechanism: &Mechanism<T>, tau: &mut [T]) {
+        tau.fill(T::from(0.0));
         for (index, joint) in mechanism.joints.iter().enumerate().rev() {
             let force = self.forces[index];
-            for k in joint.v.clone() {
-                tau[k] = self.columns[k].dot(&force);
+            for c in joint.columns.clone() {
+                tau[mechanism.coordinate[c]] += self.columns[c].dot(&force);
             }
             if let Some(parent) = joint.parent {
                 self.forces[parent] += force;
@@ -57,8 +58,8 @@ impl<T: Scalar> Mechanism<T> {
     /// algorithm (Featherstone 2008, table 5.1) at the state of the last
     /// [`Mechanism::update_kinematics`].
     ///
-    /// Rotor inertia is included. Damping and springs are not; [`Mechanism::passive_forces`] computes
-    /// them.
+    /// Rotor inertia is included. Damping and springs are not, which [`Mechanism::passive_forces`] computes,
+    /// nor is friction.
     ///
     /// # Panics
     /// When a slice does not have nv numbers, or a body is not there.
@@ -109,8 +110,8 @@ fn newton_euler<T: Scalar>(
         let m = &workspace.motions[index];
         let mut a = joint.parent.map_or(at_rest, |p| workspace.accelerations[p]) + m.bias;
         if let Some(vdot) = vdot {
-            for k in joint.v.clone() {
-                a += workspace.columns[k] * vdot[k];
+            for c in joint.columns.clone() {
+                a += workspace.columns[c] * vdot[mechanism.coordinate[c]];
             }
         }
         workspace.accelerations[index] = a;

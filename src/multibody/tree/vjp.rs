@@ -60,8 +60,8 @@ impl Mechanism {
         for (index, joint) in self.joints.iter().enumerate().rev() {
             let (m, by_pose, by_velocity) =
                 (&workspace.motions[index], poses[index], workspace.forces[index]);
-            for (i, k) in joint.v.clone().enumerate() {
-                let s = &workspace.columns[k];
+            for (i, c) in joint.columns.clone().enumerate() {
+                let (s, k) = (&workspace.columns[c], self.coordinate[c]);
                 let mut psi = m.velocity.cross(s);
                 if joint.kind.moves_its_center() && joint.kind.is_translation(i) {
                     psi.translational += s.translational.cross(&m.relative.rotational);
@@ -102,8 +102,8 @@ fn velocities_at(mechanism: &Mechanism, workspace: &Workspace, v: &[f64]) -> Vec
     let mut velocities: Vec<SpatialVelocity> = Vec::with_capacity(mechanism.joints.len());
     for joint in &mechanism.joints {
         let mut velocity = joint.parent.map_or_else(SpatialVelocity::zero, |p| velocities[p]);
-        for k in joint.v.clone() {
-            velocity += workspace.columns[k] * v[k];
+        for c in joint.columns.clone() {
+            velocity += workspace.columns[c] * v[mechanism.coordinate[c]];
         }
         velocities.push(velocity);
     }
