@@ -119,6 +119,24 @@ pub enum ProblemError {
     /// Control values have no value at the end.
     #[error("a control value has no value at the end, when no step starts; its cost must be a running one")]
     ControlAtEnd,
+    /// A number of a constraint that is not allowed.
+    #[error("constraint {index}: {field} is {value}; it must be {allowed}")]
+    ConstraintValue {
+        /// The constraint.
+        index: usize,
+        /// What the number is.
+        field: &'static str,
+        /// The number.
+        value: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// A constraint that any motion keeps.
+    #[error("constraint {index} has no bound; it needs at least one")]
+    Unbounded {
+        /// The constraint.
+        index: usize,
+    },
     /// The times do not make steps.
     #[error(transparent)]
     Simulation(#[from] SimulationError),

@@ -10,6 +10,7 @@ mod event_derivatives;
 mod event_scenes;
 mod events;
 mod examples_grasping;
+mod followers;
 mod following_extents;
 mod geometry_gradients;
 mod mechanism;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
-use crate::io::scene::actuator_tables::actuators;
+use crate::io::scene::actuator_tables::{DrivenRobot, actuators};
 use crate::io::scene::bodies::{check_start, put_on_skirts};
 use crate::io::scene::body_names::{
     BodyName, body_names, carriers, exclude_connected, exclude_within_robots, excluded_pairs,
@@ -82,15 +82,21 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     for (i, t) in table.bodies.iter().enumerate() {
         parts.add_body(t, carriers.contains(&i), &context, &root.key("bodies").index(i))?;
     }
+    let mut driven = Vec::with_capacity(robots.len());
+    for (i, (robot, t)) in robots.iter().zip(&table.robots).enumerate() {
+        let single = robot.joints.iter().filter(|joint| joint.kind.is_single());
+        let joints = single.map(|joint| joint.name.clone()).collect();
+        driven.push(DrivenRobot { table: t, field: root.key("robots").index(i), joints });
+    }
     for (i, robot) in robots.into_iter().enumerate() {
         parts.add_robot(robot, &root.key("robots").index(i))?;
     }
 
     let files = context.files.into_inner();
     let mechanism = parts.mechanism(&names)?;
-    let (actuators, commands) = actuators(&table.actuators, &mechanism)?;
     let table_of_joint = |name: &str| parts.joint_tables.get(name).cloned();
     let (joints, beyond) = initial_state(&mechanism, &parts.initial, table_of_joint);
+    let (actuators, commands) = actuators(&table.actuators, &driven, &mechanism, &joints)?;
     let Parts { entries, visuals, mut warnings, missing, .. } = parts;
     let held = !missing.is_empty();
     let mut workspace = Workspace::new(&mechanism);

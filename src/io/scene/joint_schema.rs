@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use crate::io::scene::actuator_schema::{CommandTable, DriveTable};
 use crate::io::strict::{Exactly, map_without_duplicates};
 use crate::multibody::tree::{JointLimits, STICTION_VELOCITY};
 
@@ -201,6 +202,18 @@ pub(in crate::io) struct RobotTable {
     /// Whether links of the robot touch each other.
     #[serde(default = "yes")]
     pub self_contact: bool,
+    /// An SRDF file, relative to the scene. Pairs of links in its `disable_collisions` elements do not touch
+    /// each other; nothing else of it is read.
+    #[schemars(extend("x-default" = "none"))]
+    pub srdf: Option<PathBuf>,
+    /// A drive on every joint with one coordinate that follows no other and that no table of `actuators` drives:
+    /// an actuator each, with the name of the joint and its effort in the URDF file.
+    #[schemars(extend("x-default" = "none"))]
+    pub drive: Option<DriveTable>,
+    /// Commands of these drives, by the joints' names in the URDF file. Those of all other joints are, of position
+    /// drives, where the joint starts, and else 0.
+    #[serde(default, deserialize_with = "map_without_duplicates")]
+    pub commands: BTreeMap<String, CommandTable>,
     /// Whether joints that mimic others are read as independent joints, which then need drives of their
     /// own. Otherwise they follow the others.
     #[serde(default)]

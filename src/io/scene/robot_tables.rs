@@ -15,7 +15,9 @@ use crate::io::scene::joint_tables::{InitialCoordinates, configuration, free_con
 use crate::io::scene::mesh_tables::link_mesh;
 use crate::io::scene::pressure_law_tables::LayeredLaw;
 use crate::io::scene::visuals::RobotVisuals;
-use crate::io::urdf::{CollisionShape, LinkGeometry, MimicJoints, RobotBase, RobotDescription, UrdfOptions};
+use crate::io::urdf::{
+    CollisionShape, LinkGeometry, MimicJoints, RobotBase, RobotDescription, UrdfOptions, disabled_collisions,
+};
 use crate::multibody::BodyGeometry;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::spatial::{MassProperties, RigidTransform};
@@ -28,6 +30,8 @@ pub(in crate::io) struct SceneRobot {
     pub joints: Vec<JointDescription>,
     /// For each link what it collides with.
     pub geometries: Vec<Vec<BodyGeometry>>,
+    /// Links that do not touch each other, by their indices.
+    pub apart: Vec<[usize; 2]>,
     /// Where its joints start.
     pub initial: Vec<InitialCoordinates>,
     /// What is drawn of its links.
@@ -103,6 +107,15 @@ pub(in crate::io) fn robot(
         robot.warnings.iter().map(|warning| Problem::new(field.clone(), warning)).collect();
     let geometries = geometries(t, &robot, context, table, &mut warnings)?;
 
+    let apart = match &t.srdf {
+        None => Vec::new(),
+        Some(srdf) => {
+            let (path, field) = (context.folder.join(srdf), table.key("srdf"));
+            context.files.borrow_mut().push(path.clone());
+            let names: Vec<&str> = robot.bodies.iter().map(|body| body.name.as_str()).collect();
+            disabled_collisions(&path, &names).map_err(|error| Problem::new(field, error))?
+        }
+    };
     let prefixed = |name: &mut String| name.insert_str(0, &t.prefix);
     robot.bodies.iter_mut().for_each(|b| prefixed(&mut b.name));
     for joint in &mut robot.joints {
@@ -117,7 +130,7 @@ pub(in crate::io) fn robot(
     robot.visuals.iter_mut().for_each(|visual| prefixed(&mut visual.body));
     let RobotDescription { name, bodies, joints, visuals, .. } = robot;
     let visuals = RobotVisuals { robot: name, visuals };
-    Ok(SceneRobot { bodies, joints, geometries, initial, visuals, warnings, missing })
+    Ok(SceneRobot { bodies, joints, geometries, apart, initial, visuals, warnings, missing })
 }
 
 /// The initial coordinates by the joints' names in the URDF.

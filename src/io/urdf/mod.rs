@@ -3,6 +3,7 @@
 mod collision;
 mod elements;
 mod error;
+mod srdf;
 mod visual;
 mod xml;
 
@@ -13,6 +14,7 @@ use nalgebra::{Matrix3, Vector3};
 
 pub use collision::{CollisionShape, LinkGeometry, MeshReference};
 pub use error::MissingMesh;
+pub(crate) use srdf::disabled_collisions;
 pub(crate) use visual::DRAWN_FORMATS;
 pub use visual::{Visual, VisualShape};
 

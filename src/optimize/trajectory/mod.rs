@@ -1,6 +1,7 @@
 //! Trajectory optimization: controls of a simulated motion that make the squares of residuals
 //! small.
 
+mod constrained;
 mod control_range;
 mod evaluations;
 mod history;
@@ -10,6 +11,9 @@ mod sensitivity;
 mod settings;
 mod staged;
 
+pub use constrained::{
+    ConstrainedSettings, ConstraintRound, ConstraintState, MAXIMUM_ROUNDS, optimize_constrained_trajectory,
+};
 pub use control_range::ControlRange;
 pub use evaluations::{EvaluationCounter, Evaluations};
 pub use history::{Iterations, TrajectoryIteration};

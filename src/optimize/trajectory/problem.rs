@@ -293,6 +293,25 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         }
     }
 
+    /// The same motion with other residuals, and a memory of its own; evaluations are counted together.
+    pub(super) fn for_residuals<'b, S>(&self, residuals: &'b S) -> TrajectoryProblem<'b, A, S>
+    where
+        'a: 'b,
+    {
+        let TrajectoryTask { model, initial, settings, until, applied, .. } = self.task;
+        TrajectoryProblem {
+            task: TrajectoryTask { model, initial, settings, until, applied, residuals },
+            map: self.map.clone(),
+            optimized: self.optimized.clone(),
+            others: self.others.clone(),
+            ranges: self.ranges.clone(),
+            lower: self.lower.clone(),
+            upper: self.upper.clone(),
+            counter: Arc::clone(&self.counter),
+            recent: Mutex::default(),
+        }
+    }
+
     /// The cost, without keeping the motion: for use on several threads.
     ///
     /// # Errors
