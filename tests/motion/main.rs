@@ -3,6 +3,7 @@
 mod adjoint;
 mod bristle_derivatives;
 mod bristles;
+mod constraints;
 mod continuous_limit;
 mod drake_steps;
 mod error_control;
