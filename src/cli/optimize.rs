@@ -402,7 +402,9 @@ fn print_report(out: &mut dyn Write, report: &OptimizeReport, folder: Option<&Pa
         for ConstraintPart { name, tolerance, state } in &report.constraints {
             let ConstraintState { violation, multiplier, penalty, .. } = state;
             write!(out, "{name:width$}")?;
-            [violation, tolerance, multiplier, penalty].iter().try_for_each(|x| write!(out, "  {x:>13.6e}"))?;
+            [violation, tolerance, multiplier, penalty]
+                .iter()
+                .try_for_each(|x| write!(out, "  {x:>13.6e}"))?;
             writeln!(out)?;
         }
         let stationarity = report.rounds.last().map_or(0.0, |round| round.stationarity);

@@ -137,8 +137,9 @@ impl<T: Scalar> Model<T> {
                             let [a, b, c] = point.barycentric;
                             let p = pressures[0] * a + pressures[i] * b + pressures[i + 1] * c;
                             let place = vertices[0] + u * T::from(b) + v * T::from(c);
-                            let velocity = query.v_wa.shifted(&(place - query.x_wa.translation)).translational
-                                - query.v_wb.shifted(&(place - query.x_wb.translation)).translational;
+                            let velocity =
+                                query.v_wa.shifted(&(place - query.x_wa.translation)).translational
+                                    - query.v_wb.shifted(&(place - query.x_wb.translation)).translational;
                             let along = velocity - polygon.normal * velocity.dot(&polygon.normal);
                             let weight = onset(p, width).0 * triangle * point.weight;
                             force += weight;

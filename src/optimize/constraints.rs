@@ -124,7 +124,12 @@ impl Constraints {
     }
 
     /// Calls `visit` with each number at a moment, and its value c.
-    fn for_each<T: Scalar>(&self, moment: &Moment<T>, at_end: bool, mut visit: impl FnMut(usize, &Number, T)) {
+    fn for_each<T: Scalar>(
+        &self,
+        moment: &Moment<T>,
+        at_end: bool,
+        mut visit: impl FnMut(usize, &Number, T),
+    ) {
         let mut frames = Frames::default();
         let mut last: Option<(usize, Vector3<T>)> = None;
         for (i, number) in self.at_moment(at_end).iter().enumerate() {
@@ -232,10 +237,14 @@ impl Multipliers {
     /// Multipliers of 0, and penalties that make the violations of a motion weigh as much as its cost
     /// (Birgin & Martínez 2014, *Practical augmented Lagrangian methods for constrained optimization*, §12.4).
     pub fn at_start(constraints: &Constraints, values: &[f64], cost: f64) -> Self {
-        let squares: f64 = constraints.all(values.len()).zip(values).map(|(number, &c)| {
-            let violation = if number.kind == Kind::Equal { c } else { c.max(0.0) };
-            violation * violation
-        }).sum();
+        let squares: f64 = constraints
+            .all(values.len())
+            .zip(values)
+            .map(|(number, &c)| {
+                let violation = if number.kind == Kind::Equal { c } else { c.max(0.0) };
+                violation * violation
+            })
+            .sum();
         let penalty = if squares > 0.0 { (2.0 * cost.abs() / squares).clamp(1e-6, 1e6) } else { 1.0 };
         Self { values: vec![0.0; values.len()], penalties: vec![penalty; constraints.constraints.len()] }
     }

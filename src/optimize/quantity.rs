@@ -146,7 +146,8 @@ impl Measured {
             Quantity::JointVelocity { index } => {
                 check("joint velocity", index, model.mechanism.velocity_dimension())?;
             }
-            Quantity::Position { body: b, relative_to } | Quantity::Orientation { body: b, relative_to, .. } => {
+            Quantity::Position { body: b, relative_to }
+            | Quantity::Orientation { body: b, relative_to, .. } => {
                 body(b)?;
                 relative_to.map_or(Ok(()), body)?;
             }

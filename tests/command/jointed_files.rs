@@ -612,7 +612,10 @@ fn every_bad_joint_and_actuator_is_named() {
         // Friction, and joints that follow others.
         (with("rotor_inertia = 1e-3", "friction = -1"), vec!["bodies[1].joint.friction", "-1", "at least 0"]),
         (with("rotor_inertia = 1e-3", "stiction_velocity = 0"), vec!["joint.stiction_velocity", "positive"]),
-        (with("type = \"planar\",", "type = \"planar\", friction = 1,"), vec!["bodies[5].joint.friction", "planar"]),
+        (
+            with("type = \"planar\",", "type = \"planar\", friction = 1,"),
+            vec!["bodies[5].joint.friction", "planar"],
+        ),
         (
             with("type = \"planar\",", "type = \"planar\", mimic = { joint = \"shoulder\" },"),
             vec!["bodies[5].joint.mimic", "planar", "only revolute and prismatic"],
@@ -835,9 +838,13 @@ fn a_urdf_with_a_loop_or_joints_that_mimic_none_names_its_file() {
     let follower = scene.replace("urdf =", "positions = { \"close right\" = 0.01 }\nurdf =");
     let error = message(&folder, &follower);
     assert!(error.contains("robots[0].positions.close right") && error.contains("`close left`"), "{error}");
-    let driven = format!("{scene}[[actuators]]\nname = \"a\"\njoints = [\"close right\"]\ndrive = \"force\"\n");
+    let driven =
+        format!("{scene}[[actuators]]\nname = \"a\"\njoints = [\"close right\"]\ndrive = \"force\"\n");
     let error = message(&folder, &driven);
-    assert!(error.contains("actuators[0].joints[0]") && error.contains("follows joint `close left`"), "{error}");
+    assert!(
+        error.contains("actuators[0].joints[0]") && error.contains("follows joint `close left`"),
+        "{error}"
+    );
     let one = load(&folder, &scene);
     assert_eq!(one.state.joints.v.len() + 1, one.model.mechanism().joints().len());
     // Trajectories have the coordinates that there are.
@@ -860,7 +867,7 @@ fn a_urdf_with_a_loop_or_joints_that_mimic_none_names_its_file() {
 #[test]
 fn a_robot_has_drives_on_all_its_joints_and_links_that_do_not_touch() {
     let folder = Folder::new("driven-robot");
-    let drive = "drive = { position = { stiffness = 300, damping = 3 } }\npositions = { \"close left\" = 0.015 }\n";
+    let drive = "drive = { position = { stiffness = 300, damping = 3 } }\npositions = { \"close left\" = 0.015, \"close right\" = 0.01 }\n";
     let materials = "materials = { left = \"foam\", right = \"foam\" }";
     let robot = |extra: &str| {
         let scene = robot_scene(&folder, &format!("prefix = \"a \"\n{drive}{materials}\n{extra}"), BALL);
@@ -893,6 +900,14 @@ fn a_robot_has_drives_on_all_its_joints_and_links_that_do_not_touch() {
     assert!(unknown.contains("robots[0].commands.elbow") && unknown.contains("close left"), "{unknown}");
     let without = message(&folder, &robot("commands = { \"close left\" = 0.02 }\n").replace(drive, ""));
     assert!(without.contains("robots[0].commands") && without.contains("without `drive`"), "{without}");
+    // Drives that carry the weight: the joints stay where they are.
+    let light = load(&folder, &robot("gravity_compensation = true\n"));
+    let moved = run(&light, 0.1);
+    let last = moved.states.last().expect("states");
+    assert!(last.joints.v.iter().all(|v| v.abs() < 1e-9), "{:?}", last.joints.v);
+    assert!(last.bodies[0].velocity.translational.z < -0.1, "what is held has its weight");
+    let free = message(&folder, &robot("gravity_compensation = true\nbase = \"free\"\n"));
+    assert!(free.contains("robots[0].gravity_compensation") && free.contains("free base"), "{free}");
     // Pairs of an SRDF file.
     let touching = |scene: &Scene| {
         let body = |name: &str| scene.model.body_index(name).expect("a body");
@@ -901,7 +916,10 @@ fn a_robot_has_drives_on_all_its_joints_and_links_that_do_not_touch() {
     assert_eq!(touching(&scene), 1);
     folder.file("gripper.srdf", "<robot name=\"gripper\"><disable_collisions link1=\"left\" link2=\"right\" reason=\"Never\"/></robot>");
     assert_eq!(touching(&load(&folder, &robot("srdf = \"gripper.srdf\"\n"))), 0);
-    folder.file("gripper.srdf", "<robot name=\"gripper\">\n<disable_collisions link1=\"left\" link2=\"thumb\"/></robot>");
+    folder.file(
+        "gripper.srdf",
+        "<robot name=\"gripper\">\n<disable_collisions link1=\"left\" link2=\"thumb\"/></robot>",
+    );
     let error = message(&folder, &robot("srdf = \"gripper.srdf\"\n"));
     for part in ["robots[0].srdf", "gripper.srdf", "2", "link2 is `thumb`", "palm"] {
         assert!(error.contains(part), "`{part}` is not in: {error}");

@@ -664,11 +664,14 @@ fn the_bundled_grasp_lets_the_ball_fall_at_first_and_holds_it_at_last() {
 #[test]
 fn constraints_are_told_and_a_run_goes_on() {
     let constrained = PROBLEM
-        .replace("[optimizer]", "[[constraints]]\nname = \"gentle\"\ncontrol = \"push\"\nupper = 1.5\n[optimizer]")
+        .replace(
+            "[optimizer]",
+            "[[constraints]]\nname = \"gentle\"\ncontrol = \"push\"\nupper = 1.5\n[optimizer]",
+        )
         .replace("max_iterations = 40", "kind = \"lbfgs\"\nmax_iterations = 40\nmax_rounds = 1");
     let (folder, problem) = self::folder("constrained", &constrained);
     let out = folder.0.join("run");
-    let short = isobar(&["optimize", text(&problem), "--out", text(&out), "--json"]);
+    let short = isobar(&["optimize", &problem, "--out", text(&out), "--json"]);
     let found: Value = serde_json::from_slice(&short.stdout).expect("JSON");
     assert_eq!(short.status.code(), Some(3), "{found}");
     assert_eq!(found["rounds"].as_array().map(Vec::len), Some(1));
@@ -677,7 +680,7 @@ fn constraints_are_told_and_a_run_goes_on() {
     assert!(found["constraints"][0]["violation"].as_f64() > Some(1.5e-3), "{found}");
     // The same problem with more rounds goes on.
     std::fs::write(&problem, constrained.replace("max_rounds = 1", "max_rounds = 30")).expect("written");
-    let long = isobar(&["optimize", text(&problem), "--out", text(&out), "--resume"]);
+    let long = isobar(&["optimize", &problem, "--out", text(&out), "--resume"]);
     let told = String::from_utf8_lossy(&long.stdout).into_owned();
     assert_eq!(long.status.code(), Some(0), "{told}{}", String::from_utf8_lossy(&long.stderr));
     for part in ["constraint", "violation", "multiplier", "gentle", "gradient of the Lagrangian"] {

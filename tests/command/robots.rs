@@ -463,7 +463,8 @@ fn the_hand_of_the_panda_has_one_coordinate() {
     let all = of(&whole, &q, &vec![0.0; n + 1]);
     let g = DMatrix::from_fn(9, 8, |row, column| if row.min(7) == column { 1.0 } else { 0.0 });
     assert!((&found - g.transpose() * all * &g).amax() < 1e-12);
-    let mass = |name: &str| whole.bodies()[whole.body_index(name).expect("a finger")].mass.expect("mass").mass;
+    let mass =
+        |name: &str| whole.bodies()[whole.body_index(name).expect("a finger")].mass.expect("mass").mass;
     assert!((found[(7, 7)] - mass("panda_leftfinger") - mass("panda_rightfinger")).abs() < 1e-12);
 }
 

@@ -163,7 +163,11 @@ fn a_grasp_with_a_limit_of_force() {
     let file = loaded(&folder, &scene, &problem(limit));
     let (optimum, rounds) = optimized(&file);
     let last = rounds.last().expect("a round");
-    assert!(!matches!(optimum.ending, isobar::optimize::termination::Termination::Infeasible { .. }), "{}", optimum.termination);
+    assert!(
+        !matches!(optimum.ending, isobar::optimize::termination::Termination::Infeasible { .. }),
+        "{}",
+        optimum.termination
+    );
     assert!(last.constraints[0].violation <= 0.04 && last.constraints[0].multiplier > 0.0, "{last:?}");
     let forces = |file: &ProblemFile, x: &[f64]| {
         let problem = file.problem().expect("a problem");
@@ -229,6 +233,7 @@ fn a_run_goes_on_from_the_last_round_to_the_same_bits() {
     assert!(other.contains("problem") && other.contains("`it`") && other.contains("`other`"), "{other}");
     let none = None::<&TrajectoryCheckpoints<NoStore>>;
     let problem = file.problem().expect("a problem");
-    let again = optimize_constrained_trajectory(&problem, &file.constraints, &file.start, &settings(20), none, None);
+    let again =
+        optimize_constrained_trajectory(&problem, &file.constraints, &file.start, &settings(20), none, None);
     assert_eq!(again.expect("optimized").0.variables, whole.variables);
 }

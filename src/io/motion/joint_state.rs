@@ -71,7 +71,8 @@ fn order(mechanism: &Mechanism, names: Option<&[String]>) -> Result<Vec<usize>, 
             Some(joint) if !order.contains(&joint) => order.push(joint),
             Some(_) => return Err((format!("joints[{i}]"), format!("`{name}` is there twice"))),
             None => {
-                let message = format!("found `{name}`; the joints that have coordinates are {}", known().join(", "));
+                let message =
+                    format!("found `{name}`; the joints that have coordinates are {}", known().join(", "));
                 return Err((format!("joints[{i}]"), message));
             }
         }

@@ -35,7 +35,8 @@ pub(in crate::io) fn constraints(
 /// The constraints, or what is wrong with one of them.
 fn made(all: Vec<Constraint>, model: &Model, table: &FieldPath) -> Result<Constraints, Problem> {
     Constraints::new(model, model.command_dimension(), all).map_err(|error| {
-        let field = if matches!(error, ProblemError::ControlAtEnd) { table.key("when") } else { table.clone() };
+        let field =
+            if matches!(error, ProblemError::ControlAtEnd) { table.key("when") } else { table.clone() };
         Problem::new(field, error)
     })
 }
@@ -56,14 +57,16 @@ fn constraint(
     }
     let of = |wanted: &str| given.iter().find(|(key, _)| *key == wanted).map(|(_, bound)| *bound);
     let refused = |found: &str| {
-        let message = format!("found {found}; allowed are `equal`, `length`, or one or both of `lower` and `upper`");
+        let message =
+            format!("found {found}; allowed are `equal`, `length`, or one or both of `lower` and `upper`");
         Err(Problem::new(table.clone(), message))
     };
     let allowed = match (t.length, of("equal"), of("lower"), of("upper")) {
         (Some(most), None, None, None) => {
             let field = table.key("length");
             if named.quantity.dimension() == 1 {
-                let message = format!("found at `{}`, which is one number; it has `lower` and `upper`", named.key);
+                let message =
+                    format!("found at `{}`, which is one number; it has `lower` and `upper`", named.key);
                 return Err(Problem::new(field, message));
             }
             Allowed::Length { most: number(most, Range::Positive, &field)? }

@@ -7,8 +7,8 @@ use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
 use crate::io::problem::controls::{actuator_index, named};
 use crate::io::problem::schema::{
-    ComponentsTable, ConstraintTable, ContactTable, CoordinateTable, CostTable, OfBodyTable, OrientationTable,
-    RelativeTable, TargetTable,
+    ComponentsTable, ConstraintTable, ContactTable, CoordinateTable, CostTable, OfBodyTable,
+    OrientationTable, RelativeTable, TargetTable,
 };
 use crate::io::scene::body_tables::{PoseFields, Range, number};
 use crate::multibody::Model;
@@ -239,8 +239,10 @@ fn coordinate(
     let joint =
         named(joints.iter().map(|j| j.name.as_str()), "joint that moves", &of.joint, &field.key("joint"))?;
     if let Some(follows) = &joints[joint].follows {
-        let message =
-            format!("found `{}`, which follows joint `{}`: name that one", of.joint, joints[follows.joint].name);
+        let message = format!(
+            "found `{}`, which follows joint `{}`: name that one",
+            of.joint, joints[follows.joint].name
+        );
         return Err(Problem::new(field.key("joint"), message));
     }
     let range = range(&joints[joint]);

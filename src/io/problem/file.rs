@@ -9,8 +9,8 @@ use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
 use crate::io::problem::checkpoint::CheckpointFile;
-use crate::io::problem::controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
 use crate::io::problem::constraint_tables::constraints;
+use crate::io::problem::controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
 use crate::io::problem::costs::cost_term;
 use crate::io::problem::memory::check_memory;
 use crate::io::problem::schema::{OptimizerTable, ProblemTable, StartsTable};
@@ -19,15 +19,15 @@ use crate::io::scene::file::Scene;
 use crate::io::scene::plausibility::angle_warnings;
 use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
-use crate::optimize::multi_start::scattered_starts;
 use crate::optimize::constraints::Constraints;
+use crate::optimize::multi_start::scattered_starts;
 use crate::optimize::objective::Objective;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::SmoothingSettings;
 use crate::optimize::trajectory::{
-    ConstrainedSettings, ConstraintRound, ControlRange, MAXIMUM_ROUNDS, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
-    TrajectorySettings, TrajectoryTask, optimize_constrained_trajectory, optimize_smoothed_trajectory,
-    optimize_trajectory,
+    ConstrainedSettings, ConstraintRound, ControlRange, MAXIMUM_ROUNDS, TrajectoryCheckpoints,
+    TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
+    optimize_constrained_trajectory, optimize_smoothed_trajectory, optimize_trajectory,
 };
 use crate::rollout::{ControlKnots, Controls, KnotInterpolation, SimulationError, SimulationSettings};
 
@@ -116,7 +116,12 @@ impl ProblemFile {
             let settings = ConstrainedSettings { trajectory: *settings, max_rounds: self.max_rounds };
             let (checkpoints, progress) = (checkpoints.as_ref(), progress.as_ref());
             return optimize_constrained_trajectory(
-                problem, constraints, start, &settings, checkpoints, progress,
+                problem,
+                constraints,
+                start,
+                &settings,
+                checkpoints,
+                progress,
             );
         }
         let optimum = match &self.smoothing {

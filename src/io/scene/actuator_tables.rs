@@ -15,7 +15,7 @@ use crate::rollout::{Command, KnotValues, SimulationError};
 pub(in crate::io) struct DrivenRobot<'t> {
     pub table: &'t RobotTable,
     pub field: FieldPath,
-    /// The names of its joints with one coordinate.
+    /// The names of its joints.
     pub joints: Vec<String>,
 }
 
@@ -65,13 +65,19 @@ fn add_drives(
     };
     let mut driven = Vec::new();
     for joint in joints {
-        let Some(own) = mechanism.joint_index(joint).map(|index| &mechanism.joints()[index]) else { continue };
-        if own.follows.is_some() || made.iter().flat_map(|a| &a.coordinates).any(|at| at.v == own.v.start) {
+        let Some(own) = mechanism.joint_index(joint).map(|index| &mechanism.joints()[index]) else {
+            continue;
+        };
+        if !own.kind.is_single()
+            || own.follows.is_some()
+            || made.iter().flat_map(|a| &a.coordinates).any(|at| at.v == own.v.start)
+        {
             continue;
         }
         let field = field.key("drive");
         if made.iter().any(|actuator| actuator.name == *joint) {
-            let message = format!("makes an actuator `{joint}` for the joint; there is one of that name already");
+            let message =
+                format!("makes an actuator `{joint}` for the joint; there is one of that name already");
             return Err(Problem::new(field, message));
         }
         let only = DrivenJointTable { joint: joint.clone(), ratio: 1.0, coordinate: 0 };

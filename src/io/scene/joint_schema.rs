@@ -210,6 +210,11 @@ pub(in crate::io) struct RobotTable {
     /// an actuator each, with the name of the joint and its effort in the URDF file.
     #[schemars(extend("x-default" = "none"))]
     pub drive: Option<DriveTable>,
+    /// Whether the robot's drives carry its weight, as controllers of arms do: gravity does not act on its links, and
+    /// the force that this takes is not counted in limits of effort. What it holds has its weight. Not allowed
+    /// with a free base.
+    #[serde(default)]
+    pub gravity_compensation: bool,
     /// Commands of these drives, by the joints' names in the URDF file. Those of all other joints are, of position
     /// drives, where the joint starts, and else 0.
     #[serde(default, deserialize_with = "map_without_duplicates")]

@@ -149,7 +149,8 @@ fn mimic(t: &JointTable, kind: &JointKind, table: &FieldPath) -> Result<Option<M
         ("upper", t.upper.is_some()),
     ];
     if let Some((name, _)) = of_leader.iter().find(|(_, is_given)| *is_given) {
-        let message = format!("found beside `mimic`; it is given at joint `{}`, which is followed", mimic.joint);
+        let message =
+            format!("found beside `mimic`; it is given at joint `{}`, which is followed", mimic.joint);
         return Err(Problem::new(table.key(name), message));
     }
     let multiplier = number(mimic.multiplier, Range::Finite, &field.key("multiplier"))?;

@@ -62,6 +62,10 @@ pub(in crate::io) fn robot(
             format_args!("found `{parent}` beside base = \"free\"; a robot on a parent has base = \"fixed\""),
         ));
     }
+    if t.gravity_compensation && matches!(t.base, BaseTable::Free) {
+        let message = "found beside base = \"free\"; there is nothing that carries the weight of a free base";
+        return Err(Problem::new(table.key("gravity_compensation"), message));
+    }
     let base = match t.base {
         BaseTable::Fixed => RobotBase::Fixed { x_wb: RigidTransform::new(orientation.to_matrix(), position) },
         BaseTable::Free => RobotBase::Free,

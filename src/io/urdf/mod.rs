@@ -264,7 +264,10 @@ fn joint(
     match (&joint.mimics, mimic) {
         (Some(mimics), MimicJoints::Independent) => {
             let (path, name) = (path.display(), &joint.name);
-            warnings.push(format!("{path}: joint `{name}` mimics joint `{}`; it is read as independent", mimics.joint));
+            warnings.push(format!(
+                "{path}: joint `{name}` mimics joint `{}`; it is read as independent",
+                mimics.joint
+            ));
         }
         (mimics, _) => description.mimic.clone_from(mimics),
     }

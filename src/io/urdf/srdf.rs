@@ -26,7 +26,10 @@ fn parse(text: &str, links: &[&str]) -> Result<Vec<[usize; 2]>, xml::Problem> {
             let name = element.attribute(attribute);
             let name = name.ok_or_else(|| problem(format!("its attribute `{attribute}` is missing")))?;
             links.iter().position(|link| *link == name).ok_or_else(|| {
-                problem(format!("{attribute} is `{name}`, which is no link of the robot; there are {}", links.join(", ")))
+                problem(format!(
+                    "{attribute} is `{name}`, which is no link of the robot; there are {}",
+                    links.join(", ")
+                ))
             })
         };
         Ok([link("link1")?, link("link2")?])
@@ -42,7 +45,9 @@ mod tests {
     #[test]
     fn pairs_are_read_and_unknown_links_named_with_their_line() {
         let file = |pair: &str| {
-            format!("<?xml version=\"1.0\"?>\n<robot name=\"r\">\n<group name=\"arm\"/>\n<disable_collisions {pair}/>\n</robot>")
+            format!(
+                "<?xml version=\"1.0\"?>\n<robot name=\"r\">\n<group name=\"arm\"/>\n<disable_collisions {pair}/>\n</robot>"
+            )
         };
         let good = file("link1=\"b\" link2=\"a\" reason=\"Adjacent\"");
         assert_eq!(parse(&good, &["a", "b"]), Ok(vec![[1, 0]]));

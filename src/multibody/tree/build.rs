@@ -1,8 +1,8 @@
 //! From descriptions of bodies and joints to a checked mechanism.
 
 use super::description::{BodyDescription, JointDescription, JointSpring};
-use super::joint::{JointFrame, JointKind};
 use super::followers::resolved;
+use super::joint::{JointFrame, JointKind};
 use super::mechanism::{Body, Follows, Joint, Mechanism, Tree};
 use super::order::{Order, tree_order};
 use super::validate::{check_composites, check_joints, check_masses};
@@ -97,7 +97,7 @@ impl Mechanism<f64> {
                 tree.joints.end = index + 1;
                 tree.v.end = v.end;
             }
-            _ => self.trees.push(Tree { joints: index..index + 1, v }),
+            _ => self.trees.push(Tree { joints: index..index + 1, v, is_weightless: false }),
         }
         self.bodies.push(Body { name, parent, joint: Some(index), x_mb: joint.x_mc, mass: body.mass });
         self.nq += dq;

@@ -59,7 +59,8 @@ impl Mechanism<f64> {
         }
         self.coordinate.clear();
         for joint in 0..self.joints.len() {
-            let follows = follows.iter().find(|(follower, _)| *follower == joint).map(|(_, follows)| *follows);
+            let follows =
+                follows.iter().find(|(follower, _)| *follower == joint).map(|(_, follows)| *follows);
             self.joints[joint].follows = follows;
             let leader = follows.map_or(joint, |follows| follows.joint);
             self.coordinate.extend(self.joints[leader].v.clone());
@@ -115,7 +116,8 @@ impl Mechanism<f64> {
         let (Some(a), Some(b)) = (of(a), of(b)) else { return };
         let (first, last) = (a.min(b), a.max(b));
         let (start, end) = (&self.trees[first], &self.trees[last]);
-        let tree = Tree { joints: start.joints.start..end.joints.end, v: start.v.start..end.v.end };
+        let (joints, v) = (start.joints.start..end.joints.end, start.v.start..end.v.end);
+        let tree = Tree { joints, v, is_weightless: false };
         self.trees.splice(first..=last, [tree]);
     }
 }

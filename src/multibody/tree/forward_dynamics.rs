@@ -56,10 +56,10 @@ impl<T: Scalar> Mechanism<T> {
                 workspace.forces[parent] += force + inertia.times(&workspace.motions[index].bias);
             }
         }
-        let at_rest = minus_gravity(gravity);
         for (index, joint) in self.joints.iter().enumerate() {
-            let mut a =
-                joint.parent.map_or(at_rest, |p| workspace.accelerations[p]) + workspace.motions[index].bias;
+            let at_rest = || minus_gravity(&self.trees[workspace.tree[index]], gravity);
+            let mut a = joint.parent.map_or_else(at_rest, |p| workspace.accelerations[p])
+                + workspace.motions[index].bias;
             for k in joint.columns.clone() {
                 let [inverse, excess] = workspace.pivots[k];
                 vdot[k] = (excess - a.dot(&workspace.momenta[k])) * inverse;
@@ -84,7 +84,8 @@ impl<T: Scalar> Mechanism<T> {
         for (v, tau) in vdot.iter_mut().zip(tau) {
             *v = *tau - *v;
         }
-        let mut factors = std::mem::replace(&mut workspace.factors, DMatrix::from_element(0, 0, T::from(0.0)));
+        let mut factors =
+            std::mem::replace(&mut workspace.factors, DMatrix::from_element(0, 0, T::from(0.0)));
         self.mass_matrix(workspace, &mut factors);
         self.factorize(&mut factors);
         self.solve(&factors, vdot);

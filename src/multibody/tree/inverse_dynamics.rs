@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::mechanism::Mechanism;
+use super::mechanism::{Mechanism, Tree};
 use super::workspace::Workspace;
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity};
@@ -16,9 +16,12 @@ pub struct BodyForce<T = f64> {
     pub force: SpatialForce<T>,
 }
 
-/// The acceleration of the world that weighs on bodies like gravity does.
+/// The acceleration of the world that weighs on the bodies of a tree like gravity does.
 #[inline]
-pub(super) fn minus_gravity<T: Scalar>(gravity: &Vector3<T>) -> SpatialVelocity<T> {
+pub(super) fn minus_gravity<T: Scalar>(tree: &Tree, gravity: &Vector3<T>) -> SpatialVelocity<T> {
+    if tree.is_weightless {
+        return SpatialVelocity::zero();
+    }
     SpatialVelocity::new(Vector3::from_element(T::from(0.0)), -gravity)
 }
 
@@ -105,10 +108,10 @@ fn newton_euler<T: Scalar>(
     applied: &[BodyForce<T>],
     tau: &mut [T],
 ) {
-    let at_rest = minus_gravity(gravity);
     for (index, joint) in mechanism.joints.iter().enumerate() {
         let m = &workspace.motions[index];
-        let mut a = joint.parent.map_or(at_rest, |p| workspace.accelerations[p]) + m.bias;
+        let at_rest = || minus_gravity(&mechanism.trees[workspace.tree[index]], gravity);
+        let mut a = joint.parent.map_or_else(at_rest, |p| workspace.accelerations[p]) + m.bias;
         if let Some(vdot) = vdot {
             for c in joint.columns.clone() {
                 a += workspace.columns[c] * vdot[mechanism.coordinate[c]];
@@ -123,14 +126,17 @@ fn newton_euler<T: Scalar>(
 
 impl<T: Scalar> Mechanism<T> {
     /// The generalized forces of gravity, τ_g, written into `tau`: what gravity adds to τ in
-    /// M(q) v̇ + C(q, v) v = τ + τ_g.
+    /// M(q) v̇ + C(q, v) v = τ + τ_g. They are 0 in trees whose drives carry their weight.
     ///
     /// # Panics
     /// When `tau` does not have nv numbers.
     pub fn gravity_forces(&self, workspace: &mut Workspace<T>, gravity: &Vector3<T>, tau: &mut [T]) {
         self.check_lengths(&[], &[tau.len()]);
-        for (force, m) in workspace.forces.iter_mut().zip(&workspace.motions) {
-            *force = SpatialForce::new(m.inertia.first_moment.cross(gravity), gravity * m.inertia.mass);
+        for ((force, m), tree) in workspace.forces.iter_mut().zip(&workspace.motions).zip(&workspace.tree) {
+            *force = match self.trees[*tree].is_weightless {
+                true => SpatialForce::zero(),
+                false => SpatialForce::new(m.inertia.first_moment.cross(gravity), gravity * m.inertia.mass),
+            };
         }
         workspace.pass_forces(self, tau);
     }

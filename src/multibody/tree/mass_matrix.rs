@@ -145,13 +145,15 @@ impl<T: Scalar> Mechanism<T> {
         double * 0.5
     }
 
-    /// Potential energy of gravity (zero at W's origin) and of the joints' springs, J.
+    /// Potential energy of gravity (zero at W's origin, and of trees whose drives carry their weight) and of the joints' springs, J.
     pub fn potential_energy(&self, workspace: &Workspace<T>, q: &[T], gravity: &Vector3<T>) -> T {
         let mut energy = T::from(0.0);
         for (index, joint) in self.joints.iter().enumerate() {
             let inertia = &workspace.motions[index].inertia;
             let origin = workspace.origins[workspace.tree[index]];
-            energy -= gravity.dot(&(inertia.first_moment + origin * inertia.mass));
+            if !self.trees[workspace.tree[index]].is_weightless {
+                energy -= gravity.dot(&(inertia.first_moment + origin * inertia.mass));
+            }
             if joint.q.len() == 1 {
                 let stretch = q[joint.q.start] - joint.spring.rest;
                 energy += joint.spring.stiffness * stretch * stretch * 0.5;

@@ -98,6 +98,8 @@ pub struct Tree {
     pub joints: Range<usize>,
     /// Their velocity coordinates.
     pub v: Range<usize>,
+    /// Whether its drives carry its weight, so that gravity does not act on it.
+    pub is_weightless: bool,
 }
 
 /// A set of trees of bodies that joints connect with the world: immutable, and shared by every
@@ -365,6 +367,20 @@ impl<T: Scalar> Mechanism<T> {
     #[must_use]
     pub fn with_joint_friction(mut self, joint: usize, friction: T) -> Self {
         self.joints[joint].friction = friction;
+        self
+    }
+
+    /// The same mechanism with drives that carry the weight of the whole tree of a joint: gravity does
+    /// not act on it.
+    ///
+    /// # Panics
+    /// When there is no such joint.
+    #[must_use]
+    pub fn with_gravity_compensation(mut self, joint: usize) -> Self {
+        assert!(joint < self.joints.len(), "one of {} joints, found {joint}", self.joints.len());
+        for tree in self.trees.iter_mut().filter(|tree| tree.joints.contains(&joint)) {
+            tree.is_weightless = true;
+        }
         self
     }
 

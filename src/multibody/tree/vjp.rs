@@ -181,8 +181,9 @@ impl Mechanism {
     pub(crate) fn inverse_dynamics_by_gravity(&self, workspace: &Workspace, left: &[f64]) -> Vector3<f64> {
         self.check_lengths(&[], &[left.len()]);
         let along = velocities_at(self, workspace, left);
-        let parts = along.iter().zip(&workspace.motions);
-        -parts.map(|(w, m)| m.inertia.times(w).translational).sum::<Vector3<f64>>()
+        let parts = along.iter().zip(&workspace.motions).zip(&workspace.tree);
+        let parts = parts.filter(|(_, tree)| !self.trees[**tree].is_weightless);
+        -parts.map(|((w, m), _)| m.inertia.times(w).translational).sum::<Vector3<f64>>()
     }
 
     /// The derivatives of `left`ᵀ τ, with τ of [`Mechanism::inverse_dynamics`] at the state and the

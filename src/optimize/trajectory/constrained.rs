@@ -223,7 +223,9 @@ fn round<A: AppliedForces, R: TrajectoryResiduals>(
     let made: u64 = state.rounds.iter().map(|round| round.iterations).sum();
     let skipped = usize::from(!state.history.is_empty());
     let noted = found.history.iter().skip(skipped);
-    state.history.extend(noted.map(|noted| TrajectoryIteration { iteration: noted.iteration + made, ..*noted }));
+    state
+        .history
+        .extend(noted.map(|noted| TrajectoryIteration { iteration: noted.iteration + made, ..*noted }));
     state.variables.clone_from(&found.variables);
     state.rounds.push(of_round);
     Ok(found)
@@ -265,7 +267,8 @@ fn load<A: AppliedForces, R: TrajectoryResiduals, T: CheckpointStore>(
             return Err(DataError::OtherCheckpoint { path: path(), field, found, expected }.into());
         }
     }
-    check(&saved, problem, constraints).map_err(|source| DataError::CheckpointField { path: path(), source })?;
+    check(&saved, problem, constraints)
+        .map_err(|source| DataError::CheckpointField { path: path(), source })?;
     Ok(Some(saved))
 }
 
