@@ -131,6 +131,20 @@ pub enum ProblemError {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// A design variable that cannot be.
+    #[error("design variable {index}: {message}")]
+    Design {
+        /// Its number.
+        index: usize,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A method that does not optimize designs.
+    #[error("designs are optimized by the method `lbfgs`, not by `{method}`")]
+    DesignMethod {
+        /// The method.
+        method: &'static str,
+    },
     /// A constraint that any motion keeps.
     #[error("constraint {index} has no bound; it needs at least one")]
     Unbounded {

@@ -848,7 +848,7 @@ fn a_urdf_with_a_loop_or_joints_that_mimic_none_names_its_file() {
     let one = load(&folder, &scene);
     assert_eq!(one.state.joints.v.len() + 1, one.model.mechanism().joints().len());
     // Trajectories have the coordinates that there are.
-    let out = folder.0.join("out.csv");
+    let out = folder.0.join("moved.csv");
     let path = folder.0.join("scene.toml");
     let output = isobar(&["simulate", text(&path), "--until", "0.004", "--out", text(&out), "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));

@@ -23,30 +23,29 @@ pub(in crate::io) fn constraints(
     let (mut all, mut names) = (Vec::new(), Vec::new());
     for (i, t) in tables.iter().enumerate() {
         let table = field.index(i);
-        let (name, constraint) = constraint(t, model, &table)?;
+        let (NamedQuantity { key, name, .. }, constraint) = constraint(t, model, &table)?;
         // By itself, so that what does not fit is known to be of this table.
-        made(vec![constraint.clone()], model, &table)?;
+        Constraints::new(model, model.command_dimension(), vec![constraint.clone()]).map_err(|error| {
+            let field = match error {
+                ProblemError::ControlAtEnd => table.key("when"),
+                ProblemError::NoContact { .. } => table.key(key),
+                _ => table.clone(),
+            };
+            Problem::new(field, error)
+        })?;
         all.push(constraint);
         names.push(name);
     }
-    Ok((made(all, model, &field)?, names))
+    let all = Constraints::new(model, model.command_dimension(), all);
+    Ok((all.map_err(|error| Problem::new(field, error))?, names))
 }
 
-/// The constraints, or what is wrong with one of them.
-fn made(all: Vec<Constraint>, model: &Model, table: &FieldPath) -> Result<Constraints, Problem> {
-    Constraints::new(model, model.command_dimension(), all).map_err(|error| {
-        let field =
-            if matches!(error, ProblemError::ControlAtEnd) { table.key("when") } else { table.clone() };
-        Problem::new(field, error)
-    })
-}
-
-/// The name and the constraint of one table.
+/// The quantity and the constraint of one table.
 fn constraint(
     t: &ConstraintTable,
     model: &Model,
     table: &FieldPath,
-) -> Result<(String, Constraint), Problem> {
+) -> Result<(NamedQuantity, Constraint), Problem> {
     let named = NamedQuantity::read(&QuantityFields::from(t), &t.name, model, table)?;
     let bounds = [("lower", t.lower), ("upper", t.upper), ("equal", t.equal)];
     let mut given = Vec::new();
@@ -95,5 +94,5 @@ fn constraint(
         number(tolerance, Range::Positive, &table.key("tolerance"))
     })?;
     let constraint = Constraint { quantity: named.quantity, allowed, when: t.when, scale, tolerance };
-    Ok((named.name, constraint))
+    Ok((named, constraint))
 }

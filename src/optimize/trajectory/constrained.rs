@@ -13,7 +13,7 @@ use crate::optimize::bounds::projected_gradient_norm;
 use crate::optimize::checkpoint::{CheckpointStore, InvalidField, NoStore};
 use crate::optimize::constraints::{AugmentedLagrangian, Constraints, Multipliers};
 use crate::optimize::data::DataError;
-use crate::optimize::progress::ProgressObserver;
+use crate::optimize::progress::{ProgressObserver, RoundProgress};
 use crate::optimize::termination::Termination;
 use crate::rollout::TrajectoryResiduals;
 
@@ -129,6 +129,9 @@ pub fn optimize_constrained_trajectory<
     while state.rounds.len() < settings.max_rounds.max(1) {
         let found = round(problem, constraints, &mut state, settings, progress)?;
         let is_done = found.converged && is_feasible(constraints, &state);
+        if let Some(progress) = progress {
+            progress.tell_round(&told(constraints, &state));
+        }
         last = Some(found);
         if interruption::is_requested() {
             break;
@@ -141,7 +144,24 @@ pub fn optimize_constrained_trajectory<
             break;
         }
     }
+    if let Some(progress) = progress {
+        progress.end();
+    }
     optimum(problem, constraints, last, state, settings)
+}
+
+/// What the last round came to, for those who are told.
+fn told(constraints: &Constraints, state: &Saved) -> RoundProgress {
+    let round = state.rounds.last();
+    let states = round.map(|round| round.constraints.as_slice()).unwrap_or_default();
+    let largest = |of: fn(&ConstraintState) -> f64| states.iter().map(of).fold(0.0, f64::max);
+    RoundProgress {
+        rounds: state.rounds.len(),
+        cost: round.map_or(f64::NAN, |round| round.cost),
+        over_tolerance: farthest(constraints, state).1,
+        multiplier: largest(|state| state.multiplier),
+        penalty: largest(|state| state.penalty),
+    }
 }
 
 /// The last round's optimum, with the cost and the iterations of all; where a run goes on that had made all its
@@ -186,7 +206,13 @@ fn round<A: AppliedForces, R: TrajectoryResiduals>(
     let augmented = problem.for_residuals(&lagrangian);
     let start = augmented.values(&state.variables)?;
     let none = None::<TrajectoryCheckpoints<NoStore>>;
-    let found = optimize_trajectory(&augmented, &start, &settings.trajectory, none, progress.cloned())?;
+    let found = optimize_trajectory(
+        &augmented,
+        &start,
+        &settings.trajectory,
+        none,
+        progress.map(ProgressObserver::of_round),
+    )?;
     let values = augmented.at_moments(&found.variables, |moments| constraints.values(moments))?;
     // The gradient of the Lagrangian with the multipliers that follow is that of the augmented one.
     let gradient = augmented.gradient(&found.variables)?;
@@ -238,14 +264,18 @@ fn is_feasible(constraints: &Constraints, state: &Saved) -> bool {
     parts.into_iter().all(|(part, constraint)| part.infeasibility <= constraint.tolerance)
 }
 
-/// The termination where a constraint does not hold.
-fn infeasible(constraints: &Constraints, state: &Saved) -> Termination {
+/// The constraint that is farthest from holding, and how far it is over its tolerance.
+fn farthest(constraints: &Constraints, state: &Saved) -> (usize, f64) {
     let of = |(index, part): (usize, &ConstraintState)| {
         (index, part.violation.max(part.infeasibility) / constraints.constraints()[index].tolerance)
     };
     let parts = state.rounds.last().map(|round| round.constraints.as_slice()).unwrap_or_default();
-    let worst = parts.iter().enumerate().map(of).max_by(|a, b| a.1.total_cmp(&b.1));
-    let (constraint, over_tolerance) = worst.unwrap_or((0, f64::INFINITY));
+    parts.iter().enumerate().map(of).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
+}
+
+/// The termination where a constraint does not hold.
+fn infeasible(constraints: &Constraints, state: &Saved) -> Termination {
+    let (constraint, over_tolerance) = farthest(constraints, state);
     Termination::Infeasible { constraint, over_tolerance, rounds: state.rounds.len() }
 }
 

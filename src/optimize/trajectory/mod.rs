@@ -3,6 +3,8 @@
 
 mod constrained;
 mod control_range;
+mod design;
+mod direct_derivatives;
 mod evaluations;
 mod history;
 mod minimize;
@@ -15,6 +17,7 @@ pub use constrained::{
     ConstrainedSettings, ConstraintRound, ConstraintState, MAXIMUM_ROUNDS, optimize_constrained_trajectory,
 };
 pub use control_range::ControlRange;
+pub use design::{DesignOptimum, DesignProblem, DesignVariable, optimize_design};
 pub use evaluations::{EvaluationCounter, Evaluations};
 pub use history::{Iterations, TrajectoryIteration};
 pub use minimize::{
