@@ -111,6 +111,8 @@ pub use step::{Integrator, StepProblem};
 mod guide {
     #[doc = include_str!("../docs/guide/src/derivatives.md")]
     mod derivatives {}
+    #[doc = include_str!("../docs/guide/src/grasp.md")]
+    mod grasp {}
     #[doc = include_str!("../docs/guide/src/own.md")]
     mod own {}
 }

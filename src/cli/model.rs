@@ -122,7 +122,7 @@ fn report(joints: &Joints, vdot: &[f64]) -> Report {
     // Adding zero turns −0 into 0.
     let positive = |numbers: Vec<f64>| numbers.into_iter().map(|x| x + 0.0).collect();
     Report {
-        joints: mechanism.joints().iter().map(|j| j.name.clone()).collect(),
+        joints: mechanism.joints_with_coordinates().map(|j| j.name.clone()).collect(),
         mass_matrix: matrix.row_iter().map(|row| row.iter().map(|x| x + 0.0).collect()).collect(),
         inverse_dynamics_without_gravity: positive(inverse),
         gravity_generalized_force: positive(gravity),
@@ -166,7 +166,7 @@ fn print_text(out: &mut dyn Write, joints: &Joints, report: &Report) -> std::io:
     writeln!(out, "mass matrix")?;
     // Names stand beside the first coordinate of their joint.
     let mut labels = Vec::new();
-    for joint in joints.mechanism.joints() {
+    for joint in joints.mechanism.joints_with_coordinates() {
         labels.push(joint.name.as_str());
         labels.extend(vec![""; joint.v.len() - 1]);
     }

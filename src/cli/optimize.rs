@@ -18,11 +18,14 @@ use crate::interruption;
 use crate::io::reference::FileKind;
 use crate::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically};
 use crate::multibody::NoForces;
+use crate::optimize::constraints::Constraint;
 use crate::optimize::data::DataError;
 use crate::optimize::multi_start::lowest;
 use crate::optimize::objective::Objective;
 use crate::optimize::termination::Termination;
-use crate::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryOptimum, TrajectoryProblem};
+use crate::optimize::trajectory::{
+    ConstraintRound, ConstraintState, TrajectoryCheckpoints, TrajectoryOptimum, TrajectoryProblem,
+};
 use crate::rollout::SimulationError;
 
 /// Arguments of `isobar optimize`.
@@ -56,6 +59,16 @@ struct CostPart {
     end: f64,
 }
 
+/// A constraint at the end.
+#[derive(Debug, Serialize)]
+struct ConstraintPart {
+    name: String,
+    /// The violation that is allowed.
+    tolerance: f64,
+    #[serde(flatten)]
+    state: ConstraintState,
+}
+
 /// How one of several starts ended.
 #[derive(Debug, Serialize)]
 struct StartReport {
@@ -73,6 +86,12 @@ struct OptimizeReport {
     cost_at_start: f64,
     costs: Vec<CostPart>,
     commands: Vec<OptimizedCommand>,
+    /// The constraints, where there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    constraints: Vec<ConstraintPart>,
+    /// The rounds of multipliers and penalties of the constraints.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rounds: Vec<ConstraintRound>,
     /// Every start, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     starts: Vec<StartReport>,
@@ -128,7 +147,7 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         inputs.push(file.path.clone());
         check_outputs(&results.chain(checkpoints).collect::<Vec<_>>(), &inputs)?;
     }
-    let (starts, optimum) = optimize(&file, &problem, &digest, arguments)?;
+    let (starts, (optimum, rounds)) = optimize(&file, &problem, &digest, arguments)?;
     let (_, parts) = cost_and_parts(&file, &problem, &optimum.variables)?;
     let names = file.cost_names.iter().cloned();
     let costs = names.zip(parts_at_start.into_iter().zip(parts));
@@ -137,6 +156,8 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         cost_at_start,
         costs: costs.map(|(name, (start, end))| CostPart { name, start, end }).collect(),
         commands: file.commands(&optimum.values),
+        constraints: constraint_parts(&file, &rounds),
+        rounds,
         starts,
         next_command: next_command(&optimum, arguments),
         optimum,
@@ -209,13 +230,29 @@ fn cost_and_parts(file: &ProblemFile, problem: &Problem, x: &[f64]) -> Result<(f
     Ok((parts.iter().sum(), parts))
 }
 
+/// What the constraints of a file came to in the last of the rounds.
+fn constraint_parts(file: &ProblemFile, rounds: &[ConstraintRound]) -> Vec<ConstraintPart> {
+    let states = rounds.last().map(|round| round.constraints.as_slice()).unwrap_or_default();
+    let names = file.constraint_names.iter().zip(file.constraints.constraints());
+    let parts = names.zip(states);
+    let part = |((name, constraint), state): ((&String, &Constraint), &ConstraintState)| ConstraintPart {
+        name: name.clone(),
+        tolerance: constraint.tolerance,
+        state: *state,
+    };
+    parts.map(part).collect()
+}
+
+/// An optimum, and the rounds of its constraints.
+type Found = (TrajectoryOptimum, Vec<ConstraintRound>);
+
 /// Optimizes from every start; what became of each, where there are several, and the best result.
 fn optimize(
     file: &ProblemFile,
     problem: &Problem,
     digest: &str,
     arguments: &OptimizeArguments,
-) -> Result<(Vec<StartReport>, TrajectoryOptimum), Error> {
+) -> Result<(Vec<StartReport>, Found), Error> {
     let starts = file.all_starts();
     let bars = several();
     let one = |(k, start): (usize, &Vec<f64>)| {
@@ -234,7 +271,15 @@ fn optimize(
         file.optimize(&problem.separate(), start, checkpoints, progress)
     };
     let mut results: Vec<_> = starts.par_iter().enumerate().map(one).collect();
-    let best = lowest(results.iter().map(|result| result.as_ref().ok().map(|optimum| optimum.cost)));
+    // A motion that keeps the constraints goes before one that does not.
+    let costs = |wanted: fn(&TrajectoryOptimum) -> bool| {
+        let cost = move |result: &Result<Found, _>| {
+            result.as_ref().ok().filter(|(optimum, _)| wanted(optimum)).map(|(optimum, _)| optimum.cost)
+        };
+        results.iter().map(cost).collect::<Vec<_>>()
+    };
+    let is_feasible = |optimum: &TrajectoryOptimum| !matches!(optimum.ending, Termination::Infeasible { .. });
+    let best = lowest(costs(is_feasible)).or_else(|| lowest(costs(|_| true)));
     // A checkpoint of something else is a mistake of the call, not of a start.
     let other = |error: &argmin::core::Error| error.is::<DataError>();
     let fatal = results.iter().position(|result| result.as_ref().err().is_some_and(other));
@@ -243,19 +288,19 @@ fn optimize(
         return Err(match first {
             Err(error) => failed(file, error),
             // A cost that is NaN.
-            Ok(optimum) => failed(file, argmin::core::Error::msg(optimum.termination)),
+            Ok((optimum, _)) => failed(file, argmin::core::Error::msg(optimum.termination)),
         });
     };
     let reports = match results.len() {
         1 => Vec::new(),
         _ => results.iter().map(start_report).collect(),
     };
-    results.swap_remove(best).map(|optimum| (reports, optimum)).map_err(|error| failed(file, error))
+    results.swap_remove(best).map(|found| (reports, found)).map_err(|error| failed(file, error))
 }
 
-fn start_report(result: &Result<TrajectoryOptimum, argmin::core::Error>) -> StartReport {
+fn start_report(result: &Result<Found, argmin::core::Error>) -> StartReport {
     match result {
-        Ok(TrajectoryOptimum { cost, iterations, termination, .. }) => {
+        Ok((TrajectoryOptimum { cost, iterations, termination, .. }, _)) => {
             StartReport { cost: Some(*cost), iterations: Some(*iterations), termination: termination.clone() }
         }
         Err(error) => StartReport { cost: None, iterations: None, termination: error.to_string() },
@@ -347,6 +392,24 @@ fn print_report(out: &mut dyn Write, report: &OptimizeReport, folder: Option<&Pa
     }
     let (start, end) = (report.cost_at_start, optimum.cost);
     writeln!(out, "{:width$}  {start:>13.6e}  {end:>13.6e}", "total")?;
+    if !report.constraints.is_empty() {
+        let names = report.constraints.iter().map(|part| part.name.chars().count());
+        let width = names.fold("constraint".len(), usize::max);
+        let titles = ["violation", "allowed", "multiplier", "penalty"];
+        write!(out, "\n{:width$}", "constraint")?;
+        titles.iter().try_for_each(|title| write!(out, "  {title:>13}"))?;
+        writeln!(out)?;
+        for ConstraintPart { name, tolerance, state } in &report.constraints {
+            let ConstraintState { violation, multiplier, penalty, .. } = state;
+            write!(out, "{name:width$}")?;
+            [violation, tolerance, multiplier, penalty]
+                .iter()
+                .try_for_each(|x| write!(out, "  {x:>13.6e}"))?;
+            writeln!(out)?;
+        }
+        let stationarity = report.rounds.last().map_or(0.0, |round| round.stationarity);
+        writeln!(out, "{} rounds; gradient of the Lagrangian {stationarity:.2e}", report.rounds.len())?;
+    }
     write!(out, "\n{:>10}", "t (s)")?;
     for command in &report.commands {
         write!(out, "  {:>12}", command.actuator)?;

@@ -4,7 +4,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::logging::is_asked_for;
 use super::messages::is_quiet;
-use crate::optimize::progress::{Progress, ProgressListener, ProgressObserver};
+use crate::optimize::progress::{Progress, ProgressListener, ProgressObserver, RoundProgress};
 
 /// Shows every iteration on a bar, with the best cost and the gradient's norm.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ fn bar(length: u64, template: &str) -> ProgressBar {
 
 /// A bar of an optimization of at most `iterations`.
 fn of_iterations(iterations: u64) -> ProgressBar {
-    bar(iterations, "{bar:30} {pos}/{len} iterations, {elapsed}, {msg}")
+    bar(iterations, "{bar:30} {pos}/{len} iterations, {elapsed}, {prefix}{msg}")
 }
 
 /// A bar of the steps of a simulation.
@@ -61,6 +61,16 @@ impl ProgressListener for Bar {
         }
     }
 
+    fn hear_round(&self, round: &RoundProgress) {
+        let RoundProgress { rounds, over_tolerance, multiplier, penalty, .. } = round;
+        self.0.set_prefix(format!(
+            "round {} (constraints {over_tolerance:.1e} of their tolerance, multiplier {multiplier:.1e}, penalty \
+             {penalty:.1e}), ",
+            rounds + 1
+        ));
+        self.0.set_position(0);
+    }
+
     fn end(&self) {
         self.0.finish_and_clear();
     }
@@ -78,5 +88,14 @@ mod tests {
         bar.hear(&Progress { iterations: 7, cost: 2.0, gradient_norm: None });
         assert_eq!(bar.0.message(), "cost 2.000000e0");
         assert_eq!(bar.0.position(), 7);
+        let round =
+            RoundProgress { rounds: 1, cost: 2.0, over_tolerance: 30.0, multiplier: 0.5, penalty: 100.0 };
+        bar.hear_round(&round);
+        assert!(
+            bar.0.prefix().contains("round 2 (constraints 3.0e1 of their tolerance"),
+            "{}",
+            bar.0.prefix()
+        );
+        assert_eq!(bar.0.position(), 0);
     }
 }

@@ -23,7 +23,7 @@ impl RobotArguments {
     /// Reads a robot, its root link fixed at the world's origin.
     pub fn load(&self, path: &Path) -> Result<Robot, FileError> {
         let mimic =
-            if self.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Refuse };
+            if self.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Follow };
         let options = UrdfOptions { package_path: self.package_path.clone(), mimic, ..Default::default() };
         Robot::load(path, &options)
     }

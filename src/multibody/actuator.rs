@@ -82,10 +82,13 @@ impl Actuator {
             let found = mechanism.joint_index(joint).map(|i| &mechanism.joints()[i]).ok_or_else(|| {
                 ModelError::NoJoint { actuator: name.clone(), joint: joint.to_owned(), known: known() }
             })?;
-            let coordinates = additive_coordinates(&found.kind);
+            let follows = found.follows.map(|follows| &mechanism.joints()[follows.joint].name);
+            let coordinates = if follows.is_some() { &[] } else { additive_coordinates(&found.kind) };
             let (dv, dq) = coordinates.iter().find(|(v, _)| *v == index).ok_or_else(|| {
                 let has: Vec<String> = coordinates.iter().map(|(v, _)| v.to_string()).collect();
-                let allowed = if has.is_empty() {
+                let allowed = if let Some(leader) = follows {
+                    format!("it has none, as it follows joint `{leader}`, which can be driven")
+                } else if has.is_empty() {
                     "it has none".to_owned()
                 } else {
                     format!("it has {}", has.join(", "))
@@ -128,7 +131,7 @@ impl Actuator {
         }
         for (i, &DrivenCoordinate { v, q, ratio }) in self.coordinates.iter().enumerate() {
             value("a ratio", ratio, ratio.is_finite(), "finite")?;
-            let driven = mechanism.joints().iter().flat_map(|joint| {
+            let driven = mechanism.joints_with_coordinates().flat_map(|joint| {
                 let at = |&(dv, dq): &(usize, usize)| (joint.v.start + dv, joint.q.start + dq);
                 additive_coordinates(&joint.kind).iter().map(at)
             });

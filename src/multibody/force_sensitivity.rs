@@ -139,7 +139,7 @@ fn add_drives_vjp(
         // A coordinate that is driven has the same index in the tangent space as in v.
         by_joints[at.v] += by_force[at.v] * by[0];
         by_joints[nv + at.v] += by_force[at.v] * by[1];
-        if let Some((command, ratio)) = at.command {
+        if let Some((command, ratio)) = at.command() {
             by_commands[command] += by_force[at.v] * by[2] * ratio;
         }
         if by_model.of_joint_laws {

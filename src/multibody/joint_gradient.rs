@@ -5,6 +5,8 @@
 pub struct JointGradient {
     /// With respect to the viscous damping.
     pub damping: f64,
+    /// With respect to the Coulomb friction.
+    pub friction: f64,
     /// With respect to the stiffness of the spring.
     pub stiffness: f64,
     /// With respect to the position at which the spring is at rest.

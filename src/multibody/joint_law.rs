@@ -1,5 +1,5 @@
-//! Forces along single joint coordinates: those of actuators, and those of the stops at the ends of a
-//! joint's range.
+//! Forces along single joint coordinates: those of actuators, those of the stops at the ends of a joint's
+//! range, and friction.
 
 use super::actuator::{Actuator, Drive, DrivenCoordinate};
 use super::tree::JointState;
@@ -15,6 +15,20 @@ pub(crate) enum JointLaw<T = f64> {
     /// The force of the stop at an end of the range: stiffness x (1 − dissipation ẋ₋)₊ at a distance x
     /// beyond that end.
     Stop { end: T, upper: bool, stiffness: T, dissipation: T },
+    /// Coulomb friction, regularized as friction of contact is: −friction v/√(v² + v_s²) with the stiction
+    /// velocity v_s.
+    Friction { friction: T, stiction_velocity: f64 },
+}
+
+/// What a [`JointLaw`] belongs to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum LawOrigin {
+    /// An actuator, whose command is the control value with this index, times a ratio.
+    Drive { actuator: usize, ratio: f64 },
+    /// A joint's stop, at the upper or the lower end.
+    Stop { joint: usize, upper: bool },
+    /// A joint's friction.
+    Friction { joint: usize },
 }
 
 /// The indices of the coordinate that a [`JointLaw`] acts on.
@@ -24,10 +38,18 @@ pub(crate) struct CoordinateIndices {
     pub v: usize,
     /// The configuration coordinate.
     pub q: usize,
-    /// The control value that is the command, and its ratio; `None` for stops.
-    pub command: Option<(usize, f64)>,
-    /// The joint whose stop it is, and whether that is at the upper end; `None` for actuators.
-    pub stop: Option<(usize, bool)>,
+    /// What the law belongs to.
+    pub origin: LawOrigin,
+}
+
+impl CoordinateIndices {
+    /// The control value that is the command, and its ratio; `None` for all but actuators.
+    pub fn command(&self) -> Option<(usize, f64)> {
+        match self.origin {
+            LawOrigin::Drive { actuator, ratio } => Some((actuator, ratio)),
+            LawOrigin::Stop { .. } | LawOrigin::Friction { .. } => None,
+        }
+    }
 }
 
 impl<T: Scalar> JointLaw<T> {
@@ -59,6 +81,10 @@ impl<T: Scalar> JointLaw<T> {
                     beyond * damping * stiffness * -sign
                 }
             }
+            // The square root is of no less than v_s².
+            Self::Friction { friction, stiction_velocity } => {
+                -friction * v / (v * v + stiction_velocity * stiction_velocity).sqrt()
+            }
         }
     }
 
@@ -86,6 +112,11 @@ impl<T: Scalar> Actuator<T> {
 }
 
 impl JointLaw<f64> {
+    /// Whether the force is nothing in all states.
+    pub fn is_nothing(&self) -> bool {
+        matches!(*self, Self::Friction { friction: 0.0, .. })
+    }
+
     /// The magnitude of the terms that cancel in the force at a position: stiffness times position. The
     /// rounding of the force is relative to it.
     pub fn cancelled_force(&self, q: f64) -> f64 {
@@ -93,13 +124,13 @@ impl JointLaw<f64> {
             Self::Drive { drive: Drive::Position { stiffness, .. }, command, .. } => {
                 stiffness * (q.abs() + command.abs())
             }
-            Self::Drive { .. } => 0.0,
+            Self::Drive { .. } | Self::Friction { .. } => 0.0,
             Self::Stop { end, stiffness, .. } => stiffness * (q.abs() + end.abs()),
         }
     }
 
     /// The derivatives of a function of the law, such as [`JointLaw::force`], with respect to position,
-    /// velocity and command (0 for stops).
+    /// velocity and command (0 for all but drives).
     pub fn slopes(
         &self,
         function: impl FnOnce(&JointLaw<DualArray<3>>, DualArray<3>, DualArray<3>) -> DualArray<3>,
@@ -118,13 +149,16 @@ impl JointLaw<f64> {
                 stiffness: DualArray::constant(stiffness),
                 dissipation: DualArray::constant(dissipation),
             },
+            Self::Friction { friction, stiction_velocity } => {
+                JointLaw::Friction { friction: DualArray::constant(friction), stiction_velocity }
+            }
         };
         function(&lifted, DualArray::variable(q, 0), DualArray::variable(v, 1)).eps
     }
 
     /// The derivatives of a function of the law, such as [`JointLaw::force`], with respect to its own
     /// numbers: stiffness, damping and limit of effort of a drive (0 for a gain that it does not have); end,
-    /// stiffness and dissipation of a stop.
+    /// stiffness and dissipation of a stop; the friction, first of three.
     pub fn number_slopes(
         &self,
         function: impl FnOnce(&JointLaw<DualArray<3>>, DualArray<3>, DualArray<3>) -> DualArray<3>,
@@ -149,13 +183,16 @@ impl JointLaw<f64> {
                 stiffness: number(stiffness, 1),
                 dissipation: number(dissipation, 2),
             },
+            Self::Friction { friction, stiction_velocity } => {
+                JointLaw::Friction { friction: number(friction, 0), stiction_velocity }
+            }
         };
         function(&lifted, DualArray::constant(q), DualArray::constant(v)).eps
     }
 
     /// The cost in J whose negative derivative with respect to the velocity is [`JointLaw::impulse`].
     /// The cost of a drive is zero at the velocity at which the drive's force vanishes, or at velocity 0
-    /// if the force does not depend on the velocity.
+    /// if the force does not depend on the velocity; that of friction is zero at rest.
     pub fn cost(&self, dt: f64, q: f64, v: f64) -> f64 {
         match *self {
             Self::Drive { drive, effort, command } => {
@@ -180,6 +217,10 @@ impl JointLaw<f64> {
                 let load = stiffness * (q - end) * sign;
                 hunt_crossley_cost(dt, load, stiffness, dissipation, -sign * v)
             }
+            // √(v² + v_s²) − v_s, without the difference of like numbers.
+            Self::Friction { friction, stiction_velocity } => {
+                dt * friction * v * v / (v.hypot(stiction_velocity) + stiction_velocity)
+            }
         }
     }
 }
@@ -189,7 +230,7 @@ mod tests {
     use super::*;
     use approx::assert_relative_eq;
 
-    const LAWS: [JointLaw; 6] = [
+    const LAWS: [JointLaw; 8] = [
         JointLaw::Drive { drive: Drive::Force, effort: 5.0, command: 2.0 },
         JointLaw::Drive { drive: Drive::Velocity { damping: 3.0 }, effort: 2.0, command: 0.3 },
         JointLaw::Drive {
@@ -200,6 +241,8 @@ mod tests {
         JointLaw::Stop { end: 0.08, upper: true, stiffness: 1e4, dissipation: 0.7 },
         JointLaw::Stop { end: 0.12, upper: false, stiffness: 1e4, dissipation: 0.7 },
         JointLaw::Stop { end: 0.2, upper: true, stiffness: 1e4, dissipation: 0.7 },
+        JointLaw::Friction { friction: 3.0, stiction_velocity: 0.2 },
+        JointLaw::Friction { friction: 0.4, stiction_velocity: 1e-3 },
     ];
 
     #[test]

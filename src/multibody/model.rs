@@ -6,10 +6,10 @@ use nalgebra::Vector3;
 
 use super::actuator::Actuator;
 use super::body::{Body, Motion};
-use super::joint_law::{CoordinateIndices, JointLaw};
+use super::joint_law::{CoordinateIndices, JointLaw, LawOrigin};
 use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
-use super::tree::{JointLimits, JointState, Mechanism};
+use super::tree::{Joint, JointLimits, JointState, Mechanism};
 use crate::contact::{ContactSettings, Deflection, Material};
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::MassProperties;
@@ -264,7 +264,7 @@ impl<T: Scalar> Model<T> {
     }
 
     /// Calls `visit` with every law of a force along a single coordinate: first those of the actuators
-    /// under their commands, then those of the stops.
+    /// under their commands, then those of each joint's friction and stops.
     pub(crate) fn for_each_joint_law(
         &self,
         commands: &[T],
@@ -273,16 +273,24 @@ impl<T: Scalar> Model<T> {
         for (i, actuator) in self.actuators.iter().enumerate() {
             for at in &actuator.coordinates {
                 let law = actuator.law(at, commands[i]);
-                visit(CoordinateIndices { v: at.v, q: at.q, command: Some((i, at.ratio)), stop: None }, law);
+                let origin = LawOrigin::Drive { actuator: i, ratio: at.ratio };
+                visit(CoordinateIndices { v: at.v, q: at.q, origin }, law);
             }
         }
         for (i, joint) in self.mechanism.joints().iter().enumerate() {
+            // Ranges of joints that follow others are not enforced.
+            if joint.v.len() != 1 || joint.q.len() != 1 {
+                continue;
+            }
+            let at = |origin| CoordinateIndices { v: joint.v.start, q: joint.q.start, origin };
+            let Joint { friction, stiction_velocity, .. } = *joint;
+            // Where it is 0, derivatives with respect to it are not.
+            visit(at(LawOrigin::Friction { joint: i }), JointLaw::Friction { friction, stiction_velocity });
             let JointLimits { lower, upper, stiffness, dissipation, .. } = joint.limits;
             for (end, upper) in [(lower, false), (upper, true)] {
                 if end.real().is_finite() {
-                    let stop = Some((i, upper));
-                    let index = CoordinateIndices { v: joint.v.start, q: joint.q.start, command: None, stop };
-                    visit(index, JointLaw::Stop { end, upper, stiffness, dissipation });
+                    let law = JointLaw::Stop { end, upper, stiffness, dissipation };
+                    visit(at(LawOrigin::Stop { joint: i, upper }), law);
                 }
             }
         }

@@ -8,7 +8,7 @@ use super::dynamics::BodyCotangent;
 use super::force_dependence::ForceDependence;
 use super::geometry_gradient::GeometryGradient;
 use super::joint_gradient::{DriveGradient, JointGradient};
-use super::joint_law::CoordinateIndices;
+use super::joint_law::{CoordinateIndices, LawOrigin};
 use super::mass::MassSource;
 use super::model::Model;
 use super::pair::GeometryPair;
@@ -40,11 +40,12 @@ pub struct ModelGradient {
     pub masses: Vec<MassProperties>,
     /// With respect to the acceleration of gravity in W.
     pub gravity: Vector3<f64>,
-    /// With respect to the spring, the damping and the stops of each joint of the mechanism; what passes
-    /// through SAP's regularization, and stops, are there only if they are among the parameters.
+    /// With respect to the spring, the damping, the friction and the stops of each joint of the mechanism;
+    /// what passes through SAP's regularization, friction and stops are there only if they are among the
+    /// parameters.
     pub joints: Vec<JointGradient>,
     /// With respect to the gains and the limit of effort of each of [`Model::actuators`], if numbers of
-    /// actuators or stops are among the parameters; 0 for gains that the actuator does not have.
+    /// actuators, stops or friction in joints are among the parameters; 0 for gains that the actuator does not have.
     pub drives: Vec<DriveGradient>,
     /// With respect to the shapes and places of those geometries that a parameter belongs to, through
     /// contact: their masses aside.
@@ -56,7 +57,8 @@ pub struct ModelGradient {
     pub(crate) of_links: bool,
     /// Whether springs or dampings of joints are among the parameters.
     pub(crate) of_springs: bool,
-    /// Whether numbers of actuators or stops are among the parameters: those by them take extra work.
+    /// Whether numbers of actuators, stops or friction in joints are among the parameters: those by them
+    /// take extra work.
     pub(crate) of_joint_laws: bool,
     /// With respect to each of [`DifferentiatedModel::parameters`], the part that does not pass through
     /// the numbers above, but through user forces that depend on the model.
@@ -82,6 +84,7 @@ impl ModelGradient {
                         | Parameter::DriveDamping { .. }
                         | Parameter::EffortLimit { .. }
                         | Parameter::JointStop { .. }
+                        | Parameter::JointFriction { .. }
                 )
             }),
             of_links: model.asks_for_link_masses(),
@@ -138,17 +141,20 @@ impl ModelGradient {
     /// outcome and those of the outcome with respect to the law's numbers (see `JointLaw::number_slopes`).
     pub(crate) fn add_law_numbers(&mut self, at: &CoordinateIndices, slopes: [f64; 3], by_outcome: f64) {
         let [first, second, third] = slopes.map(|slope| slope * by_outcome);
-        if let Some((command, _)) = at.command {
-            let by = &mut self.drives[command];
-            by.stiffness += first;
-            by.damping += second;
-            by.effort += third;
-        }
-        if let Some((joint, upper)) = at.stop {
-            let by = &mut self.joints[joint];
-            by.ends[usize::from(upper)] += first;
-            by.stop_stiffness += second;
-            by.stop_dissipation += third;
+        match at.origin {
+            LawOrigin::Drive { actuator, .. } => {
+                let by = &mut self.drives[actuator];
+                by.stiffness += first;
+                by.damping += second;
+                by.effort += third;
+            }
+            LawOrigin::Stop { joint, upper } => {
+                let by = &mut self.joints[joint];
+                by.ends[usize::from(upper)] += first;
+                by.stop_stiffness += second;
+                by.stop_dissipation += third;
+            }
+            LawOrigin::Friction { joint } => self.joints[joint].friction += first,
         }
     }
 
@@ -376,6 +382,7 @@ impl<'m> DifferentiatedModel<'m> {
             Parameter::CenterOfMass { body, axis } => mass(body).map_or(0.0, |by| by.center_of_mass[axis]),
             Parameter::Gravity { axis } => by_model.gravity[axis],
             Parameter::JointDamping { joint } => by_model.joints[joint].damping,
+            Parameter::JointFriction { joint } => by_model.joints[joint].friction,
             Parameter::SpringStiffness { joint } => by_model.joints[joint].stiffness,
             Parameter::SpringRest { joint } => by_model.joints[joint].rest,
             Parameter::JointStop { joint, number } => {

@@ -66,8 +66,14 @@ pub enum Parameter {
         /// The component, 0 to 2.
         axis: usize,
     },
-    /// The viscous damping of each velocity coordinate of a joint, N m s/rad or N s/m.
+    /// The viscous damping of each velocity coordinate of a joint, N m s/rad or N s/m. This and the following
+    /// parameters of joints include what joints that follow the joint add; such joints have none of their own.
     JointDamping {
+        /// The joint in [`Mechanism::joints`](super::tree::Mechanism::joints).
+        joint: usize,
+    },
+    /// The Coulomb friction of a joint with one coordinate, N m or N.
+    JointFriction {
         /// The joint in [`Mechanism::joints`](super::tree::Mechanism::joints).
         joint: usize,
     },

@@ -51,7 +51,7 @@ impl Parameter {
     /// Every parameter that a result can depend on. These are the initial tangent of every free body and
     /// of the joints; the mass of every free body and link, with the centre of mass and the inertia
     /// where they were given; the parameters of every material that a geometry uses; the size of every
-    /// geometry that has one (rigid half-spaces do not); gravity; all dampings, spring stiffnesses and gains
+    /// geometry that has one (rigid half-spaces do not); gravity; all dampings, frictions, spring stiffnesses and gains
     /// of joints and actuators that are not 0; where the springs are at rest; the stops of joints; and limits
     /// of effort.
     ///
@@ -99,8 +99,10 @@ impl Parameter {
         if model.moving_count() > 0 {
             parameters.extend((0..3).map(|axis| Parameter::Gravity { axis }));
         }
-        let of_joints = (0..model.mechanism.joints().len())
-            .flat_map(|joint| [Parameter::JointDamping { joint }, Parameter::SpringStiffness { joint }]);
+        let of_joints = (0..model.mechanism.joints().len()).flat_map(|joint| {
+            let damping = Parameter::JointDamping { joint };
+            [damping, Parameter::JointFriction { joint }, Parameter::SpringStiffness { joint }]
+        });
         let springs = (0..model.mechanism.joints().len())
             .filter(|&joint| model.mechanism.joints()[joint].spring.stiffness > 0.0)
             .map(|joint| Parameter::SpringRest { joint });

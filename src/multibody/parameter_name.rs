@@ -29,6 +29,7 @@ impl Parameter {
             Self::CenterOfMass { body: b, axis } => format!("{}.center_of_mass[{axis}]", body(b)),
             Self::Gravity { axis } => format!("gravity[{axis}]"),
             Self::JointDamping { joint: j } => format!("{}.damping", joint(j)),
+            Self::JointFriction { joint: j } => format!("{}.friction", joint(j)),
             Self::SpringStiffness { joint: j } => format!("{}.spring.stiffness", joint(j)),
             Self::SpringRest { joint: j } => format!("{}.spring.rest", joint(j)),
             Self::JointStop { joint: j, number } => format!("{}.{}", joint(j), number.name()),

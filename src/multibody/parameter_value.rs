@@ -34,7 +34,12 @@ impl Parameter {
             }
             Self::Gravity { axis } => model.gravity.get(axis).copied().ok_or_else(missing),
             Self::JointDamping { joint } => {
-                model.mechanism.joints().get(joint).map(|j| j.damping).ok_or_else(missing)
+                let joint = model.mechanism.joints().get(joint).filter(|j| j.follows.is_none());
+                joint.map(|j| j.damping).ok_or_else(missing)
+            }
+            Self::JointFriction { joint } => {
+                let joint = model.mechanism.joints().get(joint).filter(|j| j.q.len() == 1);
+                joint.map(|j| j.friction).ok_or_else(missing)
             }
             Self::SpringStiffness { joint } => {
                 let joint = model.mechanism.joints().get(joint).filter(|j| j.q.len() == 1);
@@ -45,7 +50,8 @@ impl Parameter {
                 joint.map(|j| j.spring.rest).ok_or_else(missing)
             }
             Self::JointStop { joint, number } => {
-                let mut limits = model.mechanism.joints().get(joint).ok_or_else(missing)?.limits;
+                let own = model.mechanism.joints().get(joint).filter(|j| j.q.len() == 1);
+                let mut limits = own.ok_or_else(missing)?.limits;
                 let ends = [limits.lower, limits.upper];
                 let value = *number.of_mut(&mut limits);
                 let exists = value.is_finite() && ends.iter().any(|end| end.is_finite());
@@ -108,6 +114,7 @@ impl Parameter {
             | Self::GeometryScale { .. } => (value > 0.0, "positive and finite"),
             Self::Material { .. }
             | Self::JointDamping { .. }
+            | Self::JointFriction { .. }
             | Self::SpringStiffness { .. }
             | Self::JointStop { .. }
             | Self::DriveStiffness { .. }

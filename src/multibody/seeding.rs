@@ -133,6 +133,10 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             }
             Parameter::Gravity { axis } => out.gravity[axis] = value,
             Parameter::JointDamping { joint } => change_joint(&mut out, joint, |j| j.damping = value),
+            Parameter::JointFriction { joint } => {
+                let mechanism = std::mem::take(&mut out.mechanism);
+                out.mechanism = mechanism.with_joint_friction(joint, value);
+            }
             Parameter::SpringStiffness { joint } => {
                 change_joint(&mut out, joint, |j| j.spring.stiffness = value);
             }

@@ -1,6 +1,8 @@
 //! Sensors: what can be measured at a state of joints, of bodies, and of the contact of a pair of
 //! bodies. All measurements carry derivatives, so that costs and feedback laws can be built from them.
 
+use nalgebra::Vector3;
+
 use super::contact_forces::{BodyPairContact, PairWorkspace, with_pair};
 use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::Model;
@@ -27,7 +29,7 @@ impl<T> Default for SensorWorkspace<T> {
 
 impl<T: Scalar> Model<T> {
     /// The configuration of a joint, at `joint` in the model's mechanism (see
-    /// [`super::tree::JointKind`]): rad, m, or a quaternion.
+    /// [`super::tree::JointKind`]): rad, m, or a quaternion; nothing of one that follows another.
     ///
     /// # Panics
     /// When there is no such joint.
@@ -35,7 +37,8 @@ impl<T: Scalar> Model<T> {
         &state.joints.q[self.mechanism.joints()[joint].q.clone()]
     }
 
-    /// The velocity of a joint, at `joint` in the model's mechanism: rad/s or m/s.
+    /// The velocity of a joint, at `joint` in the model's mechanism: rad/s or m/s; nothing of one
+    /// that follows another.
     ///
     /// # Panics
     /// When there is no such joint.
@@ -106,6 +109,53 @@ pub struct PairPressure<T = f64> {
 }
 
 impl<T: Scalar> Model<T> {
+    /// The velocity at which body `on` slips on body `from`, in W, m/s: the mean over their contact surfaces of
+    /// the part of its relative velocity along the surface, weighted by the undamped pressure. It is 0 where the
+    /// bodies do not touch, and jumps to what it is where they begin to.
+    pub fn pair_slip(
+        &self,
+        state: &State<T>,
+        on: usize,
+        from: usize,
+        workspace: &mut SensorWorkspace<T>,
+    ) -> Vector3<T> {
+        let SensorWorkspace { frames, joints, contact } = workspace;
+        self.update_frames(state, frames, joints);
+        let scratch = &mut contact.of_threads(1)[0];
+        let zero = T::from(0.0);
+        let (mut sum, mut force) = (Vector3::from_element(zero), zero);
+        let rule = triangle_rule(self.contact.quadrature_order.clamp(1, 5)).unwrap_or(&[]);
+        for pair in self.pairs_of(BodyPair::of(on, from)) {
+            with_pair(self, frames, pair, |query| {
+                let Ok((width, _)) = Roles::new(query).map(|roles| roles.onset_width()) else { return };
+                for_each_contact_polygon(query, &self.contact, scratch, |polygon| {
+                    let (vertices, pressures) = (polygon.vertices, polygon.pressures);
+                    for i in 1..vertices.len().max(1) - 1 {
+                        let (u, v) = (vertices[i] - vertices[0], vertices[i + 1] - vertices[0]);
+                        let triangle = u.cross(&v).dot(&polygon.normal) * 0.5;
+                        for point in rule {
+                            let [a, b, c] = point.barycentric;
+                            let p = pressures[0] * a + pressures[i] * b + pressures[i + 1] * c;
+                            let place = vertices[0] + u * T::from(b) + v * T::from(c);
+                            let velocity =
+                                query.v_wa.shifted(&(place - query.x_wa.translation)).translational
+                                    - query.v_wb.shifted(&(place - query.x_wb.translation)).translational;
+                            let along = velocity - polygon.normal * velocity.dot(&polygon.normal);
+                            let weight = onset(p, width).0 * triangle * point.weight;
+                            force += weight;
+                            sum += along * weight;
+                        }
+                    }
+                });
+            });
+        }
+        if force.real() <= 0.0 {
+            return Vector3::from_element(zero);
+        }
+        let is_a = BodyPair::of(on, from).a == on;
+        sum * (if is_a { force.recip() } else { -force.recip() })
+    }
+
     /// The pressure on the contact surfaces of two bodies; `None` where they do not touch.
     ///
     /// Where the meshes are exactly aligned, derivatives are finite but may not be the derivative in any

@@ -119,6 +119,38 @@ pub enum ProblemError {
     /// Control values have no value at the end.
     #[error("a control value has no value at the end, when no step starts; its cost must be a running one")]
     ControlAtEnd,
+    /// A number of a constraint that is not allowed.
+    #[error("constraint {index}: {field} is {value}; it must be {allowed}")]
+    ConstraintValue {
+        /// The constraint.
+        index: usize,
+        /// What the number is.
+        field: &'static str,
+        /// The number.
+        value: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// A design variable that cannot be.
+    #[error("design variable {index}: {message}")]
+    Design {
+        /// Its number.
+        index: usize,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A method that does not optimize designs.
+    #[error("designs are optimized by the method `lbfgs`, not by `{method}`")]
+    DesignMethod {
+        /// The method.
+        method: &'static str,
+    },
+    /// A constraint that any motion keeps.
+    #[error("constraint {index} has no bound; it needs at least one")]
+    Unbounded {
+        /// The constraint.
+        index: usize,
+    },
     /// The times do not make steps.
     #[error(transparent)]
     Simulation(#[from] SimulationError),

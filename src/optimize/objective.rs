@@ -4,74 +4,12 @@ use nalgebra::Vector3;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, rotation_between};
+use crate::multibody::Model;
 use crate::optimize::error::ProblemError;
+pub use crate::optimize::quantity::Quantity;
+use crate::optimize::quantity::{Frames, Measured};
 use crate::rollout::{Moment, TrajectoryResiduals};
 use crate::scalar::{Scalar, lift_vector};
-use crate::spatial::Quaternion;
-
-/// A quantity that a cost is taken of: one to three numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Quantity {
-    /// A control value: a command of an actuator, or one of the user's forces.
-    Control {
-        /// Its index in the row of a step.
-        index: usize,
-    },
-    /// A configuration coordinate of the joints, rad or m.
-    JointPosition {
-        /// Its index in [`crate::multibody::tree::JointState::q`].
-        index: usize,
-    },
-    /// A velocity coordinate of the joints, rad/s or m/s.
-    JointVelocity {
-        /// Its index in [`crate::multibody::tree::JointState::v`].
-        index: usize,
-    },
-    /// The position of a body's origin, m: in W, or in the frame of another body.
-    Position {
-        /// The body.
-        body: usize,
-        /// The other body.
-        relative_to: Option<usize>,
-    },
-    /// The rotation vector that turns the target's orientation into the body's, rad, at most half
-    /// a turn: in W, or in the frame of another body.
-    Orientation {
-        /// The body.
-        body: usize,
-        /// The other body.
-        relative_to: Option<usize>,
-        /// The orientation that is aimed at, in W or in the frame of the other body.
-        target: Quaternion,
-    },
-    /// The velocity of a body's origin in W, m/s.
-    Velocity {
-        /// The body.
-        body: usize,
-    },
-    /// The angular velocity of a body in W, rad/s.
-    AngularVelocity {
-        /// The body.
-        body: usize,
-    },
-    /// The contact force in N that one body exerts on another, in W, at the state and by the contact law
-    /// of accelerations (see [`Model::contact_wrench`]).
-    ContactForce {
-        /// The body that it acts on.
-        on: usize,
-        /// The body that exerts it.
-        from: usize,
-    },
-    /// The moment of that contact about the origin of the body that it acts on, in W, N m.
-    ContactTorque {
-        /// The body that it acts on.
-        on: usize,
-        /// The body that exerts it.
-        from: usize,
-    },
-}
 
 /// Which deviations from the target count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -157,8 +95,8 @@ pub struct CostTerm {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Objective {
     terms: Vec<CostTerm>,
-    /// For each term the pairs of geometries of a contact.
-    pairs: Vec<Vec<GeometryPair>>,
+    /// For each term how its quantity is evaluated.
+    measured: Vec<Measured>,
 }
 
 impl Objective {
@@ -167,48 +105,18 @@ impl Objective {
     /// # Errors
     /// When a term does not match the model, or a weight is negative or not finite.
     pub fn new(model: &Model, controls: usize, terms: Vec<CostTerm>) -> Result<Self, ProblemError> {
-        let check = |what, index: usize, count: usize| {
-            if index < count { Ok(()) } else { Err(ProblemError::NoSuch { what, index, count }) }
-        };
-        let body = |index: usize| check("body", index, model.bodies.len());
-        let mut pairs = Vec::with_capacity(terms.len());
+        let mut measured = Vec::with_capacity(terms.len());
         for term in &terms {
-            let mut touching = Vec::new();
-            match term.quantity {
-                Quantity::Control { index } => {
-                    check("control value", index, controls)?;
-                    if term.when == When::End {
-                        return Err(ProblemError::ControlAtEnd);
-                    }
-                }
-                Quantity::JointPosition { index } => {
-                    check("joint position", index, model.mechanism.configuration_dimension())?;
-                }
-                Quantity::JointVelocity { index } => {
-                    check("joint velocity", index, model.mechanism.velocity_dimension())?;
-                }
-                Quantity::Position { body: b, relative_to }
-                | Quantity::Orientation { body: b, relative_to, .. } => {
-                    body(b)?;
-                    relative_to.map_or(Ok(()), body)?;
-                }
-                Quantity::Velocity { body: b } | Quantity::AngularVelocity { body: b } => body(b)?,
-                Quantity::ContactForce { on, from } | Quantity::ContactTorque { on, from } => {
-                    body(on)?;
-                    body(from)?;
-                    touching.extend(model.pairs_of(BodyPair::of(on, from)));
-                    if touching.is_empty() {
-                        let name = |b: usize| model.bodies[b].name.clone();
-                        return Err(ProblemError::NoContact { a: name(on), b: name(from) });
-                    }
-                }
+            if term.when == When::End && matches!(term.quantity, Quantity::Control { .. }) {
+                return Err(ProblemError::ControlAtEnd);
             }
+            let quantity = Measured::new(model, controls, term.quantity)?;
             if let Some(w) = term.weight.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
                 return Err(ProblemError::Weight(*w));
             }
-            pairs.push(touching);
+            measured.push(quantity);
         }
-        Ok(Self { terms, pairs })
+        Ok(Self { terms, measured })
     }
 
     /// The terms.
@@ -246,40 +154,9 @@ impl Objective {
         }
         let scale = if at_end { 1.0 } else { moment.dt.sqrt() };
         let target = term.target.at(moment.time);
-        let single = |x: T| Vector3::new(x, T::from(target.y), T::from(target.z));
-        let value = match term.quantity {
-            Quantity::Control { index } => single(moment.control[index]),
-            Quantity::JointPosition { index } => single(moment.state.joints.q[index]),
-            Quantity::JointVelocity { index } => single(moment.state.joints.v[index]),
-            Quantity::Position { body, relative_to } => {
-                let frames = frames.at(moment);
-                let position = frames[body].pose.translation;
-                relative_to.map_or(position, |other| {
-                    let other = &frames[other].pose;
-                    other.rotation.transpose() * (position - other.translation)
-                })
-            }
-            Quantity::Orientation { body, relative_to, target } => {
-                let frames = frames.at(moment);
-                let rotation = frames[body].pose.rotation;
-                let rotation =
-                    relative_to.map_or(rotation, |o| frames[o].pose.rotation.transpose() * rotation);
-                rotation_between(&Quaternion::lift(&target), &Quaternion::from_matrix(&rotation))
-            }
-            Quantity::Velocity { body } => frames.at(moment)[body].velocity.translational,
-            Quantity::AngularVelocity { body } => frames.at(moment)[body].velocity.rotational,
-            Quantity::ContactForce { on, .. } | Quantity::ContactTorque { on, .. } => {
-                let frames = frames.at(moment);
-                let workspace = &mut PairWorkspace::default();
-                let wrench = moment.model.contact_wrench_on(frames, on, &self.pairs[index], workspace);
-                match term.quantity {
-                    Quantity::ContactForce { .. } => wrench.translational,
-                    _ => wrench.rotational,
-                }
-            }
-        };
+        let value = self.measured[index].value(moment, frames);
         let off = value - lift_vector::<T>(&target);
-        for axis in 0..3 {
+        for axis in 0..term.quantity.dimension() {
             if term.weight[axis] > 0.0 {
                 let counts = match term.deviation {
                     Deviation::Both => true,
@@ -289,25 +166,6 @@ impl Objective {
                 out.push(if counts { off[axis] * (scale * term.weight[axis]) } else { T::from(0.0) });
             }
         }
-    }
-}
-
-/// The frames of all bodies at a moment, made when they are first needed.
-struct Frames<T>(Option<Vec<BodyFrame<T>>>);
-
-impl<T> Default for Frames<T> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-impl<T: Scalar> Frames<T> {
-    fn at(&mut self, moment: &Moment<T>) -> &[BodyFrame<T>] {
-        self.0.get_or_insert_with(|| {
-            let mut frames = Vec::new();
-            moment.model.body_frames(moment.state, &mut frames);
-            frames
-        })
     }
 }
 

@@ -17,10 +17,30 @@ pub struct Progress {
     pub gradient_norm: Option<f64>,
 }
 
+/// What a round of an optimization under constraints came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoundProgress {
+    /// Rounds made.
+    pub rounds: usize,
+    /// The cost, without constraints.
+    pub cost: f64,
+    /// How far the constraint that is farthest from holding is from it, over its tolerance.
+    pub over_tolerance: f64,
+    /// The largest multiplier.
+    pub multiplier: f64,
+    /// The largest penalty.
+    pub penalty: f64,
+}
+
 /// Who is told how far an optimization has come.
 pub trait ProgressListener: Debug + Send + Sync {
     /// Is told at the start and after every iteration.
     fn hear(&self, progress: &Progress);
+
+    /// Is told after every round of an optimization under constraints.
+    fn hear_round(&self, round: &RoundProgress) {
+        let _ = round;
+    }
 
     /// Is told that the optimization has ended.
     fn end(&self) {}
@@ -30,16 +50,29 @@ pub trait ProgressListener: Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub struct ProgressObserver {
     listener: Arc<dyn ProgressListener>,
+    /// Whether the end of a run is that of the optimization.
+    is_last: bool,
 }
 
 impl ProgressObserver {
     /// An observer that tells `listener`.
     pub fn new(listener: impl ProgressListener + 'static) -> Self {
-        Self { listener: Arc::new(listener) }
+        Self { listener: Arc::new(listener), is_last: true }
+    }
+
+    /// An observer that tells the same listener of one of several runs, and not of its end.
+    pub(super) fn of_round(&self) -> Self {
+        Self { listener: Arc::clone(&self.listener), is_last: false }
+    }
+
+    pub(super) fn tell_round(&self, round: &RoundProgress) {
+        self.listener.hear_round(round);
     }
 
     pub(super) fn end(&self) {
-        self.listener.end();
+        if self.is_last {
+            self.listener.end();
+        }
     }
 
     fn tell(&self, iterations: u64, cost: f64, kv: &KV) {

@@ -37,6 +37,15 @@ pub enum Termination {
         /// What was tried.
         surroundings: Surroundings,
     },
+    /// After all rounds that are allowed a constraint does not hold.
+    Infeasible {
+        /// The constraint that is farthest from holding, counted from 0.
+        constraint: usize,
+        /// How far it is from holding, over its tolerance.
+        over_tolerance: f64,
+        /// The rounds that were made.
+        rounds: usize,
+    },
     /// All iterations that are allowed were made.
     Budget {
         /// Part of the cost that the last few took away.
@@ -104,6 +113,11 @@ impl std::fmt::Display for Termination {
                 "stuck: no step of the method reduces the cost, though there is one that lowers it by {:.1e} \
                  of it",
                 surroundings.reduction
+            ),
+            Self::Infeasible { constraint, over_tolerance, rounds } => write!(
+                f,
+                "infeasible: after {rounds} rounds constraint {constraint} is {over_tolerance:.1e} times its \
+                 tolerance away from holding"
             ),
             Self::Budget { decrease, of_last } => match of_last {
                 0 | 1 => write!(f, "out of iterations: the last lowered the cost by {decrease:.1e} of it"),

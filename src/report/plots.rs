@@ -79,7 +79,7 @@ struct Effort {
 
 /// The coordinates of joints that are angles, or lengths, with their names: indices in a configuration.
 fn coordinates(model: &Model, angles: bool) -> Vec<(String, usize)> {
-    let joints = model.mechanism().joints().iter();
+    let joints = model.mechanism().joints_with_coordinates();
     let of_joint = joints.flat_map(|joint| {
         let first = joint.q.start;
         let named = |suffix: &str, k: usize| (format!("{}{suffix}", joint.name), first + k);

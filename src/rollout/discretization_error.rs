@@ -53,7 +53,7 @@ pub fn discretization_errors(
     };
     let factor = ratio / (ratio - 1.0);
     let free = model.free_bodies().map(|(_, body, _)| body.name.clone());
-    let joints = model.mechanism.joints().iter().map(|joint| joint.name.clone());
+    let joints = model.mechanism.joints_with_coordinates().map(|joint| joint.name.clone());
     let none = |name| DiscretizationError { name, position: [0.0; 2], angle: [0.0; 2] };
     let mut errors: Vec<DiscretizationError> = free.chain(joints).map(none).collect();
     let mut tangent = vec![0.0; 2 * model.mechanism.velocity_dimension()];
@@ -67,7 +67,7 @@ pub fn discretization_errors(
             ((a.position - b.position).norm(), turn.norm())
         });
         state.joints.difference(&other.joints, &mut tangent);
-        let of_joints = model.mechanism.joints().iter().map(|joint| {
+        let of_joints = model.mechanism.joints_with_coordinates().map(|joint| {
             let mut sums = (0.0, 0.0);
             for (local, k) in joint.v.clone().enumerate() {
                 let sum = if joint.kind.is_translation(local) { &mut sums.0 } else { &mut sums.1 };

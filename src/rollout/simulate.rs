@@ -375,8 +375,7 @@ fn check_initial<T: Scalar>(model: &Model<T>, initial: &State<T>) -> Result<(), 
         return Err(SimulationError::BodyCount { state: initial.bodies.len(), model: free });
     }
     let joints = model.mechanism.velocity_dimension();
-    let kinds = model.mechanism.joints().iter().map(|j| &j.kind);
-    if !initial.joints.kinds().iter().eq(kinds) {
+    if initial.joints.kinds() != model.mechanism.kinds() {
         return Err(SimulationError::JointCount { state: initial.joints.v.len(), model: joints });
     }
     let (bristles, of_model) = (initial.bristles.len(), model.bristle_count());

@@ -609,6 +609,41 @@ fn every_bad_joint_and_actuator_is_named() {
         (with("damping = 0.02", "damping = -0.02"), vec!["joint.damping", "-0.02", "at least 0"]),
         (with("damping = 0.02", "dampening = 0.02"), vec!["`dampening`", "`damping`"]),
         (with("rotor_inertia = 1e-3", "rotor_inertia = -1"), vec!["joint.rotor_inertia", "at least 0"]),
+        // Friction, and joints that follow others.
+        (with("rotor_inertia = 1e-3", "friction = -1"), vec!["bodies[1].joint.friction", "-1", "at least 0"]),
+        (with("rotor_inertia = 1e-3", "stiction_velocity = 0"), vec!["joint.stiction_velocity", "positive"]),
+        (
+            with("type = \"planar\",", "type = \"planar\", friction = 1,"),
+            vec!["bodies[5].joint.friction", "planar"],
+        ),
+        (
+            with("type = \"planar\",", "type = \"planar\", mimic = { joint = \"shoulder\" },"),
+            vec!["bodies[5].joint.mimic", "planar", "only revolute and prismatic"],
+        ),
+        (
+            with("translation = [0.2, 0, 0], position = 0.01", "mimic = { joint = \"elbow\" }"),
+            vec!["bodies[2].joint", "`slider`", "the joint that it mimics", "`elbow`, which is no joint"],
+        ),
+        (
+            with("translation = [0.2, 0, 0], position = 0.01", "mimic = { joint = \"puck\" }"),
+            vec!["bodies[2].joint", "`puck`, a planar joint", "revolute or prismatic"],
+        ),
+        (
+            with("position = 0.01", "position = 0.01, mimic = { joint = \"shoulder\" }"),
+            vec!["bodies[2].joint.position", "beside `mimic`", "`shoulder`"],
+        ),
+        (
+            with("position = 0.01", "mimic = { joint = \"shoulder\", multiplier = 0 }"),
+            vec!["bodies[2].joint.mimic.multiplier", "found 0", "fixed"],
+        ),
+        (
+            with("position = 0.01", "mimic = { joint = \"shoulder\", offset = inf }"),
+            vec!["bodies[2].joint.mimic.offset", "inf", "finite"],
+        ),
+        (
+            with("position = 0.01", "mimic = { joint = \"shoulder\", ratio = 2 }"),
+            vec!["`ratio`", "`multiplier`"],
+        ),
         (with("stop_stiffness = 50", "stop_stiffness = 0"), vec!["joint.stop_stiffness", "positive"]),
         (with("stiffness = 2.0, rest", "stiffness = -2.0, rest"), vec!["joint.spring.stiffness", "-2"]),
         (
@@ -789,18 +824,104 @@ fn trajectories_of_scenes_with_joints_are_refused_and_sensors_are_checked() {
 }
 
 #[test]
-fn a_urdf_with_a_loop_or_mimicking_joints_names_its_file() {
+fn a_urdf_with_a_loop_or_joints_that_mimic_none_names_its_file() {
     let folder = Folder::new("bad-urdf");
     let scene = robot_scene(&folder, "", BALL);
-    let mimic =
-        GRIPPER.replacen("<axis xyz=\"-1 0 0\"/>", "<axis xyz=\"-1 0 0\"/><mimic joint=\"close left\"/>", 1);
-    folder.file("gripper.urdf", &mimic);
+    let mimic = |joint: &str| {
+        let mimic = format!("<axis xyz=\"-1 0 0\"/><mimic joint=\"{joint}\"/>");
+        GRIPPER.replacen("<axis xyz=\"-1 0 0\"/>", &mimic, 1)
+    };
+    folder.file("gripper.urdf", mimic("close lift"));
     let error = message(&folder, &scene);
-    assert!(error.contains("gripper.urdf") && error.contains("mimics"), "{error}");
+    assert!(error.contains("gripper.urdf") && error.contains("`close lift`, which is no joint"), "{error}");
+    folder.file("gripper.urdf", mimic("close left"));
+    let follower = scene.replace("urdf =", "positions = { \"close right\" = 0.01 }\nurdf =");
+    let error = message(&folder, &follower);
+    assert!(error.contains("robots[0].positions.close right") && error.contains("`close left`"), "{error}");
+    let driven =
+        format!("{scene}[[actuators]]\nname = \"a\"\njoints = [\"close right\"]\ndrive = \"force\"\n");
+    let error = message(&folder, &driven);
+    assert!(
+        error.contains("actuators[0].joints[0]") && error.contains("follows joint `close left`"),
+        "{error}"
+    );
+    let one = load(&folder, &scene);
+    assert_eq!(one.state.joints.v.len() + 1, one.model.mechanism().joints().len());
+    // Trajectories have the coordinates that there are.
+    let out = folder.0.join("moved.csv");
+    let path = folder.0.join("scene.toml");
+    let output = isobar(&["simulate", text(&path), "--until", "0.004", "--out", text(&out), "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let states = TrajectoryTable::read(&out).expect("a trajectory");
+    assert_eq!(states.joints.len(), one.state.joints.v.len());
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["joints"].as_array().map(Vec::len), Some(one.state.joints.v.len()));
     let independent = scene.replace("urdf =", "independent_mimic_joints = true\nurdf =");
     load(&folder, &independent);
     folder.file("gripper.urdf", GRIPPER.replacen("<parent link=\"palm\"/>", "<parent link=\"left\"/>", 1));
     let error = message(&folder, &scene);
     assert!(error.contains("robots[0].urdf") && error.contains("gripper.urdf"), "{error}");
     assert!(error.contains("loop"), "{error}");
+}
+
+#[test]
+fn a_robot_has_drives_on_all_its_joints_and_links_that_do_not_touch() {
+    let folder = Folder::new("driven-robot");
+    let drive = "drive = { position = { stiffness = 300, damping = 3 } }\npositions = { \"close left\" = 0.015, \"close right\" = 0.01 }\n";
+    let materials = "materials = { left = \"foam\", right = \"foam\" }";
+    let robot = |extra: &str| {
+        let scene = robot_scene(&folder, &format!("prefix = \"a \"\n{drive}{materials}\n{extra}"), BALL);
+        let mesh = "<mesh filename=\"package://gripper/finger.obj\" scale=\"1 1 1\"/>";
+        assert!(GRIPPER.contains(mesh));
+        folder.file("gripper.urdf", GRIPPER.replace(mesh, "<box size=\"0.02 0.04 0.06\"/>"));
+        scene
+    };
+    let plain = robot("commands = { \"close right\" = 0.02 }\n");
+    let scene = load(&folder, &plain);
+    let actuators = scene.model.actuators();
+    let found: Vec<(&str, f64)> = actuators.iter().map(|a| (a.name.as_str(), a.effort)).collect();
+    let moving = scene.model.mechanism().joints().len();
+    assert_eq!(found.len(), moving);
+    assert!(found.contains(&("a close left", 10.0)) && found.contains(&("a close right", 10.0)), "{found:?}");
+    let command = |name: &str| {
+        let index = actuators.iter().position(|a| a.name == name).expect("there");
+        scene.commands[index].at(0.0)
+    };
+    assert_eq!((command("a close left"), command("a close right")), (0.015, 0.02));
+    // A table of its own goes before.
+    let own = "[[actuators]]\nname = \"own\"\njoints = [\"a close left\"]\ndrive = \"force\"\n";
+    let mixed = load(&folder, &format!("{}{own}", robot("")));
+    assert_eq!(mixed.model.actuators().len(), moving);
+    assert_eq!(mixed.model.actuators()[0].name, "own");
+    let twice = own.replace("\"own\"", "\"a close right\"");
+    let error = message(&folder, &format!("{}{twice}", robot("")));
+    assert!(error.contains("robots[0].drive") && error.contains("`a close right`"), "{error}");
+    let unknown = message(&folder, &robot("commands = { elbow = 0.02 }\n"));
+    assert!(unknown.contains("robots[0].commands.elbow") && unknown.contains("close left"), "{unknown}");
+    let without = message(&folder, &robot("commands = { \"close left\" = 0.02 }\n").replace(drive, ""));
+    assert!(without.contains("robots[0].commands") && without.contains("without `drive`"), "{without}");
+    // Drives that carry the weight: the joints stay where they are.
+    let light = load(&folder, &robot("gravity_compensation = true\n"));
+    let moved = run(&light, 0.1);
+    let last = moved.states.last().expect("states");
+    assert!(last.joints.v.iter().all(|v| v.abs() < 1e-9), "{:?}", last.joints.v);
+    assert!(last.bodies[0].velocity.translational.z < -0.1, "what is held has its weight");
+    let free = message(&folder, &robot("gravity_compensation = true\nbase = \"free\"\n"));
+    assert!(free.contains("robots[0].gravity_compensation") && free.contains("free base"), "{free}");
+    // Pairs of an SRDF file.
+    let touching = |scene: &Scene| {
+        let body = |name: &str| scene.model.body_index(name).expect("a body");
+        scene.model.pairs_of(BodyPair::of(body("a left"), body("a right"))).count()
+    };
+    assert_eq!(touching(&scene), 1);
+    folder.file("gripper.srdf", "<robot name=\"gripper\"><disable_collisions link1=\"left\" link2=\"right\" reason=\"Never\"/></robot>");
+    assert_eq!(touching(&load(&folder, &robot("srdf = \"gripper.srdf\"\n"))), 0);
+    folder.file(
+        "gripper.srdf",
+        "<robot name=\"gripper\">\n<disable_collisions link1=\"left\" link2=\"thumb\"/></robot>",
+    );
+    let error = message(&folder, &robot("srdf = \"gripper.srdf\"\n"));
+    for part in ["robots[0].srdf", "gripper.srdf", "2", "link2 is `thumb`", "palm"] {
+        assert!(error.contains(part), "`{part}` is not in: {error}");
+    }
 }

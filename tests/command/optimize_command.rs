@@ -554,6 +554,52 @@ fn bad_problems_are_refused_with_file_line_and_field() {
             PROBLEM.replace("max_iterations = 40", "starts = { count = 2, spread = 0 }"),
             "optimizer.starts.spread: found 0",
         ),
+        // Constraints.
+        (add("[[constraints]]\nupper = 1"), "constraints[0]: no quantity; exactly one is needed"),
+        (add("[[constraints]]\ncontrol = \"push\""), "constraints[0]: found no bound; allowed are `equal`"),
+        (
+            add("[[constraints]]\ncontrol = \"push\"\nequal = 1\nupper = 2"),
+            "constraints[0]: found bounds that do not go together",
+        ),
+        (
+            add("[[constraints]]\ncontrol = \"push\"\nlower = 2\nupper = 1"),
+            "constraints[0].lower: found 2, above upper = 1",
+        ),
+        (
+            add("[[constraints]]\ncontrol = \"push\"\nlength = 2"),
+            "constraints[0].length: found at `control`, which is one number",
+        ),
+        (
+            add("[[constraints]]\nvelocity = { body = \"cart\" }\nlength = 0"),
+            "constraints[0].length: found 0",
+        ),
+        (
+            add("[[constraints]]\ncontrol = \"push\"\nupper = [1, 2, 3]"),
+            "constraints[0].upper: found three numbers; `control` is one number",
+        ),
+        (
+            add("[[constraints]]\ncontrol = \"push\"\nupper = 1\nwhen = \"end\""),
+            "constraints[0].when: a control value has no value",
+        ),
+        (
+            add("[[constraints]]\ncontrol = \"push\"\nupper = 1\ntolerance = 0"),
+            "constraints[0].tolerance: found 0",
+        ),
+        (add("[[constraints]]\ncontrol = \"push\"\nupper = 1\nscale = -1"), "constraints[0].scale: found -1"),
+        (
+            add("[[constraints]]\nslip = { on = \"cart\", from = \"far\" }\nlength = 1"),
+            "constraints[0].slip: bodies `cart` and `far` cannot touch",
+        ),
+        (
+            add("[[constraints]]\ncontrol = \"push\"\nupper = 1\nweight = 2"),
+            "constraints[0].weight: unknown field `weight`",
+        ),
+        (PROBLEM.replace("max_iterations = 40", "max_rounds = 0"), "optimizer.max_rounds: found 0"),
+        (
+            add("[[constraints]]\ncontrol = \"push\"\nupper = 1")
+                .replace("max_iterations = 40", "kind = \"lbfgs\"\nsmoothing = { deviation = 1, pairs = 4 }"),
+            "optimizer.smoothing: found beside `constraints`",
+        ),
     ];
     for (problem, expected) in cases {
         assert_ne!(problem, PROBLEM, "the case `{expected}` changes something");
@@ -613,4 +659,39 @@ fn the_bundled_grasp_lets_the_ball_fall_at_first_and_holds_it_at_last() {
     assert_eq!(squeeze["interpolation"], "linear");
     let forces = numbers(&squeeze["values"]);
     assert!(forces.iter().all(|force| (0.5..=3.0).contains(force)), "{forces:?}");
+}
+
+#[test]
+fn constraints_are_told_and_a_run_goes_on() {
+    let constrained = PROBLEM
+        .replace(
+            "[optimizer]",
+            "[[constraints]]\nname = \"gentle\"\ncontrol = \"push\"\nupper = 1.5\n[optimizer]",
+        )
+        .replace("max_iterations = 40", "kind = \"lbfgs\"\nmax_iterations = 40\nmax_rounds = 1");
+    let (folder, problem) = self::folder("constrained", &constrained);
+    let out = folder.0.join("run");
+    let short = isobar(&["optimize", &problem, "--out", text(&out), "--json"]);
+    let found: Value = serde_json::from_slice(&short.stdout).expect("JSON");
+    assert_eq!(short.status.code(), Some(3), "{found}");
+    assert_eq!(found["rounds"].as_array().map(Vec::len), Some(1));
+    assert_eq!(found["ending"]["reason"], "infeasible");
+    assert_eq!(found["constraints"][0]["name"], "gentle");
+    assert!(found["constraints"][0]["violation"].as_f64() > Some(1.5e-3), "{found}");
+    // The same problem with more rounds goes on.
+    std::fs::write(&problem, constrained.replace("max_rounds = 1", "max_rounds = 30")).expect("written");
+    let long = isobar(&["optimize", &problem, "--out", text(&out), "--resume"]);
+    let told = String::from_utf8_lossy(&long.stdout).into_owned();
+    assert_eq!(long.status.code(), Some(0), "{told}{}", String::from_utf8_lossy(&long.stderr));
+    for part in ["constraint", "violation", "multiplier", "gentle", "gradient of the Lagrangian"] {
+        assert!(told.contains(part), "`{part}` is not in: {told}");
+    }
+    let kept = std::fs::read_to_string(out.join("result.json")).expect("a result");
+    let kept: Value = serde_json::from_str(&kept).expect("JSON");
+    assert!(kept["rounds"].as_array().map_or(0, Vec::len) > 1, "{kept}");
+    let part = &kept["constraints"][0];
+    assert!(part["violation"].as_f64() <= part["tolerance"].as_f64(), "{part}");
+    assert!(part["multiplier"].as_f64() > Some(0.0), "{part}");
+    let values = kept["values"].as_array().expect("values");
+    assert!(values.iter().all(|u| u.as_f64() <= Some(1.5 + 1.5e-3)), "{values:?}");
 }

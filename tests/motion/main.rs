@@ -3,13 +3,16 @@
 mod adjoint;
 mod bristle_derivatives;
 mod bristles;
+mod constraints;
 mod continuous_limit;
+mod design;
 mod drake_steps;
 mod error_control;
 mod event_derivatives;
 mod event_scenes;
 mod events;
 mod examples_grasping;
+mod followers;
 mod following_extents;
 mod geometry_gradients;
 mod mechanism;

@@ -2,12 +2,12 @@
 
 use crate::jointed_scene;
 use isobar::contact::SurfaceRepresentation;
-use isobar::multibody::{Model, State};
+use isobar::multibody::{Model, SensorWorkspace, State};
 use isobar::optimize::ProblemError;
 use isobar::optimize::objective::{CostTerm, Deviation, Objective, Quantity, Target, When};
 use isobar::rollout::{Moment, TrajectoryResiduals};
 use isobar::scalar::{DualArray, Scalar};
-use isobar::spatial::Quaternion;
+use isobar::spatial::{Quaternion, SpatialVelocity};
 use nalgebra::Vector3;
 
 fn term(quantity: Quantity) -> CostTerm {
@@ -59,10 +59,51 @@ fn residuals<T: Scalar>(
 
 #[test]
 fn derivatives_agree_with_differences() {
+    let (model, _) = jointed_scene::scene(SurfaceRepresentation::Polygons);
+    check_derivatives(quantities(&model));
+}
+
+/// Each by itself: pressures are large numbers.
+#[test]
+fn derivatives_of_patches_agree_with_differences() {
+    let (model, _) = jointed_scene::scene(SurfaceRepresentation::Polygons);
+    let body = |name: &str| model.body_index(name).expect("a body");
+    let (ball, left) = (body("ball"), body("left"));
+    check_derivatives(vec![Quantity::ContactArea { on: ball, from: left }]);
+    check_derivatives(vec![Quantity::LargestPressure { on: ball, from: left }]);
+    check_derivatives(vec![Quantity::Slip { on: ball, from: left }]);
+    check_derivatives(vec![Quantity::Slip { on: left, from: ball }]);
+}
+
+/// Of a ball that slides on a table: what it slips at, and that both see it opposite.
+#[test]
+fn slip_is_the_velocity_along_the_surface() {
+    let (model, state) = jointed_scene::scene(SurfaceRepresentation::Polygons);
+    let body = |name: &str| model.body_index(name).expect("a body");
+    let (ball, table) = (body("ball"), body("table"));
+    let workspace = &mut SensorWorkspace::default();
+    let slip = |state: &State, on, from, workspace: &mut SensorWorkspace| {
+        model.pair_slip(state, on, from, workspace)
+    };
+    let mut gliding = state.clone();
+    gliding.bodies[0].position = Vector3::new(0.0, 0.0, 0.025);
+    gliding.bodies[0].velocity = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.3, -0.2, 0.0));
+    // The table is flat, and the surface almost.
+    let found = slip(&gliding, ball, table, workspace);
+    assert!((found - Vector3::new(0.3, -0.2, 0.0)).norm() < 0.1, "{found}");
+    gliding.bodies[0].velocity.translational = Vector3::new(0.0, 0.0, -0.5);
+    let down = slip(&gliding, ball, table, workspace);
+    assert!(down.norm() < 0.1, "{down}");
+    assert!((found + slip(&gliding, table, ball, workspace)).norm() < 1e-15);
+    gliding.bodies[0].position.z = 1.0;
+    assert_eq!(slip(&gliding, ball, table, workspace), Vector3::zeros());
+}
+
+fn check_derivatives(quantities: Vec<Quantity>) {
     type Dual = DualArray<1>;
     let (model, state) = jointed_scene::scene(SurfaceRepresentation::Polygons);
     let control = [0.1, 0.2, 11.0, -0.3];
-    let terms = quantities(&model).into_iter().map(term).collect();
+    let terms = quantities.into_iter().map(term).collect();
     let objective = Objective::new(&model, control.len(), terms).expect("it fits");
     let lifted = Model::<Dual>::lift(&model);
     let n = state.tangent_dimension();

@@ -72,7 +72,7 @@ impl Summary {
             linear_velocity: s.velocity.translational.into(),
             angular_velocity: s.velocity.rotational.into(),
         });
-        let joints = scene.model.mechanism.joints().iter().map(|joint| JointSummary {
+        let joints = scene.model.mechanism.joints_with_coordinates().map(|joint| JointSummary {
             name: joint.name.clone(),
             kind: joint.kind.name(),
             q: last.joints.q[joint.q.clone()].to_vec(),

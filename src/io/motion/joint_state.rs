@@ -45,7 +45,7 @@ impl JointStateFile {
             sorted(mechanism, &order, field, &numbers, |j| j.v.clone())
         };
         let mut q = sorted(mechanism, &order, "q", &file.q, |j| j.q.clone()).map_err(wrong)?;
-        for joint in mechanism.joints() {
+        for joint in mechanism.joints_with_coordinates() {
             if matches!(joint.kind, JointKind::Ball | JointKind::Free) {
                 normalize(&joint.name, &mut q[joint.q.start..joint.q.start + 4]).map_err(wrong)?;
             }
@@ -61,16 +61,18 @@ type Problem = (String, String);
 
 /// The indices of the mechanism's joints in the order of a file.
 fn order(mechanism: &Mechanism, names: Option<&[String]>) -> Result<Vec<usize>, Problem> {
-    let count = mechanism.joints().len();
-    let Some(names) = names else { return Ok((0..count).collect()) };
+    let own = || (0..mechanism.joints().len()).filter(|&i| mechanism.joints()[i].follows.is_none());
+    let Some(names) = names else { return Ok(own().collect()) };
+    let count = own().count();
     let mut order = Vec::with_capacity(count);
     for (i, name) in names.iter().enumerate() {
-        let known = || mechanism.joints().iter().map(|j| j.name.as_str()).collect::<Vec<_>>().join(", ");
-        match mechanism.joint_index(name) {
+        let known = || mechanism.joints_with_coordinates().map(|j| j.name.as_str()).collect::<Vec<_>>();
+        match own().find(|&i| mechanism.joints()[i].name == *name) {
             Some(joint) if !order.contains(&joint) => order.push(joint),
             Some(_) => return Err((format!("joints[{i}]"), format!("`{name}` is there twice"))),
             None => {
-                let message = format!("found `{name}`; the joints that move are {}", known());
+                let message =
+                    format!("found `{name}`; the joints that have coordinates are {}", known().join(", "));
                 return Err((format!("joints[{i}]"), message));
             }
         }

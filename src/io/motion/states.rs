@@ -49,7 +49,7 @@ fn of_titles(message: String) -> Fault {
 /// The states of a model in a table.
 fn states(table: &TrajectoryTable, model: &Model) -> Result<Vec<State>, Fault> {
     let free: Vec<&str> = model.free_bodies().map(|(_, body, _)| body.name.as_str()).collect();
-    let joints = model.mechanism().joints();
+    let joints: Vec<_> = model.mechanism().joints_with_coordinates().collect();
     let joint_names: Vec<&str> = joints.iter().map(|joint| joint.name.as_str()).collect();
     let of_body = |name: &str| table.bodies.iter().find(|body| body.name == name);
     let of_joint = |name: &str| table.joints.iter().find(|joint| joint.name == name);

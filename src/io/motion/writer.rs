@@ -45,7 +45,7 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
         for (_, body, _) in model.free_bodies() {
             row.extend(COLUMNS.iter().map(|column| format!("{}.{column}", body.name)));
         }
-        for joint in model.mechanism.joints() {
+        for joint in model.mechanism.joints_with_coordinates() {
             row.extend(joint_titles(&joint.name, "q", joint.q.len()));
             row.extend(joint_titles(&joint.name, "v", joint.v.len()));
         }
@@ -68,7 +68,7 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
         row.push(format!("{time:?}"));
         row.extend(state.bodies.iter().flat_map(numbers).map(|x| format!("{x:?}")));
         let JointState { q, v, .. } = &state.joints;
-        for joint in model.mechanism.joints() {
+        for joint in model.mechanism.joints_with_coordinates() {
             let numbers = q[joint.q.clone()].iter().chain(&v[joint.v.clone()]);
             row.extend(numbers.map(|x| format!("{x:?}")));
         }

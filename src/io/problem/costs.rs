@@ -1,11 +1,15 @@
-//! From the cost tables of a problem file to the terms of an objective.
+//! From the cost tables of a problem file to the terms of an objective, and the quantities that constraints
+//! are of too.
 
 use nalgebra::Vector3;
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
 use crate::io::problem::controls::{actuator_index, named};
-use crate::io::problem::schema::{ComponentsTable, ContactTable, CoordinateTable, CostTable, TargetTable};
+use crate::io::problem::schema::{
+    ComponentsTable, ConstraintTable, ContactTable, CoordinateTable, CostTable, OfBodyTable,
+    OrientationTable, RelativeTable, TargetTable,
+};
 use crate::io::scene::body_tables::{PoseFields, Range, number};
 use crate::multibody::Model;
 use crate::multibody::tree::Joint;
@@ -18,29 +22,10 @@ pub(in crate::io) fn cost_term(
     model: &Model,
     table: &FieldPath,
 ) -> Result<(String, CostTerm), Problem> {
-    let (key, of, quantity) = quantity(t, model, table)?;
-    let name = match &t.name {
-        Some(name) => {
-            check_name(name, &table.key("name"))?;
-            name.clone()
-        }
-        None => format!("{} of {of}", key.replace('_', " ")),
-    };
-    let is_number = matches!(
-        quantity,
-        Quantity::Control { .. } | Quantity::JointPosition { .. } | Quantity::JointVelocity { .. }
-    );
-    let components = |c: ComponentsTable, field: &FieldPath| {
-        if is_number && matches!(c, ComponentsTable::Each(_)) {
-            let message = format!("found three numbers; `{key}` is one number");
-            return Err(Problem::new(field.clone(), message));
-        }
-        let v = c.vector();
-        for x in &v {
-            number(*x, Range::Finite, field)?;
-        }
-        Ok(v)
-    };
+    let named = NamedQuantity::read(&QuantityFields::from(t), &t.name, model, table)?;
+    let NamedQuantity { key, quantity, .. } = named;
+    let is_number = quantity.dimension() == 1;
+    let components = |c: ComponentsTable, field: &FieldPath| named.components(c, field);
     let field = table.key("target");
     let target = match &t.target {
         None => Target::constant(Vector3::zeros()),
@@ -71,12 +56,95 @@ pub(in crate::io) fn cost_term(
         };
         Problem::new(table.key(field), error)
     })?;
-    Ok((name, term))
+    Ok((named.name, term))
 }
 
-/// The quantity of a cost, with its key and what it is of.
+/// A quantity of a table, with its key and its name in results.
+pub(in crate::io) struct NamedQuantity {
+    pub key: &'static str,
+    pub name: String,
+    pub quantity: Quantity,
+}
+
+impl NamedQuantity {
+    /// The one quantity that a table has.
+    pub fn read(
+        t: &QuantityFields,
+        name: &Option<String>,
+        model: &Model,
+        table: &FieldPath,
+    ) -> Result<Self, Problem> {
+        let (key, of, quantity) = quantity(t, model, table)?;
+        let name = match name {
+            Some(name) => {
+                check_name(name, &table.key("name"))?;
+                name.clone()
+            }
+            None => format!("{} of {of}", key.replace('_', " ")),
+        };
+        Ok(Self { key, name, quantity })
+    }
+
+    /// Finite numbers for the components of the quantity.
+    pub fn components(&self, c: ComponentsTable, field: &FieldPath) -> Result<Vector3<f64>, Problem> {
+        if self.quantity.dimension() == 1 && matches!(c, ComponentsTable::Each(_)) {
+            let message = format!("found three numbers; `{}` is one number", self.key);
+            return Err(Problem::new(field.clone(), message));
+        }
+        let v = c.vector();
+        for x in &v {
+            number(*x, Range::Finite, field)?;
+        }
+        Ok(v)
+    }
+}
+
+/// The fields of a table that say which quantity it is of.
+pub(in crate::io) struct QuantityFields<'t> {
+    control: &'t Option<String>,
+    joint_position: &'t Option<CoordinateTable>,
+    joint_velocity: &'t Option<CoordinateTable>,
+    position: &'t Option<RelativeTable>,
+    orientation: &'t Option<OrientationTable>,
+    velocity: &'t Option<OfBodyTable>,
+    angular_velocity: &'t Option<OfBodyTable>,
+    contact_force: &'t Option<ContactTable>,
+    contact_area: &'t Option<ContactTable>,
+    largest_pressure: &'t Option<ContactTable>,
+    slip: &'t Option<ContactTable>,
+    contact_torque: &'t Option<ContactTable>,
+}
+
+/// The fields of tables that have all of them.
+macro_rules! quantity_fields {
+    ($table:ty) => {
+        impl<'t> From<&'t $table> for QuantityFields<'t> {
+            fn from(t: &'t $table) -> Self {
+                Self {
+                    control: &t.control,
+                    joint_position: &t.joint_position,
+                    joint_velocity: &t.joint_velocity,
+                    position: &t.position,
+                    orientation: &t.orientation,
+                    velocity: &t.velocity,
+                    angular_velocity: &t.angular_velocity,
+                    contact_force: &t.contact_force,
+                    contact_area: &t.contact_area,
+                    largest_pressure: &t.largest_pressure,
+                    slip: &t.slip,
+                    contact_torque: &t.contact_torque,
+                }
+            }
+        }
+    };
+}
+
+quantity_fields!(CostTable);
+quantity_fields!(ConstraintTable);
+
+/// The quantity of a table, with its key and what it is of.
 fn quantity(
-    t: &CostTable,
+    t: &QuantityFields,
     model: &Model,
     table: &FieldPath,
 ) -> Result<(&'static str, String, Quantity), Problem> {
@@ -91,47 +159,53 @@ fn quantity(
         Ok((format!("{} from {}", contact.on, contact.from), on, from))
     };
     let mut found = Vec::new();
-    if let Some(name) = &t.control {
+    if let Some(name) = t.control {
         let index = actuator_index(model, name, &table.key("control"))?;
         found.push(("control", name.clone(), Quantity::Control { index }));
     }
-    if let Some(of) = &t.joint_position {
+    if let Some(of) = t.joint_position {
         let key = "joint_position";
         let index = coordinate(of, model, |joint| joint.q.clone(), &table.key(key))?;
         found.push((key, of.joint.clone(), Quantity::JointPosition { index }));
     }
-    if let Some(of) = &t.joint_velocity {
+    if let Some(of) = t.joint_velocity {
         let key = "joint_velocity";
         let index = coordinate(of, model, |joint| joint.v.clone(), &table.key(key))?;
         found.push((key, of.joint.clone(), Quantity::JointVelocity { index }));
     }
-    if let Some(of) = &t.position {
+    if let Some(of) = t.position {
         let key = "position";
         let (body, relative_to) = (body(&of.body, key, "body")?, other(&of.relative_to, key)?);
         found.push((key, of.body.clone(), Quantity::Position { body, relative_to }));
     }
-    if let Some(of) = &t.orientation {
+    if let Some(of) = t.orientation {
         let key = "orientation";
         let (body, relative_to) = (body(&of.body, key, "body")?, other(&of.relative_to, key)?);
         let fields = PoseFields::of_orientation(of.quaternion_wxyz, of.rpy, of.rotation_matrix);
         let (target, _) = fields.read(&table.key(key))?;
         found.push((key, of.body.clone(), Quantity::Orientation { body, relative_to, target }));
     }
-    if let Some(of) = &t.velocity {
+    if let Some(of) = t.velocity {
         let body = body(&of.body, "velocity", "body")?;
         found.push(("velocity", of.body.clone(), Quantity::Velocity { body }));
     }
-    if let Some(of) = &t.angular_velocity {
+    if let Some(of) = t.angular_velocity {
         let body = body(&of.body, "angular_velocity", "body")?;
         found.push(("angular_velocity", of.body.clone(), Quantity::AngularVelocity { body }));
     }
-    if let Some(contact) = &t.contact_force {
-        let (of, on, from) = pair(contact, "contact_force")?;
-        found.push(("contact_force", of, Quantity::ContactForce { on, from }));
-    }
-    if let Some(contact) = &t.contact_torque {
-        let (of, on, from) = pair(contact, "contact_torque")?;
-        found.push(("contact_torque", of, Quantity::ContactTorque { on, from }));
+    type OfPair = fn(usize, usize) -> Quantity;
+    let of_pairs: [(_, _, OfPair); 5] = [
+        ("contact_force", t.contact_force, |on, from| Quantity::ContactForce { on, from }),
+        ("contact_area", t.contact_area, |on, from| Quantity::ContactArea { on, from }),
+        ("largest_pressure", t.largest_pressure, |on, from| Quantity::LargestPressure { on, from }),
+        ("slip", t.slip, |on, from| Quantity::Slip { on, from }),
+        ("contact_torque", t.contact_torque, |on, from| Quantity::ContactTorque { on, from }),
+    ];
+    for (key, contact, make) in of_pairs {
+        if let Some(contact) = contact {
+            let (of, on, from) = pair(contact, key)?;
+            found.push((key, of, make(on, from)));
+        }
     }
     match found.len() {
         1 => Ok(found.swap_remove(0)),
@@ -150,9 +224,9 @@ fn quantity(
     }
 }
 
-/// All quantities that a cost may be of.
+/// All quantities that a cost or a constraint may be of.
 const QUANTITIES: &str = "control, joint_position, joint_velocity, position, orientation, velocity, \
-                          angular_velocity, contact_force, contact_torque";
+                          angular_velocity, contact_force, contact_area, largest_pressure, slip, contact_torque";
 
 /// The index of a joint's coordinate among those of all joints.
 fn coordinate(
@@ -164,6 +238,13 @@ fn coordinate(
     let joints = model.mechanism.joints();
     let joint =
         named(joints.iter().map(|j| j.name.as_str()), "joint that moves", &of.joint, &field.key("joint"))?;
+    if let Some(follows) = &joints[joint].follows {
+        let message = format!(
+            "found `{}`, which follows joint `{}`: name that one",
+            of.joint, joints[follows.joint].name
+        );
+        return Err(Problem::new(field.key("joint"), message));
+    }
     let range = range(&joints[joint]);
     if of.coordinate >= range.len() {
         let message =

@@ -9,6 +9,7 @@ use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
 use crate::io::problem::checkpoint::CheckpointFile;
+use crate::io::problem::constraint_tables::constraints;
 use crate::io::problem::controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
 use crate::io::problem::costs::cost_term;
 use crate::io::problem::memory::check_memory;
@@ -18,13 +19,15 @@ use crate::io::scene::file::Scene;
 use crate::io::scene::plausibility::angle_warnings;
 use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
+use crate::optimize::constraints::Constraints;
 use crate::optimize::multi_start::scattered_starts;
 use crate::optimize::objective::Objective;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::SmoothingSettings;
 use crate::optimize::trajectory::{
-    ControlRange, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
-    TrajectorySettings, TrajectoryTask, optimize_smoothed_trajectory, optimize_trajectory,
+    ConstrainedSettings, ConstraintRound, ControlRange, MAXIMUM_ROUNDS, TrajectoryCheckpoints,
+    TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
+    optimize_constrained_trajectory, optimize_smoothed_trajectory, optimize_trajectory,
 };
 use crate::rollout::{ControlKnots, Controls, KnotInterpolation, SimulationError, SimulationSettings};
 
@@ -63,6 +66,12 @@ pub struct ProblemFile {
     pub cost_names: Vec<String>,
     /// What the motion should be like.
     pub objective: Objective,
+    /// The names of the constraints.
+    pub constraint_names: Vec<String>,
+    /// What the motion has to keep.
+    pub constraints: Constraints,
+    /// Most rounds, where there are constraints.
+    pub max_rounds: usize,
     /// Settings of the optimization.
     pub settings: TrajectorySettings,
     /// How the starts are scattered, if there are several.
@@ -89,7 +98,8 @@ impl ProblemFile {
         build(path, &table, scene, simulation).map_err(|problem| document.located(problem))
     }
 
-    /// Optimizes the file's problem from a start, as its settings say: smoothed, if they ask for that.
+    /// Optimizes the file's problem from a start, as its settings say: smoothed, if they ask for that, and under
+    /// its constraints, with what they came to in each round.
     ///
     /// # Errors
     /// A checkpoint that is not one of this problem, or a motion that cannot be simulated.
@@ -99,14 +109,28 @@ impl ProblemFile {
         start: &[f64],
         checkpoints: Option<TrajectoryCheckpoints<CheckpointFile>>,
         progress: Option<ProgressObserver>,
-    ) -> Result<TrajectoryOptimum, argmin::core::Error> {
+    ) -> Result<(TrajectoryOptimum, Vec<ConstraintRound>), argmin::core::Error> {
         let settings = &self.settings;
-        match &self.smoothing {
+        let constraints = &self.constraints;
+        if !constraints.constraints().is_empty() {
+            let settings = ConstrainedSettings { trajectory: *settings, max_rounds: self.max_rounds };
+            let (checkpoints, progress) = (checkpoints.as_ref(), progress.as_ref());
+            return optimize_constrained_trajectory(
+                problem,
+                constraints,
+                start,
+                &settings,
+                checkpoints,
+                progress,
+            );
+        }
+        let optimum = match &self.smoothing {
             Some(smoothing) => {
                 optimize_smoothed_trajectory(problem, start, smoothing, settings, checkpoints, progress)
             }
             None => optimize_trajectory(problem, start, settings, checkpoints, progress),
-        }
+        };
+        Ok((optimum?, Vec::new()))
     }
 
     /// The problem, for argmin's solvers and [`crate::optimize::trajectory::optimize_trajectory`].
@@ -156,12 +180,15 @@ impl ProblemFile {
     /// start and the smoothing. How long the optimization may take is not part of it.
     pub fn digest(&self) -> String {
         let mut digest = Digest::new();
-        let Self { scene, simulation, until, knots, controls, start, objective, starts, smoothing, .. } =
-            self;
+        let Self { scene, simulation, until, knots, controls, start, objective, .. } = self;
+        let Self { constraints, starts, smoothing, .. } = self;
         let Scene { model, state, commands, .. } = scene;
         // Numbers are written with all their digits. Writing to a digest cannot fail.
         let _ = write!(digest, "{model:?} {state:?} {commands:?} {simulation:?} {until:?}");
         let _ = write!(digest, "{knots:?} {controls:?} {start:?} {objective:?} {starts:?} {smoothing:?}");
+        if !constraints.constraints().is_empty() {
+            let _ = write!(digest, " {constraints:?}");
+        }
         format!("{:016x}", digest.0)
     }
 
@@ -254,6 +281,16 @@ fn build(
         cost_names.push(name);
     }
     let objective = Objective::new(&scene.model, width, terms).map_err(|e| Problem::new(field, e))?;
+    let (constraints, constraint_names) = constraints(&table.constraints, &scene.model)?;
+    let field = root.key("optimizer");
+    if smoothing.is_some() && !constraint_names.is_empty() {
+        let message = "found beside `constraints`; a smoothed cost has none";
+        return Err(Problem::new(field.key("smoothing"), message));
+    }
+    let max_rounds = table.optimizer.max_rounds.unwrap_or(MAXIMUM_ROUNDS);
+    if max_rounds == 0 {
+        return Err(Problem::new(field.key("max_rounds"), "found 0; it must be at least 1"));
+    }
     let file = ProblemFile {
         path: path.to_owned(),
         scene,
@@ -264,6 +301,9 @@ fn build(
         start,
         cost_names,
         objective,
+        constraint_names,
+        constraints,
+        max_rounds,
         settings,
         starts,
         smoothing,

@@ -2,6 +2,7 @@
 
 pub(in crate::io) mod checkpoint;
 pub(in crate::io) mod commands;
+pub(in crate::io) mod constraint_tables;
 pub(in crate::io) mod controls;
 pub(in crate::io) mod costs;
 pub(in crate::io) mod file;

@@ -11,7 +11,7 @@ use crate::io::scene::actuator_schema::{InterpolationTable, KnotsTable};
 use crate::io::strict::Exactly;
 use crate::optimize::objective::{Deviation, When};
 use crate::optimize::randomized_smoothing::SmoothingSettings;
-use crate::optimize::trajectory::{TrajectoryMethod, TrajectorySettings};
+use crate::optimize::trajectory::{MAXIMUM_ROUNDS, TrajectoryMethod, TrajectorySettings};
 
 /// A problem defines a cost of a scene's motion and the actuator commands that may change to lower it.
 /// It is a TOML file.
@@ -33,6 +33,9 @@ pub(in crate::io) struct ProblemTable {
     pub controls: Vec<ControlTable>,
     /// The terms of the cost, at least one.
     pub costs: Vec<CostTable>,
+    /// What the motion has to keep.
+    #[serde(default)]
+    pub constraints: Vec<ConstraintTable>,
     /// Settings of the optimization.
     #[serde(default)]
     pub optimizer: OptimizerTable,
@@ -109,9 +112,17 @@ pub(in crate::io) struct CostTable {
     pub velocity: Option<OfBodyTable>,
     /// The angular velocity of a body in W, rad/s.
     pub angular_velocity: Option<OfBodyTable>,
-    /// The contact force that one body exerts on another, in W, N.
+    /// The contact force that one body exerts on another, in W, N: that of the state, by the law of forces at an
+    /// instant. The impulse of a velocity-level step differs where velocities change much within a step.
     pub contact_force: Option<ContactTable>,
-    /// The moment of that contact about the origin of the body that it acts on, in W, N m.
+    /// The area of the surface on which two bodies touch, m²; 0 where they do not.
+    pub contact_area: Option<ContactTable>,
+    /// The largest pressure on that surface, without damping, Pa; 0 where they do not touch.
+    pub largest_pressure: Option<ContactTable>,
+    /// The velocity at which a body slips on another, in W, m/s: the mean along the surface of contact,
+    /// weighted by the pressure; 0 where they do not touch.
+    pub slip: Option<ContactTable>,
+    /// The moment of the contact of two bodies about the origin of the body that it acts on, in W, N m.
     pub contact_torque: Option<ContactTable>,
     /// The target of the quantity, in its unit.
     #[schemars(extend("default" = 0.0))]
@@ -125,6 +136,66 @@ pub(in crate::io) struct CostTable {
     /// When the cost applies.
     #[serde(default)]
     pub when: When,
+}
+
+/// A constraint, `[[constraints]]`: exactly one quantity, from `control` to `contact_torque`, and bounds: `equal`,
+/// `length`, or at least one of `lower` and `upper`.
+///
+/// It is kept by an augmented Lagrangian: the optimization is done in rounds, after each of which multipliers
+/// and penalties of the constraints are updated. Multipliers are the derivatives of the lowest cost with respect to the bounds.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct ConstraintTable {
+    /// Its name in results.
+    #[schemars(extend("x-default" = "made from the quantity"))]
+    pub name: Option<String>,
+    /// The command of an actuator, by its name.
+    pub control: Option<String>,
+    /// A coordinate of a joint, rad or m.
+    pub joint_position: Option<CoordinateTable>,
+    /// A velocity of a joint, rad/s or m/s.
+    pub joint_velocity: Option<CoordinateTable>,
+    /// The position of a body's origin, m, in W or in the frame of another body.
+    pub position: Option<RelativeTable>,
+    /// The rotation vector that turns the target orientation into the body's, rad.
+    pub orientation: Option<OrientationTable>,
+    /// The velocity of a body's origin in W, m/s.
+    pub velocity: Option<OfBodyTable>,
+    /// The angular velocity of a body in W, rad/s.
+    pub angular_velocity: Option<OfBodyTable>,
+    /// The contact force that one body exerts on another, in W, N: that of the state, by the law of forces at an
+    /// instant. The impulse of a velocity-level step differs where velocities change much within a step.
+    pub contact_force: Option<ContactTable>,
+    /// The area of the surface on which two bodies touch, m²; 0 where they do not.
+    pub contact_area: Option<ContactTable>,
+    /// The largest pressure on that surface, without damping, Pa; 0 where they do not touch.
+    pub largest_pressure: Option<ContactTable>,
+    /// The velocity at which a body slips on another, in W, m/s: the mean along the surface of contact,
+    /// weighted by the pressure; 0 where they do not touch.
+    pub slip: Option<ContactTable>,
+    /// The moment of the contact of two bodies about the origin of the body that it acts on, in W, N m.
+    pub contact_torque: Option<ContactTable>,
+    /// Smallest value.
+    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "none"))]
+    pub lower: Option<ComponentsTable>,
+    /// Largest value.
+    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "none"))]
+    pub upper: Option<ComponentsTable>,
+    /// The value that is to be reached.
+    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "none"))]
+    pub equal: Option<ComponentsTable>,
+    /// Largest length of the vector, such as a force or slip in any direction.
+    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "none"))]
+    pub length: Option<f64>,
+    /// When it has to hold: all the time, which is at the start of every step and at the end, or at the end.
+    #[serde(default)]
+    pub when: When,
+    /// What violations are measured in, so that penalties of different quantities are alike.
+    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "the largest magnitude of its bounds, or 1"))]
+    pub scale: Option<f64>,
+    /// The violation that is allowed.
+    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "1e-3 of the scale"))]
+    pub tolerance: Option<f64>,
 }
 
 /// A coordinate of a joint.
@@ -239,6 +310,9 @@ pub(in crate::io) struct OptimizerTable {
     /// Most iterations.
     #[schemars(extend("default" = TrajectorySettings::default().max_iterations))]
     pub max_iterations: Option<u64>,
+    /// Most rounds, where there are constraints. Each has at most `max_iterations`.
+    #[schemars(extend("default" = MAXIMUM_ROUNDS))]
+    pub max_rounds: Option<usize>,
     /// The optimization ends when an iteration lowers, or is predicted to lower, the cost by less than
     /// this part of the cost.
     #[schemars(extend("x-default" = "1e-3 of `auto`, 1e-8 of the others"))]

@@ -6,14 +6,26 @@ use crate::io::scene::actuator_schema::{
     ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable,
 };
 use crate::io::scene::body_tables::{Range, number};
-use crate::multibody::tree::Mechanism;
+use crate::io::scene::joint_schema::RobotTable;
+use crate::multibody::tree::{JointState, Mechanism};
 use crate::multibody::{Actuator, Drive, ModelError};
 use crate::rollout::{Command, KnotValues, SimulationError};
 
-/// The actuators of a scene and their commands, in the order of the file.
+/// A robot with a drive on all its joints.
+pub(in crate::io) struct DrivenRobot<'t> {
+    pub table: &'t RobotTable,
+    pub field: FieldPath,
+    /// The names of its joints.
+    pub joints: Vec<String>,
+}
+
+/// The actuators of a scene and their commands: those of the file in its order, then those of robots with a drive
+/// on all joints, which start at `start`.
 pub(in crate::io) fn actuators(
     tables: &[ActuatorTable],
+    robots: &[DrivenRobot],
     mechanism: &Mechanism,
+    start: &JointState,
 ) -> Result<(Vec<Actuator>, Vec<Command>), Problem> {
     let mut made: Vec<Actuator> = Vec::with_capacity(tables.len());
     let mut commands = Vec::with_capacity(tables.len());
@@ -29,7 +41,66 @@ pub(in crate::io) fn actuators(
         made.push(actuator(t, mechanism, &table)?);
         commands.push(command(t, &table)?);
     }
+    for robot in robots {
+        add_drives(robot, mechanism, start, &mut made, &mut commands)?;
+    }
     Ok((made, commands))
+}
+
+/// Adds the drives of all joints of a robot.
+fn add_drives(
+    robot: &DrivenRobot,
+    mechanism: &Mechanism,
+    start: &JointState,
+    made: &mut Vec<Actuator>,
+    commands: &mut Vec<Command>,
+) -> Result<(), Problem> {
+    let DrivenRobot { table, field, joints } = robot;
+    let of_urdf = |joint: &str| joint.strip_prefix(table.prefix.as_str()).unwrap_or(joint).to_owned();
+    let Some(drive) = table.drive else {
+        return match table.commands.keys().next() {
+            None => Ok(()),
+            Some(_) => Err(Problem::new(field.key("commands"), "found without `drive`, which they are for")),
+        };
+    };
+    let mut driven = Vec::new();
+    for joint in joints {
+        let Some(own) = mechanism.joint_index(joint).map(|index| &mechanism.joints()[index]) else {
+            continue;
+        };
+        if !own.kind.is_single()
+            || own.follows.is_some()
+            || made.iter().flat_map(|a| &a.coordinates).any(|at| at.v == own.v.start)
+        {
+            continue;
+        }
+        let field = field.key("drive");
+        if made.iter().any(|actuator| actuator.name == *joint) {
+            let message =
+                format!("makes an actuator `{joint}` for the joint; there is one of that name already");
+            return Err(Problem::new(field, message));
+        }
+        let only = DrivenJointTable { joint: joint.clone(), ratio: 1.0, coordinate: 0 };
+        let (effort, command) = (None, None);
+        let t = ActuatorTable { name: joint.clone(), joints: vec![only], drive, effort, command };
+        made.push(actuator(&t, mechanism, &field)?);
+        let rest = match drive {
+            DriveTable::Position(_) => start.q[own.q.start],
+            DriveTable::Force | DriveTable::Velocity(_) => 0.0,
+        };
+        let given = table.commands.get(&of_urdf(joint));
+        let at = robot.field.key("commands").key(&of_urdf(joint));
+        commands.push(given_command(given.unwrap_or(&CommandTable::Constant(rest)), &at)?);
+        driven.push(of_urdf(joint));
+    }
+    match table.commands.keys().find(|name| !driven.contains(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let known = if driven.is_empty() { "none".to_owned() } else { driven.join(", ") };
+            let message = format!("is no joint that `drive` drives; there are {known}");
+            Err(Problem::new(field.key("commands").key(name), message))
+        }
+    }
 }
 
 fn actuator(t: &ActuatorTable, mechanism: &Mechanism, table: &FieldPath) -> Result<Actuator, Problem> {

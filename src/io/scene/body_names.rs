@@ -153,6 +153,10 @@ pub(in crate::io) fn exclude_within_robots(
                 excluded.extend(solid[..i].iter().map(|&a| BodyPair { a, b }));
             }
         }
+        for [a, b] in &robot.apart {
+            let (a, b) = (links.start + a, links.start + b);
+            excluded.push(BodyPair { a: a.min(b), b: a.max(b) });
+        }
         first = links.end;
     }
     Ok(())

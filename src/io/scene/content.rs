@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
-use crate::io::scene::actuator_tables::actuators;
+use crate::io::scene::actuator_tables::{DrivenRobot, actuators};
 use crate::io::scene::bodies::{check_start, put_on_skirts};
 use crate::io::scene::body_names::{
     BodyName, body_names, carriers, exclude_connected, exclude_within_robots, excluded_pairs,
@@ -82,15 +82,20 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     for (i, t) in table.bodies.iter().enumerate() {
         parts.add_body(t, carriers.contains(&i), &context, &root.key("bodies").index(i))?;
     }
+    let mut driven = Vec::with_capacity(robots.len());
+    for (i, (robot, t)) in robots.iter().zip(&table.robots).enumerate() {
+        let joints = robot.joints.iter().map(|joint| joint.name.clone()).collect();
+        driven.push(DrivenRobot { table: t, field: root.key("robots").index(i), joints });
+    }
     for (i, robot) in robots.into_iter().enumerate() {
         parts.add_robot(robot, &root.key("robots").index(i))?;
     }
 
     let files = context.files.into_inner();
-    let mechanism = parts.mechanism(&names)?;
-    let (actuators, commands) = actuators(&table.actuators, &mechanism)?;
+    let mechanism = compensated(parts.mechanism(&names)?, &driven)?;
     let table_of_joint = |name: &str| parts.joint_tables.get(name).cloned();
     let (joints, beyond) = initial_state(&mechanism, &parts.initial, table_of_joint);
+    let (actuators, commands) = actuators(&table.actuators, &driven, &mechanism, &joints)?;
     let Parts { entries, visuals, mut warnings, missing, .. } = parts;
     let held = !missing.is_empty();
     let mut workspace = Workspace::new(&mechanism);
@@ -163,6 +168,30 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
         warnings,
         missing,
     })
+}
+
+/// The mechanism with gravity acting on no robot that compensates it.
+fn compensated(mut mechanism: Mechanism, robots: &[DrivenRobot]) -> Result<Mechanism, Problem> {
+    let owner = |name: &str| robots.iter().find(|robot| robot.joints.iter().any(|joint| joint == name));
+    for robot in robots.iter().filter(|robot| robot.table.gravity_compensation) {
+        for joint in robot.joints.iter().filter_map(|name| mechanism.joint_index(name)).collect::<Vec<_>>() {
+            let tree = mechanism.trees().iter().find(|tree| tree.joints.contains(&joint));
+            let all = tree.map_or(0..0, |tree| tree.joints.clone());
+            let others = mechanism.joints()[all].iter();
+            let other = others
+                .map(|joint| &joint.name)
+                .find(|name| owner(name).is_none_or(|other| !other.table.gravity_compensation));
+            if let Some(other) = other {
+                let message = format!(
+                    "joint `{other}` is of the same tree of bodies and not of a robot with `gravity_compensation`: the \
+                     weight of a tree is carried as a whole"
+                );
+                return Err(Problem::new(robot.field.key("gravity_compensation"), message));
+            }
+            mechanism = mechanism.with_gravity_compensation(joint);
+        }
+    }
+    Ok(mechanism)
 }
 
 /// A body of the model before the joints are known.

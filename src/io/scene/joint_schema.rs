@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use crate::io::scene::actuator_schema::{CommandTable, DriveTable};
 use crate::io::strict::{Exactly, map_without_duplicates};
-use crate::multibody::tree::JointLimits;
+use crate::multibody::tree::{JointLimits, STICTION_VELOCITY};
 
 /// How a joint moves, with its coordinates in the order of `position` and `velocity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -84,6 +85,14 @@ pub(in crate::io) struct JointTable {
     #[serde(default)]
     #[schemars(extend("x-unit" = "N m s/rad or N s/m"))]
     pub damping: f64,
+    /// Coulomb friction: the joint resists sliding with the force −friction v/√(v² + stiction_velocity²).
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "N m or N"))]
+    pub friction: f64,
+    /// The velocity at which the friction is regularized. Where less than the friction pulls at the joint, it
+    /// creeps at about this speed.
+    #[schemars(extend("x-unit" = "rad/s or m/s", "default" = STICTION_VELOCITY))]
+    pub stiction_velocity: Option<f64>,
     /// Inertia of the drive's rotor as seen at the joint; it is added for each coordinate.
     #[serde(default)]
     #[schemars(extend("x-unit" = "kg m² or kg"))]
@@ -91,6 +100,30 @@ pub(in crate::io) struct JointTable {
     /// A linear spring on the position.
     #[schemars(extend("x-default" = "none"))]
     pub spring: Option<SpringTable>,
+    /// Another joint that this one follows. Then it has no coordinate of its own: its damping, friction, rotor
+    /// and spring act at the other joint, and `position`, `velocity`, `lower` and `upper` are given there.
+    #[schemars(extend("x-default" = "none"))]
+    pub mimic: Option<MimicTable>,
+}
+
+/// How a joint follows another, as fingers of grippers do: its position is multiplier × q + offset, with the
+/// position q of the other. Both have one coordinate.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct MimicTable {
+    /// Name of the joint that is followed (with the prefix of its robot). It may follow another in turn.
+    pub joint: String,
+    /// The factor.
+    #[serde(default = "one")]
+    pub multiplier: f64,
+    /// The position where the other joint is at 0.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "rad or m"))]
+    pub offset: f64,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 /// A linear spring on a joint's position.
@@ -117,8 +150,8 @@ pub(in crate::io) enum BaseTable {
     Free,
 }
 
-/// A robot from a URDF file, `[[robots]]`: its links are bodies, its joints are joints. Friction in its joints is
-/// not simulated; joints that mimic others and loops are refused.
+/// A robot from a URDF file, `[[robots]]`: its links are bodies, its joints are joints. Joints that mimic others
+/// follow them; the ranges of these joints are not enforced. Loops are refused.
 ///
 /// A link can touch other bodies, with its `collision` elements, only if `materials` names it.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -150,7 +183,8 @@ pub(in crate::io) struct RobotTable {
     pub rpy: Option<Exactly<f64, 3>>,
     /// Orientation in the parent's frame: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
-    /// Initial coordinates of joints, by their names in the URDF file. Those of all other joints are 0.
+    /// Initial coordinates of joints, by their names in the URDF file. Those of all other joints are 0, but for
+    /// joints that mimic others.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     #[schemars(extend("x-unit" = "rad or m"))]
     pub positions: BTreeMap<String, Coordinates>,
@@ -168,8 +202,25 @@ pub(in crate::io) struct RobotTable {
     /// Whether links of the robot touch each other.
     #[serde(default = "yes")]
     pub self_contact: bool,
+    /// An SRDF file, relative to the scene. Pairs of links in its `disable_collisions` elements do not touch
+    /// each other; nothing else of it is read.
+    #[schemars(extend("x-default" = "none"))]
+    pub srdf: Option<PathBuf>,
+    /// A drive on every joint with one coordinate that follows no other and that no table of `actuators` drives:
+    /// an actuator each, with the name of the joint and its effort in the URDF file.
+    #[schemars(extend("x-default" = "none"))]
+    pub drive: Option<DriveTable>,
+    /// Whether the robot's drives carry its weight, as controllers of arms do: gravity does not act on its links, and
+    /// the force that this takes is not counted in limits of effort. What it holds has its weight. Not allowed
+    /// with a free base.
+    #[serde(default)]
+    pub gravity_compensation: bool,
+    /// Commands of these drives, by the joints' names in the URDF file. Those of all other joints are, of position
+    /// drives, where the joint starts, and else 0.
+    #[serde(default, deserialize_with = "map_without_duplicates")]
+    pub commands: BTreeMap<String, CommandTable>,
     /// Whether joints that mimic others are read as independent joints, which then need drives of their
-    /// own. Otherwise they are refused.
+    /// own. Otherwise they follow the others.
     #[serde(default)]
     pub independent_mimic_joints: bool,
 }

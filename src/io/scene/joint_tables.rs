@@ -8,7 +8,9 @@ use crate::io::scene::body_tables::{PoseFields, Range, number, quaternion, vecto
 use crate::io::scene::joint_schema::{Coordinates, JointTable, JointType};
 use crate::io::strict::Exactly;
 use crate::multibody::ModelError;
-use crate::multibody::tree::{JointDescription, JointKind, JointLimits, JointSpring, JointState, Mechanism};
+use crate::multibody::tree::{
+    JointDescription, JointKind, JointLimits, JointSpring, JointState, Mechanism, Mimic, STICTION_VELOCITY,
+};
 use crate::spatial::Quaternion;
 
 /// Coordinates of a joint at the start, by its name; neutral and at rest where they are absent.
@@ -39,6 +41,9 @@ pub(in crate::io) fn joint(
         damping: number(t.damping, Range::AtLeastZero, &table.key("damping"))?,
         rotor_inertia: number(t.rotor_inertia, Range::AtLeastZero, &table.key("rotor_inertia"))?,
         spring: spring(t, &kind, table)?,
+        friction: friction(t.friction, &kind, &table.key("friction"))?,
+        stiction_velocity: stiction_velocity(t, &kind, &table.key("stiction_velocity"))?,
+        mimic: mimic(t, &kind, table)?,
         ..JointDescription::new(name.clone(), kind, t.parent.as_deref(), body, x_pf)
     };
     Ok((description, InitialCoordinates { joint: name, q, v }))
@@ -80,7 +85,7 @@ fn kind(t: &JointTable, table: &FieldPath) -> Result<JointKind, Problem> {
 
 /// Checks that a field stands at a joint with one coordinate.
 fn check_single(kind: &JointKind, field: &FieldPath) -> Result<(), Problem> {
-    if matches!(kind, JointKind::Revolute { .. } | JointKind::Prismatic { .. }) {
+    if kind.is_single() {
         return Ok(());
     }
     Err(Problem::new(
@@ -118,6 +123,42 @@ fn spring(t: &JointTable, kind: &JointKind, table: &FieldPath) -> Result<Option<
     let stiffness = number(spring.stiffness, Range::AtLeastZero, &field.key("stiffness"))?;
     let rest = number(spring.rest, Range::Finite, &field.key("rest"))?;
     Ok(Some(JointSpring { stiffness, rest }))
+}
+
+fn friction(friction: f64, kind: &JointKind, field: &FieldPath) -> Result<f64, Problem> {
+    if friction != 0.0 {
+        check_single(kind, field)?;
+    }
+    number(friction, Range::AtLeastZero, field)
+}
+
+fn stiction_velocity(t: &JointTable, kind: &JointKind, field: &FieldPath) -> Result<f64, Problem> {
+    let Some(velocity) = t.stiction_velocity else { return Ok(STICTION_VELOCITY) };
+    check_single(kind, field)?;
+    number(velocity, Range::Positive, field)
+}
+
+fn mimic(t: &JointTable, kind: &JointKind, table: &FieldPath) -> Result<Option<Mimic>, Problem> {
+    let Some(mimic) = &t.mimic else { return Ok(None) };
+    let field = table.key("mimic");
+    check_single(kind, &field)?;
+    let of_leader = [
+        ("position", t.position.is_some()),
+        ("velocity", t.velocity.is_some()),
+        ("lower", t.lower.is_some()),
+        ("upper", t.upper.is_some()),
+    ];
+    if let Some((name, _)) = of_leader.iter().find(|(_, is_given)| *is_given) {
+        let message =
+            format!("found beside `mimic`; it is given at joint `{}`, which is followed", mimic.joint);
+        return Err(Problem::new(table.key(name), message));
+    }
+    let multiplier = number(mimic.multiplier, Range::Finite, &field.key("multiplier"))?;
+    if multiplier == 0.0 {
+        return Err(Problem::new(field.key("multiplier"), "found 0; a joint that does not move is `fixed`"));
+    }
+    let offset = number(mimic.offset, Range::Finite, &field.key("offset"))?;
+    Ok(Some(Mimic { joint: mimic.joint.clone(), multiplier, offset }))
 }
 
 /// Finite numbers, as many as a joint has coordinates.
@@ -185,7 +226,7 @@ pub(in crate::io) fn initial_state(
         }
     }
     let mut beyond = Vec::new();
-    for joint in mechanism.joints() {
+    for joint in mechanism.joints_with_coordinates() {
         let (limits, q) = (&joint.limits, state.q[joint.q.start]);
         let end = if q < limits.lower { limits.lower } else { limits.upper };
         if q < limits.lower || q > limits.upper {

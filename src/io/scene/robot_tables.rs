@@ -15,7 +15,9 @@ use crate::io::scene::joint_tables::{InitialCoordinates, configuration, free_con
 use crate::io::scene::mesh_tables::link_mesh;
 use crate::io::scene::pressure_law_tables::LayeredLaw;
 use crate::io::scene::visuals::RobotVisuals;
-use crate::io::urdf::{CollisionShape, LinkGeometry, MimicJoints, RobotBase, RobotDescription, UrdfOptions};
+use crate::io::urdf::{
+    CollisionShape, LinkGeometry, MimicJoints, RobotBase, RobotDescription, UrdfOptions, disabled_collisions,
+};
 use crate::multibody::BodyGeometry;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::spatial::{MassProperties, RigidTransform};
@@ -28,6 +30,8 @@ pub(in crate::io) struct SceneRobot {
     pub joints: Vec<JointDescription>,
     /// For each link what it collides with.
     pub geometries: Vec<Vec<BodyGeometry>>,
+    /// Links that do not touch each other, by their indices.
+    pub apart: Vec<[usize; 2]>,
     /// Where its joints start.
     pub initial: Vec<InitialCoordinates>,
     /// What is drawn of its links.
@@ -58,6 +62,10 @@ pub(in crate::io) fn robot(
             format_args!("found `{parent}` beside base = \"free\"; a robot on a parent has base = \"fixed\""),
         ));
     }
+    if t.gravity_compensation && matches!(t.base, BaseTable::Free) {
+        let message = "found beside base = \"free\"; there is nothing that carries the weight of a free base";
+        return Err(Problem::new(table.key("gravity_compensation"), message));
+    }
     let base = match t.base {
         BaseTable::Fixed => RobotBase::Fixed { x_wb: RigidTransform::new(orientation.to_matrix(), position) },
         BaseTable::Free => RobotBase::Free,
@@ -65,7 +73,7 @@ pub(in crate::io) fn robot(
     let options = UrdfOptions {
         package_path: t.packages.iter().map(|p| context.folder.join(p)).collect(),
         base,
-        mimic: if t.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Refuse },
+        mimic: if t.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Follow },
     };
     let path = context.folder.join(&t.urdf);
     context.files.borrow_mut().push(path.clone());
@@ -103,12 +111,22 @@ pub(in crate::io) fn robot(
         robot.warnings.iter().map(|warning| Problem::new(field.clone(), warning)).collect();
     let geometries = geometries(t, &robot, context, table, &mut warnings)?;
 
+    let apart = match &t.srdf {
+        None => Vec::new(),
+        Some(srdf) => {
+            let (path, field) = (context.folder.join(srdf), table.key("srdf"));
+            context.files.borrow_mut().push(path.clone());
+            let names: Vec<&str> = robot.bodies.iter().map(|body| body.name.as_str()).collect();
+            disabled_collisions(&path, &names).map_err(|error| Problem::new(field, error))?
+        }
+    };
     let prefixed = |name: &mut String| name.insert_str(0, &t.prefix);
     robot.bodies.iter_mut().for_each(|b| prefixed(&mut b.name));
     for joint in &mut robot.joints {
         prefixed(&mut joint.name);
         prefixed(&mut joint.child);
         joint.parent.iter_mut().for_each(prefixed);
+        joint.mimic.iter_mut().for_each(|mimic| prefixed(&mut mimic.joint));
         // What stood on the world stands on the parent, at the same pose.
         joint.parent = joint.parent.take().or_else(|| t.parent.clone());
     }
@@ -116,7 +134,7 @@ pub(in crate::io) fn robot(
     robot.visuals.iter_mut().for_each(|visual| prefixed(&mut visual.body));
     let RobotDescription { name, bodies, joints, visuals, .. } = robot;
     let visuals = RobotVisuals { robot: name, visuals };
-    Ok(SceneRobot { bodies, joints, geometries, initial, visuals, warnings, missing })
+    Ok(SceneRobot { bodies, joints, geometries, apart, initial, visuals, warnings, missing })
 }
 
 /// The initial coordinates by the joints' names in the URDF.
@@ -137,7 +155,12 @@ fn initial_coordinates(
     let read = |key: &str, given: &BTreeMap<String, Coordinates>, read: Read| {
         let of_joint = |(name, x): (&String, &Coordinates)| {
             let field = table.key(key).key(name);
-            let numbers = read(&find(name, &field)?.kind, name, x, &field)?;
+            let joint = find(name, &field)?;
+            if let Some(mimic) = &joint.mimic {
+                let message = format!("follows joint `{}`, which is given instead", mimic.joint);
+                return Err(Problem::new(field, message));
+            }
+            let numbers = read(&joint.kind, name, x, &field)?;
             Ok((name.clone(), numbers))
         };
         given.iter().map(of_joint).collect::<Result<Vec<_>, Problem>>()

@@ -3,6 +3,7 @@
 use nalgebra::Vector3;
 
 use super::xml::{Element, Problem};
+use crate::multibody::tree::Mimic;
 use crate::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
 
 /// A robot.
@@ -89,8 +90,8 @@ pub(super) struct Joint {
     pub limit: Option<Limit>,
     pub damping: f64,
     pub friction: f64,
-    /// The joint that it follows.
-    pub mimics: Option<String>,
+    /// The joint that it follows, and how.
+    pub mimics: Option<Mimic>,
 }
 
 /// The limits of a joint.
@@ -202,7 +203,6 @@ fn joint(element: &Element, version: Version) -> Result<Joint, String> {
     let dynamics = child(element, "dynamics")?;
     let dynamic = |name| dynamics.map_or(Ok::<f64, String>(0.0), |d| Ok(number(d, name)?.unwrap_or(0.0)));
     let link = |name| required(required_child(element, name)?, "link").map(str::to_owned);
-    let mimic = child(element, "mimic")?;
     Ok(Joint {
         name: required(element, "name")?.to_owned(),
         joint_type,
@@ -213,8 +213,14 @@ fn joint(element: &Element, version: Version) -> Result<Joint, String> {
         limit: child(element, "limit")?.map(|limit| read_limit(limit, version)).transpose()?.flatten(),
         damping: dynamic("damping")?,
         friction: dynamic("friction")?,
-        mimics: mimic.map(|m| required(m, "joint").map(str::to_owned)).transpose()?,
+        mimics: child(element, "mimic")?.map(read_mimic).transpose()?,
     })
+}
+
+fn read_mimic(element: &Element) -> Result<Mimic, String> {
+    let joint = required(element, "joint")?.to_owned();
+    let multiplier = number(element, "multiplier")?.unwrap_or(1.0);
+    Ok(Mimic { joint, multiplier, offset: number(element, "offset")?.unwrap_or(0.0) })
 }
 
 /// The limits; `None` for zeros alone, which some programs write where there are none.

@@ -3,6 +3,7 @@
 mod collision;
 mod elements;
 mod error;
+mod srdf;
 mod visual;
 mod xml;
 
@@ -13,6 +14,7 @@ use nalgebra::{Matrix3, Vector3};
 
 pub use collision::{CollisionShape, LinkGeometry, MeshReference};
 pub use error::MissingMesh;
+pub(crate) use srdf::disabled_collisions;
 pub(crate) use visual::DRAWN_FORMATS;
 pub use visual::{Visual, VisualShape};
 
@@ -39,9 +41,9 @@ pub enum RobotBase {
 /// What to do with joints that mimic others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MimicJoints {
-    /// They are an error.
+    /// They follow the others. Their own ranges are not enforced.
     #[default]
-    Refuse,
+    Follow,
     /// They move on their own, as if the element were not there, and a warning says so.
     Independent,
 }
@@ -58,12 +60,12 @@ pub struct UrdfOptions {
 }
 
 impl Default for UrdfOptions {
-    /// A base fixed at W's origin, no packages, no mimicking.
+    /// A base fixed at W's origin, no packages, joints that mimic others follow them.
     fn default() -> Self {
         Self {
             package_path: Vec::new(),
             base: RobotBase::Fixed { x_wb: RigidTransform::identity() },
-            mimic: MimicJoints::Refuse,
+            mimic: MimicJoints::Follow,
         }
     }
 }
@@ -101,8 +103,8 @@ pub struct Robot {
 impl Robot {
     /// Reads a URDF file.
     ///
-    /// Joints come in depth-first order, children of one link in the order of the file. Joint friction is
-    /// not simulated and meshes of collision geometry may be absent: both are warnings. `transmission`,
+    /// Joints come in depth-first order, children of one link in the order of the file. Meshes of
+    /// collision geometry may be absent, which is a warning. `transmission`,
     /// `gazebo` and other elements outside the format's core are ignored.
     ///
     /// # Errors
@@ -166,7 +168,6 @@ impl RobotDescription {
         let search = MeshSearch { urdf: path, packages: &options.package_path };
         let collisions = collisions(&urdf, &search)?;
         warn_of_inertia(&bodies, &mut warnings);
-        warn_of_friction(&urdf, &mut warnings);
         warn_of_meshes(&urdf, &search, &mut warnings);
         let visuals = visuals(&urdf, &search);
         Ok(Self { name: urdf.name, bodies, joints, collisions, visuals, warnings })
@@ -218,20 +219,6 @@ fn joint(
     mimic: MimicJoints,
     warnings: &mut Vec<String>,
 ) -> Result<JointDescription, FileError> {
-    if let Some(followed) = &joint.mimics {
-        let what = format!("joint `{}` mimics joint `{followed}`", joint.name);
-        match mimic {
-            MimicJoints::Refuse => {
-                let message = format!(
-                    "it mimics joint `{followed}`, and joints that move together are not supported; remove its `mimic` element, or read such joints as independent (`independent_mimic_joints = true` of the robot in a scene)"
-                );
-                return Err(element(path, format!("joint `{}`", joint.name), message));
-            }
-            MimicJoints::Independent => {
-                warnings.push(format!("{}: {what}; it is read as independent", path.display()));
-            }
-        }
-    }
     let axis = Vector3::from(joint.axis);
     let kind = match joint.joint_type {
         JointType::Fixed => JointKind::Fixed,
@@ -266,6 +253,24 @@ fn joint(
         }
     }
     description.damping = joint.damping;
+    match kind.is_single() {
+        true => description.friction = joint.friction,
+        false if joint.friction != 0.0 => warnings.push(format!(
+            "friction is simulated in joints with one coordinate only, and not in joint `{}`",
+            joint.name
+        )),
+        false => {}
+    }
+    match (&joint.mimics, mimic) {
+        (Some(mimics), MimicJoints::Independent) => {
+            let (path, name) = (path.display(), &joint.name);
+            warnings.push(format!(
+                "{path}: joint `{name}` mimics joint `{}`; it is read as independent",
+                mimics.joint
+            ));
+        }
+        (mimics, _) => description.mimic.clone_from(mimics),
+    }
     Ok(description)
 }
 
@@ -311,14 +316,6 @@ fn warn_of_inertia(bodies: &[BodyDescription], warnings: &mut Vec<String>) {
         {
             warnings.push(format!("link `{}`: {error}", body.name));
         }
-    }
-}
-
-fn warn_of_friction(urdf: &elements::Robot, warnings: &mut Vec<String>) {
-    let rubs = |j: &&elements::Joint| j.friction != 0.0;
-    let joints: Vec<String> = urdf.joints.iter().filter(rubs).map(|j| format!("`{}`", j.name)).collect();
-    if !joints.is_empty() {
-        warnings.push(format!("friction in joints is not simulated: {}", joints.join(", ")));
     }
 }
 

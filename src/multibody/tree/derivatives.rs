@@ -60,7 +60,7 @@ pub struct InverseDerivatives<T = f64> {
 impl<T: Scalar> InverseDerivatives<T> {
     /// Memory for the derivatives of a mechanism.
     pub fn new(mechanism: &Mechanism<T>) -> Self {
-        let (joints, nv) = (mechanism.joints.len(), mechanism.nv);
+        let (joints, nv, columns) = (mechanism.joints.len(), mechanism.nv, mechanism.coordinate.len());
         let zeros = DMatrix::from_element(nv, nv, T::from(0.0));
         let (still, none) = (SpatialVelocity::zero(), SpatialForce::zero());
         let o = Vector3::from_element(T::from(0.0));
@@ -78,13 +78,13 @@ impl<T: Scalar> InverseDerivatives<T> {
             tau_by_v: zeros,
             moving: vec![MovingInertia::zero(); joints],
             applied: vec![AppliedForce::zero(); joints],
-            directions: vec![direction; nv],
+            directions: vec![direction; columns],
         }
     }
 
     /// Whether this is memory for a mechanism with as many joints and coordinates.
     pub(super) fn fits(&self, mechanism: &Mechanism<T>) -> bool {
-        self.moving.len() == mechanism.joints.len() && self.directions.len() == mechanism.nv
+        self.moving.len() == mechanism.joints.len() && self.directions.len() == mechanism.coordinate.len()
     }
 
     /// Sums moving inertias and applied forces from the leaves up.
@@ -131,8 +131,8 @@ impl<T: Scalar> InverseDerivatives<T> {
         let joint = &mechanism.joints[index];
         let m = &workspace.motions[index];
         let parent = m.velocity - m.relative;
-        let own = OwnMotion::new(joint, workspace, index, vdot);
-        for (i, k) in joint.v.clone().enumerate() {
+        let own = OwnMotion::new(mechanism, workspace, index, vdot);
+        for (i, k) in joint.columns.clone().enumerate() {
             let s = workspace.columns[k];
             let turned = m.velocity.cross(&s);
             let (mut psi, mut omega) = (turned, turned + parent.cross(&s));
@@ -171,14 +171,15 @@ struct OwnMotion<T> {
 }
 
 impl<T: Scalar> OwnMotion<T> {
-    fn new(joint: &Joint<T>, workspace: &Workspace<T>, index: usize, vdot: &[T]) -> Option<Self> {
+    fn new(mechanism: &Mechanism<T>, workspace: &Workspace<T>, index: usize, vdot: &[T]) -> Option<Self> {
+        let joint = &mechanism.joints[index];
         if !joint.kind.moves_its_center() {
             return None;
         }
         let m = &workspace.motions[index];
         let mut spin_rate = Vector3::from_element(T::from(0.0));
-        for k in joint.v.clone() {
-            spin_rate += workspace.columns[k].rotational * vdot[k];
+        for k in joint.columns.clone() {
+            spin_rate += workspace.columns[k].rotational * vdot[mechanism.coordinate[k]];
         }
         let center = m.relative.shifted(&m.position).translational;
         Some(Self { spin: m.relative.rotational, spin_rate, center })
@@ -228,7 +229,8 @@ impl<T: Scalar> Mechanism<T> {
         tau: &mut [T],
         derivatives: &mut InverseDerivatives<T>,
     ) {
-        self.check_lengths(&[], &[derivatives.directions.len()]);
+        self.check_lengths(&[], &[derivatives.tau_by_q.nrows()]);
+        assert!(derivatives.fits(self), "derivatives of this mechanism");
         workspace.update_composites(self);
         derivatives.update(self, workspace, vdot, gravity, applied, tau);
     }
@@ -252,50 +254,52 @@ impl<T: Scalar> InverseDerivatives<T> {
         let any_applied = !applied.is_empty();
         for (index, joint) in mechanism.joints.iter().enumerate() {
             self.update_directions(mechanism, workspace, index, vdot, any_applied);
-            for j in joint.v.clone() {
+            for j in joint.columns.clone() {
                 let d = &self.directions[j];
-                let mut row = Some(joint.v.end - 1);
+                let mut row = Some(joint.columns.end - 1);
                 while let Some(k) = row {
-                    let s = &workspace.columns[k];
-                    self.tau_by_q[(k, j)] = s.dot(&d.force_by_q);
-                    self.tau_by_v[(k, j)] = s.dot(&d.force_by_v);
-                    row = mechanism.v_parent[k];
+                    let (s, at) = (&workspace.columns[k], (mechanism.coordinate[k], mechanism.coordinate[j]));
+                    self.tau_by_q[at] += s.dot(&d.force_by_q);
+                    self.tau_by_v[at] += s.dot(&d.force_by_v);
+                    row = mechanism.column_parent[k];
                 }
             }
             if joint.kind.moves_its_center() {
-                self.add_own_columns(joint, workspace, index);
+                self.add_own_columns(mechanism, workspace, index);
             }
         }
         self.fill_below(mechanism, workspace, any_applied);
     }
 
     /// The force on the child times the change of the joint's own columns.
-    fn add_own_columns(&mut self, joint: &Joint<T>, workspace: &Workspace<T>, index: usize) {
+    fn add_own_columns(&mut self, mechanism: &Mechanism<T>, workspace: &Workspace<T>, index: usize) {
+        let joint = &mechanism.joints[index];
         let force = &workspace.forces[index].translational;
-        let is_translation = |k: usize| joint.kind.is_translation(k - joint.v.start);
-        for j in joint.v.clone().filter(|&j| is_translation(j)) {
-            for k in joint.v.clone().filter(|&k| !is_translation(k)) {
+        let is_translation = |k: usize| joint.kind.is_translation(k - joint.columns.start);
+        for j in joint.columns.clone().filter(|&j| is_translation(j)) {
+            for k in joint.columns.clone().filter(|&k| !is_translation(k)) {
                 let change = workspace.columns[j].translational.cross(&workspace.columns[k].rotational);
-                self.tau_by_q[(k, j)] += change.dot(force);
+                self.tau_by_q[(mechanism.coordinate[k], mechanism.coordinate[j])] += change.dot(force);
             }
         }
     }
 
-    /// The elements of coordinates that others carry. There S_j × S_k and S_j ×* F cancel.
+    /// Adds the elements of coordinates that others carry. There S_j × S_k and S_j ×* F cancel.
     fn fill_below(&mut self, mechanism: &Mechanism<T>, workspace: &Workspace<T>, any_applied: bool) {
         for joint in &mechanism.joints {
-            let end = mechanism.joints[joint.subtree.end - 1].v.end;
-            for j in joint.v.clone() {
+            let end = mechanism.joints[joint.subtree.end - 1].columns.end;
+            for j in joint.columns.clone() {
                 let d = self.directions[j];
                 let turn = workspace.columns[j].rotational;
-                for k in joint.v.end..end {
+                for k in joint.columns.end..end {
+                    let at = (mechanism.coordinate[k], mechanism.coordinate[j]);
                     let (u, below) = (&workspace.momenta[k], &self.directions[k]);
                     let mut by_q = d.phi.dot(u) + d.psi.rotational.dot(&below.w);
                     if any_applied {
                         by_q += turn.dot(&below.lag);
                     }
-                    self.tau_by_q[(k, j)] = by_q;
-                    self.tau_by_v[(k, j)] = d.omega.dot(u) + turn.dot(&below.w);
+                    self.tau_by_q[at] += by_q;
+                    self.tau_by_v[at] += d.omega.dot(u) + turn.dot(&below.w);
                 }
             }
         }

@@ -103,10 +103,35 @@ pub struct JointDescription {
     pub rotor_inertia: f64,
     /// A spring; on revolute and prismatic joints only.
     pub spring: Option<JointSpring>,
+    /// Coulomb friction, N m or N: the joint resists sliding with the force
+    /// −friction v/√(v² + stiction_velocity²). On revolute and prismatic joints only.
+    pub friction: f64,
+    /// The velocity at which the friction is regularized, rad/s or m/s: where less than the friction pulls
+    /// at the joint, it creeps at about this speed.
+    pub stiction_velocity: f64,
+    /// The joint that it follows; revolute and prismatic joints only. Then it has no coordinate of its
+    /// own. Its friction, damping, rotor and spring act on that of the joint it follows and are counted
+    /// there; its range is not enforced.
+    pub mimic: Option<Mimic>,
 }
 
+/// How a joint follows another: its position is `multiplier` q + `offset`, with the position q of the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mimic {
+    /// Name of the joint that is followed, a revolute or prismatic one. It may follow another in turn.
+    pub joint: String,
+    /// The factor; not 0.
+    pub multiplier: f64,
+    /// The position where the other is at 0, rad or m.
+    pub offset: f64,
+}
+
+/// The velocity at which friction of joints is regularized where none is given, rad/s or m/s.
+pub const STICTION_VELOCITY: f64 = 1e-3;
+
 impl JointDescription {
-    /// A joint whose frame M is the child's frame, without limits, damping, rotor or spring.
+    /// A joint whose frame M is the child's frame, without limits, damping, rotor, spring
+    /// or friction, that follows no other.
     pub fn new(
         name: impl Into<String>,
         kind: JointKind,
@@ -125,6 +150,9 @@ impl JointDescription {
             damping: 0.0,
             rotor_inertia: 0.0,
             spring: None,
+            friction: 0.0,
+            stiction_velocity: STICTION_VELOCITY,
+            mimic: None,
         }
     }
 }

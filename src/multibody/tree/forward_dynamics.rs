@@ -1,6 +1,6 @@
 //! From forces to the motion that they cause: the articulated body algorithm.
 
-use nalgebra::Vector3;
+use nalgebra::{DMatrix, Vector3};
 
 use super::inverse_dynamics::{BodyForce, minus_gravity};
 use super::mechanism::Mechanism;
@@ -13,8 +13,10 @@ impl<T: Scalar> Mechanism<T> {
     /// articulated body algorithm (Featherstone 2008, table 7.1) at the state of the last
     /// [`Mechanism::update_kinematics`].
     ///
-    /// The coordinates of a joint yield one after the other, so that no matrix is inverted. Rotor
-    /// inertia is included. Damping and springs are not; [`Mechanism::passive_forces`] adds them to τ.
+    /// The coordinates of a joint yield one after the other, so that no matrix is inverted. Where joints
+    /// follow others, whose coordinates move along several directions at once, the mass matrix is factorized
+    /// instead. Rotor inertia is included. Damping and springs are not; [`Mechanism::passive_forces`] adds
+    /// them to τ.
     ///
     /// # Panics
     /// When a slice does not have nv numbers, or a body is not there.
@@ -27,6 +29,10 @@ impl<T: Scalar> Mechanism<T> {
         vdot: &mut [T],
     ) {
         self.check_lengths(&[], &[tau.len(), vdot.len()]);
+        if self.has_followers() {
+            self.solve_forward_dynamics(workspace, tau, gravity, applied, vdot);
+            return;
+        }
         for (index, m) in workspace.motions.iter().enumerate() {
             workspace.articulated[index] = ArticulatedInertia::of_rigid(&m.inertia);
             workspace.forces[index] = m.velocity.cross_force(&m.inertia.times(&m.velocity));
@@ -35,7 +41,7 @@ impl<T: Scalar> Mechanism<T> {
         for (index, joint) in self.joints.iter().enumerate().rev() {
             let mut inertia = workspace.articulated[index];
             let mut force = workspace.forces[index];
-            for k in joint.v.clone().rev() {
+            for k in joint.columns.clone().rev() {
                 let column = workspace.columns[k];
                 let u = inertia.times(&column);
                 let inverse = (column.dot(&u) + joint.rotor_inertia).recip();
@@ -50,17 +56,40 @@ impl<T: Scalar> Mechanism<T> {
                 workspace.forces[parent] += force + inertia.times(&workspace.motions[index].bias);
             }
         }
-        let at_rest = minus_gravity(gravity);
         for (index, joint) in self.joints.iter().enumerate() {
-            let mut a =
-                joint.parent.map_or(at_rest, |p| workspace.accelerations[p]) + workspace.motions[index].bias;
-            for k in joint.v.clone() {
+            let at_rest = || minus_gravity(&self.trees[workspace.tree[index]], gravity);
+            let mut a = joint.parent.map_or_else(at_rest, |p| workspace.accelerations[p])
+                + workspace.motions[index].bias;
+            for k in joint.columns.clone() {
                 let [inverse, excess] = workspace.pivots[k];
                 vdot[k] = (excess - a.dot(&workspace.momenta[k])) * inverse;
                 a += workspace.columns[k] * vdot[k];
             }
             workspace.accelerations[index] = a;
         }
+    }
+}
+
+impl<T: Scalar> Mechanism<T> {
+    /// [`Self::forward_dynamics`] by the factors of the mass matrix.
+    fn solve_forward_dynamics(
+        &self,
+        workspace: &mut Workspace<T>,
+        tau: &[T],
+        gravity: &Vector3<T>,
+        applied: &[BodyForce<T>],
+        vdot: &mut [T],
+    ) {
+        self.bias_forces(workspace, gravity, applied, vdot);
+        for (v, tau) in vdot.iter_mut().zip(tau) {
+            *v = *tau - *v;
+        }
+        let mut factors =
+            std::mem::replace(&mut workspace.factors, DMatrix::from_element(0, 0, T::from(0.0)));
+        self.mass_matrix(workspace, &mut factors);
+        self.factorize(&mut factors);
+        self.solve(&factors, vdot);
+        workspace.factors = factors;
     }
 }
 
@@ -80,14 +109,14 @@ pub(super) fn weakest_joint(mechanism: &Mechanism) -> Option<usize> {
     state.v.fill(0.0);
     let mut workspace = Workspace::new(mechanism);
     mechanism.update_kinematics(&q, &state.v, &mut workspace);
-    workspace.update_composites(mechanism);
-    let rigid: Vec<f64> = workspace.columns.iter().zip(&workspace.momenta).map(|(c, u)| c.dot(u)).collect();
-    let (tau, mut vdot) = (vec![0.0; mechanism.nv], vec![0.0; mechanism.nv]);
-    mechanism.forward_dynamics(&mut workspace, &tau, &Vector3::zeros(), &[], &mut vdot);
+    let mut factors = DMatrix::zeros(mechanism.nv, mechanism.nv);
+    mechanism.mass_matrix(&mut workspace, &mut factors);
+    let inertia = factors.diagonal();
+    mechanism.factorize(&mut factors);
     mechanism.joints.iter().rposition(|joint| {
         joint.v.clone().any(|k| {
-            let left = workspace.pivots[k][0].recip();
-            left.is_nan() || left <= SINGULAR * rigid[k]
+            let left = factors[(k, k)];
+            left.is_nan() || left <= SINGULAR * inertia[k]
         })
     })
 }

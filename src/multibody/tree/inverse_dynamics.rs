@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::mechanism::Mechanism;
+use super::mechanism::{Mechanism, Tree};
 use super::workspace::Workspace;
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity};
@@ -16,9 +16,12 @@ pub struct BodyForce<T = f64> {
     pub force: SpatialForce<T>,
 }
 
-/// The acceleration of the world that weighs on bodies like gravity does.
+/// The acceleration of the world that weighs on the bodies of a tree like gravity does.
 #[inline]
-pub(super) fn minus_gravity<T: Scalar>(gravity: &Vector3<T>) -> SpatialVelocity<T> {
+pub(super) fn minus_gravity<T: Scalar>(tree: &Tree, gravity: &Vector3<T>) -> SpatialVelocity<T> {
+    if tree.is_weightless {
+        return SpatialVelocity::zero();
+    }
     SpatialVelocity::new(Vector3::from_element(T::from(0.0)), -gravity)
 }
 
@@ -39,10 +42,11 @@ impl<T: Scalar> Workspace<T> {
     /// Writes the parts of the forces along the joints into `tau`, and adds the forces to those
     /// of what carries them.
     fn pass_forces(&mut self, mechanism: &Mechanism<T>, tau: &mut [T]) {
+        tau.fill(T::from(0.0));
         for (index, joint) in mechanism.joints.iter().enumerate().rev() {
             let force = self.forces[index];
-            for k in joint.v.clone() {
-                tau[k] = self.columns[k].dot(&force);
+            for c in joint.columns.clone() {
+                tau[mechanism.coordinate[c]] += self.columns[c].dot(&force);
             }
             if let Some(parent) = joint.parent {
                 self.forces[parent] += force;
@@ -57,8 +61,8 @@ impl<T: Scalar> Mechanism<T> {
     /// algorithm (Featherstone 2008, table 5.1) at the state of the last
     /// [`Mechanism::update_kinematics`].
     ///
-    /// Rotor inertia is included. Damping and springs are not; [`Mechanism::passive_forces`] computes
-    /// them.
+    /// Rotor inertia is included. Damping and springs are not, which [`Mechanism::passive_forces`] computes,
+    /// nor is friction.
     ///
     /// # Panics
     /// When a slice does not have nv numbers, or a body is not there.
@@ -104,13 +108,13 @@ fn newton_euler<T: Scalar>(
     applied: &[BodyForce<T>],
     tau: &mut [T],
 ) {
-    let at_rest = minus_gravity(gravity);
     for (index, joint) in mechanism.joints.iter().enumerate() {
         let m = &workspace.motions[index];
-        let mut a = joint.parent.map_or(at_rest, |p| workspace.accelerations[p]) + m.bias;
+        let at_rest = || minus_gravity(&mechanism.trees[workspace.tree[index]], gravity);
+        let mut a = joint.parent.map_or_else(at_rest, |p| workspace.accelerations[p]) + m.bias;
         if let Some(vdot) = vdot {
-            for k in joint.v.clone() {
-                a += workspace.columns[k] * vdot[k];
+            for c in joint.columns.clone() {
+                a += workspace.columns[c] * vdot[mechanism.coordinate[c]];
             }
         }
         workspace.accelerations[index] = a;
@@ -122,14 +126,17 @@ fn newton_euler<T: Scalar>(
 
 impl<T: Scalar> Mechanism<T> {
     /// The generalized forces of gravity, τ_g, written into `tau`: what gravity adds to τ in
-    /// M(q) v̇ + C(q, v) v = τ + τ_g.
+    /// M(q) v̇ + C(q, v) v = τ + τ_g. They are 0 in trees whose drives carry their weight.
     ///
     /// # Panics
     /// When `tau` does not have nv numbers.
     pub fn gravity_forces(&self, workspace: &mut Workspace<T>, gravity: &Vector3<T>, tau: &mut [T]) {
         self.check_lengths(&[], &[tau.len()]);
-        for (force, m) in workspace.forces.iter_mut().zip(&workspace.motions) {
-            *force = SpatialForce::new(m.inertia.first_moment.cross(gravity), gravity * m.inertia.mass);
+        for ((force, m), tree) in workspace.forces.iter_mut().zip(&workspace.motions).zip(&workspace.tree) {
+            *force = match self.trees[*tree].is_weightless {
+                true => SpatialForce::zero(),
+                false => SpatialForce::new(m.inertia.first_moment.cross(gravity), gravity * m.inertia.mass),
+            };
         }
         workspace.pass_forces(self, tau);
     }

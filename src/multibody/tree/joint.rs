@@ -59,6 +59,11 @@ impl JointKind {
         }
     }
 
+    /// Whether the joint has one coordinate, a position along or about its axis.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self, Self::Revolute { .. } | Self::Prismatic { .. })
+    }
+
     /// Number of configuration coordinates.
     pub fn configuration_dimension(&self) -> usize {
         match self {

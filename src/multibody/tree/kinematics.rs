@@ -3,7 +3,7 @@
 use nalgebra::{Matrix6xX, Vector3};
 
 use super::joint::JointKind;
-use super::mechanism::{Joint, Mechanism};
+use super::mechanism::{Follows, Joint, Mechanism};
 use super::workspace::{ChildMotion, Workspace};
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::{RigidTransform, SpatialInertia, SpatialVelocity};
@@ -15,16 +15,32 @@ impl<T: Scalar> Mechanism<T> {
     /// # Panics
     /// When `q` or `v` does not have the mechanism's length, or the workspace is another mechanism's.
     pub fn update_kinematics(&self, q: &[T], v: &[T], workspace: &mut Workspace<T>) {
-        self.check_lengths(&[q.len()], &[v.len(), workspace.columns.len()]);
-        assert_eq!(workspace.motions.len(), self.joints.len(), "a workspace of this self");
+        self.check_lengths(&[q.len()], &[v.len()]);
+        assert!(workspace.fits(self), "a workspace of this mechanism");
         for (index, joint) in self.joints.iter().enumerate() {
             let (before, rest) = workspace.motions.split_at_mut(index);
-            let columns = &mut workspace.columns[joint.v.clone()];
-            let (q, v) = (&q[joint.q.clone()], &v[joint.v.clone()]);
+            let columns = &mut workspace.columns[joint.columns.clone()];
+            let followed;
+            let (q, v) = match &joint.follows {
+                None => (&q[joint.q.clone()], &v[joint.v.clone()]),
+                Some(Follows { joint, ratio, offset }) => {
+                    let Joint { q: at_q, v: at_v, .. } = &self.joints[*joint];
+                    followed = q[at_q.start] * *ratio + *offset;
+                    (std::slice::from_ref(&followed), &v[at_v.clone()])
+                }
+            };
             let child = &mut rest[0];
             match joint.parent {
                 Some(parent) => place(joint, &before[parent], q, child, columns),
-                None => workspace.origins[workspace.tree[index]] = place_first(joint, q, child, columns),
+                None => {
+                    let tree = workspace.tree[index];
+                    let is_first = self.trees[tree].joints.start == index;
+                    let origin = (!is_first).then_some(workspace.origins[tree]);
+                    workspace.origins[tree] = place_on_world(joint, origin, q, child, columns);
+                }
+            }
+            if let Some(Follows { ratio, .. }) = joint.follows {
+                columns.iter_mut().for_each(|column| *column = *column * T::from(ratio));
             }
             let parent = joint.parent.map_or_else(SpatialVelocity::zero, |p| before[p].velocity);
             set_velocity(joint, &parent, v, columns, child);
@@ -34,16 +50,18 @@ impl<T: Scalar> Mechanism<T> {
     }
 }
 
-/// Places the first child of a tree and gives the point O, on it.
-fn place_first<T: Scalar>(
+/// Places a child of the world and gives the point O of its tree: the one that is there, or on the
+/// child.
+fn place_on_world<T: Scalar>(
     joint: &Joint<T>,
+    origin: Option<Vector3<T>>,
     q: &[T],
     child: &mut ChildMotion<T>,
     columns: &mut [SpatialVelocity<T>],
 ) -> Vector3<T> {
     let x_wm = joint.frame.pose(&joint.kind, q);
     // Fixed in W: the place where the child is, not the child.
-    let origin = lift_vector(&real_vector(&x_wm.translation));
+    let origin = origin.unwrap_or_else(|| lift_vector(&real_vector(&x_wm.translation)));
     let world = RigidTransform::from_translation(-origin);
     child.rotation = x_wm.rotation;
     child.position = x_wm.translation - origin;
@@ -174,7 +192,8 @@ impl<T: Scalar> Workspace<T> {
     }
 
     /// The nonzero columns of a body's Jacobian, each with its velocity coordinate, ordered from the
-    /// joint nearest to the body towards the world. A column is the angular velocity of the body and the
+    /// joint nearest to the body towards the world. Where a joint on the way follows another that is on it
+    /// too, their coordinate comes twice, and the columns add up. A column is the angular velocity of the body and the
     /// velocity of the point fixed to it at `offset` from its origin, all in W's axes, at unit rate of
     /// the coordinate.
     pub fn jacobian_columns<'a>(
@@ -184,7 +203,8 @@ impl<T: Scalar> Workspace<T> {
         offset: &Vector3<T>,
     ) -> impl Iterator<Item = (usize, SpatialVelocity<T>)> + 'a {
         let point = self.frame(mechanism, body).0.translation + offset;
-        mechanism.chain(mechanism.bodies[body].joint).map(move |k| (k, self.columns[k].shifted(&point)))
+        let columns = mechanism.chain(mechanism.bodies[body].joint);
+        columns.map(move |c| (mechanism.coordinate[c], self.columns[c].shifted(&point)))
     }
 
     /// [`Self::jacobian_columns`] of the point that is at `point` in W.
@@ -196,7 +216,7 @@ impl<T: Scalar> Workspace<T> {
     ) -> impl Iterator<Item = (usize, SpatialVelocity<T>)> + 'a {
         let joint = mechanism.bodies[body].joint;
         let point = joint.map_or(*point, |joint| point - self.origins[self.tree[joint]]);
-        mechanism.chain(joint).map(move |k| (k, self.columns[k].shifted(&point)))
+        mechanism.chain(joint).map(move |c| (mechanism.coordinate[c], self.columns[c].shifted(&point)))
     }
 
     /// The Jacobian of a body, 6×nv, written into `jacobian`: rows angular velocity of the body,
@@ -214,8 +234,10 @@ impl<T: Scalar> Workspace<T> {
         mechanism.check_lengths(&[], &[jacobian.ncols()]);
         jacobian.fill(T::from(0.0));
         for (k, column) in self.jacobian_columns(mechanism, body, offset) {
-            jacobian.fixed_view_mut::<3, 1>(0, k).copy_from(&column.rotational);
-            jacobian.fixed_view_mut::<3, 1>(3, k).copy_from(&column.translational);
+            for row in 0..3 {
+                jacobian[(row, k)] += column.rotational[row];
+                jacobian[(3 + row, k)] += column.translational[row];
+            }
         }
     }
 }

@@ -16,8 +16,8 @@ impl<T: Scalar> Workspace<T> {
         }
         for (index, joint) in mechanism.joints.iter().enumerate().rev() {
             let composite = self.composites[index];
-            for k in joint.v.clone() {
-                self.momenta[k] = composite.times(&self.columns[k]);
+            for c in joint.columns.clone() {
+                self.momenta[c] = composite.times(&self.columns[c]);
             }
             if let Some(parent) = joint.parent {
                 self.composites[parent] += composite;
@@ -30,7 +30,7 @@ impl<T: Scalar> Mechanism<T> {
     /// The mass matrix M(q), nv×nv and symmetric, written into `matrix`, by the composite rigid body
     /// algorithm (Featherstone 2008, table 6.2) at the configuration of the last
     /// [`Mechanism::update_kinematics`]. Rotor inertias are on the diagonal. Elements
-    /// of coordinates neither of which carries the other are zero.
+    /// of coordinates neither of which carries the other are zero, unless joints follow them.
     ///
     /// # Panics
     /// When `matrix` is not nv×nv.
@@ -39,15 +39,19 @@ impl<T: Scalar> Mechanism<T> {
         workspace.update_composites(self);
         matrix.fill(T::from(0.0));
         for joint in &self.joints {
-            for k in joint.v.clone() {
-                let momentum = &workspace.momenta[k];
-                let mut row = Some(k);
-                while let Some(i) = row {
-                    let element = workspace.columns[i].dot(momentum);
-                    matrix[(i, k)] = element;
-                    matrix[(k, i)] = element;
-                    row = self.v_parent[i];
+            for c in joint.columns.clone() {
+                let (momentum, k) = (&workspace.momenta[c], self.coordinate[c]);
+                let mut row = Some(c);
+                while let Some(r) = row {
+                    let (element, i) = (workspace.columns[r].dot(momentum), self.coordinate[r]);
+                    matrix[(i, k)] += element;
+                    if r != c {
+                        matrix[(k, i)] += element;
+                    }
+                    row = self.column_parent[r];
                 }
+            }
+            for k in joint.v.clone() {
                 matrix[(k, k)] += joint.rotor_inertia;
             }
         }
@@ -141,13 +145,15 @@ impl<T: Scalar> Mechanism<T> {
         double * 0.5
     }
 
-    /// Potential energy of gravity (zero at W's origin) and of the joints' springs, J.
+    /// Potential energy of gravity (zero at W's origin, and of trees whose drives carry their weight) and of the joints' springs, J.
     pub fn potential_energy(&self, workspace: &Workspace<T>, q: &[T], gravity: &Vector3<T>) -> T {
         let mut energy = T::from(0.0);
         for (index, joint) in self.joints.iter().enumerate() {
             let inertia = &workspace.motions[index].inertia;
             let origin = workspace.origins[workspace.tree[index]];
-            energy -= gravity.dot(&(inertia.first_moment + origin * inertia.mass));
+            if !self.trees[workspace.tree[index]].is_weightless {
+                energy -= gravity.dot(&(inertia.first_moment + origin * inertia.mass));
+            }
             if joint.q.len() == 1 {
                 let stretch = q[joint.q.start] - joint.spring.rest;
                 energy += joint.spring.stiffness * stretch * stretch * 0.5;

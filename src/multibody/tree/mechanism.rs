@@ -44,10 +44,20 @@ pub struct Joint<T = f64> {
     pub rotor_inertia: T,
     /// Its spring; without one the stiffness is 0.
     pub spring: JointSpring<T>,
-    /// Its coordinates in `q`.
+    /// Coulomb friction: the largest force with which the joint resists sliding, N m or N. The force is
+    /// −friction v/√(v² + stiction_velocity²); only joints with one coordinate have it.
+    pub friction: T,
+    /// The velocity at which the friction is regularized, rad/s or m/s.
+    pub stiction_velocity: f64,
+    /// The joint that it follows, if it does. Then it has no coordinates of its own, and its friction,
+    /// damping, rotor and spring are counted among those of that joint.
+    pub follows: Option<Follows>,
+    /// Its coordinates in `q`; none where it follows another joint.
     pub q: Range<usize>,
-    /// Its coordinates in `v`.
+    /// Its coordinates in `v`; none where it follows another joint.
     pub v: Range<usize>,
+    /// Its directions of motion among those of all joints: for each a column in the workspace.
+    pub(super) columns: Range<usize>,
     /// The joints that it carries, itself included: their indices in [`Mechanism::joints`].
     pub subtree: Range<usize>,
     /// Mass properties in M of all bodies that move as one with the child.
@@ -68,14 +78,28 @@ impl<T: Scalar> Joint<T> {
     }
 }
 
-/// A tree of bodies of its own: all that one joint on the world carries. The mass matrix has one
-/// block for each.
+/// How a joint with one coordinate follows another: its position is `ratio` q + `offset`, with the
+/// position q of the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Follows {
+    /// The joint that it follows, which has a coordinate of its own: its index in [`Mechanism::joints`].
+    pub joint: usize,
+    /// Its velocity over that of the other joint.
+    pub ratio: f64,
+    /// Its position where the other joint is at 0, rad or m.
+    pub offset: f64,
+}
+
+/// A tree of bodies of its own: all that one joint on the world carries, or several of which one
+/// follows another. The mass matrix has one block for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     /// Its joints, in [`Mechanism::joints`].
     pub joints: Range<usize>,
     /// Their velocity coordinates.
     pub v: Range<usize>,
+    /// Whether its drives carry its weight, so that gravity does not act on it.
+    pub is_weightless: bool,
 }
 
 /// A set of trees of bodies that joints connect with the world: immutable, and shared by every
@@ -85,10 +109,16 @@ pub struct Mechanism<T = f64> {
     pub(super) bodies: Vec<Body<T>>,
     pub(super) joints: Vec<Joint<T>>,
     pub(super) trees: Vec<Tree>,
-    /// For each velocity coordinate the one before it on the way to the world (λ of Featherstone
-    /// 2008, §6.4).
+    /// For each direction of motion of a joint the one before it on the way to the world (λ of
+    /// Featherstone 2008, §6.4).
+    pub(super) column_parent: Vec<Option<usize>>,
+    /// For each direction of motion the velocity coordinate that moves along it: its own, or that of
+    /// the joint that is followed.
+    pub(super) coordinate: Vec<usize>,
+    /// For each velocity coordinate the one before it in the order of elimination: on the way to the
+    /// world, or any one before it in a tree with joints that follow others.
     pub(super) v_parent: Vec<Option<usize>>,
-    /// The kinds of the joints, which states share.
+    /// The kinds of the joints that have coordinates, which states share.
     pub(super) kinds: Arc<[JointKind]>,
     pub(super) nq: usize,
     pub(super) nv: usize,
@@ -101,6 +131,8 @@ impl<T> Default for Mechanism<T> {
             bodies: vec![],
             joints: vec![],
             trees: vec![],
+            column_parent: vec![],
+            coordinate: vec![],
             v_parent: vec![],
             kinds: Arc::default(),
             nq: 0,
@@ -137,14 +169,20 @@ impl<T: Scalar> Mechanism<T> {
                     damping: T::from(j.damping),
                     rotor_inertia: T::from(j.rotor_inertia),
                     spring: spring(&j.spring),
+                    friction: T::from(j.friction),
+                    stiction_velocity: j.stiction_velocity,
+                    follows: j.follows,
                     q: j.q.clone(),
                     v: j.v.clone(),
+                    columns: j.columns.clone(),
                     subtree: j.subtree.clone(),
                     composite: MassProperties::lift(&j.composite),
                     frame: JointFrame::new(&j.kind, &RigidTransform::lift(j.x_pf())),
                 })
                 .collect(),
             trees: m.trees.clone(),
+            column_parent: m.column_parent.clone(),
+            coordinate: m.coordinate.clone(),
             v_parent: m.v_parent.clone(),
             kinds: Arc::clone(&m.kinds),
             nq: m.nq,
@@ -171,8 +209,12 @@ impl<T: Scalar> Mechanism<T> {
             damping: j.damping.real(),
             rotor_inertia: j.rotor_inertia.real(),
             spring: spring(&j.spring),
+            friction: j.friction.real(),
+            stiction_velocity: j.stiction_velocity,
+            follows: j.follows,
             q: j.q.clone(),
             v: j.v.clone(),
+            columns: j.columns.clone(),
             subtree: j.subtree.clone(),
             composite: j.composite.real(),
             frame: JointFrame::new(&j.kind, &j.x_pf().real()),
@@ -181,6 +223,8 @@ impl<T: Scalar> Mechanism<T> {
             bodies: self.bodies.iter().map(body).collect(),
             joints: self.joints.iter().map(joint).collect(),
             trees: self.trees.clone(),
+            column_parent: self.column_parent.clone(),
+            coordinate: self.coordinate.clone(),
             v_parent: self.v_parent.clone(),
             kinds: Arc::clone(&self.kinds),
             nq: self.nq,
@@ -194,7 +238,7 @@ impl<T: Scalar> Mechanism<T> {
     }
 
     /// The joints that can move, in the order of their coordinates in `q` and `v`: depth first,
-    /// every one after the one that carries it.
+    /// every one after the one that carries it. Those that follow others are among them.
     pub fn joints(&self) -> &[Joint<T>] {
         &self.joints
     }
@@ -264,10 +308,25 @@ impl<T: Scalar> Mechanism<T> {
         std::iter::successors(Some(body), |&b| self.bodies[b].parent).last().unwrap_or(body)
     }
 
-    /// The velocity coordinates that a joint's child moves with, from its own to the world.
+    /// The directions that a joint's child moves along, from its own to the world.
     pub(super) fn chain(&self, joint: Option<usize>) -> impl Iterator<Item = usize> + '_ {
-        let last = joint.map(|j| self.joints[j].v.end - 1);
-        std::iter::successors(last, |&k| self.v_parent[k])
+        let last = joint.map(|j| self.joints[j].columns.end - 1);
+        std::iter::successors(last, |&column| self.column_parent[column])
+    }
+
+    /// Whether a joint follows another.
+    pub(super) fn has_followers(&self) -> bool {
+        self.coordinate.len() > self.nv
+    }
+
+    /// The kinds of the joints that have coordinates, in the order of these.
+    pub(crate) fn kinds(&self) -> &[JointKind] {
+        &self.kinds
+    }
+
+    /// The joints that have coordinates of their own, in the order of these: all that follow no other.
+    pub fn joints_with_coordinates(&self) -> impl Iterator<Item = &Joint<T>> + Clone {
+        self.joints.iter().filter(|joint| joint.follows.is_none())
     }
 
     /// The same mechanism with other mass properties of one body, in the body's frame, so that
@@ -297,6 +356,31 @@ impl<T: Scalar> Mechanism<T> {
     ) -> Self {
         let j = &mut self.joints[joint];
         (j.damping, j.rotor_inertia, j.spring, j.limits) = (damping, rotor_inertia, spring, limits);
+        self
+    }
+
+    /// The same mechanism with another Coulomb friction of one joint, so that it can carry derivatives.
+    /// It is not checked.
+    ///
+    /// # Panics
+    /// When there is no such joint.
+    #[must_use]
+    pub fn with_joint_friction(mut self, joint: usize, friction: T) -> Self {
+        self.joints[joint].friction = friction;
+        self
+    }
+
+    /// The same mechanism with drives that carry the weight of the whole tree of a joint: gravity does
+    /// not act on it.
+    ///
+    /// # Panics
+    /// When there is no such joint.
+    #[must_use]
+    pub fn with_gravity_compensation(mut self, joint: usize) -> Self {
+        assert!(joint < self.joints.len(), "one of {} joints, found {joint}", self.joints.len());
+        for tree in self.trees.iter_mut().filter(|tree| tree.joints.contains(&joint)) {
+            tree.is_weightless = true;
+        }
         self
     }
 

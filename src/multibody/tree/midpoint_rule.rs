@@ -231,8 +231,10 @@ impl<T: Scalar> MidpointRule<T> {
         moves.fill(T::from(0.0));
         for (index, tree) in mechanism.trees.iter().enumerate() {
             let shift = self.centers[index] - kinematics.center_of_mass(index, tree).1;
+            let first = mechanism.joints[tree.joints.start].columns.start;
             for k in mechanism.floating(tree) {
-                moves[k] = kinematics.columns[k].translational.dot(&shift);
+                let column = &kinematics.columns[first + k - tree.v.start];
+                moves[k] = column.translational.dot(&shift);
             }
         }
         mechanism.move_configuration(configuration, moves, moved);
@@ -253,10 +255,11 @@ impl<T: Scalar> Workspace<T> {
 }
 
 impl<T> Mechanism<T> {
-    /// The coordinates that move all that a tree carries, where it hangs on a free joint.
+    /// The coordinates that move all that a tree carries, where all of it hangs on a free joint.
     fn floating(&self, tree: &Tree) -> Range<usize> {
-        match self.joints[tree.joints.start].kind {
-            JointKind::Free => tree.v.start + 3..tree.v.start + 6,
+        let first = &self.joints[tree.joints.start];
+        match first.kind {
+            JointKind::Free if first.subtree == tree.joints => tree.v.start + 3..tree.v.start + 6,
             _ => 0..0,
         }
     }
@@ -275,18 +278,23 @@ fn momenta_and_rates<T: Scalar>(
     for (momentum, m) in workspace.forces.iter_mut().zip(&workspace.motions) {
         *momentum = m.inertia.times(&m.velocity);
     }
+    for joint in &mechanism.joints {
+        for k in joint.v.clone() {
+            (momenta[k], rates[k]) = (joint.rotor_inertia * v[k], T::from(0.0));
+        }
+    }
     for (index, joint) in mechanism.joints.iter().enumerate().rev() {
         let (momentum, m) = (workspace.forces[index], &workspace.motions[index]);
         let of_parent = joint.parent.map_or_else(SpatialVelocity::zero, |p| workspace.motions[p].velocity);
         let of_center = m.relative.shifted(&m.position).translational;
-        for (i, k) in joint.v.clone().enumerate() {
-            let s = &workspace.columns[k];
-            momenta[k] = s.dot(&momentum) + joint.rotor_inertia * v[k];
+        for (i, c) in joint.columns.clone().enumerate() {
+            let (s, k) = (&workspace.columns[c], mechanism.coordinate[c]);
+            momenta[k] += s.dot(&momentum);
             let mut moving = of_parent.cross(s);
             if joint.kind.moves_its_center() && !joint.kind.is_translation(i) {
                 moving.translational += of_center.cross(&s.rotational);
             }
-            rates[k] = moving.dot(&momentum);
+            rates[k] += moving.dot(&momentum);
         }
         if let Some(parent) = joint.parent {
             workspace.forces[parent] += momentum;

@@ -7,12 +7,14 @@
 //!
 //! All algorithms express spatial vectors in W's axes about one fixed point for each tree, so that
 //! vectors of different bodies can be added without a transformation. They follow the tables of
-//! Featherstone, *Rigid Body Dynamics Algorithms*, 2008.
+//! Featherstone, *Rigid Body Dynamics Algorithms*, 2008. A joint that follows another shares its
+//! coordinate (`followers.rs`).
 
 mod build;
 mod carried;
 mod derivatives;
 mod description;
+mod followers;
 mod forward_dynamics;
 mod inertial_motion;
 mod inertial_sensitivity;
@@ -33,12 +35,14 @@ mod vjp;
 mod workspace;
 
 pub use derivatives::{ForwardDerivatives, InverseDerivatives};
-pub use description::{BodyDescription, JointDescription, JointLimits, JointSpring};
+pub use description::{
+    BodyDescription, JointDescription, JointLimits, JointSpring, Mimic, STICTION_VELOCITY,
+};
 pub(crate) use inertial_motion::InertialMotion;
 pub(crate) use inertial_sensitivity::InertialSensitivity;
 pub use inverse_dynamics::BodyForce;
 pub use joint::JointKind;
-pub use mechanism::{Body, Joint, Mechanism, Tree};
+pub use mechanism::{Body, Follows, Joint, Mechanism, Tree};
 pub(crate) use midpoint_rule::MidpointRule;
 pub use state::JointState;
 pub use velocity_level::StepInput;

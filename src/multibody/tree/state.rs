@@ -11,7 +11,7 @@ use crate::scalar::Scalar;
 /// [`JointKind`]).
 #[derive(Debug, PartialEq)]
 pub struct JointState<T = f64> {
-    /// The kinds of the joints, in order: what the coordinates mean.
+    /// The kinds of the joints that have coordinates, in order: what the coordinates mean.
     kinds: Arc<[JointKind]>,
     /// Configuration coordinates. Quaternions must have unit length.
     pub q: Vec<T>,
@@ -131,7 +131,7 @@ impl<T: Scalar> JointState<T> {
         starts.filter(|(kind, _)| kind.is_spherical()).map(|(_, start)| start)
     }
 
-    /// The kinds of the joints, in order.
+    /// The kinds of the joints that have coordinates, in order.
     pub fn kinds(&self) -> &[JointKind] {
         &self.kinds
     }
@@ -157,9 +157,9 @@ impl<T: Scalar> Mechanism<T> {
         JointState { kinds: Arc::clone(&self.kinds), q, v }
     }
 
-    /// The state at rest in which every frame M lies on its F.
+    /// The state at rest in which every frame M lies on its F, but for joints that follow others.
     pub fn neutral_state(&self) -> JointState<T> {
-        let q = self.joints.iter().flat_map(|j| j.kind.neutral().iter().map(|x| T::from(*x))).collect();
+        let q = self.kinds.iter().flat_map(|kind| kind.neutral().iter().map(|x| T::from(*x))).collect();
         self.state(q, vec![T::from(0.0); self.nv])
     }
 

@@ -1,6 +1,6 @@
 //! Checks of the numbers of a mechanism.
 
-use super::description::{BodyDescription, JointDescription};
+use super::description::{BodyDescription, JointDescription, Mimic};
 use super::forward_dynamics::weakest_joint;
 use super::joint::JointKind;
 use super::mechanism::Mechanism;
@@ -55,7 +55,7 @@ fn check_joint(joint: &JointDescription) -> Result<(), ModelError> {
         let found = format!("{found:?}");
         Err(ModelError::JointValue { joint: joint.name.clone(), field, found, allowed })
     };
-    let one = matches!(joint.kind, JointKind::Revolute { .. } | JointKind::Prismatic { .. });
+    let one = joint.kind.is_single();
     if let JointKind::Revolute { axis } | JointKind::Prismatic { axis } = &joint.kind {
         let norm = axis.norm();
         if !(norm.is_finite() && norm > 1e-12) {
@@ -94,6 +94,26 @@ fn check_joint(joint: &JointDescription) -> Result<(), ModelError> {
     for (field, x) in [("its damping", joint.damping), ("its rotor inertia", joint.rotor_inertia)] {
         if !(x >= 0.0 && x.is_finite()) {
             return value(field, &x, "finite and at least 0");
+        }
+    }
+    if !(joint.friction >= 0.0 && joint.friction.is_finite()) {
+        return value("its friction", &joint.friction, "finite and at least 0");
+    }
+    if !(joint.stiction_velocity > 0.0 && joint.stiction_velocity.is_finite()) {
+        return value("its stiction velocity", &joint.stiction_velocity, "finite and positive");
+    }
+    if !one && joint.friction != 0.0 {
+        return value("its kind", &joint.kind.name(), "revolute or prismatic, as it has friction");
+    }
+    if let Some(Mimic { multiplier, offset, .. }) = &joint.mimic {
+        if !one {
+            return value("its kind", &joint.kind.name(), "revolute or prismatic, as it mimics another");
+        }
+        if !multiplier.is_finite() || *multiplier == 0.0 {
+            return value("its multiplier", multiplier, "finite and not 0");
+        }
+        if !offset.is_finite() {
+            return value("its offset", offset, "finite");
         }
     }
     match &joint.spring {

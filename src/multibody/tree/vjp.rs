@@ -60,8 +60,8 @@ impl Mechanism {
         for (index, joint) in self.joints.iter().enumerate().rev() {
             let (m, by_pose, by_velocity) =
                 (&workspace.motions[index], poses[index], workspace.forces[index]);
-            for (i, k) in joint.v.clone().enumerate() {
-                let s = &workspace.columns[k];
+            for (i, c) in joint.columns.clone().enumerate() {
+                let (s, k) = (&workspace.columns[c], self.coordinate[c]);
                 let mut psi = m.velocity.cross(s);
                 if joint.kind.moves_its_center() && joint.kind.is_translation(i) {
                     psi.translational += s.translational.cross(&m.relative.rotational);
@@ -102,8 +102,8 @@ fn velocities_at(mechanism: &Mechanism, workspace: &Workspace, v: &[f64]) -> Vec
     let mut velocities: Vec<SpatialVelocity> = Vec::with_capacity(mechanism.joints.len());
     for joint in &mechanism.joints {
         let mut velocity = joint.parent.map_or_else(SpatialVelocity::zero, |p| velocities[p]);
-        for k in joint.v.clone() {
-            velocity += workspace.columns[k] * v[k];
+        for c in joint.columns.clone() {
+            velocity += workspace.columns[c] * v[mechanism.coordinate[c]];
         }
         velocities.push(velocity);
     }
@@ -181,8 +181,9 @@ impl Mechanism {
     pub(crate) fn inverse_dynamics_by_gravity(&self, workspace: &Workspace, left: &[f64]) -> Vector3<f64> {
         self.check_lengths(&[], &[left.len()]);
         let along = velocities_at(self, workspace, left);
-        let parts = along.iter().zip(&workspace.motions);
-        -parts.map(|(w, m)| m.inertia.times(w).translational).sum::<Vector3<f64>>()
+        let parts = along.iter().zip(&workspace.motions).zip(&workspace.tree);
+        let parts = parts.filter(|(_, tree)| !self.trees[**tree].is_weightless);
+        -parts.map(|((w, m), _)| m.inertia.times(w).translational).sum::<Vector3<f64>>()
     }
 
     /// The derivatives of `left`ᵀ τ, with τ of [`Mechanism::inverse_dynamics`] at the state and the

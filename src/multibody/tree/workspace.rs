@@ -1,6 +1,6 @@
 //! Memory that the algorithms on a mechanism reuse.
 
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::{DMatrix, Matrix3, Vector3};
 
 use super::mechanism::Mechanism;
 use crate::scalar::Scalar;
@@ -38,7 +38,7 @@ pub struct Workspace<T = f64> {
     pub(super) tree: Vec<usize>,
     /// Motion of each joint's child.
     pub(super) motions: Vec<ChildMotion<T>>,
-    /// For each velocity coordinate the motion of the child at unit rate.
+    /// For each direction of motion of a joint the motion of the child at unit rate of its coordinate.
     pub(super) columns: Vec<SpatialVelocity<T>>,
     /// For each joint the acceleration of its child.
     pub(super) accelerations: Vec<SpatialVelocity<T>>,
@@ -48,16 +48,20 @@ pub struct Workspace<T = f64> {
     pub(super) composites: Vec<SpatialInertia<T>>,
     /// For each joint the articulated inertia of all it carries.
     pub(super) articulated: Vec<ArticulatedInertia<T>>,
-    /// For each velocity coordinate inertia times its column.
+    /// For each direction of motion inertia times its column.
     pub(super) momenta: Vec<SpatialForce<T>>,
     /// For each velocity coordinate the inverse of what resists it, and the force that is left for it.
     pub(super) pivots: Vec<[T; 2]>,
+    /// Factors of the mass matrix, where joints follow others.
+    pub(super) factors: DMatrix<T>,
 }
 
 impl<T: Scalar> Workspace<T> {
     /// Memory for a mechanism.
     pub fn new(mechanism: &Mechanism<T>) -> Self {
-        let (joints, nv, trees) = (mechanism.joints.len(), mechanism.nv, mechanism.trees.len());
+        let (joints, trees) = (mechanism.joints.len(), mechanism.trees.len());
+        let columns = mechanism.coordinate.len();
+        let factors = if mechanism.has_followers() { mechanism.nv } else { 0 };
         let zero = Vector3::from_element(T::from(0.0));
         let still = SpatialVelocity::zero();
         let motion = ChildMotion {
@@ -74,18 +78,20 @@ impl<T: Scalar> Workspace<T> {
             origins: vec![zero; trees],
             tree: (0..joints).filter_map(tree_of).collect(),
             motions: vec![motion; joints],
-            columns: vec![still; nv],
+            columns: vec![still; columns],
             accelerations: vec![still; joints],
             forces: vec![SpatialForce::zero(); joints],
             composites: vec![SpatialInertia::zero(); joints],
             articulated: vec![articulated; joints],
-            momenta: vec![SpatialForce::zero(); nv],
-            pivots: vec![[T::from(0.0); 2]; nv],
+            momenta: vec![SpatialForce::zero(); columns],
+            pivots: vec![[T::from(0.0); 2]; columns],
+            factors: DMatrix::from_element(factors, factors, T::from(0.0)),
         }
     }
 
-    /// Whether this is memory for a mechanism with as many joints and coordinates.
+    /// Whether this is memory for a mechanism with as many joints, directions of motion and trees.
     pub(in crate::multibody) fn fits(&self, mechanism: &Mechanism<T>) -> bool {
-        self.motions.len() == mechanism.joints.len() && self.columns.len() == mechanism.nv
+        let sizes = [self.motions.len(), self.columns.len(), self.origins.len()];
+        sizes == [mechanism.joints.len(), mechanism.coordinate.len(), mechanism.trees.len()]
     }
 }

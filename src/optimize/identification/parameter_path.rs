@@ -24,7 +24,7 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
         Parameter::JointDamping { .. } | Parameter::DriveDamping { .. } => "N m s/rad or N s/m",
         Parameter::SpringStiffness { .. } | Parameter::DriveStiffness { .. } => "N m/rad or N/m",
         Parameter::SpringRest { .. } => "rad or m",
-        Parameter::EffortLimit { .. } => "N m or N",
+        Parameter::EffortLimit { .. } | Parameter::JointFriction { .. } => "N m or N",
         Parameter::JointStop { number, .. } => match number {
             StopNumber::Lower | StopNumber::Upper => "rad or m",
             StopNumber::Stiffness => "N m/rad or N/m",
@@ -40,8 +40,8 @@ const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxatio
 const BODY_FIELDS: &str =
     "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `shift[AXIS]`, `geometries[INDEX].scale`";
 
-const JOINT_FIELDS: &str = "`damping`, `spring.stiffness` and `spring.rest` of a joint with a spring, `lower`, `upper`, \
-                            `stop_stiffness` and `stop_dissipation` of one with stops";
+const JOINT_FIELDS: &str = "`damping`, `friction` of a joint with one coordinate, `spring.stiffness` and `spring.rest` of one with a \
+                            spring, `lower`, `upper`, `stop_stiffness` and `stop_dissipation` of one with stops";
 
 const ACTUATOR_FIELDS: &str =
     "`stiffness` and `damping` where its drive has them, `effort` where it has a limit";
@@ -178,8 +178,9 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
 /// The parameter that the name `joints.` and `rest` sets.
 fn joint_parameter(model: &Model, path: &str, rest: &str) -> Result<Parameter, ProblemError> {
     let stop = |number| move |joint| Parameter::JointStop { joint, number };
-    let fields: [(&str, &dyn Fn(usize) -> Parameter); 7] = [
+    let fields: [(&str, &dyn Fn(usize) -> Parameter); 8] = [
         (".damping", &|joint| Parameter::JointDamping { joint }),
+        (".friction", &|joint| Parameter::JointFriction { joint }),
         (".spring.stiffness", &|joint| Parameter::SpringStiffness { joint }),
         (".spring.rest", &|joint| Parameter::SpringRest { joint }),
         (".lower", &stop(StopNumber::Lower)),

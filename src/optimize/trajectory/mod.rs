@@ -1,7 +1,10 @@
 //! Trajectory optimization: controls of a simulated motion that make the squares of residuals
 //! small.
 
+mod constrained;
 mod control_range;
+mod design;
+mod direct_derivatives;
 mod evaluations;
 mod history;
 mod minimize;
@@ -10,7 +13,11 @@ mod sensitivity;
 mod settings;
 mod staged;
 
+pub use constrained::{
+    ConstrainedSettings, ConstraintRound, ConstraintState, MAXIMUM_ROUNDS, optimize_constrained_trajectory,
+};
 pub use control_range::ControlRange;
+pub use design::{DesignOptimum, DesignProblem, DesignVariable, optimize_design};
 pub use evaluations::{EvaluationCounter, Evaluations};
 pub use history::{Iterations, TrajectoryIteration};
 pub use minimize::{

@@ -7,9 +7,10 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::control_range::ControlRange;
+use super::direct_derivatives::direct_derivatives;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
-use crate::multibody::{AppliedForces, Model, State};
+use crate::multibody::{AppliedForces, Model, Parameter, State};
 use crate::optimize::error::ProblemError;
 use crate::rollout::{
     self, ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationError,
@@ -293,6 +294,31 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         }
     }
 
+    /// The same motion with other residuals, and a memory of its own; evaluations are counted together.
+    pub(super) fn for_residuals<'b, S>(&self, residuals: &'b S) -> TrajectoryProblem<'b, A, S>
+    where
+        'a: 'b,
+    {
+        let TrajectoryTask { model, initial, settings, until, applied, .. } = self.task;
+        self.for_task(TrajectoryTask { model, initial, settings, until, applied, residuals })
+    }
+
+    /// The same controls of another motion with as many, with a memory of its own; evaluations are counted
+    /// together.
+    pub(super) fn for_task<'b, S>(&self, task: TrajectoryTask<'b, A, S>) -> TrajectoryProblem<'b, A, S> {
+        TrajectoryProblem {
+            task,
+            map: self.map.clone(),
+            optimized: self.optimized.clone(),
+            others: self.others.clone(),
+            ranges: self.ranges.clone(),
+            lower: self.lower.clone(),
+            upper: self.upper.clone(),
+            counter: Arc::clone(&self.counter),
+            recent: Mutex::default(),
+        }
+    }
+
     /// The cost, without keeping the motion: for use on several threads.
     ///
     /// # Errors
@@ -395,16 +421,42 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     }
 
     fn gradient_of(&self, motion: &Motion) -> Result<Vec<f64>, Error> {
+        Ok(self.gradients_of(motion, &[])?.1)
+    }
+
+    /// The derivatives of the cost with respect to parameters, and with respect to the variables.
+    ///
+    /// # Errors
+    /// The errors of [`Gradient::gradient`], or a parameter that the model does not have.
+    pub(super) fn gradient_by_parameters(
+        &self,
+        x: &[f64],
+        parameters: &[Parameter],
+    ) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        let motion = self.motion(x)?;
+        let (mut by_parameters, by_variables) = self.gradients_of(&motion, parameters)?;
+        let TrajectoryTask { model, initial, residuals, .. } = self.task;
+        let at = (&motion.trajectory, &motion.controls);
+        let direct = direct_derivatives((model, initial), residuals, parameters, at)?;
+        by_parameters.iter_mut().zip(direct).for_each(|(by, direct)| *by += direct);
+        Ok((by_parameters, by_variables))
+    }
+
+    /// The derivatives with respect to parameters through the motion, and with respect to the variables.
+    fn gradients_of(&self, motion: &Motion, parameters: &[Parameter]) -> Result<(Vec<f64>, Vec<f64>), Error> {
         self.counter.count_gradient();
         let rollout = self.rollout(&motion.controls);
-        let evaluated = GaussNewton::over(rollout, self.task.residuals, &[], motion.trajectory.clone())?;
+        let trajectory = motion.trajectory.clone();
+        let evaluated = GaussNewton::over(rollout, self.task.residuals, parameters, trajectory)?;
         let all = evaluated.gradient()?;
+        let (by_parameters, all) = all.split_at(parameters.len());
         let rows = all.chunks_exact(self.others.dimension());
         let by_controls = rows.flat_map(|row| self.optimized.iter().map(|&index| row[index])).collect();
         let by_controls = Controls::from_values(self.map.dimension(), by_controls)
             .ok_or_else(|| Error::msg("the gradient by the controls does not make whole rows"))?;
         let by_values = self.map.vjp(&by_controls);
-        Ok(by_values.iter().zip(self.ranges.iter().cycle()).map(|(g, range)| g * range.scale).collect())
+        let by_variables = by_values.iter().zip(self.ranges.iter().cycle()).map(|(g, range)| g * range.scale);
+        Ok((by_parameters.to_vec(), by_variables.collect()))
     }
 }
 

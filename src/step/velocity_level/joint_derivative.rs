@@ -111,7 +111,7 @@ impl JointDerivatives {
             let by = law.slopes(|law, q, v| law.impulse(at.dt, q, v), q[index.q], v[index.v]);
             // A coordinate that is driven has the same index in the tangent space as in v.
             by_joints[index.v] += mu[index.v] * by[0];
-            if let Some((command, ratio)) = index.command {
+            if let Some((command, ratio)) = index.command() {
                 by_commands[command] += mu[index.v] * by[2] * ratio;
             }
             if by_model.of_joint_laws {

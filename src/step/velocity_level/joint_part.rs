@@ -95,7 +95,9 @@ impl JointPart {
         }
         let Self { terms, indices, .. } = self;
         model.for_each_joint_law(commands, |at, law| {
-            terms.push(JointTerm { index: indices[at.v], position: q[at.q], law });
+            if !law.is_nothing() {
+                terms.push(JointTerm { index: indices[at.v], position: q[at.q], law });
+            }
         });
     }
 
@@ -132,7 +134,7 @@ impl JointPart {
         }
     }
 
-    /// Adds the impulses of actuators and stops.
+    /// Adds the impulses of actuators, stops and friction.
     pub fn add_impulse(&self, v: &[f64], impulse: &mut [f64]) {
         for term in &self.terms {
             let at = term.index.coordinate;
