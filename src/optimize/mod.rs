@@ -18,6 +18,7 @@ pub mod levenberg_marquardt;
 pub mod multi_start;
 pub mod objective;
 pub mod parameters;
+pub mod profile;
 pub mod progress;
 pub mod randomized_smoothing;
 pub mod solver;
@@ -26,5 +27,6 @@ mod survey;
 pub mod termination;
 pub mod trajectory;
 pub mod uncertainty;
+pub mod whiteness;
 
 pub use error::ProblemError;
