@@ -1,6 +1,5 @@
 //! `isobar fit`: parameters of a scene from measurements.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,18 +9,22 @@ use super::Error;
 use super::fit_compare::{compare, print_comparison};
 use super::fit_horizons::{print_horizons, remark_left_out};
 use super::fit_page::fit_page;
-use super::fit_report::{FitReport, StartsReport, measured_quantities, overall};
+use super::fit_print::{print_fit, print_measurements};
+use super::fit_report::{FitReport, StartsReport};
+use super::fit_resume::KeptFits;
 use super::loaded::of_kind;
 use super::messages::{remark, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
-use super::progress::on_bar;
+use super::progress::{among_bars, of_parts, several};
 use super::recordings::check_page;
 use crate::interruption;
 use crate::io::reference::FileKind;
 use crate::io::{FileError, FitFile, write_atomically};
 use crate::optimize::ProblemError;
-use crate::optimize::fit::fit;
-use crate::optimize::identification::{MeasurementError, UntouchedIndentation};
+use crate::optimize::data::DataError;
+use crate::optimize::fit::{Fit, fit_from_starts};
+use crate::optimize::identification::{Identification, MeasurementError, UntouchedIndentation};
+use crate::optimize::profile::{Profile, profiles};
 use crate::report::write_page;
 
 /// Arguments of `isobar fit`.
@@ -35,6 +38,13 @@ pub(super) struct FitArguments {
     /// Also write the result to this file, JSON
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Go on where a fit with the same --out was stopped: what it had come to is kept beside that file, as
+    /// NAME.progress.json
+    #[arg(long, requires = "out", conflicts_with_all = ["evaluate", "compare"])]
+    resume: bool,
+    /// Also follow the cost along each parameter, with the others fitted again, to intervals that need not be symmetric
+    #[arg(long, conflicts_with_all = ["evaluate", "compare"])]
+    profiles: bool,
     /// Also write a page for a browser with measurements, predictions and estimates (.html)
     #[arg(long, value_name = "FILE", conflicts_with = "evaluate")]
     record: Option<PathBuf>,
@@ -121,23 +131,40 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     super::print_warnings(&file.data_warnings(&problem)?);
     check_page(arguments.record.as_deref())?;
     let outputs = arguments.out.iter().chain(&arguments.record).cloned();
+    let starts = file.settings().starts.count;
+    let kept = arguments.out.as_ref().map(|out| KeptFits::beside(out, starts));
+    let outputs = outputs.chain(kept.iter().flat_map(KeptFits::paths));
     check_outputs(&outputs.collect::<Vec<_>>(), &file.files()?)?;
+    if let Some(kept) = kept.as_ref().filter(|_| !arguments.resume) {
+        kept.remove()?;
+    }
     let before = problem.errors(&file.parameters.initial()).map_err(|e| rejected(&arguments.fit, e))?;
     remark_untouched(&problem.untouched_indentations(&file.parameters.initial()).map_err(|e| failed(&e))?);
-    let progress = on_bar(file.settings().max_iterations);
-    let result = fit(&problem, &file.parameters, file.settings(), Some(progress)).map_err(|e| failed(&e))?;
+    let digest = file.digest(problem.measurements());
+    let (bars, iterations) = (several(), file.settings().max_iterations);
+    let progress = |_| Some(among_bars(iterations, &bars));
+    let checkpoint = |start| kept.as_ref().map(|kept| kept.of_start(start, &digest));
+    let result = fit_from_starts(&problem, &file.parameters, file.settings(), progress, checkpoint)
+        .map_err(|error| fit_error(&arguments.fit, &error))?;
     let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
     // A few are enough: the windows of a recording are alike.
     for (name, warning) in problem.motion_warnings(&result.values()).map_err(|e| failed(&e))?.iter().take(10)
     {
         remark(format_args!("isobar: warning: {name}: {warning}"));
     }
+    let profiles = match arguments.profiles && !interruption::is_requested() {
+        true => followed(&problem, &file, &result)?,
+        false => Vec::new(),
+    };
+    let diagnostics = problem.diagnostics(&result.values()).map_err(|e| failed(&e))?;
     let report = FitReport {
         fit: result,
         units: problem.units(),
         starts: StartsReport::new(&problem),
         measurements_before: before,
         measurements_after: after,
+        diagnostics,
+        profiles,
     };
     if let Some(path) = &arguments.out {
         write_result(path, &report)?;
@@ -152,16 +179,42 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         false => print_fit(&mut text_output(), &report)?,
     }
     if interruption::is_requested() {
+        let resume = if kept.is_some() { "; with --resume it goes on" } else { "" };
         return Err(Error::Interrupted(format!(
-            "{}: the fit was stopped after {} iterations",
+            "{}: the fit was stopped after {} iterations{resume}",
             arguments.fit.display(),
             report.fit.iterations
         )));
     }
     if report.fit.converged {
-        Ok(())
+        // Nothing is left to go on with.
+        kept.as_ref().map_or(Ok(()), KeptFits::remove)
     } else {
         Err(failed(&format_args!("the fit did not converge: {}", report.fit.termination)))
+    }
+}
+
+/// The profiles of a result.
+fn followed(problem: &Identification, file: &FitFile, result: &Fit) -> Result<Vec<Profile>, Error> {
+    let bar = of_parts(2 * file.parameters.len(), "sides of profiles");
+    let found = profiles(problem, &file.parameters, file.settings(), result, || bar.inc(1));
+    bar.finish_and_clear();
+    match found {
+        Ok(profiles) => Ok(profiles),
+        // Without a level there are none, which does not make the fit worse.
+        Err(error) => {
+            remark(format_args!("isobar: warning: no profiles: {error}"));
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// Why a fit failed: of what was kept of another one, or of itself.
+fn fit_error(path: &Path, error: &argmin::core::Error) -> Error {
+    let (path, message) = (path.display().to_string(), error.to_string());
+    match error.is::<DataError>() {
+        true => Error::Checkpoint { path, message },
+        false => Error::Fit { path, message },
     }
 }
 
@@ -222,91 +275,4 @@ fn rejected(path: &Path, error: ProblemError) -> Error {
 fn write_result(path: &Path, report: &impl Serialize) -> Result<(), Error> {
     write_atomically::<std::io::Error>(path, |out| write_json(out, report))
         .map_err(|source| Error::Write { path: path.display().to_string(), source })
-}
-
-/// Residuals this much larger than the standard deviations given are not noise alone.
-const LARGEST_RESIDUAL_RATIO: f64 = 2.0;
-
-fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), Error> {
-    let fit = &report.fit;
-    writeln!(out, "{} after {} iterations", fit.termination, fit.iterations)?;
-    writeln!(
-        out,
-        "cost (half the sum of squared residuals) {:.6e} -> {:.6e}, {} residuals",
-        fit.cost_before, fit.cost_after, fit.residuals
-    )?;
-    if let Some(variance) = fit.uncertainty.residual_variance {
-        let ratio = variance.sqrt();
-        write!(out, "residuals are {ratio:.3} times the standard deviations given")?;
-        if ratio > LARGEST_RESIDUAL_RATIO {
-            write!(
-                out,
-                ": the model does not explain the measurements to within them (or this is not the \
-                 best minimum: try other starts), and the standard errors are too small"
-            )?;
-        }
-        writeln!(out)?;
-    }
-    let StartsReport { estimated, windows } = report.starts;
-    if windows > 0 {
-        write!(out, "the states that {windows} simulated windows start at are ")?;
-        match estimated {
-            0 => writeln!(out, "taken as exact, as recorded (`starts`)")?,
-            all if all == windows => writeln!(out, "estimated too")?,
-            some => writeln!(out, "estimated too in {some} of them, and taken as exact in the others")?,
-        }
-    }
-    writeln!(out)?;
-    let estimates = &fit.uncertainty.estimates;
-    let names: Vec<String> =
-        estimates.iter().zip(&report.units).map(|(e, unit)| format!("{} ({unit})", e.name)).collect();
-    let width = names.iter().map(|n| n.chars().count()).fold("parameter (unit)".len(), usize::max);
-    let steps = estimates.iter().any(|e| e.change_with_finer_steps.is_some());
-    let finer = |text: &str| if steps { format!("{text:>11}  ") } else { String::new() };
-    writeln!(
-        out,
-        "{:width$}  {:>14}  {:>14}  {}verdict",
-        "parameter (unit)",
-        "value",
-        "std. error",
-        finer("finer steps")
-    )?;
-    for (e, name) in estimates.iter().zip(&names) {
-        // A value that the data do not determine is not printed in the column of known ones.
-        let known = e.identifiability.is_determined();
-        let value = if known { format!("{:.6e}", e.value) } else { "unknown".into() };
-        let error = e.standard_error.map_or("-".into(), |s| format!("{s:.2e}"));
-        let change = finer(&e.change_with_finer_steps.map_or("-".into(), |change| format!("{change:+.2e}")));
-        write!(out, "{:width$}  {value:>14}  {error:>14}  {change}{}", name, e.identifiability)?;
-        if known { writeln!(out) } else { writeln!(out, " (the fit ended at {:.6e})", e.value) }?;
-    }
-    writeln!(out)?;
-    print_measurements(out, &report.measurements_after, &report.measurements_before)
-}
-
-/// Prints root mean square errors, with those of the start values in parentheses.
-fn print_measurements(
-    out: &mut dyn Write,
-    after: &[MeasurementError],
-    before: &[MeasurementError],
-) -> Result<(), Error> {
-    writeln!(out, "root mean square errors, in parentheses those of the start values")?;
-    let (all_after, all_before) = (overall(after), overall(before));
-    let pairs = after.iter().chain(&all_after).zip(before.iter().chain(&all_before));
-    for (measurement, start) in pairs {
-        match measurement {
-            MeasurementError::Motion { name, times, .. } => writeln!(out, "{name}, {times} times")?,
-            MeasurementError::Indentation { name, depths, .. } => writeln!(out, "{name}, {depths} depths")?,
-            MeasurementError::Sensors { name, channels } => {
-                let samples: usize = channels.iter().map(|channel| channel.samples).sum();
-                writeln!(out, "{name}, {samples} samples")?;
-            }
-        }
-        let (parts, before) = (measured_quantities(measurement), measured_quantities(start));
-        let width = parts.iter().map(|(what, _)| what.chars().count()).fold(24, usize::max);
-        for ((what, value), (_, start)) in parts.into_iter().zip(before) {
-            writeln!(out, "  {what:<width$} {value:>12.4e}  ({start:.4e})")?;
-        }
-    }
-    Ok(())
 }

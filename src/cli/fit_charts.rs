@@ -6,6 +6,7 @@ use nalgebra::Vector3;
 
 use crate::multibody::{BodyState, rotation_between};
 use crate::optimize::identification::{ChannelPrediction, Prediction, StandardDeviations};
+use crate::optimize::profile::Profile;
 use crate::report::{Chart, Curve, CurveMode};
 
 /// Half the width of a 95 % interval of a normal distribution, in standard deviations.
@@ -37,6 +38,18 @@ pub(super) fn charts(folder: &Path, before: &Prediction, after: &Prediction) -> 
         // Both are of the same measurements.
         _ => Vec::new(),
     }
+}
+
+/// A profile: how far from the minimum the cost is, in what would be standard errors of a linear model, along a parameter.
+pub(super) fn profile_chart(profile: &Profile, unit: &str) -> Chart {
+    let values: Vec<f64> = profile.points.iter().map(|point| point.value).collect();
+    let distances: Vec<f64> = profile.points.iter().map(|point| point.distance.abs()).collect();
+    let points = Curve { color: Some(0), ..marks("fitted again", &values, distances.clone()) };
+    let found = Curve { color: Some(0), ..lines("√(2 ΔC) / s", &values, distances) };
+    let level = lines("95 %", &values, vec![profile.level; values.len()]);
+    let name = &profile.name;
+    let axes = [&format!("{name}, {unit}")[..], "distance from the minimum, standard errors"];
+    chart(format!("Profile of {name}"), axes, vec![found, points, Curve { color: Some(NOISE_COLOR), ..level }])
 }
 
 /// Force at depth, and its residuals.

@@ -3,16 +3,17 @@
 use std::io::Write;
 use std::path::Path;
 
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::Error;
 use super::fit_report::overall;
 use super::messages::remark;
-use super::progress::on_bar;
+use super::progress::of_parts;
 use crate::interruption;
 use crate::io::{Candidate, FileError, FitFile};
 use crate::optimize::comparison::{Rated, folds, rated, simplest};
-use crate::optimize::fit::fit;
+use crate::optimize::fit::fit_from_starts;
 use crate::optimize::identification::{Measurement, MeasurementError};
 use crate::optimize::least_squares::Residuals;
 
@@ -58,6 +59,7 @@ struct HeldOut {
 pub(super) fn compare(file: &FitFile, path: &Path, rounds: usize) -> Result<Comparison, Error> {
     let candidates = file.candidates()?;
     let mut measured = 0;
+    let mut bar: Option<ProgressBar> = None;
     let mut outcomes = Vec::with_capacity(candidates.len());
     let mut scores = Vec::with_capacity(candidates.len());
     for candidate in &candidates {
@@ -76,7 +78,11 @@ pub(super) fn compare(file: &FitFile, path: &Path, rounds: usize) -> Result<Comp
                 ),
             }));
         }
-        let result = held_out(candidate, own, &predicted, &folds(measured, rounds));
+        let parts = folds(measured, rounds);
+        let bar = bar.get_or_insert_with(|| of_parts(candidates.len() * parts.len(), "fits"));
+        let result = held_out(candidate, own, &predicted, &parts, bar);
+        // Rounds that a model that failed did not come to are done too.
+        bar.set_position(((outcomes.len() + 1) * parts.len()) as u64);
         if interruption::is_requested() {
             let message = format!("{}: the comparison was stopped", path.display());
             return Err(Error::Interrupted(message));
@@ -88,10 +94,11 @@ pub(super) fn compare(file: &FitFile, path: &Path, rounds: usize) -> Result<Comp
                 (failed, Some(error))
             }
         };
-        match &error {
+        let told = || match &error {
             None => remark(format_args!("isobar: `{}` is done", candidate.name)),
             Some(error) => remark(format_args!("isobar: warning: `{}` failed: {error}", candidate.name)),
-        }
+        };
+        bar.suspend(told);
         scores.push(held_out.scores);
         let names = candidate.file.parameters.as_slice().iter().map(|parameter| parameter.name.clone());
         outcomes.push(Some(Outcome {
@@ -103,6 +110,9 @@ pub(super) fn compare(file: &FitFile, path: &Path, rounds: usize) -> Result<Comp
             not_converged: held_out.not_converged,
             held_out: held_out.errors,
         }));
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
     }
     let order = rated(&scores);
     let parameters: Vec<usize> = candidates.iter().map(|candidate| candidate.file.parameters.len()).collect();
@@ -122,6 +132,7 @@ fn held_out(
     measurements: Vec<Measurement>,
     predicted: &[Measurement],
     parts: &[Vec<usize>],
+    bar: &ProgressBar,
 ) -> Result<HeldOut, String> {
     let told = |error: &dyn std::fmt::Display| error.to_string();
     let count = measurements.len();
@@ -135,9 +146,9 @@ fn held_out(
         let used = measurements.iter().enumerate().filter_map(is_used).collect();
         let problem = candidate.file.identification_of(used).map_err(|e| told(&e))?;
         let settings = candidate.file.settings();
-        let progress = on_bar(settings.max_iterations);
-        let result =
-            fit(&problem, &candidate.file.parameters, settings, Some(progress)).map_err(|e| told(&e))?;
+        let result = fit_from_starts(&problem, &candidate.file.parameters, settings, |_| None, |_| None)
+            .map_err(|e| told(&e))?;
+        bar.inc(1);
         if interruption::is_requested() {
             return Err("it was stopped".to_owned());
         }

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::fit_charts::charts;
+use super::fit_charts::{charts, profile_chart};
 use super::fit_report::{FitReport, measured_quantities, overall};
 use super::recordings::{about, command_line, page};
-use crate::optimize::identification::{MeasurementError, Prediction};
+use crate::optimize::fit::StartOutcome;
+use crate::optimize::identification::{MeasurementError, Prediction, QuantityDiagnostics};
 use crate::report::{Page, Table};
 
 /// The most measurements that are drawn.
@@ -26,8 +27,14 @@ pub(super) fn fit_page<'p>(file: &Path, report: &FitReport, predictions: &[Vec<P
     let pairs = before.iter().zip(after).take(MOST_MEASUREMENTS);
     let folder = file.parent().unwrap_or(Path::new(""));
     let mut page = page(file, about, None);
-    page.charts = pairs.flat_map(|(before, after)| charts(folder, before, after)).collect();
-    page.tables = vec![estimates(report), errors(report)];
+    let profiles = report.profiles.iter().zip(&report.units);
+    page.charts = profiles.map(|(profile, unit)| profile_chart(profile, unit)).collect();
+    page.charts.extend(pairs.flat_map(|(before, after)| charts(folder, before, after)));
+    page.tables = vec![estimates(report), errors(report), residuals(report)];
+    if !fit.starts.is_empty() {
+        page.tables.push(starts(report));
+    }
+    page.warnings.extend(report.diagnostics.remarks.iter().cloned());
     if after.len() > MOST_MEASUREMENTS {
         page.warnings
             .push(format!("Of {} measurements the first {MOST_MEASUREMENTS} are drawn.", after.len()));
@@ -48,6 +55,7 @@ fn estimates(report: &FitReport) -> Table {
             or_dash(estimate.interval.map(|[low, high]| format!("{low:.6e} … {high:.6e}"))),
             or_dash(estimate.change_with_finer_steps.map(|change| format!("{change:+.2e}"))),
             estimate.identifiability.to_string(),
+            or_dash(report.profiles.iter().find(|p| p.name == estimate.name).map(ToString::to_string)),
         ]
     };
     Table {
@@ -60,10 +68,61 @@ fn estimates(report: &FitReport) -> Table {
             "95 % interval",
             "change with finer steps",
             "verdict",
+            "95 % interval by profile",
         ]
         .map(str::to_owned)
         .to_vec(),
         rows: estimates.iter().zip(&report.units).map(row).collect(),
+    }
+}
+
+/// What the residuals of each quantity tell.
+fn residuals(report: &FitReport) -> Table {
+    let row = |quantity: &QuantityDiagnostics| {
+        let white = quantity.whiteness;
+        let phases = quantity.phases.iter().map(|p| format!("{}: {:.2} ({})", p.phase, p.mean_square, p.samples));
+        vec![
+            quantity.measurement.clone(),
+            quantity.quantity.clone(),
+            quantity.samples.to_string(),
+            format!("{:.3}", quantity.mean_square),
+            white.map_or("–".to_owned(), |white| format!("{:.1e}", white.p_value)),
+            white.map_or("–".to_owned(), |white| format!("{:+.2}", white.neighbours)),
+            phases.collect::<Vec<_>>().join(", "),
+        ]
+    };
+    Table {
+        title: "Residuals over standard deviations".to_owned(),
+        columns: [
+            "measurement",
+            "quantity",
+            "samples",
+            "mean square",
+            "white: p",
+            "correlation of neighbours",
+            "mean square by phase of contact (samples)",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        rows: report.diagnostics.quantities.iter().map(row).collect(),
+    }
+}
+
+/// What became of several starts.
+fn starts(report: &FitReport) -> Table {
+    let row = |(k, start): (usize, &StartOutcome)| {
+        vec![
+            k.to_string(),
+            start.cost.map_or("–".to_owned(), |cost| format!("{cost:.6e}")),
+            if start.is_best { "yes" } else { "no" }.to_owned(),
+            start.iterations.to_string(),
+            start.termination.clone(),
+        ]
+    };
+    Table {
+        title: "Starts".to_owned(),
+        columns: ["start", "cost", "best optimum", "iterations", "end"].map(str::to_owned).to_vec(),
+        rows: report.fit.starts.iter().enumerate().map(row).collect(),
     }
 }
 

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::optimize::fit::Fit;
-use crate::optimize::identification::{ChannelError, Identification, MeasurementError};
+use crate::optimize::identification::{ChannelError, Diagnostics, Identification, MeasurementError};
+use crate::optimize::profile::Profile;
 
 /// The result of a fit, as printed.
 #[derive(Debug, Serialize)]
@@ -17,6 +18,11 @@ pub(super) struct FitReport {
     pub starts: StartsReport,
     pub measurements_before: Vec<MeasurementError>,
     pub measurements_after: Vec<MeasurementError>,
+    /// What the residuals tell of the model.
+    pub diagnostics: Diagnostics,
+    /// The profile of each parameter, where they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<Profile>,
 }
 
 /// What is known of the states that the simulated windows of recordings start at.

@@ -33,18 +33,21 @@ pub(super) fn of_steps(steps: u64) -> ProgressBar {
     bar(steps, "{bar:40} {pos}/{len} steps, {eta} left")
 }
 
+/// A bar of the parts of a longer computation: fits of a comparison, sides of profiles.
+pub(super) fn of_parts(parts: usize, what: &str) -> ProgressBar {
+    let bar = bar(parts as u64, "{bar:30} {pos}/{len} {msg}, {elapsed}, {eta} left");
+    bar.set_message(what.to_owned());
+    bar.tick();
+    bar
+}
+
 /// Several bars; nothing is drawn of them where the command is to be quiet.
 pub(super) fn several() -> MultiProgress {
     // Bars that join others are drawn where these are.
     MultiProgress::with_draw_target(target())
 }
 
-/// Draws the progress of an optimization of at most `iterations`.
-pub(super) fn on_bar(iterations: u64) -> ProgressObserver {
-    ProgressObserver::new(Bar(of_iterations(iterations)))
-}
-
-/// As [`on_bar`], among other bars.
+/// Draws the progress of an optimization of at most `iterations`, among other bars.
 pub(super) fn among_bars(iterations: u64, bars: &MultiProgress) -> ProgressObserver {
     ProgressObserver::new(Bar(bars.add(of_iterations(iterations))))
 }

@@ -1,6 +1,7 @@
 //! Files: scenes and robots in, trajectories out and in.
 
 mod atomic;
+mod digest;
 mod document;
 mod file_error;
 mod file_kind;

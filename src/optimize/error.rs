@@ -206,7 +206,8 @@ pub enum ProblemError {
     #[error(
         "parameter `{path}`: it must be `materials.NAME.FIELD`, `bodies.NAME.FIELD`, \
          `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD`, `joints.NAME.FIELD`, \
-         `actuators.NAME.FIELD`, `gravity[AXIS]`, `sensors.NAME.delay` or `sensors.NAME.channels[INDEX].offset`"
+         `actuators.NAME.FIELD`, `gravity[AXIS]`, `indentations[INDEX].offset`, `sensors.NAME.delay`, \
+         `sensors.NAME.position[AXIS]`, `sensors.NAME.rotation[AXIS]` or `sensors.NAME.channels[INDEX].offset`"
     )]
     Path {
         /// The name.
@@ -353,6 +354,31 @@ pub enum ProblemError {
     NothingToIndent {
         /// The body.
         name: String,
+    },
+    /// Every force of an indentation test pulls.
+    #[error(
+        "{place}: all forces are negative; a force is that against the motion, positive where the body is pressed back"
+    )]
+    NegativeForces {
+        /// The table, and its first line.
+        place: String,
+    },
+    /// Depths and forces of an indentation test that are each other's.
+    #[error(
+        "{place}: depths reach {depth} m and forces {force} N, and body `{body}` is {size} m long: the columns of depth \
+         and force are swapped"
+    )]
+    SwappedColumns {
+        /// The table, and its first line.
+        place: String,
+        /// The largest depth, m.
+        depth: f64,
+        /// The largest force, N.
+        force: f64,
+        /// The body that is moved.
+        body: String,
+        /// Its largest size, m.
+        size: f64,
     },
     /// Bodies that touch without a pressure between them.
     #[error(transparent)]

@@ -1,15 +1,20 @@
 //! A fit from start to finish: solver, progress, standard errors.
 
-use argmin::core::{Error, Executor};
+mod kept;
+mod several;
+mod solve;
+
+use argmin::core::Error;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::lbfgsb::Lbfgsb;
-use super::least_squares::{HeldSubsteps, LeastSquares, Residuals, half_square};
-use super::levenberg_marquardt::LevenbergMarquardt;
+pub use self::kept::FitCheckpoint;
+pub use self::several::{StartOutcome, fit_from_starts};
+pub(super) use self::solve::solve;
+use self::solve::{Solved, solve_from, values_at};
+use super::least_squares::{LeastSquares, Residuals, half_square};
 use super::parameters::FitParameters;
 use super::progress::ProgressObserver;
-use super::solver::{Ended, run};
 use super::uncertainty::{Uncertainty, uncertainty};
 
 /// The method of a fit. Both keep the parameters within their bounds.
@@ -36,11 +41,39 @@ pub struct FitSettings {
     /// of the cost. For measured data the default of 10⁻¹⁰, which leaves an error of about 10⁻⁵ standard
     /// errors, is rarely too large.
     pub cost_tolerance: f64,
+    /// Several starts. The best result is kept, and how many came to it is told.
+    #[schemars(extend("x-default" = "one"))]
+    pub starts: FitStarts,
 }
 
 impl Default for FitSettings {
     fn default() -> Self {
-        Self { method: Method::default(), max_iterations: 100, cost_tolerance: 1e-10 }
+        Self {
+            method: Method::default(),
+            max_iterations: 100,
+            cost_tolerance: 1e-10,
+            starts: FitStarts::default(),
+        }
+    }
+}
+
+/// Several starts: the start values of the parameters, and others normally distributed around them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Starts")]
+pub struct FitStarts {
+    /// The number of starts, including the start values.
+    pub count: usize,
+    /// Standard deviation around the start values: in these, so that 1 is as much as they are, and of parameters on a
+    /// logarithmic scale in natural logarithms, so that 1 is a factor of 2.7. What is beyond a bound is as far within it.
+    pub spread: f64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+}
+
+impl Default for FitStarts {
+    fn default() -> Self {
+        Self { count: 1, spread: 1.0, seed: 0 }
     }
 }
 
@@ -53,14 +86,17 @@ pub struct Fit {
     pub converged: bool,
     /// Why the solver stopped.
     pub termination: String,
-    /// Iterations made.
+    /// Iterations made, those before an interruption included.
     pub iterations: u64,
-    /// ½‖r‖² at the start; of a model with unknowns of its own, before these are estimated.
+    /// ½‖r‖² at the start values; of a model with unknowns of its own, before these are estimated.
     pub cost_before: f64,
     /// ½‖r‖² at the end.
     pub cost_after: f64,
-    /// Number of residuals.
+    /// Number of residuals, those of priors included.
     pub residuals: usize,
+    /// What became of each start, where there were several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<StartOutcome>,
     /// The parameters, in their units, with standard errors and verdicts.
     #[serde(flatten)]
     pub uncertainty: Uncertainty,
@@ -73,18 +109,6 @@ impl Fit {
     }
 }
 
-/// Most times that substeps are held at what the fit has come to.
-const MOST_ROUNDS: usize = 4;
-
-/// The cost tolerance while substeps follow the parameters: what jumps cannot be told more finely.
-const TOLERANCE_OF_JUMPS: f64 = 1e-3;
-
-/// The cost tolerance of an easier problem, whose solution is only where the fit goes on from.
-const TOLERANCE_OF_EASED: f64 = 1e-3;
-
-/// Most iterations of it.
-const MOST_EASED: u64 = 20;
-
 /// Fits parameters to a model's residuals from their start values.
 ///
 /// Where the model has an easier problem with a solution nearby ([`Residuals::eased`]), that is solved first, roughly.
@@ -94,6 +118,8 @@ const MOST_EASED: u64 = 20;
 /// 10⁻³ of the cost, or where no step lowers it, and goes on with the substeps held that the steps have there
 /// ([`Residuals::find_substeps`]), and again with those at its end, until they stay the same or the fourth time.
 /// The result is the minimum with the last of them.
+///
+/// [`FitSettings::starts`] are for [`fit_from_starts`]: this is the fit from the start values.
 ///
 /// # Errors
 /// The model cannot be evaluated at the start, or cannot be differentiated at the solution.
@@ -127,14 +153,34 @@ pub fn fit<R: Residuals>(
     settings: &FitSettings,
     progress: Option<ProgressObserver>,
 ) -> Result<Fit, Error> {
-    let before = finite_cost("start", &model.residuals(&parameters.initial())?)?;
-    let x = parameters.variables(&parameters.initial())?;
-    let (x, eased) = eased_start(model, parameters, settings, (x, before))?;
-    let left = FitSettings { max_iterations: settings.max_iterations.saturating_sub(eased), ..*settings };
-    let (ended, held) = solve_through_jumps(model, parameters, &left, x, progress.as_ref())?;
-    let iterations = eased + ended.iterations;
-    let values = values_at(parameters, &ended.variables)?;
-    let (residuals, jacobian) = model.minimized_with_jacobian(&values, held.as_ref())?;
+    let start = (parameters.initial(), cost_at_start(model, parameters)?);
+    let solved = solve_from(model, parameters, settings, &start, (progress.as_ref(), None))?;
+    finish(model, parameters, settings, start.1, solved)
+}
+
+/// The cost at the start values.
+fn cost_at_start<R: Residuals>(model: &R, parameters: &FitParameters) -> Result<f64, Error> {
+    let initial = parameters.initial();
+    let mut residuals = model.residuals(&initial)?;
+    residuals.extend(parameters.prior_residuals(&initial).map(|(_, residual, _)| residual));
+    finite_cost("start", &residuals)
+}
+
+/// The result of a solution, which the model's own unknowns belong to.
+fn finish<R: Residuals>(
+    model: &R,
+    parameters: &FitParameters,
+    settings: &FitSettings,
+    before: f64,
+    solved: Solved,
+) -> Result<Fit, Error> {
+    let values = values_at(parameters, &solved.variables)?;
+    let problem = LeastSquares::new(model, parameters);
+    let problem = match &solved.held {
+        Some(held) => problem.holding(held),
+        None => problem,
+    };
+    let (residuals, jacobian) = problem.linear_residuals_at(&values)?;
     let after = finite_cost("end", &residuals)?;
     if let Some(k) = jacobian.iter().position(|x| !x.is_finite()) {
         let name = &parameters.as_slice()[k / residuals.len()].name;
@@ -145,101 +191,21 @@ pub fn fit<R: Residuals>(
     let mut uncertainty =
         uncertainty(parameters.as_slice(), &values, &residuals, model.eliminated(), &jacobian);
     // Finer steps that fail tell nothing of the estimates.
-    if let Some(Ok((residuals, jacobian))) = model.minimized_with_finer_steps(&values) {
+    if let Some(Ok(finer)) = model.minimized_with_finer_steps(&values) {
+        let (residuals, jacobian) = problem.with_priors(finer, &values);
         uncertainty.compare_with_finer_steps(&residuals, &jacobian);
     }
     Ok(Fit {
         method: settings.method,
-        converged: ended.convergence.is_some(),
-        termination: ended.termination,
-        iterations,
+        converged: solved.convergence.is_some(),
+        termination: solved.termination,
+        iterations: solved.iterations,
         cost_before: before,
         cost_after: after,
         residuals: residuals.len(),
+        starts: Vec::new(),
         uncertainty,
     })
-}
-
-/// The parameters in their units.
-fn values_at(parameters: &FitParameters, x: &[f64]) -> Result<Vec<f64>, Error> {
-    Ok(parameters.values(x)?.into_iter().map(|(value, _)| value).collect())
-}
-
-/// Where a fit begins, and how many iterations it took to find that: at the solution of the model's easier problem
-/// ([`Residuals::eased`]) where there is one and its cost is lower, otherwise at the start that is given with its cost.
-fn eased_start<R: Residuals>(
-    model: &R,
-    parameters: &FitParameters,
-    settings: &FitSettings,
-    (x, cost): (Vec<f64>, f64),
-) -> Result<(Vec<f64>, u64), Error> {
-    let Some(easier) = model.eased() else { return Ok((x, 0)) };
-    let cost_tolerance = settings.cost_tolerance.max(TOLERANCE_OF_EASED);
-    // It must not use up what the problem itself needs.
-    let max_iterations = (settings.max_iterations / 2).min(MOST_EASED);
-    let settings = FitSettings { cost_tolerance, max_iterations, ..*settings };
-    let problem = LeastSquares::new(&easier, parameters);
-    // One that fails is no help, and no harm.
-    let Ok(ended) = solve(problem, &settings, x.clone(), None) else { return Ok((x, 0)) };
-    let there = model.residuals(&values_at(parameters, &ended.variables)?);
-    let is_better = there.is_ok_and(|r| half_square(&r) < cost);
-    Ok((if is_better { ended.variables } else { x }, ended.iterations))
-}
-
-/// Runs the solver of a fit; where residuals come from error-controlled steps, first with substeps that follow
-/// the parameters, then with those held that it has come to. Returns these too.
-fn solve_through_jumps<R: Residuals>(
-    model: &R,
-    parameters: &FitParameters,
-    settings: &FitSettings,
-    x: Vec<f64>,
-    progress: Option<&ProgressObserver>,
-) -> Result<(Ended, Option<HeldSubsteps>), Error> {
-    let problem = LeastSquares::new(model, parameters);
-    if model.find_substeps(&values_at(parameters, &x)?)?.is_empty() {
-        return Ok((solve(problem, settings, x, progress)?, None));
-    }
-    let cost_tolerance = settings.cost_tolerance.max(TOLERANCE_OF_JUMPS);
-    let mut ended = solve(problem, &FitSettings { cost_tolerance, ..*settings }, x, progress)?;
-    let mut held = model.find_substeps(&values_at(parameters, &ended.variables)?)?;
-    for round in 1..=MOST_ROUNDS {
-        if ended.is_out_of_iterations || ended.is_interrupted {
-            break;
-        }
-        let left = FitSettings { max_iterations: settings.max_iterations - ended.iterations, ..*settings };
-        let next = solve(problem.holding(&held), &left, ended.variables, None)?;
-        ended = Ended { iterations: ended.iterations + next.iterations, ..next };
-        let found = model.find_substeps(&values_at(parameters, &ended.variables)?)?;
-        if found == held || round == MOST_ROUNDS {
-            break;
-        }
-        held = found;
-    }
-    Ok((ended, Some(held)))
-}
-
-/// Runs the solver of a fit from these variables.
-fn solve<R: Residuals>(
-    problem: LeastSquares<'_, R>,
-    settings: &FitSettings,
-    x: Vec<f64>,
-    progress: Option<&ProgressObserver>,
-) -> Result<Ended, Error> {
-    let (lower, upper) = problem.parameters().bounds();
-    let (tolerance, limit) = (settings.cost_tolerance, settings.max_iterations);
-    match settings.method {
-        Method::LevenbergMarquardt => {
-            let solver =
-                LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
-            run(executor, progress, LevenbergMarquardt::convergence)
-        }
-        Method::Lbfgs => {
-            let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
-            run(executor, progress, Lbfgsb::convergence)
-        }
-    }
 }
 
 /// Half of the sum of squares, which must not overflow.
@@ -255,12 +221,14 @@ fn finite_cost(when: &str, r: &[f64]) -> Result<f64, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::optimize::checkpoint::CheckpointStore as _;
     use crate::optimize::parameters::FitParameter;
     use crate::scalar::Scalar;
 
     /// A damped spring released from 1 m, m ẍ = −k x − c ẋ, integrated by semi-implicit Euler
     /// with steps of 1 ms and recorded every 50 ms.
     /// The third parameter, where there is one, is the mass; otherwise it is known, 2 kg.
+    #[derive(Clone)]
     struct Spring {
         measured: Vec<f64>,
     }
@@ -310,7 +278,7 @@ mod tests {
         let spring = measured();
         let mut results = Vec::new();
         for method in [Method::LevenbergMarquardt, Method::Lbfgs] {
-            let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12 };
+            let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12, ..Default::default() };
             let result = fit(&spring, &unknowns(false), &settings, None).unwrap();
             assert!(result.converged, "{result:?}");
             assert!(result.cost_after < 1e-2 * result.cost_before);
@@ -332,7 +300,7 @@ mod tests {
         ]);
         let (spring, parameters) = (measured(), parameters.unwrap());
         let found = [Method::LevenbergMarquardt, Method::Lbfgs].map(|method| {
-            let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12 };
+            let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12, ..Default::default() };
             let result = fit(&spring, &parameters, &settings, None).unwrap();
             assert!(result.converged, "{result:?}");
             let damping = &result.uncertainty.estimates[1];
@@ -355,5 +323,80 @@ mod tests {
         let json = serde_json::to_value(&result).unwrap();
         assert_eq!(json["estimates"][0]["verdict"], "combination");
         assert_eq!(json["method"], "levenberg_marquardt");
+    }
+
+    /// Two minima, at 2 and near −2; the first has no cost but that of constant noise.
+    #[derive(Clone)]
+    struct Valleys;
+
+    impl Residuals for Valleys {
+        fn residuals<T: Scalar>(&self, p: &[T]) -> Result<Vec<T>, Error> {
+            let x = p[0];
+            Ok(vec![x * x - 4.0, (x - 2.0) * 0.3, T::from(0.1), T::from(0.1)])
+        }
+    }
+
+    #[test]
+    fn several_starts_find_the_best_of_several_minima_whatever_the_threads() {
+        let parameters = FitParameters::new(vec![FitParameter::new("x", -3.0).bounded(-10.0, 10.0)]).unwrap();
+        let one = FitSettings::default();
+        let starts = FitStarts { count: 12, spread: 1.5, seed: 4 };
+        let settings = FitSettings { starts, ..one };
+        assert!(fit(&Valleys, &parameters, &one, None).unwrap().values()[0] < -1.0);
+        let on_threads = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| fit_from_starts(&Valleys, &parameters, &settings, |_| None, |_| None).unwrap())
+        };
+        let found = on_threads(1);
+        assert!((found.values()[0] - 2.0).abs() < 1e-6, "{found:?}");
+        assert_eq!(found, on_threads(4));
+        let best = found.starts.iter().filter(|start| start.is_best).count();
+        assert!((1..12).contains(&best), "{best}");
+        for start in &found.starts {
+            assert_eq!(start.is_best, (start.values[0] - 2.0).abs() < 1e-3, "{start:?}");
+        }
+    }
+
+    /// Memory that a fit is kept in.
+    #[derive(Default)]
+    struct Memory(std::sync::Mutex<Option<String>>);
+
+    impl crate::optimize::checkpoint::CheckpointStore for Memory {
+        fn load(&self) -> Result<Option<String>, Error> {
+            Ok(self.0.lock().unwrap().clone())
+        }
+        fn save(&self, text: &str) -> Result<(), Error> {
+            *self.0.lock().unwrap() = Some(text.to_owned());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_fit_goes_on_from_what_was_kept() {
+        let parameters = unknowns(false);
+        for method in [Method::LevenbergMarquardt, Method::Lbfgs] {
+            let spring = measured();
+            let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12, ..Default::default() };
+            let memory = Memory::default();
+            let kept = |problem: &str, settings: &FitSettings| {
+                let place = || Some(FitCheckpoint { store: &memory, problem: problem.to_owned() });
+                fit_from_starts(&spring, &parameters, settings, |_| None, |_| place())
+            };
+            let stopped = kept("spring", &FitSettings { max_iterations: 3, ..settings }).unwrap();
+            assert!(!stopped.converged && stopped.iterations == 3, "{stopped:?}");
+            let resumed = kept("spring", &settings).unwrap();
+            let whole = fit(&spring, &parameters, &settings, None).unwrap();
+            assert!(resumed.converged && resumed.iterations > 3, "{resumed:?}");
+            assert_eq!(resumed.cost_before, whole.cost_before);
+            assert!((resumed.cost_after / whole.cost_after - 1.0).abs() < 1e-9);
+            // It began where the first one ended, not at the start.
+            let text = memory.load().unwrap().unwrap();
+            assert!(text.contains("\"stage\":\"whole\""), "{text}");
+            let refused = kept("another", &settings).unwrap_err().to_string();
+            assert!(refused.contains("it is of problem `spring`, this run is of `another`"), "{refused}");
+            memory.save(&text.replacen("\"variables\":[", "\"variables\":[0.5,", 1)).unwrap();
+            let refused = kept("spring", &settings).unwrap_err().to_string();
+            assert!(refused.contains("`variables`: found 3 entries"), "{refused}");
+        }
     }
 }

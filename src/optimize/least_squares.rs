@@ -99,6 +99,18 @@ pub trait Residuals {
         0
     }
 
+    /// The model's own unknowns as they were found last, in any form that [`Self::start_from`] takes; none, as here,
+    /// unless the model has some.
+    fn unknowns(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Begins to look for the model's own unknowns at those that [`Self::unknowns`] told. Whether they are of this
+    /// model; if not, nothing changes.
+    fn start_from(&self, unknowns: &[f64]) -> bool {
+        unknowns.is_empty()
+    }
+
     /// The same as [`Self::minimized_with_jacobian`] with finer time steps (half of them, or a tenth of their error),
     /// to see how far estimates depend on them; `None` of a model without.
     fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {
@@ -171,8 +183,18 @@ pub(crate) fn residuals_and_jacobian_holding<R: Residuals + ?Sized>(
     Ok((values, jacobian))
 }
 
+/// Is told of every point at which a problem was differentiated, to keep it: a solver goes on from such points.
+pub(super) trait Keeper: std::fmt::Debug + Sync {
+    /// Keeps the optimizer's variables, their cost and the model's own unknowns.
+    ///
+    /// # Errors
+    /// Where they cannot be kept.
+    fn keep(&self, variables: &[f64], cost: f64, unknowns: &dyn Fn() -> Vec<f64>) -> Result<(), Error>;
+}
+
 /// The problem min ½‖r(p(x))‖², where x are the optimizer's variables (see
-/// [`FitParameters::variables`]).
+/// [`FitParameters::variables`]). What is known of parameters from elsewhere ([`super::parameters::Prior`]) are further
+/// residuals, after those of the model.
 ///
 /// Implements argmin's [`Operator`] and [`Jacobian`] (for
 /// [`LevenbergMarquardt`](super::levenberg_marquardt::LevenbergMarquardt)) and its
@@ -183,6 +205,7 @@ pub struct LeastSquares<'a, R> {
     model: &'a R,
     parameters: &'a FitParameters,
     substeps: Option<&'a HeldSubsteps>,
+    keeper: Option<&'a dyn Keeper>,
 }
 
 impl<R> Clone for LeastSquares<'_, R> {
@@ -196,13 +219,18 @@ impl<R> Copy for LeastSquares<'_, R> {}
 impl<'a, R: Residuals> LeastSquares<'a, R> {
     /// The problem of fitting `parameters` of `model`.
     pub fn new(model: &'a R, parameters: &'a FitParameters) -> Self {
-        Self { model, parameters, substeps: None }
+        Self { model, parameters, substeps: None, keeper: None }
     }
 
     /// The same problem with error-controlled steps that have these substeps, whatever the parameters.
     #[must_use]
     pub fn holding(self, substeps: &'a HeldSubsteps) -> Self {
         Self { substeps: Some(substeps), ..self }
+    }
+
+    /// The same problem that tells of every point at which it is differentiated.
+    pub(super) fn keeping(self, keeper: Option<&'a dyn Keeper>) -> Self {
+        Self { keeper, ..self }
     }
 
     /// The parameters.
@@ -214,15 +242,45 @@ impl<'a, R: Residuals> LeastSquares<'a, R> {
         Ok(self.parameters.values(x)?.into_iter().unzip())
     }
 
+    /// Residuals, with those of priors, at values of the parameters.
+    pub(super) fn residuals_at(&self, values: &[f64]) -> Result<Vec<f64>, Error> {
+        let mut residuals = self.model.minimized(values, self.substeps)?;
+        residuals.extend(self.parameters.prior_residuals(values).map(|(_, residual, _)| residual));
+        Ok(residuals)
+    }
+
+    /// The same, with their derivative with respect to the values.
+    pub(super) fn linear_residuals_at(&self, values: &[f64]) -> Result<LinearResiduals, Error> {
+        Ok(self.with_priors(self.model.minimized_with_jacobian(values, self.substeps)?, values))
+    }
+
+    /// Residuals of the model with those of priors after them.
+    pub(super) fn with_priors(&self, (mut residuals, jacobian): LinearResiduals, values: &[f64]) -> LinearResiduals {
+        let rows = residuals.len();
+        let priors: Vec<_> = self.parameters.prior_residuals(values).collect();
+        if priors.is_empty() {
+            return (residuals, jacobian);
+        }
+        let mut jacobian = jacobian.resize_vertically(rows + priors.len(), 0.0);
+        for (row, (column, residual, slope)) in (rows..).zip(priors) {
+            residuals.push(residual);
+            jacobian[(row, column)] = slope;
+        }
+        (residuals, jacobian)
+    }
+
     /// Residuals, and their derivative with respect to the variables (m × n).
     ///
     /// # Errors
     /// Those of the model, or a wrong number of variables.
     pub fn residuals_and_jacobian(&self, x: &[f64]) -> Result<LinearResiduals, Error> {
         let (values, factors) = self.physical(x)?;
-        let (residuals, mut jacobian) = self.model.minimized_with_jacobian(&values, self.substeps)?;
+        let (residuals, mut jacobian) = self.linear_residuals_at(&values)?;
         for (mut column, factor) in jacobian.column_iter_mut().zip(factors) {
             column *= factor;
+        }
+        if let Some(keeper) = self.keeper {
+            keeper.keep(x, half_square(&residuals), &|| self.model.unknowns())?;
         }
         Ok((residuals, jacobian))
     }
@@ -233,7 +291,7 @@ impl<R: Residuals> Operator for LeastSquares<'_, R> {
     type Output = Vec<f64>;
 
     fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        self.model.minimized(&self.physical(x)?.0, self.substeps)
+        self.residuals_at(&self.physical(x)?.0)
     }
 }
 
@@ -290,9 +348,9 @@ mod tests {
         let parameters = FitParameters::new(vec![
             p("a", 1.3),
             p("b", 0.7).logarithmic(),
-            p("c", -0.4).bounded(-2.0, 3.0),
+            p("c", -0.4).bounded(-2.0, 3.0).known(0.1, 0.2),
             p("d", 0.2).bounded(0.0, f64::INFINITY),
-            p("e", 2.0).bounded(0.1, 10.0).logarithmic(),
+            p("e", 2.0).bounded(0.1, 10.0).logarithmic().known(3.0, 0.5),
             p("f", 0.9).bounded(f64::NEG_INFINITY, 4.0),
         ])
         .unwrap();
@@ -309,7 +367,9 @@ mod tests {
             };
             let (plus, minus) = (moved(h), moved(-h));
             let (rp, rm) = (problem.apply(&plus).unwrap(), problem.apply(&minus).unwrap());
-            for k in 0..8 {
+            // Two of them are those of priors.
+            assert_eq!(rp.len(), 10);
+            for k in 0..10 {
                 let difference = (rp[k] - rm[k]) / (2.0 * h);
                 assert!((difference - jacobian[(k, i)]).abs() < 1e-8, "{k} {i}");
             }

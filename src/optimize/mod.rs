@@ -19,6 +19,7 @@ pub mod levenberg_marquardt;
 pub mod multi_start;
 pub mod objective;
 pub mod parameters;
+pub mod profile;
 pub mod progress;
 mod quantity;
 pub mod randomized_smoothing;
@@ -28,5 +29,6 @@ mod survey;
 pub mod termination;
 pub mod trajectory;
 pub mod uncertainty;
+pub mod whiteness;
 
 pub use error::ProblemError;

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct FitParameter {
     /// Name: for a scene, the path of a parameter: `materials.NAME.FIELD`, `bodies.NAME.FIELD`,
     /// `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD`, `joints.NAME.FIELD`, `actuators.NAME.FIELD`,
-    /// `gravity[AXIS]`, `sensors.NAME.delay` or `sensors.NAME.channels[INDEX].offset[AXIS]`.
+    /// `gravity[AXIS]`, `indentations[INDEX].offset`, `sensors.NAME.delay`, `sensors.NAME.position[AXIS]`,
+    /// `sensors.NAME.rotation[AXIS]` or `sensors.NAME.channels[INDEX].offset[AXIS]`.
     ///
     /// FIELD of a material is `hydroelastic_modulus` (Pa), `dissipation` (s/m; s where `contact.dissipation_model` is
     /// `strain_rate`), `relaxation_time` (s), `static_friction`, `dynamic_friction` or `friction`, which is both; of a
@@ -39,6 +40,24 @@ pub struct FitParameter {
     /// by factors.
     #[serde(default)]
     pub log: bool,
+    /// What is known of it from elsewhere, a scale or a data sheet: counts as one more measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "nothing"))]
+    pub prior: Option<Prior>,
+    /// Names of further quantities that have the same value, such as the damping of the other finger: they are one
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+}
+
+/// What is known of a parameter before a fit: a normal distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Prior {
+    /// Its mean, in the unit of the parameter.
+    pub value: f64,
+    /// Its standard deviation, in the same unit.
+    pub sigma: f64,
 }
 
 fn minus_infinity() -> f64 {
@@ -52,7 +71,8 @@ fn plus_infinity() -> f64 {
 impl FitParameter {
     /// A parameter without bounds on a linear scale.
     pub fn new(name: impl Into<String>, initial: f64) -> Self {
-        Self { name: name.into(), initial, lower: f64::NEG_INFINITY, upper: f64::INFINITY, log: false }
+        let (lower, upper) = (f64::NEG_INFINITY, f64::INFINITY);
+        Self { name: name.into(), initial, lower, upper, log: false, prior: None, also: Vec::new() }
     }
 
     /// The same with bounds.
@@ -67,6 +87,25 @@ impl FitParameter {
     pub fn logarithmic(mut self) -> Self {
         self.log = true;
         self
+    }
+
+    /// The same with what is known of it from elsewhere.
+    #[must_use]
+    pub fn known(mut self, value: f64, sigma: f64) -> Self {
+        self.prior = Some(Prior { value, sigma });
+        self
+    }
+
+    /// The same for further quantities with the same value.
+    #[must_use]
+    pub fn tied(mut self, also: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.also = also.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The names of all quantities that it is the value of.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.name).chain(&self.also).map(String::as_str)
     }
 
     /// The scale of the optimizer's variable, in the unit of the parameter: the magnitude of the start
@@ -116,10 +155,19 @@ impl FitParameter {
         if !(lower..=upper).contains(&initial) {
             return Err(ProblemError::StartOutside { name: name(), initial, lower, upper });
         }
+        if let Some(Prior { value, sigma }) = self.prior {
+            let wrong = |field, found, allowed| ProblemError::NotANumber { name: name(), field, found, allowed };
+            if !value.is_finite() {
+                return Err(wrong("prior.value", value, "a finite number"));
+            }
+            if !(sigma.is_finite() && sigma > 0.0) {
+                return Err(wrong("prior.sigma", sigma, "positive and finite"));
+            }
+        }
         Ok(())
     }
 
-    fn to_scaled(&self, value: f64) -> f64 {
+    pub(super) fn to_scaled(&self, value: f64) -> f64 {
         match self.log {
             // A bound of −∞ on a logarithmic scale stands for every positive value.
             true if value == f64::NEG_INFINITY => value,
@@ -128,7 +176,7 @@ impl FitParameter {
         }
     }
 
-    fn physical(&self, u: f64) -> f64 {
+    pub(super) fn physical(&self, u: f64) -> f64 {
         let value = if self.log { u.exp() } else { u * self.scale() };
         // Rounding in the map must not leave the bounds.
         value.clamp(self.lower, self.upper)
@@ -163,8 +211,12 @@ impl FitParameters {
         }
         for (i, parameter) in list.iter().enumerate() {
             parameter.validate()?;
-            if list[..i].iter().any(|other| other.name == parameter.name) {
-                return Err(ProblemError::DuplicateParameter { name: parameter.name.clone() });
+            let before = || list[..i].iter().flat_map(FitParameter::names);
+            let own = |k: usize| parameter.names().take(k);
+            let mut names = parameter.names().enumerate();
+            let twice = names.find(|(k, name)| before().chain(own(*k)).any(|other| other == *name));
+            if let Some((_, name)) = twice {
+                return Err(ProblemError::DuplicateParameter { name: name.to_owned() });
             }
         }
         Ok(Self { list })
@@ -184,6 +236,16 @@ impl FitParameters {
     /// The start values, physical.
     pub fn initial(&self) -> Vec<f64> {
         self.list.iter().map(|p| p.initial).collect()
+    }
+
+    /// What is known of parameters from elsewhere, as residuals at physical values: for each prior the distance from its
+    /// mean over its standard deviation, with the index of its parameter and the derivative with respect to that.
+    pub(super) fn prior_residuals(&self, values: &[f64]) -> impl Iterator<Item = (usize, f64, f64)> {
+        let with_values = self.list.iter().zip(values).enumerate();
+        with_values.filter_map(|(index, (parameter, at))| {
+            let Prior { value, sigma } = parameter.prior?;
+            Some((index, (at - value) / sigma, sigma.recip()))
+        })
     }
 
     /// The optimizer's variables at physical values (one per parameter).
@@ -278,6 +340,11 @@ mod tests {
         assert!(refused(FitParameter::new("a", 0.0).bounded(f64::NAN, 1.0)).contains("`lower` is NaN"));
         let twice = vec![FitParameter::new("a", 1.0), FitParameter::new("a", 1.0)];
         assert!(FitParameters::new(twice).unwrap_err().to_string().contains("listed twice"));
+        assert!(refused(FitParameter::new("a", 1.0).tied(["a"])).contains("listed twice"));
+        let tied = vec![FitParameter::new("a", 1.0), FitParameter::new("b", 1.0).tied(["a"])];
+        assert!(FitParameters::new(tied).unwrap_err().to_string().contains("`a` is listed twice"));
+        assert!(refused(FitParameter::new("a", 1.0).known(2.0, 0.0)).contains("`prior.sigma` is 0"));
+        assert!(refused(FitParameter::new("a", 1.0).known(f64::NAN, 1.0)).contains("`prior.value` is NaN"));
         assert_eq!(FitParameters::new(vec![]), Err(ProblemError::NoParameters));
         let set = FitParameters::new(vec![FitParameter::new("a", 1.0)]).unwrap();
         let wrong = ProblemError::ValueCount { found: 2, expected: 1 };

@@ -72,7 +72,7 @@ angular_velocity_sigma = 0.2
 
 pub(crate) fn run(file: &FitFile, method: Method) -> Fit {
     let problem = file.identification().expect("valid");
-    let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-14 };
+    let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-14, ..Default::default() };
     fit(&problem, &file.parameters, &settings, None).expect("can be evaluated")
 }
 
@@ -156,6 +156,35 @@ fn indentation_gives_the_modulus_and_says_that_it_does_not_give_dissipation() {
     assert!(dissipation.contains("unknown") && dissipation.contains("do not depend on it"), "{out}");
 }
 
+#[test]
+fn a_gap_before_the_touch_is_an_offset_and_what_is_known_before_counts() {
+    let folder = Folder::with_example("offset");
+    let table = fs::read_to_string(folder.0.join("data/indentation.csv")).expect("there");
+    // Depths are counted from 1 mm before the touch.
+    let moved = |line: &str| match line.split_once(',').map(|(depth, rest)| (depth.parse::<f64>(), rest)) {
+        Some((Ok(depth), rest)) => format!("{},{rest}\n", depth + 1e-3),
+        _ => format!("{line}\n"),
+    };
+    folder.file("data/indentation.csv", table.lines().map(moved).collect::<String>());
+    let (before, rest) = GOOD.split_once("[[parameters]]\nname = \"materials.foam.dissipation\"").expect("there");
+    let tables = &rest[rest.find("[[indentations]]").expect("there")..rest.find("[[trajectories]]").expect("there")];
+    let offset = "[[parameters]]\nname = \"indentations[0].offset\"\ninitial = 0\nlower = -0.01\nupper = 0.01\n";
+    let fitted = |more: &str| {
+        let path = folder.file("fit.toml", format!("{before}{offset}{more}\n{tables}"));
+        run(&FitFile::load(&path).expect("valid"), Method::LevenbergMarquardt)
+    };
+    let found = fitted("");
+    let error = |found: &Fit, k: usize| found.uncertainty.estimates[k].standard_error.expect("identified");
+    assert!((found.values()[1] - 1e-3).abs() < 4.0 * error(&found, 1), "{found:?}");
+    assert!((found.values()[0] - TRUTH[0].1).abs() < 4.0 * error(&found, 0), "{found:?}");
+    // Known ten times better than from the table, the offset is what was known, and the modulus is known better.
+    let known = 1e-3 + 0.3 * error(&found, 1);
+    let with = fitted(&format!("prior = {{ value = {known}, sigma = {} }}", 0.1 * error(&found, 1)));
+    assert_eq!(with.residuals, found.residuals + 1);
+    assert!((with.values()[1] - known).abs() < 0.1 * error(&found, 1), "{with:?}");
+    assert!(error(&with, 1) < 0.2 * error(&found, 1) && error(&with, 0) < error(&found, 0));
+}
+
 /// What the command says to a bad fit file: one line, exit code 2, nothing on stdout.
 fn refused(arguments: &[&str]) -> String {
     let output = isobar(arguments);
@@ -212,6 +241,14 @@ fn bad_fit_files_are_refused_one_by_one() {
         ("position_sigma", "velocity_delay = -1\nposition_sigma", &["velocity_delay: found -1", "between 0"]),
         ("initial = 0.08\nlower = 0.0", "initial = -0.08", &["fit.toml: parameters:", "-0.08", "at least 0"]),
         (measurements, "", &["no measurements"]),
+        (
+            "name = \"materials.foam.friction\"",
+            "name = \"indentations[1].offset\"",
+            &["fit.toml:3: parameters", "no table 1; there are 1"],
+        ),
+        ("initial = 0.08", "initial = 0.08\nprior = { value = 0.4, sigma = 0 }", &["`prior.sigma` is 0"]),
+        ("initial = 0.08", "initial = 0.08\nalso = [\"materials.foam.dissipation\"]", &["is listed twice"]),
+        ("initial = 0.08", "initial = 0.08\nalso = [\"joints.a.damping\"]", &["fit.toml:3: parameters", "no joint `a`"]),
     ] {
         let message = with(old, new);
         assert!(expected.iter().all(|e| message.contains(e)), "{old} -> {new}: {message}");
@@ -229,6 +266,7 @@ fn bad_measurements_are_refused_one_by_one() {
             "force",
             &["no column `force_N`", "`depth_m`, `force`, `sigma_N`"][..],
         ),
+        ("indentation.csv", "depth_m,force_N", "force_N,depth_m", &["columns of depth and force are swapped"]),
         ("indentation.csv", "0.0005,", "0.0005,1,", &["indentation.csv, line 3: 4 fields, the header has 3"]),
         ("indentation.csv", "0.0005,", "NaN,", &["line 3, column `depth_m`: `NaN`", "a finite number"]),
         ("indentation.csv", ",0.2\n", ",-0.2\n", &["line 3, column `sigma_N`: -0.2", "positive"]),

@@ -17,6 +17,7 @@ mod files_in_turn;
 mod fit;
 mod fit_compare;
 mod fit_horizons;
+mod fit_resume;
 mod fuzz;
 mod gradient_check_kinks;
 mod gradient_check_random;

@@ -74,7 +74,7 @@ drive = { position = { stiffness = 3.0, damping = 0.05 } }
 command = 0.2
 "#;
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 15] = [
     "materials.foam.hydroelastic_modulus",
     "bodies.ball.mass",
     "bodies.slide.mass",
@@ -84,8 +84,17 @@ const NAMES: [&str; 9] = [
     "actuators.motor.stiffness",
     "sensors.camera.delay",
     "sensors.encoders.channels[0].offset",
+    "materials.foam.dissipation",
+    "materials.foam.friction",
+    "sensors.camera.position[0]",
+    "sensors.camera.rotation[0]",
+    "sensors.camera.rotation[1]",
+    "sensors.camera.rotation[2]",
 ];
-const TRUTH: [f64; 9] = [1e5, 0.1, 0.3, 1.5, 40.0, 0.01, 3.0, 0.0117, 0.02];
+const TRUTH: [f64; 15] =
+    [1e5, 0.1, 0.3, 1.5, 40.0, 0.01, 3.0, 0.0117, 0.02, 0.5, 0.4, 0.05, 0.3, -0.2, 0.6];
+/// Of the camera's origin, what is known.
+const CAMERA_HEIGHT: f64 = 0.4;
 const UNTIL: f64 = 0.16;
 
 fn scene(name: &str) -> Scene {
@@ -101,6 +110,7 @@ fn channel(quantity: QuantityKind, of: &str, sigma: f64) -> Channel {
         quantity,
         of: of.into(),
         joint: None,
+        by: None,
         columns: None,
         unit: 1.0,
         sigma,
@@ -112,7 +122,7 @@ fn channel(quantity: QuantityKind, of: &str, sigma: f64) -> Channel {
 
 fn sensors() -> Vec<Sensor> {
     use QuantityKind::{ActuatorForce, AngularVelocity, JointPosition, JointVelocity, LinearVelocity};
-    use QuantityKind::{Orientation, Position};
+    use QuantityKind::{ContactArea, ContactForce, ContactTorque, GripForce, Orientation, Position};
     let encoders = vec![
         channel(JointPosition, "hinge", 1e-3),
         channel(JointVelocity, "track", 1e-2),
@@ -126,8 +136,25 @@ fn sensors() -> Vec<Sensor> {
         channel(Position, "arm", 1e-3),
         channel(Orientation, "arm", 1e-2),
     ];
-    let sensor = |name: &str, delay, channels| Sensor { name: name.into(), delay, channels };
-    vec![sensor("encoders", 0.0, encoders), sensor("camera", 0.004, camera)]
+    let by = |other: &str, channel: Channel| Channel { by: Some(other.into()), ..channel };
+    let skin = vec![
+        by("floor", channel(ContactForce, "ball", 1e-1)),
+        channel(ContactTorque, "ball", 1e-3),
+        by("arm", channel(GripForce, "ball", 1e-1)),
+        by("floor", channel(ContactArea, "ball", 1e-6)),
+    ];
+    let sensor = |name: &str, delay, position, rotation, channels| Sensor {
+        name: name.into(),
+        delay,
+        position,
+        rotation,
+        channels,
+    };
+    vec![
+        sensor("encoders", 0.0, [0.0; 3], [0.0; 3], encoders),
+        sensor("camera", 0.004, [0.0, 0.0, CAMERA_HEIGHT], [0.0; 3], camera),
+        sensor("skin", 0.0, [0.0; 3], [0.0; 3], skin),
+    ]
 }
 
 /// Samples that are all zero, or unit quaternions.
@@ -171,9 +198,13 @@ fn simulated(scene: &Scene, noise: f64) -> Vec<Samples> {
     let blank = blank();
     let residuals = problem(scene, blank.clone(), &StateDeviations::default()).residuals(&TRUTH).unwrap();
     let mut next = residuals.into_iter().enumerate();
-    let channels = sensors().into_iter().flat_map(|sensor| sensor.channels);
+    let sensors = sensors();
+    let of_camera = |sensor: &Sensor| sensor.name == "camera";
+    let channels = sensors.iter().flat_map(|s| s.channels.iter().map(move |channel| (of_camera(s), channel)));
+    // From the world's axes to the camera's, which the zeros of its blank samples are turned by too.
+    let turned = nalgebra::Rotation3::new(nalgebra::Vector3::from_row_slice(&TRUTH[12..])).inverse();
     let mut all = Vec::new();
-    for (channel, mut samples) in channels.zip(blank) {
+    for ((is_turned, channel), mut samples) in channels.zip(blank) {
         for value in &mut samples.values {
             let difference: Vec<f64> = (0..channel.quantity.dimension())
                 .map(|_| {
@@ -181,6 +212,10 @@ fn simulated(scene: &Scene, noise: f64) -> Vec<Samples> {
                     (residual + noise * (7.3 * (k * k) as f64).sin() * 2f64.sqrt()) * channel.sigma
                 })
                 .collect();
+            let difference = match is_turned {
+                true => (turned * nalgebra::Vector3::from_row_slice(&difference)).as_slice().to_vec(),
+                false => difference,
+            };
             if channel.quantity == QuantityKind::Orientation {
                 // The rotation vector from the identity.
                 let turn = nalgebra::UnitQuaternion::from_scaled_axis(
@@ -280,9 +315,92 @@ fn names_that_sensors_and_joints_do_not_have_are_refused() {
     assert!(text.contains('0') && text.contains('1'), "{text}");
     assert!(refused("sensors.lidar.delay").contains("no sensor `lidar`; the scene has `encoders`, `camera`"));
     assert!(refused("sensors.camera.channels[0].offset[3]").contains("counted from 0"));
+    assert!(refused("sensors.camera.rotation[3]").contains("`sensors.NAME.rotation[AXIS]`"));
+    let of_contact = |on: &str, by: Option<&str>, quantity| {
+        let channel = Channel { by: by.map(str::to_owned), ..channel(quantity, on, 1.0) };
+        let sensor = Sensor {
+            name: "skin".into(),
+            delay: 0.0,
+            position: [0.0; 3],
+            rotation: [0.0; 3],
+            channels: vec![channel],
+        };
+        let samples = Samples { times: vec![0.0, 0.1], values: vec![vec![0.0; 3]; 2], lines: vec![1; 2] };
+        let commands = scene.commands.clone();
+        let data = SensorData { name: "made up".into(), samples: vec![samples], commands };
+        let start = StateDeviations::default();
+        let outcome = SensorRecording::new(&scene.model, &scene.state, vec![sensor], data, &start, 2e-3);
+        outcome.map(|_| ()).expect_err("no contact").to_string()
+    };
+    let refused_contact = of_contact("slide", None, QuantityKind::ContactForce);
+    assert!(refused_contact.contains("`slide` and `any other` cannot touch"), "{refused_contact}");
+    assert!(of_contact("ball", Some("slide"), QuantityKind::GripForce).contains("cannot touch"));
+    assert!(of_contact("ball", Some("lid"), QuantityKind::GripForce).contains("no body `lid`"));
+    assert!(of_contact("ball", Some("floor"), QuantityKind::Position).contains("`by` is `floor`"));
     assert!(refused("sensors.camera.gain").contains("it must be"));
     assert!(refused("joints.knee.damping").contains("no joint `knee`; the scene has `track`, `hinge`"));
     assert!(refused("joints.hinge.upper").contains("no `upper`"));
     assert!(refused("actuators.motor.effort").contains("no `effort`"));
     assert!(refused("actuators.motor.gain").contains("no `motor.gain`"));
+}
+
+#[test]
+fn quantities_that_are_tied_have_the_sum_of_their_derivatives() {
+    let scene = scene("ties");
+    let with = |names: &[&str]| {
+        let data = SensorData { name: "made up".into(), samples: blank(), commands: scene.commands.clone() };
+        let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
+        let start = StateDeviations::default();
+        let recording =
+            SensorRecording::new(model, state, sensors(), data, &start, settings.time_step).unwrap();
+        let measured = vec![Measurement::Sensors(recording)];
+        let (applied, names) = (isobar::multibody::NoForces, names.iter().copied());
+        Identification::new(model.clone(), state.clone(), settings, applied, names, measured).unwrap()
+    };
+    let all = ["joints.track.damping", "joints.hinge.damping", "sensors.camera.delay", "sensors.skin.delay"];
+    let tied = with(&[all[0], all[2]]).tied([(0, all[1]), (1, all[3])]).unwrap();
+    let (_, single) = with(&all).minimized_with_jacobian(&[0.7, 0.7, 0.004, 0.004], None).unwrap();
+    let (_, sums) = tied.minimized_with_jacobian(&[0.7, 0.004], None).unwrap();
+    for (column, parts) in [(0, [0, 1]), (1, [2, 3])] {
+        let expected = single.column(parts[0]) + single.column(parts[1]);
+        assert!(single.column(parts[1]).norm() > 0.0);
+        assert!((sums.column(column) - &expected).norm() < 1e-12 * expected.norm());
+    }
+    assert_eq!(tied.units(), ["N m s/rad or N s/m", "s"]);
+    let twice = with(&all[..1]).tied([(0, all[0])]).map(|_| ()).unwrap_err().to_string();
+    assert!(twice.contains("set the same quantity"), "{twice}");
+}
+
+#[test]
+fn the_grip_is_the_normal_part_of_the_force() {
+    // A ball at rest on the floor: its weight, once it has settled; moved sideways, friction does not count.
+    let scene = scene("grip");
+    let residual = |quantity| {
+        let channel = Channel { by: Some("floor".into()), ..channel(quantity, "ball", 1.0) };
+        let columns = quantity.columns().len();
+        let sensor = Sensor {
+            name: "skin".into(),
+            delay: 0.0,
+            position: [0.0; 3],
+            rotation: [0.0; 3],
+            channels: vec![channel],
+        };
+        let times = vec![0.0, 0.02];
+        let samples = Samples { values: vec![vec![0.0; columns]; 2], lines: vec![1; 2], times };
+        let commands = scene.commands.clone();
+        let data = SensorData { name: "made up".into(), samples: vec![samples], commands };
+        let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
+        let recording =
+            SensorRecording::new(model, state, vec![sensor], data, &StateDeviations::default(), 2e-3).unwrap();
+        let measured = vec![Measurement::Sensors(recording)];
+        let (applied, name) = (isobar::multibody::NoForces, ["bodies.ball.mass"]);
+        let problem =
+            Identification::new(model.clone(), state.clone(), settings, applied, name, measured).unwrap();
+        problem.residuals(&[0.1]).unwrap()[..columns].to_vec()
+    };
+    let (force, grip) = (residual(QuantityKind::ContactForce), residual(QuantityKind::GripForce)[0]);
+    // The floor's normal is vertical; the ball slides, so that the force is oblique.
+    assert!(force[2] > 0.0 && force[0].abs() > 0.1 * force[2], "{force:?}");
+    assert!((grip - force[2]).abs() < 0.02 * force[2], "{grip} {force:?}");
+    assert!(residual(QuantityKind::ContactArea)[0] > 0.0);
 }

@@ -42,6 +42,7 @@ impl FitFile {
 
     fn candidate(&self, table: &CandidateTable, field: &FieldPath) -> Result<Candidate, FileError> {
         let mut prediction = self.clone();
+        prediction.candidate = Some(field.clone());
         if let Some(scene) = &table.scene {
             prediction.scene = scene_of(&self.document, &field.key("scene"), scene)?;
         }

@@ -1,9 +1,11 @@
 //! Fit files: which parameters of which scene to fit to which measurements.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
 
+use crate::io::digest::Digest;
 use crate::io::document::field_path::FieldPath;
 use crate::io::document::{Document, beside};
 use crate::io::file_error::{FileError, Problem};
@@ -15,7 +17,7 @@ use crate::io::scene::file::Scene;
 use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
 use crate::optimize::data::{Indentation, Recording};
-use crate::optimize::fit::FitSettings;
+use crate::optimize::fit::{FitSettings, FitStarts};
 use crate::optimize::identification::{
     Identification, IndentationTest, Measurement, RecordedMotion, SensorRecording, StandardDeviations,
     TimeWindow,
@@ -24,6 +26,9 @@ use crate::optimize::parameters::FitParameters;
 
 /// Longest delay of recorded velocities that makes sense, s.
 const LONGEST_DELAY: f64 = 1.0;
+
+/// Most starts of a fit.
+const MOST_STARTS: usize = 10_000;
 
 /// A fit file that was read, with its scene.
 ///
@@ -36,6 +41,8 @@ pub struct FitFile {
     pub(super) document: Document,
     pub(super) table: FitTable,
     pub(super) scene: Scene,
+    /// The candidate that it is, where it is not the fit as given.
+    pub(super) candidate: Option<FieldPath>,
     /// The parameters, checked.
     pub parameters: FitParameters,
 }
@@ -53,12 +60,47 @@ impl FitFile {
         let parameters =
             FitParameters::new(table.parameters.clone()).map_err(|e| located(&document, &field, e))?;
         let scene = scene_of(&document, &FieldPath::root().key("scene"), &table.scene)?;
-        Ok(Self { path, document, table, scene, parameters })
+        let file = Self { path, document, table, scene, candidate: None, parameters };
+        file.check_starts()?;
+        Ok(file)
     }
 
     /// How the fit is to be done.
     pub fn settings(&self) -> &FitSettings {
         &self.table.solver
+    }
+
+    fn check_starts(&self) -> Result<(), FileError> {
+        let FitStarts { count, spread, .. } = self.table.solver.starts;
+        let field = FieldPath::root().key("solver").key("starts");
+        if !(1..=MOST_STARTS).contains(&count) {
+            let message = format_args!("found {count}; it must be between 1 and {MOST_STARTS}");
+            return Err(self.invalid(&field.key("count"), message));
+        }
+        match spread > 0.0 && spread.is_finite() {
+            true => Ok(()),
+            false => {
+                let message = format_args!("found {spread}; it must be positive and finite");
+                Err(self.invalid(&field.key("spread"), message))
+            }
+        }
+    }
+
+    /// What tells a fit of these measurements from others: a digest of the fit file, the scene and the measurements. How
+    /// many iterations it may take is not part of it.
+    pub fn digest(&self, measurements: &[Measurement]) -> String {
+        let mut digest = Digest::new();
+        let Self { table, scene, parameters, .. } = self;
+        let Scene { model, state, commands, .. } = scene;
+        let FitSettings { method, cost_tolerance, starts, .. } = table.solver;
+        // Numbers are written with all their digits. Writing to a digest cannot fail.
+        let _ = write!(digest, "{model:?} {state:?} {commands:?} {parameters:?} {method:?}");
+        let _ = write!(digest, "{:?} {:?} {:?}", table.trajectories, table.recordings, table.indentations);
+        let _ = write!(digest, "{cost_tolerance:?} {starts:?} {measurements:?}");
+        if let Ok(settings) = scene.simulation_settings() {
+            let _ = write!(digest, "{settings:?}");
+        }
+        digest.hexadecimal()
     }
 
     /// The scene whose parameters are fitted.
@@ -121,6 +163,7 @@ impl FitFile {
                 rows,
                 table.force_sigma,
             )
+            .and_then(|test| test.with_offset(i, table.offset))
             .map_err(|e| self.invalid(&root.key("indentations").index(i), e))?;
             measurements.push(Measurement::Indentation(test));
         }
@@ -166,17 +209,40 @@ impl FitFile {
     ) -> Result<Identification, FileError> {
         let Scene { model, state, .. } = &self.scene;
         let settings = self.scene.simulation_settings()?;
+        let of_name = |name: &str| self.parameters.as_slice().iter().find(|parameter| parameter.name == name);
+        let own = names.iter().enumerate().filter_map(|(index, name)| Some((index, of_name(name)?)));
+        let ties: Vec<(usize, &str)> = own
+            .flat_map(|(index, parameter)| parameter.also.iter().map(move |name| (index, name.as_str())))
+            .collect();
+        self.check_offsets(names.iter().copied().chain(ties.iter().map(|(_, name)| *name)))?;
         let names = names.iter().copied();
-        Identification::new(model.clone(), state.clone(), settings, NoForces, names, measurements).map_err(
-            |e| {
-                let field = match e {
-                    ProblemError::NoMeasurements => FieldPath::root(),
-                    ProblemError::Gap { .. } => FieldPath::root().key("trajectories"),
-                    _ => FieldPath::root().key("parameters"),
+        Identification::new(model.clone(), state.clone(), settings, NoForces, names, measurements)
+            .and_then(|identification| identification.tied(ties))
+            .map_err(|e| {
+                let root = FieldPath::root();
+                let field = match (&e, &self.candidate) {
+                    (_, Some(candidate)) => candidate.clone(),
+                    (ProblemError::NoMeasurements, None) => root,
+                    (ProblemError::Gap { .. }, None) => root.key("trajectories"),
+                    _ => root.key("parameters"),
                 };
                 self.invalid(&field, e)
-            },
-        )
+            })
+    }
+
+    /// Checks that offsets among these parameters are those of tables that there are.
+    fn check_offsets<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<(), FileError> {
+        let count = self.table.indentations.len();
+        for name in names {
+            let index = name.strip_prefix("indentations[").and_then(|rest| rest.split(']').next());
+            if let Some(index) = index.and_then(|index| index.parse::<usize>().ok()).filter(|i| *i >= count) {
+                let root = FieldPath::root();
+                let field = self.candidate.clone().unwrap_or_else(|| root.key("parameters"));
+                let message = format_args!("parameter `{name}`: no table {index}; there are {count}, counted from 0");
+                return Err(self.invalid(&field, message));
+            }
+        }
+        Ok(())
     }
 
     fn motion(

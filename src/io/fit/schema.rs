@@ -201,4 +201,9 @@ pub(in crate::io) struct IndentationsTable {
     /// Standard deviation of forces; needed where the table has no column `sigma_N`.
     #[schemars(extend("x-unit" = "N"))]
     pub force_sigma: Option<f64>,
+    /// By how much less deep than the table says the body is: a gap that it crosses before it touches. As a parameter
+    /// `indentations[INDEX].offset`, with the place of the table, counted from 0.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "m"))]
+    pub offset: f64,
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::io::digest::Digest;
 use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
@@ -186,10 +187,10 @@ impl ProblemFile {
         // Numbers are written with all their digits. Writing to a digest cannot fail.
         let _ = write!(digest, "{model:?} {state:?} {commands:?} {simulation:?} {until:?}");
         let _ = write!(digest, "{knots:?} {controls:?} {start:?} {objective:?} {starts:?} {smoothing:?}");
-        if !constraints.constraints().is_empty() {
+if !constraints.constraints().is_empty() {
             let _ = write!(digest, " {constraints:?}");
         }
-        format!("{:016x}", digest.0)
+        digest.hexadecimal()
     }
 
     /// The commands with these values at knots, in the order of [`Self::controls`].
@@ -220,24 +221,6 @@ pub struct OptimizedCommand {
     pub values: Vec<f64>,
     /// The interpolation between the knots.
     pub interpolation: &'static str,
-}
-
-/// The hash of Fowler, Noll and Vo (FNV-1a) of 64 bits.
-struct Digest(u64);
-
-impl Digest {
-    fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Write for Digest {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        for byte in text.bytes() {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        Ok(())
-    }
 }
 
 /// What to say of the angles of orientations that are aimed at.

@@ -71,6 +71,11 @@ impl<A: AppliedForces> Identification<A> {
     pub(super) fn present_starts(&self) -> StartsOfAll {
         self.locked().present.clone()
     }
+
+    /// Takes these for the starts of windows, wherever they come from.
+    pub(super) fn replace_starts(&self, present: StartsOfAll) {
+        *self.locked() = Starts::recorded(present);
+    }
 }
 
 impl<A: AppliedForces + Clone> Identification<A> {
@@ -192,6 +197,7 @@ struct IndentationResiduals<'a, A> {
 impl<A: AppliedForces> Residuals for IndentationResiduals<'_, A> {
     fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
         let (model, state) = self.of.seeded(parameters)?;
-        Ok(self.test.residuals(&model, &state)?)
+        let offset = self.of.targets.offset(parameters, self.test.table());
+        Ok(self.test.residuals(&model, &state, offset)?)
     }
 }

@@ -8,7 +8,7 @@
 
 use nalgebra::{DMatrix, DVector};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::positive;
 use crate::optimize::error::ProblemError;
@@ -40,7 +40,7 @@ pub enum Loss {
 }
 
 /// Which loss an `outlier_limit` is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossKind {
     /// Residuals of the squared length s count as 2c²(√(1 + s/c²) − 1), with the limit c: large ones by their length.

@@ -4,6 +4,7 @@
 mod cuts;
 mod deep_starts;
 mod deviations;
+mod diagnostics;
 mod fitted;
 mod horizons;
 mod indentation;
@@ -11,7 +12,9 @@ mod initial_state;
 mod linear_window;
 mod loss;
 mod nearness;
+mod outliers;
 mod parameter_path;
+mod phase;
 mod prediction;
 mod residuals;
 mod row_residuals;
@@ -20,7 +23,7 @@ mod targets;
 mod trajectory;
 mod window_motion;
 
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use nalgebra::DMatrix;
 use rayon::prelude::*;
@@ -29,10 +32,13 @@ use serde::Serialize;
 pub use cuts::TimeWindow;
 pub use deep_starts::DeepStart;
 pub use deviations::{StandardDeviations, StartDeviations, StateDeviations};
+pub use diagnostics::{Diagnostics, PhaseSquare, QuantityDiagnostics};
 pub use horizons::{HorizonError, HorizonErrors, RecordingHorizons, TOUCH_MARGIN};
 pub use indentation::IndentationTest;
 pub use loss::{Loss, LossKind};
+pub use outliers::Outliers;
 pub use parameter_path::parameters_at;
+pub use phase::Phase;
 pub use prediction::{Prediction, UntouchedIndentation};
 pub use sensors::{
     Channel, ChannelError, ChannelPrediction, QuantityKind, Sensor, SensorData, SensorRecording,
@@ -40,7 +46,6 @@ pub use sensors::{
 pub use trajectory::RecordedMotion;
 
 use self::fitted::Starts;
-use self::sensors::SensorParameter;
 use self::targets::{Target, Targets};
 use crate::multibody::{AppliedForces, Model, NoForces, ParameterError, State, TANGENT_DIMENSION};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
@@ -127,6 +132,11 @@ impl Measurement {
     }
 }
 
+/// The sensors of measurements.
+fn sensors_of(measurements: &[Measurement]) -> &[Sensor] {
+    measurements.iter().map(Measurement::sensors).find(|sensors| !sensors.is_empty()).unwrap_or_default()
+}
+
 /// The start of a measurement that has one window.
 fn only(starts: Vec<State>) -> State {
     starts.into_iter().next().unwrap_or_default()
@@ -196,6 +206,22 @@ pub struct Identification<A = NoForces> {
     starts: Mutex<Starts>,
 }
 
+/// With starts of its own, which are those of the original so far.
+impl<A: Clone> Clone for Identification<A> {
+    fn clone(&self) -> Self {
+        let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Self {
+            model: self.model.clone(),
+            state: self.state.clone(),
+            settings: self.settings,
+            applied: self.applied.clone(),
+            targets: self.targets.clone(),
+            measurements: self.measurements.clone(),
+            starts: Mutex::new(starts),
+        }
+    }
+}
+
 impl<A: AppliedForces> Identification<A> {
     /// The identification of the parameters of `model` that `names` stand for, one name for each
     /// parameter of the fit (see [`parameters_at`]). `applied` are forces on the free bodies.
@@ -214,14 +240,11 @@ impl<A: AppliedForces> Identification<A> {
         if measurements.is_empty() {
             return Err(ProblemError::NoMeasurements);
         }
-        let sensors = measurements.iter().map(Measurement::sensors).find(|sensors| !sensors.is_empty());
+        let sensors = sensors_of(&measurements);
         let mut targets: Vec<Target> = Vec::new();
         let mut seen: Vec<&str> = Vec::new();
         for name in names {
-            let found = match name.starts_with("sensors.") {
-                true => Target::Sensor(SensorParameter::named(sensors.unwrap_or_default(), name)?),
-                false => Target::Model(parameters_at(&model, name)?),
-            };
+            let found = Target::named(&model, sensors, name)?;
             if let Some(i) = targets.iter().position(|other| other.overlaps(&found)) {
                 let (first, second) = (seen[i].to_string(), name.to_string());
                 return Err(ProblemError::Overlap { first, second });
@@ -240,6 +263,26 @@ impl<A: AppliedForces> Identification<A> {
         Ok(Self { model, state, settings, applied, targets, measurements, starts })
     }
 
+    /// The same where further quantities take the values of parameters: each tie is the place of a parameter and the
+    /// name of a quantity.
+    ///
+    /// # Errors
+    /// A name that the model does not have, or a quantity that belongs to a parameter already.
+    ///
+    /// # Panics
+    /// When there is no parameter at such a place.
+    pub fn tied<'n>(mut self, ties: impl IntoIterator<Item = (usize, &'n str)>) -> Result<Self, ProblemError> {
+        for (index, name) in ties {
+            let found = Target::named(&self.model, sensors_of(&self.measurements), name)?;
+            if self.targets.0.iter().any(|other| other.overlaps(&found)) {
+                let (first, second) = ("another parameter".to_owned(), name.to_owned());
+                return Err(ProblemError::Overlap { first, second });
+            }
+            self.targets.0[index].join(found);
+        }
+        Ok(self)
+    }
+
     /// The measurements.
     pub fn measurements(&self) -> &[Measurement] {
         &self.measurements
@@ -247,12 +290,8 @@ impl<A: AppliedForces> Identification<A> {
 
     /// The unit of each parameter.
     pub fn units(&self) -> Vec<&'static str> {
-        let sensors = self.measurements.iter().map(Measurement::sensors).find(|sensors| !sensors.is_empty());
-        let of_target = |target: &Target| match target {
-            Target::Model(all) => all.first().map_or("1", |first| parameter_path::unit(&self.model, first)),
-            Target::Sensor(parameter) => parameter.unit(sensors.unwrap_or_default()),
-        };
-        self.targets.0.iter().map(of_target).collect()
+        let sensors = sensors_of(&self.measurements);
+        self.targets.0.iter().map(|target| target.unit(&self.model, sensors)).collect()
     }
 
     /// The method of steps.
@@ -314,7 +353,9 @@ impl<A: AppliedForces> Identification<A> {
         let error = |(measurement, starts): (&Measurement, Vec<State>)| {
             let error = match measurement {
                 Measurement::Motion(motion) => motion.error(&model, self.simulation(), &starts)?,
-                Measurement::Indentation(test) => test.error(&model, &state)?,
+                Measurement::Indentation(test) => {
+                    test.error(&model, &state, self.targets.offset(parameters, test.table()))?
+                }
                 Measurement::Sensors(sensors) => {
                     let numbers = self.targets.of_sensors(parameters);
                     let channels = sensors.predictions(&model, &numbers, self.simulation(), &only(starts))?;

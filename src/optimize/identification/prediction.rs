@@ -69,7 +69,9 @@ impl<A: AppliedForces> Identification<A> {
         let (model, state) = self.seeded(parameters)?;
         let prediction = |(measurement, starts): (&Measurement, Vec<State>)| match measurement {
             Measurement::Motion(motion) => motion.prediction(&model, self.simulation(), &starts),
-            Measurement::Indentation(test) => Ok(test.prediction(&model, &state)),
+            Measurement::Indentation(test) => {
+                Ok(test.prediction(&model, &state, self.targets.offset(parameters, test.table())))
+            }
             Measurement::Sensors(sensors) => {
                 let numbers = self.targets.of_sensors(parameters);
                 let channels = sensors.predictions(&model, &numbers, self.simulation(), &only(starts))?;
@@ -89,7 +91,9 @@ impl<A: AppliedForces> Identification<A> {
     ) -> Result<Vec<UntouchedIndentation>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
         let untouched = |measurement: &Measurement| match measurement {
-            Measurement::Indentation(test) => test.untouched(&model, &state),
+            Measurement::Indentation(test) => {
+                test.untouched(&model, &state, self.targets.offset(parameters, test.table()))
+            }
             Measurement::Motion(_) | Measurement::Sensors(_) => None,
         };
         Ok(self.measurements.iter().filter_map(untouched).collect())

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::fitted::Starts;
 use super::trajectory::{RecordedMotion, WindowSubsteps};
 use super::{Identification, Measurement, only};
-use crate::multibody::AppliedForces;
+use crate::multibody::{AppliedForces, State};
 use crate::optimize::error::ProblemError;
 use crate::optimize::least_squares::{HeldSubsteps, LinearResiduals, Residuals};
 use crate::scalar::Scalar;
@@ -50,7 +50,10 @@ impl<A: AppliedForces> Identification<A> {
                     let residuals = motion.residuals(&model, self.simulation(), &starts, held)?;
                     Ok((motion.recording().name.as_str(), residuals))
                 }
-                Measurement::Indentation(test) => Ok((test.name(), test.residuals(&model, &state)?)),
+                Measurement::Indentation(test) => {
+                    let offset = self.targets.offset(parameters, test.table());
+                    Ok((test.name(), test.residuals(&model, &state, offset)?))
+                }
                 Measurement::Sensors(sensors) => {
                     let numbers = self.targets.of_sensors(parameters);
                     let held = held.and_then(|windows| windows.first()).map(Vec::as_slice);
@@ -153,6 +156,39 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
             starts: Mutex::new(Starts::recorded(present)),
             measurements,
         })
+    }
+
+    /// The tangents from the recorded states at the starts of windows to the estimated ones, one after another.
+    fn unknowns(&self) -> Vec<f64> {
+        let present = self.present_starts();
+        let with_starts = self.measurements.iter().zip(&present);
+        let estimated = with_starts.filter(|(measurement, _)| measurement.estimated_directions() > 0);
+        let of_one = |(measurement, starts): (&Measurement, &Vec<State>)| -> Vec<f64> {
+            let pairs = measurement.recorded_starts().into_iter().zip(starts);
+            pairs.flat_map(|(recorded, start)| recorded.difference(start)).collect()
+        };
+        estimated.flat_map(of_one).collect()
+    }
+
+    fn start_from(&self, unknowns: &[f64]) -> bool {
+        let mut rest = unknowns;
+        let mut present = Vec::with_capacity(self.measurements.len());
+        for measurement in &self.measurements {
+            let mut starts = measurement.recorded_starts();
+            if measurement.estimated_directions() > 0 {
+                for start in &mut starts {
+                    let Some((own, later)) = rest.split_at_checked(start.tangent_dimension()) else { return false };
+                    *start = start.moved(own);
+                    rest = later;
+                }
+            }
+            present.push(starts);
+        }
+        let is_whole = rest.is_empty() && unknowns.iter().all(|x| x.is_finite());
+        if is_whole {
+            self.replace_starts(present);
+        }
+        is_whole
     }
 
     fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {

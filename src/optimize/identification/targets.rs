@@ -1,35 +1,62 @@
-//! The parameters of a model behind those of a fit.
+//! What the parameters of a fit stand for: parameters of a model, numbers of sensors, offsets of indentation tables.
 
 use nalgebra::DMatrix;
 
-use super::sensors::SensorParameter;
+use super::parameter_path::{parameters_at, unit};
+use super::sensors::{Sensor, SensorParameter};
 use crate::multibody::{Model, Parameter, ParameterError, State, seeded};
+use crate::optimize::error::ProblemError;
 use crate::scalar::Scalar;
 
-/// What a parameter of a fit stands for.
-#[derive(Clone, Debug)]
-pub(super) enum Target {
-    /// The parameters of the model that take its value; each belongs to one parameter of the fit.
-    Model(Vec<Parameter>),
-    /// A number of a sensor.
-    Sensor(SensorParameter),
+/// All that takes the value of one parameter of a fit; nothing belongs to two of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Target {
+    /// Parameters of the model.
+    pub model: Vec<Parameter>,
+    /// Numbers of sensors.
+    pub sensors: Vec<SensorParameter>,
+    /// Offsets of indentation tables, by the places of these.
+    pub offsets: Vec<usize>,
 }
 
 impl Target {
-    /// The parameters of the model.
-    pub fn of_model(&self) -> &[Parameter] {
-        match self {
-            Self::Model(parameters) => parameters,
-            Self::Sensor(_) => &[],
+    /// What a path stands for.
+    ///
+    /// # Errors
+    /// A path of another form, or of something that neither the model nor the sensors have.
+    pub fn named(model: &Model, sensors: &[Sensor], path: &str) -> Result<Self, ProblemError> {
+        let mut target = Self::default();
+        if path.starts_with("sensors.") {
+            target.sensors.push(SensorParameter::named(sensors, path)?);
+        } else if let Some(rest) = path.strip_prefix("indentations[") {
+            let index = rest.strip_suffix("].offset").and_then(|index| index.parse().ok());
+            target.offsets.push(index.ok_or_else(|| ProblemError::Path { path: path.to_owned() })?);
+        } else {
+            target.model = parameters_at(model, path)?;
         }
+        Ok(target)
     }
 
     /// Whether both set something.
     pub fn overlaps(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Model(own), Self::Model(other)) => own.iter().any(|parameter| other.contains(parameter)),
-            (Self::Sensor(own), Self::Sensor(other)) => own == other,
-            _ => false,
+        self.model.iter().any(|parameter| other.model.contains(parameter))
+            || self.sensors.iter().any(|parameter| other.sensors.contains(parameter))
+            || self.offsets.iter().any(|index| other.offsets.contains(index))
+    }
+
+    /// Takes over what another one stands for.
+    pub fn join(&mut self, other: Self) {
+        self.model.extend(other.model);
+        self.sensors.extend(other.sensors);
+        self.offsets.extend(other.offsets);
+    }
+
+    /// The unit of the value.
+    pub fn unit(&self, model: &Model, sensors: &[Sensor]) -> &'static str {
+        match (self.model.first(), self.sensors.first()) {
+            (Some(first), _) => unit(model, first),
+            (None, Some(first)) => first.unit(sensors),
+            (None, None) => "m",
         }
     }
 }
@@ -50,26 +77,26 @@ impl Targets {
             .0
             .iter()
             .zip(values)
-            .flat_map(|(target, &value)| target.of_model().iter().map(move |&parameter| (parameter, value)))
+            .flat_map(|(target, &value)| target.model.iter().map(move |&parameter| (parameter, value)))
             .collect();
         seeded(model, state, &values)
     }
 
     /// All parameters of the model.
     pub fn parameters(&self) -> Vec<Parameter> {
-        self.0.iter().flat_map(Target::of_model).copied().collect()
+        self.0.iter().flat_map(|target| &target.model).copied().collect()
     }
 
     /// The parameters of sensors, with their values.
     pub fn of_sensors<T: Copy>(&self, values: &[T]) -> Vec<(&SensorParameter, T)> {
-        self.0
-            .iter()
-            .zip(values)
-            .filter_map(|(target, &value)| match target {
-                Target::Sensor(parameter) => Some((parameter, value)),
-                Target::Model(_) => None,
-            })
-            .collect()
+        let targets = self.0.iter().zip(values);
+        targets.flat_map(|(target, &value)| target.sensors.iter().map(move |own| (own, value))).collect()
+    }
+
+    /// The offset of the indentation table at this place; `None` where it is no parameter.
+    pub fn offset<T: Copy>(&self, values: &[T], table: usize) -> Option<T> {
+        let mut all = self.0.iter().zip(values);
+        all.find(|(target, _)| target.offsets.contains(&table)).map(|(_, &value)| value)
     }
 
     /// Derivatives with respect to the fit's parameters at these values, from those with respect to
@@ -79,18 +106,15 @@ impl Targets {
         let mut gathered = DMatrix::zeros(by.nrows(), self.0.len());
         let (mut next, mut next_of_sensor) = (0, self.parameters().len());
         for (k, (target, value)) in self.0.iter().zip(values).enumerate() {
-            match target {
-                Target::Model(parameters) => {
-                    for parameter in parameters {
-                        gathered.column_mut(k).axpy(rate(parameter, *value), &by.column(next), 1.0);
-                        next += 1;
-                    }
-                }
-                Target::Sensor(_) if next_of_sensor < by.ncols() => {
-                    gathered.column_mut(k).copy_from(&by.column(next_of_sensor));
+            for parameter in &target.model {
+                gathered.column_mut(k).axpy(rate(parameter, *value), &by.column(next), 1.0);
+                next += 1;
+            }
+            for _ in &target.sensors {
+                if next_of_sensor < by.ncols() {
+                    gathered.column_mut(k).axpy(1.0, &by.column(next_of_sensor), 1.0);
                     next_of_sensor += 1;
                 }
-                Target::Sensor(_) => {}
             }
         }
         gathered

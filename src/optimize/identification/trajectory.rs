@@ -35,6 +35,7 @@ use crate::step::{StepWorkspace, Substep};
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedMotion {
     recording: Recording,
+    body: String,
     sigma: StandardDeviations,
     weights: [f64; 4],
     loss: Loss,
@@ -105,7 +106,8 @@ impl RecordedMotion {
         if windows.is_empty() {
             return Err(ProblemError::AlwaysTouching { recording: recording.name });
         }
-        Ok(Self { recording, sigma: *sigma, weights, loss, start_weights, cuts, windows })
+        let body = body.to_owned();
+        Ok(Self { recording, body, sigma: *sigma, weights, loss, start_weights, cuts, windows })
     }
 
     /// The same recording in short windows that start at recorded states as they are, where its own starts are
@@ -128,6 +130,11 @@ impl RecordedMotion {
     /// The recording.
     pub fn recording(&self) -> &Recording {
         &self.recording
+    }
+
+    /// The name of the body.
+    pub(super) fn body(&self) -> &str {
+        &self.body
     }
 
     /// Number of windows.

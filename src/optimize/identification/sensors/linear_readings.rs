@@ -6,19 +6,36 @@ use std::ops::Range;
 use nalgebra::{DMatrix, DVector};
 
 use super::interpolation::{Weights, weights};
-use super::quantity::{Observed, Quantity, Reading, readings};
+use super::quantity::{Observed, Quantity, Reading, ReadingWorkspace, readings};
 use super::settings::{SensorParameter, sensor_numbers};
 use super::{Recorded, SensorRecording};
 use crate::multibody::tree::Mechanism;
 use crate::multibody::{
-    Actuator, DIRECTIONS, DifferentiatedModel, JointKinematics, JointLaw, Parameter, State,
-    for_each_tangent_chunk,
+    Actuator, DIRECTIONS, DifferentiatedModel, JointLaw, Model, Parameter, ParameterError, State,
+    for_each_tangent_chunk, seeded,
 };
 use crate::optimize::identification::window_motion::Sensitive;
 use crate::rollout::SimulationSettings;
 use crate::scalar::DualArray;
 
 type Directional = DualArray<DIRECTIONS>;
+
+/// The model with derivatives with respect to its parameters, some at a time.
+fn with_parameters(
+    model: &DifferentiatedModel<'_>,
+) -> Result<Vec<(Range<usize>, Model<Directional>)>, ParameterError> {
+    let parameters = model.parameters();
+    let some = |first: usize| {
+        let directions = first..parameters.len().min(first + DIRECTIONS);
+        let seed = |(k, parameter): (usize, &Parameter)| {
+            Ok((*parameter, Directional::variable(parameter.value(model.model())?, k)))
+        };
+        let values: Vec<_> =
+            parameters[directions.clone()].iter().enumerate().map(seed).collect::<Result<_, ParameterError>>()?;
+        Ok((directions, seeded(model.model(), &State::default(), &values)?.0))
+    };
+    (0..parameters.len()).step_by(DIRECTIONS).map(some).collect()
+}
 
 /// The residuals of one sample of a channel, and their derivatives.
 pub(super) struct Rows {
@@ -41,12 +58,24 @@ pub(super) struct LinearReadings<'a> {
     quantities: Vec<Quantity>,
     mechanism: Mechanism<Directional>,
     actuators: Vec<Actuator<Directional>>,
-    joints: JointKinematics<Directional>,
+    /// The model as a constant, where contact is looked at, and with derivatives with respect to its parameters, some at
+    /// a time.
+    contact: Option<(Model<Directional>, Vec<(Range<usize>, Model<Directional>)>)>,
+    workspace: ReadingWorkspace<Directional>,
     lifted: State<Directional>,
-    made: HashMap<usize, Vec<Part>>,
+    made: HashMap<usize, Parts>,
 }
 
-/// The readings of all channels in a state, with derivatives along a part of its tangent space.
+/// The readings of all channels in a state.
+struct Parts {
+    /// With derivatives along parts of its tangent space.
+    by_state: Vec<Part>,
+    /// With derivatives with respect to parts of the model's parameters, in the same state; none unless contact is looked
+    /// at, since other quantities depend on the state alone, or are seen to elsewhere.
+    by_model: Vec<Part>,
+}
+
+/// The readings of all channels, with derivatives with respect to some of many numbers.
 struct Part {
     directions: Range<usize>,
     readings: Vec<Reading<Directional>>,
@@ -54,38 +83,62 @@ struct Part {
 
 impl<'a> LinearReadings<'a> {
     /// Those of the channels of a recording on a motion of the model.
+    ///
+    /// # Errors
+    /// A parameter that the model does not have.
     pub fn new(
         recording: &'a SensorRecording,
         model: &'a DifferentiatedModel<'a>,
         motion: &'a [Sensitive],
         settings: &'a SimulationSettings,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, ParameterError> {
+        let quantities = recording.quantities();
+        let is_of_contact = quantities.iter().any(|quantity| quantity.kind.is_of_contact());
+        let contact = is_of_contact.then(|| Ok((Model::lift(model.model()), with_parameters(model)?)));
+        Ok(Self {
             recording,
             model,
             motion,
             settings,
-            quantities: recording.quantities(),
+            quantities,
             mechanism: Mechanism::lift(&model.model().mechanism),
             actuators: model.model().actuators.iter().map(Actuator::lift).collect(),
-            joints: JointKinematics::default(),
+            contact: contact.transpose()?,
+            workspace: ReadingWorkspace::default(),
             lifted: State::default(),
             made: HashMap::new(),
-        }
+        })
     }
 
-    fn at(&mut self, moment: usize) -> &[Part] {
+    fn at(&mut self, moment: usize) -> &Parts {
         let Self {
-            recording, motion, settings, quantities, mechanism, actuators, joints, lifted, made, ..
+            recording,
+            motion,
+            settings,
+            quantities,
+            mechanism,
+            actuators,
+            contact,
+            workspace,
+            lifted,
+            made,
+            ..
         } = self;
         made.entry(moment).or_insert_with(|| {
-            let commands = recording.commands_at(moment, settings);
-            let mut parts = Vec::new();
+            let commands = &recording.commands_at(moment, settings)[..];
+            let (mut by_state, mut by_model) = (Vec::new(), Vec::new());
+            let constant = contact.as_ref().map(|(model, _)| model);
             for_each_tangent_chunk(&motion[moment].state, lifted, |state, directions| {
-                let at = Observed { mechanism, actuators, state, commands: &commands };
-                parts.push(Part { directions, readings: readings(quantities, &at, joints) });
+                let at = Observed { mechanism, actuators, state, commands, contact: constant };
+                by_state.push(Part { directions, readings: readings(quantities, &at, workspace) });
             });
-            parts
+            let state = &State::lift(&motion[moment].state);
+            for (directions, model) in contact.iter().flat_map(|(_, models)| models) {
+                let at = Observed { mechanism, actuators, state, commands, contact: Some(model) };
+                let directions = directions.clone();
+                by_model.push(Part { directions, readings: readings(quantities, &at, workspace) });
+            }
+            Parts { by_state, by_model }
         })
     }
 
@@ -102,6 +155,10 @@ impl<'a> LinearReadings<'a> {
         let Recorded { sensor, channel, quantity, weight, loss, .. } = recording.channels[index];
         let dimension = quantity.kind.dimension();
         let numbers = &sensor_numbers(&recording.sensors, sensors)[sensor];
+        let rates: Vec<_> =
+            sensors.iter().map(|(own, _)| own.rates(&recording.sensors, sensor, channel)).collect();
+        let in_world = &numbers.in_world(quantity.kind, measured);
+        let lifted = Reading::lift(in_world);
         let position = (-Seeded::variable(numbers.delay, 0) + time) / Seeded::from(self.settings.time_step);
         let Weights { first, weights, count } = weights(position, recording.steps(self.settings));
         let offset = numbers.offsets[channel];
@@ -112,11 +169,15 @@ impl<'a> LinearReadings<'a> {
             by_sensors: DMatrix::zeros(dimension, sensors.len()),
         };
         let mut by_delay = [0.0; 3];
+        let of_pose = rates.iter().any(|rates| rates.pose.is_some());
+        let posed = of_pose.then(|| numbers.seeded_pose().in_world(quantity.kind, measured));
+        let mut by_pose = [[0.0; 6]; 3];
         for (moment, part) in (first..).zip(&weights[..count]) {
             let at = &motion[moment];
             let mut slopes = DMatrix::zeros(dimension, at.by_start.nrows());
-            for (place, Part { directions, readings }) in self.at(moment).iter().enumerate() {
-                let deviation = readings[index].deviation(measured);
+            let Parts { by_state, by_model } = self.at(moment);
+            for (place, Part { directions, readings }) in by_state.iter().enumerate() {
+                let deviation = readings[index].deviation(&lifted);
                 for (k, deviation) in deviation[..dimension].iter().enumerate() {
                     if place == 0 {
                         rows.residuals[k] += part.re * deviation.re * weight;
@@ -128,14 +189,29 @@ impl<'a> LinearReadings<'a> {
                         .for_each(|(column, slope)| slopes[(k, column)] = slope);
                 }
             }
+            if let (Some(posed), Some(Part { readings, .. })) = (&posed, by_state.first()) {
+                let deviation = Reading::lift(&readings[index].real()).deviation(posed);
+                for (by_pose, deviation) in by_pose.iter_mut().zip(&deviation[..dimension]) {
+                    by_pose.iter_mut().zip(deviation.eps).for_each(|(sum, slope)| *sum += part.re * slope * weight);
+                }
+            }
+            for Part { directions, readings } in by_model.iter().filter(|_| quantity.kind.is_of_contact()) {
+                let deviation = readings[index].deviation(&lifted);
+                for (k, deviation) in deviation[..dimension].iter().enumerate() {
+                    for (column, slope) in directions.clone().zip(deviation.eps) {
+                        rows.by_model[(k, column)] += part.re * weight * slope;
+                    }
+                }
+            }
             rows.by_start.gemm(part.re * weight, &slopes, &at.by_start, 1.0);
             rows.by_model.gemm(part.re * weight, &slopes, &at.by_parameters, 1.0);
             self.add_drive(&mut rows.by_model, index, moment, part.re * weight);
         }
-        for (column, (parameter, _)) in sensors.iter().enumerate() {
-            let own = parameter.rates(&recording.sensors, sensor, channel);
+        for (column, own) in rates.iter().enumerate() {
             for k in 0..dimension {
-                rows.by_sensors[(k, column)] = own.delay * by_delay[k] + own.offset[k] * weight;
+                let by_own_pose = own.pose.map_or(0.0, |number| by_pose[k][number]);
+                rows.by_sensors[(k, column)] =
+                    own.delay * by_delay[k] + own.offset[k] * weight + by_own_pose;
             }
         }
         let Rows { residuals, by_start, by_model, by_sensors } = &mut rows;

@@ -1,6 +1,6 @@
 //! Residuals of a simulated motion of any model against what sensors recorded: poses and velocities of bodies,
-//! positions and velocities of joints, forces of motors, each at times of its own and with a delay and offsets that may
-//! be parameters.
+//! positions and velocities of joints, forces of motors, forces and areas of contact, each at times of its own and with a
+//! delay, a pose and offsets that may be parameters.
 //!
 //! A recording is simulated as a whole, from the scene's initial state at its start; as much of that state as is not
 //! known exactly is estimated ([`super::initial_state`]). What a sensor measures is a function of the state
@@ -12,6 +12,7 @@ mod linear_readings;
 mod quantity;
 mod settings;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use nalgebra::{DMatrix, DVector};
@@ -20,7 +21,7 @@ pub use self::comparison::{ChannelError, ChannelPrediction};
 use self::interpolation::{Weights, weights};
 use self::linear_readings::{LinearReadings, Rows};
 pub use self::quantity::QuantityKind;
-use self::quantity::{Observed, Quantity, Reading, readings};
+use self::quantity::{Observed, Quantity, Reading, ReadingWorkspace, readings};
 pub(super) use self::settings::SensorParameter;
 pub use self::settings::{Channel, Sensor};
 use self::settings::{SensorNumbers, sensor_numbers};
@@ -28,9 +29,10 @@ use super::Loss;
 use super::check_residuals;
 use super::deviations::StateDeviations;
 use super::initial_state::{TOLERANCE, WindowSystem, estimate};
+use super::phase::{Phase, Phases};
 use super::trajectory::WindowSubsteps;
 use super::window_motion::{Sensitive, Steps, TapedSteps};
-use crate::multibody::{AppliedForces, DifferentiatedModel, JointKinematics, Model, State};
+use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
 use crate::optimize::data::Samples;
 use crate::optimize::error::ProblemError;
 use crate::rollout::{Command, MotionWarning, Rollout, SimulationError, SimulationSettings};
@@ -111,7 +113,8 @@ impl SensorRecording {
         for (index, sensor) in sensors.iter().enumerate() {
             sensor.check()?;
             for (place, channel) in sensor.channels.iter().enumerate() {
-                let quantity = Quantity::of(model, channel.quantity, &channel.of, channel.joint.as_deref())?;
+                let Channel { of, joint, by, .. } = channel;
+                let quantity = Quantity::of(model, channel.quantity, of, joint.as_deref(), by.as_deref())?;
                 let Samples { times, values, lines } = samples.next().unwrap_or_default();
                 let measured = |(values, line): (Vec<f64>, &u64)| {
                     let values: Vec<f64> = values.iter().map(|value| value * channel.unit).collect();
@@ -233,21 +236,24 @@ impl SensorRecording {
         let settings = simulation.0;
         let moments = self.moments(model, simulation, start, held, &mut Vec::new())?;
         let (quantities, numbers) = (self.quantities(), sensor_numbers(&self.sensors, sensors));
-        let mut joints = JointKinematics::default();
+        let mut workspace = ReadingWorkspace::default();
         let observed = |(moment, state): (usize, &State<T>)| {
             let commands = self.commands_at(moment, settings);
             let (mechanism, actuators) = (&model.mechanism, &model.actuators[..]);
-            readings(&quantities, &Observed { mechanism, actuators, state, commands: &commands }, &mut joints)
+            let at = Observed { mechanism, actuators, state, commands: &commands, contact: Some(model) };
+            readings(&quantities, &at, &mut workspace)
         };
         let readings: Vec<Vec<Reading<T>>> = moments.iter().enumerate().map(observed).collect();
         let of_channel = |(index, channel): (usize, &Recorded)| {
-            let SensorNumbers { delay, offsets } = &numbers[channel.sensor];
+            let own = &numbers[channel.sensor];
+            let SensorNumbers { delay, offsets, .. } = own;
             let at_sample = |(time, measured): (&f64, &Reading<f64>)| {
+                let measured = own.in_world(channel.quantity.kind, measured);
                 let position = (-*delay + *time) / T::from(settings.time_step);
                 let Weights { first, weights, count } = weights(position, self.steps(settings));
                 let mut sum: [T; 3] = offsets[channel.channel].into();
                 for (k, &weight) in weights[..count].iter().enumerate() {
-                    let deviation = readings[first + k][index].deviation(measured);
+                    let deviation = readings[first + k][index].deviation(&measured);
                     sum.iter_mut().zip(deviation).for_each(|(sum, d)| *sum += weight * d);
                 }
                 sum
@@ -317,7 +323,7 @@ impl SensorRecording {
             system.residuals[row] = off[*direction] * weight;
             system.by_start[(row, row)] = *weight;
         }
-        let mut linear = LinearReadings::new(self, model, &motion, settings);
+        let mut linear = LinearReadings::new(self, model, &motion, settings)?;
         let mut row = self.estimated.len();
         for (index, channel) in self.channels.iter().enumerate() {
             let dimension = channel.quantity.kind.dimension();
@@ -354,6 +360,35 @@ impl SensorRecording {
         let (found, system) = estimate(std::mem::take(start), TOLERANCE, evaluate)?;
         *start = found;
         Ok(system)
+    }
+
+    /// For each channel the phase of contact at each of its samples: of the contacts of its body, or of all where it is of
+    /// a joint or an actuator.
+    pub(super) fn phases(
+        &self,
+        model: &Model,
+        sensors: &[(&SensorParameter, f64)],
+        simulation: (&SimulationSettings, &impl AppliedForces),
+        start: &State,
+    ) -> Result<Vec<Vec<Phase>>, ProblemError> {
+        let moments = self.moments(model, simulation, start, None, &mut Vec::new())?;
+        let numbers = sensor_numbers(&self.sensors, sensors);
+        let mut of_bodies: BTreeMap<Option<usize>, Vec<Phase>> = BTreeMap::new();
+        let mut all = Vec::with_capacity(self.channels.len());
+        for channel in &self.channels {
+            let body = model.body_index(&self.sensors[channel.sensor].channels[channel.channel].of);
+            let phases = of_bodies.entry(body).or_insert_with(|| {
+                let mut phases = Phases::new(model, body);
+                moments.iter().map(|state| phases.next(state)).collect()
+            });
+            let delay = numbers[channel.sensor].delay;
+            let at = |time: &f64| {
+                let moment = ((time - delay) / simulation.0.time_step).round().max(0.0) as usize;
+                phases[moment.min(phases.len() - 1)]
+            };
+            all.push(channel.times.iter().map(at).collect());
+        }
+        Ok(all)
     }
 
     /// The warnings of the simulated motion.

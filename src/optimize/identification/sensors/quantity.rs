@@ -5,11 +5,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::multibody::tree::{JointState, Mechanism};
-use crate::multibody::{Actuator, DrivenCoordinate, JointKinematics, Model, Motion, State, rotation_between};
+use crate::multibody::{
+    Actuator, BodyFrame, DrivenCoordinate, GeometryPair, JointKinematics, Model, Motion, PairWorkspace, State,
+    rotation_between,
+};
 use crate::optimize::error::ProblemError;
 use crate::optimize::identification::{body_index, parameter_path::listed};
 use crate::scalar::Scalar;
-use crate::spatial::Quaternion;
+use crate::spatial::{Quaternion, SpatialVelocity, rotation_exponential};
 
 /// A quantity that sensors measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -29,6 +32,16 @@ pub enum QuantityKind {
     JointVelocity,
     /// Force of an actuator on a joint that it drives, N m or N.
     ActuatorForce,
+    /// Contact force on a body by another, along the world's axes, N: three columns. It is that of the contact law in the
+    /// state; the impulse of an implicit step differs from it where velocities change much.
+    ContactForce,
+    /// Moment of contact on a body by another about the body's origin, along the world's axes, N m: three columns.
+    ContactTorque,
+    /// Normal force of contact on a body by another, N: its part along the force that the pressure would have at rest. Of
+    /// several bodies the sum.
+    GripForce,
+    /// Area of the contact of a body with another, m².
+    ContactArea,
 }
 
 impl QuantityKind {
@@ -42,11 +55,15 @@ impl QuantityKind {
             Self::JointPosition => "joint_position",
             Self::JointVelocity => "joint_velocity",
             Self::ActuatorForce => "actuator_force",
+            Self::ContactForce => "contact_force",
+            Self::ContactTorque => "contact_torque",
+            Self::GripForce => "grip_force",
+            Self::ContactArea => "contact_area",
         }
     }
 
-    /// The names of its columns in files of `isobar simulate`, after the name of the body or joint and a dot; those of
-    /// forces of actuators, which such files do not have, after the actuator's.
+    /// The names of its columns in files of `isobar simulate`, after the name of the body or joint, or of two bodies that
+    /// touch (`ball-table`), and a dot. Such files do not have forces of actuators, grip forces and areas.
     pub fn columns(self) -> &'static [&'static str] {
         match self {
             Self::Position => &["px_m", "py_m", "pz_m"],
@@ -56,7 +73,21 @@ impl QuantityKind {
             Self::JointPosition => &["q"],
             Self::JointVelocity => &["v"],
             Self::ActuatorForce => &["force"],
+            Self::ContactForce => &["fx_N", "fy_N", "fz_N"],
+            Self::ContactTorque => &["tx_N_m", "ty_N_m", "tz_N_m"],
+            Self::GripForce => &["grip_N"],
+            Self::ContactArea => &["area_m2"],
         }
+    }
+
+    /// Whether it is of the contact of bodies.
+    pub(super) fn is_of_contact(self) -> bool {
+        matches!(self, Self::ContactForce | Self::ContactTorque | Self::GripForce | Self::ContactArea)
+    }
+
+    /// Whether its numbers are along axes, so that they depend on where a sensor is.
+    pub(super) fn is_of_frame(self) -> bool {
+        self.columns().len() > 1
     }
 
     /// Number of independent numbers in a deviation from it: three of orientations, a rotation vector.
@@ -74,6 +105,9 @@ impl QuantityKind {
             Self::JointPosition => "rad or m",
             Self::JointVelocity => "rad/s or m/s",
             Self::ActuatorForce => "N m or N",
+            Self::ContactForce | Self::GripForce => "N",
+            Self::ContactTorque => "N m",
+            Self::ContactArea => "m²",
         }
     }
 }
@@ -96,6 +130,8 @@ enum Place {
     Joint { q: usize, v: usize },
     /// An actuator, and one of its coordinates.
     Actuator { actuator: usize, at: DrivenCoordinate },
+    /// The contact of a body with another, or with all.
+    Contact { on: usize, by: Option<usize> },
 }
 
 /// A value of a quantity.
@@ -114,10 +150,28 @@ pub(super) struct Observed<'a, T> {
     pub state: &'a State<T>,
     /// The commands of the actuators over the step that ended there.
     pub commands: &'a [f64],
+    /// The model, where contact is looked at.
+    pub contact: Option<&'a Model<T>>,
+}
+
+/// Scratch memory of readings.
+#[derive(Debug)]
+pub(super) struct ReadingWorkspace<T> {
+    joints: JointKinematics<T>,
+    /// Those of the bodies of the last state.
+    frames: Vec<BodyFrame<T>>,
+    pairs: PairWorkspace,
+}
+
+impl<T> Default for ReadingWorkspace<T> {
+    fn default() -> Self {
+        Self { joints: JointKinematics::default(), frames: Vec::new(), pairs: PairWorkspace::default() }
+    }
 }
 
 impl Quantity {
-    /// The quantity of a body, joint or actuator with this name; `joint` tells which of several joints of an actuator.
+    /// The quantity of a body, joint or actuator with this name; `joint` tells which of several joints of an actuator, `by`
+    /// which other body of a contact.
     ///
     /// # Errors
     /// When the model does not have it.
@@ -126,8 +180,22 @@ impl Quantity {
         kind: QuantityKind,
         name: &str,
         joint: Option<&str>,
+        by: Option<&str>,
     ) -> Result<Self, ProblemError> {
         let of = match kind {
+            _ if kind.is_of_contact() => {
+                let on = body_index(model, name)?;
+                let by = by.map(|other| body_index(model, other)).transpose()?;
+                if pairs_of(model, on, by).next().is_none() {
+                    let (a, b) = (name.to_owned(), by.map_or("any other".to_owned(), |by| model.bodies[by].name.clone()));
+                    return Err(ProblemError::NoContact { a, b });
+                }
+                Place::Contact { on, by }
+            }
+            _ if by.is_some() => {
+                let (found, allowed) = (format!("`{}`", by.unwrap_or("")), "left out of quantities that are not of contact");
+                return Err(ProblemError::Setting { field: "by", found, allowed });
+            }
             QuantityKind::Position
             | QuantityKind::Orientation
             | QuantityKind::LinearVelocity
@@ -174,6 +242,10 @@ impl Quantity {
                 })?;
                 Place::Actuator { actuator, at }
             }
+            QuantityKind::ContactForce
+            | QuantityKind::ContactTorque
+            | QuantityKind::GripForce
+            | QuantityKind::ContactArea => return Err(ProblemError::NoMeasurements),
         };
         Ok(Self { kind, of })
     }
@@ -186,8 +258,8 @@ impl Quantity {
         }
     }
 
-    /// Its value. `joints` is scratch memory with the kinematics of the state's joints, if a link is looked at.
-    fn reading<T: Scalar>(&self, at: &Observed<'_, T>, joints: &mut JointKinematics<T>) -> Reading<T> {
+    /// Its value, in a workspace with the kinematics of the state.
+    fn reading<T: Scalar>(&self, at: &Observed<'_, T>, workspace: &mut ReadingWorkspace<T>) -> Reading<T> {
         let JointState { q, v, .. } = &at.state.joints;
         match self.of {
             Place::Joint { q: index, .. } if self.kind == QuantityKind::JointPosition => {
@@ -208,11 +280,55 @@ impl Quantity {
                 )
             }
             Place::Link(link) => {
-                let workspace = joints.of(at.mechanism);
+                let joints = workspace.joints.of(at.mechanism);
                 let (pose, velocity) =
-                    (workspace.body_pose(at.mechanism, link), workspace.body_velocity(at.mechanism, link));
+                    (joints.body_pose(at.mechanism, link), joints.body_velocity(at.mechanism, link));
                 let orientation = || Quaternion::from_matrix(&pose.rotation);
                 self.of_body(pose.translation, orientation, velocity.rotational, velocity.translational)
+            }
+            Place::Contact { on, by } => match at.contact {
+                Some(model) => self.of_contact(model, on, by, workspace),
+                None => Reading::number(T::from(0.0)),
+            },
+        }
+    }
+
+    /// Its value in the contact of a body with another, or with all.
+    fn of_contact<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        on: usize,
+        by: Option<usize>,
+        workspace: &mut ReadingWorkspace<T>,
+    ) -> Reading<T> {
+        let ReadingWorkspace { frames, pairs: scratch, .. } = workspace;
+        let pairs: Vec<GeometryPair> = pairs_of(model, on, by).copied().collect();
+        match self.kind {
+            QuantityKind::ContactForce => {
+                Reading::Vector(model.contact_wrench_on(frames, on, &pairs, scratch).translational)
+            }
+            QuantityKind::ContactTorque => {
+                Reading::Vector(model.contact_wrench_on(frames, on, &pairs, scratch).rotational)
+            }
+            QuantityKind::ContactArea => {
+                Reading::number(model.body_pair_contact(frames, &pairs, scratch).area)
+            }
+            _ => {
+                let mut resting = frames.clone();
+                resting.iter_mut().for_each(|frame| frame.velocity = SpatialVelocity::zero());
+                let same = |a: &GeometryPair, b: &GeometryPair| a.bodies == b.bodies;
+                let of_bodies = |group: &[GeometryPair]| {
+                    let pressed = model.contact_wrench_on(&resting, on, group, scratch).translational;
+                    let square = pressed.dot(&pressed);
+                    // Without pressure there is no direction, and no force.
+                    if square.real() <= 0.0 {
+                        return T::from(0.0);
+                    }
+                    let force = model.contact_wrench_on(frames, on, group, scratch).translational;
+                    force.dot(&pressed) / square.sqrt()
+                };
+                let sum = pairs.chunk_by(same).map(of_bodies).fold(T::from(0.0), |sum, force| sum + force);
+                Reading::number(sum)
             }
         }
     }
@@ -233,16 +349,37 @@ impl Quantity {
     }
 }
 
+/// The pairs of geometries in which a body touches another, or any.
+fn pairs_of<T: Scalar>(model: &Model<T>, on: usize, by: Option<usize>) -> impl Iterator<Item = &GeometryPair> {
+    let other = move |pair: &GeometryPair| match (pair.bodies.a == on, pair.bodies.b == on) {
+        (true, _) => Some(pair.bodies.b),
+        (_, true) => Some(pair.bodies.a),
+        _ => None,
+    };
+    model.pairs.iter().filter(move |pair| other(pair).is_some_and(|other| by.is_none_or(|by| by == other)))
+}
+
 /// The readings of several quantities.
 pub(super) fn readings<T: Scalar>(
     quantities: &[Quantity],
     at: &Observed<'_, T>,
-    joints: &mut JointKinematics<T>,
+    workspace: &mut ReadingWorkspace<T>,
 ) -> Vec<Reading<T>> {
-    if quantities.iter().any(|quantity| matches!(quantity.of, Place::Link(_))) {
-        joints.update(at.mechanism, &at.state.joints.q, &at.state.joints.v);
+    let has_contact = || quantities.iter().any(|quantity| quantity.kind.is_of_contact());
+    if let Some(model) = at.contact.filter(|_| has_contact()) {
+        model.update_frames(at.state, &mut workspace.frames, &mut workspace.joints);
+    } else if quantities.iter().any(|quantity| matches!(quantity.of, Place::Link(_))) {
+        workspace.joints.update(at.mechanism, &at.state.joints.q, &at.state.joints.v);
     }
-    quantities.iter().map(|quantity| quantity.reading(at, joints)).collect()
+    quantities.iter().map(|quantity| quantity.reading(at, workspace)).collect()
+}
+
+/// Where a sensor is: its frame in the world. What it measures along its own axes is in the world turned by a rotation
+/// vector, in rad, and positions are then moved by where its origin is, in m.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SensorPose<T> {
+    pub position: Vector3<T>,
+    pub rotation: Vector3<T>,
 }
 
 impl<T: Scalar> Reading<T> {
@@ -259,12 +396,38 @@ impl<T: Scalar> Reading<T> {
 
     /// How far it is from what was measured of the same quantity, in the first [`QuantityKind::dimension`] numbers; of
     /// orientations the rotation vector in W from the measured one, at most half a turn, where it jumps.
-    pub fn deviation(&self, measured: &Reading<f64>) -> [T; 3] {
+    pub fn deviation(&self, measured: &Self) -> [T; 3] {
         match (self, measured) {
-            (Self::Rotation(x), Reading::Rotation(measured)) => {
-                rotation_between(&Quaternion::lift(measured), x).into()
+            (Self::Rotation(x), Self::Rotation(measured)) => rotation_between(measured, x).into(),
+            (x, measured) => (x.vector() - measured.vector()).into(),
+        }
+    }
+
+    /// A constant.
+    pub fn lift(reading: &Reading<f64>) -> Self {
+        match reading {
+            Reading::Vector(vector) => Self::Vector(vector.map(T::from)),
+            Reading::Rotation(quaternion) => Self::Rotation(Quaternion::lift(quaternion)),
+        }
+    }
+
+    /// Without its derivatives.
+    pub fn real(&self) -> Reading<f64> {
+        match self {
+            Self::Vector(vector) => Reading::Vector(vector.map(|x| x.real())),
+            Self::Rotation(quaternion) => Reading::Rotation(quaternion.real()),
+        }
+    }
+
+    /// What was measured along a sensor's axes, along those of the world.
+    pub fn in_world(self, kind: QuantityKind, pose: &SensorPose<T>) -> Self {
+        match self {
+            _ if !kind.is_of_frame() => self,
+            Self::Rotation(quaternion) => Self::Rotation(quaternion.rotated_by(&pose.rotation)),
+            Self::Vector(vector) => {
+                let turned = rotation_exponential(&pose.rotation) * vector;
+                Self::Vector(if kind == QuantityKind::Position { turned + pose.position } else { turned })
             }
-            (x, measured) => (x.vector() - measured.vector().map(T::from)).into(),
         }
     }
 }

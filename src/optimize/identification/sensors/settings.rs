@@ -4,10 +4,10 @@ use nalgebra::Vector3;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::quantity::QuantityKind;
+use super::quantity::{QuantityKind, Reading, SensorPose};
 use crate::optimize::error::ProblemError;
 use crate::optimize::identification::{Loss, LossKind, parameter_path::listed, positive};
-use crate::scalar::Scalar;
+use crate::scalar::{DualArray, Scalar};
 
 /// A sensor, `[[sensors]]`: quantities that are measured with the same delay. All recordings have its columns.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -20,6 +20,15 @@ pub struct Sensor {
     #[serde(default)]
     #[schemars(extend("x-unit" = "s"))]
     pub delay: f64,
+    /// Where its origin is in the world, for positions that it measures from there.
+    #[serde(default)]
+    #[schemars(with = "[f64; 3]", extend("x-unit" = "m", "x-default" = "[0, 0, 0]"))]
+    pub position: [f64; 3],
+    /// The rotation vector that turns its axes from those of the world: what it measures along axes, positions,
+    /// orientations, velocities and forces, is along its own.
+    #[serde(default)]
+    #[schemars(with = "[f64; 3]", extend("x-unit" = "rad", "x-default" = "[0, 0, 0]"))]
+    pub rotation: [f64; 3],
     /// What it measures, at least one quantity.
     pub channels: Vec<Channel>,
 }
@@ -32,10 +41,13 @@ pub struct Channel {
     pub quantity: QuantityKind,
     /// Name of the body, joint or actuator that it is of.
     pub of: String,
+    /// Of contact: the name of the other body.
+    #[schemars(extend("x-default" = "all that it touches"))]
+    pub by: Option<String>,
     /// For `actuator_force` of an actuator that drives several joints: which.
     pub joint: Option<String>,
     /// Names of its columns. Fields are empty where it was not sampled.
-    #[schemars(extend("x-default" = "those in files of `isobar simulate`, such as `ball.px_m` or `left.q`; `NAME.force` of actuators"))]
+    #[schemars(extend("x-default" = "those in files of `isobar simulate`, such as `ball.px_m`, `left.q` or `ball-table.fx_N`; `NAME.force` of actuators, `ball-table.grip_N`, `ball-table.area_m2`"))]
     pub columns: Option<Vec<String>>,
     /// What one unit of the columns is in SI units: 0.001 for millimetres, 0.0174533 for degrees.
     #[serde(default = "one")]
@@ -62,7 +74,8 @@ fn one() -> f64 {
 impl Channel {
     /// The names of its columns.
     pub fn column_names(&self) -> Vec<String> {
-        let own = || self.quantity.columns().iter().map(|column| format!("{}.{column}", self.of)).collect();
+        let of = self.by.as_ref().map_or_else(|| self.of.clone(), |by| format!("{}-{by}", self.of));
+        let own = || self.quantity.columns().iter().map(|column| format!("{of}.{column}")).collect();
         self.columns.clone().unwrap_or_else(own)
     }
 
@@ -74,7 +87,12 @@ impl Channel {
     /// A name for people.
     pub(super) fn title(&self) -> String {
         let joint = self.joint.as_ref().map_or(String::new(), |joint| format!(" on {joint}"));
-        format!("{} of {}{joint}", self.quantity.name().replace('_', " "), self.of)
+        let (quantity, of) = (self.quantity.name().replace('_', " "), &self.of);
+        match (&self.by, self.quantity.is_of_contact()) {
+            (Some(by), _) => format!("{quantity} on {of} by {by}"),
+            (None, true) => format!("{quantity} on {of}"),
+            (None, false) => format!("{quantity} of {of}{joint}"),
+        }
     }
 }
 
@@ -87,6 +105,11 @@ impl Sensor {
         let setting = |field, found: String, allowed| ProblemError::Setting { field, found, allowed };
         if !self.delay.is_finite() {
             return Err(setting("delay", self.delay.to_string(), "finite"));
+        }
+        for (field, vector) in [("position", self.position), ("rotation", self.rotation)] {
+            if vector.iter().any(|x| !x.is_finite()) {
+                return Err(setting(field, format!("{vector:?}"), "finite"));
+            }
         }
         if self.channels.is_empty() {
             return Err(setting("channels", "empty".to_owned(), "one quantity at least"));
@@ -120,11 +143,14 @@ pub(in crate::optimize::identification) struct SensorParameter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SensorNumber {
     Delay,
+    /// Of its position, then of its rotation.
+    Pose { index: usize },
     Offset { channel: usize, component: usize },
 }
 
 impl SensorParameter {
-    /// The number that `path` is called, `sensors.NAME.delay` or `sensors.NAME.channels[INDEX].offset[COMPONENT]`
+    /// The number that `path` is called, `sensors.NAME.delay`, `sensors.NAME.position[AXIS]`,
+    /// `sensors.NAME.rotation[AXIS]` or `sensors.NAME.channels[INDEX].offset[COMPONENT]`
     /// (without a component where there is one).
     ///
     /// # Errors
@@ -142,6 +168,13 @@ impl SensorParameter {
             |name: &str| sensors.iter().find(|sensor| sensor.name == name).ok_or_else(|| no_such(name));
         if let Some(name) = rest.strip_suffix(".delay") {
             return Ok(Self { sensor: find(name)?.name.clone(), number: SensorNumber::Delay });
+        }
+        for (first, part) in [(0, ".position["), (3, ".rotation[")] {
+            if let Some((name, axis)) = rest.rsplit_once(part) {
+                let axis = axis.strip_suffix(']').and_then(|axis| axis.parse::<usize>().ok());
+                let index = first + axis.filter(|axis| *axis < 3).ok_or_else(form)?;
+                return Ok(Self { sensor: find(name)?.name.clone(), number: SensorNumber::Pose { index } });
+            }
         }
         let (name, place) = rest.rsplit_once(".channels[").ok_or_else(form)?;
         let sensor = find(name)?;
@@ -171,6 +204,7 @@ impl SensorParameter {
         if sensors[sensor].name == self.sensor {
             match self.number {
                 SensorNumber::Delay => rates.delay = 1.0,
+                SensorNumber::Pose { index } => rates.pose = Some(index),
                 SensorNumber::Offset { channel, component } if channel == own => {
                     rates.offset[component] = 1.0;
                 }
@@ -185,6 +219,7 @@ impl SensorParameter {
         let own = sensors.iter().find(|sensor| sensor.name == self.sensor);
         match self.number {
             SensorNumber::Delay => "s",
+            SensorNumber::Pose { index } => ["m", "rad"][index / 3],
             SensorNumber::Offset { channel, .. } => {
                 let channel = own.and_then(|sensor| sensor.channels.get(channel));
                 channel.map_or("1", |channel| channel.quantity.unit())
@@ -193,18 +228,45 @@ impl SensorParameter {
     }
 }
 
-/// How a channel's delay and offset change with a parameter.
+/// How a channel's delay and offset change with a parameter, and which number of the sensor's pose it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rates {
     pub delay: f64,
     pub offset: [f64; 3],
+    pub pose: Option<usize>,
 }
 
-/// Delay and offsets of a sensor, in any scalar.
+/// Delay, pose and offsets of a sensor, in any scalar.
 #[derive(Clone, Debug)]
 pub(super) struct SensorNumbers<T> {
     pub delay: T,
+    /// `None` of a sensor that measures in the world.
+    pub pose: Option<SensorPose<T>>,
     pub offsets: Vec<Vector3<T>>,
+}
+
+impl<T: Scalar> SensorNumbers<T> {
+    /// What was measured of a quantity, in the world.
+    pub fn in_world(&self, kind: QuantityKind, measured: &Reading<f64>) -> Reading<T> {
+        let measured = Reading::lift(measured);
+        self.pose.as_ref().map_or(measured, |pose| measured.in_world(kind, pose))
+    }
+}
+
+impl SensorNumbers<f64> {
+    /// The same with derivatives with respect to the six numbers of the pose.
+    pub fn seeded_pose(&self) -> SensorNumbers<DualArray<6>> {
+        let zero = || SensorPose { position: Vector3::zeros(), rotation: Vector3::zeros() };
+        let SensorPose { position, rotation } = self.pose.unwrap_or_else(zero);
+        let seeded = |values: Vector3<f64>, first: usize| {
+            Vector3::from_fn(|k, _| DualArray::variable(values[k], first + k))
+        };
+        SensorNumbers {
+            delay: DualArray::from(self.delay),
+            pose: Some(SensorPose { position: seeded(position, 0), rotation: seeded(rotation, 3) }),
+            offsets: self.offsets.iter().map(|offset| offset.map(DualArray::from)).collect(),
+        }
+    }
 }
 
 /// The numbers of all sensors, with those values of parameters that are theirs.
@@ -214,13 +276,23 @@ pub(super) fn sensor_numbers<T: Scalar>(
 ) -> Vec<SensorNumbers<T>> {
     let of_one = |sensor: &Sensor| {
         let offset = |channel: &Channel| Vector3::from(channel.offset).map(T::from);
+        let vector = |x: [f64; 3]| Vector3::from(x).map(T::from);
+        let is_moved = sensor.position.iter().chain(&sensor.rotation).any(|x| *x != 0.0);
+        let mut pose = SensorPose { position: vector(sensor.position), rotation: vector(sensor.rotation) };
+        let mut is_found = false;
         let mut numbers = SensorNumbers {
             delay: T::from(sensor.delay),
+            pose: None,
             offsets: sensor.channels.iter().map(offset).collect(),
         };
         for (parameter, value) in values.iter().filter(|(parameter, _)| parameter.sensor == sensor.name) {
             match parameter.number {
                 SensorNumber::Delay => numbers.delay = *value,
+                SensorNumber::Pose { index } => {
+                    is_found = true;
+                    let part = if index < 3 { &mut pose.position } else { &mut pose.rotation };
+                    part[index % 3] = *value;
+                }
                 SensorNumber::Offset { channel, component } => {
                     // A sensor of the same name in another recording may have fewer channels.
                     if let Some(offset) = numbers.offsets.get_mut(channel) {
@@ -229,6 +301,7 @@ pub(super) fn sensor_numbers<T: Scalar>(
                 }
             }
         }
+        numbers.pose = (is_moved || is_found).then_some(pose);
         numbers
     };
     sensors.iter().map(of_one).collect()

@@ -1,0 +1,138 @@
+//! A fit from several starts, which may end in different minima.
+
+use argmin::core::Error;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::kept::{FitCheckpoint, KeptFit};
+use super::solve::{Solved, solve_from, values_at};
+use super::{Fit, FitSettings, FitStarts, cost_at_start, finish};
+use crate::optimize::data_error::DataError;
+use crate::optimize::least_squares::Residuals;
+use crate::optimize::multi_start::{lowest, scattered_starts};
+use crate::optimize::parameters::FitParameters;
+use crate::optimize::progress::ProgressObserver;
+
+/// Part of the variance of residuals that a cost may be above the best one: an error of a tenth of a standard error.
+const AS_GOOD: f64 = 0.5e-2;
+
+/// What became of one of several starts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StartOutcome {
+    /// The cost at its end; `None` of one that failed.
+    pub cost: Option<f64>,
+    /// Iterations made.
+    pub iterations: u64,
+    /// Whether its cost is the best one, but for what an error of a tenth of a standard error costs.
+    pub is_best: bool,
+    /// Where it began, and where it ended, in the units of the parameters.
+    pub from: Vec<f64>,
+    /// See [`Self::from`]; empty of one that failed.
+    pub values: Vec<f64>,
+    /// Why it stopped, or failed.
+    pub termination: String,
+}
+
+/// The starts of a fit: the start values, and others around them, in units of the parameters.
+fn starts(parameters: &FitParameters, settings: FitStarts) -> Result<Vec<Vec<f64>>, Error> {
+    let FitStarts { count, spread, seed } = settings;
+    let first = parameters.variables(&parameters.initial())?;
+    let (lower, upper) = parameters.bounds();
+    let n = first.len();
+    let unbounded = (&vec![f64::NEG_INFINITY; n][..], &vec![f64::INFINITY; n][..]);
+    let scattered = scattered_starts(&first, &vec![spread; n], unbounded, count.max(1), seed);
+    let mirrored = |x: f64, lower: f64, upper: f64| match () {
+        () if x < lower => (2.0 * lower - x).min(upper),
+        () if x > upper => (2.0 * upper - x).max(lower),
+        () => x,
+    };
+    let inside = |mut x: Vec<f64>| {
+        x.iter_mut().zip(lower.iter().zip(&upper)).for_each(|(x, (l, u))| *x = mirrored(*x, *l, *u));
+        values_at(parameters, &x)
+    };
+    scattered.into_iter().map(inside).collect()
+}
+
+/// Fits from each of the starts of the settings ([`FitSettings::starts`]), in parallel, and keeps the best result. Start
+/// k is the same for any number of starts and threads. `progress` and `checkpoint` give what is told of, and kept of, the
+/// fit from start k; one that has been interrupted goes on from what was kept.
+///
+/// The model is left with the unknowns of its own that belong to the result.
+///
+/// # Errors
+/// What was kept is of something else, no start can be fitted from, or the model cannot be differentiated at the
+/// solution.
+pub fn fit_from_starts<'c, R: Residuals + Clone + Send + Sync>(
+    model: &R,
+    parameters: &FitParameters,
+    settings: &FitSettings,
+    progress: impl Fn(usize) -> Option<ProgressObserver> + Sync,
+    checkpoint: impl Fn(usize) -> Option<FitCheckpoint<'c>> + Sync,
+) -> Result<Fit, Error> {
+    let before = cost_at_start(model, parameters)?;
+    let all = starts(parameters, settings.starts)?;
+    if let [only] = &all[..] {
+        let kept = checkpoint(0).map(KeptFit::new);
+        let start = (only.clone(), before);
+        let told = (progress(0), kept.as_ref());
+        let solved = solve_from(model, parameters, settings, &start, (told.0.as_ref(), told.1))?;
+        return finish(model, parameters, settings, before, solved);
+    }
+    let one = |(k, start): (usize, &Vec<f64>)| -> Result<(Solved, Vec<f64>), Error> {
+        let model = model.clone();
+        let cost = if k == 0 { before } else { f64::INFINITY };
+        let kept = checkpoint(k).map(|place| FitCheckpoint { problem: format!("{} {k}", place.problem), ..place });
+        let kept = kept.map(KeptFit::new);
+        let told = (progress(k), kept.as_ref());
+        let solved =
+            solve_from(&model, parameters, settings, &(start.clone(), cost), (told.0.as_ref(), told.1))?;
+        let unknowns = model.unknowns();
+        Ok((solved, unknowns))
+    };
+    let mut results: Vec<_> = all.par_iter().enumerate().map(one).collect();
+    let is_other = |result: &Result<_, Error>| result.as_ref().is_err_and(|error| error.is::<DataError>());
+    let fatal = results.iter().position(is_other);
+    let best = lowest(results.iter().map(|result| result.as_ref().ok().map(|(solved, _)| solved.cost)));
+    let (Some(best), None) = (best, fatal) else {
+        return match results.swap_remove(fatal.unwrap_or(0)) {
+            Err(error) => Err(error),
+            Ok((solved, _)) => Err(Error::msg(format!("the cost at the end of the fit is {}", solved.cost))),
+        };
+    };
+    let outcomes = results.iter().zip(&all).map(|(result, from)| outcome(parameters, result, from));
+    let mut outcomes: Vec<StartOutcome> = outcomes.collect::<Result<_, Error>>()?;
+    let (solved, unknowns) = results.swap_remove(best)?;
+    model.start_from(&unknowns);
+    let fit = finish(model, parameters, settings, before, solved)?;
+    let variance = fit.uncertainty.residual_variance.unwrap_or(0.0);
+    let least = outcomes[best].cost.unwrap_or(f64::INFINITY);
+    let most = least + AS_GOOD * variance + 1e-9 * least;
+    outcomes.iter_mut().for_each(|outcome| outcome.is_best = outcome.cost.is_some_and(|cost| cost <= most));
+    Ok(Fit { starts: outcomes, ..fit })
+}
+
+fn outcome(
+    parameters: &FitParameters,
+    result: &Result<(Solved, Vec<f64>), Error>,
+    from: &[f64],
+) -> Result<StartOutcome, Error> {
+    let from = from.to_vec();
+    Ok(match result {
+        Ok((solved, _)) => StartOutcome {
+            cost: solved.cost.is_finite().then_some(solved.cost),
+            iterations: solved.iterations,
+            is_best: false,
+            from,
+            values: values_at(parameters, &solved.variables)?,
+            termination: solved.termination.clone(),
+        },
+        Err(error) => StartOutcome {
+            cost: None,
+            iterations: 0,
+            is_best: false,
+            from,
+            values: Vec::new(),
+            termination: error.to_string(),
+        },
+    })
+}

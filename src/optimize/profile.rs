@@ -1,0 +1,553 @@
+//! Profile likelihoods: how the cost of a fit grows as one parameter is held at other values and the others are fitted
+//! again.
+//!
+//! A standard error is the curvature of the cost at its minimum, and the interval around it is symmetric. A profile follows
+//! the cost itself. With the least cost C and the variance s² of the residuals at the minimum, the values θ of a parameter
+//! with
+//!
+//! 2 (C(θ) − C) ≤ s² t²,
+//!
+//! where t is the 97.5 % quantile of Student's distribution, are its 95 % interval (D. M. Bates, D. G. Watts, *Nonlinear
+//! Regression Analysis and Its Applications*, 1988, §6.1). Of a model that is linear in its parameters it is the interval
+//! of the standard error. Where the cost does not grow so far on a side, the data set no limit there (A. Raue et al.,
+//! *Structural and practical identifiability analysis of partially observed dynamical models by exploiting the profile
+//! likelihood*, Bioinformatics 25, 2009).
+
+use std::fmt;
+
+use argmin::core::Error;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::fit::{Fit, FitSettings, solve};
+use super::least_squares::{HeldSubsteps, LeastSquares, LinearResiduals, Residuals, half_square};
+use super::parameters::{FitParameter, FitParameters};
+use super::uncertainty::student_quantile;
+use crate::interruption;
+use crate::scalar::Scalar;
+
+/// A point of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ProfilePoint {
+    /// The value that the parameter is held at, in its unit.
+    pub value: f64,
+    /// The cost with the others fitted.
+    pub cost: f64,
+    /// √(2 (cost − least cost)) / s, with the sign of the side: of a linear model the distance in standard errors.
+    pub distance: f64,
+}
+
+/// How a profile ends on a side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProfileEnd {
+    /// The cost reaches the level: the interval ends.
+    Reached,
+    /// A bound of the parameter comes first.
+    AtBound,
+    /// The cost stays below the level as far as was looked.
+    Flat,
+    /// The model cannot be evaluated farther out, or the command was stopped.
+    Failed(String),
+}
+
+/// The profile of one parameter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// Points in the order of their values, that of the fit among them.
+    pub points: Vec<ProfilePoint>,
+    /// The distance at which the 95 % interval ends.
+    pub level: f64,
+    /// The ends of the 95 % interval; `None` where the profile does not reach the level.
+    pub interval: [Option<f64>; 2],
+    /// How it ends below and above.
+    pub ends: [ProfileEnd; 2],
+    /// The lowest cost on the way if it is below that of the fit, whose minimum is then not the best one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lower_cost: Option<f64>,
+}
+
+/// Arms of an interval whose lengths differ by this factor are called unequal.
+const UNEQUAL: f64 = 1.5;
+
+impl Profile {
+    /// The value of the fit.
+    fn center(&self) -> f64 {
+        let nearest = self.points.iter().min_by(|a, b| a.distance.abs().total_cmp(&b.distance.abs()));
+        nearest.map_or(f64::NAN, |point| point.value)
+    }
+
+    /// Whether the interval has two ends.
+    pub fn is_bounded(&self) -> bool {
+        self.interval.iter().all(Option::is_some)
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(cost) = self.lower_cost {
+            return write!(f, "a cost of {cost:.6e}, lower than that of the fit, lies on its way: fit from other starts");
+        }
+        let reach = |side: usize| {
+            let outer = if side == 0 { self.points.first() } else { self.points.last() };
+            outer.map_or(f64::NAN, |point| point.value)
+        };
+        let mut open = Vec::new();
+        for (side, word) in [(0, "below"), (1, "above")] {
+            match &self.ends[side] {
+                ProfileEnd::Reached => {}
+                ProfileEnd::AtBound => open.push(format!("{word} its bound {:.4e} comes first", reach(side))),
+                ProfileEnd::Flat => {
+                    open.push(format!("{word} the data set no limit (looked as far as {:.4e})", reach(side)));
+                }
+                ProfileEnd::Failed(message) => {
+                    open.push(format!("{word} it ends at {:.4e}: {message}", reach(side)));
+                }
+            }
+        }
+        match self.interval {
+            [Some(low), Some(high)] => {
+                write!(f, "{low:.6e} to {high:.6e}")?;
+                let center = self.center();
+                let ratio = (high - center) / (center - low);
+                if ratio > UNEQUAL {
+                    write!(f, ", farther above ({ratio:.1} times) than below")?;
+                } else if ratio < UNEQUAL.recip() {
+                    write!(f, ", farther below ({:.1} times) than above", ratio.recip())?;
+                }
+                Ok(())
+            }
+            [Some(low), None] => write!(f, "above {low:.6e}: {}", open.join("; ")),
+            [None, Some(high)] => write!(f, "below {high:.6e}: {}", open.join("; ")),
+            [None, None] => write!(f, "not identifiable: {}", open.join("; ")),
+        }
+    }
+}
+
+/// Points from the minimum to the level on a side, if the cost is what its curvature says.
+const POINTS: f64 = 3.0;
+/// Most points on a side.
+const MOST_POINTS: usize = 40;
+/// How far to look, in the half-width that the standard error gives.
+const FARTHEST: f64 = 30.0;
+/// The same where there is no standard error or it is large: in logarithms (a factor of a million), and in values.
+const FARTHEST_LOGARITHM: f64 = 13.8;
+const FARTHEST_VALUES: f64 = 100.0;
+/// How closely the level is met.
+const LEVEL_TOLERANCE: f64 = 1e-3;
+/// Most points to meet it.
+const MOST_REFINEMENTS: usize = 8;
+/// Shorter steps that are tried where the model cannot be evaluated.
+const SHORTER_STEPS: usize = 4;
+/// Most iterations of the others at a point.
+const MOST_ITERATIONS: u64 = 50;
+/// Cost tolerance there.
+const TOLERANCE: f64 = 1e-9;
+
+/// The profiles of all parameters of a fit, in parallel; `tell` is called once a side of one is done. Points of
+/// error-controlled steps have the substeps that the steps have at the result.
+///
+/// # Errors
+/// When there are no more residuals than parameters, so that there is no level, or the substeps cannot be found.
+pub fn profiles<R: Residuals + Clone + Send + Sync>(
+    model: &R,
+    parameters: &FitParameters,
+    settings: &FitSettings,
+    result: &Fit,
+    tell: impl Fn() + Sync,
+) -> Result<Vec<Profile>, Error> {
+    let variance = result.uncertainty.residual_variance.filter(|variance| *variance > 0.0);
+    let variance = variance.ok_or_else(|| {
+        Error::msg("profiles need residuals that are not zero, and more of them than parameters")
+    })?;
+    let level = student_quantile(result.uncertainty.degrees_of_freedom);
+    let found = model.find_substeps(&result.values())?;
+    let held = Some(found).filter(|substeps| !substeps.is_empty());
+    let cost = result.cost_after;
+    let sides: Vec<(usize, f64)> = (0..parameters.len()).flat_map(|i| [(i, -1.0), (i, 1.0)]).collect();
+    let one = |(index, direction): (usize, f64)| -> Result<Side, Error> {
+        let settings = FitSettings {
+            max_iterations: MOST_ITERATIONS,
+            cost_tolerance: settings.cost_tolerance.max(TOLERANCE),
+            ..*settings
+        };
+        let model = model.clone();
+        let walk = Walk {
+            model: &model,
+            own: &parameters.as_slice()[index],
+            others: others(parameters, index),
+            index,
+            held: held.as_ref(),
+            settings,
+            cost,
+            variance,
+            level,
+        };
+        let side = walk.side(parameters, result, direction)?;
+        tell();
+        Ok(side)
+    };
+    let all: Vec<Side> = sides.into_par_iter().map(one).collect::<Result<_, Error>>()?;
+    let mut sides = all.into_iter();
+    let mut profiles = Vec::with_capacity(parameters.len());
+    for estimate in &result.uncertainty.estimates {
+        let (Some(below), Some(above)) = (sides.next(), sides.next()) else { break };
+        let center = ProfilePoint { value: estimate.value, cost, distance: 0.0 };
+        let mut points = below.points;
+        points.push(center);
+        points.extend(above.points);
+        points.sort_by(|a, b| a.value.total_cmp(&b.value));
+        let least = points.iter().map(|point| point.cost).fold(f64::INFINITY, f64::min);
+        profiles.push(Profile {
+            name: estimate.name.clone(),
+            points,
+            level,
+            interval: [below.limit, above.limit],
+            ends: [below.end, above.end],
+            lower_cost: (least < cost - 0.5 * variance * 0.1_f64.powi(2)).then_some(least),
+        });
+    }
+    Ok(profiles)
+}
+
+/// The parameters without one; `None` if there are no others.
+fn others(parameters: &FitParameters, index: usize) -> Option<FitParameters> {
+    let mut list = parameters.as_slice().to_vec();
+    list.remove(index);
+    FitParameters::new(list).ok()
+}
+
+/// One side of a profile.
+struct Side {
+    points: Vec<ProfilePoint>,
+    end: ProfileEnd,
+    /// Where the interval ends.
+    limit: Option<f64>,
+}
+
+/// A model with one parameter held.
+struct Holding<'a, R> {
+    model: &'a R,
+    index: usize,
+    value: f64,
+}
+
+impl<R> Holding<'_, R> {
+    fn whole<T: Scalar>(&self, others: &[T]) -> Vec<T> {
+        let mut all = others.to_vec();
+        all.insert(self.index, T::from(self.value));
+        all
+    }
+}
+
+impl<R: Residuals> Residuals for Holding<'_, R> {
+    fn residuals<T: Scalar>(&self, others: &[T]) -> Result<Vec<T>, Error> {
+        self.model.residuals(&self.whole(others))
+    }
+
+    fn minimized(&self, others: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Vec<f64>, Error> {
+        self.model.minimized(&self.whole(others), substeps)
+    }
+
+    fn minimized_with_jacobian(
+        &self,
+        others: &[f64],
+        substeps: Option<&HeldSubsteps>,
+    ) -> Result<LinearResiduals, Error> {
+        let (residuals, jacobian) = self.model.minimized_with_jacobian(&self.whole(others), substeps)?;
+        Ok((residuals, jacobian.remove_column(self.index)))
+    }
+}
+
+/// A point of a walk: the variable of the parameter, those of the others, and how far from the minimum it is.
+#[derive(Clone)]
+struct At {
+    variable: f64,
+    others: Vec<f64>,
+    distance: f64,
+}
+
+impl At {
+    /// The variables of the others on the line from `self` through `to`, at a variable of the parameter.
+    fn toward(&self, to: &Self, variable: f64) -> Vec<f64> {
+        let part = (variable - self.variable) / (to.variable - self.variable);
+        self.others.iter().zip(&to.others).map(|(a, b)| a + part * (b - a)).collect()
+    }
+}
+
+/// A walk along a parameter.
+struct Walk<'a, R> {
+    model: &'a R,
+    own: &'a FitParameter,
+    others: Option<FitParameters>,
+    index: usize,
+    held: Option<&'a HeldSubsteps>,
+    settings: FitSettings,
+    cost: f64,
+    variance: f64,
+    level: f64,
+}
+
+impl<R: Residuals> Walk<'_, R> {
+    /// The point at a variable of the parameter, with the others looked for from the given ones.
+    fn at(&self, variable: f64, start: Vec<f64>) -> Result<(At, f64), Error> {
+        let value = self.own.physical(variable);
+        let holding = Holding { model: self.model, index: self.index, value };
+        let (others, mut cost) = match &self.others {
+            None => (Vec::new(), half_square(&holding.minimized(&[], self.held)?)),
+            Some(parameters) => {
+                let (lower, upper) = parameters.bounds();
+                let bounds = lower.iter().zip(&upper);
+                let inside = start.iter().zip(bounds).map(|(x, (l, u))| x.max(*l).min(*u)).collect();
+                let problem = LeastSquares::new(&holding, parameters);
+                let problem = self.held.map_or(problem, |held| problem.holding(held));
+                let ended = solve(problem, &self.settings, inside, None)?;
+                (ended.variables, ended.cost)
+            }
+        };
+        if let Some(prior) = self.own.prior {
+            cost += 0.5 * ((value - prior.value) / prior.sigma).powi(2);
+        }
+        if interruption::is_requested() {
+            return Err(Error::msg("the command was stopped"));
+        }
+        if !cost.is_finite() {
+            return Err(Error::msg(format!("the cost is {cost}")));
+        }
+        let excess = 2.0 * (cost - self.cost) / self.variance;
+        Ok((At { variable, others, distance: excess.abs().sqrt() * excess.signum() }, cost))
+    }
+
+    /// The minimum, the first step along the parameter and the change of the others with it, and how far to look.
+    fn beginning(&self, parameters: &FitParameters, result: &Fit) -> Result<(At, f64, Vec<f64>, f64), Error> {
+        let (index, log) = (self.index, self.own.log);
+        let values = result.values();
+        let mut variables = parameters.variables(&values)?;
+        let factors: Vec<f64> = parameters.values(&variables)?.into_iter().map(|(_, factor)| factor).collect();
+        let estimates = &result.uncertainty.estimates;
+        let errors: Vec<Option<f64>> =
+            estimates.iter().zip(&factors).map(|(e, factor)| Some(e.standard_error? / factor)).collect();
+        let variable = variables.remove(index);
+        let magnitude = if log { 1.0 } else { variable.abs().max(1.0) };
+        let most = if log { FARTHEST_LOGARITHM } else { FARTHEST_VALUES * magnitude };
+        let (first, farthest) = match errors[index] {
+            Some(error) => {
+                let first = (error * self.level / POINTS).min(0.1 * most);
+                (first, (FARTHEST * self.level * error).min(most))
+            }
+            None => (0.1 * magnitude, most),
+        };
+        let slope = |j: usize| match (errors[j], errors[index]) {
+            (Some(other), Some(own)) => result.uncertainty.correlation[index][j] * other / own,
+            _ => 0.0,
+        };
+        let slopes = (0..values.len()).filter(|&j| j != index).map(slope).collect();
+        Ok((At { variable, others: variables, distance: 0.0 }, first, slopes, farthest))
+    }
+
+    /// The side of the profile in a direction.
+    fn side(&self, parameters: &FitParameters, result: &Fit, direction: f64) -> Result<Side, Error> {
+        let (minimum, mut step, slopes, farthest) = self.beginning(parameters, result)?;
+        let bound = self.own.to_scaled(if direction < 0.0 { self.own.lower } else { self.own.upper });
+        let within = |variable: f64| if direction < 0.0 { variable.max(bound) } else { variable.min(bound) };
+        let mut points = Vec::new();
+        let point = |at: &At, cost: f64| ProfilePoint {
+            value: self.own.physical(at.variable),
+            cost,
+            distance: direction * at.distance,
+        };
+        let (mut before, mut last): (Option<At>, At) = (None, minimum.clone());
+        let mut failures = 0;
+        let end = loop {
+            if last.variable == within(last.variable + direction * step) {
+                break ProfileEnd::AtBound;
+            }
+            if points.len() >= MOST_POINTS || (last.variable - minimum.variable).abs() >= farthest {
+                break ProfileEnd::Flat;
+            }
+            let variable = within(last.variable + direction * step);
+            let guess = match &before {
+                Some(before) => before.toward(&last, variable),
+                None => {
+                    let change = variable - last.variable;
+                    last.others.iter().zip(&slopes).map(|(x, slope)| x + change * slope).collect()
+                }
+            };
+            let (next, cost) = match self.at(variable, guess).or_else(|_| self.at(variable, last.others.clone())) {
+                Ok(found) => found,
+                Err(_) if failures < SHORTER_STEPS && !interruption::is_requested() => {
+                    failures += 1;
+                    step /= 4.0;
+                    continue;
+                }
+                Err(error) => break ProfileEnd::Failed(error.to_string()),
+            };
+            points.push(point(&next, cost));
+            if next.distance >= self.level {
+                let limit = self.crossing(last, next, |at, cost| points.push(point(at, cost)));
+                return Ok(Side { points, end: ProfileEnd::Reached, limit: Some(self.own.physical(limit)) });
+            }
+            let moved = (next.variable - last.variable).abs();
+            let rate = (next.distance - last.distance) / moved;
+            let wanted = if rate > 0.0 { self.level / POINTS / rate } else { f64::INFINITY };
+            step = wanted.clamp(0.5 * moved, 2.5 * moved);
+            before = Some(std::mem::replace(&mut last, next));
+        };
+        Ok(Side { points, end, limit: None })
+    }
+
+    /// The variable at which the distance is that of the level, between a point below it and one at or above it.
+    fn crossing(&self, mut below: At, mut above: At, mut note: impl FnMut(&At, f64)) -> f64 {
+        let linear = |below: &At, above: &At| {
+            let part = (self.level - below.distance) / (above.distance - below.distance);
+            below.variable + part * (above.variable - below.variable)
+        };
+        let near = |at: &At| (at.distance - self.level).abs() <= LEVEL_TOLERANCE * self.level;
+        for _ in 0..MOST_REFINEMENTS {
+            if near(&below) || near(&above) {
+                break;
+            }
+            let variable = linear(&below, &above);
+            let Ok((middle, cost)) = self.at(variable, below.toward(&above, variable)) else { break };
+            note(&middle, cost);
+            if middle.distance >= self.level {
+                above = middle;
+            } else {
+                below = middle;
+            }
+        }
+        linear(&below, &above)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optimize::fit::fit;
+    use approx::assert_relative_eq;
+
+    /// Noise of fixed signs and sizes.
+    fn noise(k: usize) -> f64 {
+        0.3 * (12.9898 * (k as f64 + 1.0)).sin()
+    }
+
+    /// y = a + b t, measured at ten times.
+    #[derive(Clone)]
+    struct Line;
+
+    impl Residuals for Line {
+        fn residuals<T: Scalar>(&self, p: &[T]) -> Result<Vec<T>, Error> {
+            let at = |k: usize| p[0] + p[1] * k as f64 - (2.0 - 0.5 * k as f64 + noise(k));
+            Ok((0..10).map(at).collect())
+        }
+    }
+
+    /// A function of one parameter, measured so many times.
+    #[derive(Clone)]
+    struct Repeated<const SATURATES: bool>;
+
+    impl<const SATURATES: bool> Repeated<SATURATES> {
+        fn measured() -> Vec<f64> {
+            let (mean, scale) = if SATURATES { (0.95, 0.5) } else { (1.5, 3.0) };
+            let middle = (0..6).map(noise).sum::<f64>() / 6.0;
+            (0..6).map(|k| mean + scale * (noise(k) - middle)).collect()
+        }
+    }
+
+    impl<const SATURATES: bool> Residuals for Repeated<SATURATES> {
+        fn residuals<T: Scalar>(&self, p: &[T]) -> Result<Vec<T>, Error> {
+            let model = if SATURATES { -(-p[0]).exp() + 1.0 } else { p[0].exp() };
+            Ok(Self::measured().into_iter().map(|y| model - y).collect())
+        }
+    }
+
+    fn profiled<R: Residuals + Clone + Send + Sync>(model: &R, list: Vec<FitParameter>) -> (Fit, Vec<Profile>) {
+        let parameters = FitParameters::new(list).unwrap();
+        let settings = FitSettings { cost_tolerance: 1e-14, ..Default::default() };
+        let result = fit(model, &parameters, &settings, None).unwrap();
+        let profiles = profiles(model, &parameters, &settings, &result, || ()).unwrap();
+        (result, profiles)
+    }
+
+    #[test]
+    fn of_a_linear_model_the_interval_is_that_of_the_standard_error() {
+        let (result, profiles) = profiled(&Line, vec![FitParameter::new("a", 1.0), FitParameter::new("b", 1.0)]);
+        for (estimate, profile) in result.uncertainty.estimates.iter().zip(&profiles) {
+            let interval = estimate.interval.unwrap();
+            for (found, expected) in profile.interval.into_iter().zip(interval) {
+                assert_relative_eq!(found.unwrap(), expected, max_relative = 1e-6);
+            }
+            // Along a straight line the distance is that in standard errors.
+            for point in &profile.points {
+                let distance = (point.value - estimate.value) / estimate.standard_error.unwrap();
+                assert!((point.distance - distance).abs() < 1e-5, "{point:?}");
+            }
+            assert!(profile.points.windows(2).all(|pair| pair[0].value < pair[1].value));
+        }
+    }
+
+    #[test]
+    fn a_prior_narrows_the_interval_as_another_measurement_does() {
+        let list = vec![FitParameter::new("a", 1.0).known(2.0, 0.1), FitParameter::new("b", 1.0)];
+        let (result, profiles) = profiled(&Line, list);
+        assert_eq!(result.residuals, 11);
+        for (estimate, profile) in result.uncertainty.estimates.iter().zip(&profiles) {
+            for (found, expected) in profile.interval.into_iter().zip(estimate.interval.unwrap()) {
+                assert_relative_eq!(found.unwrap(), expected, max_relative = 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn of_an_exponential_the_interval_is_not_symmetric() {
+        // The mean of m measurements of e^θ with standard deviation s lies within t s/√m of e^θ.
+        let measured = Repeated::<false>::measured();
+        let m = measured.len() as f64;
+        let mean = measured.iter().sum::<f64>() / m;
+        let square: f64 = measured.iter().map(|y| (y - mean).powi(2)).sum();
+        let reach = student_quantile(measured.len() - 1) * (square / (m - 1.0) / m).sqrt();
+        let (result, profiles) = profiled(&Repeated::<false>, vec![FitParameter::new("theta", 0.1)]);
+        assert_relative_eq!(result.values()[0], mean.ln(), max_relative = 1e-7);
+        for (found, expected) in profiles[0].interval.into_iter().zip([mean - reach, mean + reach]) {
+            assert_relative_eq!(found.unwrap(), expected.ln(), max_relative = 1e-4);
+        }
+        // That of the standard error is off.
+        let symmetric = result.uncertainty.estimates[0].interval.unwrap();
+        assert!((symmetric[0] - (mean - reach).ln()).abs() > 0.005, "{symmetric:?}");
+    }
+
+    #[test]
+    fn a_side_without_a_limit_is_called_so() {
+        let (_, profiles) = profiled(&Repeated::<true>, vec![FitParameter::new("theta", 1.0)]);
+        let profile = &profiles[0];
+        assert_eq!(profile.ends, [ProfileEnd::Reached, ProfileEnd::Flat]);
+        assert!(profile.interval[0].is_some() && profile.interval[1].is_none());
+        assert!(profile.to_string().contains("above the data set no limit"), "{profile}");
+        let bounded = vec![FitParameter::new("theta", 1.0).bounded(0.0, 8.0)];
+        let (_, profiles) = profiled(&Repeated::<true>, bounded);
+        assert_eq!(profiles[0].ends[1], ProfileEnd::AtBound);
+        assert!(profiles[0].to_string().contains("its bound 8.0000e0 comes first"), "{}", profiles[0]);
+    }
+
+    /// y = a b t.
+    #[derive(Clone)]
+    struct Product;
+
+    impl Residuals for Product {
+        fn residuals<T: Scalar>(&self, p: &[T]) -> Result<Vec<T>, Error> {
+            Ok((0..10).map(|k| p[0] * p[1] * k as f64 - (6.0 * k as f64 + noise(k))).collect())
+        }
+    }
+
+    #[test]
+    fn what_only_a_product_determines_has_flat_profiles() {
+        let unknown = |name: &str| FitParameter::new(name, 2.0).logarithmic();
+        let (_, profiles) = profiled(&Product, vec![unknown("a"), unknown("b")]);
+        for profile in &profiles {
+            assert_eq!(profile.ends, [ProfileEnd::Flat, ProfileEnd::Flat]);
+            assert!(profile.to_string().starts_with("not identifiable"), "{profile}");
+        }
+    }
+}

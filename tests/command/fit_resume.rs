@@ -1,0 +1,137 @@
+//! Fits that go on where they were stopped, from several starts, with profiles and a page.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::fit::GOOD;
+use crate::folder::Folder;
+use crate::{isobar, text};
+
+/// The indentation alone, whose dissipation nothing depends on, with these settings.
+fn indentation(folder: &Folder, settings: &str) -> std::path::PathBuf {
+    let (before, rest) = GOOD.split_once("[[parameters]]\nname = \"materials.foam.dissipation\"").expect("there");
+    let tables = &rest[rest.find("[[indentations]]").expect("there")..rest.find("[[trajectories]]").expect("there")];
+    let offset = "[[parameters]]\nname = \"indentations[0].offset\"\ninitial = 0\nlower = -0.01\nupper = 0.01\n";
+    folder.file("fit.toml", format!("{before}{offset}{tables}{settings}"))
+}
+
+fn json(text: &[u8]) -> Value {
+    serde_json::from_slice(text).expect("JSON")
+}
+
+fn values(report: &Value) -> Vec<f64> {
+    let estimates = report["estimates"].as_array().expect("estimates");
+    estimates.iter().map(|estimate| estimate["value"].as_f64().expect("a number")).collect()
+}
+
+#[test]
+fn a_fit_that_was_stopped_goes_on_to_the_same_result() {
+    let folder = Folder::with_example("fit_resume");
+    let fit = indentation(&folder, "[solver]\nmax_iterations = 3\n");
+    let (out, kept) = (folder.0.join("fit.json"), folder.0.join("fit.progress.json"));
+    let output = isobar(&["fit", text(&fit), "--out", text(&out)]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    // The best so far is written, and what a fit goes on with is kept.
+    let stopped = json(&fs::read(&out).expect("written"));
+    assert_eq!((stopped["iterations"].as_u64(), stopped["converged"].as_bool()), (Some(3), Some(false)));
+    assert!(kept.exists());
+
+    let more = indentation(&folder, "[solver]\nmax_iterations = 50\n");
+    let output = isobar(&["fit", text(&more), "--out", text(&out), "--resume"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!kept.exists(), "nothing is left to go on with");
+    let resumed = json(&fs::read(&out).expect("written"));
+    let output = isobar(&["fit", text(&more), "--json"]);
+    let whole = json(&output.stdout);
+    assert!(resumed["iterations"].as_u64() > Some(3) && resumed["converged"] == true, "{resumed:#}");
+    for (a, b) in values(&resumed).iter().zip(values(&whole)) {
+        assert!((a / b - 1.0).abs() < 1e-4, "{a} {b}");
+    }
+    let cost = |report: &Value| report["cost_after"].as_f64().expect("a cost");
+    assert!((cost(&resumed) / cost(&whole) - 1.0).abs() < 1e-8);
+
+    // What was kept of another problem is refused.
+    isobar(&["fit", text(&fit), "--out", text(&out)]);
+    let bounds = GOOD.replace("lower = 1e3", "lower = 2e3");
+    let other = folder.file("fit.toml", bounds);
+    let output = isobar(&["fit", text(&other), "--out", text(&out), "--resume"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("fit.progress.json: it is of problem"), "{told}");
+    fs::write(&kept, "{}").expect("a file for the test");
+    let output = isobar(&["fit", text(&other), "--out", text(&out), "--resume"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("fit.progress.json: it cannot be read"), "{told}");
+    assert_eq!(isobar(&["fit", text(&other), "--resume"]).status.code(), Some(2));
+}
+
+#[test]
+fn starts_profiles_and_residuals_are_told_of_in_words_and_on_the_page() {
+    let folder = Folder::with_example("fit_profiles");
+    let fit = indentation(&folder, "[solver]\nstarts = { count = 4, seed = 1 }\n");
+    let (out, page) = (folder.0.join("fit.json"), folder.0.join("fit.html"));
+    let output =
+        isobar(&["fit", text(&fit), "--profiles", "--out", text(&out), "--record", text(&page)]);
+    let (told, printed) =
+        (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout).into_owned());
+    assert!(output.status.success(), "{told}");
+    println!("{printed}");
+    assert!(printed.contains("4 of 4 starts ended at the best optimum"), "{printed}");
+    assert!(printed.contains("95 % intervals by profiles"), "{printed}");
+    let report = json(&fs::read(&out).expect("written"));
+    assert_eq!(report["starts"].as_array().map(Vec::len), Some(4));
+    let profiles = report["profiles"].as_array().expect("profiles");
+    assert_eq!(profiles.len(), 2);
+    for (profile, estimate) in profiles.iter().zip(report["estimates"].as_array().expect("estimates")) {
+        let ends = |value: &Value| [0, 1].map(|k| value["interval"][k].as_f64().expect("an end"));
+        let (found, symmetric) = (ends(profile), ends(estimate));
+        let width = symmetric[1] - symmetric[0];
+        // The curvature is nearly the same over a short interval.
+        assert!((0..2).all(|k| (found[k] - symmetric[k]).abs() < 0.2 * width), "{found:?} {symmetric:?}");
+        assert!(profile["points"].as_array().is_some_and(|points| points.len() >= 5));
+    }
+    let quantities = report["diagnostics"]["quantities"].as_array().expect("quantities");
+    assert_eq!(quantities[0]["quantity"], "force");
+    assert!(quantities[0]["whiteness"]["p_value"].as_f64().is_some_and(|p| p > 1e-3), "{quantities:?}");
+    let page = fs::read_to_string(&page).expect("written");
+    for expected in ["Profile of indentations[0].offset", "Residuals over standard deviations", "Starts"] {
+        assert!(page.contains(expected), "{expected}");
+    }
+}
+
+#[test]
+fn what_a_recording_holds_that_the_model_does_not_is_told() {
+    let folder = Folder::with_example("fit_residuals");
+    // A tracker that jumps now and then, and a ball that loses speed in a way that no friction explains.
+    let path = "data/throw_1.csv";
+    let recording = fs::read_to_string(folder.0.join(path)).expect("there");
+    let mut count = 0;
+    let with = |line: &str| {
+        let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+        if fields.len() > 3 && fields[0].parse::<f64>().is_ok() {
+            count += 1;
+            if count % 9 == 5 {
+                let jumped = fields[1].parse::<f64>().expect("a number") + 0.2;
+                fields[1] = jumped.to_string();
+            }
+        }
+        fields.join(",") + "\n"
+    };
+    folder.file(path, recording.lines().map(with).collect::<String>());
+    let fit = folder.file("fit.toml", format!("{GOOD}starts = \"recorded\"\n"));
+    let output = isobar(&["fit", text(&fit), "--json"]);
+    let report = json(&output.stdout);
+    println!("{:#}", report["diagnostics"]["remarks"]);
+    let outliers = report["diagnostics"]["outliers"].as_array().expect("a list");
+    assert_eq!(outliers.len(), 1, "{outliers:?}");
+    assert_eq!(outliers[0]["outlier_loss"], "cauchy");
+    let phases = &report["diagnostics"]["quantities"][0]["phases"];
+    assert_eq!(phases[0]["phase"], "before_touch", "{phases}");
+    assert!(phases.as_array().is_some_and(|phases| phases.len() >= 2), "{phases}");
+    // With the values that are named nothing is said of them any more.
+    let limit = format!("outlier_limit = {}\noutlier_loss = \"cauchy\"\n", outliers[0]["outlier_limit"]);
+    let fit = folder.file("fit.toml", format!("{GOOD}starts = \"recorded\"\n{limit}"));
+    let report = json(&isobar(&["fit", text(&fit), "--json"]).stdout);
+    assert!(report["diagnostics"]["outliers"].as_array().is_some_and(Vec::is_empty));
+}
