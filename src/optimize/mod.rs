@@ -7,6 +7,7 @@ pub mod checkpoint;
 pub mod comparison;
 pub mod data;
 mod data_error;
+pub mod ensemble;
 mod error;
 pub mod fit;
 mod gaussian;

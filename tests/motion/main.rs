@@ -4,6 +4,7 @@ mod adjoint;
 mod bristle_derivatives;
 mod bristles;
 mod continuous_limit;
+mod controllers;
 mod drake_steps;
 mod error_control;
 mod event_derivatives;

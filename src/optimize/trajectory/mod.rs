@@ -12,6 +12,7 @@ mod staged;
 
 pub use control_range::ControlRange;
 pub use evaluations::{EvaluationCounter, Evaluations};
+pub(super) use history::{History, taken};
 pub use history::{Iterations, TrajectoryIteration};
 pub use minimize::{
     TrajectoryCheckpoints, TrajectoryOptimum, optimize_smoothed_trajectory, optimize_trajectory,
