@@ -19,8 +19,8 @@ use crate::interruption;
 use crate::io::Scene;
 use crate::report::{Recorder, Recording};
 use crate::rollout::{
-    DiscretizationError, MotionWarning, Rollout, SimulationError, Watch, discretization_errors,
-    finer_settings,
+    ClosedLoop, ControlLaw, DiscretizationError, MotionWarning, Rollout, SimulationError, Watch,
+    discretization_errors, finer_settings,
 };
 pub(super) use arguments::SimulateArguments;
 use rows::Rows;
@@ -46,8 +46,12 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
     if let Some(file) = &arguments.commands {
         scene.read_commands(file)?;
     }
+    if let Some(file) = &arguments.controller {
+        scene.read_controllers(file)?;
+    }
     let scene = scene;
-    let rollout = scene.rollout(arguments.until)?;
+    let closed = scene.closed_loop(arguments.until)?;
+    let rollout = closed.rollout;
     let schedule =
         rollout.settings.schedule(rollout.until).map_err(|source| simulation_error(&scene, source))?;
     let out = arguments.out.as_deref();
@@ -66,7 +70,7 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         false => recorder(&scene, interval).without_plots(),
     };
     let mut recorder = (!arguments.record.is_empty()).then(recorder);
-    let (last, outcome) = simulate(&rollout, arguments, schedule.steps(), &mut rows, recorder.as_mut());
+    let (last, outcome) = simulate(&closed, arguments, schedule.steps(), &mut rows, recorder.as_mut());
     // What came before a step that failed is worth looking at.
     let failed_step = matches!(&outcome, Err(Failure::Simulation(error)) if error.is_failed_step());
     if outcome.is_ok() || failed_step {
@@ -94,7 +98,7 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         )));
     }
     let errors = match arguments.error {
-        true => Some(discretization(&scene, &rollout)?),
+        true => Some(discretization(&scene, &closed)?),
         false => None,
     };
     let found = (errors, last.substeps.into_some());
@@ -117,10 +121,20 @@ fn record(
     write_recordings(&arguments.record, &page, recording)
 }
 
+/// The scene's motion under its controllers, if it has any.
+type Closed<'s> = ClosedLoop<'s, ControlLaw>;
+
 /// The estimated errors of the simulation, from one with the same and a finer one.
-fn discretization(scene: &Scene, rollout: &Rollout<'_>) -> Result<Vec<DiscretizationError>, Error> {
-    let settings = &rollout.settings;
-    let run = |settings| Rollout { settings, ..*rollout }.motion().completed();
+fn discretization(scene: &Scene, closed: &Closed<'_>) -> Result<Vec<DiscretizationError>, Error> {
+    let settings = &closed.rollout.settings;
+    if finer_settings(settings).time_step != settings.time_step && !closed.controllers.is_empty() {
+        let message = "controllers sample at steps, so that finer ones would change them; leave out --error";
+        return Err(Error::Usage(message.to_owned()));
+    }
+    let run = |settings| {
+        let rollout = Rollout { settings, ..closed.rollout };
+        Closed { rollout, ..*closed }.motion().completed()
+    };
     let both = run(*settings).and_then(|coarse| Ok((coarse, run(finer_settings(settings))?)));
     let (coarse, fine) = both.map_err(|source| simulation_error(scene, source))?;
     Ok(discretization_errors(&scene.model, settings.integrator, &coarse, &fine))
@@ -137,16 +151,16 @@ struct Last {
 
 /// Simulates, and writes rows on the way.
 fn simulate(
-    rollout: &Rollout<'_>,
+    closed: &Closed<'_>,
     arguments: &SimulateArguments,
     all_steps: usize,
     rows: &mut Rows,
     mut recorder: Option<&mut Recorder<'_>>,
 ) -> (Last, Result<(), Failure>) {
     let bar = of_steps(all_steps as u64);
-    let (mut steps, mut time, mut state) = (0, 0.0, rollout.start());
+    let (mut steps, mut time, mut state) = (0, 0.0, closed.rollout.start());
     let (mut watch, mut substeps) = (Watch::default(), Substeps::default());
-    let outcome = rollout.try_for_each(|step| {
+    let outcome = closed.try_for_each(|step| {
         (steps, time) = (step.steps, step.time);
         state.clone_from(step.state);
         watch.look(step);

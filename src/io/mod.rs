@@ -24,6 +24,7 @@ pub use motion::trajectory::{BodyMotion, BristleMotion, ContactMotion, JointMoti
 pub use motion::writer::TrajectoryWriter;
 pub use problem::checkpoint::CheckpointFile;
 pub use problem::controls::OptimizedControl;
+pub use problem::ensemble::ProblemEnsemble;
 pub use problem::file::{OptimizedCommand, ProblemFile, ScatteredStarts};
 pub use scene::file::{Scene, SolverKind};
 pub use scene::solver_tables::ErrorControl;

@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod constraints;
 pub mod data;
 mod data_error;
+pub mod ensemble;
 mod error;
 pub mod fit;
 mod gaussian;

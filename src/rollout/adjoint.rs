@@ -1,5 +1,7 @@
 //! The gradient of a loss over a trajectory, by one sweep backward over its steps.
 
+use std::borrow::Cow;
+
 use super::checked_step::{checked_step, checked_step_taped, step_failed};
 use super::checkpoints::{CheckpointMemory, Checkpoints, Placement, next_checkpoint};
 use super::controls::Controls;
@@ -20,6 +22,30 @@ impl<'a, A: AppliedForces> Rollout<'a, A> {
         let dependence = self.applied.dependence();
         Ok(DifferentiatedModel::new(self.model, parameters, dependence, self.controls.dimension())?)
     }
+}
+
+/// What makes the control values of a rollout from its states.
+pub(super) trait Feedback {
+    /// Adds to the control values of a step that is taken for the first time. Steps come in order.
+    fn control(&mut self, step: usize, state: &State, controls: &mut Cow<'_, Controls>);
+
+    /// Adds to the derivatives with respect to the state before a step, and with respect to the model's parameters,
+    /// what passes through the control values of the step and of those after it. Steps come in reverse order.
+    fn reverse(
+        &mut self,
+        step: usize,
+        before: &State,
+        by_row: &[f64],
+        by_state: &mut [f64],
+        by_parameters: &mut [f64],
+    );
+}
+
+/// No feedback: the control values are given.
+impl Feedback for () {
+    fn control(&mut self, _: usize, _: &State, _: &mut Cow<'_, Controls>) {}
+
+    fn reverse(&mut self, _: usize, _: &State, _: &[f64], _: &mut [f64], _: &mut [f64]) {}
 }
 
 /// A loss over a trajectory and its gradient.
@@ -83,10 +109,21 @@ pub fn loss_gradient<A: AppliedForces>(
     parameters: &[Parameter],
     checkpoints: Checkpoints,
 ) -> Result<LossGradient, SimulationError> {
+    loss_gradient_under(rollout, loss, parameters, checkpoints, &mut ())
+}
+
+/// The same under feedback, which adds to the control values of the rollout.
+pub(super) fn loss_gradient_under<A: AppliedForces>(
+    rollout: &Rollout<'_, A>,
+    loss: &impl DifferentiableLoss,
+    parameters: &[Parameter],
+    checkpoints: Checkpoints,
+    feedback: &mut dyn Feedback,
+) -> Result<LossGradient, SimulationError> {
     let schedule = rollout.schedule()?;
     let model = rollout.differentiated(parameters)?;
     let controls = rollout.control_rows()?;
-    let mut sweep = Sweep::new(rollout, (&schedule, &controls), &model, loss);
+    let mut sweep = Sweep::new(rollout, (&schedule, controls), &model, loss, feedback);
     match checkpoints.placement(schedule.len()) {
         Placement::Equidistant(spacing) => sweep.equidistant(spacing)?,
         Placement::Binomial(spare) => sweep.binomial(spare)?,
@@ -104,7 +141,8 @@ pub(super) fn loss_gradient_over<A: AppliedForces>(
     let schedule = rollout.schedule()?;
     let model = rollout.differentiated(parameters)?;
     let controls = rollout.control_rows()?;
-    let mut sweep = Sweep::new(rollout, (&schedule, &controls), &model, loss);
+    let mut feedback = ();
+    let mut sweep = Sweep::new(rollout, (&schedule, controls), &model, loss, &mut feedback);
     sweep.end(&states[schedule.len()]);
     sweep.reverse_all(0, states)?;
     Ok(sweep.finished())
@@ -130,7 +168,11 @@ fn problem<'s, A>(
 struct Sweep<'a, A, L> {
     rollout: &'a Rollout<'a, A>,
     schedule: &'a [StepTime],
-    controls: &'a Controls,
+    /// The control values of steps; with what feedback adds, of those that were taken.
+    controls: Cow<'a, Controls>,
+    feedback: &'a mut dyn Feedback,
+    /// Steps that were taken, some of them more than once.
+    first_taken: usize,
     model: &'a DifferentiatedModel<'a>,
     loss: &'a L,
     steps: StepWorkspace,
@@ -150,21 +192,24 @@ struct Sweep<'a, A, L> {
 impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     fn new(
         rollout: &'a Rollout<'a, A>,
-        (schedule, controls): (&'a [StepTime], &'a Controls),
+        (schedule, controls): (&'a [StepTime], Cow<'a, Controls>),
         model: &'a DifferentiatedModel<'a>,
         loss: &'a L,
+        feedback: &'a mut dyn Feedback,
     ) -> Self {
         Self {
             rollout,
             schedule,
+            by_controls: Controls::zeros(schedule.len(), controls.dimension()),
             controls,
+            feedback,
+            first_taken: 0,
             model,
             loss,
             steps: StepWorkspace::default(),
             derivatives: DerivativeWorkspace::default(),
             losses: LossWorkspace::new(rollout.model),
             by_state: vec![0.0; rollout.start().tangent_dimension()],
-            by_controls: Controls::zeros(schedule.len(), controls.dimension()),
             by_model: ModelGradient::zero(model),
             tapes: Tapes::default(),
             substeps: Vec::new(),
@@ -195,8 +240,17 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         }
     }
 
+    /// Lets feedback add to the control values of a step that is taken for the first time.
+    fn make_controls(&mut self, step: usize, state: &State) {
+        if step == self.first_taken {
+            self.first_taken += 1;
+            self.feedback.control(step, state, &mut self.controls);
+        }
+    }
+
     /// Takes a step.
     fn advance(&mut self, step: usize, state: &State) -> Result<State, SimulationError> {
+        self.make_controls(step, state);
         self.memory.steps_taken += 1;
         let (integrator, number) = (self.rollout.settings.integrator, self.schedule[step].number);
         let Self { rollout, controls, schedule, substeps, steps, .. } = self;
@@ -212,6 +266,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         if !self.tapes.has_room() {
             return self.advance(step, state);
         }
+        self.make_controls(step, state);
         self.memory.steps_taken += 1;
         let (integrator, number) = (self.rollout.settings.integrator, self.schedule[step].number);
         let mut tape = self.tapes.blank();
@@ -245,11 +300,11 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             Some(tape) => tape,
             None => {
                 let mut tape = self.tapes.blank();
-                let Self { rollout, controls, schedule, substeps, steps, model: differentiated, .. } = self;
-                let problem = problem(rollout, schedule, controls, substeps, step, before);
+                let problem =
+                    problem(self.rollout, self.schedule, &self.controls, &self.substeps, step, before);
                 settings
                     .integrator
-                    .tape(&problem, after, differentiated, steps, &mut tape)
+                    .tape(&problem, after, self.model, &mut self.steps, &mut tape)
                     .map_err(|source| step_failed(model, self.schedule[step], source))?;
                 tape
             }
@@ -264,6 +319,8 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         let moment = Moment { step, time, dt, model, state: before, control };
         let mut by = MomentGradient { state: &mut self.by_state, control: self.by_controls.row_mut(step) };
         self.value += self.loss.add_running(&moment, &mut by, &mut self.losses);
+        let Self { feedback, by_controls, by_state, by_model, .. } = self;
+        feedback.reverse(step, before, by_controls.row(step), by_state, &mut by_model.direct);
         Ok(())
     }
 

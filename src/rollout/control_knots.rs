@@ -113,6 +113,11 @@ impl ControlKnots {
         self.weights_at(time).iter().map(|(knot, weight)| weight * values[knot]).sum()
     }
 
+    /// The knots whose values the controls at a time in s are made of, each with its weight.
+    pub fn weights(&self, time: f64) -> impl Iterator<Item = (usize, f64)> + use<> {
+        self.weights_at(time).iter()
+    }
+
     /// The weights of the values at knots in the controls at a time in s.
     fn weights_at(&self, time: f64) -> KnotWeights {
         let last = self.times.len() - 1;

@@ -54,6 +54,32 @@ pub enum SimulationError {
         /// Joint velocities of the model.
         model: usize,
     },
+    /// A controller observes something that the model does not have.
+    #[error("a controller observes {what} {index}; there are {count}, counted from 0")]
+    Observed {
+        /// What.
+        what: &'static str,
+        /// Its index.
+        index: usize,
+        /// How many the model has.
+        count: usize,
+    },
+    /// A controller adds to a control value that there is not.
+    #[error("a controller adds to control value {index}; there are {count}, counted from 0")]
+    ControllerOutput {
+        /// Its index in the row of a step.
+        index: usize,
+        /// How many control values a step has.
+        count: usize,
+    },
+    /// There are not as many numbers as the controllers have parameters.
+    #[error("there are {found} parameters of controllers, but they have {expected}")]
+    ControllerParameters {
+        /// Numbers that were given.
+        found: usize,
+        /// Parameters of the controllers.
+        expected: usize,
+    },
     /// The deflections of bristles are not those of the model.
     #[error("the state has {state} deflections of bristles, but the model's pairs have {model}")]
     BristleCount {

@@ -1,5 +1,6 @@
 //! What is minimized over a trajectory: a sum over its steps and a term at its end.
 
+use super::gauss_newton::TrajectoryResiduals;
 use crate::multibody::{DIRECTIONS, Model, State, for_each_tangent_chunk};
 use crate::scalar::{DualArray, Scalar};
 
@@ -58,6 +59,29 @@ pub trait Loss: Sync {
     fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
         let _ = moment;
         T::from(0.0)
+    }
+}
+
+/// Half of the sum of squares of residuals, as a loss.
+#[derive(Clone, Copy, Debug)]
+pub struct HalfSquares<'a, R>(pub &'a R);
+
+/// Half of the sum of the squares of numbers.
+fn half_squares<T: Scalar>(residuals: &[T]) -> T {
+    residuals.iter().fold(T::from(0.0), |sum, &r| sum + r * r) * 0.5
+}
+
+impl<R: TrajectoryResiduals> Loss for HalfSquares<'_, R> {
+    fn running<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        let mut residuals = Vec::new();
+        self.0.running(moment, &mut residuals);
+        half_squares(&residuals)
+    }
+
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        let mut residuals = Vec::new();
+        self.0.terminal(moment, &mut residuals);
+        half_squares(&residuals)
     }
 }
 

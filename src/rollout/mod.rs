@@ -9,12 +9,15 @@
 //! the derivative of every step from [`linearize`]. A [`Batch`] is many rollouts at once.
 //! [`Rollout::find_events`] locates touches, lift-offs and turning points in time, and [`event_gradients`] and
 //! [`event_loss_gradient`] differentiate their times and states.
-//! [`ControlKnots`] interpolate controls from a few numbers.
+//! [`ControlKnots`] interpolate controls from a few numbers. A [`ClosedLoop`] is a rollout under [`Controller`]s, whose
+//! parameters its gradients are taken with respect to as well.
 
 mod adjoint;
 mod batch;
 mod checked_step;
 mod checkpoints;
+mod closed_loop;
+mod closed_loop_gradient;
 mod command;
 mod control_knots;
 mod control_signal;
@@ -23,6 +26,7 @@ mod discretization_error;
 mod error;
 mod event_error;
 mod events;
+mod feedback;
 mod forward;
 mod gauss_newton;
 mod gradient;
@@ -40,6 +44,8 @@ pub(crate) use checked_step::{
     checked_step, checked_step_into, checked_step_taped, failed, not_differentiated,
 };
 pub use checkpoints::{CheckpointMemory, Checkpoints};
+pub use closed_loop::ClosedLoop;
+pub use closed_loop_gradient::ClosedLoopGradient;
 pub use command::{Command, KnotValues};
 pub use control_knots::{ControlKnots, KnotInterpolation, KnotMap};
 pub use control_signal::ControlSignal;
@@ -51,11 +57,16 @@ pub use events::{
     Event, EventGradient, EventKind, EventLoss, EventMoment, Face, Features, event_gradients,
     event_loss_gradient,
 };
+pub use feedback::{
+    ControlLaw, Controller, ControllerCotangent, ControllerPoint, FeedbackStage, GripForce, KnotFeedback,
+    KnotLaw, NetworkInput, NeuralNetwork, NominalStates, Observation, Observed, Output, Pid, PidMeasurement,
+    SampledController, SensorNoise, SlipReflex, SlipSense,
+};
 pub use forward::loss_gradient_forward;
 pub use gauss_newton::{GaussNewton, TrajectoryResiduals};
 pub use gradient::{TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
-pub use loss::{DifferentiableLoss, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
+pub use loss::{DifferentiableLoss, HalfSquares, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
 pub use report::{StepReport, TakenStep};
 pub(crate) use schedule::StepTime;
 pub use schedule::{SimulationSettings, StepSchedule};

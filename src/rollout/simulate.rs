@@ -257,8 +257,20 @@ impl<'a, A: AppliedForces, T: Scalar> Rollout<'a, A, T> {
         Ok((trajectory, controls))
     }
 
+    /// Simulates under control values that `control` fills in, as [`Self::simulate_with_feedback`] without keeping
+    /// anything.
+    pub(super) fn observe_under(
+        &self,
+        control: Control<'_, T>,
+        observer: Observer<'_, T>,
+    ) -> Result<(), SimulationError> {
+        let schedule = self.settings.schedule(self.until)?;
+        check_initial(self.model, self.initial)?;
+        self.advance(schedule, control, observer)
+    }
+
     /// Control values that the model's actuators and the user's forces take at each step.
-    fn control_dimension(&self) -> usize {
+    pub(super) fn control_dimension(&self) -> usize {
         self.model.command_dimension() + self.applied.control_dimension()
     }
 
@@ -350,19 +362,19 @@ impl Rollout<'_> {
 }
 
 /// What is called with every state.
-type Observer<'o, T> = &'o mut dyn FnMut(&StepReport<'_, T>) -> ControlFlow<()>;
+pub(super) type Observer<'o, T> = &'o mut dyn FnMut(&StepReport<'_, T>) -> ControlFlow<()>;
 
 /// What fills in the control values of a step: its number, counted from 0, the span of its time, the
 /// state at its start.
-type Control<'c, T> = &'c mut dyn FnMut(usize, Range<f64>, &State<T>, &mut [T]);
+pub(super) type Control<'c, T> = &'c mut dyn FnMut(usize, Range<f64>, &State<T>, &mut [T]);
 
 impl<T: Scalar> Trajectory<T> {
     /// No states yet.
-    fn empty() -> Self {
+    pub(super) fn empty() -> Self {
         Self { times: Vec::new(), states: Vec::new() }
     }
 
-    fn push(&mut self, step: &StepReport<'_, T>) {
+    pub(super) fn push(&mut self, step: &StepReport<'_, T>) {
         self.times.push(step.time);
         self.states.push(step.state.clone());
     }

@@ -5,6 +5,7 @@ mod bristle_derivatives;
 mod bristles;
 mod constraints;
 mod continuous_limit;
+mod controllers;
 mod design;
 mod drake_steps;
 mod error_control;

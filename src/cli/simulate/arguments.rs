@@ -23,6 +23,10 @@ pub(in crate::cli) struct SimulateArguments {
     /// Commands of actuators, TOML as `isobar optimize` writes it, in place of those of the scene
     #[arg(long, value_name = "FILE")]
     pub commands: Option<PathBuf>,
+    /// Controllers and commands of actuators, TOML or JSON as `isobar optimize` writes them, in place of those
+    /// of the scene
+    #[arg(long, value_name = "FILE", conflicts_with = "commands")]
+    pub controller: Option<PathBuf>,
     /// Also write the contact wrench of each pair of bodies that can touch: A-B.fx_N, ..., A-B.tz_N_m,
     /// on A about A's origin in the world frame, at each state's poses and velocities
     #[arg(long)]

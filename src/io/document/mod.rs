@@ -8,6 +8,7 @@
 mod deserialize;
 pub(super) mod field_path;
 mod json;
+pub(super) mod named_path;
 mod node;
 mod toml;
 
@@ -20,6 +21,7 @@ use super::file_error::Problem;
 use crate::io::file_error::FileError;
 use crate::shown::shown;
 use field_path::FieldPath;
+use named_path::Replacement;
 use node::{Misplaced, Node, Value};
 
 /// A file of TOML or JSON that was read.
@@ -99,6 +101,26 @@ impl Document {
         node.value = Value::String(new.to_owned());
         let message = format_args!("found \"{old}\", which is now spelled \"{new}\"; write that instead");
         Some(self.located(Problem::new(field.clone(), message)))
+    }
+
+    /// The field that a path such as `bodies.ball.mass` names.
+    ///
+    /// # Errors
+    /// What is not there, in words.
+    pub fn field(&self, path: &str) -> Result<FieldPath, String> {
+        self.root.field(path)
+    }
+
+    /// The number at a field, if there is one.
+    pub fn number(&mut self, field: &FieldPath) -> Option<f64> {
+        self.root.value_mut(field)?.as_number()
+    }
+
+    /// Puts another value in the place of that of a field, which is there.
+    pub fn replace(&mut self, field: &FieldPath, by: &Replacement) {
+        if let Some(node) = self.root.value_mut(field) {
+            node.replace(by);
+        }
     }
 
     /// The keys of the table that the document is.

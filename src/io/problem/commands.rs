@@ -1,8 +1,8 @@
-//! Commands of a scene's actuators in a file of their own, as `isobar optimize` writes them.
+//! Commands and controllers of a scene's actuators in a file of their own, as `isobar optimize` writes them.
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
@@ -10,6 +10,8 @@ use crate::io::file_error::{FileError, Problem};
 use crate::io::problem::controls::actuator_index;
 use crate::io::scene::actuator_schema::CommandTable;
 use crate::io::scene::actuator_tables::given_command;
+use crate::io::scene::controller_schema::ControllerTable;
+use crate::io::scene::controller_tables::SceneControllers;
 use crate::io::scene::file::Scene;
 
 /// The commands of some actuators.
@@ -27,7 +29,51 @@ struct NamedCommandTable {
     command: CommandTable,
 }
 
+/// Commands and controllers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ControllerFileTable {
+    #[serde(default)]
+    actuators: Vec<NamedCommandTable>,
+    controllers: Vec<ControllerTable>,
+}
+
+/// Controllers, to be written.
+#[derive(Debug, Serialize)]
+struct WrittenControllers {
+    controllers: Vec<ControllerTable>,
+}
+
 impl Scene {
+    /// Takes controllers, and commands of some actuators, from a file such as the `controllers.toml` or `policy.json`
+    /// that `isobar optimize` writes: tables `[[controllers]]` as in a scene, which take the place of all that the
+    /// scene has, and `[[actuators]]` as in [`Self::read_commands`]. A name that ends in `.json` is JSON, any other
+    /// TOML.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not valid, or names something that the scene does not have.
+    pub fn read_controllers(&mut self, path: &Path) -> Result<(), FileError> {
+        let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        let document = if is_json { Document::read_json(path)? } else { Document::read_toml(path)? };
+        let ControllerFileTable { actuators, controllers } = document.contents()?;
+        let field = FieldPath::root().key("controllers");
+        SceneControllers::new(&controllers, &self.model, self.time_step, &field)
+            .and_then(|feedback| {
+                self.feedback = feedback;
+                self.take_commands(&CommandFileTable { actuators })
+            })
+            .map_err(|problem| document.located(problem))
+    }
+
+    /// The scene's controllers with these parameters, as the tables of a TOML file.
+    pub(crate) fn controllers_text(&self, parameters: &[f64]) -> Result<String, toml::ser::Error> {
+        let controllers = self.feedback.tables_with(parameters);
+        if controllers.is_empty() {
+            return Ok(String::new());
+        }
+        toml::to_string(&WrittenControllers { controllers })
+    }
+
     /// Takes the commands from a TOML file such as the `commands.toml` that `isobar optimize` writes.
     /// The file has a table `[[actuators]]` with `name` and `command` for some of the scene's actuators.
     /// The others keep theirs.

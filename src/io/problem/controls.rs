@@ -5,6 +5,7 @@ use crate::io::file_error::Problem;
 use crate::io::problem::schema::{ControlTable, ProblemKnotsTable, StartTable};
 use crate::io::scene::actuator_tables::knots_command;
 use crate::io::scene::body_tables::{Range, number};
+use crate::io::scene::named::{list, named};
 use crate::multibody::Model;
 use crate::optimize::trajectory::ControlRange;
 use crate::rollout::{Command, ControlKnots, KnotInterpolation, SimulationError};
@@ -142,24 +143,4 @@ fn sampled(command: &Command, knots: &ControlKnots, until: f64) -> Vec<f64> {
 /// The index of the actuator with this name.
 pub(in crate::io) fn actuator_index(model: &Model, name: &str, field: &FieldPath) -> Result<usize, Problem> {
     named(model.actuators.iter().map(|a| a.name.as_str()), "actuator", name, field)
-}
-
-/// The index of a name among those of the scene.
-pub(in crate::io) fn named<'a>(
-    mut names: impl Iterator<Item = &'a str> + Clone,
-    what: &str,
-    name: &str,
-    field: &FieldPath,
-) -> Result<usize, Problem> {
-    let all = names.clone();
-    names.position(|n| n == name).ok_or_else(|| {
-        let message = format!("found `{name}`, no {what} of the scene; there are: {}", list(all));
-        Problem::new(field.clone(), message)
-    })
-}
-
-/// Names as a list.
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = names.collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

@@ -5,12 +5,13 @@ use nalgebra::Vector3;
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
-use crate::io::problem::controls::{actuator_index, named};
+use crate::io::problem::controls::actuator_index;
 use crate::io::problem::schema::{
     ComponentsTable, ConstraintTable, ContactTable, CoordinateTable, CostTable, OfBodyTable,
     OrientationTable, RelativeTable, TargetTable,
 };
 use crate::io::scene::body_tables::{PoseFields, Range, number};
+use crate::io::scene::named::named;
 use crate::multibody::Model;
 use crate::multibody::tree::Joint;
 use crate::optimize::ProblemError;

@@ -13,6 +13,7 @@ use crate::io::problem::checkpoint::CheckpointFile;
 use crate::io::problem::constraint_tables::constraints;
 use crate::io::problem::controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
 use crate::io::problem::costs::cost_term;
+use crate::io::problem::ensemble::{Nominal, ProblemEnsemble, ensemble, is_ensemble};
 use crate::io::problem::memory::check_memory;
 use crate::io::problem::schema::{OptimizerTable, ProblemTable, StartsTable};
 use crate::io::scene::body_tables::{Range, number};
@@ -79,6 +80,8 @@ pub struct ProblemFile {
     pub starts: Option<ScatteredStarts>,
     /// How the cost is smoothed, if it is.
     pub smoothing: Option<SmoothingSettings>,
+    /// The ensemble, where the scene has controllers or the file has one: what is optimized then.
+    pub ensemble: Option<ProblemEnsemble>,
 }
 
 impl ProblemFile {
@@ -96,7 +99,14 @@ impl ProblemFile {
         let warnings = cost_angle_warnings(&table).into_iter();
         scene.warnings.extend(warnings.map(|p| format!("warning: {}", document.located(p))));
         let simulation = scene.simulation_settings()?;
-        build(path, &table, scene, simulation).map_err(|problem| document.located(problem))
+        let mut file = build(path, &table, scene, simulation).map_err(|problem| document.located(problem))?;
+        if is_ensemble(&table, &file.scene) {
+            let ProblemFile { scene, simulation, until, knots, controls, start, objective, .. } = &file;
+            let (simulation, until) = (*simulation, *until);
+            let nominal = Nominal { scene, simulation, until, knots, controls, start, objective };
+            file.ensemble = Some(ensemble(path, &document, &table, &nominal)?);
+        }
+        Ok(file)
     }
 
     /// Optimizes the file's problem from a start, as its settings say: smoothed, if they ask for that, and under
@@ -187,8 +197,11 @@ impl ProblemFile {
         // Numbers are written with all their digits. Writing to a digest cannot fail.
         let _ = write!(digest, "{model:?} {state:?} {commands:?} {simulation:?} {until:?}");
         let _ = write!(digest, "{knots:?} {controls:?} {start:?} {objective:?} {starts:?} {smoothing:?}");
-if !constraints.constraints().is_empty() {
+        if !constraints.constraints().is_empty() {
             let _ = write!(digest, " {constraints:?}");
+        }
+        if let Some(ProblemEnsemble { task, training, start, .. }) = &self.ensemble {
+            let _ = write!(digest, "{task:?} {training:?} {start:?}");
         }
         digest.hexadecimal()
     }
@@ -240,9 +253,21 @@ fn build(
 ) -> Result<ProblemFile, Problem> {
     let root = FieldPath::root();
     let until = number(table.until, Range::Positive, &root.key("until"))?;
-    let knots = knots(&table.knots, until, &root.key("knots"))?;
     let field = root.key("controls");
-    let controls = optimized_controls(&table.controls, &scene.model, &field)?;
+    let of_ensemble = is_ensemble(table, &scene);
+    let controls = match table.controls.is_empty() && !table.controller_parameters.is_empty() {
+        true => Vec::new(),
+        false => optimized_controls(&table.controls, &scene.model, &field)?,
+    };
+    let knots = match &table.knots {
+        Some(t) => knots(t, until, &root.key("knots"))?,
+        // Nothing is interpolated.
+        None if controls.is_empty() => ControlKnots::uniform(KnotInterpolation::ZeroOrderHold, 1, until)
+            .map_err(|error| Problem::new(root.key("until"), error))?,
+        None => {
+            return Err(Problem::new(root.key("knots"), "is missing; commands that are optimized need knots"));
+        }
+    };
     let variables = knots.times().len() * controls.len();
     check_memory(&scene.model, &simulation, until, variables, table.optimizer.kind, &root)?;
     let mut start = vec![0.0; variables];
@@ -251,7 +276,11 @@ fn build(
         let values = start_values(t, control, given, &knots, until, &field.index(i))?;
         start.iter_mut().skip(i).step_by(controls.len()).zip(values).for_each(|(at, value)| *at = value);
     }
-    let (settings, starts, smoothing) = optimizer(&table.optimizer, start.len(), &root.key("optimizer"))?;
+    let (mut settings, starts, smoothing) = optimizer(&table.optimizer, start.len(), &root.key("optimizer"))?;
+    if of_ensemble {
+        check_ensemble_optimizer(&table.optimizer, &root.key("optimizer"))?;
+        settings.method = TrajectoryMethod::Lbfgs;
+    }
     let field = root.key("costs");
     if table.costs.is_empty() {
         return Err(Problem::new(field, "found none; at least one is needed"));
@@ -290,7 +319,11 @@ fn build(
         settings,
         starts,
         smoothing,
+        ensemble: None,
     };
+    if of_ensemble {
+        return Ok(file);
+    }
     match file.problem() {
         Ok(_) => Ok(file),
         Err(error) => {
@@ -301,6 +334,25 @@ fn build(
             };
             Err(Problem::new(field, error))
         }
+    }
+}
+
+/// Refuses what the optimization of an ensemble does not have.
+fn check_ensemble_optimizer(t: &OptimizerTable, table: &FieldPath) -> Result<(), Problem> {
+    let no = |key: &str, found: &str| {
+        let message =
+            format!("{found}; with controllers or an ensemble the method is `lbfgs`, from one start");
+        Err(Problem::new(table.key(key), message))
+    };
+    match t.kind {
+        TrajectoryMethod::Auto | TrajectoryMethod::Lbfgs => {}
+        other => return no("kind", &format!("found `{}`", other.name())),
+    }
+    match (&t.starts, &t.smoothing, t.initial_damping) {
+        (Some(_), _, _) => no("starts", "found several starts"),
+        (_, Some(_), _) => no("smoothing", "found a smoothed cost"),
+        (_, _, Some(_)) => no("initial_damping", "found a damping"),
+        _ => Ok(()),
     }
 }
 

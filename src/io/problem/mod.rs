@@ -1,10 +1,13 @@
-//! Files of trajectory optimization: problems, checkpoints and commands.
+//! Files of trajectory optimization: problems, ensembles, checkpoints and commands.
 
 pub(in crate::io) mod checkpoint;
 pub(in crate::io) mod commands;
 pub(in crate::io) mod constraint_tables;
 pub(in crate::io) mod controls;
 pub(in crate::io) mod costs;
+pub(in crate::io) mod draws;
+pub(in crate::io) mod ensemble;
+pub(in crate::io) mod ensemble_schema;
 pub(in crate::io) mod file;
 pub(in crate::io) mod memory;
 pub(in crate::io) mod schema;

@@ -7,6 +7,7 @@ use nalgebra::Vector3;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::io::problem::ensemble_schema::{ControllerParameterTable, EnsembleTable, VaryTable};
 use crate::io::scene::actuator_schema::{InterpolationTable, KnotsTable};
 use crate::io::strict::Exactly;
 use crate::optimize::objective::{Deviation, When};
@@ -26,11 +27,26 @@ pub(in crate::io) struct ProblemTable {
     /// End of the motion, which begins at 0.
     #[schemars(extend("x-unit" = "s"))]
     pub until: f64,
-    /// Knots of the commands that are optimized.
-    pub knots: ProblemKnotsTable,
-    /// The actuators whose commands are optimized, at least one. The other actuators keep the commands
-    /// of the scene.
+    /// Knots of the commands that are optimized. Needed with `controls`.
+    pub knots: Option<ProblemKnotsTable>,
+    /// The actuators whose commands are optimized, at least one unless there are `controller_parameters`. The
+    /// other actuators keep the commands of the scene.
+    #[serde(default)]
     pub controls: Vec<ControlTable>,
+    /// Parameters of the scene's controllers that are optimized. With controllers or members of an ensemble the
+    /// method is `lbfgs`.
+    #[serde(default)]
+    pub controller_parameters: Vec<ControllerParameterTable>,
+    /// How many members an ensemble has, and what of their costs is minimized. Needed with `vary`.
+    #[schemars(extend("x-default" = "the scene alone"))]
+    pub ensemble: Option<EnsembleTable>,
+    /// What differs from member to member.
+    #[serde(default)]
+    pub vary: Vec<VaryTable>,
+    /// When a member of the test succeeds: all of these hold. Each is written as a cost whose `deviation` is `above`
+    /// or `below`, and holds where no such deviation is left: at all times, or at the end; weights of 0 leave axes out.
+    #[serde(default)]
+    pub success: Vec<CostTable>,
     /// The terms of the cost, at least one.
     pub costs: Vec<CostTable>,
     /// What the motion has to keep.

@@ -15,6 +15,7 @@ use crate::io::scene::body_tables::{
     PoseFields, Range, check_mass_fields, contact_settings, free_body, link_mass, material, number, vector,
     velocity,
 };
+use crate::io::scene::controller_tables::SceneControllers;
 use crate::io::scene::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
 use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings, solver_warnings};
@@ -35,6 +36,7 @@ pub(in crate::io) struct Content {
     pub model: Model,
     pub state: State,
     pub commands: Vec<Command>,
+    pub controllers: SceneControllers,
     pub time_step: f64,
     pub tolerance: SolverTolerance,
     pub error_control: Option<ErrorControl>,
@@ -153,10 +155,15 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     };
     let model = builder.build().map_err(|error| model_problem(&error))?;
     let state = model.completed(state);
+    let controllers = match held {
+        true => SceneControllers::default(),
+        false => SceneControllers::new(&table.controllers, &model, time_step, &root.key("controllers"))?,
+    };
     Ok(Content {
         model,
         state,
         commands,
+        controllers,
         time_step,
         tolerance,
         error_control,

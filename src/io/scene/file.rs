@@ -8,12 +8,13 @@ use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
 use crate::io::scene::content::{Content, content};
+use crate::io::scene::controller_tables::SceneControllers;
 use crate::io::scene::schema::SceneTable;
 pub use crate::io::scene::schema::SolverKind;
 use crate::io::scene::solver_tables::ErrorControl;
 use crate::io::scene::visuals::{RobotVisuals, VisualMeshes, read_visuals};
 use crate::multibody::{BodyPair, Model, State};
-use crate::rollout::{Command, Rollout, SimulationSettings};
+use crate::rollout::{ClosedLoop, Command, ControlLaw, Rollout, SampledController, SimulationSettings};
 use crate::step::{
     ControlledMethod, ErrorControlled, Integrator, RadauOrder, SolverTolerance, VelocityLevel,
 };
@@ -30,6 +31,8 @@ pub struct Scene {
     pub state: State,
     /// The command of each actuator.
     pub commands: Vec<Command>,
+    /// The feedback controllers.
+    pub(in crate::io) feedback: SceneControllers,
     /// The method that the file asks for.
     pub solver: SolverKind,
     /// Length of a step, s.
@@ -66,7 +69,14 @@ impl Scene {
     /// When a file cannot be read or is not valid; the message names the file, the field or
     /// line, what was found and what is allowed.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        let path = path.as_ref();
+        Self::load_changed(path.as_ref(), |_| ())
+    }
+
+    /// Loads a scene in which something is changed first.
+    pub(in crate::io) fn load_changed(
+        path: &Path,
+        change: impl FnOnce(&mut Document),
+    ) -> Result<Self, FileError> {
         let begin = Instant::now();
         let mut document = match path.extension().and_then(|e| e.to_str()) {
             Some(e) if e.eq_ignore_ascii_case("toml") => Document::read_toml(path)?,
@@ -76,6 +86,7 @@ impl Scene {
         // By this key editors find the schema of a JSON file.
         document.remove_key("$schema");
         let respelled = replace_old_spellings(&mut document);
+        change(&mut document);
         let mut scene = build(path, &document.contents()?, document)?;
         scene.warnings.splice(0..0, respelled.into_iter().map(|problem| format!("warning: {problem}")));
         log::debug!(
@@ -104,6 +115,25 @@ impl Scene {
     pub fn rollout(&self, until: f64) -> Result<Rollout<'_>, FileError> {
         let settings = self.simulation_settings()?;
         Ok(Rollout::new(&self.model, &self.state, settings, until).with_controls(&self.commands))
+    }
+
+    /// The same under the scene's controllers, whose commands are added to those of the actuators.
+    ///
+    /// # Errors
+    /// The errors of [`Self::simulation_settings`].
+    pub fn closed_loop(&self, until: f64) -> Result<ClosedLoop<'_, ControlLaw>, FileError> {
+        let SceneControllers { controllers, parameters, .. } = &self.feedback;
+        Ok(ClosedLoop::new(self.rollout(until)?, controllers, parameters))
+    }
+
+    /// The feedback controllers of the scene.
+    pub fn controllers(&self) -> &[SampledController<ControlLaw>] {
+        &self.feedback.controllers
+    }
+
+    /// The parameters of the controllers, one controller after the other.
+    pub fn controller_parameters(&self) -> &[f64] {
+        &self.feedback.parameters
     }
 
     /// Reads what is drawn of the scene's robots, for a recording. Of a mesh that is missing or cannot be read
@@ -200,6 +230,7 @@ fn build(path: &Path, table: &SceneTable, document: Document) -> Result<Scene, F
         model,
         state,
         commands,
+        controllers: feedback,
         time_step,
         tolerance,
         error_control,
@@ -221,6 +252,7 @@ fn build(path: &Path, table: &SceneTable, document: Document) -> Result<Scene, F
         model,
         state,
         commands,
+        feedback,
         solver,
         time_step,
         tolerance,

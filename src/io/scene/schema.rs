@@ -13,6 +13,7 @@ use crate::contact::{
     ContactSettings, DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation,
 };
 use crate::io::scene::actuator_schema::ActuatorTable;
+use crate::io::scene::controller_schema::ControllerTable;
 use crate::io::scene::joint_schema::{JointTable, RobotTable};
 use crate::io::scene::shape_schema::GeometryTable;
 use crate::io::strict::{Exactly, map_without_duplicates};
@@ -53,6 +54,9 @@ pub(in crate::io) struct SceneTable {
     /// Drives of joints, each with its command.
     #[serde(default)]
     pub actuators: Vec<ActuatorTable>,
+    /// Feedback controllers of actuators.
+    #[serde(default)]
+    pub controllers: Vec<ControllerTable>,
 }
 
 fn standard_gravity() -> Exactly<f64, 3> {

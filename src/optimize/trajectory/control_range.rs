@@ -28,7 +28,7 @@ impl ControlRange {
     }
 
     /// Refuses bounds and scales that make no sense, of the control value at an index in a row.
-    pub(super) fn check(&self, index: usize) -> Result<(), ProblemError> {
+    pub(in crate::optimize) fn check(&self, index: usize) -> Result<(), ProblemError> {
         let Self { lower, upper, scale } = *self;
         if lower.partial_cmp(&upper).is_none_or(|order| order.is_gt()) {
             return Err(ProblemError::Bounds { index, lower, upper });

@@ -33,7 +33,7 @@ pub type Iterations = Arc<Mutex<Vec<TrajectoryIteration>>>;
 
 /// Writes down every iteration.
 #[derive(Clone, Debug)]
-pub(super) struct History {
+pub(in crate::optimize) struct History {
     pub counter: Arc<EvaluationCounter>,
     pub iterations: Iterations,
 }
@@ -63,6 +63,6 @@ impl<I: State<Param = Vec<f64>, Float = f64>> Observe<I> for History {
 }
 
 /// Takes the iterations that were written down.
-pub(super) fn taken(iterations: &Iterations) -> Vec<TrajectoryIteration> {
+pub(in crate::optimize) fn taken(iterations: &Iterations) -> Vec<TrajectoryIteration> {
     std::mem::take(&mut *iterations.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -19,6 +19,7 @@ pub use constrained::{
 pub use control_range::ControlRange;
 pub use design::{DesignOptimum, DesignProblem, DesignVariable, optimize_design};
 pub use evaluations::{EvaluationCounter, Evaluations};
+pub(super) use history::{History, taken};
 pub use history::{Iterations, TrajectoryIteration};
 pub use minimize::{
     TrajectoryCheckpoints, TrajectoryOptimum, optimize_smoothed_trajectory, optimize_trajectory,

@@ -1,0 +1,311 @@
+//! From the tables of a problem file to the members of an ensemble.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use crate::io::document::Document;
+use crate::io::document::field_path::FieldPath;
+use crate::io::file_error::{FileError, Problem};
+use crate::io::problem::controls::OptimizedControl;
+use crate::io::problem::costs::cost_term;
+use crate::io::problem::draws::{Draws, Variation, drawn_scene, put_draws, variations};
+use crate::io::problem::ensemble_schema::{ControllerParameterTable, EnsembleTable};
+use crate::io::problem::schema::{CostTable, ProblemTable};
+use crate::io::scene::body_tables::{Range, number};
+use crate::io::scene::file::Scene;
+use crate::io::scene::named::list;
+use crate::optimize::ensemble::{
+    EnsembleMember, EnsembleProblem, EnsembleTask, KnotVariables, Risk, SharedVariables, TunedParameter,
+};
+use crate::optimize::objective::{Deviation, Objective};
+use crate::optimize::trajectory::ControlRange;
+use crate::rollout::{ControlKnots, ControlLaw, Controls, SimulationSettings};
+
+/// A member of the ensemble of a problem file.
+type Member = EnsembleMember<ControlLaw, Objective>;
+
+/// The ensemble of a problem file: with controllers or `[[vary]]`, or both.
+#[derive(Debug)]
+pub struct ProblemEnsemble {
+    /// What is optimized, and what all members have in common.
+    pub task: EnsembleTask,
+    /// The members that are optimized for.
+    pub training: Vec<Member>,
+    /// Others that the result is tried on.
+    pub test: Vec<Member>,
+    /// For each member of the test what a success is: that no deviation from these targets is left.
+    pub success: Vec<Objective>,
+    /// Values of the variables to start from: values at knots, then parameters of controllers.
+    pub start: Vec<f64>,
+}
+
+impl ProblemEnsemble {
+    /// The problem of the members that are optimized for.
+    pub fn problem(&self) -> EnsembleProblem<'_, ControlLaw, Objective> {
+        EnsembleProblem::new(&self.task, &self.training)
+    }
+
+    /// Those that the result is tried on.
+    pub fn test_problem(&self) -> EnsembleProblem<'_, ControlLaw, Objective> {
+        EnsembleProblem::new(&self.task, &self.test)
+    }
+}
+
+/// What the ensemble takes from the rest of the problem.
+pub(in crate::io) struct Nominal<'p> {
+    pub scene: &'p Scene,
+    pub simulation: SimulationSettings,
+    pub until: f64,
+    pub knots: &'p ControlKnots,
+    pub controls: &'p [OptimizedControl],
+    pub start: &'p [f64],
+    pub objective: &'p Objective,
+}
+
+/// Whether a problem is one of an ensemble.
+pub(in crate::io) fn is_ensemble(table: &ProblemTable, scene: &Scene) -> bool {
+    let given = !table.vary.is_empty() || table.ensemble.is_some() || !table.success.is_empty();
+    given || !table.controller_parameters.is_empty() || !scene.controllers().is_empty()
+}
+
+/// The ensemble of a problem.
+pub(in crate::io) fn ensemble(
+    path: &Path,
+    document: &Document,
+    table: &ProblemTable,
+    nominal: &Nominal<'_>,
+) -> Result<ProblemEnsemble, FileError> {
+    let located = |problem| document.located(problem);
+    let root = FieldPath::root();
+    let settings = settings(table, &root).map_err(located)?;
+    let tuned = tuned_parameters(&table.controller_parameters, nominal.scene, &root).map_err(located)?;
+    let times = nominal.simulation.step_times(nominal.until);
+    let times = times.map_err(|error| located(Problem::new(root.key("until"), error)))?;
+    let optimized: Vec<(usize, ControlRange)> =
+        nominal.controls.iter().map(|control| (control.actuator, control.range)).collect();
+    let map = nominal.knots.map(optimized.len(), &times);
+    let map = map.map_err(|error| located(Problem::new(root.key("knots"), error)))?;
+    let mut start = if optimized.is_empty() { Vec::new() } else { nominal.start.to_vec() };
+    let parameters = nominal.scene.controller_parameters().to_vec();
+    start.extend(tuned.iter().map(|t| parameters[t.index].max(t.range.lower).min(t.range.upper)));
+    let variables = SharedVariables::new(Some(KnotVariables { map, optimized }), tuned)
+        .map_err(|error| located(Problem::new(root.key("controller_parameters"), error)))?;
+    let (simulation, until) = (nominal.simulation, nominal.until);
+    let risk = settings.risk;
+    let task = EnsembleTask { settings: simulation, until, variables, parameters, risk };
+    let varied = variations(&table.vary, &root.key("vary")).map_err(located)?;
+    let maker =
+        MemberMaker { path, document, table, nominal, varied: &varied, times: &times, seed: settings.seed };
+    let made = |draws: Draws, count: usize| -> Result<Vec<(Member, Objective)>, FileError> {
+        // Gathered in order first, so that the error is the same on any number of threads.
+        let all: Vec<_> = (0..count).into_par_iter().map(|member| maker.member(draws, member)).collect();
+        all.into_iter().collect()
+    };
+    let training = made(Draws::Training, settings.members)?.into_iter().map(|(member, _)| member).collect();
+    let (test, success) = made(Draws::Test, settings.test)?.into_iter().unzip();
+    Ok(ProblemEnsemble { task, training, test, success, start })
+}
+
+/// The most members that there may be: more are a mistake.
+const MOST_MEMBERS: usize = 100_000;
+
+fn settings(table: &ProblemTable, root: &FieldPath) -> Result<EnsembleTable, Problem> {
+    let standard = EnsembleTable::default();
+    let field = root.key("ensemble");
+    let Some(t) = &table.ensemble else {
+        if !table.vary.is_empty() {
+            let message = "is missing; `[[vary]]` needs the number of members, `ensemble = { members = … }`";
+            return Err(Problem::new(field, message));
+        }
+        return Ok(standard);
+    };
+    for (key, count, least) in [("members", t.members, 1), ("test", t.test, 0)] {
+        if !(least..=MOST_MEMBERS).contains(&count) {
+            let message = format!("found {count}; it must be between {least} and {MOST_MEMBERS}");
+            return Err(Problem::new(field.key(key), message));
+        }
+    }
+    let here = field.key("risk");
+    match t.risk {
+        Risk::SmoothWorst(temperature) => {
+            number(temperature, Range::Positive, &here.key("smooth_worst"))?;
+        }
+        Risk::ConditionalValue(part) if !(part > 0.0 && part <= 1.0) => {
+            let message =
+                format!("found {part}; it must be above 0 and at most 1, the part of the members that count");
+            return Err(Problem::new(here.key("conditional_value"), message));
+        }
+        _ => {}
+    }
+    Ok(EnsembleTable { members: t.members, test: t.test, seed: t.seed, risk: t.risk })
+}
+
+fn tuned_parameters(
+    tables: &[ControllerParameterTable],
+    scene: &Scene,
+    root: &FieldPath,
+) -> Result<Vec<TunedParameter>, Problem> {
+    let names = scene.feedback.parameter_names();
+    let mut tuned: Vec<TunedParameter> = Vec::new();
+    for (i, t) in tables.iter().enumerate() {
+        let table = root.key("controller_parameters").index(i);
+        let Some((_, places)) = names.iter().find(|(name, _)| *name == t.name) else {
+            let all = list(names.iter().map(|(name, _)| name.as_str()));
+            let message =
+                format!("found `{}`, no parameter of a controller of the scene; there are: {all}", t.name);
+            return Err(Problem::new(table.key("name"), message));
+        };
+        if tuned.iter().any(|other| other.index == places.start) {
+            return Err(Problem::new(
+                table.key("name"),
+                format_args!("found `{}` twice; each is given once", t.name),
+            ));
+        }
+        let bound = |value: Option<f64>, none: f64, key: &str| {
+            value.map_or(Ok(none), |value| number(value, Range::Finite, &table.key(key)))
+        };
+        let least = if t.log { f64::MIN_POSITIVE } else { f64::NEG_INFINITY };
+        let lower = bound(t.lower, least, "lower")?;
+        let upper = bound(t.upper, f64::INFINITY, "upper")?;
+        if lower > upper {
+            let message = format!("found {lower}, above `upper`, which is {upper}; it must not exceed it");
+            return Err(Problem::new(table.key("lower"), message));
+        }
+        let mut range = ControlRange::new(lower, upper);
+        match (t.scale, t.log) {
+            (Some(_), true) => {
+                let message = "found beside `log`; a logarithm has no scale";
+                return Err(Problem::new(table.key("scale"), message));
+            }
+            (Some(scale), false) => range.scale = number(scale, Range::Positive, &table.key("scale"))?,
+            (None, _) => {}
+        }
+        if t.log && lower <= 0.0 {
+            let message = format!("found {lower}; with `log` it must be positive");
+            return Err(Problem::new(table.key("lower"), message));
+        }
+        for index in places.clone() {
+            let value = scene.controller_parameters()[index];
+            if t.log && value <= 0.0 {
+                let message = format!(
+                    "found `true`, but the scene's value is {value}; a logarithm needs a positive one"
+                );
+                return Err(Problem::new(table.key("log"), message));
+            }
+            let name = match places.len() {
+                1 => t.name.clone(),
+                _ => format!("{}[{}]", t.name, index - places.start),
+            };
+            tuned.push(TunedParameter { name, index, range, log: t.log });
+        }
+    }
+    Ok(tuned)
+}
+
+/// Makes members.
+struct MemberMaker<'p> {
+    path: &'p Path,
+    document: &'p Document,
+    table: &'p ProblemTable,
+    nominal: &'p Nominal<'p>,
+    varied: &'p [Variation],
+    times: &'p [f64],
+    seed: u64,
+}
+
+impl MemberMaker<'_> {
+    /// A member, and what a success of it is.
+    fn member(&self, draws: Draws, member: usize) -> Result<(Member, Objective), FileError> {
+        let Self { document, table, nominal, varied, seed, .. } = *self;
+        let located = |problem| document.located(problem);
+        let other;
+        let scene = match varied.is_empty() {
+            true => nominal.scene,
+            false => {
+                other = self.scene(draws, member)?;
+                &other
+            }
+        };
+        let mut controllers = scene.controllers().to_vec();
+        if table.ensemble.is_some() {
+            let stream = draws.stream(member);
+            controllers
+                .iter_mut()
+                .flat_map(|c| &mut c.noise)
+                .for_each(|noise| *noise = noise.of_stream(stream ^ seed));
+        }
+        let objective = match varied.is_empty() {
+            true => nominal.objective.clone(),
+            false => objective(&table.costs, "costs", scene).map_err(located)?,
+        };
+        let success = success(&table.success, scene).map_err(located)?;
+        let controls = Controls::of_commands(&scene.commands, self.times);
+        let kind = if draws == Draws::Test { "test member" } else { "member" };
+        let name = format!("{kind} {member}");
+        let (model, initial) = (scene.model.clone(), scene.state.clone());
+        Ok((EnsembleMember { name, model, initial, controllers, controls, residuals: objective }, success))
+    }
+
+    /// The scene of a member.
+    fn scene(&self, draws: Draws, member: usize) -> Result<Scene, FileError> {
+        let Self { path, document, table, nominal, varied, seed, .. } = *self;
+        let mut wrong = None;
+        let file = match drawn_scene(varied, seed, draws, member) {
+            Some((name, field)) => document.named_file(&field, Path::new(&name))?,
+            None => document.named_file(&FieldPath::root().key("scene"), &table.scene)?,
+        };
+        let scene = Scene::load_changed(&file, |scene| {
+            wrong = put_draws(varied, seed, draws, member, scene).err();
+        });
+        if let Some(problem) = wrong {
+            return Err(document.located(problem));
+        }
+        let scene = scene?;
+        let field = FieldPath::root().key("vary");
+        let own = |s: &Scene| -> Vec<String> { s.model.actuators.iter().map(|a| a.name.clone()).collect() };
+        let mismatch = |what: &str| {
+            let message = format!(
+                "the scene of member {member}, {}, has other {what} than {}; all members must have the same",
+                scene.path.display(),
+                path.display()
+            );
+            Err(document.located(Problem::new(field.clone(), message)))
+        };
+        let names = |s: &Scene| -> Vec<String> {
+            s.feedback.parameter_names().into_iter().map(|(name, _)| name).collect()
+        };
+        if own(&scene) != own(nominal.scene) {
+            return mismatch("actuators");
+        }
+        if names(&scene) != names(nominal.scene)
+            || scene.controller_parameters().len() != nominal.scene.controller_parameters().len()
+        {
+            return mismatch("parameters of controllers");
+        }
+        if scene.simulation_settings()? != nominal.simulation {
+            return mismatch("solver settings");
+        }
+        Ok(scene)
+    }
+}
+
+/// The objective of cost tables in a scene.
+fn objective(tables: &[CostTable], key: &str, scene: &Scene) -> Result<Objective, Problem> {
+    let field = FieldPath::root().key(key);
+    let terms = tables.iter().enumerate().map(|(i, t)| Ok(cost_term(t, &scene.model, &field.index(i))?.1));
+    let terms = terms.collect::<Result<Vec<_>, Problem>>()?;
+    Objective::new(&scene.model, scene.model.command_dimension(), terms).map_err(|e| Problem::new(field, e))
+}
+
+/// What a success is in a scene.
+fn success(tables: &[CostTable], scene: &Scene) -> Result<Objective, Problem> {
+    for (i, t) in tables.iter().enumerate() {
+        if t.deviation == Deviation::Both {
+            let field = FieldPath::root().key("success").index(i).key("deviation");
+            let message = "must be `above` or `below`: which deviations from the target are failures";
+            return Err(Problem::new(field, message));
+        }
+    }
+    objective(tables, "success", scene)
+}
