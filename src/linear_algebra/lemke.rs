@@ -269,7 +269,10 @@ mod tests {
             match lemke.solve(&m, &q) {
                 Outcome::Solved => {
                     solved += 1;
-                    assert!(residual(&m, &q, lemke.z()) < 1e-8 * (1.0 + lemke.z().iter().sum::<f64>()), "{case}");
+                    assert!(
+                        residual(&m, &q, lemke.z()) < 1e-8 * (1.0 + lemke.z().iter().sum::<f64>()),
+                        "{case}"
+                    );
                 }
                 Outcome::Ray => {
                     rays += 1;
@@ -291,9 +294,8 @@ mod tests {
     fn what_is_basic_is_independent() {
         // Four legs of a table share a load that three can carry.
         let legs = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]];
-        let m = DMatrix::from_fn(4, 4, |i, j| {
-            1.0 + 3.0 * (legs[i][0] * legs[j][0] + legs[i][1] * legs[j][1])
-        });
+        let m =
+            DMatrix::from_fn(4, 4, |i, j| 1.0 + 3.0 * (legs[i][0] * legs[j][0] + legs[i][1] * legs[j][1]));
         let mut lemke = Lemke::default();
         assert_eq!(lemke.solve(&m, &[-1.0; 4]), Outcome::Solved);
         assert!((lemke.z().iter().sum::<f64>() - 1.0).abs() < 1e-12);

@@ -6,5 +6,5 @@ mod complementarity;
 mod lemke;
 
 pub(crate) use block_factor::{BlockFactor, Factors, MinimalResidual, Values};
-pub(crate) use complementarity::{MixedProblem, NewtonLimits, NewtonOutcome, jacobian, solve_mixed};
+pub(crate) use complementarity::{MixedProblem, NewtonLimits, jacobian, solve_mixed};
 pub(crate) use lemke::{Lemke, Outcome as LemkeOutcome};

@@ -11,7 +11,7 @@ use crate::scalar::DualArray;
 /// parameter of A and of B, and of those of a law of the user's own. The field of the modulus holds that
 /// of the combined dissipation by the body's modulus.
 pub fn combination_derivatives(a: &Collider, b: &Collider, settings: &ContactSettings) -> [Material; 2] {
-    const NUMBERS: usize = 5 + OWN_PARAMETERS;
+    const NUMBERS: usize = 8 + OWN_PARAMETERS;
     type Seeded = DualArray<{ 2 * NUMBERS }>;
     let rigid = [a.geometry.is_rigid(), b.geometry.is_rigid()];
     let seeded = |m: &Material, first: usize| {
