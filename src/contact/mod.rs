@@ -9,6 +9,7 @@
 //! | `surface/search` | all polygons of two bodies | Elandt Algorithm 1 | trying all pairs of elements |
 //! | `surface/surface_polygon` | the polygons in any scalar, and their faces | | `tests/contact/continuity` |
 //! | `surface/polygon_vjp`, `vertex_planes`, `shape_vjp` | reverse mode from points of the surface to its polygons, and from these to vertices, extents and thickness of both geometries | | dual numbers, `tests/motion/geometry_gradients` |
+//! | `features` | the signed distance of two rigid bodies, by the features that come nearest | Hotz §2, δ | differences |
 //! | `force/traction`, `friction` | pressure, damping and friction at a point | Elandt eq. 2–7; Hunt–Crossley | differences |
 //! | `force/friction/tustin` | how friction falls from static to dynamic, for forces and impulses | Tustin's form of the Stribeck effect | differences |
 //! | `force/wrench` | the traction over the surface | Elandt eq. 8 | Drake, `tests/contact/drake_cases` |
@@ -30,6 +31,7 @@
 //! Elandt et al. 2019 and Masterjohn et al. 2021 are the papers that the README names. `docs/architecture.md`
 //! says how the rooms hang together, and which files a new law touches.
 
+mod features;
 mod force;
 mod impulse;
 mod own_law;
@@ -37,6 +39,7 @@ mod pair;
 mod settings;
 mod surface;
 
+pub(crate) use features::{FeaturePair, Gap, LocalGap, check_features, find_features};
 pub use force::energy::contact_energy;
 pub use force::jvp::{ContactJacobian, contact_jacobian, contact_lifted};
 pub use force::polygon_traction::{PolygonTraction, for_each_polygon_traction};
@@ -61,6 +64,7 @@ pub use own_law::{ContactLaw, DampingPoint, FrictionPoint, OWN_PARAMETERS, OwnLa
 pub use pair::collider::{Collider, ContactGeometry};
 pub use pair::combination::combination_derivatives;
 pub use pair::material::{Material, MaterialParameter, PairMaterial};
+pub(crate) use pair::material::{combine_ellipsoids, combine_friction};
 pub(crate) use pair::query::Roles;
 pub use pair::query::{ContactError, ContactPair, check_pair};
 pub use settings::{

@@ -2,6 +2,7 @@
 
 mod boundary;
 mod capsule;
+mod convex_shape;
 mod cuboid;
 mod cylinder;
 mod dissection;
@@ -26,6 +27,7 @@ mod write;
 
 pub(crate) use boundary::TETRAHEDRON_FACES;
 pub(crate) use boundary::{VertexPlace, boundary_faces, vertex_places};
+pub(crate) use convex_shape::{ConvexHull, ConvexShape};
 pub(crate) use dissection::dissection_order;
 pub use error::{LARGEST_ASPECT_RATIO, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE, MeshError};
 pub(crate) use mass_properties::{Moments, Solid};

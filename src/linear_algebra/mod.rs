@@ -1,5 +1,10 @@
-//! Systems of linear equations in blocks: they know bodies and steps by the sizes of blocks alone.
+//! Systems of linear equations in blocks, and complementarity problems: they know bodies and steps by the sizes of
+//! blocks alone.
 
 mod block_factor;
+mod complementarity;
+mod lemke;
 
 pub(crate) use block_factor::{BlockFactor, Factors, MinimalResidual, Values};
+pub(crate) use complementarity::{MixedProblem, NewtonLimits, jacobian, solve_mixed};
+pub(crate) use lemke::{Lemke, Outcome as LemkeOutcome};

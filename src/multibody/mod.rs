@@ -89,6 +89,7 @@ pub(crate) use model_builder::geometry_pairs;
 pub use model_error::ModelError;
 pub(crate) use model_gradient::JOINT_DIRECTIONS;
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
+pub(crate) use pair::contact_collider;
 pub use pair::{BodyPair, GeometryPair};
 pub(crate) use pair_sensitivity::PairSensitivity;
 pub use parameter::{Parameter, StopNumber};

@@ -39,6 +39,7 @@ pub struct Model<T = f64> {
     /// The pairs of bodies that were left out of contact, in increasing order.
     pub(super) apart: Vec<BodyPair>,
     pub(crate) pairs: Vec<GeometryPair>,
+    pub(super) rigid_pairs: Vec<GeometryPair>,
     pub(super) identity: ModelIdentity,
 }
 
@@ -96,9 +97,17 @@ impl<T> Model<T> {
         &self.contact
     }
 
-    /// The pairs of geometries that can touch, in increasing order.
+    /// The pairs of geometries that can touch and one of which is compliant, in increasing order.
     pub fn pairs(&self) -> &[GeometryPair] {
         &self.pairs
+    }
+}
+
+impl<T> Model<T> {
+    /// The pairs of rigid geometries that can touch, in increasing order. There is no pressure between them: steps
+    /// by complementarity ([`Integrator::Complementarity`](crate::step::Integrator)) alone take models that have some.
+    pub fn rigid_pairs(&self) -> &[GeometryPair] {
+        &self.rigid_pairs
     }
 }
 
@@ -118,6 +127,7 @@ impl<T: Scalar> Model<T> {
             contact: m.contact,
             apart: m.apart.clone(),
             pairs: m.pairs.clone(),
+            rigid_pairs: m.rigid_pairs.clone(),
             identity: ModelIdentity::new(),
         }
     }
@@ -142,6 +152,7 @@ impl<T: Scalar> Model<T> {
             contact: self.contact,
             apart: self.apart.clone(),
             pairs: self.pairs.clone(),
+            rigid_pairs: self.rigid_pairs.clone(),
             identity: ModelIdentity::new(),
         }
     }

@@ -10,7 +10,7 @@ use super::model::{Model, ModelIdentity, NamedMaterial, share_materials};
 use super::model_error::{LARGEST_PAIR_COUNT, ModelError};
 use super::pair::{BodyPair, GeometryPair};
 use super::tree::Mechanism;
-use crate::contact::{ContactSettings, Material, MaterialParameter, OwnLaw, check_pair};
+use crate::contact::{ContactError, ContactSettings, Material, MaterialParameter, OwnLaw, check_pair};
 use crate::scalar::Scalar;
 
 /// The parts that a [`Model`] is built from.
@@ -60,7 +60,7 @@ impl ModelBuilder {
     /// [`ModelBuilder::apart`] (see [`Mechanism::are_connected`]).
     ///
     /// # Errors
-    /// The following are refused: two rigid geometries or two half-spaces that could touch; two bodies
+    /// The following are refused: two half-spaces that could touch; two bodies
     /// or two actuators with the same name; a body without a usable mass; a link that the mechanism does
     /// not have or that is fixed to the world; a geometry that names a material that does not exist, or
     /// that is compliant without a positive modulus; a number of a material, of gravity, of the contact
@@ -88,9 +88,22 @@ impl ModelBuilder {
         }
         apart.sort_unstable();
         apart.dedup();
-        let pairs = touching_pairs(&mechanism, &bodies, &apart)?;
+        let (rigid_pairs, pairs): (Vec<_>, Vec<_>) = touching_pairs(&mechanism, &bodies, &apart)?
+            .into_iter()
+            .partition(|pair| is_rigid_pair(&bodies, pair));
         let identity = ModelIdentity::new();
-        Ok(Model { bodies, mechanism, actuators, materials, gravity, contact, apart, pairs, identity })
+        Ok(Model {
+            bodies,
+            mechanism,
+            actuators,
+            materials,
+            gravity,
+            contact,
+            apart,
+            pairs,
+            rigid_pairs,
+            identity,
+        })
     }
 }
 
@@ -233,7 +246,7 @@ fn touching_pairs(
             }
             let connected = are_connected(mechanism, &bodies[a], &bodies[b]);
             if !connected && apart.binary_search(&BodyPair { a, b }).is_err() {
-                pairs.extend(geometry_pairs(bodies, BodyPair { a, b })?);
+                pairs.extend(pairs_between(bodies, BodyPair { a, b }, true)?);
             }
         }
     }
@@ -257,15 +270,27 @@ pub(crate) fn geometry_pairs<T: Scalar>(
     bodies: &[Body<T>],
     pair: BodyPair,
 ) -> Result<Vec<GeometryPair>, ModelError> {
+    pairs_between(bodies, pair, false)
+}
+
+/// The pairs of geometries of two bodies; two rigid ones are an error unless they are `allowed`.
+fn pairs_between<T: Scalar>(
+    bodies: &[Body<T>],
+    pair: BodyPair,
+    rigid_allowed: bool,
+) -> Result<Vec<GeometryPair>, ModelError> {
     let (a, b) = (&bodies[pair.a], &bodies[pair.b]);
     let mut pairs = Vec::with_capacity(a.geometries.len() * b.geometries.len());
     for (geometry_a, ga) in a.geometries.iter().enumerate() {
         for (geometry_b, gb) in b.geometries.iter().enumerate() {
-            check_pair(&ga.collider.geometry, &gb.collider.geometry).map_err(|source| ModelError::Pair {
-                a: a.name.clone(),
-                b: b.name.clone(),
-                source,
-            })?;
+            match check_pair(&ga.collider.geometry, &gb.collider.geometry) {
+                Ok(()) => {}
+                // Which steps can take them is said where these are chosen.
+                Err(ContactError::RigidRigid) if rigid_allowed => {}
+                Err(source) => {
+                    return Err(ModelError::Pair { a: a.name.clone(), b: b.name.clone(), source });
+                }
+            }
             pairs.push(GeometryPair { bodies: pair, geometry_a, geometry_b });
         }
     }
@@ -280,6 +305,13 @@ impl<T: Scalar> Model<T> {
     pub fn geometry_pairs(&self, bodies: BodyPair) -> Result<Vec<GeometryPair>, ModelError> {
         geometry_pairs(&self.bodies, bodies)
     }
+}
+
+/// Whether both geometries of a pair are rigid.
+fn is_rigid_pair(bodies: &[Body], pair: &GeometryPair) -> bool {
+    pair.geometries()
+        .into_iter()
+        .all(|(body, geometry)| bodies[body].geometries[geometry].collider.geometry.is_rigid())
 }
 
 /// Whether two links move as one, or a single joint lies between them.

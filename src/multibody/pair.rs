@@ -53,6 +53,12 @@ pub(super) fn collider<'a, T: Scalar>(
     let mut adopted = own.collider.clone();
     adopted.material.static_friction = other.collider.material.static_friction;
     adopted.material.dynamic_friction = other.collider.material.dynamic_friction;
+    adopted.material.friction_ellipsoid = other.collider.material.friction_ellipsoid;
     adopted.material.own = other.collider.material.own;
     Cow::Owned(adopted)
+}
+
+/// [`collider`], as a collider of its own.
+pub(crate) fn contact_collider<T: Scalar>(own: &BodyGeometry<T>, other: &BodyGeometry<T>) -> Collider<T> {
+    collider(own, other).into_owned()
 }

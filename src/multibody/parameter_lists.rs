@@ -76,6 +76,13 @@ impl Parameter {
             if geometries().any(uses) {
                 let friction = [MaterialParameter::StaticFriction, MaterialParameter::DynamicFriction];
                 parameters.extend(friction.map(|parameter| Parameter::Material { material, parameter }));
+                let semi_axes = (0..3).map(|axis| Parameter::Material {
+                    material,
+                    parameter: MaterialParameter::FrictionEllipsoid(axis),
+                });
+                let is_used =
+                    |p: &Parameter| !model.rigid_pairs().is_empty() && p.value(model).is_ok_and(|e| e > 0.0);
+                parameters.extend(semi_axes.filter(is_used));
                 let own = 0..model.contact.law.map_or(0, |law| law.parameters().len());
                 parameters.extend(
                     own.map(|k| Parameter::Material { material, parameter: MaterialParameter::Own(k) }),

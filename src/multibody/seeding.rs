@@ -14,8 +14,7 @@ use super::shape_mass::unit_mass_with_vertices;
 use super::state::State;
 use super::tree::Joint;
 use crate::contact::ContactGeometry;
-use crate::field::{FieldError, RigidSurface};
-use crate::geometry::SurfaceMesh;
+use crate::field::FieldError;
 use crate::scalar::{Scalar, lift_vector, real_vector};
 use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform};
 
@@ -317,10 +316,7 @@ impl<T: Scalar> ShapeChange<T> {
                 ContactGeometry::Compliant(field) => {
                     ContactGeometry::Compliant(field.reshaped(real, real_extents, scale.real())?)
                 }
-                ContactGeometry::Rigid(surface) => {
-                    let triangles = surface.mesh().triangles.clone();
-                    ContactGeometry::Rigid(RigidSurface::new(SurfaceMesh { vertices: real, triangles }))
-                }
+                ContactGeometry::Rigid(surface) => ContactGeometry::Rigid(surface.reshaped(real)),
                 half_space => half_space.clone(),
             });
         }

@@ -61,6 +61,27 @@ pub enum StepError {
         "steps of the contact model {0:?} minimize a cost that is made for their own damping and friction; a law of the user's own works in `tamsi` steps, and in the explicit `semi_implicit_euler` and `rk4`"
     )]
     OwnLaw(ContactModel),
+    /// There are pairs of rigid geometries, between which there is no pressure.
+    #[error(
+        "two geometries that can touch are rigid, so there is no pressure between them; give one of them a material with a hydroelastic modulus instead of `rigid = true`, or take steps by complementarity (`ecp`, `lcp` or `ncp`)"
+    )]
+    RigidPair {
+        /// Two bodies that have them, by their indices in [`crate::multibody::Model::bodies`].
+        bodies: Vec<usize>,
+    },
+    /// Steps by complementarity have no distance of two shapes.
+    #[error(
+        "steps by complementarity have no distance between the shapes {shapes}; they have it between a half-space and any convex shape, and between spheres, capsules and polyhedra"
+    )]
+    NoDistance {
+        /// The two shapes, or why one of them has no convex hull.
+        shapes: String,
+        /// The bodies, by their indices in [`crate::multibody::Model::bodies`].
+        bodies: Vec<usize>,
+    },
+    /// Steps by complementarity are for free bodies.
+    #[error("the model has joints; steps by complementarity (`ecp`, `lcp`, `ncp`) are for free bodies alone")]
+    Joints,
     /// Bristles are for another kind of step.
     #[error(
         "the model has bristles (`bristle_length`), which steps of the contact model `lagged` alone have; take these, with or without controlled error, or remove the bristles"
@@ -109,10 +130,13 @@ impl StepError {
             | Self::Control { .. }
             | Self::OwnLaw(_)
             | Self::Bristles
+            | Self::Joints
             | Self::Parameter(_)
             | Self::StagesNotConverged { .. } => &[],
             Self::NotConverged { bodies, .. }
             | Self::NotFinite { bodies }
+            | Self::RigidPair { bodies }
+            | Self::NoDistance { bodies, .. }
             | Self::TooShort { bodies, .. }
             | Self::TooManySubsteps { bodies, .. }
             | Self::TooAccurate { bodies, .. } => bodies,

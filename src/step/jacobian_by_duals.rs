@@ -1,30 +1,30 @@
-//! The Jacobian of an explicit step, by steps in dual numbers.
+//! The Jacobian of a step, by steps in dual numbers.
 
 use nalgebra::DMatrix;
 
 use super::step_point::StepPoint;
-use super::{Integrator, StepError, StepJacobian, StepProblem, StepWorkspace};
+use super::{StepError, StepJacobian, StepProblem};
 use crate::multibody::{AppliedForces, Model, Parameter, ParameterError, State, seeded};
 use crate::scalar::DualArray;
 
 /// Directions that one dual step carries.
 const CHUNK: usize = 8;
+/// What the step is taken in.
+pub(super) type Dual = DualArray<CHUNK>;
 
-/// The derivatives of the state after an explicit step, by steps in dual numbers.
+/// The derivatives of the state after a step, by `take`, which takes it in dual numbers.
 pub(super) fn jacobian_by_duals<A: AppliedForces>(
-    integrator: Integrator,
     at: &StepPoint<'_, A>,
+    mut take: impl FnMut(&StepProblem<'_, A, Dual>) -> Result<State<Dual>, StepError>,
 ) -> Result<StepJacobian, StepError> {
-    type Dual = DualArray<CHUNK>;
     let rows = at.before.tangent_dimension();
     let model = Model::<Dual>::lift(at.model.model());
     let state = State::<Dual>::lift(at.before);
     let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
-    let mut workspace = StepWorkspace::default();
     let mut columns = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
         let StepPoint { time, dt: time_step, applied, .. } = *at;
         let step = StepProblem { model, state, time, time_step, applied, control, substeps: None };
-        let after = integrator.step(&step, &mut workspace)?;
+        let after = take(&step)?;
         Ok::<_, StepError>(State::lift(&after.real()).difference(&after))
     };
     let put = |matrix: &mut DMatrix<f64>, column: usize, tangent: &[Dual], k: usize| {

@@ -1,5 +1,6 @@
 //! One step of time.
 
+mod complementarity;
 mod derivative;
 mod derivative_workspace;
 mod error;
@@ -16,6 +17,7 @@ mod step_point;
 mod tape;
 mod velocity_level;
 
+pub use complementarity::{ComplementarityMethod, PatchKind, RigidContact};
 pub use derivative::{StepCotangent, StepJacobian};
 pub use derivative_workspace::DerivativeWorkspace;
 pub use error::StepError;
@@ -53,6 +55,10 @@ pub enum Integrator {
     /// A method that is implicit in the velocities and uses the contact surface at the start of the
     /// step. It is of order 1, makes one contact query, and is stable for stiff contact and friction.
     VelocityLevel(VelocityLevel),
+    /// A step between rigid geometries that finds where they touch, and with which force, together: nothing overlaps
+    /// after it. It is of order 1, inelastic, and for free bodies. Forces other than those between rigid geometries act
+    /// as they are at its start.
+    Complementarity(ComplementarityMethod),
     /// As many shorter steps as an accuracy asks for.
     ErrorControlled(ErrorControlled),
 }
@@ -62,7 +68,7 @@ impl Integrator {
     /// that of the substeps.
     pub fn order(self) -> i32 {
         match self {
-            Self::SemiImplicitEuler | Self::VelocityLevel(_) => 1,
+            Self::SemiImplicitEuler | Self::VelocityLevel(_) | Self::Complementarity(_) => 1,
             Self::RungeKutta4 => 4,
             Self::BogackiShampine => 3,
             Self::DormandPrince => 5,
@@ -117,9 +123,11 @@ impl Integrator {
             Self::RungeKutta4 => Some(&runge_kutta::CLASSICAL),
             Self::BogackiShampine => Some(&runge_kutta::BOGACKI_SHAMPINE),
             Self::DormandPrince => Some(&runge_kutta::DORMAND_PRINCE),
-            Self::SemiImplicitEuler | Self::Radau(_) | Self::VelocityLevel(_) | Self::ErrorControlled(_) => {
-                None
-            }
+            Self::SemiImplicitEuler
+            | Self::Radau(_)
+            | Self::VelocityLevel(_)
+            | Self::Complementarity(_)
+            | Self::ErrorControlled(_) => None,
         }
     }
 
@@ -138,6 +146,7 @@ pub struct StepWorkspace<T = f64> {
     radau: radau::Memory<T>,
     velocity_level: velocity_level::Workspace,
     balance: velocity_level::Balance<T>,
+    complementarity: complementarity::Memory,
     /// Of error-controlled steps: states within them, and the search for the lengths of substeps.
     substeps: Scratch<T>,
     search: Option<Box<Search>>,
@@ -152,6 +161,7 @@ impl<T: Scalar> Default for StepWorkspace<T> {
             radau: radau::Memory::default(),
             velocity_level: velocity_level::Workspace::default(),
             balance: velocity_level::Balance::default(),
+            complementarity: complementarity::Memory::default(),
             substeps: Scratch::default(),
             search: None,
         }
@@ -200,6 +210,11 @@ impl<T> StepWorkspace<T> {
         self.last_velocity_level().for_each_branch(visit);
     }
 
+    /// Where rigid geometries have carried each other over the last step by complementarity.
+    pub fn rigid_contacts(&self) -> &[RigidContact] {
+        &self.complementarity.report
+    }
+
     /// Statistics of the iteration of the last velocity-level step; of an error-controlled step those of the
     /// last one that it consists of.
     pub fn statistics(&self) -> &SolverStatistics {
@@ -226,6 +241,14 @@ impl Integrator {
         }
         if let Self::ErrorControlled(control) = self {
             control.check()?;
+        }
+        match self {
+            Self::Complementarity(_) => complementarity::check(step.model)?,
+            _ => {
+                if let Some(pair) = step.model.rigid_pairs().first() {
+                    return Err(StepError::RigidPair { bodies: vec![pair.bodies.a, pair.bodies.b] });
+                }
+            }
         }
         let lagged = |method: VelocityLevel| method.model == ContactModel::Lagged;
         if step.model.contact.bristle_length.is_some() && !self.velocity_level_method().is_some_and(lagged) {
@@ -261,7 +284,7 @@ impl Integrator {
     /// # Errors
     /// An error is returned if the length of the step is not positive and finite, if there are fewer control values
     /// than commands of the model's actuators, if an implicit method
-    /// does not converge, if its contact model is convex but the model has a law of the user's own, if the model
+    /// does not converge, if the model has pairs of rigid geometries that the method does not take, if its contact model is convex but the model has a law of the user's own, if the model
     /// has bristles but its contact model is another than Lagged, or if the state or the forces are not finite. Explicit methods do not check the latter and return a
     /// state that is not finite. The state is unspecified after an error.
     pub fn step_into<A: AppliedForces, T: Scalar>(
@@ -289,7 +312,14 @@ impl Integrator {
         after: &mut State<T>,
     ) -> Result<(), StepError> {
         let StepWorkspace {
-            forces, semi_implicit_euler, runge_kutta, radau, velocity_level, balance, ..
+            forces,
+            semi_implicit_euler,
+            runge_kutta,
+            radau,
+            velocity_level,
+            balance,
+            complementarity,
+            ..
         } = workspace;
         // Velocity-level steps alone have them.
         after.bristles.clear();
@@ -297,6 +327,9 @@ impl Integrator {
             Self::SemiImplicitEuler => semi_implicit_euler::step(step, forces, semi_implicit_euler, after),
             Self::VelocityLevel(method) => method.step(step, false, velocity_level, balance, after)?,
             Self::Radau(order) => radau::step(order, step, radau, after)?,
+            Self::Complementarity(method) => {
+                complementarity::step(method, step, forces, complementarity, after)?;
+            }
             Self::RungeKutta4 | Self::BogackiShampine | Self::DormandPrince | Self::ErrorControlled(_) => {
                 if let Some(tableau) = self.tableau() {
                     runge_kutta::step(tableau, step, forces, runge_kutta, None, after);

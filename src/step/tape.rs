@@ -7,7 +7,8 @@ use super::jacobian_by_duals::jacobian_by_duals;
 use super::step_point::StepPoint;
 use super::velocity_level::BalanceTape;
 use super::{
-    Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, radau, runge_kutta, semi_implicit_euler,
+    Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, complementarity, radau, runge_kutta,
+    semi_implicit_euler,
 };
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 
@@ -34,6 +35,8 @@ pub struct Tape {
     balance: Option<Box<BalanceTape>>,
     /// Of a Radau step.
     radau: Option<radau::Kept>,
+    /// Of a step by complementarity, its derivative.
+    complementarity: Option<StepJacobian>,
     /// Of an error-controlled step.
     substeps: SubstepTapes,
 }
@@ -79,6 +82,12 @@ impl Integrator {
                     runge_kutta::step(tableau, step, forces, runge_kutta, kept, &mut after);
                 }
             }
+            Self::Complementarity(method) => {
+                let memory = &mut workspace.complementarity;
+                complementarity::step(method, step, forces, memory, &mut after)?;
+                let at = StepPoint::new(step, &after, differentiated);
+                tape.complementarity = Some(complementarity::derivative(method, step, &at, memory)?);
+            }
             Self::VelocityLevel(method) => method.step(step, true, velocity_level, balance, &mut after)?,
         }
         tape.kept = true;
@@ -109,6 +118,11 @@ impl Integrator {
             let solver = &mut workspace.radau.solver;
             solver.solve(order, step)?;
             tape.radau = Some(radau::Kept::new(order, step, solver)?);
+        }
+        if let Self::Complementarity(method) = self {
+            let at = StepPoint::new(step, after, differentiated);
+            let memory = &mut workspace.complementarity;
+            tape.complementarity = Some(complementarity::derivative(method, step, &at, memory)?);
         }
         if let Self::VelocityLevel(method) = self {
             let at = StepPoint::new(step, after, differentiated);
@@ -153,6 +167,7 @@ impl Tape {
             }
             Integrator::ErrorControlled(_) => self.substeps.bytes(),
             Integrator::Radau(_) => self.radau.as_ref().map_or(0, radau::Kept::bytes),
+            Integrator::Complementarity(_) => self.complementarity.as_ref().map_or(0, complementarity::bytes),
             _ => self.explicit.bytes(),
         };
         let control = size_of_val(&*self.control);
@@ -190,14 +205,33 @@ impl Tape {
         applied: &A,
         workspace: &mut DerivativeWorkspace,
     ) -> Result<StepJacobian, StepError> {
-        let Self { integrator, time, dt, control, before, after, balance, substeps, .. } = self;
+        let Self { integrator, time, dt, control, before, after, balance, substeps, complementarity, .. } =
+            self;
         let at = StepPoint { model: differentiated, before, after, time: *time, dt: *dt, applied, control };
         match integrator {
             Integrator::VelocityLevel(method) => {
                 Ok(method.jacobian(&at, balance.get_or_insert_default(), &mut workspace.velocity_level))
             }
             Integrator::ErrorControlled(_) => substeps.jacobian(differentiated, applied, workspace),
-            _ => jacobian_by_duals(*integrator, &at),
+            Integrator::Complementarity(method) => match complementarity {
+                Some(jacobian) => Ok(jacobian.clone()),
+                None => {
+                    let step = StepProblem {
+                        model: differentiated.model(),
+                        state: before,
+                        time: *time,
+                        time_step: *dt,
+                        applied,
+                        control,
+                        substeps: None,
+                    };
+                    complementarity::derivative(*method, &step, &at, &mut complementarity::Memory::default())
+                }
+            },
+            _ => {
+                let mut steps = StepWorkspace::default();
+                jacobian_by_duals(&at, |step| integrator.step(step, &mut steps))
+            }
         }
     }
 
@@ -219,8 +253,20 @@ impl Tape {
         workspace: &mut DerivativeWorkspace,
         out: &mut StepCotangent<'_>,
     ) {
-        let Self { integrator, time, dt, control, before, after, kept, explicit, balance, substeps, radau } =
-            self;
+        let Self {
+            integrator,
+            time,
+            dt,
+            control,
+            before,
+            after,
+            kept,
+            explicit,
+            balance,
+            substeps,
+            radau,
+            complementarity,
+        } = self;
         let explicit = kept.then_some(&*explicit);
         let at = StepPoint { model: differentiated, before, after, time: *time, dt: *dt, applied, control };
         match integrator {
@@ -235,6 +281,11 @@ impl Tape {
             Integrator::Radau(order) => {
                 if let Some(kept) = radau {
                     radau::vjp(*order, &at, kept, workspace, out);
+                }
+            }
+            Integrator::Complementarity(_) => {
+                if let Some(jacobian) = complementarity {
+                    complementarity::vjp(jacobian, out);
                 }
             }
             Integrator::ErrorControlled(_) => substeps.vjp(differentiated, applied, workspace, out),

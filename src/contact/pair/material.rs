@@ -1,5 +1,7 @@
 //! Contact materials and how two of them combine.
 
+use num_traits::Zero;
+
 use crate::contact::own_law::{OWN_PARAMETERS, OwnLaw};
 use crate::scalar::Scalar;
 
@@ -19,6 +21,10 @@ pub struct Material<T = f64> {
     pub static_friction: T,
     /// Coefficient of dynamic friction.
     pub dynamic_friction: T,
+    /// The semi-axes of the friction ellipsoid of steps by equivalent contact points: e_t and e_o, which multiply the
+    /// friction along two tangents, and e_r in m, that of its moment about the normal. 1, 1 and 0 unless given; not
+    /// used elsewhere.
+    pub friction_ellipsoid: [T; 3],
     /// The parameters of a law of the user's own ([`crate::contact::ContactLaw`]), in its order and
     /// units; not used without one.
     pub own: [T; OWN_PARAMETERS],
@@ -38,18 +44,23 @@ pub enum MaterialParameter {
     StaticFriction,
     /// [`Material::dynamic_friction`].
     DynamicFriction,
+    /// A semi-axis, 0 to 2, of [`Material::friction_ellipsoid`].
+    FrictionEllipsoid(usize),
     /// The parameter of this index in [`Material::own`].
     Own(usize),
 }
 
 impl MaterialParameter {
     /// The parameters that every material has; those of a law of the user's own are not among them.
-    pub const BUILT_IN: [Self; 5] = [
+    pub const BUILT_IN: [Self; 8] = [
         Self::HydroelasticModulus,
         Self::Dissipation,
         Self::RelaxationTime,
         Self::StaticFriction,
         Self::DynamicFriction,
+        Self::FrictionEllipsoid(0),
+        Self::FrictionEllipsoid(1),
+        Self::FrictionEllipsoid(2),
     ];
 
     /// The parameter's name in files and messages. A parameter of a law of the user's own has the name
@@ -61,6 +72,7 @@ impl MaterialParameter {
             Self::RelaxationTime => "relaxation_time".to_owned(),
             Self::StaticFriction => "static_friction".to_owned(),
             Self::DynamicFriction => "dynamic_friction".to_owned(),
+            Self::FrictionEllipsoid(axis) => ["e_t", "e_o", "e_r"].get(axis).unwrap_or(&"e").to_string(),
             Self::Own(index) => {
                 let name = law.and_then(|law| law.parameters().get(index).copied());
                 name.map_or_else(|| format!("own[{index}]"), str::to_owned)
@@ -71,7 +83,7 @@ impl MaterialParameter {
 
 impl Material<f64> {
     /// All parameters 0: no stiffness, no dissipation, no friction.
-    pub const NONE: Self = Self::new(0.0, 0.0, 0.0);
+    pub const NONE: Self = Self { friction_ellipsoid: [0.0; 3], ..Self::new(0.0, 0.0, 0.0) };
 
     /// A material with a hydroelastic modulus in Pa, a dissipation in s/m (in s for the strain-rate
     /// form), and one coefficient of friction, static and dynamic. Its relaxation time and the
@@ -83,6 +95,7 @@ impl Material<f64> {
             relaxation_time: 0.0,
             static_friction: friction,
             dynamic_friction: friction,
+            friction_ellipsoid: [1.0, 1.0, 0.0],
             own: [0.0; OWN_PARAMETERS],
         }
     }
@@ -91,6 +104,13 @@ impl Material<f64> {
     #[must_use]
     pub const fn with_static_friction(mut self, static_friction: f64) -> Self {
         self.static_friction = static_friction;
+        self
+    }
+
+    /// The same material with these semi-axes e_t, e_o and e_r (m) of the friction ellipsoid.
+    #[must_use]
+    pub const fn with_friction_ellipsoid(mut self, semi_axes: [f64; 3]) -> Self {
+        self.friction_ellipsoid = semi_axes;
         self
     }
 
@@ -118,6 +138,7 @@ impl<T: Copy> Material<T> {
             relaxation_time: f(self.relaxation_time),
             static_friction: f(self.static_friction),
             dynamic_friction: f(self.dynamic_friction),
+            friction_ellipsoid: self.friction_ellipsoid.map(&mut f),
             own: self.own.map(f),
         }
     }
@@ -130,6 +151,9 @@ impl<T: Copy> Material<T> {
             relaxation_time: f(self.relaxation_time, other.relaxation_time),
             static_friction: f(self.static_friction, other.static_friction),
             dynamic_friction: f(self.dynamic_friction, other.dynamic_friction),
+            friction_ellipsoid: std::array::from_fn(|k| {
+                f(self.friction_ellipsoid[k], other.friction_ellipsoid[k])
+            }),
             own: std::array::from_fn(|k| f(self.own[k], other.own[k])),
         }
     }
@@ -143,6 +167,7 @@ impl<T: Copy> Material<T> {
             MaterialParameter::RelaxationTime => Some(self.relaxation_time),
             MaterialParameter::StaticFriction => Some(self.static_friction),
             MaterialParameter::DynamicFriction => Some(self.dynamic_friction),
+            MaterialParameter::FrictionEllipsoid(axis) => self.friction_ellipsoid.get(axis).copied(),
             MaterialParameter::Own(index) => self.own.get(index).copied(),
         }
     }
@@ -156,6 +181,7 @@ impl<T: Copy> Material<T> {
             MaterialParameter::RelaxationTime => Some(&mut self.relaxation_time),
             MaterialParameter::StaticFriction => Some(&mut self.static_friction),
             MaterialParameter::DynamicFriction => Some(&mut self.dynamic_friction),
+            MaterialParameter::FrictionEllipsoid(axis) => self.friction_ellipsoid.get_mut(axis),
             MaterialParameter::Own(index) => self.own.get_mut(index),
         }
     }
@@ -220,8 +246,11 @@ impl<T: Copy> PairMaterial<T> {
         }
     }
 
-    /// The same parameters as those of one material with this modulus.
-    pub fn with_modulus(&self, hydroelastic_modulus: T) -> Material<T> {
+    /// The same parameters as those of one material with this modulus, and without a friction ellipsoid.
+    pub fn with_modulus(&self, hydroelastic_modulus: T) -> Material<T>
+    where
+        T: Zero,
+    {
         let Self { dissipation, relaxation_time, static_friction, dynamic_friction, own } = *self;
         Material {
             hydroelastic_modulus,
@@ -229,15 +258,21 @@ impl<T: Copy> PairMaterial<T> {
             relaxation_time,
             static_friction,
             dynamic_friction,
+            friction_ellipsoid: [T::zero(); 3],
             own,
         }
     }
 }
 
 /// 2 μ_A μ_B / (μ_A + μ_B), and 0 where both are 0.
-fn combine_friction<T: Scalar>(a: T, b: T) -> T {
+pub(crate) fn combine_friction<T: Scalar>(a: T, b: T) -> T {
     let sum = a + b;
     if sum.real() > 0.0 { a * b * 2.0 / sum } else { T::from(0.0) }
+}
+
+/// The semi-axes of two friction ellipsoids, combined as coefficients of friction are.
+pub(crate) fn combine_ellipsoids<T: Scalar>(a: &[T; 3], b: &[T; 3]) -> [T; 3] {
+    std::array::from_fn(|k| combine_friction(a[k], b[k]))
 }
 
 impl<T: Scalar> PairMaterial<T> {

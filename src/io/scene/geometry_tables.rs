@@ -280,7 +280,11 @@ pub(in crate::io) fn primitive(
         primitive_field(shape, resolution).map(|(mesh, extent)| Meshes::Compliant(mesh, extent))
     };
     let meshes = meshes.map_err(|error| Problem::new(table.clone(), error))?;
-    let made = ContactShape::from_meshes(meshes, law, table)?;
+    let mut made = ContactShape::from_meshes(meshes, law, table)?;
+    if let ContactGeometry::Rigid(surface) = &*made.geometry {
+        let surface = RigidSurface::of_shape(*shape, surface.mesh().clone());
+        made.geometry = Arc::new(ContactGeometry::Rigid(surface));
+    }
     context.primitives.borrow_mut().insert(key, made.clone());
     Ok(made)
 }

@@ -14,7 +14,10 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
                 DissipationModel::StrainRate => "s",
             },
             MaterialParameter::RelaxationTime => "s",
-            MaterialParameter::StaticFriction | MaterialParameter::DynamicFriction => "1",
+            MaterialParameter::StaticFriction
+            | MaterialParameter::DynamicFriction
+            | MaterialParameter::FrictionEllipsoid(0 | 1) => "1",
+            MaterialParameter::FrictionEllipsoid(_) => "m",
             MaterialParameter::Own(_) => "the law's unit",
         },
         Parameter::Mass { .. } => "kg",
@@ -35,7 +38,7 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
     }
 }
 
-const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxation_time`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`";
+const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxation_time`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`, `e_t`, `e_o`, `e_r`";
 
 const BODY_FIELDS: &str =
     "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `shift[AXIS]`, `geometries[INDEX].scale`";

@@ -1,0 +1,15 @@
+//! Two rigid convex bodies: which of their features come nearest, and how far these are from each other.
+//!
+//! Which features those are is topology, found in `f64` ([`find_features`]); the distance of two of them is evaluated
+//! in any scalar ([`LocalGap`]). It has a kink where another pair of features takes over, such as where a vertex leaves
+//! a face over its edge: derivatives there are those of the features that were found.
+
+mod find;
+mod gap;
+mod manifold;
+mod point_polyhedron;
+mod prepare;
+
+pub(crate) use find::{check_features, find_features};
+pub(crate) use gap::{Gap, LocalGap};
+pub(crate) use prepare::FeaturePair;

@@ -1,0 +1,171 @@
+//! From two features, found in `f64`, to their numbers in any scalar.
+
+use nalgebra::Vector3;
+
+use super::gap::{GapKind, LocalGap};
+use crate::contact::{Collider, ContactGeometry};
+use crate::scalar::Scalar;
+use crate::spatial::RigidTransform;
+
+/// A point of a geometry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Point {
+    /// A vertex of its mesh.
+    Vertex(usize),
+    /// A place in the frame of a shape, which grows with it.
+    Place([f64; 3]),
+}
+
+/// A plane of a geometry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Plane {
+    /// The plane z = 0 of a half-space.
+    HalfSpace,
+    /// That of three vertices of a mesh, counter-clockwise seen from outside.
+    Face([usize; 3]),
+}
+
+/// Two features that come near each other; of geometry A, then of geometry B, unless flipped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FeaturePair {
+    /// What the features are.
+    pub kind: FeatureKind,
+    /// Whether the first feature is that of B.
+    pub flipped: bool,
+}
+
+/// What two features are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FeatureKind {
+    /// A point, with the radius of a ball around it, and a plane.
+    PointPlane { point: Point, radius: f64, plane: Plane },
+    /// A circle around the z axis of the first geometry, and a plane.
+    CirclePlane { height: f64, radius: f64, plane: Plane },
+    /// Two points, each with the radius of a ball around it.
+    PointPoint { point: Point, radius: f64, other: Point, other_radius: f64 },
+    /// A point and a line through two points, with radii.
+    PointLine { point: Point, radius: f64, line: [Point; 2], line_radius: f64 },
+    /// Two lines, with radii.
+    LineLine { line: [Point; 2], radius: f64, other: [Point; 2], other_radius: f64, sign: f64 },
+}
+
+/// A geometry whose numbers carry derivatives.
+struct Numbers<'a, T> {
+    collider: &'a Collider<T>,
+    x_bg: &'a RigidTransform<T>,
+    size: T,
+}
+
+impl<'a, T: Scalar> Numbers<'a, T> {
+    fn new(collider: &'a Collider<T>, x_bg: &'a RigidTransform<T>) -> Self {
+        let size = match &*collider.geometry {
+            ContactGeometry::Rigid(surface) => surface.size_at(collider.vertices.as_deref()),
+            _ => T::from(1.0),
+        };
+        Self { collider, x_bg, size }
+    }
+
+    /// A vertex in the frame of the geometry.
+    fn vertex(&self, index: usize) -> Vector3<T> {
+        match (&self.collider.vertices, &*self.collider.geometry) {
+            (Some(vertices), _) => vertices[index],
+            (None, ContactGeometry::Rigid(surface)) => surface.mesh().vertices[index].map(T::from),
+            (None, _) => Vector3::from_element(T::from(0.0)),
+        }
+    }
+
+    /// A point in the frame of the body.
+    fn point(&self, point: Point) -> Vector3<T> {
+        let in_geometry = match point {
+            Point::Vertex(index) => self.vertex(index),
+            Point::Place(place) => Vector3::from(place).map(T::from) * self.size,
+        };
+        *self.x_bg * in_geometry
+    }
+
+    fn length(&self, length: f64) -> T {
+        self.size * T::from(length)
+    }
+
+    /// A plane in the frame of the body: its normal, and where it is along it.
+    fn plane(&self, plane: Plane) -> (Vector3<T>, T) {
+        let (normal, on_it) = match plane {
+            Plane::HalfSpace => {
+                (Vector3::new(0.0, 0.0, 1.0).map(T::from), Vector3::from_element(T::from(0.0)))
+            }
+            Plane::Face(corners) => {
+                let [a, b, c] = corners.map(|index| self.vertex(index));
+                let normal = (b - a).cross(&(c - a));
+                (normal * normal.dot(&normal).sqrt().recip(), a)
+            }
+        };
+        let normal = self.x_bg.rotation * normal;
+        (normal, normal.dot(&(*self.x_bg * on_it)))
+    }
+
+    fn line(&self, ends: [Point; 2]) -> (Vector3<T>, Vector3<T>) {
+        let [from, to] = ends.map(|end| self.point(end));
+        (from, to - from)
+    }
+}
+
+impl FeaturePair {
+    /// The numbers of the features, with the derivatives that the geometries carry.
+    pub fn prepare<T: Scalar>(
+        &self,
+        a: (&Collider<T>, &RigidTransform<T>),
+        b: (&Collider<T>, &RigidTransform<T>),
+    ) -> LocalGap<T> {
+        let (first, second) = if self.flipped { (b, a) } else { (a, b) };
+        let (first, second) = (Numbers::new(first.0, first.1), Numbers::new(second.0, second.1));
+        let kind = match self.kind {
+            FeatureKind::PointPlane { point, radius, plane } => {
+                let (normal, offset) = second.plane(plane);
+                GapKind::PointPlane {
+                    point: first.point(point),
+                    radius: first.length(radius),
+                    normal,
+                    offset,
+                }
+            }
+            FeatureKind::CirclePlane { height, radius, plane } => {
+                let (normal, offset) = second.plane(plane);
+                GapKind::CirclePlane {
+                    center: first.point(Point::Place([0.0, 0.0, height])),
+                    axis: first.x_bg.rotation.column(2).into_owned(),
+                    radius: first.length(radius),
+                    normal,
+                    offset,
+                }
+            }
+            FeatureKind::PointPoint { point, radius, other, other_radius } => {
+                let first_radius = first.length(radius);
+                GapKind::PointPoint {
+                    point: first.point(point),
+                    other: second.point(other),
+                    radius: first_radius + second.length(other_radius),
+                    first_radius,
+                }
+            }
+            FeatureKind::PointLine { point, radius, line, line_radius } => {
+                let (from, along) = second.line(line);
+                let first_radius = first.length(radius);
+                let radius = first_radius + second.length(line_radius);
+                GapKind::PointLine { point: first.point(point), from, along, radius, first_radius }
+            }
+            FeatureKind::LineLine { line, radius, other, other_radius, sign } => {
+                let ((from, along), (other_from, other_along)) = (first.line(line), second.line(other));
+                let first_radius = first.length(radius);
+                let radius = first_radius + second.length(other_radius);
+                GapKind::LineLine { from, along, other_from, other_along, radius, first_radius, sign }
+            }
+        };
+        LocalGap { kind, flipped: self.flipped }
+    }
+
+    /// The feature pair with the two bodies exchanged.
+    pub(super) fn exchanged(mut self) -> Self {
+        self.flipped = !self.flipped;
+        self
+    }
+}

@@ -1,0 +1,237 @@
+//! What the equations of a step are made of, in any scalar.
+
+use nalgebra::Vector3;
+
+use super::dynamics::{BODY, BodyStep};
+use crate::contact::{Collider, FeaturePair, Gap, LocalGap, combine_ellipsoids, combine_friction};
+use crate::multibody::{Body, GeometryPair, Model, Motion, State, contact_collider};
+use crate::scalar::Scalar;
+use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
+
+/// A contact by its pair of geometries (an index in [`Model::rigid_pairs`]) and the features that come near.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct FoundContact {
+    pub pair: usize,
+    pub features: FeaturePair,
+}
+
+/// A body during the step.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place<T = f64> {
+    /// A free body, by its index among them.
+    Free(usize),
+    /// One that does not move over the step, with its velocity as of a belt.
+    Fixed(RigidTransform<T>, SpatialVelocity<T>),
+}
+
+/// Features that may touch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contact<T = f64> {
+    /// The patch that it is part of.
+    pub patch: usize,
+    pub gap: LocalGap<T>,
+}
+
+/// The contacts of two geometries, which share their friction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patch<T = f64> {
+    /// Index in [`Model::rigid_pairs`].
+    pub pair: usize,
+    /// Bodies A and B by their indices in the model.
+    pub bodies: [usize; 2],
+    pub friction: T,
+    /// e_t, e_o and e_r of the friction ellipsoid.
+    pub ellipsoid: [T; 3],
+    /// The x and y axes of B's geometry in B's axes: t is along the first one.
+    pub axes: [Vector3<T>; 2],
+}
+
+/// What velocities, impulses and lengths are measured in, so that the equations are of one size.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scales {
+    pub velocity: f64,
+    pub impulse: f64,
+    pub length: f64,
+}
+
+/// The numbers of a step.
+#[derive(Clone, Debug)]
+pub(super) struct StepData<T = f64> {
+    pub dt: f64,
+    pub scales: Scales,
+    pub bodies: Vec<BodyStep<T>>,
+    pub places: Vec<Place<T>>,
+    pub contacts: Vec<Contact<T>>,
+    pub patches: Vec<Patch<T>>,
+}
+
+/// Bodies and contacts after the step, at its velocities.
+#[derive(Clone, Debug)]
+pub(super) struct Kinematics<T = f64> {
+    pub gaps: Vec<Gap<T>>,
+    /// For each body of the model its velocity, at the point beside it.
+    velocities: Vec<(SpatialVelocity<T>, Vector3<T>)>,
+    pub poses: Vec<RigidTransform<T>>,
+}
+
+impl<T: Scalar> Kinematics<T> {
+    /// The velocity of body A relative to B at a point in W.
+    pub fn relative_velocity(&self, [a, b]: [usize; 2], at: &Vector3<T>) -> Vector3<T> {
+        let of = |body: usize| {
+            let (velocity, origin) = &self.velocities[body];
+            velocity.shifted(&(at - origin)).translational
+        };
+        of(a) - of(b)
+    }
+
+    /// The angular velocity of body A relative to B.
+    pub fn relative_spin(&self, [a, b]: [usize; 2]) -> Vector3<T> {
+        self.velocities[a].0.rotational - self.velocities[b].0.rotational
+    }
+
+    /// The axes t, o and n of the contact frame of a patch with a normal.
+    pub fn frame(&self, patch: &Patch<T>, normal: &Vector3<T>) -> [Vector3<T>; 3] {
+        let rotation = &self.poses[patch.bodies[1]].rotation;
+        let [x, y] = patch.axes.map(|axis| rotation * axis);
+        // The axis that is farther from the normal, so that a tangent is left of it.
+        let axis = if normal.dot(&x).real().abs() < 0.9 { x } else { y };
+        let tangent = axis - normal * normal.dot(&axis);
+        let t = tangent * tangent.dot(&tangent).sqrt().recip();
+        [t, normal.cross(&t), *normal]
+    }
+}
+
+impl<T: Scalar> StepData<T> {
+    /// The numbers of the bodies; there are no contacts yet.
+    pub fn new(model: &Model<T>, state: &State<T>, forces: &[SpatialForce<T>], dt: f64) -> Self {
+        let free = model.free_bodies().zip(&state.bodies).zip(forces);
+        let bodies: Vec<_> =
+            free.map(|(((_, _, mass), body), f)| BodyStep::new(mass, model.gravity(), body, f, dt)).collect();
+        let mut next = 0;
+        let place = |body: &Body<T>| match &body.motion {
+            Motion::Fixed { x_wb, v_wb } => Place::Fixed(*x_wb, *v_wb),
+            _ => {
+                next += 1;
+                Place::Free(next - 1)
+            }
+        };
+        let places = model.bodies().iter().map(place).collect();
+        let scales = Scales::of(&bodies, model, dt);
+        Self { dt, scales, bodies, places, contacts: Vec::new(), patches: Vec::new() }
+    }
+
+    /// Takes contacts in the place of those that were there.
+    pub fn set_contacts(&mut self, model: &Model<T>, found: &[FoundContact]) {
+        self.contacts.clear();
+        self.patches.clear();
+        for contact in found {
+            let pair = &model.rigid_pairs()[contact.pair];
+            let [a, b] = geometries(model, pair);
+            if self.patches.last().is_none_or(|patch| patch.pair != contact.pair) {
+                self.patches.push(patch(model, contact.pair));
+            }
+            let gap = contact.features.prepare((&a.0, &a.1), (&b.0, &b.1));
+            self.contacts.push(Contact { patch: self.patches.len() - 1, gap });
+        }
+    }
+
+    /// The same numbers of another scalar.
+    pub fn map<U: Scalar>(&self, f: impl Fn(T) -> U + Copy) -> StepData<U> {
+        let v = |x: &Vector3<T>| x.map(f);
+        let place = |place: &Place<T>| match place {
+            Place::Free(index) => Place::Free(*index),
+            Place::Fixed(x, velocity) => Place::Fixed(
+                RigidTransform::new(x.rotation.map(f), v(&x.translation)),
+                SpatialVelocity::new(v(&velocity.rotational), v(&velocity.translational)),
+            ),
+        };
+        let patch = |p: &Patch<T>| Patch {
+            pair: p.pair,
+            bodies: p.bodies,
+            friction: f(p.friction),
+            ellipsoid: p.ellipsoid.map(f),
+            axes: [v(&p.axes[0]), v(&p.axes[1])],
+        };
+        StepData {
+            dt: self.dt,
+            scales: self.scales,
+            bodies: self.bodies.iter().map(|body| body.map(f)).collect(),
+            places: self.places.iter().map(place).collect(),
+            contacts: self.contacts.iter().map(|c| Contact { patch: c.patch, gap: c.gap.map(f) }).collect(),
+            patches: self.patches.iter().map(patch).collect(),
+        }
+    }
+
+    /// The velocities of the free bodies without contact.
+    pub fn free_velocities(&self) -> Vec<T> {
+        self.bodies.iter().flat_map(|b| [b.free[0], b.free[1]]).flat_map(|v| [v.x, v.y, v.z]).collect()
+    }
+
+    /// The pose of a body after the step.
+    pub fn pose(&self, body: usize, velocities: &[T]) -> RigidTransform<T> {
+        match &self.places[body] {
+            Place::Free(index) => self.bodies[*index].pose_after(&velocities[BODY * index..], self.dt),
+            Place::Fixed(pose, _) => *pose,
+        }
+    }
+
+    /// Bodies and contacts after the step with these velocities.
+    pub fn kinematics(&self, velocities: &[T]) -> Kinematics<T> {
+        let poses: Vec<_> = (0..self.places.len()).map(|body| self.pose(body, velocities)).collect();
+        let velocity = |place: &Place<T>| match place {
+            Place::Free(index) => {
+                let v = &velocities[BODY * index..];
+                let [turn, shift] = [0, 3].map(|k| Vector3::new(v[k], v[k + 1], v[k + 2]));
+                (SpatialVelocity::new(turn, shift), self.bodies[*index].center_after(v, self.dt))
+            }
+            Place::Fixed(pose, velocity) => (*velocity, pose.translation),
+        };
+        let velocities = self.places.iter().map(velocity).collect();
+        let gap = |contact: &Contact<T>| {
+            let [a, b] = self.patches[contact.patch].bodies;
+            contact.gap.at(&poses[a], &poses[b])
+        };
+        Kinematics { gaps: self.contacts.iter().map(gap).collect(), velocities, poses }
+    }
+}
+
+impl Scales {
+    fn of<T: Scalar>(bodies: &[BodyStep<T>], model: &Model<T>, dt: f64) -> Self {
+        let count = bodies.len().max(1) as f64;
+        let mass = bodies.iter().map(|b| b.mass.real()).sum::<f64>() / count;
+        let gyration = |b: &BodyStep<T>| (b.inertia.trace().real() / (3.0 * b.mass.real())).sqrt();
+        let length = bodies.iter().map(gyration).sum::<f64>() / count;
+        let speed = |b: &BodyStep<T>| {
+            b.free[1].map(|x| x.real()).norm() + b.free[0].map(|x| x.real()).norm() * length
+        };
+        let fastest = bodies.iter().map(speed).fold(0.0, f64::max);
+        let velocity = model.gravity().map(|x| x.real()).norm() * dt + fastest;
+        let or_one = |x: f64| if x > 0.0 && x.is_finite() { x } else { 1.0 };
+        let (velocity, mass, length) = (or_one(velocity), or_one(mass), or_one(length));
+        Self { velocity, impulse: mass * velocity, length }
+    }
+}
+
+/// The two geometries of a pair, with the materials that they touch with, and their poses on their bodies.
+pub(super) fn geometries<T: Scalar>(
+    model: &Model<T>,
+    pair: &GeometryPair,
+) -> [(Collider<T>, RigidTransform<T>); 2] {
+    let a = &model.bodies()[pair.bodies.a].geometries[pair.geometry_a];
+    let b = &model.bodies()[pair.bodies.b].geometries[pair.geometry_b];
+    [(contact_collider(a, b), a.x_bg), (contact_collider(b, a), b.x_bg)]
+}
+
+fn patch<T: Scalar>(model: &Model<T>, pair: usize) -> Patch<T> {
+    let of = &model.rigid_pairs()[pair];
+    let [(a, _), (b, x_bg)] = geometries(model, of);
+    let (one, other) = (&a.material, &b.material);
+    let friction = combine_friction(one.dynamic_friction, other.dynamic_friction);
+    Patch {
+        pair,
+        bodies: [of.bodies.a, of.bodies.b],
+        friction,
+        ellipsoid: combine_ellipsoids(&one.friction_ellipsoid, &other.friction_ellipsoid),
+        axes: [x_bg.rotation.column(0).into_owned(), x_bg.rotation.column(1).into_owned()],
+    }
+}

@@ -1,0 +1,301 @@
+//! The equations of a step, in any scalar.
+//!
+//! With the velocities v after the step, the impulses p of the contacts along their normals, and the wrenches
+//! W of contacts at the end of the step, momentum is M (v − v*) = Σ Wₙ p + W_f p_f (Hotz eq. 2; Xie and Chakraborty
+//! eq. 6), and 0 ≤ p ⟂ δ ≥ 0 with the distances δ at the end of the step (Hotz eq. 4, Xie and Chakraborty eq. 9). There are
+//! two laws of friction:
+//!
+//! * The **ellipsoid** (eq. 8): one wrench for all contacts of two geometries, at their equivalent contact point
+//!   a = Σ p x / Σ p. With q such that p_t = e_t q_t, and so on, and s the velocities at a, that is
+//!   0 = e μ pₙ s + q σ, 0 ≤ (μ pₙ)² − ‖q‖² ⟂ σ ≥ 0. Velocities are affine in the point, so pₙ s(a) = Σ p s(x).
+//! * The **polyhedral cone** of Stewart and Trinkle (1996) at each contact: impulses β along directions d with
+//!   0 ≤ β ⟂ λ + dᵀv ≥ 0, and 0 ≤ λ ⟂ μ p − Σ β ≥ 0.
+//!
+//! The normals of a patch are parallel, and its contacts lie in its plane: of a polyhedron over a plane they are the
+//! vertices of the convex hull, and nonnegative impulses on them are what eq. 13 to 17 say with multipliers of the
+//! faces: see `tests/equivalent_point.rs`.
+
+use nalgebra::Vector3;
+
+use super::data::{Kinematics, Place, StepData};
+use super::dynamics::BODY;
+use crate::linear_algebra::MixedProblem;
+use crate::scalar::Scalar;
+
+/// Directions of a polyhedral cone.
+pub(super) const DIRECTIONS: usize = 4;
+/// The least impulse that an equivalent contact point is divided by, in units of the scale.
+const LEAST_IMPULSE: f64 = 1e-12;
+
+/// The law of friction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FrictionLaw {
+    Ellipsoid,
+    Polyhedral,
+}
+
+/// Which variables there are: velocities, then q of the ellipsoids, the impulses p, and σ or β and λ.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub law: FrictionLaw,
+    /// The contacts that take part; the impulses of the others are 0.
+    pub used: Vec<usize>,
+    /// The patches with an ellipsoid; or the contacts with a cone, as positions in `used`.
+    pub frictional: Vec<usize>,
+    /// Whether the distances are 0 whatever the signs of the impulses.
+    pub bilateral: bool,
+    /// Velocities.
+    pub velocities: usize,
+}
+
+impl Layout {
+    /// That of contacts with friction where its coefficient is not 0.
+    pub fn new<T: Scalar>(data: &StepData<T>, law: FrictionLaw, used: Vec<usize>, bilateral: bool) -> Self {
+        let frictional = match law {
+            FrictionLaw::Ellipsoid => {
+                let has = |patch: usize| {
+                    data.patches[patch].friction.real() > 0.0
+                        && used.iter().any(|&k| data.contacts[k].patch == patch)
+                };
+                (0..data.patches.len()).filter(|&patch| has(patch)).collect()
+            }
+            FrictionLaw::Polyhedral => {
+                let friction = |k: usize| data.patches[data.contacts[k].patch].friction.real();
+                (0..used.len()).filter(|&i| friction(used[i]) > 0.0).collect()
+            }
+        };
+        Self { law, used, frictional, bilateral, velocities: BODY * data.bodies.len() }
+    }
+
+    /// Where q of the ellipsoids begins.
+    pub fn ellipsoids(&self) -> usize {
+        self.velocities
+    }
+
+    /// Where the impulses along the normals begin.
+    pub fn impulses(&self) -> usize {
+        match self.law {
+            FrictionLaw::Ellipsoid => self.velocities + 3 * self.frictional.len(),
+            FrictionLaw::Polyhedral => self.velocities,
+        }
+    }
+
+    /// Where σ, or β, begins.
+    pub fn multipliers(&self) -> usize {
+        self.impulses() + self.used.len()
+    }
+
+    /// Where λ begins.
+    pub fn cone_multipliers(&self) -> usize {
+        self.multipliers() + DIRECTIONS * self.frictional.len()
+    }
+
+    /// The number of variables.
+    pub fn size(&self) -> usize {
+        match self.law {
+            FrictionLaw::Ellipsoid => self.multipliers() + self.frictional.len(),
+            FrictionLaw::Polyhedral => self.cone_multipliers() + self.frictional.len(),
+        }
+    }
+
+    /// The number of variables that are not complementary to anything.
+    pub fn equations(&self) -> usize {
+        if self.bilateral { self.multipliers() } else { self.impulses() }
+    }
+}
+
+/// Adds an impulse at a point, and an angular impulse, to the momentum that bodies A and B are given.
+fn push<T: Scalar>(
+    data: &StepData<T>,
+    momentum: &mut [T],
+    velocities: &[T],
+    bodies: [usize; 2],
+    at: &Vector3<T>,
+    force: &Vector3<T>,
+    torque: &Vector3<T>,
+) {
+    for (body, sign) in bodies.into_iter().zip([1.0, -1.0]) {
+        if let Place::Free(index) = data.places[body] {
+            let center = data.bodies[index].center_after(&velocities[BODY * index..], data.dt);
+            let moment = (at - center).cross(force) + torque;
+            let sign = T::from(sign);
+            for k in 0..3 {
+                momentum[BODY * index + k] += moment[k] * sign;
+                momentum[BODY * index + 3 + k] += force[k] * sign;
+            }
+        }
+    }
+}
+
+/// The equations and the functions of the complementary pairs, all of size 1.
+pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], out: &mut Vec<T>) {
+    let zero = T::from(0.0);
+    let (scales, dt) = (data.scales, data.dt);
+    let velocities = scaled_velocities(data, z);
+    let kinematics = data.kinematics(&velocities);
+    out.clear();
+    out.resize(layout.size(), zero);
+    let impulse = T::from(scales.impulse);
+    let impulses = &z[layout.impulses()..layout.multipliers()];
+    let mut momentum = vec![zero; layout.velocities];
+    let still = Vector3::from_element(zero);
+    for (&k, &p) in layout.used.iter().zip(impulses) {
+        let gap = &kinematics.gaps[k];
+        let bodies = data.patches[data.contacts[k].patch].bodies;
+        let force = gap.normal * (p * impulse);
+        push(data, &mut momentum, &velocities, bodies, &gap.point, &force, &still);
+    }
+    let per_velocity = T::from(1.0 / scales.velocity);
+    let gap_rows = layout.impulses();
+    for (i, &k) in layout.used.iter().enumerate() {
+        out[gap_rows + i] = kinematics.gaps[k].distance * T::from(1.0 / (scales.velocity * dt));
+    }
+    match layout.law {
+        FrictionLaw::Ellipsoid => {
+            for (i, &patch) in layout.frictional.iter().enumerate() {
+                let row = layout.ellipsoids() + 3 * i;
+                let q = [z[row], z[row + 1], z[row + 2]];
+                let sigma = z[layout.multipliers() + i];
+                let slip = patch_slip(data, layout, patch, impulses, &kinematics);
+                let friction = data.patches[patch].friction;
+                let e = data.patches[patch].ellipsoid;
+                let mut square = zero;
+                for k in 0..3 {
+                    out[row + k] = if e[k].real() > 0.0 {
+                        e[k] * friction * slip.velocity[k] * per_velocity + q[k] * sigma
+                    } else {
+                        q[k]
+                    };
+                    square += q[k] * q[k];
+                }
+                let most = friction * slip.impulse;
+                out[layout.multipliers() + i] = most * most - square;
+                let [t, o, n] = slip.frame;
+                let force = (t * (e[0] * q[0]) + o * (e[1] * q[1])) * impulse;
+                let torque = n * (e[2] * q[2] * impulse);
+                let bodies = data.patches[patch].bodies;
+                push(data, &mut momentum, &velocities, bodies, &slip.point, &force, &torque);
+            }
+        }
+        FrictionLaw::Polyhedral => {
+            let (first_beta, first_lambda) = (layout.multipliers(), layout.cone_multipliers());
+            for (i, &position) in layout.frictional.iter().enumerate() {
+                let k = layout.used[position];
+                let patch = &data.patches[data.contacts[k].patch];
+                let gap = &kinematics.gaps[k];
+                let [t, o, _] = kinematics.frame(patch, &gap.normal);
+                let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
+                let lambda = z[first_lambda + i];
+                let mut sum = zero;
+                let mut force = still;
+                for (j, d) in [t, o, -t, -o].into_iter().enumerate() {
+                    let beta = z[first_beta + DIRECTIONS * i + j];
+                    sum += beta;
+                    force += d * (beta * impulse);
+                    out[first_beta + DIRECTIONS * i + j] = lambda + d.dot(&slip) * per_velocity;
+                }
+                out[first_lambda + i] = patch.friction * impulses[position] - sum;
+                push(data, &mut momentum, &velocities, patch.bodies, &gap.point, &force, &still);
+            }
+        }
+    }
+    for (i, body) in data.bodies.iter().enumerate() {
+        let at = BODY * i;
+        let change = |k: usize| velocities[at + k] - body.free[k / 3][k % 3];
+        let turn = body.inertia * Vector3::new(change(0), change(1), change(2));
+        for k in 0..3 {
+            out[at + k] = (turn[k] - momentum[at + k]) * T::from(1.0 / (scales.impulse * scales.length));
+            let shift = body.mass * change(3 + k) - momentum[at + 3 + k];
+            out[at + 3 + k] = shift * T::from(1.0 / scales.impulse);
+        }
+    }
+}
+
+/// The velocities in rad/s and m/s among the variables.
+pub(super) fn scaled_velocities<T: Scalar>(data: &StepData<T>, z: &[T]) -> Vec<T> {
+    let Scaling { turn, shift } = Scaling::of(data);
+    let unit = |k: usize| T::from(if k % BODY < 3 { turn } else { shift });
+    (0..BODY * data.bodies.len()).map(|k| z[k] * unit(k)).collect()
+}
+
+/// The units of the velocities among the variables.
+pub(super) struct Scaling {
+    pub turn: f64,
+    pub shift: f64,
+}
+
+impl Scaling {
+    pub fn of<T>(data: &StepData<T>) -> Self {
+        Self { turn: data.scales.velocity / data.scales.length, shift: data.scales.velocity }
+    }
+}
+
+/// How a patch slips.
+pub(super) struct Slip<T> {
+    /// The impulse along the normal, Σ p, in units of the scale.
+    pub impulse: T,
+    /// The velocities s along t and o, and that about n, times the impulse.
+    pub velocity: [T; 3],
+    /// The axes t, o and n.
+    pub frame: [Vector3<T>; 3],
+    /// The equivalent contact point in W.
+    pub point: Vector3<T>,
+}
+
+/// How a patch slips under impulses of the contacts that are used.
+pub(super) fn patch_slip<T: Scalar>(
+    data: &StepData<T>,
+    layout: &Layout,
+    patch: usize,
+    impulses: &[T],
+    kinematics: &Kinematics<T>,
+) -> Slip<T> {
+    let zero = T::from(0.0);
+    let (mut impulse, mut weighted) = (zero, Vector3::from_element(zero));
+    let mut heaviest: Option<(f64, usize)> = None;
+    for (&k, &p) in layout.used.iter().zip(impulses) {
+        if data.contacts[k].patch == patch {
+            impulse += p;
+            weighted += kinematics.gaps[k].point * p;
+            if heaviest.is_none_or(|(most, _)| p.real() > most) {
+                heaviest = Some((p.real(), k));
+            }
+        }
+    }
+    let normal = match heaviest {
+        Some((_, k)) => kinematics.gaps[k].normal,
+        None => Vector3::new(zero, zero, T::from(1.0)),
+    };
+    let bodies = data.patches[patch].bodies;
+    let frame = kinematics.frame(&data.patches[patch], &normal);
+    let point = if impulse.real() > LEAST_IMPULSE {
+        weighted * impulse.recip()
+    } else {
+        heaviest.map_or(weighted, |(_, k)| kinematics.gaps[k].point)
+    };
+    let slip = kinematics.relative_velocity(bodies, &point);
+    let spin = kinematics.relative_spin(bodies).dot(&frame[2]);
+    let velocity = [frame[0].dot(&slip), frame[1].dot(&slip), spin].map(|v| v * impulse);
+    Slip { impulse, velocity, frame, point }
+}
+
+/// The equations of a step in `f64`, for solvers.
+pub(super) struct Equations<'a> {
+    pub data: &'a StepData,
+    pub layout: &'a Layout,
+}
+
+impl MixedProblem for Equations<'_> {
+    fn equations(&self) -> usize {
+        self.layout.equations()
+    }
+
+    fn pairs(&self) -> usize {
+        self.layout.size() - self.layout.equations()
+    }
+
+    fn evaluate<T: Scalar>(&self, variables: &[T], out: &mut Vec<T>) {
+        let data = self.data.map(|x| T::from(x));
+        evaluate(&data, self.layout, variables, out);
+    }
+}

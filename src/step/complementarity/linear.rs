@@ -1,0 +1,379 @@
+//! The linear complementarity problems of a step: distances linearized at velocities, and friction at them.
+//!
+//! With ν = −δ + δt Nᵀ Jᵀ u at the velocities u of the last iteration, the condition Nᵀ Jᵀ u′ ≥ ν/δt is
+//! δ + δt Nᵀ Jᵀ (u′ − u) ≥ 0 (Hotz §2.2, eq. 6 and 7): at a fixed point it is δ ≥ 0. As in the paper's iteration the
+//! Jacobians are those at the positions of the last iteration.
+
+use nalgebra::{DMatrix, Matrix3, Vector3};
+
+use super::data::{Kinematics, Place, StepData};
+use super::dynamics::BODY;
+use super::equations::{DIRECTIONS, FrictionLaw, Layout, Scaling, patch_slip};
+use crate::linear_algebra::{Lemke, LemkeOutcome};
+
+/// Iterations for the multiplier of an ellipsoid.
+const SECULAR_ITERATIONS: usize = 60;
+
+/// A row of a Jacobian: how a velocity between two bodies follows theirs.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    parts: [Option<(usize, [f64; BODY])>; 2],
+}
+
+impl Row {
+    fn dot(&self, velocities: &[f64]) -> f64 {
+        let part = |(body, row): &(usize, [f64; BODY])| {
+            row.iter().zip(&velocities[BODY * body..]).map(|(a, b)| a * b).sum::<f64>()
+        };
+        self.parts.iter().flatten().map(part).sum()
+    }
+
+    fn add_to(&self, velocities: &mut [f64], factor: f64) {
+        for (body, row) in self.parts.iter().flatten() {
+            row.iter().zip(&mut velocities[BODY * body..]).for_each(|(a, v)| *v += a * factor);
+        }
+    }
+
+    /// The product of two rows, one of which has been divided by the masses.
+    fn product(&self, other: &Self) -> f64 {
+        let mut sum = 0.0;
+        for (body, row) in self.parts.iter().flatten() {
+            for (of, response) in other.parts.iter().flatten() {
+                if body == of {
+                    sum += row.iter().zip(response).map(|(a, b)| a * b).sum::<f64>();
+                }
+            }
+        }
+        sum
+    }
+}
+
+/// The memory of the problems of a step.
+#[derive(Debug, Default)]
+pub(super) struct LinearSolver {
+    lemke: Lemke,
+    /// For each free body its inverse inertia and mass.
+    inverse: Vec<(Matrix3<f64>, f64)>,
+    free: Vec<f64>,
+    /// The friction of patches: rows, and impulses along them.
+    friction: Vec<([Row; 3], [f64; 3])>,
+}
+
+/// What a linear problem says of a step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LinearSolution {
+    pub velocities: Vec<f64>,
+    /// The impulses of the contacts along their normals, in units of the scale.
+    pub impulses: Vec<f64>,
+    /// q and σ of the patches in the order of the data, in units of the scales.
+    pub ellipsoids: Vec<([f64; 3], f64)>,
+    /// β and λ of the contacts with cones, in units of the scales.
+    pub cones: Vec<([f64; DIRECTIONS], f64)>,
+    /// Which p, β and λ are in the basis.
+    pub basic_impulses: Vec<bool>,
+    pub basic_cones: Vec<([bool; DIRECTIONS], bool)>,
+}
+
+impl LinearSolver {
+    /// Begins a step; `false` where a mass or an inertia cannot be divided by.
+    pub fn start(&mut self, data: &StepData) -> bool {
+        self.inverse.clear();
+        for body in &data.bodies {
+            match body.inertia.try_inverse() {
+                Some(inverse) if body.mass > 0.0 => self.inverse.push((inverse, 1.0 / body.mass)),
+                _ => return false,
+            }
+        }
+        self.free = data.free_velocities();
+        self.friction.clear();
+        true
+    }
+
+    /// No friction is known of the patches.
+    pub fn forget_friction(&mut self, data: &StepData) {
+        self.friction.clear();
+        let none = Row { parts: [None; 2] };
+        self.friction.resize(data.patches.len(), ([none; 3], [0.0; 3]));
+    }
+
+    fn response(&self, row: &Row) -> Row {
+        let part = |(body, r): (usize, [f64; BODY])| {
+            let (inertia, mass) = &self.inverse[body];
+            let turn = inertia * Vector3::new(r[0], r[1], r[2]);
+            (body, [turn.x, turn.y, turn.z, r[3] * mass, r[4] * mass, r[5] * mass])
+        };
+        Row { parts: row.parts.map(|p| p.map(part)) }
+    }
+
+    /// The row of a force along a direction at a point, or of a torque.
+    fn row(
+        data: &StepData,
+        velocities: &[f64],
+        bodies: [usize; 2],
+        at: &Vector3<f64>,
+        force: &Vector3<f64>,
+        torque: &Vector3<f64>,
+    ) -> Row {
+        let part = |body: usize, sign: f64| match data.places[body] {
+            Place::Free(index) => {
+                let center = data.bodies[index].center_after(&velocities[BODY * index..], data.dt);
+                let m = ((at - center).cross(force) + torque) * sign;
+                Some((index, [m.x, m.y, m.z, force.x * sign, force.y * sign, force.z * sign]))
+            }
+            Place::Fixed(..) => None,
+        };
+        Row { parts: [part(bodies[0], 1.0), part(bodies[1], -1.0)] }
+    }
+
+    /// The velocity between two bodies that a row has besides that of free bodies: of belts.
+    fn offset(
+        data: &StepData,
+        bodies: [usize; 2],
+        at: &Vector3<f64>,
+        along: &Vector3<f64>,
+        spin: f64,
+    ) -> f64 {
+        let of = |body: usize| match &data.places[body] {
+            Place::Fixed(pose, v) => {
+                v.shifted(&(at - pose.translation)).translational.dot(along) + spin * v.rotational.dot(along)
+            }
+            Place::Free(_) => 0.0,
+        };
+        of(bodies[0]) - of(bodies[1])
+    }
+
+    fn normal_rows(data: &StepData, velocities: &[f64], kinematics: &Kinematics) -> Vec<Row> {
+        let still = Vector3::zeros();
+        let row = |(contact, gap): (&super::data::Contact, &crate::contact::Gap)| {
+            let bodies = data.patches[contact.patch].bodies;
+            Self::row(data, velocities, bodies, &gap.point, &gap.normal, &still)
+        };
+        data.contacts.iter().zip(&kinematics.gaps).map(row).collect()
+    }
+
+    /// Solves for the impulses along the normals with the friction that is known, and then for the friction of each
+    /// patch with these impulses: one sweep of an iteration.
+    pub fn sweep(&mut self, data: &StepData, velocities: &[f64]) -> Option<LinearSolution> {
+        let kinematics = data.kinematics(velocities);
+        let rows = Self::normal_rows(data, velocities, &kinematics);
+        let responses: Vec<Row> = rows.iter().map(|row| self.response(row)).collect();
+        let (speed, impulse) = (data.scales.velocity, data.scales.impulse);
+        let mut free = self.free.clone();
+        for (friction, q) in &self.friction {
+            for (row, q) in friction.iter().zip(q) {
+                self.response(row).add_to(&mut free, q * impulse);
+            }
+        }
+        let count = rows.len();
+        let matrix = DMatrix::from_fn(count, count, |i, j| rows[i].product(&responses[j]) * impulse / speed);
+        let right: Vec<f64> = (0..count)
+            .map(|k| {
+                (kinematics.gaps[k].distance / data.dt + rows[k].dot(&free) - rows[k].dot(velocities)) / speed
+            })
+            .collect();
+        if self.lemke.solve(&matrix, &right) != LemkeOutcome::Solved {
+            return None;
+        }
+        let mut solution = LinearSolution {
+            impulses: self.lemke.z().to_vec(),
+            basic_impulses: (0..count).map(|k| self.lemke.is_basic(k)).collect(),
+            ..LinearSolution::default()
+        };
+        let mut v = free;
+        for (response, p) in responses.iter().zip(&solution.impulses) {
+            response.add_to(&mut v, p * impulse);
+        }
+        let layout = Layout::new(data, FrictionLaw::Ellipsoid, (0..count).collect(), false);
+        solution.ellipsoids = vec![([0.0; 3], 0.0); data.patches.len()];
+        for &patch in &layout.frictional {
+            let (old, q) = self.friction[patch];
+            for (row, q) in old.iter().zip(q) {
+                self.response(row).add_to(&mut v, -q * impulse);
+            }
+            let slip = patch_slip(data, &layout, patch, &solution.impulses, &kinematics);
+            let Patch3 { rows, speeds } = Patch3::new(data, velocities, patch, &slip.frame, &slip.point, &v);
+            let responses = rows.map(|row| self.response(&row));
+            let delassus = Matrix3::from_fn(|i, j| rows[i].product(&responses[j]) * impulse / speed);
+            let most = data.patches[patch].friction * slip.impulse;
+            let (q, tau) = on_ellipsoid(&delassus, &(speeds / speed), most);
+            for (response, q) in responses.iter().zip(q.iter()) {
+                response.add_to(&mut v, q * impulse);
+            }
+            self.friction[patch] = (rows, q.into());
+            solution.ellipsoids[patch] = (q.into(), most * tau);
+        }
+        solution.velocities = v;
+        Some(solution)
+    }
+
+    /// Solves for impulses along normals and in the polyhedral cones of friction together. Contacts that are not
+    /// `used` have no impulse.
+    pub fn cones(&mut self, data: &StepData, layout: &Layout, velocities: &[f64]) -> Option<LinearSolution> {
+        let kinematics = data.kinematics(velocities);
+        let all = Self::normal_rows(data, velocities, &kinematics);
+        let (speed, impulse) = (data.scales.velocity, data.scales.impulse);
+        let mut rows: Vec<Row> = layout.used.iter().map(|&k| all[k]).collect();
+        let (normals, cones) = (rows.len(), layout.frictional.len());
+        let mut right: Vec<f64> = layout
+            .used
+            .iter()
+            .map(|&k| kinematics.gaps[k].distance / data.dt + all[k].dot(&self.free) - all[k].dot(velocities))
+            .collect();
+        for &position in &layout.frictional {
+            let k = layout.used[position];
+            let (patch, gap) = (&data.patches[data.contacts[k].patch], &kinematics.gaps[k]);
+            let [t, o, _] = kinematics.frame(patch, &gap.normal);
+            for d in [t, o, -t, -o] {
+                let row = Self::row(data, velocities, patch.bodies, &gap.point, &d, &Vector3::zeros());
+                right.push(row.dot(&self.free) + Self::offset(data, patch.bodies, &gap.point, &d, 0.0));
+                rows.push(row);
+            }
+        }
+        let responses: Vec<Row> = rows.iter().map(|row| self.response(row)).collect();
+        let moving = rows.len();
+        let size = moving + cones;
+        right.iter_mut().for_each(|x| *x /= speed);
+        right.resize(size, 0.0);
+        let mut matrix = DMatrix::zeros(size, size);
+        for i in 0..moving {
+            for j in 0..moving {
+                matrix[(i, j)] = rows[i].product(&responses[j]) * impulse / speed;
+            }
+        }
+        for (i, &position) in layout.frictional.iter().enumerate() {
+            let lambda = moving + i;
+            matrix[(lambda, position)] = data.patches[data.contacts[layout.used[position]].patch].friction;
+            for j in 0..DIRECTIONS {
+                let beta = normals + DIRECTIONS * i + j;
+                matrix[(beta, lambda)] = 1.0;
+                matrix[(lambda, beta)] = -1.0;
+            }
+        }
+        if self.lemke.solve(&matrix, &right) != LemkeOutcome::Solved {
+            return None;
+        }
+        let z = self.lemke.z();
+        let mut v = self.free.clone();
+        for (response, p) in responses.iter().zip(z) {
+            response.add_to(&mut v, p * impulse);
+        }
+        let beta = |i: usize, j: usize| normals + DIRECTIONS * i + j;
+        Some(LinearSolution {
+            velocities: v,
+            impulses: z[..normals].to_vec(),
+            ellipsoids: Vec::new(),
+            cones: (0..cones).map(|i| (std::array::from_fn(|j| z[beta(i, j)]), z[moving + i])).collect(),
+            basic_impulses: (0..normals).map(|k| self.lemke.is_basic(k)).collect(),
+            basic_cones: (0..cones)
+                .map(|i| {
+                    (
+                        std::array::from_fn(|j| self.lemke.is_basic(beta(i, j))),
+                        self.lemke.is_basic(moving + i),
+                    )
+                })
+                .collect(),
+        })
+    }
+}
+
+/// The rows of a patch's friction, e_t t, e_o o and the turn e_r n, and the velocities along them.
+struct Patch3 {
+    rows: [Row; 3],
+    speeds: Vector3<f64>,
+}
+
+impl Patch3 {
+    fn new(
+        data: &StepData,
+        at_velocities: &[f64],
+        patch: usize,
+        frame: &[Vector3<f64>; 3],
+        point: &Vector3<f64>,
+        velocities: &[f64],
+    ) -> Self {
+        let of = &data.patches[patch];
+        let [t, o, n] = frame;
+        let [e_t, e_o, e_r] = of.ellipsoid;
+        let still = Vector3::zeros();
+        let row = |force: &Vector3<f64>, torque: &Vector3<f64>| {
+            LinearSolver::row(data, at_velocities, of.bodies, point, force, torque)
+        };
+        let rows = [row(&(t * e_t), &still), row(&(o * e_o), &still), row(&still, &(n * e_r))];
+        let belt = |body: usize| match &data.places[body] {
+            Place::Fixed(pose, v) => {
+                let at = v.shifted(&(point - pose.translation)).translational;
+                Vector3::new(e_t * t.dot(&at), e_o * o.dot(&at), e_r * n.dot(&v.rotational))
+            }
+            Place::Free(_) => Vector3::zeros(),
+        };
+        let speeds = Vector3::from(rows.map(|row| row.dot(velocities)));
+        Self { rows, speeds: speeds + belt(of.bodies[0]) - belt(of.bodies[1]) }
+    }
+}
+
+/// The impulse q with ‖q‖ ≤ `most` that dissipates most: s₀ + D q = −τ q with τ ≥ 0, and τ = 0 inside. Also τ.
+fn on_ellipsoid(delassus: &Matrix3<f64>, speeds: &Vector3<f64>, most: f64) -> (Vector3<f64>, f64) {
+    if most <= 0.0 {
+        return (Vector3::zeros(), 0.0);
+    }
+    let at = |tau: f64| {
+        let mut matrix = *delassus;
+        for k in 0..3 {
+            // A semi-axis that is 0 has no impulse.
+            matrix[(k, k)] = if delassus[(k, k)] > 0.0 { matrix[(k, k)] + tau } else { 1.0 };
+        }
+        matrix.cholesky().map(|factor| (-factor.solve(speeds), factor))
+    };
+    if let Some((q, _)) = at(0.0)
+        && q.norm() <= most
+    {
+        return (q, 0.0);
+    }
+    // 1/‖q(τ)‖ is nearly linear, and Newton's method for it comes from below.
+    let mut tau = 0.0;
+    let mut best = Vector3::zeros();
+    for _ in 0..SECULAR_ITERATIONS {
+        let Some((q, factor)) = at(tau) else {
+            tau = tau.max(1e-12 * delassus.trace()) * 2.0;
+            continue;
+        };
+        best = q;
+        let length = q.norm();
+        let change = (length / most - 1.0) * length * length / q.dot(&factor.solve(&q));
+        if !change.is_finite() || change.abs() <= 4.0 * f64::EPSILON * tau {
+            break;
+        }
+        tau = (tau + change).max(0.0);
+    }
+    (best, tau)
+}
+
+/// The variables of a layout from a linear solution of it.
+pub(super) fn variables(data: &StepData, layout: &Layout, solution: &LinearSolution) -> Vec<f64> {
+    let Scaling { turn, shift } = Scaling::of(data);
+    let mut z = vec![0.0; layout.size()];
+    for (k, v) in solution.velocities.iter().enumerate() {
+        z[k] = v / if k % BODY < 3 { turn } else { shift };
+    }
+    let first = layout.impulses();
+    match layout.law {
+        FrictionLaw::Ellipsoid => {
+            for (i, &k) in layout.used.iter().enumerate() {
+                z[first + i] = solution.impulses[k];
+            }
+            for (i, &patch) in layout.frictional.iter().enumerate() {
+                let (q, sigma) = solution.ellipsoids[patch];
+                z[layout.ellipsoids() + 3 * i..][..3].copy_from_slice(&q);
+                z[layout.multipliers() + i] = sigma;
+            }
+        }
+        FrictionLaw::Polyhedral => {
+            z[first..layout.multipliers()].copy_from_slice(&solution.impulses);
+            for (i, (beta, lambda)) in solution.cones.iter().enumerate() {
+                z[layout.multipliers() + DIRECTIONS * i..][..DIRECTIONS].copy_from_slice(beta);
+                z[layout.cone_multipliers() + i] = *lambda;
+            }
+        }
+    }
+    z
+}

@@ -1,0 +1,237 @@
+//! Steps of rigid bodies by complementarity: where two rigid geometries touch there is a force or a distance, never
+//! both.
+//!
+//! They are implicit in the velocities, of order 1, and inelastic: bodies that meet keep no velocity along the normal.
+//! Distances are those after the step, so that nothing overlaps then. The methods are those of Hotz et al.,
+//! *Calculation of Contact Forces* (1999), and of Xie and Chakraborty, *Modeling and Prediction of Rigid Body Motion
+//! with Planar Non-Convex Contact* (2019). Forces other than those between rigid geometries act as they are at the
+//! start of the step, as in semi-implicit Euler steps.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `dynamics.rs` | the motion of a body over a step |
+//! | `data.rs` | the numbers of a step, in any scalar |
+//! | `equations.rs` | the equations, in any scalar |
+//! | `linear.rs` | the linear complementarity problems |
+//! | `methods.rs` | the methods |
+//! | `search.rs` | which features touch, and the step with them |
+//! | `report.rs` | where bodies touch, and how |
+//!
+//! The derivative of a step is that of its equations at the solution, with those distances and impulses that are 0
+//! held at 0: the implicit function theorem on the active set. It has a kink where a contact closes or opens, sticks or
+//! slips within the step: what comes out there is the derivative of the side that the solution is on.
+
+mod data;
+mod dynamics;
+mod equations;
+mod linear;
+mod methods;
+mod report;
+mod search;
+
+pub use report::{PatchKind, RigidContact};
+
+use nalgebra::{DMatrix, DVector};
+
+use self::data::StepData;
+use self::equations::{Equations, evaluate, scaled_velocities};
+use self::linear::LinearSolver;
+use self::search::{Solved, solve_step};
+use super::derivative::StepCotangent;
+use super::jacobian_by_duals::jacobian_by_duals;
+use super::real_parts::RealParts;
+use super::step_point::StepPoint;
+use super::{StepError, StepJacobian, StepProblem};
+use crate::contact::check_features;
+use crate::linear_algebra::jacobian;
+use crate::multibody::{AppliedForces, ForceWorkspace, Model, State, total_forces};
+use crate::scalar::Scalar;
+
+/// How the complementarity problem of a step between rigid bodies is posed and solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ComplementarityMethod {
+    /// Contacts that would close are bilateral and solved for by Newton's method; those that pull are released (Hotz
+    /// §2.1, eq. 3). Friction is in polyhedral cones. Contacts that only close because of others are not seen.
+    Bilateral,
+    /// The nonlinear complementarity problem by Fischer's function (Hotz §2.1, eq. 4 and 5), with friction in polyhedral
+    /// cones.
+    Ncp,
+    /// The fixed point of linear complementarity problems, each solved by Lemke's algorithm (Hotz §2.2), with friction in
+    /// polyhedral cones (Stewart and Trinkle 1996).
+    Lcp,
+    /// Equivalent contact points (Xie and Chakraborty): one for each pair of geometries, with friction in an ellipsoid
+    /// of force and moment.
+    Ecp,
+}
+
+/// Why the equations of a step were not solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Failure {
+    /// A linear problem has no solution.
+    Ray,
+    /// The residual did not get small enough.
+    NotConverged { iterations: usize, residual: f64 },
+    /// The state, a mass or a force is not finite.
+    NotFinite,
+}
+
+impl Failure {
+    fn error(self, bodies: Vec<usize>) -> StepError {
+        let (iterations, residual) = match self {
+            Self::NotFinite => return StepError::NotFinite { bodies },
+            Self::Ray => (0, f64::INFINITY),
+            Self::NotConverged { iterations, residual } => (iterations, residual),
+        };
+        StepError::NotConverged { iterations, residual, allowed: methods::RESIDUAL, bodies }
+    }
+}
+
+/// What steps are taken with: memory that is reused.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    linear: LinearSolver,
+    real: RealParts,
+    control: Vec<f64>,
+    forces: ForceWorkspace,
+    /// The contacts of the last step.
+    pub report: Vec<RigidContact>,
+}
+
+/// Checks that a model can take steps by complementarity.
+pub(super) fn check<T: Scalar>(model: &Model<T>) -> Result<(), StepError> {
+    if model.mechanism().velocity_dimension() > 0 {
+        return Err(StepError::Joints);
+    }
+    for pair in model.rigid_pairs() {
+        let [a, b] = pair.geometries().map(|(body, g)| &model.bodies()[body].geometries[g].collider.geometry);
+        check_features(a, b).map_err(|why| StepError::NoDistance {
+            shapes: why.to_string(),
+            bodies: vec![pair.bodies.a, pair.bodies.b],
+        })?;
+    }
+    Ok(())
+}
+
+/// The state after a step. It is solved in `f64`, and given the derivatives that its equations imply.
+pub(super) fn step<A: AppliedForces, T: Scalar>(
+    method: ComplementarityMethod,
+    step: &StepProblem<'_, A, T>,
+    forces: &mut ForceWorkspace<T>,
+    memory: &mut Memory,
+    after: &mut State<T>,
+) -> Result<(), StepError> {
+    let StepProblem { model, state, time, time_step, applied, .. } = *step;
+    let Memory { linear, real, control, forces: real_forces, report } = memory;
+    control.clear();
+    control.extend(step.control.iter().map(|u| u.real()));
+    let (real_model, real_state) = real.of(model, state);
+    let control = &control[..];
+    let problem = StepProblem {
+        model: real_model,
+        state: real_state,
+        time,
+        time_step,
+        applied,
+        control,
+        substeps: None,
+    };
+    let solved = solve_step(method, &problem, real_forces, linear, report)?;
+    solved.write(step, forces, after)
+}
+
+/// The derivative of a step that leads to a state.
+pub(super) fn derivative<A: AppliedForces>(
+    method: ComplementarityMethod,
+    step: &StepProblem<'_, A>,
+    at: &StepPoint<'_, A>,
+    memory: &mut Memory,
+) -> Result<StepJacobian, StepError> {
+    let Memory { linear, forces, report, .. } = memory;
+    let solved = solve_step(method, step, forces, linear, report)?;
+    let mut lifted = ForceWorkspace::default();
+    jacobian_by_duals(at, |step| {
+        let mut after = State::default();
+        solved.write(step, &mut lifted, &mut after)?;
+        Ok(after)
+    })
+}
+
+/// The memory that a derivative holds besides its own, bytes.
+pub(super) fn bytes(jacobian: &StepJacobian) -> usize {
+    let StepJacobian { by_state, by_control, by_parameters } = jacobian;
+    [by_state, by_control, by_parameters].map(|matrix| size_of_val(matrix.as_slice())).iter().sum()
+}
+
+/// The vector–Jacobian product of a step, by its Jacobian.
+pub(super) fn vjp(jacobian: &StepJacobian, out: &mut StepCotangent<'_>) {
+    let by_after = DVector::from_column_slice(out.state);
+    let add = |to: &mut [f64], matrix: &DMatrix<f64>| {
+        to.iter_mut().zip(matrix.tr_mul(&by_after).iter()).for_each(|(to, by)| *to += by);
+    };
+    add(out.control, &jacobian.by_control);
+    // What passes through the numbers of the model is told by its parameters alone.
+    add(&mut out.model.direct, &jacobian.by_parameters);
+    out.state.copy_from_slice(jacobian.by_state.tr_mul(&by_after).as_slice());
+}
+
+impl Solved {
+    /// The state after the step, with its derivatives.
+    fn write<A: AppliedForces, T: Scalar>(
+        &self,
+        step: &StepProblem<'_, A, T>,
+        forces: &mut ForceWorkspace<T>,
+        after: &mut State<T>,
+    ) -> Result<(), StepError> {
+        let StepProblem { model, state, time, time_step, applied, control, .. } = *step;
+        let (total, _) = total_forces(model, state, time, applied, control, forces);
+        let mut data = StepData::new(model, state, &total.bodies, time_step);
+        data.set_contacts(model, &self.found);
+        let solution = &self.solution;
+        let mut z: Vec<T> = solution.variables.iter().map(|&x| T::from(x)).collect();
+        if T::NDERIV > 0 {
+            let inverse = self.inverse().ok_or_else(|| {
+                let bodies = (0..model.bodies().len()).collect();
+                Failure::NotConverged { iterations: solution.iterations, residual: f64::INFINITY }
+                    .error(bodies)
+            })?;
+            data.scales = self.data.scales;
+            let mut residual = Vec::new();
+            for _ in 0..T::NDERIV {
+                evaluate(&data, &solution.layout, &z, &mut residual);
+                for (i, value) in residual.iter_mut().enumerate() {
+                    if !solution.active[i] {
+                        *value = z[i];
+                    }
+                    // The value stays that of the solution.
+                    *value -= T::from(value.real());
+                }
+                for (row, z) in inverse.row_iter().zip(&mut z) {
+                    let change = row.iter().zip(&residual).fold(T::from(0.0), |sum, (m, r)| sum + *r * *m);
+                    *z -= change;
+                }
+            }
+        } else {
+            data.scales = self.data.scales;
+        }
+        let velocities = scaled_velocities(&data, &z);
+        after.bodies.clear();
+        let bodies = data.bodies.iter().zip(velocities.chunks_exact(dynamics::BODY));
+        after.bodies.extend(bodies.map(|(body, v)| body.after(v, time_step)));
+        after.joints = state.joints.clone();
+        Ok(())
+    }
+
+    /// The inverse of the Jacobian of the equations that hold at the solution; `None` where it is singular.
+    fn inverse(&self) -> Option<DMatrix<f64>> {
+        let Self { data, solution, .. } = self;
+        let mut matrix = jacobian(&Equations { data, layout: &solution.layout }, &solution.variables);
+        for (i, active) in solution.active.iter().enumerate() {
+            if !active {
+                matrix.row_mut(i).fill(0.0);
+                matrix[(i, i)] = 1.0;
+            }
+        }
+        matrix.try_inverse().filter(|inverse| inverse.iter().all(|x| x.is_finite()))
+    }
+}

@@ -1,0 +1,138 @@
+//! A step in `f64`: which features touch, and the solution with them.
+
+use nalgebra::Vector3;
+
+use super::data::{FoundContact, StepData, geometries};
+use super::equations::scaled_velocities;
+use super::linear::LinearSolver;
+use super::methods::{Solution, solve};
+use super::report::{RigidContact, report};
+use super::{ComplementarityMethod, Failure};
+use crate::contact::{ContactGeometry, find_features};
+use crate::multibody::{AppliedForces, ForceWorkspace, Model, total_forces};
+use crate::spatial::RigidTransform;
+use crate::step::{StepError, StepProblem};
+
+/// Features are looked for within this part of the bodies' size.
+const MARGIN: f64 = 0.05;
+/// How often features may change in a step before all that were found are kept.
+const CHANGES: usize = 6;
+/// Searches of a step.
+const SEARCHES: usize = 25;
+/// How deep what was not found before may be, in parts of the length scale.
+const DEPTH: f64 = 1e-11;
+
+/// A solved step.
+#[derive(Clone, Debug)]
+pub(super) struct Solved {
+    pub found: Vec<FoundContact>,
+    pub data: StepData,
+    pub solution: Solution,
+}
+
+/// Solves a step.
+pub(super) fn solve_step<A: AppliedForces>(
+    method: ComplementarityMethod,
+    step: &StepProblem<'_, A>,
+    forces: &mut ForceWorkspace,
+    linear: &mut LinearSolver,
+    contacts: &mut Vec<RigidContact>,
+) -> Result<Solved, StepError> {
+    let StepProblem { model, state, time, time_step, applied, control, .. } = *step;
+    let (total, _) = total_forces(model, state, time, applied, control, forces);
+    let mut data = StepData::new(model, state, &total.bodies, time_step);
+    let failed = |failure: Failure| {
+        let moving = (0..model.bodies().len()).filter(|&body| model.bodies()[body].is_free());
+        failure.error(moving.collect())
+    };
+    let mut velocities = data.free_velocities();
+    if velocities.iter().any(|v| !v.is_finite()) || !linear.start(&data) {
+        return Err(failed(Failure::NotFinite));
+    }
+    let mut found = find_contacts(model, &data, &velocities);
+    for search in 0..SEARCHES {
+        data.set_contacts(model, &found);
+        let solution = solve(method, &data, linear).map_err(failed)?;
+        velocities = scaled_velocities(&data, &solution.variables);
+        let now = find_contacts(model, &data, &velocities);
+        if is_complete(model, &data, &solution, &found, &now) || search + 1 == SEARCHES {
+            report(model, &data, &solution, contacts);
+            return Ok(Solved { found, data, solution });
+        }
+        if search < CHANGES {
+            found = now;
+        } else {
+            // Features that come and go: all of them.
+            let new: Vec<FoundContact> = now.into_iter().filter(|c| !found.contains(c)).collect();
+            found.extend(new);
+            found.sort_by_key(|contact| contact.pair);
+        }
+    }
+    Err(failed(Failure::Ray))
+}
+
+/// Whether a solution with features holds for those that are found at it: nothing else overlaps, and all that carry are
+/// still there.
+fn is_complete(
+    model: &Model,
+    data: &StepData,
+    solution: &Solution,
+    used: &[FoundContact],
+    now: &[FoundContact],
+) -> bool {
+    let velocities = scaled_velocities(data, &solution.variables);
+    let new: Vec<FoundContact> = now.iter().filter(|contact| !used.contains(contact)).copied().collect();
+    if !new.is_empty() {
+        let mut there = data.clone();
+        there.set_contacts(model, &new);
+        let gaps = there.kinematics(&velocities).gaps;
+        if gaps.iter().any(|gap| gap.distance < -DEPTH * data.scales.length) {
+            return false;
+        }
+    }
+    let layout = &solution.layout;
+    let impulses = &solution.variables[layout.impulses()..layout.multipliers()];
+    layout.used.iter().zip(impulses).all(|(&k, &p)| p <= 0.0 || now.contains(&used[k]))
+}
+
+/// The features that are near each other with these velocities, pair by pair.
+fn find_contacts(model: &Model, data: &StepData, velocities: &[f64]) -> Vec<FoundContact> {
+    let poses: Vec<RigidTransform> = (0..data.places.len()).map(|body| data.pose(body, velocities)).collect();
+    let mut found = Vec::new();
+    let mut features = Vec::new();
+    for (index, pair) in model.rigid_pairs().iter().enumerate() {
+        let [a, b] = geometries(model, pair);
+        let x_wa = poses[pair.bodies.a] * a.1;
+        let x_wb = poses[pair.bodies.b] * b.1;
+        let (reach_a, reach_b) = (reach(&a.0.geometry), reach(&b.0.geometry));
+        let margin = MARGIN * reach_a.min(reach_b);
+        if are_apart((&x_wa, reach_a), (&x_wb, reach_b), margin) {
+            continue;
+        }
+        features.clear();
+        find_features((&a.0, &x_wa), (&b.0, &x_wb), margin, &mut features);
+        found.extend(features.iter().map(|&features| FoundContact { pair: index, features }));
+    }
+    found
+}
+
+/// The radius of a ball around the origin of a geometry that holds it; infinite for a half-space.
+fn reach(geometry: &ContactGeometry) -> f64 {
+    match geometry {
+        ContactGeometry::Rigid(surface) => surface
+            .convex_shape()
+            .map_or(f64::INFINITY, |shape| shape.reach() * surface.size_at::<f64>(None).max(1.0)),
+        _ => f64::INFINITY,
+    }
+}
+
+/// Whether the balls around two geometries are apart.
+fn are_apart(a: (&RigidTransform, f64), b: (&RigidTransform, f64), margin: f64) -> bool {
+    let between: Vector3<f64> = a.0.translation - b.0.translation;
+    if a.1.is_finite() && b.1.is_finite() {
+        return between.norm() > a.1 + b.1 + margin;
+    }
+    let (plane, body, reach) = if a.1.is_finite() { (b.0, a.0, a.1) } else { (a.0, b.0, b.1) };
+    let up = plane.rotation.column(2).into_owned();
+    up.dot(&(body.translation - plane.translation)) > reach + margin
+}

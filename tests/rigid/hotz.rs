@@ -1,0 +1,116 @@
+//! The three methods of Hotz et al., and where they agree.
+
+use isobar::geometry::Shape;
+use isobar::multibody::{Body, BodyState, MassSource, Model, State};
+use isobar::spatial::{RigidTransform, SpatialVelocity, rotation_exponential};
+use isobar::step::{ComplementarityMethod, Integrator, StepProblem, StepWorkspace};
+use nalgebra::Vector3;
+
+use crate::scenes::{on_plane, rigid};
+
+const ALL: [ComplementarityMethod; 4] = [
+    ComplementarityMethod::Lcp,
+    ComplementarityMethod::Ncp,
+    ComplementarityMethod::Bilateral,
+    ComplementarityMethod::Ecp,
+];
+
+pub fn shape(shape: Shape, mass: f64, name: &str) -> Body {
+    let mesh = shape.surface_mesh(0.05).expect("a valid shape");
+    let geometry = rigid(mesh, Some(shape), 0);
+    Body::free(name, MassSource::Spread(mass), vec![geometry]).expect("a valid body")
+}
+
+fn boxes(count: usize) -> Vec<Body> {
+    (0..count).map(|i| shape(Shape::Box { size: [0.2, 0.2, 0.1] }, 1.0, &format!("box {i}"))).collect()
+}
+
+fn at_rest(z: f64) -> BodyState {
+    BodyState::at_rest(&RigidTransform::from_translation(Vector3::new(0.0, 0.0, z)))
+}
+
+fn simulate(model: &Model, start: &State, method: ComplementarityMethod, steps: usize, dt: f64) -> State {
+    let mut workspace = StepWorkspace::default();
+    let mut state = start.clone();
+    for step in 0..steps {
+        let problem = StepProblem::new(model, &state, dt);
+        state = Integrator::Complementarity(method)
+            .step(&problem, &mut workspace)
+            .unwrap_or_else(|error| panic!("{method:?}, step {step}: {error}"));
+    }
+    state
+}
+
+#[test]
+fn a_box_that_rests_stays() {
+    for friction in [0.0, 0.4] {
+        let model = on_plane(boxes(1), friction, [1.0, 1.0, 0.05], 9.81);
+        let start = State::of_bodies(vec![at_rest(0.05)]);
+        for method in ALL {
+            let end = simulate(&model, &start, method, 50, 0.01);
+            let moved = start.difference(&end).iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            assert!(moved < 1e-11, "{method:?}, friction {friction}: {moved:e}");
+        }
+    }
+}
+
+#[test]
+fn the_methods_agree_where_a_box_slides_without_friction() {
+    let model = on_plane(boxes(1), 0.0, [1.0, 1.0, 0.0], 9.81);
+    let mut body = at_rest(0.05);
+    body.velocity = SpatialVelocity::new(Vector3::new(0.0, 0.0, 2.0), Vector3::new(0.7, -0.2, 0.0));
+    let start = State::of_bodies(vec![body]);
+    let ends = ALL.map(|method| simulate(&model, &start, method, 50, 0.01));
+    for end in &ends {
+        let off = ends[0].difference(end).iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        assert!(off < 1e-8, "{off:e}");
+        assert!((end.bodies[0].position.x - 0.35).abs() < 1e-10);
+    }
+}
+
+#[test]
+fn the_methods_agree_where_a_box_falls_on_a_corner_without_friction() {
+    let model = on_plane(boxes(1), 0.0, [1.0, 1.0, 0.0], 9.81);
+    let turned = RigidTransform::new(
+        rotation_exponential(&Vector3::new(0.5, -0.3, 0.2)),
+        Vector3::new(0.0, 0.0, 0.16),
+    );
+    let start = State::of_bodies(vec![BodyState::at_rest(&turned)]);
+    let ends = ALL.map(|method| simulate(&model, &start, method, 20, 0.005));
+    for (method, end) in ALL.iter().zip(&ends) {
+        let off = ends[0].difference(end).iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        println!("{method:?} {off:e}");
+        // Bilateral steps do not see contacts that others close.
+        assert!(off < 1e-8 || *method == ComplementarityMethod::Bilateral, "{method:?}: {off:e}");
+    }
+}
+
+#[test]
+fn a_stack_of_ten_rests() {
+    let start = State::of_bodies((0..10).map(|i| at_rest(0.05 + 0.1 * i as f64)).collect());
+    for method in [ComplementarityMethod::Lcp, ComplementarityMethod::Ecp] {
+        let friction = if method == ComplementarityMethod::Lcp { 0.0 } else { 0.3 };
+        let model = on_plane(boxes(10), friction, [1.0, 1.0, 0.05], 9.81);
+        let end = simulate(&model, &start, method, 20, 0.01);
+        let moved = start.difference(&end).iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        assert!(moved < 1e-9, "{method:?}: {moved:e}");
+    }
+}
+
+#[test]
+fn friction_in_a_cone_holds_a_box_and_lets_it_slide() {
+    // On a plane that is tilted by gravity.
+    for (tangent, slides) in [(0.3, false), (0.5, true)] {
+        let model = on_plane(boxes(1), 0.4, [1.0, 1.0, 0.05], 9.81);
+        let mut builder = model.into_builder();
+        builder.gravity = Vector3::new(tangent * 9.81, 0.0, -9.81);
+        let model = builder.build().expect("a valid model");
+        let start = State::of_bodies(vec![at_rest(0.05)]);
+        for method in ALL {
+            let end = simulate(&model, &start, method, 20, 0.01);
+            let expected = if slides { (tangent - 0.4) * 9.81 * 0.2 } else { 0.0 };
+            let speed = end.bodies[0].velocity.translational.x;
+            assert!((speed - expected).abs() < 1e-9, "{method:?}, {tangent}: {speed}");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Rigid contact by complementarity: the scenes of Hotz et al. and of Xie and Chakraborty, properties, derivatives.
+
+mod gradients;
+mod hotz;
+mod planar;
+mod properties;
+mod scenes_of_the_paper;
+
+#[path = "../../examples/rigid_contact/scenes.rs"]
+#[allow(dead_code, reason = "the tests do not use all of the example")]
+mod scenes;

@@ -1,0 +1,101 @@
+//! What every step keeps: nothing overlaps, nothing pulls, energy does not grow.
+
+use isobar::geometry::Shape;
+use isobar::multibody::{BodyState, Model, State};
+use isobar::spatial::{RigidTransform, SpatialVelocity, rotation_exponential};
+use isobar::step::{ComplementarityMethod, Integrator, StepProblem, StepWorkspace};
+use nalgebra::Vector3;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::hotz::shape;
+use crate::scenes::on_plane;
+
+fn vector(rng: &mut ChaCha8Rng, size: f64) -> Vector3<f64> {
+    Vector3::from_fn(|_, _| rng.random_range(-size..size))
+}
+
+/// A body over the plane, about to touch it, in any orientation and motion.
+pub fn any_state(rng: &mut ChaCha8Rng, count: usize) -> State {
+    let body = |i: usize, rng: &mut ChaCha8Rng| {
+        let place = vector(rng, 0.05) + Vector3::new(0.0, 0.0, 0.2 + 0.35 * i as f64);
+        let pose = RigidTransform::new(rotation_exponential(&vector(rng, 1.5)), place);
+        let velocity = SpatialVelocity::new(vector(rng, 2.0), vector(rng, 0.5));
+        BodyState { velocity, ..BodyState::at_rest(&pose) }
+    };
+    State::of_bodies((0..count).map(|i| body(i, rng)).collect())
+}
+
+fn energy(model: &Model, state: &State) -> f64 {
+    let of = |(body, s): (usize, &BodyState)| {
+        let mass = model.body_mass(body).expect("a mass");
+        let rotation = s.pose().rotation;
+        let offset = rotation * mass.center_of_mass;
+        let v = s.velocity.shifted(&offset).translational;
+        let w = rotation.transpose() * s.velocity.rotational;
+        let height = (s.position + offset).z;
+        0.5 * mass.mass * v.norm_squared() + 0.5 * w.dot(&(mass.inertia * w)) + mass.mass * 9.81 * height
+    };
+    state.bodies.iter().enumerate().map(of).sum()
+}
+
+fn shapes() -> Vec<Vec<Shape>> {
+    let cuboid = Shape::Box { size: [0.3, 0.2, 0.1] };
+    let ball = Shape::Sphere { radius: 0.12 };
+    let capsule = Shape::Capsule { radius: 0.08, length: 0.2 };
+    let cylinder = Shape::Cylinder { radius: 0.12, length: 0.2 };
+    vec![
+        vec![cuboid],
+        vec![ball],
+        vec![capsule],
+        vec![cylinder],
+        vec![cuboid, cuboid],
+        vec![cuboid, capsule],
+        vec![capsule, ball],
+    ]
+}
+
+#[test]
+fn nothing_pulls_and_energy_does_not_grow() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut workspace = StepWorkspace::default();
+    let (mut touched, mut failed, mut steps) = (0, 0, 0);
+    for shapes in shapes() {
+        let bodies = shapes.iter().enumerate().map(|(i, s)| shape(*s, 1.0, &format!("{i}"))).collect();
+        let model = on_plane(bodies, 0.4, [1.0, 1.0, 0.05], 9.81);
+        for method in [ComplementarityMethod::Ecp, ComplementarityMethod::Lcp, ComplementarityMethod::Ncp] {
+            for _ in 0..4 {
+                let mut state = any_state(&mut rng, shapes.len());
+                for step in 0..100 {
+                    steps += 1;
+                    let before = energy(&model, &state);
+                    let problem = StepProblem::new(&model, &state, 0.005);
+                    match Integrator::Complementarity(method).step(&problem, &mut workspace) {
+                        Ok(after) => state = after,
+                        Err(error) => {
+                            println!("{shapes:?} {method:?} step {step}: {error}");
+                            failed += 1;
+                            break;
+                        }
+                    }
+                    let after = energy(&model, &state);
+                    // The potential energy of the implicit step is exact; what turns in free flight keeps its energy.
+                    assert!(
+                        after <= before + 1e-9,
+                        "{shapes:?} {method:?} step {step}: {:e}",
+                        after - before
+                    );
+                    for contact in workspace.rigid_contacts() {
+                        touched += 1;
+                        assert!(contact.normal_impulse > 0.0);
+                        let friction = contact.friction_impulse.norm();
+                        assert!(friction <= 0.4 * contact.normal_impulse * (1.0 + 1e-9));
+                        assert!(contact.friction_impulse.dot(&contact.normal).abs() < 1e-12);
+                    }
+                }
+            }
+        }
+    }
+    println!("{touched} contacts, {failed} of {steps} steps failed");
+    assert!(touched > 2000 && failed == 0, "{failed} failed");
+}
