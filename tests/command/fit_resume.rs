@@ -10,9 +10,12 @@ use crate::{isobar, text};
 
 /// The indentation alone, whose dissipation nothing depends on, with these settings.
 fn indentation(folder: &Folder, settings: &str) -> std::path::PathBuf {
-    let (before, rest) = GOOD.split_once("[[parameters]]\nname = \"materials.foam.dissipation\"").expect("there");
-    let tables = &rest[rest.find("[[indentations]]").expect("there")..rest.find("[[trajectories]]").expect("there")];
-    let offset = "[[parameters]]\nname = \"indentations[0].offset\"\ninitial = 0\nlower = -0.01\nupper = 0.01\n";
+    let (before, rest) =
+        GOOD.split_once("[[parameters]]\nname = \"materials.foam.dissipation\"").expect("there");
+    let tables =
+        &rest[rest.find("[[indentations]]").expect("there")..rest.find("[[trajectories]]").expect("there")];
+    let offset =
+        "[[parameters]]\nname = \"indentations[0].offset\"\ninitial = 0\nlower = -0.01\nupper = 0.01\n";
     folder.file("fit.toml", format!("{before}{offset}{tables}{settings}"))
 }
 
@@ -71,8 +74,7 @@ fn starts_profiles_and_residuals_are_told_of_in_words_and_on_the_page() {
     let folder = Folder::with_example("fit_profiles");
     let fit = indentation(&folder, "[solver]\nstarts = { count = 4, seed = 1 }\n");
     let (out, page) = (folder.0.join("fit.json"), folder.0.join("fit.html"));
-    let output =
-        isobar(&["fit", text(&fit), "--profiles", "--out", text(&out), "--record", text(&page)]);
+    let output = isobar(&["fit", text(&fit), "--profiles", "--out", text(&out), "--record", text(&page)]);
     let (told, printed) =
         (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout).into_owned());
     assert!(output.status.success(), "{told}");

@@ -91,8 +91,7 @@ const NAMES: [&str; 15] = [
     "sensors.camera.rotation[1]",
     "sensors.camera.rotation[2]",
 ];
-const TRUTH: [f64; 15] =
-    [1e5, 0.1, 0.3, 1.5, 40.0, 0.01, 3.0, 0.0117, 0.02, 0.5, 0.4, 0.05, 0.3, -0.2, 0.6];
+const TRUTH: [f64; 15] = [1e5, 0.1, 0.3, 1.5, 40.0, 0.01, 3.0, 0.0117, 0.02, 0.5, 0.4, 0.05, 0.3, -0.2, 0.6];
 /// Of the camera's origin, what is known.
 const CAMERA_HEIGHT: f64 = 0.4;
 const UNTIL: f64 = 0.16;
@@ -391,7 +390,8 @@ fn the_grip_is_the_normal_part_of_the_force() {
         let data = SensorData { name: "made up".into(), samples: vec![samples], commands };
         let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
         let recording =
-            SensorRecording::new(model, state, vec![sensor], data, &StateDeviations::default(), 2e-3).unwrap();
+            SensorRecording::new(model, state, vec![sensor], data, &StateDeviations::default(), 2e-3)
+                .unwrap();
         let measured = vec![Measurement::Sensors(recording)];
         let (applied, name) = (isobar::multibody::NoForces, ["bodies.ball.mass"]);
         let problem =

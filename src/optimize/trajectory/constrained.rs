@@ -248,10 +248,10 @@ fn round<A: AppliedForces, R: TrajectoryResiduals>(
     // Iterations are counted on; the first entry of a round is where the last ended.
     let made: u64 = state.rounds.iter().map(|round| round.iterations).sum();
     let skipped = usize::from(!state.history.is_empty());
-    let noted = found.history.iter().skip(skipped);
+    let noted = found.history.iter().skip(skipped).cloned();
     state
         .history
-        .extend(noted.map(|noted| TrajectoryIteration { iteration: noted.iteration + made, ..*noted }));
+        .extend(noted.map(|noted| TrajectoryIteration { iteration: noted.iteration + made, ..noted }));
     state.variables.clone_from(&found.variables);
     state.rounds.push(of_round);
     Ok(found)
