@@ -255,7 +255,10 @@ fn build(
         None if controls.is_empty() => ControlKnots::uniform(KnotInterpolation::ZeroOrderHold, 1, until)
             .map_err(|error| Problem::new(root.key("until"), error))?,
         None => {
-            return Err(Problem::new(root.key("knots"), "is missing; commands that are optimized need knots"));
+            return Err(Problem::new(
+                root.key("knots"),
+                "is missing; commands that are optimized need knots",
+            ));
         }
     };
     let variables = knots.times().len() * controls.len();

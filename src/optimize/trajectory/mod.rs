@@ -5,7 +5,9 @@ mod control_range;
 mod evaluations;
 mod history;
 mod minimize;
+mod policy;
 mod problem;
+mod receding_horizon;
 mod sensitivity;
 mod settings;
 mod staged;
@@ -19,5 +21,6 @@ pub use minimize::{
     optimize_trajectory_from,
 };
 pub use problem::{TrajectoryProblem, TrajectoryTask};
+pub use receding_horizon::RecedingHorizon;
 pub use settings::{TrajectoryMethod, TrajectorySettings};
 pub use staged::StagedTrajectory;
