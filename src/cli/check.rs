@@ -103,7 +103,7 @@ fn contents(path: &Path, robot: &RobotArguments, warnings: &mut Vec<String>) -> 
             Ok(Contents::Problem {
                 scene: file.scene.path.display().to_string(),
                 until: file.until,
-                unknowns: file.start.len(),
+                unknowns: file.ensemble.as_ref().map_or(file.start.len(), |ensemble| ensemble.start.len()),
                 costs: file.cost_names,
             })
         }

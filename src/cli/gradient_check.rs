@@ -4,12 +4,14 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use argmin::core::CostFunction;
 use clap::Args;
 
 use super::gradient_check_fit::check_fit;
 use super::gradient_page::gradient_page;
 use super::messages::text_output;
-use super::optimize::{failed, problem, saved_variables};
+use super::optimize::{problem, saved_variables};
+use super::optimize_shared::failed;
 use super::outputs::{check_outputs, print_json};
 use super::recordings::check_page;
 use super::{Error, load_scene, print_motion_warnings, print_warnings};
@@ -17,7 +19,7 @@ use crate::check::{
     CheckSettings, CheckedParameter, GradientReport, Verdict, check_gradient, check_scene, tightest_first,
 };
 use crate::io::reference::FileKind;
-use crate::io::{OptimizedControl, ProblemFile};
+use crate::io::{OptimizedControl, ProblemEnsemble, ProblemFile};
 use crate::report::write_page;
 use crate::rollout::SimulationError;
 
@@ -94,6 +96,11 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
         });
     }
     let scene = load_scene(&arguments.file)?;
+    if !scene.controllers().is_empty() {
+        let warning =
+            "warning: the scene's controllers are left out of its check; that of a problem has them";
+        print_warnings(&[warning.to_owned()]);
+    }
     let settings_of_motion = scene.simulation_settings()?;
     let until = f64::from(arguments.steps) * settings_of_motion.time_step;
     let rollout = scene.rollout(until)?;
@@ -119,6 +126,9 @@ fn check_problem(
     let mut file = ProblemFile::load(&arguments.file)?;
     print_warnings(&file.scene.warnings);
     let digest = file.digest();
+    if let Some(ensemble) = file.ensemble.take() {
+        return check_ensemble(arguments, &file, ensemble, &digest, settings);
+    }
     solve_tightly(&mut file)?;
     let file = file;
     let problem = problem(&file)?;
@@ -129,18 +139,61 @@ fn check_problem(
         let x = saved_variables(path, &digest, points[0].1.len())?;
         points.push((format!("cost at {}", path.display()), x));
     }
-    let knots = file.knots.times().iter();
+    let parameters = values_at_knots(&file);
+    let mut all = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
+    for (name, x) in points {
+        let (_, gradient) = problem.cost_and_gradient(&x).map_err(failed)?;
+        let cost = |x: &[f64]| problem.cost_alone(x);
+        let checked = check_gradient(&name, &parameters, cost, &x, &gradient, settings).map_err(failed)?;
+        all.rows.extend(checked.rows);
+    }
+    Ok(all)
+}
+
+/// The values of commands at knots.
+fn values_at_knots(file: &ProblemFile) -> Vec<CheckedParameter> {
     let parameter = |time: &f64, control: &OptimizedControl| CheckedParameter {
         name: format!("{} at {time:.6} s", control.name),
         unit: control.range.scale,
         scale: control.range.scale,
     };
-    let parameters: Vec<CheckedParameter> =
-        knots.flat_map(|time| file.controls.iter().map(move |control| parameter(time, control))).collect();
+    let knots = file.knots.times().iter();
+    knots.flat_map(|time| file.controls.iter().map(move |control| parameter(time, control))).collect()
+}
+
+/// The gradient of an ensemble's cost, at the start and at whatever was asked for.
+fn check_ensemble(
+    arguments: &GradientCheckArguments,
+    file: &ProblemFile,
+    mut ensemble: ProblemEnsemble,
+    digest: &str,
+    settings: &CheckSettings,
+) -> Result<GradientReport, Error> {
+    let failed = |error| failed(file, error);
+    let start = ensemble.task.variables.from_values(&ensemble.start);
+    for method in tightest_first(ensemble.task.settings.integrator) {
+        ensemble.task.settings.integrator = method;
+        if ensemble.problem().member_costs(&start).iter().all(Result::is_ok) {
+            break;
+        }
+    }
+    let mut points = vec![("cost at the start".to_owned(), start)];
+    for path in &arguments.at {
+        let x = saved_variables(path, digest, points[0].1.len())?;
+        points.push((format!("cost at {}", path.display()), x));
+    }
+    let mut parameters = values_at_knots(file);
+    // The variable of a logarithm is one: steps of differences are relative to the parameter itself.
+    parameters.extend(ensemble.task.variables.tuned().iter().map(|t| CheckedParameter {
+        name: if t.log { format!("ln {}", t.name) } else { t.name.clone() },
+        unit: if t.log { 1.0 } else { t.range.scale },
+        scale: if t.log { 1.0 } else { t.range.scale },
+    }));
+    let problem = ensemble.problem();
     let mut all = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
     for (name, x) in points {
         let (_, gradient) = problem.cost_and_gradient(&x).map_err(failed)?;
-        let cost = |x: &[f64]| problem.cost_alone(x);
+        let cost = |x: &[f64]| problem.cost(&x.to_vec());
         let checked = check_gradient(&name, &parameters, cost, &x, &gradient, settings).map_err(failed)?;
         all.rows.extend(checked.rows);
     }

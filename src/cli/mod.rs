@@ -27,6 +27,8 @@ mod man;
 mod messages;
 mod model;
 mod optimize;
+mod optimize_ensemble;
+mod optimize_shared;
 mod outputs;
 mod progress;
 mod recordings;
@@ -92,9 +94,9 @@ enum Command {
     /// Mass matrix, forces and poses of a robot, or of the joints of a scene.
     #[command(after_help = help::MODEL)]
     Model(model::ModelArguments),
-    /// Optimize the commands of a scene's actuators.
+    /// Optimize the commands of a scene's actuators, and the parameters of its controllers.
     #[command(after_help = help::OPTIMIZE)]
-    Optimize(optimize::OptimizeArguments),
+    Optimize(optimize_shared::OptimizeArguments),
     /// Write a page, glTF or VTK of a motion, to look at it.
     #[command(after_help = help::REPORT)]
     Report(report::ReportArguments),

@@ -1,22 +1,25 @@
-//! `isobar optimize`: commands of a scene's actuators from what its motion should be like.
+//! `isobar optimize`: commands of a scene's actuators from what its motion should be like. Problems with controllers or
+//! ensembles are in `optimize_ensemble.rs`.
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::loaded::of_kind;
 use super::messages::text_output;
+use super::optimize_shared::{
+    CostPart, OptimizeArguments, check_folder, checkpoint_path, failed, next_command, remove, write_commands,
+};
 use super::outputs::{check_outputs, print_json, write_json};
 use super::progress::{among_bars, several};
 use super::run_folder::Run;
-use super::{Error, print_motion_warnings};
+use super::{Error, optimize_ensemble, print_motion_warnings};
 use crate::interruption;
 use crate::io::reference::FileKind;
-use crate::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, write_atomically};
+use crate::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, policy_tables, write_atomically};
 use crate::multibody::NoForces;
 use crate::optimize::constraints::Constraint;
 use crate::optimize::data::DataError;
@@ -24,40 +27,9 @@ use crate::optimize::multi_start::lowest;
 use crate::optimize::objective::Objective;
 use crate::optimize::termination::Termination;
 use crate::optimize::trajectory::{
-    ConstraintRound, ConstraintState, TrajectoryCheckpoints, TrajectoryOptimum, TrajectoryProblem,
+    ConstraintRound, ConstraintState, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum,
+    TrajectoryProblem,
 };
-use crate::rollout::SimulationError;
-
-/// Arguments of `isobar optimize`.
-#[derive(Debug, Args)]
-pub(super) struct OptimizeArguments {
-    /// Problem file, TOML
-    problem: PathBuf,
-    /// Folder to write to, made if it is not there: commands.toml, trajectory.csv, result.json, run.json
-    /// (what it is of), and after every iteration checkpoint.json
-    #[arg(long)]
-    out: Option<PathBuf>,
-    /// Go on from the checkpoint in the folder, if there is one
-    #[arg(long, requires = "out")]
-    resume: bool,
-    /// Begin anew where the folder has results already, and replace them
-    #[arg(long, requires = "out", conflicts_with = "resume")]
-    force: bool,
-    /// Most iterations, instead of those of the file
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
-    max_iterations: Option<u64>,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// One term of the cost.
-#[derive(Debug, Serialize)]
-struct CostPart {
-    name: String,
-    start: f64,
-    end: f64,
-}
 
 /// A constraint at the end.
 #[derive(Debug, Serialize)]
@@ -103,24 +75,10 @@ struct OptimizeReport {
 }
 
 /// The files of a result, besides its checkpoints.
-const RESULTS: [&str; 4] = ["commands.toml", "trajectory.csv", "result.json", "run.json"];
+const RESULTS: [&str; 5] = ["commands.toml", "policy.json", "trajectory.csv", "result.json", "run.json"];
 
 /// The problem of a file.
 type Problem<'f> = TrajectoryProblem<'f, NoForces, Objective>;
-
-/// Why an optimization, or what it needs, failed: bad input, a simulation, or the optimization.
-pub(super) fn failed(file: &ProblemFile, error: argmin::core::Error) -> Error {
-    let path = file.path.display().to_string();
-    let error = match error.downcast::<SimulationError>() {
-        Ok(source) => return Error::Simulation { path, source: Box::new(source) },
-        Err(error) => error,
-    };
-    let message = error.to_string();
-    match error.is::<DataError>() {
-        true => Error::Checkpoint { path, message },
-        false => Error::Optimization { path, message },
-    }
-}
 
 /// Optimizes, writes and prints.
 pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
@@ -130,8 +88,9 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
     if let Some(iterations) = arguments.max_iterations {
         file.settings.max_iterations = iterations;
     }
-    if let Some(folder) = arguments.out.as_ref().filter(|_| !arguments.resume && !arguments.force) {
-        check_no_results(folder)?;
+    check_folder(arguments)?;
+    if let Some(ensemble) = &file.ensemble {
+        return optimize_ensemble::run(&file, ensemble, arguments);
     }
     let problem = problem(&file)?;
     let start = problem.variables(&file.start).map_err(|e| failed(&file, e))?;
@@ -186,27 +145,6 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
             termination: report.optimum.termination,
             command,
         }),
-    }
-}
-
-/// The command that goes on from a result that is not converged, or shows why it cannot; nothing of
-/// one that is.
-fn next_command(optimum: &TrajectoryOptimum, arguments: &OptimizeArguments) -> Option<String> {
-    let problem = arguments.problem.display();
-    let folder = arguments.out.as_ref().map(|folder| folder.display());
-    let more = optimum.iterations.saturating_mul(2);
-    match (&optimum.ending, folder) {
-        (Termination::Converged { .. }, _) => None,
-        (Termination::Budget { .. }, None) => {
-            Some(format!("isobar optimize {problem} --max-iterations {more}"))
-        }
-        (Termination::Budget { .. }, Some(folder)) => {
-            Some(format!("isobar optimize {problem} --out {folder} --resume --max-iterations {more}"))
-        }
-        (_, None) => Some(format!(
-            "isobar optimize {problem} --out FOLDER; isobar gradient-check {problem} --at FOLDER/result.json"
-        )),
-        (_, Some(folder)) => Some(format!("isobar gradient-check {problem} --at {folder}/result.json")),
     }
 }
 
@@ -307,33 +245,6 @@ fn start_report(result: &Result<Found, argmin::core::Error>) -> StartReport {
     }
 }
 
-/// Checks that a folder has no results yet, which took long to compute.
-fn check_no_results(folder: &Path) -> Result<(), Error> {
-    match ["result.json", "checkpoint.json"].into_iter().find(|name| folder.join(name).exists()) {
-        Some(name) => Err(Error::Usage(format!(
-            "{}: has results already ({name}); --resume goes on from them, --force begins anew and replaces them",
-            folder.display()
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// The checkpoint of one of the starts.
-fn checkpoint_path(folder: &Path, start: usize) -> PathBuf {
-    match start {
-        0 => folder.join("checkpoint.json"),
-        k => folder.join(format!("checkpoint_{k}.json")),
-    }
-}
-
-/// Removes a file that may be there.
-fn remove(path: &Path) -> Result<(), std::io::Error> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
 /// Writes the result's files.
 fn write_results(
     file: &ProblemFile,
@@ -348,23 +259,14 @@ fn write_results(
     };
     write("commands.toml", &|out| write_commands(out, &report.commands))?;
     write("result.json", &|out| write_json(out, report))?;
+    if report.optimum.method != TrajectoryMethod::Lbfgs {
+        let policy = problem.policy(&report.optimum.variables).map_err(|e| failed(file, e))?;
+        write("policy.json", &|out| write_json(out, &policy_tables(&policy, &file.controls)))?;
+    }
     let x = &report.optimum.variables;
     let trajectory = problem.trajectory(x).map_err(|e| failed(file, e))?;
     trajectory.write(folder.join("trajectory.csv"), &file.scene.model)?;
     Run::write(folder, &file.path)
-}
-
-/// The commands, as they stand in the actuator tables of a scene.
-fn write_commands(out: &mut dyn Write, commands: &[OptimizedCommand]) -> std::io::Result<()> {
-    for OptimizedCommand { actuator, times, values, interpolation } in commands {
-        let name = toml::Value::from(actuator.as_str());
-        writeln!(out, "[[actuators]]\nname = {name}")?;
-        writeln!(
-            out,
-            "command = {{ times = {times:?}, values = {values:?}, interpolation = \"{interpolation}\" }}\n"
-        )?;
-    }
-    Ok(())
 }
 
 /// Prints the result for people.

@@ -9,7 +9,8 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::messages::{remark, text_output};
-use super::optimize::{failed, problem};
+use super::optimize::problem;
+use super::optimize_shared::failed;
 use super::outputs::check_outputs;
 use super::recordings::{about, check_formats, command_line, page, recorder, write_recordings};
 use super::run_folder::{Run, read_json};

@@ -26,6 +26,8 @@ pub use problem::checkpoint::CheckpointFile;
 pub use problem::controls::OptimizedControl;
 pub use problem::ensemble::ProblemEnsemble;
 pub use problem::file::{OptimizedCommand, ProblemFile, ScatteredStarts};
+#[cfg(feature = "cli")]
+pub(crate) use problem::policy::policy_tables;
 pub use scene::file::{Scene, SolverKind};
 pub use scene::solver_tables::ErrorControl;
 pub use scene::summary::{LoadedBody, SceneSummary};

@@ -12,6 +12,7 @@ mod browser;
 mod check_files;
 mod checkpoints;
 mod contact;
+mod controllers;
 mod faults;
 mod files_in_turn;
 mod fit;

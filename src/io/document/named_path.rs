@@ -38,7 +38,12 @@ impl Node {
 
     /// Puts another value in the place of this one.
     pub fn replace(&mut self, by: &Replacement) {
+        // What was a whole number, such as a count, may be one again.
+        let whole = |x: f64| {
+            matches!(self.value, Value::Integer(_)) && x.fract() == 0.0 && x.abs() < 2.0_f64.powi(53)
+        };
         self.value = match by {
+            Replacement::Number(x) if whole(*x) => Value::Integer(*x as i128),
             Replacement::Number(x) => Value::Float(*x),
             Replacement::Text(text) => Value::String(text.clone()),
         };

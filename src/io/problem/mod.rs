@@ -10,4 +10,6 @@ pub(in crate::io) mod ensemble;
 pub(in crate::io) mod ensemble_schema;
 pub(in crate::io) mod file;
 pub(in crate::io) mod memory;
+#[cfg(feature = "cli")]
+pub(in crate::io) mod policy;
 pub(in crate::io) mod schema;

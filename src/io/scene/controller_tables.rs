@@ -41,16 +41,15 @@ impl SceneControllers {
         field: &FieldPath,
     ) -> Result<Self, Problem> {
         let mut all = Self { tables: tables.to_vec(), ..Self::default() };
-        for i in 0..tables.len() {
+        for (i, (given, t)) in tables.iter().zip(&mut all.tables).enumerate() {
             let here = field.index(i);
-            let name = &tables[i].name;
+            let name = &given.name;
             check_name(name, &here.key("name"))?;
             if let Some(first) = tables[..i].iter().position(|t| t.name == *name) {
                 let message =
                     format!("found `{name}`, the name of controllers[{first}] too; names must be unique");
                 return Err(Problem::new(here.key("name"), message));
             }
-            let t = &mut all.tables[i];
             let law = Resolver { model }.law(&mut t.law, &here.key("law"))?;
             let parameters = parameter_groups(&mut t.law);
             all.parameters.extend(parameters.iter().flat_map(|(_, values)| values.iter().copied()));

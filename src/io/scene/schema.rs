@@ -54,7 +54,8 @@ pub(in crate::io) struct SceneTable {
     /// Drives of joints, each with its command.
     #[serde(default)]
     pub actuators: Vec<ActuatorTable>,
-    /// Feedback controllers of actuators.
+    /// Feedback controllers of actuators. `isobar simulate` and `isobar optimize` have them; fits and the check of a
+    /// scene's derivatives leave them out.
     #[serde(default)]
     pub controllers: Vec<ControllerTable>,
 }

@@ -78,6 +78,20 @@ const NOISE_OF_COST: f64 = 1e-10;
 /// Iterations whose reduction of the cost is judged together.
 const JUDGED_ITERATIONS: usize = 5;
 
+/// The policy of the quadratic expansion around variables, which may be an optimum, with as little regularization as
+/// lets every stage have a minimum. `None` where even much of it does not.
+pub(super) fn policy_around(expansion: &Expansion, x: &[f64], bounds: (&[f64], &[f64])) -> Option<Policy> {
+    let mut regularization = 0.0;
+    while regularization <= LARGEST_REGULARIZATION {
+        let mut scales = vec![0.0; x.len()];
+        if let Some(pass) = backward_pass(expansion, x, bounds, regularization, &mut scales) {
+            return Some(pass.policy);
+        }
+        regularization = (10.0 * regularization).max(NEGLIGIBLE_REGULARIZATION);
+    }
+    None
+}
+
 impl Default for Ilqr {
     fn default() -> Self {
         Self::new()

@@ -8,7 +8,9 @@ mod direct_derivatives;
 mod evaluations;
 mod history;
 mod minimize;
+mod policy;
 mod problem;
+mod receding_horizon;
 mod sensitivity;
 mod settings;
 mod staged;
@@ -26,5 +28,6 @@ pub use minimize::{
     optimize_trajectory_from,
 };
 pub use problem::{TrajectoryProblem, TrajectoryTask};
+pub use receding_horizon::RecedingHorizon;
 pub use settings::{TrajectoryMethod, TrajectorySettings};
 pub use staged::StagedTrajectory;

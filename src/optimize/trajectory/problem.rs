@@ -54,6 +54,7 @@ impl<A, R> Copy for TrajectoryTask<'_, A, R> {}
 #[derive(Debug)]
 pub struct TrajectoryProblem<'a, A, R> {
     task: TrajectoryTask<'a, A, R>,
+    knots: ControlKnots,
     map: KnotMap,
     /// The indices of the control values that are optimized in the row of a step.
     optimized: Vec<usize>,
@@ -153,6 +154,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
             task,
             lower: at_knots(|range| range.lower),
             upper: at_knots(|range| range.upper),
+            knots: knots.clone(),
             map,
             optimized,
             others,
@@ -283,6 +285,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     pub fn separate(&self) -> Self {
         Self {
             task: self.task,
+            knots: self.knots.clone(),
             map: self.map.clone(),
             optimized: self.optimized.clone(),
             others: self.others.clone(),
@@ -348,6 +351,21 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
             true => Ok(()),
             false => Err(Error::msg(format!("{found} values for {expected} controls at knots"))),
         }
+    }
+
+    /// The knots.
+    pub(super) fn knots(&self) -> &ControlKnots {
+        &self.knots
+    }
+
+    /// The indices of the control values that are optimized in the row of a step.
+    pub(super) fn optimized(&self) -> &[usize] {
+        &self.optimized
+    }
+
+    /// Their ranges.
+    pub(super) fn ranges(&self) -> &[ControlRange] {
+        &self.ranges
     }
 
     /// The scale of the values of each control of a row.

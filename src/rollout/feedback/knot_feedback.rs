@@ -113,12 +113,11 @@ impl Controller for KnotFeedback {
                 deviation.extend((0..m).map(change));
             }
             values.rotate_right(m);
-            for i in 0..m {
-                let gains = stage.gains.row(i);
-                let start = T::from(stage.values[i]);
+            let rows = stage.gains.row_iter().zip(&stage.values).zip(&self.bounds);
+            for (out, ((gains, &nominal), &[lower, upper])) in values.iter_mut().zip(rows) {
+                let start = T::from(nominal);
                 let value = gains.iter().zip(&deviation).fold(start, |sum, (&k, &x)| sum + x * k);
-                let [lower, upper] = self.bounds[i];
-                values[i] = match value.real() {
+                *out = match value.real() {
                     real if real < lower => T::from(lower),
                     real if real > upper => T::from(upper),
                     _ => value,
