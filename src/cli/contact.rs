@@ -182,6 +182,8 @@ pub(super) fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPai
             }
             match geometry_pairs(bodies, pair) {
                 Ok(geometries) => pairs.push((pair, geometries)),
+                // Their forces are those of steps, and not of an instant.
+                Err(_) if scene.model.rigid_pairs().iter().any(|rigid| rigid.bodies == pair) => {}
                 Err(source) if scene.fixed[a] && scene.fixed[b] => passed_over = Some(source),
                 Err(source) => return Err(failed(source)),
             }

@@ -12,6 +12,8 @@ use crate::scalar::{DualArray, Scalar};
 
 /// Variables that one evaluation in dual numbers differentiates with respect to.
 const CHUNK: usize = 8;
+/// The part of the tolerance that an iteration tries to get to.
+const SMALL_PART: f64 = 1e-3;
 
 /// A mixed complementarity problem.
 pub(crate) trait MixedProblem {
@@ -106,8 +108,14 @@ pub(crate) fn solve_mixed<P: MixedProblem>(
     };
     let mut h = residual(variables, &mut values);
     let mut iterations = 0;
-    let done = |h: &DVector<f64>| h.amax() <= limits.tolerance;
-    while iterations < limits.iterations && !done(&h) && h.iter().all(|x| x.is_finite()) {
+    // The last step begins within the tolerance: derivatives are those of the exact solution.
+    let mut is_last = false;
+    while iterations < limits.iterations && !is_last && h.iter().all(|x| x.is_finite()) {
+        let largest = h.amax();
+        if largest <= limits.tolerance * SMALL_PART {
+            break;
+        }
+        is_last = largest <= limits.tolerance;
         iterations += 1;
         let mut matrix = jacobian(problem, variables);
         problem.evaluate(variables, &mut values);

@@ -26,6 +26,7 @@ mod joint_dynamics;
 mod joint_gradient;
 mod joint_law;
 mod kinematics;
+mod load;
 mod mass;
 mod model;
 mod model_builder;
@@ -79,6 +80,7 @@ pub(crate) use joint_dynamics::{
 pub use joint_gradient::{DriveGradient, JointGradient};
 pub(crate) use joint_law::JointLaw;
 pub use kinematics::{BodyFrame, JointKinematics};
+pub use load::{BodyLoad, BodyLoads, LoadFrame, LoadKind};
 pub use mass::MassSource;
 pub(crate) use model::ModelIdentity;
 pub use model::{Model, NamedMaterial};

@@ -30,6 +30,14 @@ pub enum ModelError {
         /// Why contact between them cannot be computed.
         source: ContactError,
     },
+    /// A load cannot act.
+    #[error("load {index} {what}")]
+    Load {
+        /// Its index in the list of loads.
+        index: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
     /// There are too many pairs of geometries.
     #[error(
         "up to {count} pairs of geometries could touch; at most {LARGEST_PAIR_COUNT} are allowed: leave out bodies, or fix them"

@@ -31,7 +31,7 @@ use error_control::{Scratch, Search};
 use runge_kutta::Tableau;
 
 use crate::contact::ContactModel;
-use crate::multibody::{AppliedForces, ForceWorkspace, State};
+use crate::multibody::{AppliedForces, ForceWorkspace, Model, State};
 use crate::scalar::Scalar;
 
 /// The methods that advance a state over a step of fixed length.
@@ -242,14 +242,7 @@ impl Integrator {
         if let Self::ErrorControlled(control) = self {
             control.check()?;
         }
-        match self {
-            Self::Complementarity(_) => complementarity::check(step.model)?,
-            _ => {
-                if let Some(pair) = step.model.rigid_pairs().first() {
-                    return Err(StepError::RigidPair { bodies: vec![pair.bodies.a, pair.bodies.b] });
-                }
-            }
-        }
+        self.check_model(step.model)?;
         let lagged = |method: VelocityLevel| method.model == ContactModel::Lagged;
         if step.model.contact.bristle_length.is_some() && !self.velocity_level_method().is_some_and(lagged) {
             return Err(StepError::Bristles);
@@ -259,6 +252,15 @@ impl Integrator {
                 Err(StepError::OwnLaw(model))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Checks that the method takes the pairs of rigid geometries of a model, and its joints.
+    pub(crate) fn check_model<T: Scalar>(self, model: &Model<T>) -> Result<(), StepError> {
+        match (self, model.rigid_pairs().first()) {
+            (Self::Complementarity(_), _) => complementarity::check(model),
+            (_, None) => Ok(()),
+            (_, Some(pair)) => Err(StepError::RigidPair { bodies: vec![pair.bodies.a, pair.bodies.b] }),
         }
     }
 

@@ -86,7 +86,7 @@ impl Integrator {
                 let memory = &mut workspace.complementarity;
                 complementarity::step(method, step, forces, memory, &mut after)?;
                 let at = StepPoint::new(step, &after, differentiated);
-                tape.complementarity = Some(complementarity::derivative(method, step, &at, memory)?);
+                tape.complementarity = Some(complementarity::derivative(method, step, &at, memory, true)?);
             }
             Self::VelocityLevel(method) => method.step(step, true, velocity_level, balance, &mut after)?,
         }
@@ -122,7 +122,7 @@ impl Integrator {
         if let Self::Complementarity(method) = self {
             let at = StepPoint::new(step, after, differentiated);
             let memory = &mut workspace.complementarity;
-            tape.complementarity = Some(complementarity::derivative(method, step, &at, memory)?);
+            tape.complementarity = Some(complementarity::derivative(method, step, &at, memory, false)?);
         }
         if let Self::VelocityLevel(method) = self {
             let at = StepPoint::new(step, after, differentiated);
@@ -225,7 +225,8 @@ impl Tape {
                         control,
                         substeps: None,
                     };
-                    complementarity::derivative(*method, &step, &at, &mut complementarity::Memory::default())
+                    let memory = &mut complementarity::Memory::default();
+                    complementarity::derivative(*method, &step, &at, memory, false)
                 }
             },
             _ => {

@@ -236,7 +236,13 @@ fn compare_with_parts(feet: &[parts::Foot]) -> (f64, f64) {
             (q.x, q.y, q.z)
         };
         for (i, foot) in feet.iter().enumerate() {
-            let middle = [0, 1].map(|k| 0.5 * (foot[0][k] + foot[1][k]));
+            // Where friction puts the point of the whole, or the middle of a foot.
+            let whole = rotation.tr_mul(&(Vector3::new(x[6], x[7], 0.0) * -DESK[2]));
+            let middle = if feet.len() == 1 {
+                [whole.x, whole.y]
+            } else {
+                [0, 1].map(|k| 0.5 * (foot[0][k] + foot[1][k]))
+            };
             x[9 + 7 * i..9 + 7 * i + 2].copy_from_slice(&middle);
             x[9 + 7 * i + 6] = 1.0 / feet.len() as f64;
         }

@@ -11,6 +11,8 @@ use crate::spatial::RigidTransform;
 
 /// A cylinder that is tilted by less than this (the sine of the angle) stands on its end.
 const UPRIGHT: f64 = 1e-7;
+/// One that is tilted by less than this may come to stand: it touches with points of the rim.
+const NEARLY_UPRIGHT: f64 = 0.1;
 /// Points of the rim that a cylinder stands on.
 const RIM_POINTS: usize = 16;
 
@@ -71,21 +73,30 @@ pub(crate) fn check_features(a: &ContactGeometry, b: &ContactGeometry) -> Result
     if good { Ok(()) } else { Err(NoFeatures::Shapes(a.name(), b.name())) }
 }
 
+/// Whether the rim of a cylinder that nearly stands on its end is made of points, among them the lowest one, or is a
+/// circle, whose lowest point moves around it. Points can all lie on a plane; a circle has the derivatives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rim {
+    Points,
+    Circle,
+}
+
 /// Adds the pairs of features that are nearer than `margin` (m) with the geometries at poses in W.
 pub(crate) fn find_features(
     a: (&Collider, &RigidTransform),
     b: (&Collider, &RigidTransform),
     margin: f64,
+    rim: Rim,
     found: &mut Vec<FeaturePair>,
 ) {
     let (Ok(side_a), Ok(side_b)) = (Side::of(&a.0.geometry), Side::of(&b.0.geometry)) else { return };
     let start = found.len();
     match (&side_a, &side_b) {
         (Side::Convex(shape, size), Side::HalfSpace) => {
-            on_plane(shape, *size, a, b, margin, found);
+            on_plane(shape, *size, (a.1, b.1), margin, rim, found);
         }
         (Side::HalfSpace, Side::Convex(shape, size)) => {
-            on_plane(shape, *size, b, a, margin, found);
+            on_plane(shape, *size, (b.1, a.1), margin, rim, found);
             found[start..].iter_mut().for_each(|pair| *pair = pair.exchanged());
         }
         (Side::Convex(ConvexShape::Polyhedron(of_a), _), Side::Convex(ConvexShape::Polyhedron(of_b), _)) => {
@@ -126,12 +137,11 @@ fn ball_centers(shape: &ConvexShape) -> Vec<([f64; 3], f64)> {
 fn on_plane(
     shape: &ConvexShape,
     size: f64,
-    body: (&Collider, &RigidTransform),
-    plane: (&Collider, &RigidTransform),
+    (x_wf, x_wg): (&RigidTransform, &RigidTransform),
     margin: f64,
+    rim: Rim,
     found: &mut Vec<FeaturePair>,
 ) {
-    let (x_wf, x_wg) = (body.1, plane.1);
     let up = x_wg.rotation.column(2).into_owned();
     let height = |p: Vector3<f64>| up.dot(&(*x_wf * p - x_wg.translation));
     let plane = Plane::HalfSpace;
@@ -155,17 +165,28 @@ fn on_plane(
             let down = x_wf.rotation.tr_mul(&up);
             let tilt = down.x.hypot(down.y);
             for end in [half_length, -half_length] {
+                let circle = tilt > if rim == Rim::Circle { UPRIGHT } else { NEARLY_UPRIGHT };
+                let lowest = if tilt > UPRIGHT {
+                    Vector3::new(-down.x / tilt * radius, -down.y / tilt * radius, end)
+                } else {
+                    Vector3::new(radius, 0.0, end)
+                };
+                if height(lowest * size) >= margin {
+                    continue;
+                }
+                if circle {
+                    add(FeatureKind::CirclePlane { height: end, radius, plane });
+                    continue;
+                }
+                let mut point = |place: [f64; 3]| {
+                    add(FeatureKind::PointPlane { point: Point::Place(place), radius: 0.0, plane });
+                };
                 if tilt > UPRIGHT {
-                    let lowest = Vector3::new(-down.x / tilt * radius, -down.y / tilt * radius, end);
-                    if height(lowest * size) < margin {
-                        add(FeatureKind::CirclePlane { height: end, radius, plane });
-                    }
-                } else if height(Vector3::new(0.0, 0.0, end) * size) < margin {
-                    for k in 0..RIM_POINTS {
-                        let (s, c) = (std::f64::consts::TAU * k as f64 / RIM_POINTS as f64).sin_cos();
-                        let point = Point::Place([radius * c, radius * s, end]);
-                        add(FeatureKind::PointPlane { point, radius: 0.0, plane });
-                    }
+                    point(lowest.into());
+                }
+                for k in 0..RIM_POINTS {
+                    let (s, c) = (std::f64::consts::TAU * k as f64 / RIM_POINTS as f64).sin_cos();
+                    point([radius * c, radius * s, end]);
                 }
             }
         }

@@ -10,6 +10,6 @@ mod manifold;
 mod point_polyhedron;
 mod prepare;
 
-pub(crate) use find::{check_features, find_features};
+pub(crate) use find::{Rim, check_features, find_features};
 pub(crate) use gap::{Gap, LocalGap};
 pub(crate) use prepare::FeaturePair;

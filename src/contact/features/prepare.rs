@@ -163,6 +163,20 @@ impl FeaturePair {
         LocalGap { kind, flipped: self.flipped }
     }
 
+    /// Whether the features are those wherever the bodies are, as points over an unbounded plane.
+    pub fn is_lasting(&self) -> bool {
+        matches!(
+            self.kind,
+            FeatureKind::PointPlane { plane: Plane::HalfSpace, .. }
+                | FeatureKind::CirclePlane { plane: Plane::HalfSpace, .. }
+        )
+    }
+
+    /// Whether it is a point of a cylinder's rim, or of another shape that is not a polyhedron, without a ball around.
+    pub fn is_rim_point(&self) -> bool {
+        matches!(self.kind, FeatureKind::PointPlane { point: Point::Place(_), radius: 0.0, .. })
+    }
+
     /// The feature pair with the two bodies exchanged.
     pub(super) fn exchanged(mut self) -> Self {
         self.flipped = !self.flipped;

@@ -60,7 +60,8 @@ pub enum ContactError {
     /// Both are rigid.
     #[error(
         "both geometries are rigid, so there is no pressure between them; \
-         give one of them a material with a hydroelastic modulus instead of `rigid = true`"
+         give one of them a material with a hydroelastic modulus instead of `rigid = true`, \
+         or simulate with the solver `ecp`, `lcp` or `ncp`"
     )]
     RigidRigid,
     /// Both are half-spaces.

@@ -217,8 +217,13 @@ pub(in crate::io) fn material(t: &MaterialTable, table: &FieldPath) -> Result<Ma
             ),
         ));
     }
+    let ellipsoid = match t.friction_ellipsoid {
+        Some(semi_axes) => vector(semi_axes, Range::AtLeastZero, &table.key("friction_ellipsoid"))?.into(),
+        None => [1.0, 1.0, 0.0],
+    };
     Ok(Material::new(hydroelastic_modulus, dissipation, dynamic_friction)
         .with_static_friction(static_friction)
+        .with_friction_ellipsoid(ellipsoid)
         .with_relaxation_time(relaxation_time))
 }
 

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use crate::contact::ContactError;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
 use crate::io::scene::actuator_tables::{DrivenRobot, actuators};
@@ -154,6 +155,10 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
         (ModelBuilder { mechanism, actuators, ..builder }, commands)
     };
     let model = builder.build().map_err(|error| model_problem(&error))?;
+    if let (Some(pair), false) = (model.rigid_pairs().first(), table.solver.kind.is_complementarity()) {
+        let [a, b] = [pair.bodies.a, pair.bodies.b].map(|body| model.bodies()[body].name.clone());
+        return Err(model_problem(&ModelError::Pair { a, b, source: ContactError::RigidRigid }));
+    }
     let state = model.completed(state);
     let controllers = match held {
         true => SceneControllers::default(),

@@ -16,7 +16,8 @@ use crate::io::scene::visuals::{RobotVisuals, VisualMeshes, read_visuals};
 use crate::multibody::{BodyPair, Model, State};
 use crate::rollout::{ClosedLoop, Command, ControlLaw, Rollout, SampledController, SimulationSettings};
 use crate::step::{
-    ControlledMethod, ErrorControlled, Integrator, RadauOrder, SolverTolerance, VelocityLevel,
+    ComplementarityMethod, ControlledMethod, ErrorControlled, Integrator, RadauOrder, SolverTolerance,
+    VelocityLevel,
 };
 
 /// A scene file as a model and its initial state.
@@ -178,6 +179,9 @@ impl Scene {
             SolverKind::Lagged => self.velocity_level(ContactModel::Lagged)?,
             SolverKind::Similar => self.velocity_level(ContactModel::Similar)?,
             SolverKind::Tamsi => self.velocity_level(ContactModel::Tamsi)?,
+            SolverKind::Lcp => self.complementarity(ComplementarityMethod::Lcp)?,
+            SolverKind::Ncp => self.complementarity(ComplementarityMethod::Ncp)?,
+            SolverKind::Ecp => self.complementarity(ComplementarityMethod::Ecp)?,
         };
         let controlled = self.error_control.and_then(|ErrorControl { accuracy, extrapolated }| {
             let method = match integrator {
@@ -192,6 +196,19 @@ impl Scene {
         });
         let integrator = controlled.unwrap_or(integrator);
         Ok(SimulationSettings { integrator, time_step: self.time_step })
+    }
+
+    /// Steps by complementarity, which are for free bodies of certain shapes.
+    fn complementarity(&self, method: ComplementarityMethod) -> Result<Integrator, FileError> {
+        let integrator = Integrator::Complementarity(method);
+        integrator.check_model(&self.model).map_err(|error| {
+            let names: Vec<String> =
+                error.bodies().iter().map(|&body| format!("`{}`", self.model.bodies[body].name)).collect();
+            let of = if names.is_empty() { String::new() } else { format!("{}: ", names.join(" and ")) };
+            let field = FieldPath::root().key("solver").key("kind");
+            self.document.located(Problem::new(field, format_args!("{of}{error}")))
+        })?;
+        Ok(integrator)
     }
 
     /// A velocity-level method, whose models have friction and a positive part of their own.

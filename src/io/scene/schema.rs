@@ -27,8 +27,8 @@ use crate::step::SolverTolerance;
 ///
 /// All bodies can touch each other, except two bodies that are both fixed, two bodies that one joint
 /// connects or that move as one, the links of a robot with `self_contact = false`, and the pairs in
-/// `contact.excluded_pairs`. Of two geometries that can touch at least one must be compliant, and at
-/// most one may be a half-space.
+/// `contact.excluded_pairs`. Of two geometries that can touch at least one must be compliant, except with the solvers
+/// `lcp`, `ncp` and `ecp`, and at most one may be a half-space.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct SceneTable {
@@ -100,9 +100,14 @@ pub(in crate::io) struct MaterialTable {
     /// implicit solvers take the coefficient from the slip velocity before the step.
     #[schemars(extend("x-default" = "`dynamic_friction`"))]
     pub static_friction: Option<f64>,
-    /// Coefficient of dynamic friction.
+    /// Coefficient of dynamic friction. The solvers `lcp`, `ncp` and `ecp` use it alone.
     #[schemars(extend("x-default" = "`static_friction`"))]
     pub dynamic_friction: Option<f64>,
+    /// Semi-axes e_t, e_o (both 1) and e_r (m) of the friction ellipsoid of the solver `ecp`: force p_t, p_o along two
+    /// tangents and moment p_r about the normal satisfy (p_t/e_t)² + (p_o/e_o)² + (p_r/e_r)² ≤ (μ p_n)². Combined as
+    /// coefficients of friction are.
+    #[schemars(extend("default" = [1, 1, 0]))]
+    pub friction_ellipsoid: Option<Exactly<f64, 3>>,
 }
 
 /// The method of a step.
@@ -132,9 +137,22 @@ pub enum SolverKind {
     /// The transition-aware modified semi-implicit method: implicit, not convex, with friction in
     /// exact proportion to the normal force.
     Tamsi,
+    /// Linear complementarity problems between rigid geometries: implicit, inelastic, with friction in a polyhedral
+    /// cone at each point. For free bodies, not with `accuracy`.
+    Lcp,
+    /// A nonlinear complementarity problem between rigid geometries: as `lcp`.
+    Ncp,
+    /// Equivalent contact points between rigid geometries: implicit, inelastic, with one friction force and moment for
+    /// each pair of geometries, in the `friction_ellipsoid` of their materials. For free bodies, not with `accuracy`.
+    Ecp,
 }
 
 impl SolverKind {
+    /// Whether it finds the forces between rigid geometries by complementarity.
+    pub(in crate::io) fn is_complementarity(self) -> bool {
+        matches!(self, Self::Lcp | Self::Ncp | Self::Ecp)
+    }
+
     /// Its name in a scene file.
     pub fn name(self) -> &'static str {
         match self {
@@ -147,6 +165,9 @@ impl SolverKind {
             Self::Lagged => "lagged",
             Self::Similar => "similar",
             Self::Tamsi => "tamsi",
+            Self::Lcp => "lcp",
+            Self::Ncp => "ncp",
+            Self::Ecp => "ecp",
         }
     }
 }

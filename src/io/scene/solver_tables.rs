@@ -59,7 +59,9 @@ pub(in crate::io) fn error_control(
             _ => Ok(None),
         };
     };
-    if matches!(table.kind, SolverKind::SemiImplicitEuler | SolverKind::Rk4) {
+    if table.kind.is_complementarity()
+        || matches!(table.kind, SolverKind::SemiImplicitEuler | SolverKind::Rk4)
+    {
         let message = format!(
             "the solver \"{}\" takes steps of fixed length; remove it, or set `kind` to \"lagged\" (implicit) or \
              \"dormand_prince\" (explicit)",

@@ -96,6 +96,8 @@ pub(super) struct Memory {
     forces: ForceWorkspace,
     /// The contacts of the last step.
     pub report: Vec<RigidContact>,
+    /// The last step, as it was solved.
+    solved: Option<Solved>,
 }
 
 /// Checks that a model can take steps by complementarity.
@@ -122,7 +124,7 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
     after: &mut State<T>,
 ) -> Result<(), StepError> {
     let StepProblem { model, state, time, time_step, applied, .. } = *step;
-    let Memory { linear, real, control, forces: real_forces, report } = memory;
+    let Memory { linear, real, control, forces: real_forces, report, solved: last } = memory;
     control.clear();
     control.extend(step.control.iter().map(|u| u.real()));
     let (real_model, real_state) = real.of(model, state);
@@ -136,19 +138,26 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
         control,
         substeps: None,
     };
+    *last = None;
     let solved = solve_step(method, &problem, real_forces, linear, report)?;
-    solved.write(step, forces, after)
+    solved.write(step, forces, after)?;
+    *last = Some(solved);
+    Ok(())
 }
 
-/// The derivative of a step that leads to a state.
+/// The derivative of a step; of the one that the memory was last used for if it `is_taken`.
 pub(super) fn derivative<A: AppliedForces>(
     method: ComplementarityMethod,
     step: &StepProblem<'_, A>,
     at: &StepPoint<'_, A>,
     memory: &mut Memory,
+    is_taken: bool,
 ) -> Result<StepJacobian, StepError> {
-    let Memory { linear, forces, report, .. } = memory;
-    let solved = solve_step(method, step, forces, linear, report)?;
+    let Memory { linear, forces, report, solved, .. } = memory;
+    let solved = match solved.take().filter(|_| is_taken) {
+        Some(solved) => solved,
+        None => solve_step(method, step, forces, linear, report)?,
+    };
     let mut lifted = ForceWorkspace::default();
     jacobian_by_duals(at, |step| {
         let mut after = State::default();

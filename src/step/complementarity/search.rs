@@ -8,7 +8,7 @@ use super::linear::LinearSolver;
 use super::methods::{Solution, solve};
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};
-use crate::contact::{ContactGeometry, find_features};
+use crate::contact::{ContactGeometry, Rim, find_features};
 use crate::multibody::{AppliedForces, ForceWorkspace, Model, total_forces};
 use crate::spatial::RigidTransform;
 use crate::step::{StepError, StepProblem};
@@ -19,6 +19,8 @@ const MARGIN: f64 = 0.05;
 const CHANGES: usize = 6;
 /// Searches of a step.
 const SEARCHES: usize = 25;
+/// By how much velocities may differ where they are taken for the same.
+const SAME: f64 = 1e-7;
 /// How deep what was not found before may be, in parts of the length scale.
 const DEPTH: f64 = 1e-11;
 
@@ -49,26 +51,53 @@ pub(super) fn solve_step<A: AppliedForces>(
     if velocities.iter().any(|v| !v.is_finite()) || !linear.start(&data) {
         return Err(failed(Failure::NotFinite));
     }
-    let mut found = find_contacts(model, &data, &velocities);
+    let mut found = find_contacts(model, &data, &velocities, Rim::Points);
     for search in 0..SEARCHES {
         data.set_contacts(model, &found);
         let solution = solve(method, &data, linear).map_err(failed)?;
         velocities = scaled_velocities(&data, &solution.variables);
-        let now = find_contacts(model, &data, &velocities);
+        let now = find_contacts(model, &data, &velocities, Rim::Points);
         if is_complete(model, &data, &solution, &found, &now) || search + 1 == SEARCHES {
-            report(model, &data, &solution, contacts);
-            return Ok(Solved { found, data, solution });
+            let solved = with_circles(method, model, Solved { found, data, solution }, linear);
+            report(model, &solved.data, &solved.solution, contacts);
+            return Ok(solved);
         }
-        if search < CHANGES {
+        if search < CHANGES && !now.iter().any(|contact| contact.features.is_rim_point()) {
             found = now;
         } else {
-            // Features that come and go: all of them.
+            // Features that come and go, and lowest points of rims, one after the other: all of them.
             let new: Vec<FoundContact> = now.into_iter().filter(|c| !found.contains(c)).collect();
             found.extend(new);
             found.sort_by_key(|contact| contact.pair);
         }
     }
     Err(failed(Failure::Ray))
+}
+
+/// The solution with the rims of tilted cylinders as circles, whose lowest points move: the same, with the right
+/// derivatives. It stays with points where these cannot be circles, as of a cylinder that stands.
+fn with_circles(
+    method: ComplementarityMethod,
+    model: &Model,
+    solved: Solved,
+    linear: &mut LinearSolver,
+) -> Solved {
+    let layout = &solved.solution.layout;
+    let impulses = &solved.solution.variables[layout.impulses()..layout.multipliers()];
+    let carrying = layout.used.iter().zip(impulses).filter(|(_, p)| **p > 0.0).map(|(&k, _)| solved.found[k]);
+    if !carrying.into_iter().any(|contact| contact.features.is_rim_point()) {
+        return solved;
+    }
+    let velocities = scaled_velocities(&solved.data, &solved.solution.variables);
+    let mut data = solved.data.clone();
+    let found = find_contacts(model, &data, &velocities, Rim::Circle);
+    data.set_contacts(model, &found);
+    let Ok(solution) = solve(method, &data, linear) else { return solved };
+    let same = scaled_velocities(&data, &solution.variables)
+        .iter()
+        .zip(&velocities)
+        .all(|(a, b)| (a - b).abs() <= SAME * (1.0 + b.abs()));
+    if same { Solved { found, data, solution } } else { solved }
 }
 
 /// Whether a solution with features holds for those that are found at it: nothing else overlaps, and all that carry are
@@ -92,11 +121,12 @@ fn is_complete(
     }
     let layout = &solution.layout;
     let impulses = &solution.variables[layout.impulses()..layout.multipliers()];
-    layout.used.iter().zip(impulses).all(|(&k, &p)| p <= 0.0 || now.contains(&used[k]))
+    let is_there = |k: usize| used[k].features.is_lasting() || now.contains(&used[k]);
+    layout.used.iter().zip(impulses).all(|(&k, &p)| p <= 0.0 || is_there(k))
 }
 
 /// The features that are near each other with these velocities, pair by pair.
-fn find_contacts(model: &Model, data: &StepData, velocities: &[f64]) -> Vec<FoundContact> {
+fn find_contacts(model: &Model, data: &StepData, velocities: &[f64], rim: Rim) -> Vec<FoundContact> {
     let poses: Vec<RigidTransform> = (0..data.places.len()).map(|body| data.pose(body, velocities)).collect();
     let mut found = Vec::new();
     let mut features = Vec::new();
@@ -110,7 +140,7 @@ fn find_contacts(model: &Model, data: &StepData, velocities: &[f64]) -> Vec<Foun
             continue;
         }
         features.clear();
-        find_features((&a.0, &x_wa), (&b.0, &x_wb), margin, &mut features);
+        find_features((&a.0, &x_wa), (&b.0, &x_wb), margin, rim, &mut features);
         found.extend(features.iter().map(|&features| FoundContact { pair: index, features }));
     }
     found
