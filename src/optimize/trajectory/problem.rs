@@ -311,6 +311,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     pub(super) fn for_task<'b, S>(&self, task: TrajectoryTask<'b, A, S>) -> TrajectoryProblem<'b, A, S> {
         TrajectoryProblem {
             task,
+            knots: self.knots.clone(),
             map: self.map.clone(),
             optimized: self.optimized.clone(),
             others: self.others.clone(),
