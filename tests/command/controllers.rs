@@ -248,6 +248,11 @@ fn bad_ensembles_are_told_by_field_and_line() {
             "starts = { count = 2, spread = 1 }",
             "optimizer.starts: found several starts",
         ),
+        (
+            "until = 0.2",
+            "until = 0.2\nconstraints = [{ control = \"motor\", upper = [1] }]",
+            "constraints: are given beside controllers or an ensemble",
+        ),
         ("until = 0.2", "until = 0.2\ncontrols = [{ actuator = \"motor\" }]", "knots: is missing"),
     ] {
         assert!(PROBLEM.contains(old), "the problem has no `{old}`");

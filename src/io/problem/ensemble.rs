@@ -78,6 +78,11 @@ pub(in crate::io) fn ensemble(
 ) -> Result<ProblemEnsemble, FileError> {
     let located = |problem| document.located(problem);
     let root = FieldPath::root();
+    if !table.constraints.is_empty() {
+        let message = "are given beside controllers or an ensemble, for which there are no constraints; a cost with \
+                       `deviation = \"above\"` or `\"below\"` and a large weight takes their place";
+        return Err(located(Problem::new(root.key("constraints"), message)));
+    }
     let settings = settings(table, &root).map_err(located)?;
     let tuned = tuned_parameters(&table.controller_parameters, nominal.scene, &root).map_err(located)?;
     let times = nominal.simulation.step_times(nominal.until);
