@@ -139,12 +139,14 @@ pub(crate) fn solve_mixed<P: MixedProblem>(
         };
         let mut accepted = None;
         let mut damping = h.norm_squared().clamp(1e-14, 1.0);
+        // A Newton direction that goes down only over a small part of it is none.
+        let mut least = if newton.is_some() { 1e-2 } else { 1e-8 };
         let mut direction = newton.or_else(|| damped(damping));
         for _ in 0..6 {
             let Some(along) = direction else { break };
             let slope = slope_of(&along).min(0.0);
             let mut part = 1.0;
-            while part > 1e-8 && accepted.is_none() {
+            while part > least && accepted.is_none() {
                 let moved: Vec<f64> = variables.iter().zip(along.iter()).map(|(x, d)| x + part * d).collect();
                 let there = residual(&moved, &mut values);
                 let reached = 0.5 * there.norm_squared();
@@ -156,7 +158,10 @@ pub(crate) fn solve_mixed<P: MixedProblem>(
             if accepted.is_some() {
                 break;
             }
-            damping *= 100.0;
+            if least == 1e-8 {
+                damping *= 100.0;
+            }
+            least = 1e-8;
             direction = damped(damping);
         }
         let Some((moved, there)) = accepted else { break };

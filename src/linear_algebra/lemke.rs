@@ -13,6 +13,9 @@ const SMALLEST_PIVOT: f64 = 1e-11;
 /// Ratios that differ by less than this part of their size are taken for equal.
 const TIE: f64 = 1e-12;
 
+/// How unequal the covering vectors are that are tried where rounding has hidden the way.
+const COVERINGS: [f64; 4] = [0.0, 0.37, 0.61, 0.83];
+
 /// How the path of pivots ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -54,9 +57,23 @@ impl Lemke {
     pub fn solve(&mut self, matrix: &DMatrix<f64>, q: &[f64]) -> Outcome {
         let n = q.len();
         assert_eq!(matrix.shape(), (n, n), "a square matrix");
-        let width = 2 * n + 2;
         self.z.clear();
         self.z.resize(n, 0.0);
+        let mut outcome = Outcome::Ray;
+        // A ray from one covering vector is one from all, but for rounding.
+        for unequal in COVERINGS {
+            outcome = self.solve_from(matrix, q, unequal);
+            if outcome == Outcome::Solved {
+                break;
+            }
+        }
+        outcome
+    }
+
+    /// Solves the problem with a covering vector whose elements are between 1 and 1 + `unequal`.
+    fn solve_from(&mut self, matrix: &DMatrix<f64>, q: &[f64], unequal: f64) -> Outcome {
+        let n = q.len();
+        let width = 2 * n + 2;
         self.basis.clear();
         self.basis.extend(0..n);
         if q.iter().all(|&q| q >= 0.0) {
@@ -69,7 +86,8 @@ impl Lemke {
             for (j, entry) in row[n..2 * n].iter_mut().enumerate() {
                 *entry = -matrix[(i, j)];
             }
-            row[2 * n] = -1.0;
+            // Parts of the golden ratio do not come twice.
+            row[2 * n] = -1.0 - unequal * (0.618_033_988_749_895 * i as f64).fract();
             row[2 * n + 1] = q[i];
         }
         let outcome = self.pivot_until_complementary(n);
@@ -84,7 +102,8 @@ impl Lemke {
         // The row that is most violated, the lexicographically least of equals: all rows are positive afterwards.
         let mut leaving = 0;
         for row in 1..n {
-            if self.compare(row, leaving, 1.0, 1.0, n) {
+            let cover = |row: usize| -self.tableau[row * (2 * n + 2) + artificial];
+            if self.compare(row, leaving, cover(row), cover(leaving), n) {
                 leaving = row;
             }
         }

@@ -137,25 +137,24 @@ fn check(model: &Model, state: &State, integrator: Integrator) -> Option<f64> {
             }
             take(&tangent, &control, &values)
         };
+        let d = 2e-6;
+        let (plus, minus) = (at(d), at(-d));
+        let (plus_half, minus_half) = (at(0.5 * d), at(-0.5 * d));
         let claimed: Vec<f64> = match column {
             0..12 => jacobian.by_state.column(column).iter().copied().collect(),
             12..18 => jacobian.by_control.column(column - 12).iter().copied().collect(),
             _ => jacobian.by_parameters.column(column - 18).iter().copied().collect(),
         };
-        // The limit of central differences, by Richardson.
-        let d = 2e-5;
-        let (plus, minus) = (at(d), at(-d));
-        let (plus_half, minus_half) = (at(0.5 * d), at(-0.5 * d));
         let largest = claimed.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
         for (i, claim) in claimed.iter().enumerate() {
-            let (forward, backward) = (plus[i] / d, -minus[i] / d);
-            let half = (plus_half[i] - minus_half[i]) / d;
-            if (forward - backward).abs() > 1e-2 * largest {
+            // How far the slopes on both sides differ: in proportion to the distance where the step is smooth.
+            let whole = (plus[i] + minus[i]) / d;
+            let half = 2.0 * (plus_half[i] + minus_half[i]) / d;
+            if (whole - 2.0 * half).abs() > 1e-5 * largest {
                 return None;
             }
-            let limit = (4.0 * half - 0.5 * (forward + backward)) / 3.0;
-            let error = (limit - claim).abs() / largest;
-            worst = worst.max(error);
+            let limit = (4.0 * (plus_half[i] - minus_half[i]) / d - 0.5 * (plus[i] - minus[i]) / d) / 3.0;
+            worst = worst.max((limit - claim).abs() / largest);
         }
     }
     Some(worst)

@@ -4,8 +4,11 @@ mod gradients;
 mod hotz;
 mod planar;
 mod properties;
+mod scene_files;
 mod scenes_of_the_paper;
 
+#[path = "../support/folder.rs"]
+mod folder;
 #[path = "../../examples/rigid_contact/scenes.rs"]
 #[allow(dead_code, reason = "the tests do not use all of the example")]
 mod scenes;

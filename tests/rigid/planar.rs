@@ -169,8 +169,7 @@ mod parts {
                 if largest(&at) < 1e-13 {
                     break;
                 }
-                let jacobian = DMatrix::from_fn(at.len(), size, |_, _| 0.0);
-                let mut jacobian = jacobian;
+                let mut jacobian = DMatrix::zeros(at.len(), size);
                 for j in 0..size {
                     let d = 1e-7 * (1.0 + x[j].abs());
                     let (mut up, mut down) = (x.clone(), x.clone());
@@ -186,6 +185,15 @@ mod parts {
                 let square = jacobian.tr_mul(&jacobian);
                 let slope = jacobian.tr_mul(&r);
                 let mut better = false;
+                // Newton's step where it goes down.
+                if let Some(step) = jacobian.clone().lu().solve(&r).filter(|_| jacobian.is_square()) {
+                    let there: Vec<f64> = x.iter().zip(step.iter()).map(|(x, d)| x - d).collect();
+                    let residual = self.residual(&there);
+                    if DVector::from_column_slice(&residual).norm() < 0.5 * r.norm() {
+                        (*x, at) = (there, residual);
+                        continue;
+                    }
+                }
                 for _ in 0..12 {
                     let normal = &square + DMatrix::identity(size, size) * damping;
                     let step = normal.cholesky().expect("damped").solve(&slope);
