@@ -73,7 +73,9 @@ fn read() -> Result<(FitFile, Identification), Box<dyn Error>> {
         fs::copy(example.join(name), place.join(name))?;
     }
     let mut text = String::new();
-    for line in fs::read_to_string(example.join("fit.toml"))?.lines().filter(|line| !line.starts_with("start =")) {
+    for line in
+        fs::read_to_string(example.join("fit.toml"))?.lines().filter(|line| !line.starts_with("start ="))
+    {
         text += line;
         text += "\n";
     }
@@ -88,7 +90,9 @@ fn read() -> Result<(FitFile, Identification), Box<dyn Error>> {
 }
 
 /// A fit with the processor time that it took.
-fn timed(run: impl FnOnce() -> Result<Fit, argmin::core::Error>) -> Result<(Fit, Duration), argmin::core::Error> {
+fn timed(
+    run: impl FnOnce() -> Result<Fit, argmin::core::Error>,
+) -> Result<(Fit, Duration), argmin::core::Error> {
     let before = thread_time();
     let result = run()?;
     Ok((result, thread_time() - before))

@@ -49,7 +49,11 @@ pub(super) fn profile_chart(profile: &Profile, unit: &str) -> Chart {
     let level = lines("95 %", &values, vec![profile.level; values.len()]);
     let name = &profile.name;
     let axes = [&format!("{name}, {unit}")[..], "distance from the minimum, standard errors"];
-    chart(format!("Profile of {name}"), axes, vec![found, points, Curve { color: Some(NOISE_COLOR), ..level }])
+    chart(
+        format!("Profile of {name}"),
+        axes,
+        vec![found, points, Curve { color: Some(NOISE_COLOR), ..level }],
+    )
 }
 
 /// Force at depth, and its residuals.

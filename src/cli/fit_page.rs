@@ -80,7 +80,8 @@ fn estimates(report: &FitReport) -> Table {
 fn residuals(report: &FitReport) -> Table {
     let row = |quantity: &QuantityDiagnostics| {
         let white = quantity.whiteness;
-        let phases = quantity.phases.iter().map(|p| format!("{}: {:.2} ({})", p.phase, p.mean_square, p.samples));
+        let phases =
+            quantity.phases.iter().map(|p| format!("{}: {:.2} ({})", p.phase, p.mean_square, p.samples));
         vec![
             quantity.measurement.clone(),
             quantity.quantity.clone(),

@@ -93,7 +93,11 @@ fn print_profiles(out: &mut dyn Write, report: &FitReport) -> Result<(), Error> 
         return Ok(());
     }
     writeln!(out, "95 % intervals by profiles: the cost along each parameter, with the others fitted again")?;
-    let widths = report.profiles.iter().zip(&report.units).map(|(p, unit)| p.name.chars().count() + unit.chars().count());
+    let widths = report
+        .profiles
+        .iter()
+        .zip(&report.units)
+        .map(|(p, unit)| p.name.chars().count() + unit.chars().count());
     let width = widths.fold(0, usize::max) + 3;
     for (profile, unit) in report.profiles.iter().zip(&report.units) {
         writeln!(out, "  {:width$}  {profile}", format!("{} ({unit})", profile.name))?;

@@ -15,7 +15,8 @@ impl KeptFits {
     /// Those beside a result.
     pub fn beside(result: &Path, starts: usize) -> Self {
         let of_start = |start: usize| {
-            let ending = if start == 0 { "progress.json".to_owned() } else { format!("progress_{start}.json") };
+            let ending =
+                if start == 0 { "progress.json".to_owned() } else { format!("progress_{start}.json") };
             CheckpointFile { path: result.with_extension(ending) }
         };
         Self((0..starts.max(1)).map(of_start).collect())

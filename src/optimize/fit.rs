@@ -60,7 +60,7 @@ impl Default for FitSettings {
 /// Several starts: the start values of the parameters, and others normally distributed around them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(rename = "Starts")]
+#[schemars(rename = "SeveralStarts")]
 pub struct FitStarts {
     /// The number of starts, including the start values.
     pub count: usize,
@@ -278,7 +278,8 @@ mod tests {
         let spring = measured();
         let mut results = Vec::new();
         for method in [Method::LevenbergMarquardt, Method::Lbfgs] {
-            let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12, ..Default::default() };
+            let settings =
+                FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12, ..Default::default() };
             let result = fit(&spring, &unknowns(false), &settings, None).unwrap();
             assert!(result.converged, "{result:?}");
             assert!(result.cost_after < 1e-2 * result.cost_before);
@@ -300,7 +301,8 @@ mod tests {
         ]);
         let (spring, parameters) = (measured(), parameters.unwrap());
         let found = [Method::LevenbergMarquardt, Method::Lbfgs].map(|method| {
-            let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12, ..Default::default() };
+            let settings =
+                FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12, ..Default::default() };
             let result = fit(&spring, &parameters, &settings, None).unwrap();
             assert!(result.converged, "{result:?}");
             let damping = &result.uncertainty.estimates[1];
@@ -376,7 +378,8 @@ mod tests {
         let parameters = unknowns(false);
         for method in [Method::LevenbergMarquardt, Method::Lbfgs] {
             let spring = measured();
-            let settings = FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12, ..Default::default() };
+            let settings =
+                FitSettings { method, max_iterations: 300, cost_tolerance: 1e-12, ..Default::default() };
             let memory = Memory::default();
             let kept = |problem: &str, settings: &FitSettings| {
                 let place = || Some(FitCheckpoint { store: &memory, problem: problem.to_owned() });

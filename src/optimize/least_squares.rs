@@ -255,7 +255,11 @@ impl<'a, R: Residuals> LeastSquares<'a, R> {
     }
 
     /// Residuals of the model with those of priors after them.
-    pub(super) fn with_priors(&self, (mut residuals, jacobian): LinearResiduals, values: &[f64]) -> LinearResiduals {
+    pub(super) fn with_priors(
+        &self,
+        (mut residuals, jacobian): LinearResiduals,
+        values: &[f64],
+    ) -> LinearResiduals {
         let rows = residuals.len();
         let priors: Vec<_> = self.parameters.prior_residuals(values).collect();
         if priors.is_empty() {

@@ -156,7 +156,8 @@ impl FitParameter {
             return Err(ProblemError::StartOutside { name: name(), initial, lower, upper });
         }
         if let Some(Prior { value, sigma }) = self.prior {
-            let wrong = |field, found, allowed| ProblemError::NotANumber { name: name(), field, found, allowed };
+            let wrong =
+                |field, found, allowed| ProblemError::NotANumber { name: name(), field, found, allowed };
             if !value.is_finite() {
                 return Err(wrong("prior.value", value, "a finite number"));
             }

@@ -88,7 +88,10 @@ impl Profile {
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(cost) = self.lower_cost {
-            return write!(f, "a cost of {cost:.6e}, lower than that of the fit, lies on its way: fit from other starts");
+            return write!(
+                f,
+                "a cost of {cost:.6e}, lower than that of the fit, lies on its way: fit from other starts"
+            );
         }
         let reach = |side: usize| {
             let outer = if side == 0 { self.points.first() } else { self.points.last() };
@@ -325,7 +328,8 @@ impl<R: Residuals> Walk<'_, R> {
         let (index, log) = (self.index, self.own.log);
         let values = result.values();
         let mut variables = parameters.variables(&values)?;
-        let factors: Vec<f64> = parameters.values(&variables)?.into_iter().map(|(_, factor)| factor).collect();
+        let factors: Vec<f64> =
+            parameters.values(&variables)?.into_iter().map(|(_, factor)| factor).collect();
         let estimates = &result.uncertainty.estimates;
         let errors: Vec<Option<f64>> =
             estimates.iter().zip(&factors).map(|(e, factor)| Some(e.standard_error? / factor)).collect();
@@ -375,15 +379,16 @@ impl<R: Residuals> Walk<'_, R> {
                     last.others.iter().zip(&slopes).map(|(x, slope)| x + change * slope).collect()
                 }
             };
-            let (next, cost) = match self.at(variable, guess).or_else(|_| self.at(variable, last.others.clone())) {
-                Ok(found) => found,
-                Err(_) if failures < SHORTER_STEPS && !interruption::is_requested() => {
-                    failures += 1;
-                    step /= 4.0;
-                    continue;
-                }
-                Err(error) => break ProfileEnd::Failed(error.to_string()),
-            };
+            let (next, cost) =
+                match self.at(variable, guess).or_else(|_| self.at(variable, last.others.clone())) {
+                    Ok(found) => found,
+                    Err(_) if failures < SHORTER_STEPS && !interruption::is_requested() => {
+                        failures += 1;
+                        step /= 4.0;
+                        continue;
+                    }
+                    Err(error) => break ProfileEnd::Failed(error.to_string()),
+                };
             points.push(point(&next, cost));
             if next.distance >= self.level {
                 let limit = self.crossing(last, next, |at, cost| points.push(point(at, cost)));
@@ -450,7 +455,7 @@ mod tests {
 
     impl<const SATURATES: bool> Repeated<SATURATES> {
         fn measured() -> Vec<f64> {
-            let (mean, scale) = if SATURATES { (0.95, 0.5) } else { (1.5, 3.0) };
+            let (mean, scale) = (if SATURATES { 0.95 } else { 1.5 }, 3.0);
             let middle = (0..6).map(noise).sum::<f64>() / 6.0;
             (0..6).map(|k| mean + scale * (noise(k) - middle)).collect()
         }
@@ -463,7 +468,10 @@ mod tests {
         }
     }
 
-    fn profiled<R: Residuals + Clone + Send + Sync>(model: &R, list: Vec<FitParameter>) -> (Fit, Vec<Profile>) {
+    fn profiled<R: Residuals + Clone + Send + Sync>(
+        model: &R,
+        list: Vec<FitParameter>,
+    ) -> (Fit, Vec<Profile>) {
         let parameters = FitParameters::new(list).unwrap();
         let settings = FitSettings { cost_tolerance: 1e-14, ..Default::default() };
         let result = fit(model, &parameters, &settings, None).unwrap();
@@ -473,7 +481,8 @@ mod tests {
 
     #[test]
     fn of_a_linear_model_the_interval_is_that_of_the_standard_error() {
-        let (result, profiles) = profiled(&Line, vec![FitParameter::new("a", 1.0), FitParameter::new("b", 1.0)]);
+        let (result, profiles) =
+            profiled(&Line, vec![FitParameter::new("a", 1.0), FitParameter::new("b", 1.0)]);
         for (estimate, profile) in result.uncertainty.estimates.iter().zip(&profiles) {
             let interval = estimate.interval.unwrap();
             for (found, expected) in profile.interval.into_iter().zip(interval) {

@@ -40,7 +40,9 @@ pub(super) fn ljung_box(components: &[Vec<f64>]) -> Option<Whiteness> {
         let correlation =
             |lag: usize| series.iter().zip(&series[lag..]).map(|(a, b)| a * b).sum::<f64>() / square;
         let length = n as f64;
-        statistic += (1..=lags).map(|k| correlation(k).powi(2) / (n - k) as f64).sum::<f64>() * length * (length + 2.0);
+        statistic += (1..=lags).map(|k| correlation(k).powi(2) / (n - k) as f64).sum::<f64>()
+            * length
+            * (length + 2.0);
         neighbours += correlation(1);
         count += 1;
     }
@@ -76,7 +78,9 @@ mod tests {
     #[test]
     fn tails_are_those_of_tables() {
         // M. Abramowitz, I. A. Stegun, table 26.8: χ² of 5 % and 1 %.
-        for (degrees, x, p) in [(2, 5.99146, 0.05), (10, 18.3070, 0.05), (30, 50.8922, 0.01), (10, 23.2093, 0.01)] {
+        for (degrees, x, p) in
+            [(2, 5.99146, 0.05), (10, 18.3070, 0.05), (30, 50.8922, 0.01), (10, 23.2093, 0.01)]
+        {
             assert!((chi_squared_tail(x, degrees) / p - 1.0).abs() < 1e-4, "{degrees}");
         }
         assert_eq!(chi_squared_tail(0.0, 4), 1.0);

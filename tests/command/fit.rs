@@ -166,9 +166,12 @@ fn a_gap_before_the_touch_is_an_offset_and_what_is_known_before_counts() {
         _ => format!("{line}\n"),
     };
     folder.file("data/indentation.csv", table.lines().map(moved).collect::<String>());
-    let (before, rest) = GOOD.split_once("[[parameters]]\nname = \"materials.foam.dissipation\"").expect("there");
-    let tables = &rest[rest.find("[[indentations]]").expect("there")..rest.find("[[trajectories]]").expect("there")];
-    let offset = "[[parameters]]\nname = \"indentations[0].offset\"\ninitial = 0\nlower = -0.01\nupper = 0.01\n";
+    let (before, rest) =
+        GOOD.split_once("[[parameters]]\nname = \"materials.foam.dissipation\"").expect("there");
+    let tables =
+        &rest[rest.find("[[indentations]]").expect("there")..rest.find("[[trajectories]]").expect("there")];
+    let offset =
+        "[[parameters]]\nname = \"indentations[0].offset\"\ninitial = 0\nlower = -0.01\nupper = 0.01\n";
     let fitted = |more: &str| {
         let path = folder.file("fit.toml", format!("{before}{offset}{more}\n{tables}"));
         run(&FitFile::load(&path).expect("valid"), Method::LevenbergMarquardt)
@@ -248,7 +251,11 @@ fn bad_fit_files_are_refused_one_by_one() {
         ),
         ("initial = 0.08", "initial = 0.08\nprior = { value = 0.4, sigma = 0 }", &["`prior.sigma` is 0"]),
         ("initial = 0.08", "initial = 0.08\nalso = [\"materials.foam.dissipation\"]", &["is listed twice"]),
-        ("initial = 0.08", "initial = 0.08\nalso = [\"joints.a.damping\"]", &["fit.toml:3: parameters", "no joint `a`"]),
+        (
+            "initial = 0.08",
+            "initial = 0.08\nalso = [\"joints.a.damping\"]",
+            &["fit.toml:3: parameters", "no joint `a`"],
+        ),
     ] {
         let message = with(old, new);
         assert!(expected.iter().all(|e| message.contains(e)), "{old} -> {new}: {message}");
@@ -266,7 +273,12 @@ fn bad_measurements_are_refused_one_by_one() {
             "force",
             &["no column `force_N`", "`depth_m`, `force`, `sigma_N`"][..],
         ),
-        ("indentation.csv", "depth_m,force_N", "force_N,depth_m", &["columns of depth and force are swapped"]),
+        (
+            "indentation.csv",
+            "depth_m,force_N",
+            "force_N,depth_m",
+            &["columns of depth and force are swapped"],
+        ),
         ("indentation.csv", "0.0005,", "0.0005,1,", &["indentation.csv, line 3: 4 fields, the header has 3"]),
         ("indentation.csv", "0.0005,", "NaN,", &["line 3, column `depth_m`: `NaN`", "a finite number"]),
         ("indentation.csv", ",0.2\n", ",-0.2\n", &["line 3, column `sigma_N`: -0.2", "positive"]),

@@ -108,7 +108,8 @@ fn candidates_that_make_no_sense_are_refused() {
         }
     }
     // A quantity that the scene of a candidate does not have.
-    let parameter = "name = \"a\"\n[[candidates.parameters]]\nname = \"materials.rubber.friction\"\ninitial = 1.0";
+    let parameter =
+        "name = \"a\"\n[[candidates.parameters]]\nname = \"materials.rubber.friction\"\ninitial = 1.0";
     let fit = folder.file("fit.toml", format!("{GOOD}\n[[candidates]]\n{parameter}\n"));
     let output = isobar(&["fit", text(&fit), "--compare"]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();

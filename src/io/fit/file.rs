@@ -238,7 +238,8 @@ impl FitFile {
             if let Some(index) = index.and_then(|index| index.parse::<usize>().ok()).filter(|i| *i >= count) {
                 let root = FieldPath::root();
                 let field = self.candidate.clone().unwrap_or_else(|| root.key("parameters"));
-                let message = format_args!("parameter `{name}`: no table {index}; there are {count}, counted from 0");
+                let message =
+                    format_args!("parameter `{name}`: no table {index}; there are {count}, counted from 0");
                 return Err(self.invalid(&field, message));
             }
         }

@@ -96,8 +96,8 @@ impl<'a> KeptFit<'a> {
         let store = self.place.store;
         let Some(text) = store.load()? else { return Ok(None) };
         let path = || store.name();
-        let saved: Saved =
-            serde_json::from_str(&text).map_err(|source| DataError::CheckpointFormat { path: path(), source })?;
+        let saved: Saved = serde_json::from_str(&text)
+            .map_err(|source| DataError::CheckpointFormat { path: path(), source })?;
         let expected = [("format", &saved.format, FORMAT), ("problem", &saved.problem, &self.place.problem)];
         if let Some((field, found, expected)) = expected.into_iter().find(|(_, found, own)| found != own) {
             let (found, expected) = (found.clone(), expected.to_owned());

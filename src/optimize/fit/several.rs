@@ -81,7 +81,8 @@ pub fn fit_from_starts<'c, R: Residuals + Clone + Send + Sync>(
     let one = |(k, start): (usize, &Vec<f64>)| -> Result<(Solved, Vec<f64>), Error> {
         let model = model.clone();
         let cost = if k == 0 { before } else { f64::INFINITY };
-        let kept = checkpoint(k).map(|place| FitCheckpoint { problem: format!("{} {k}", place.problem), ..place });
+        let kept =
+            checkpoint(k).map(|place| FitCheckpoint { problem: format!("{} {k}", place.problem), ..place });
         let kept = kept.map(KeptFit::new);
         let told = (progress(k), kept.as_ref());
         let solved =

@@ -114,7 +114,8 @@ impl IndentationTest {
     /// Checks that depth and force are not each other's: where depths exceed the body's size and every force, taken as a
     /// depth, is within it, the one column holds the other.
     fn check_columns(&self, model: &Model) -> Result<(), ProblemError> {
-        let largest = |of: fn(&Indentation) -> f64| self.table.iter().map(|row| of(row).abs()).fold(0.0, f64::max);
+        let largest =
+            |of: fn(&Indentation) -> f64| self.table.iter().map(|row| of(row).abs()).fold(0.0, f64::max);
         let (depth, force) = (largest(|row| row.depth), largest(|row| row.force));
         let line = self.table.first().and_then(|row| row.line);
         let place = place(&self.name, line);

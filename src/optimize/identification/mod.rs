@@ -271,7 +271,10 @@ impl<A: AppliedForces> Identification<A> {
     ///
     /// # Panics
     /// When there is no parameter at such a place.
-    pub fn tied<'n>(mut self, ties: impl IntoIterator<Item = (usize, &'n str)>) -> Result<Self, ProblemError> {
+    pub fn tied<'n>(
+        mut self,
+        ties: impl IntoIterator<Item = (usize, &'n str)>,
+    ) -> Result<Self, ProblemError> {
         for (index, name) in ties {
             let found = Target::named(&self.model, sensors_of(&self.measurements), name)?;
             if self.targets.0.iter().any(|other| other.overlaps(&found)) {

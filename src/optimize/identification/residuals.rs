@@ -177,7 +177,9 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
             let mut starts = measurement.recorded_starts();
             if measurement.estimated_directions() > 0 {
                 for start in &mut starts {
-                    let Some((own, later)) = rest.split_at_checked(start.tangent_dimension()) else { return false };
+                    let Some((own, later)) = rest.split_at_checked(start.tangent_dimension()) else {
+                        return false;
+                    };
                     *start = start.moved(own);
                     rest = later;
                 }

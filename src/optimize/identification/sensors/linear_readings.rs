@@ -30,8 +30,11 @@ fn with_parameters(
         let seed = |(k, parameter): (usize, &Parameter)| {
             Ok((*parameter, Directional::variable(parameter.value(model.model())?, k)))
         };
-        let values: Vec<_> =
-            parameters[directions.clone()].iter().enumerate().map(seed).collect::<Result<_, ParameterError>>()?;
+        let values: Vec<_> = parameters[directions.clone()]
+            .iter()
+            .enumerate()
+            .map(seed)
+            .collect::<Result<_, ParameterError>>()?;
         Ok((directions, seeded(model.model(), &State::default(), &values)?.0))
     };
     (0..parameters.len()).step_by(DIRECTIONS).map(some).collect()
@@ -192,7 +195,10 @@ impl<'a> LinearReadings<'a> {
             if let (Some(posed), Some(Part { readings, .. })) = (&posed, by_state.first()) {
                 let deviation = Reading::lift(&readings[index].real()).deviation(posed);
                 for (by_pose, deviation) in by_pose.iter_mut().zip(&deviation[..dimension]) {
-                    by_pose.iter_mut().zip(deviation.eps).for_each(|(sum, slope)| *sum += part.re * slope * weight);
+                    by_pose
+                        .iter_mut()
+                        .zip(deviation.eps)
+                        .for_each(|(sum, slope)| *sum += part.re * slope * weight);
                 }
             }
             for Part { directions, readings } in by_model.iter().filter(|_| quantity.kind.is_of_contact()) {
@@ -210,8 +216,7 @@ impl<'a> LinearReadings<'a> {
         for (column, own) in rates.iter().enumerate() {
             for k in 0..dimension {
                 let by_own_pose = own.pose.map_or(0.0, |number| by_pose[k][number]);
-                rows.by_sensors[(k, column)] =
-                    own.delay * by_delay[k] + own.offset[k] * weight + by_own_pose;
+                rows.by_sensors[(k, column)] = own.delay * by_delay[k] + own.offset[k] * weight + by_own_pose;
             }
         }
         let Rows { residuals, by_start, by_model, by_sensors } = &mut rows;

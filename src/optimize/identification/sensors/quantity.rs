@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use crate::multibody::tree::{JointState, Mechanism};
 use crate::multibody::{
-    Actuator, BodyFrame, DrivenCoordinate, GeometryPair, JointKinematics, Model, Motion, PairWorkspace, State,
-    rotation_between,
+    Actuator, BodyFrame, DrivenCoordinate, GeometryPair, JointKinematics, Model, Motion, PairWorkspace,
+    State, rotation_between,
 };
 use crate::optimize::error::ProblemError;
 use crate::optimize::identification::{body_index, parameter_path::listed};
@@ -187,13 +187,17 @@ impl Quantity {
                 let on = body_index(model, name)?;
                 let by = by.map(|other| body_index(model, other)).transpose()?;
                 if pairs_of(model, on, by).next().is_none() {
-                    let (a, b) = (name.to_owned(), by.map_or("any other".to_owned(), |by| model.bodies[by].name.clone()));
+                    let (a, b) = (
+                        name.to_owned(),
+                        by.map_or("any other".to_owned(), |by| model.bodies[by].name.clone()),
+                    );
                     return Err(ProblemError::NoContact { a, b });
                 }
                 Place::Contact { on, by }
             }
             _ if by.is_some() => {
-                let (found, allowed) = (format!("`{}`", by.unwrap_or("")), "left out of quantities that are not of contact");
+                let (found, allowed) =
+                    (format!("`{}`", by.unwrap_or("")), "left out of quantities that are not of contact");
                 return Err(ProblemError::Setting { field: "by", found, allowed });
             }
             QuantityKind::Position
@@ -350,7 +354,11 @@ impl Quantity {
 }
 
 /// The pairs of geometries in which a body touches another, or any.
-fn pairs_of<T: Scalar>(model: &Model<T>, on: usize, by: Option<usize>) -> impl Iterator<Item = &GeometryPair> {
+fn pairs_of<T: Scalar>(
+    model: &Model<T>,
+    on: usize,
+    by: Option<usize>,
+) -> impl Iterator<Item = &GeometryPair> {
     let other = move |pair: &GeometryPair| match (pair.bodies.a == on, pair.bodies.b == on) {
         (true, _) => Some(pair.bodies.b),
         (_, true) => Some(pair.bodies.a),

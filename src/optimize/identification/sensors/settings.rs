@@ -144,8 +144,13 @@ pub(in crate::optimize::identification) struct SensorParameter {
 enum SensorNumber {
     Delay,
     /// Of its position, then of its rotation.
-    Pose { index: usize },
-    Offset { channel: usize, component: usize },
+    Pose {
+        index: usize,
+    },
+    Offset {
+        channel: usize,
+        component: usize,
+    },
 }
 
 impl SensorParameter {
