@@ -60,7 +60,7 @@ impl Default for FitSettings {
 /// Several starts: the start values of the parameters, and others normally distributed around them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(rename = "Starts")]
+#[schemars(rename = "SeveralStarts")]
 pub struct FitStarts {
     /// The number of starts, including the start values.
     pub count: usize,

@@ -455,7 +455,7 @@ mod tests {
 
     impl<const SATURATES: bool> Repeated<SATURATES> {
         fn measured() -> Vec<f64> {
-            let (mean, scale) = if SATURATES { (0.95, 0.5) } else { (1.5, 3.0) };
+            let (mean, scale) = (if SATURATES { 0.95 } else { 1.5 }, 3.0);
             let middle = (0..6).map(noise).sum::<f64>() / 6.0;
             (0..6).map(|k| mean + scale * (noise(k) - middle)).collect()
         }
