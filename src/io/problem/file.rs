@@ -172,8 +172,12 @@ impl ProblemFile {
         // Numbers are written with all their digits. Writing to a digest cannot fail.
         let _ = write!(digest, "{model:?} {state:?} {commands:?} {simulation:?} {until:?}");
         let _ = write!(digest, "{knots:?} {controls:?} {start:?} {objective:?} {starts:?} {smoothing:?}");
-        if let Some(ProblemEnsemble { task, training, start, .. }) = &self.ensemble {
-            let _ = write!(digest, "{task:?} {training:?} {start:?}");
+        if let Some(ProblemEnsemble { task, training, start, definition, .. }) = &self.ensemble {
+            let _ = write!(digest, "{task:?} {start:?} {definition}");
+            // Models have numbers of their own, which depend on the order in which threads make them.
+            for member in training {
+                let _ = write!(digest, "{:?} {:?} {:?}", member.initial, member.controllers, member.controls);
+            }
         }
         format!("{:016x}", digest.0)
     }
