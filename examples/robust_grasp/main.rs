@@ -61,7 +61,8 @@ fn tried(problem: &Problem, success: &[Objective], x: &[f64]) -> Tried {
 fn row(name: &str, tried: &Tried) {
     let SuccessRate { successes, lower, upper, .. } = tried.rate;
     let (lower, upper) = (100.0 * lower, 100.0 * upper);
-    println!("| {name} | {successes} | {lower:.0} – {upper:.0} | {:.2} |", tried.squeeze);
+    let squeeze = if successes > 0 { format!("{:.2}", tried.squeeze) } else { "–".to_owned() };
+    println!("| {name} | {successes} | {lower:.0} – {upper:.0} | {squeeze} |");
 }
 
 fn main() -> Result<(), Failure> {

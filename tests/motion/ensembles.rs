@@ -230,25 +230,26 @@ fn training_helps_members_that_were_not_trained_on() {
 }
 
 #[test]
-fn the_policy_of_ilqr_gives_the_optimal_motion_and_holds_it_against_pushes() {
+fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where_the_problem_is_linear() {
     let scene = SCENE.split("[[controllers]]").next().expect("a scene").replace(
         "[[actuators]]",
-        "[[bodies]]\nname = \"ball\"\nmass = 0.1\ninertia = [[1e-4, 0, 0], [0, 1e-4, 0], [0, 0, 1e-4]]\n[[actuators]]",
+        "[[bodies]]\nname = \"ball\"\ntranslation = [0, 0, 3]\nmass = 0.1\n[[bodies.geometries]]\nshape = { sphere = { radius = 0.05, resolution = 0.05 } }\nmaterial = \"foam\"\n[[actuators]]",
     );
     for interpolation in ["hold", "linear", "cubic"] {
         let folder = Folder::new("policy");
         folder.file("scene.toml", &scene);
         let problem = format!(
             "scene = 'scene.toml'\nuntil = 0.3\n[knots]\ncount = 6\ninterpolation = '{interpolation}'\n\
-             [[controls]]\nactuator = 'motor'\nlower = -20\nupper = 20\nstart = 2.0\n\
-             [[costs]]\njoint_position = {{ joint = 'slide' }}\ntarget = 0.115\nweight = 30\n\
+             [[controls]]\nactuator = 'motor'\nlower = -500\nupper = 500\nstart = 2.0\n\
+             [[costs]]\njoint_position = {{ joint = 'slide' }}\ntarget = 0.05\nweight = 30\n\
              [[costs]]\njoint_velocity = {{ joint = 'slide' }}\nweight = 10\nwhen = 'end'\n\
              [[costs]]\ncontrol = 'motor'\nweight = 0.1\n[optimizer]\nkind = 'ilqr'\nmax_iterations = 30\n"
         );
-        let file = ProblemFile::load(folder.file("problem.toml", problem)).expect("a problem");
+        let path = folder.file("problem.toml", problem);
+        let file = ProblemFile::load(&path).expect("a problem");
         let problem = file.problem().expect("a problem");
-        let none = None::<TrajectoryCheckpoints<isobar::io::CheckpointFile>>;
-        let found = file.optimize(&problem, &file.start, none, None).expect("an optimum");
+        let none = || None::<TrajectoryCheckpoints<isobar::io::CheckpointFile>>;
+        let found = file.optimize(&problem, &file.start, none(), None).expect("an optimum");
         let policy = problem.policy(&found.variables).expect("a policy");
         let controllers = [SampledController::new(ControlLaw::KnotFeedback(policy), 1)];
         let follow = |initial: &State| {
@@ -263,9 +264,9 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_holds_it_against_pushes() {
         }
         let commands = problem.controls(&found.variables).expect("commands");
         assert!(controls.values().iter().zip(commands.values()).all(|(a, b)| (a - b).abs() < 1e-9));
-        // A push at the start: the policy costs less than the commands alone.
+        // After a push at the start, far from the wall, the policy is as good as the optimum from there.
         let mut pushed = file.scene.state.clone();
-        pushed.joints.v[0] -= 0.3;
+        pushed.joints.v[0] -= 0.05;
         pushed.joints.q[0] -= 0.02;
         let cost = |states: &[State], controls: &Controls| {
             let (loss, dt) = (HalfSquares(&file.objective), file.simulation.time_step);
@@ -288,10 +289,16 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_holds_it_against_pushes() {
             };
             (0..controls.steps()).map(|step| loss.running(&moment(step))).sum::<f64>() + loss.terminal(&end)
         };
-        let rollout = Rollout::new(&file.scene.model, &pushed, file.simulation, file.until);
-        let open = rollout.with_controls(&commands).simulate().expect("a motion");
         let (closed, controls) = follow(&pushed);
-        let (open, closed) = (cost(&open.states, &commands), cost(&closed.states, &controls));
-        assert!(closed < 0.8 * open, "{interpolation}: {closed} {open}");
+        let closed = cost(&closed.states, &controls);
+        let mut again = ProblemFile::load(&path).expect("a problem");
+        again.scene.state = pushed;
+        let problem = again.problem().expect("a problem");
+        let best = again.optimize(&problem, &found.values, none(), None).expect("an optimum").cost;
+        let kept = problem.cost(&found.variables).expect("a cost");
+        assert!(
+            (closed - best).abs() < 1e-6 * best && best < 0.9 * kept,
+            "{interpolation}: {closed} {best} {kept}"
+        );
     }
 }

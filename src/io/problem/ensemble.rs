@@ -38,6 +38,8 @@ pub struct ProblemEnsemble {
     pub success: Vec<Objective>,
     /// Values of the variables to start from: values at knots, then parameters of controllers.
     pub start: Vec<f64>,
+    /// What the file says of members, which tells the ensemble from others of the same scene.
+    pub(in crate::io) definition: String,
 }
 
 impl ProblemEnsemble {
@@ -109,7 +111,8 @@ pub(in crate::io) fn ensemble(
     };
     let training = made(Draws::Training, settings.members)?.into_iter().map(|(member, _)| member).collect();
     let (test, success) = made(Draws::Test, settings.test)?.into_iter().unzip();
-    Ok(ProblemEnsemble { task, training, test, success, start })
+    let definition = format!("{:?} {varied:?}", table.ensemble);
+    Ok(ProblemEnsemble { task, training, test, success, start, definition })
 }
 
 /// The most members that there may be: more are a mistake.

@@ -200,8 +200,12 @@ impl ProblemFile {
         if !constraints.constraints().is_empty() {
             let _ = write!(digest, " {constraints:?}");
         }
-        if let Some(ProblemEnsemble { task, training, start, .. }) = &self.ensemble {
-            let _ = write!(digest, "{task:?} {training:?} {start:?}");
+        if let Some(ProblemEnsemble { task, training, start, definition, .. }) = &self.ensemble {
+            let _ = write!(digest, "{task:?} {start:?} {definition}");
+            // Models have numbers of their own, which depend on the order in which threads make them.
+            for member in training {
+                let _ = write!(digest, "{:?} {:?} {:?}", member.initial, member.controllers, member.controls);
+            }
         }
         digest.hexadecimal()
     }

@@ -116,17 +116,18 @@ impl SharedVariables {
     /// When there is not one variable for each.
     pub fn values(&self, x: &[f64]) -> Vec<f64> {
         assert_eq!(x.len(), self.count(), "all variables");
-        let ranges =
-            self.knots.iter().flat_map(|knots| &knots.optimized).map(|(_, range)| (range, false)).cycle();
-        let ranges = ranges.take(self.knot_values()).chain(self.tuned.iter().map(|t| (&t.range, t.log)));
-        let bounds = self.lower.iter().zip(&self.upper);
-        let one = |((&x, (range, log)), (&lower, &upper)): ((&f64, (&ControlRange, bool)), (&f64, &f64))| {
-            let value = if log { x.exp() } else { x * range.scale };
+        let (at_knots, parameters) = x.split_at(self.knot_values());
+        let bounded = |i: usize, value: f64, range: &ControlRange| {
             // Rounding must not leave the bounds.
-            let value = if x >= lower { value.max(range.lower) } else { value };
-            if x <= upper { value.min(range.upper) } else { value }
+            let value = if x[i] >= self.lower[i] { value.max(range.lower) } else { value };
+            if x[i] <= self.upper[i] { value.min(range.upper) } else { value }
         };
-        x.iter().zip(ranges).zip(bounds).map(one).collect()
+        let ranges = self.knots.iter().flat_map(|knots| &knots.optimized).map(|(_, range)| range).cycle();
+        let at_knots = at_knots.iter().zip(ranges).map(|(x, range)| (x * range.scale, range));
+        let parameters = parameters.iter().zip(&self.tuned);
+        let parameters = parameters.map(|(x, t)| (if t.log { x.exp() } else { x * t.range.scale }, &t.range));
+        let all = at_knots.chain(parameters).enumerate();
+        all.map(|(i, (value, range))| bounded(i, value, range)).collect()
     }
 
     /// Puts values into the control values of every step.
