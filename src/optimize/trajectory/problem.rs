@@ -283,18 +283,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
 
     /// The same problem with a counter and a memory of its own.
     pub fn separate(&self) -> Self {
-        Self {
-            task: self.task,
-            knots: self.knots.clone(),
-            map: self.map.clone(),
-            optimized: self.optimized.clone(),
-            others: self.others.clone(),
-            ranges: self.ranges.clone(),
-            lower: self.lower.clone(),
-            upper: self.upper.clone(),
-            counter: Arc::default(),
-            recent: Mutex::default(),
-        }
+        Self { counter: Arc::default(), ..self.for_task(self.task) }
     }
 
     /// The same motion with other residuals, and a memory of its own; evaluations are counted together.
