@@ -3,12 +3,11 @@
 
 use nalgebra::Vector3;
 
-use super::contact_forces::{PairWorkspace, with_pair};
+use super::contact_forces::PairWorkspace;
 use super::kinematics::BodyFrame;
 use super::model::Model;
 use super::pair::BodyPair;
-use crate::contact::{Roles, for_each_contact_polygon, onset};
-use crate::geometry::triangle_rule;
+use super::surface_points::{for_each_point, for_each_surface_polygon};
 use crate::scalar::Scalar;
 
 /// A contact patch between two bodies A and B, summed over their geometries.
@@ -39,31 +38,17 @@ impl<T: Scalar> Model<T> {
         bodies: BodyPair,
         workspace: &mut PairWorkspace,
     ) -> Option<PatchReading<T>> {
-        let scratch = &mut workspace.of_threads(1)[0];
         let zero = T::from(0.0);
         let (mut force, mut area) = (zero, zero);
         let (mut moment, mut normals) = (Vector3::from_element(zero), Vector3::from_element(zero));
-        let rule = triangle_rule(self.contact.quadrature_order.clamp(1, 5)).unwrap_or(&[]);
-        for pair in self.pairs_of(bodies) {
-            with_pair(self, frames, pair, |query| {
-                let Ok((width, _)) = Roles::new(query).map(|roles| roles.onset_width()) else { return };
-                for_each_contact_polygon(query, &self.contact, scratch, |polygon| {
-                    let (vertices, pressures) = (polygon.vertices, polygon.pressures);
-                    for i in 1..vertices.len().max(1) - 1 {
-                        let (u, v) = (vertices[i] - vertices[0], vertices[i + 1] - vertices[0]);
-                        let triangle = u.cross(&v).dot(&polygon.normal) * 0.5;
-                        area += triangle;
-                        normals += polygon.normal * triangle;
-                        moment += (vertices[0] + vertices[i] + vertices[i + 1]) * (triangle * (1.0 / 3.0));
-                        for point in rule {
-                            let [a, b, c] = point.barycentric;
-                            let p = pressures[0] * a + pressures[i] * b + pressures[i + 1] * c;
-                            force += onset(p, width).0 * triangle * point.weight;
-                        }
-                    }
-                });
+        for_each_surface_polygon(self, frames, bodies, workspace, |_, polygon, width| {
+            for_each_point(self, polygon, width, |point| {
+                area += point.area;
+                normals += polygon.normal * point.area;
+                moment += point.position * point.area;
+                force += point.pressure * point.area;
             });
-        }
+        });
         if area.real() <= 0.0 {
             return None;
         }

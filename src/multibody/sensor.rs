@@ -3,13 +3,13 @@
 
 use nalgebra::Vector3;
 
-use super::contact_forces::{BodyPairContact, PairWorkspace, with_pair};
+use super::contact_forces::{BodyPairContact, PairWorkspace};
 use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::Model;
 use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
-use crate::contact::{Roles, for_each_contact_polygon, onset};
-use crate::geometry::triangle_rule;
+use super::surface_points::{for_each_point, for_each_surface_polygon};
+use crate::contact::onset;
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 
@@ -121,38 +121,24 @@ impl<T: Scalar> Model<T> {
     ) -> Vector3<T> {
         let SensorWorkspace { frames, joints, contact } = workspace;
         self.update_frames(state, frames, joints);
-        let scratch = &mut contact.of_threads(1)[0];
         let zero = T::from(0.0);
         let (mut sum, mut force) = (Vector3::from_element(zero), zero);
-        let rule = triangle_rule(self.contact.quadrature_order.clamp(1, 5)).unwrap_or(&[]);
-        for pair in self.pairs_of(BodyPair::of(on, from)) {
-            with_pair(self, frames, pair, |query| {
-                let Ok((width, _)) = Roles::new(query).map(|roles| roles.onset_width()) else { return };
-                for_each_contact_polygon(query, &self.contact, scratch, |polygon| {
-                    let (vertices, pressures) = (polygon.vertices, polygon.pressures);
-                    for i in 1..vertices.len().max(1) - 1 {
-                        let (u, v) = (vertices[i] - vertices[0], vertices[i + 1] - vertices[0]);
-                        let triangle = u.cross(&v).dot(&polygon.normal) * 0.5;
-                        for point in rule {
-                            let [a, b, c] = point.barycentric;
-                            let p = pressures[0] * a + pressures[i] * b + pressures[i + 1] * c;
-                            let place = vertices[0] + u * T::from(b) + v * T::from(c);
-                            let velocity =
-                                query.v_wa.shifted(&(place - query.x_wa.translation)).translational
-                                    - query.v_wb.shifted(&(place - query.x_wb.translation)).translational;
-                            let along = velocity - polygon.normal * velocity.dot(&polygon.normal);
-                            let weight = onset(p, width).0 * triangle * point.weight;
-                            force += weight;
-                            sum += along * weight;
-                        }
-                    }
-                });
+        let bodies = BodyPair::of(on, from);
+        for_each_surface_polygon(self, frames, bodies, contact, |query, polygon, width| {
+            for_each_point(self, polygon, width, |point| {
+                let at = |origin: &Vector3<T>| point.position - origin;
+                let velocity = query.v_wa.shifted(&at(&query.x_wa.translation)).translational
+                    - query.v_wb.shifted(&at(&query.x_wb.translation)).translational;
+                let along = velocity - polygon.normal * velocity.dot(&polygon.normal);
+                let weight = point.pressure * point.area;
+                force += weight;
+                sum += along * weight;
             });
-        }
+        });
         if force.real() <= 0.0 {
             return Vector3::from_element(zero);
         }
-        let is_a = BodyPair::of(on, from).a == on;
+        let is_a = bodies.a == on;
         sum * (if is_a { force.recip() } else { -force.recip() })
     }
 
@@ -168,34 +154,20 @@ impl<T: Scalar> Model<T> {
     ) -> Option<PairPressure<T>> {
         let SensorWorkspace { frames, joints, contact } = workspace;
         self.update_frames(state, frames, joints);
-        let scratch = &mut contact.of_threads(1)[0];
         let zero = T::from(0.0);
         let (mut largest, mut force, mut area) = (zero, zero, zero);
-        let rule = triangle_rule(self.contact.quadrature_order.clamp(1, 5)).unwrap_or(&[]);
-        for pair in self.pairs_of(bodies) {
-            with_pair(self, frames, pair, |query| {
-                let Ok((width, _)) = Roles::new(query).map(|roles| roles.onset_width()) else { return };
-                for_each_contact_polygon(query, &self.contact, scratch, |polygon| {
-                    let (vertices, pressures) = (polygon.vertices, polygon.pressures);
-                    for &p in pressures {
-                        let acting = onset(p, width).0;
-                        if acting.real() > largest.real() {
-                            largest = acting;
-                        }
-                    }
-                    for i in 1..vertices.len().max(1) - 1 {
-                        let (u, v) = (vertices[i] - vertices[0], vertices[i + 1] - vertices[0]);
-                        let triangle = u.cross(&v).dot(&polygon.normal) * 0.5;
-                        area += triangle;
-                        for point in rule {
-                            let [a, b, c] = point.barycentric;
-                            let p = pressures[0] * a + pressures[i] * b + pressures[i + 1] * c;
-                            force += onset(p, width).0 * triangle * point.weight;
-                        }
-                    }
-                });
+        for_each_surface_polygon(self, frames, bodies, contact, |_, polygon, width| {
+            for &p in polygon.pressures {
+                let acting = onset(p, width).0;
+                if acting.real() > largest.real() {
+                    largest = acting;
+                }
+            }
+            for_each_point(self, polygon, width, |point| {
+                area += point.area;
+                force += point.pressure * point.area;
             });
-        }
+        });
         (area.real() > 0.0).then(|| PairPressure { largest, mean: force * area.recip(), area })
     }
 }
