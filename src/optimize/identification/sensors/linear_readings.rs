@@ -20,10 +20,11 @@ use crate::scalar::DualArray;
 
 type Directional = DualArray<DIRECTIONS>;
 
+/// A model with derivatives with respect to some of its parameters, and which these are.
+type SeededModels = Vec<(Range<usize>, Model<Directional>)>;
+
 /// The model with derivatives with respect to its parameters, some at a time.
-fn with_parameters(
-    model: &DifferentiatedModel<'_>,
-) -> Result<Vec<(Range<usize>, Model<Directional>)>, ParameterError> {
+fn with_parameters(model: &DifferentiatedModel<'_>) -> Result<SeededModels, ParameterError> {
     let parameters = model.parameters();
     let some = |first: usize| {
         let directions = first..parameters.len().min(first + DIRECTIONS);
@@ -63,7 +64,7 @@ pub(super) struct LinearReadings<'a> {
     actuators: Vec<Actuator<Directional>>,
     /// The model as a constant, where contact is looked at, and with derivatives with respect to its parameters, some at
     /// a time.
-    contact: Option<(Model<Directional>, Vec<(Range<usize>, Model<Directional>)>)>,
+    contact: Option<(Model<Directional>, SeededModels)>,
     workspace: ReadingWorkspace<Directional>,
     lifted: State<Directional>,
     made: HashMap<usize, Parts>,
