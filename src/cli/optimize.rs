@@ -245,6 +245,11 @@ fn start_report(result: &Result<Found, argmin::core::Error>) -> StartReport {
     }
 }
 
+/// Whether a result has feedback gains: L-BFGS linearizes nothing, so that its memory need not hold that.
+fn has_policy(report: &OptimizeReport) -> bool {
+    report.optimum.method != TrajectoryMethod::Lbfgs
+}
+
 /// Writes the result's files.
 fn write_results(
     file: &ProblemFile,
@@ -259,9 +264,13 @@ fn write_results(
     };
     write("commands.toml", &|out| write_commands(out, &report.commands))?;
     write("result.json", &|out| write_json(out, report))?;
-    if report.optimum.method != TrajectoryMethod::Lbfgs {
+    if has_policy(report) {
         let policy = problem.policy(&report.optimum.variables).map_err(|e| failed(file, e))?;
         write("policy.json", &|out| write_json(out, &policy_tables(&policy, &file.controls)))?;
+    } else {
+        // That of another method would be taken for this result's.
+        let path = folder.join("policy.json");
+        remove(&path).map_err(|source| Error::Write { path: path.display().to_string(), source })?;
     }
     let x = &report.optimum.variables;
     let trajectory = problem.trajectory(x).map_err(|e| failed(file, e))?;
@@ -326,10 +335,10 @@ fn print_report(out: &mut dyn Write, report: &OptimizeReport, folder: Option<&Pa
         writeln!(out)?;
     }
     if let Some(folder) = folder {
-        let folder = folder.display();
+        let (folder, policy) = (folder.display(), if has_policy(report) { "policy.json, " } else { "" });
         writeln!(
             out,
-            "\nwritten to {folder}: commands.toml, trajectory.csv, result.json, run.json, checkpoint.json\n\
+            "\nwritten to {folder}: commands.toml, {policy}trajectory.csv, result.json, run.json, checkpoint.json\n\
              to look at it: isobar report {folder}"
         )?;
     } else {
