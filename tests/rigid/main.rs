@@ -6,6 +6,7 @@ mod planar;
 mod properties;
 mod scene_files;
 mod scenes_of_the_paper;
+mod timing;
 
 #[path = "../support/folder.rs"]
 mod folder;

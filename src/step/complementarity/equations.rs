@@ -13,7 +13,7 @@
 //!
 //! The normals of a patch are parallel, and its contacts lie in its plane: of a polyhedron over a plane they are the
 //! vertices of the convex hull, and nonnegative impulses on them are what eq. 13 to 17 say with multipliers of the
-//! faces: see `tests/equivalent_point.rs`.
+//! faces: see `tests/rigid/planar.rs`.
 
 use nalgebra::Vector3;
 

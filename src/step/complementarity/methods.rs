@@ -14,8 +14,12 @@ const LEAST_CHANGE: f64 = 1e-13;
 const ROUNDING: f64 = 1e-10;
 /// Linear problems of a step.
 const LINEAR_ITERATIONS: usize = 200;
+/// Those that go all the way, before an iteration that goes to and fro goes half of it.
+const UNDAMPED: usize = 30;
 /// Sweeps before the Newton iteration of an equivalent contact point, the first time.
 const FIRST_SWEEPS: usize = 3;
+/// A residual from which fewer contacts are tried.
+const NEARLY: f64 = 1e-5;
 /// How deep a contact that takes no part may be, in parts of velocity scale times step.
 const DEPTH: f64 = 1e-9;
 
@@ -72,7 +76,11 @@ fn fixed_point(
             return Ok((solution, iteration));
         }
         last = change;
-        velocities.copy_from_slice(&solution.velocities);
+        if iteration < UNDAMPED {
+            velocities.copy_from_slice(&solution.velocities);
+        } else {
+            velocities.iter_mut().zip(&solution.velocities).for_each(|(v, to)| *v = 0.5 * (*v + to));
+        }
     }
     Err(Failure::NotConverged { iterations: LINEAR_ITERATIONS, residual: last })
 }
@@ -94,8 +102,26 @@ fn newton(
 ) -> Result<Solution, Failure> {
     let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 200 };
     let outcome = solve_mixed(&Equations { data, layout: &layout }, &mut z, &limits);
+    let failed = Failure::NotConverged { iterations: outcome.iterations, residual: outcome.residual };
+    if !outcome.converged && outcome.residual > NEARLY {
+        return Err(failed);
+    }
     if !outcome.converged {
-        return Err(Failure::NotConverged { iterations: outcome.iterations, residual: outcome.residual });
+        // Near one of very many solutions convergence is slow: the contacts that are independent alone.
+        let velocities = scaled_velocities(data, &z);
+        let near = linear.cones(data, &layout, &velocities).ok_or(failed)?;
+        let carrying = layout.used.iter().zip(&near.basic_impulses).filter(|(_, basic)| **basic);
+        let used: Vec<usize> = carrying.map(|(&k, _)| k).collect();
+        if used.len() == layout.used.len() {
+            return Err(failed);
+        }
+        let fewer = Layout::new(data, FrictionLaw::Polyhedral, used, false);
+        let start = linear.cones(data, &fewer, &velocities).ok_or(failed)?;
+        let start = variables(data, &fewer, &start);
+        let solution = newton(data, fewer, start, linear)?;
+        let gaps = data.kinematics(&scaled_velocities(data, &solution.variables)).gaps;
+        let deep = gaps.iter().any(|gap| gap.distance < -DEPTH * data.scales.velocity * data.dt);
+        return if deep { Err(failed) } else { Ok(solution) };
     }
     let velocities = scaled_velocities(data, &z);
     let at_solution = linear.cones(data, &layout, &velocities).ok_or(Failure::Ray)?;

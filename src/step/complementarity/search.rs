@@ -19,8 +19,6 @@ const MARGIN: f64 = 0.05;
 const CHANGES: usize = 6;
 /// Searches of a step.
 const SEARCHES: usize = 25;
-/// By how much velocities may differ where they are taken for the same.
-const SAME: f64 = 1e-7;
 /// How deep what was not found before may be, in parts of the length scale.
 const DEPTH: f64 = 1e-11;
 
@@ -93,11 +91,9 @@ fn with_circles(
     let found = find_contacts(model, &data, &velocities, Rim::Circle);
     data.set_contacts(model, &found);
     let Ok(solution) = solve(method, &data, linear) else { return solved };
-    let same = scaled_velocities(&data, &solution.variables)
-        .iter()
-        .zip(&velocities)
-        .all(|(a, b)| (a - b).abs() <= SAME * (1.0 + b.abs()));
-    if same { Solved { found, data, solution } } else { solved }
+    let there = scaled_velocities(&data, &solution.variables);
+    let now = find_contacts(model, &data, &there, Rim::Points);
+    if is_complete(model, &data, &solution, &found, &now) { Solved { found, data, solution } } else { solved }
 }
 
 /// Whether a solution with features holds for those that are found at it: nothing else overlaps, and all that carry are
