@@ -1,7 +1,7 @@
 //! Receding-horizon control of a grasp: a ball between two fingers is pushed by a random force, and the forces on the
 //! fingers are planned again every 20 ms from what the ball does, against the same forces planned once.
 //!
-//! Prints how long a plan takes and whether the ball is held. `docs/robust_grasp.md` has the figures.
+//! Prints how long a plan takes and whether the ball is held.
 //!
 //! ```text
 //! cargo run --release --example receding_horizon
