@@ -249,7 +249,7 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where
         let file = ProblemFile::load(&path).expect("a problem");
         let problem = file.problem().expect("a problem");
         let none = || None::<TrajectoryCheckpoints<isobar::io::CheckpointFile>>;
-        let found = file.optimize(&problem, &file.start, none(), None).expect("an optimum");
+        let found = file.optimize(&problem, &file.start, none(), None).expect("an optimum").0;
         let policy = problem.policy(&found.variables).expect("a policy");
         let controllers = [SampledController::new(ControlLaw::KnotFeedback(policy), 1)];
         let follow = |initial: &State| {
@@ -294,7 +294,7 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where
         let mut again = ProblemFile::load(&path).expect("a problem");
         again.scene.state = pushed;
         let problem = again.problem().expect("a problem");
-        let best = again.optimize(&problem, &found.values, none(), None).expect("an optimum").cost;
+        let best = again.optimize(&problem, &found.values, none(), None).expect("an optimum").0.cost;
         let kept = problem.cost(&found.variables).expect("a cost");
         assert!(
             (closed - best).abs() < 1e-6 * best && best < 0.9 * kept,

@@ -101,7 +101,6 @@ fn step<'n, 'p>(
 #[cfg(test)]
 mod tests {
     use super::super::toml;
-    use super::*;
 
     #[test]
     fn elements_are_found_by_their_names() {
