@@ -128,7 +128,7 @@ impl ShapeTape {
         visit: impl Fn((usize, &GeometryPair, &[BodyFrame]), &PairImpulse, &mut ShapeTerms),
     ) {
         let Self { contacts, patches, before, after } = self;
-        for AskedPatch { index, pair, asked, contacts: patch } in patches.iter() {
+        for AskedPatch { index, pair, asked, contacts: patch } in patches {
             terms.start(*asked);
             let velocity_after =
                 with_pair(model, after, pair, |query| Roles::new(query).ok().map(|roles| roles.v_fo));
