@@ -250,7 +250,7 @@ fn bad_ensembles_are_told_by_field_and_line() {
         ),
         (
             "until = 0.2",
-            "until = 0.2\nconstraints = [{ control = \"motor\", upper = [1] }]",
+            "until = 0.2\nconstraints = [{ control = \"motor\", upper = 1 }]",
             "constraints: are given beside controllers or an ensemble",
         ),
         ("until = 0.2", "until = 0.2\ncontrols = [{ actuator = \"motor\" }]", "knots: is missing"),
