@@ -129,7 +129,7 @@ fn the_schemas_accept_every_example() {
     let mut counts = [0; 3];
     for file in files {
         let value = toml_value(&fs::read_to_string(&file).expect("read"));
-        let kind = match (value.get("parameters"), value.get("knots")) {
+        let kind = match (value.get("parameters"), value.get("scene")) {
             (Some(_), _) => 2,
             (_, Some(_)) => 1,
             _ => 0,
@@ -236,7 +236,7 @@ fn a_solver_that_does_not_exist_is_told_those_that_do() {
     let (_, list) = message.split_once("unknown variant `leapfrog`, expected one of ").expect("the kinds");
     assert_eq!(
         list.trim_end(),
-        "`semi_implicit_euler`, `rk4`, `bogacki_shampine`, `dormand_prince`, `radau`, `sap`, `lagged`, `similar`, `tamsi`"
+        "`semi_implicit_euler`, `rk4`, `bogacki_shampine`, `dormand_prince`, `radau`, `sap`, `lagged`, `similar`, `tamsi`, `lcp`, `ncp`, `ecp`"
     );
 }
 

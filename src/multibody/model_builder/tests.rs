@@ -161,10 +161,10 @@ fn what_is_wrong_is_refused_with_its_message() {
         ),
         (
             |m| {
-                let block = m.bodies[2].geometries[0].clone();
-                m.bodies[1].geometries.push(block);
+                let half_space = m.bodies[0].geometries[0].clone();
+                m.bodies[1].geometries.push(half_space);
             },
-            "bodies `ball` and `block` could touch, but ",
+            "bodies `ground` and `ball` could touch, but ",
         ),
         (
             |m| m.actuators.push(m.actuators[0].clone()),
@@ -200,6 +200,24 @@ fn what_is_wrong_is_refused_with_its_message() {
         assert!(agrees, "found `{found}`\nnot `{expected}`");
     }
     assert!(matches!(check_pair_count(LARGEST_PAIR_COUNT + 1), Err(ModelError::TooManyPairs { .. })));
+}
+
+/// They are no pairs of pressure fields: steps that know those alone refuse them.
+#[test]
+fn rigid_bodies_that_could_touch_are_pairs_of_their_own() {
+    let mut parts = parts();
+    let fields = built().pairs().len();
+    let block = parts.bodies[2].geometries[0].clone();
+    parts.bodies[1].geometries.push(block);
+    let model = parts.build().expect("a model");
+    assert_eq!(built().rigid_pairs().len(), 0);
+    assert_eq!(model.rigid_pairs().len(), 1);
+    assert_eq!(model.rigid_pairs()[0].bodies, BodyPair::of(1, 2));
+    assert_eq!(model.pairs().len(), fields + 1, "the block and the ground");
+    let start = state(&model);
+    let step = StepProblem::new(&model, &start, 1e-3);
+    let refused = Integrator::default().step(&step, &mut StepWorkspace::default());
+    assert!(refused.expect_err("a rigid pair").to_string().contains("rigid"));
 }
 
 #[test]
