@@ -71,6 +71,8 @@ const STATES: &str = "the recorded states (`[[trajectories]]`)";
 
 /// Residuals that are white have a smaller probability in one of a hundred fits.
 const RARE: f64 = 0.01;
+/// What is this part of the noise in the mean square, or less, changes nothing, white or not.
+const NEGLIGIBLE: f64 = 0.01;
 /// Neighbours that are correlated by less are no more than what a fit does to noise.
 const CORRELATED: f64 = 0.1;
 /// A phase is not explained where its mean square is so many times that of the other phases.
@@ -241,8 +243,10 @@ fn of_series(series: &Series) -> QuantityDiagnostics {
 fn whiteness_remarks(quantities: &[QuantityDiagnostics]) -> Vec<String> {
     let tested = || quantities.iter().filter_map(|quantity| Some((quantity, quantity.whiteness?)));
     let level = RARE / tested().count().max(1) as f64;
-    let mut colored: Vec<_> =
-        tested().filter(|(_, white)| white.p_value < level && white.neighbours > CORRELATED).collect();
+    let is_colored = |white: Whiteness| white.p_value < level && white.neighbours > CORRELATED;
+    let mut colored: Vec<_> = tested()
+        .filter(|(quantity, white)| quantity.mean_square > NEGLIGIBLE && is_colored(*white))
+        .collect();
     colored.sort_by(|a, b| b.1.neighbours.total_cmp(&a.1.neighbours));
     let one = |(quantity, white): &(&QuantityDiagnostics, Whiteness)| {
         format!(
@@ -378,6 +382,9 @@ mod tests {
         assert_eq!(found.remarks.len(), 2, "{:?}", found.remarks);
         assert!(found.remarks[0].contains("position of ball in a.csv are not white"), "{:?}", found.remarks);
         assert!(found.remarks[1].starts_with("position of ball is not explained while sliding"));
+        // What is far below the noise does not matter.
+        all.iter_mut().flat_map(|series| &mut series.samples).flatten().for_each(|x| *x *= 1e-3);
+        assert_eq!(Diagnostics::of(&all).remarks, Vec::<String>::new());
         // Single states that are wrong, in one quantity of two.
         let mut all: Vec<Series> = ["position of ball", "orientation of ball"]
             .map(|quantity| series(quantity, 1, Some(STATES)))
