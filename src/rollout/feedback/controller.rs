@@ -63,7 +63,7 @@ pub struct Observation<'a, T = f64> {
 /// let motor = Actuator::new("motor", &mechanism, &[("slide", 0, 1.0)], Drive::Force, 5.0)?;
 /// let bodies = vec![Body::link("slider", 0, vec![])];
 /// let model = ModelBuilder { bodies, mechanism, actuators: vec![motor], ..Default::default() }.build()?;
-/// let start = State::new(vec![], model.mechanism.state(vec![0.1], vec![0.0]));
+/// let start = State::new(vec![], model.mechanism().state(vec![0.1], vec![0.0]));
 /// let observed = vec![Observed::JointPosition { index: 0 }, Observed::JointVelocity { index: 0 }];
 /// // It samples every second step.
 /// let controllers = [SampledController::new(Hold { observed }, 2)];
