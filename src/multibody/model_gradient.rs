@@ -213,13 +213,11 @@ impl<'m> DifferentiatedModel<'m> {
         for parameter in parameters {
             parameter.value(model)?;
         }
-        let is_initial = |parameter: &Parameter| {
-            matches!(parameter, Parameter::InitialTangent { .. } | Parameter::InitialJoint { .. })
-        };
         let of_mesh = |parameter: &Parameter| {
             matches!(parameter, Parameter::MeshVertex { .. } | Parameter::Extent { .. })
         };
-        let seen = |parameter: &Parameter| dependence.model && !is_initial(parameter) && !of_mesh(parameter);
+        let seen =
+            |parameter: &Parameter| dependence.model && !parameter.is_of_state() && !of_mesh(parameter);
         let mut geometries: Vec<_> = parameters.iter().flat_map(|p| p.geometries(model)).collect();
         geometries.sort_unstable();
         geometries.dedup();
@@ -407,7 +405,7 @@ impl<'m> DifferentiatedModel<'m> {
 }
 
 /// Models seeded with those of the parameters that are `wanted`, [`SEEDS`] at a time.
-fn seeded_models(
+pub(crate) fn seeded_models(
     model: &Model,
     parameters: &[Parameter],
     wanted: impl Fn(&Parameter) -> bool,

@@ -229,7 +229,7 @@ impl Parameter {
     }
 
     /// Whether the parameter moves the initial state, and leaves the model as it is.
-    pub(super) fn is_of_state(&self) -> bool {
+    pub(crate) fn is_of_state(&self) -> bool {
         matches!(self, Self::InitialTangent { .. } | Self::InitialJoint { .. })
     }
 

@@ -6,7 +6,9 @@ use super::checked_step::{checked_step, checked_step_taped, step_failed};
 use super::checkpoints::{CheckpointMemory, Checkpoints, Placement, next_checkpoint};
 use super::controls::Controls;
 use super::error::SimulationError;
-use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
+use super::loss::DifferentiableLoss;
+use super::loss_workspace::LossWorkspace;
+use super::moment::{Moment, MomentGradient};
 use super::schedule::StepTime;
 use super::simulate::Rollout;
 use super::tapes::Tapes;
@@ -123,12 +125,12 @@ pub(super) fn loss_gradient_under<A: AppliedForces>(
     let schedule = rollout.schedule()?;
     let model = rollout.differentiated(parameters)?;
     let controls = rollout.control_rows()?;
-    let mut sweep = Sweep::new(rollout, (&schedule, controls), &model, loss, feedback);
+    let mut sweep = Sweep::new(rollout, (&schedule, controls), &model, loss, feedback)?;
     match checkpoints.placement(schedule.len()) {
         Placement::Equidistant(spacing) => sweep.equidistant(spacing)?,
         Placement::Binomial(spare) => sweep.binomial(spare)?,
     }
-    Ok(sweep.finished())
+    sweep.finished()
 }
 
 /// The same over a trajectory that was simulated before, all of whose states are at hand.
@@ -142,10 +144,10 @@ pub(super) fn loss_gradient_over<A: AppliedForces>(
     let model = rollout.differentiated(parameters)?;
     let controls = rollout.control_rows()?;
     let mut feedback = ();
-    let mut sweep = Sweep::new(rollout, (&schedule, controls), &model, loss, &mut feedback);
+    let mut sweep = Sweep::new(rollout, (&schedule, controls), &model, loss, &mut feedback)?;
     sweep.end(&states[schedule.len()]);
     sweep.reverse_all(0, states)?;
-    Ok(sweep.finished())
+    sweep.finished()
 }
 
 /// The step of a rollout of this number, from a state, with the substeps that it had before.
@@ -196,8 +198,8 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         model: &'a DifferentiatedModel<'a>,
         loss: &'a L,
         feedback: &'a mut dyn Feedback,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, SimulationError> {
+        Ok(Self {
             rollout,
             schedule,
             by_controls: Controls::zeros(schedule.len(), controls.dimension()),
@@ -208,24 +210,25 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             loss,
             steps: StepWorkspace::default(),
             derivatives: DerivativeWorkspace::default(),
-            losses: LossWorkspace::new(rollout.model),
+            losses: LossWorkspace::new(rollout.model, model.parameters())?,
             by_state: vec![0.0; rollout.start().tangent_dimension()],
             by_model: ModelGradient::zero(model),
             tapes: Tapes::default(),
             substeps: Vec::new(),
             value: 0.0,
             memory: CheckpointMemory::default(),
-        }
+        })
     }
 
-    fn finished(self) -> LossGradient {
-        LossGradient {
+    fn finished(self) -> Result<LossGradient, SimulationError> {
+        self.losses.check()?;
+        Ok(LossGradient {
             value: self.value,
             by_parameters: self.model.by_parameters(&self.by_state, &self.by_model),
             by_initial: self.by_state,
             by_controls: self.by_controls,
             memory: self.memory,
-        }
+        })
     }
 
     /// Remembers the substeps of a step that was taken.
@@ -287,7 +290,8 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     fn end(&mut self, state: &State) {
         let (step, time) = (self.schedule.len(), self.rollout.until);
         let moment = Moment { step, time, dt: 0.0, model: self.rollout.model, state, control: &[] };
-        let mut by = MomentGradient { state: &mut self.by_state, control: &mut [] };
+        let parameters = &mut self.by_model.direct[..];
+        let mut by = MomentGradient { state: &mut self.by_state, control: &mut [], parameters };
         self.value += self.loss.add_terminal(&moment, &mut by, &mut self.losses);
     }
 
@@ -317,7 +321,11 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         tape.vjp(self.model, applied, &mut self.derivatives, &mut out);
         self.tapes.give_back(tape);
         let moment = Moment { step, time, dt, model, state: before, control };
-        let mut by = MomentGradient { state: &mut self.by_state, control: self.by_controls.row_mut(step) };
+        let mut by = MomentGradient {
+            state: &mut self.by_state,
+            control: self.by_controls.row_mut(step),
+            parameters: &mut self.by_model.direct,
+        };
         self.value += self.loss.add_running(&moment, &mut by, &mut self.losses);
         let Self { feedback, by_controls, by_state, by_model, .. } = self;
         feedback.reverse(step, before, by_controls.row(step), by_state, &mut by_model.direct);

@@ -17,11 +17,11 @@ use super::feedback::{
     Controller, ControllerCotangent, ControllerPoint, LoopMemory, LoopMoment, Moved, Observation, Observer,
     SampledController,
 };
-use super::loss::{DifferentiableLoss, Direction};
+use super::loss::DifferentiableLoss;
+use super::loss_workspace::Direction;
 use super::simulate::Rollout;
 use crate::multibody::{
-    AppliedForces, Model, Parameter, ParameterError, SEEDS, SeededModel, State, for_each_tangent_chunk,
-    seeded,
+    AppliedForces, Model, Parameter, SEEDS, SeededModel, State, for_each_tangent_chunk, seeded_models,
 };
 use crate::scalar::DualArray;
 
@@ -125,29 +125,12 @@ impl<'a, C: Controller> LoopFeedback<'a, C> {
             by_memory: closed.controllers.iter().map(cotangent).collect(),
             by_controllers: vec![0.0; closed.parameters.len()],
             constant: Model::lift(model),
-            seeded: if observes { seeded_models(model, parameters)? } else { Vec::new() },
+            seeded: seeded_models(model, parameters, |parameter| observes && !parameter.is_of_state())?,
             state: State::default(),
             observer: Observer::default(),
             seeds: Default::default(),
         })
     }
-}
-
-/// Models with derivatives with respect to all parameters but those of the initial state.
-fn seeded_models(model: &Model, parameters: &[Parameter]) -> Result<Vec<SeededModel>, ParameterError> {
-    let is_initial =
-        |p: &Parameter| matches!(p, Parameter::InitialTangent { .. } | Parameter::InitialJoint { .. });
-    let columns: Vec<usize> = (0..parameters.len()).filter(|&i| !is_initial(&parameters[i])).collect();
-    let nowhere = State::default();
-    let one = |columns: &[usize]| {
-        let values = columns
-            .iter()
-            .enumerate()
-            .map(|(k, &i)| Ok((parameters[i], DualArray::variable(parameters[i].value(model)?, k))))
-            .collect::<Result<Vec<_>, ParameterError>>()?;
-        Ok(SeededModel { columns: columns.to_vec(), model: seeded(model, &nowhere, &values)?.0 })
-    };
-    columns.chunks(SEEDS).map(one).collect()
 }
 
 /// The sum of the derivatives of numbers along one direction, times those of a number with respect to them.

@@ -7,7 +7,9 @@ use super::checked_step::{checked_step_taped, not_differentiated};
 use super::checkpoints::CheckpointMemory;
 use super::controls::Controls;
 use super::error::SimulationError;
-use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
+use super::loss::DifferentiableLoss;
+use super::loss_workspace::LossWorkspace;
+use super::moment::{Moment, MomentGradient};
 use super::schedule::StepTime;
 use super::simulate::Rollout;
 use crate::multibody::{AppliedForces, Parameter};
@@ -44,7 +46,9 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     }
     let mut gradient = DVector::zeros(count);
     let mut by_state = vec![0.0; rows];
-    let (mut value, mut losses, mut steps) = (0.0, LossWorkspace::new(model), StepWorkspace::default());
+    let mut by_parameters = vec![0.0; parameters.len()];
+    let mut losses = LossWorkspace::new(model, parameters)?;
+    let (mut value, mut steps) = (0.0, StepWorkspace::default());
     let (mut derivatives, mut tape) = (DerivativeWorkspace::default(), Tape::default());
     let mut state = rollout.start();
     for (step, &at) in schedule.iter().enumerate() {
@@ -54,7 +58,8 @@ pub fn loss_gradient_forward<A: AppliedForces>(
         let active = first_control + step * dimension;
         let mut by_control = vec![0.0; dimension];
         by_state.fill(0.0);
-        let mut by = MomentGradient { state: &mut by_state, control: &mut by_control };
+        let mut by =
+            MomentGradient { state: &mut by_state, control: &mut by_control, parameters: &mut by_parameters };
         let moment = Moment { step, time, dt, model, state: &state, control };
         value += loss.add_running(&moment, &mut by, &mut losses);
         add_product(&mut gradient, &sensitivity, active, &by_state);
@@ -80,11 +85,13 @@ pub fn loss_gradient_forward<A: AppliedForces>(
         state = after;
     }
     by_state.fill(0.0);
-    let mut by = MomentGradient { state: &mut by_state, control: &mut [] };
+    let mut by = MomentGradient { state: &mut by_state, control: &mut [], parameters: &mut by_parameters };
     let (step, time) = (schedule.len(), rollout.until);
     let moment = Moment { step, time, dt: 0.0, model, state: &state, control: &[] };
     value += loss.add_terminal(&moment, &mut by, &mut losses);
+    losses.check()?;
     add_product(&mut gradient, &sensitivity, count, &by_state);
+    by_parameters.iter().enumerate().for_each(|(i, by)| gradient[rows + i] += by);
     let part = |first: usize, size: usize| gradient.as_slice()[first..first + size].to_vec();
     let by_controls = Controls::from_values(dimension, part(first_control, count - first_control));
     let mut memory = CheckpointMemory { steps_taken: schedule.len(), ..Default::default() };

@@ -6,25 +6,12 @@ use std::borrow::Cow;
 use super::adjoint::loss_gradient_over;
 use super::controls::Controls;
 use super::error::SimulationError;
-use super::loss::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
+use super::loss::{DifferentiableLoss, TrajectoryResiduals};
+use super::loss_workspace::{LossWorkspace, Term};
+use super::moment::{Moment, MomentGradient};
 use super::simulate::{Rollout, Trajectory};
-use crate::multibody::{AppliedForces, DIRECTIONS, Parameter, ParameterError, State, seeded};
+use crate::multibody::{AppliedForces, Parameter, ParameterError, State, seeded};
 use crate::scalar::{DualArray, Scalar};
-
-/// Residuals over a trajectory, half of whose sum of squares is to be small.
-///
-/// How many there are may depend on the step, but not on state or control.
-pub trait TrajectoryResiduals: Sync {
-    /// Appends the residuals of a step, at its start, to `residuals`.
-    fn running<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
-        let _ = (moment, residuals);
-    }
-
-    /// Appends the residuals of the end.
-    fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
-        let _ = (moment, residuals);
-    }
-}
 
 /// The Jacobian J of residuals over a rollout, as a linear operator. It has a row for each residual, in
 /// order of time, and a column for each of the given parameters, followed by one for each control value,
@@ -199,38 +186,42 @@ struct WeightedSum<'a, R> {
     offsets: &'a [usize],
 }
 
-/// The sum of numbers times weights, and its derivatives.
+/// The sum of numbers times weights.
 fn weighted<T: Scalar>(residuals: &[T], weights: &[f64]) -> T {
     residuals.iter().zip(weights).fold(T::from(0.0), |sum, (&r, &w)| sum + r * w)
+}
+
+struct Running<'a, R>(&'a R, &'a [f64]);
+
+impl<R: TrajectoryResiduals> Term for Running<'_, R> {
+    fn value<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) -> T {
+        residuals.clear();
+        self.0.running(moment, residuals);
+        weighted(residuals, self.1)
+    }
+}
+
+struct Terminal<'a, R>(&'a R, &'a [f64]);
+
+impl<R: TrajectoryResiduals> Term for Terminal<'_, R> {
+    fn value<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) -> T {
+        residuals.clear();
+        self.0.terminal(moment, residuals);
+        weighted(residuals, self.1)
+    }
 }
 
 impl<R: TrajectoryResiduals> DifferentiableLoss for WeightedSum<'_, R> {
     fn add_running(&self, moment: &Moment, by: &mut MomentGradient, workspace: &mut LossWorkspace) -> f64 {
         let weights = &self.weights[self.offsets[moment.step]..self.offsets[moment.step + 1]];
-        if weights.is_empty() {
-            return 0.0;
+        match weights.is_empty() {
+            true => 0.0,
+            false => workspace.differentiate(moment, by, &Running(self.residuals, weights)),
         }
-        let mut value = 0.0;
-        workspace.differentiate(moment, by, |moment, residuals| -> [f64; DIRECTIONS] {
-            residuals.clear();
-            self.residuals.running(moment, residuals);
-            let sum = weighted(residuals, weights);
-            value = sum.re;
-            sum.eps
-        });
-        value
     }
 
     fn add_terminal(&self, moment: &Moment, by: &mut MomentGradient, workspace: &mut LossWorkspace) -> f64 {
         let weights = &self.weights[self.offsets[moment.step]..];
-        let mut value = 0.0;
-        workspace.differentiate(moment, by, |moment, residuals| -> [f64; DIRECTIONS] {
-            residuals.clear();
-            self.residuals.terminal(moment, residuals);
-            let sum = weighted(residuals, weights);
-            value = sum.re;
-            sum.eps
-        });
-        value
+        workspace.differentiate(moment, by, &Terminal(self.residuals, weights))
     }
 }

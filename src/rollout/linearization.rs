@@ -5,8 +5,9 @@ use rayon::prelude::*;
 
 use super::checked_step::not_differentiated;
 use super::error::SimulationError;
-use super::gauss_newton::TrajectoryResiduals;
-use super::loss::{Direction, Moment};
+use super::loss::TrajectoryResiduals;
+use super::loss_workspace::Direction;
+use super::moment::Moment;
 use super::simulate::{Rollout, Trajectory};
 use crate::multibody::{AppliedForces, DIRECTIONS, Model, State, for_each_tangent_chunk};
 use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};

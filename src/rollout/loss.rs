@@ -1,31 +1,15 @@
 //! What is minimized over a trajectory: a sum over its steps and a term at its end.
 
-use super::gauss_newton::TrajectoryResiduals;
-use crate::multibody::{DIRECTIONS, Model, State, for_each_tangent_chunk};
-use crate::scalar::{DualArray, Scalar};
-
-/// Where on a trajectory a term of a loss is evaluated.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment<'a, T = f64> {
-    /// The number of the step that starts here, from 0; at the end the number of steps.
-    pub step: usize,
-    /// Time, s.
-    pub time: f64,
-    /// Length of the step that starts here, s; 0 at the end.
-    pub dt: f64,
-    /// The model.
-    pub model: &'a Model<T>,
-    /// The state.
-    pub state: &'a State<T>,
-    /// Control values of the step that starts here; none at the end.
-    pub control: &'a [T],
-}
+use super::loss_workspace::{LossWorkspace, Term};
+use super::moment::{Moment, MomentGradient};
+use crate::scalar::Scalar;
 
 /// A loss that is evaluated in any scalar, so that dual numbers can differentiate it. Its value is the
 /// sum of [`Loss::running`] at the start of every step and of [`Loss::terminal`] at the end.
 ///
 /// The gradient takes one evaluation for each free body, for every six joint coordinates, and
-/// for every twelve control values.
+/// for every twelve control values. Where it is asked for with respect to parameters of the model, it takes one
+/// more, and one for every four of them at the moments at which the loss reads what they change.
 /// With many bodies [`LossFunctions`] with a gradient by hand is faster.
 ///
 /// ```
@@ -62,6 +46,21 @@ pub trait Loss: Sync {
     }
 }
 
+/// Residuals over a trajectory, half of whose sum of squares is to be small.
+///
+/// How many there are may depend on the step, but not on state or control.
+pub trait TrajectoryResiduals: Sync {
+    /// Appends the residuals of a step, at its start, to `residuals`.
+    fn running<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        let _ = (moment, residuals);
+    }
+
+    /// Appends the residuals of the end.
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        let _ = (moment, residuals);
+    }
+}
+
 /// Half of the sum of squares of residuals, as a loss.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfSquares<'a, R>(pub &'a R);
@@ -83,15 +82,6 @@ impl<R: TrajectoryResiduals> Loss for HalfSquares<'_, R> {
         self.0.terminal(moment, &mut residuals);
         half_squares(&residuals)
     }
-}
-
-/// The derivatives of a term of a loss.
-#[derive(Debug)]
-pub struct MomentGradient<'a> {
-    /// With respect to the state in its tangent space (see [`State::moved`]).
-    pub state: &'a mut [f64],
-    /// With respect to the control values.
-    pub control: &'a mut [f64],
 }
 
 /// A loss that computes its own gradient. Every [`Loss`] does.
@@ -141,66 +131,28 @@ where
     }
 }
 
-/// A number with the derivatives along the directions that a loss is differentiated in at a time.
-pub(super) type Direction = DualArray<DIRECTIONS>;
+struct Running<'l, L>(&'l L);
 
-/// Memory that the gradient of a loss reuses from one moment to the next.
-#[derive(Debug)]
-pub struct LossWorkspace {
-    model: Model<Direction>,
-    state: State<Direction>,
-    control: Vec<Direction>,
-    /// Residuals, where the loss is made of them.
-    pub(super) residuals: Vec<Direction>,
+impl<L: Loss> Term for Running<'_, L> {
+    fn value<T: Scalar>(&self, moment: &Moment<T>, _: &mut Vec<T>) -> T {
+        self.0.running(moment)
+    }
 }
 
-impl LossWorkspace {
-    /// Memory for losses over trajectories of a model.
-    pub fn new(model: &Model) -> Self {
-        let model = Model::lift(model);
-        Self { model, state: State::default(), control: Vec::new(), residuals: Vec::new() }
-    }
+struct Terminal<'l, L>(&'l L);
 
-    /// Adds to `by` the derivatives of a function of a moment: `evaluate` is called once for each
-    /// free body, for every six joint coordinates, and for every twelve control values, and returns
-    /// the derivatives along twelve directions.
-    pub(super) fn differentiate(
-        &mut self,
-        moment: &Moment,
-        by: &mut MomentGradient,
-        mut evaluate: impl FnMut(&Moment<Direction>, &mut Vec<Direction>) -> [f64; DIRECTIONS],
-    ) {
-        let Self { model, state, control, residuals } = self;
-        let model = &*model;
-        control.clear();
-        control.extend(moment.control.iter().map(|&c| Direction::from(c)));
-        let Moment { step, time, dt, .. } = *moment;
-        for_each_tangent_chunk(moment.state, state, |state, directions| {
-            let along = evaluate(&Moment { step, time, dt, model, state, control }, residuals);
-            by.state[directions].iter_mut().zip(along).for_each(|(out, x)| *out += x);
-        });
-        for (chunk, out) in by.control.chunks_mut(DIRECTIONS).enumerate() {
-            let first = chunk * DIRECTIONS;
-            for k in 0..out.len() {
-                control[first + k] = Direction::variable(moment.control[first + k], k);
-            }
-            let along = evaluate(&Moment { step, time, dt, model, state, control }, residuals);
-            for k in 0..out.len() {
-                control[first + k] = Direction::from(moment.control[first + k]);
-            }
-            out.iter_mut().zip(along).for_each(|(out, x)| *out += x);
-        }
+impl<L: Loss> Term for Terminal<'_, L> {
+    fn value<T: Scalar>(&self, moment: &Moment<T>, _: &mut Vec<T>) -> T {
+        self.0.terminal(moment)
     }
 }
 
 impl<L: Loss> DifferentiableLoss for L {
     fn add_running(&self, moment: &Moment, by: &mut MomentGradient, workspace: &mut LossWorkspace) -> f64 {
-        workspace.differentiate(moment, by, |moment, _| self.running(moment).eps);
-        self.running(moment)
+        workspace.differentiate(moment, by, &Running(self))
     }
 
     fn add_terminal(&self, moment: &Moment, by: &mut MomentGradient, workspace: &mut LossWorkspace) -> f64 {
-        workspace.differentiate(moment, by, |moment, _| self.terminal(moment).eps);
-        self.terminal(moment)
+        workspace.differentiate(moment, by, &Terminal(self))
     }
 }

@@ -32,6 +32,8 @@ mod gauss_newton;
 mod gradient;
 mod linearization;
 mod loss;
+mod loss_workspace;
+mod moment;
 mod report;
 mod schedule;
 mod simulate;
@@ -63,10 +65,12 @@ pub use feedback::{
     SampledController, SensorNoise, SlipReflex, SlipSense,
 };
 pub use forward::loss_gradient_forward;
-pub use gauss_newton::{GaussNewton, TrajectoryResiduals};
+pub use gauss_newton::GaussNewton;
 pub use gradient::{TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
-pub use loss::{DifferentiableLoss, HalfSquares, Loss, LossFunctions, LossWorkspace, Moment, MomentGradient};
+pub use loss::{DifferentiableLoss, HalfSquares, Loss, LossFunctions, TrajectoryResiduals};
+pub use loss_workspace::LossWorkspace;
+pub use moment::{Moment, MomentGradient};
 pub use report::{StepReport, TakenStep};
 pub(crate) use schedule::StepTime;
 pub use schedule::{SimulationSettings, StepSchedule};

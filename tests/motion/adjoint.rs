@@ -41,7 +41,10 @@ impl Loss for Task {
     fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
         let body = moment.state.bodies[2];
         let aim = body.orientation.to_matrix() * Vector3::new(0.3, 0.5, -0.2).map(T::from) + body.position;
-        aim.dot(&aim) + moment.state.bodies[1].position.x * (moment.step as f64 * 1e-3)
+        let weight = moment.model.body_mass(2).expect("it moves").mass * moment.model.gravity().z;
+        aim.dot(&aim)
+            + moment.state.bodies[1].position.x * (moment.step as f64 * 1e-3)
+            + weight * body.position.z * 0.1
     }
 }
 
@@ -337,7 +340,8 @@ fn functions_with_a_gradient_by_hand_are_a_loss() {
     assert!(relative_difference(duals.by_controls.values(), hand.by_controls.values()) < 1e-14);
 }
 
-/// Where the block is, every tenth step, and all velocities at the end.
+/// Where the block is, every tenth step, and all velocities at the end; the block's momentum and a modulus, so that
+/// residuals depend on the model themselves, at some moments.
 struct Observations;
 
 impl TrajectoryResiduals for Observations {
@@ -346,6 +350,10 @@ impl TrajectoryResiduals for Observations {
         if moment.step.is_multiple_of(10) {
             residuals.extend(moment.state.bodies[1].position.iter().map(|&x| x * 3.0 - 0.2));
         }
+        if moment.step == 20 {
+            let mass = moment.model.body_mass(1).expect("the block moves").mass;
+            residuals.push(moment.state.bodies[1].velocity.translational.z * mass);
+        }
     }
 
     fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
@@ -353,6 +361,8 @@ impl TrajectoryResiduals for Observations {
             residuals.extend(body.velocity.translational.iter().copied());
             residuals.push(body.orientation.to_matrix()[(0, 2)]);
         }
+        let modulus = moment.model.materials()[0].material.hydroelastic_modulus;
+        residuals.push(modulus * 1e-5 * moment.state.bodies[0].position.z + moment.model.gravity().y);
     }
 }
 
@@ -383,14 +393,16 @@ fn gauss_newton_products_agree_with_each_other_and_with_differences() {
         Parameter::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
         Parameter::Mass { body: 1 },
         Parameter::GeometryScale { body: 0, geometry: 0 },
+        Parameter::Mass { body: 0 },
+        Parameter::Gravity { axis: 1 },
     ];
     // Directions relative to the magnitude of each parameter.
-    let scales = [0.1, 4e4, 0.3, 1.0];
+    let scales = [0.1, 4e4, 0.3, 1.0, 0.3, 1.0];
     for integrator in INTEGRATORS {
         let r = rollout(&model, &initial, &controls, integrator, steps);
         let operator = GaussNewton::new(r, &Observations, &parameters).expect("simulates");
         let (rows, columns) = (operator.residuals().len(), operator.columns());
-        assert_eq!((rows, columns), (60 + 18 + 12, 4 + 300));
+        assert_eq!((rows, columns), (60 + 18 + 1 + 12 + 1, parameters.len() + 300));
         let v: Vec<f64> =
             (0..columns).map(|i| (1.3 * i as f64).sin() * scales.get(i).copied().unwrap_or(1.0)).collect();
         let w: Vec<f64> = (0..rows).map(|i| (0.7 * i as f64).cos()).collect();
@@ -417,7 +429,7 @@ fn gauss_newton_products_agree_with_each_other_and_with_differences() {
                 .collect();
             let (model, initial) = seeded(&model, &initial, &values).expect("valid");
             let mut controls = controls.clone();
-            controls.values_mut().iter_mut().zip(&v[4..]).for_each(|(u, v)| *u += h * v);
+            controls.values_mut().iter_mut().zip(&v[parameters.len()..]).for_each(|(u, v)| *u += h * v);
             let r = Rollout { model: &model, initial: &initial, ..r }.with_controls(&controls);
             GaussNewton::new(r, &Observations, &[]).expect("simulates").residuals().to_vec()
         };

@@ -99,8 +99,7 @@ fn initial_turn(parameter: &Parameter) -> Option<(usize, usize)> {
 /// The problem min ½‖r‖² over the values of controls at knots and the values of design variables.
 ///
 /// The optimizer's variables are those of the controls (see [`TrajectoryProblem`]), then those of the design. It
-/// implements argmin's `CostFunction` and `Gradient`: one backward sweep for any number of variables, and evaluations of the
-/// residuals where these depend on the model directly.
+/// implements argmin's `CostFunction` and `Gradient`: one backward sweep for any number of variables.
 #[derive(Debug)]
 pub struct DesignProblem<'a, A, R> {
     controls: TrajectoryProblem<'a, A, R>,

@@ -4,7 +4,6 @@
 mod constrained;
 mod control_range;
 mod design;
-mod direct_derivatives;
 mod evaluations;
 mod history;
 mod minimize;

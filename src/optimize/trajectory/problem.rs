@@ -7,7 +7,6 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::control_range::ControlRange;
-use super::direct_derivatives::direct_derivatives;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{AppliedForces, Model, Parameter, State};
@@ -441,16 +440,10 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         x: &[f64],
         parameters: &[Parameter],
     ) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        let motion = self.motion(x)?;
-        let (mut by_parameters, by_variables) = self.gradients_of(&motion, parameters)?;
-        let TrajectoryTask { model, initial, residuals, .. } = self.task;
-        let at = (&motion.trajectory, &motion.controls);
-        let direct = direct_derivatives((model, initial), residuals, parameters, at)?;
-        by_parameters.iter_mut().zip(direct).for_each(|(by, direct)| *by += direct);
-        Ok((by_parameters, by_variables))
+        self.gradients_of(&*self.motion(x)?, parameters)
     }
 
-    /// The derivatives with respect to parameters through the motion, and with respect to the variables.
+    /// The derivatives with respect to parameters and with respect to the variables, at a motion.
     fn gradients_of(&self, motion: &Motion, parameters: &[Parameter]) -> Result<(Vec<f64>, Vec<f64>), Error> {
         self.counter.count_gradient();
         let rollout = self.rollout(&motion.controls);
