@@ -15,9 +15,10 @@ use isobar::optimize::parameters::{FitParameter, FitParameters};
 use isobar::rollout::{Rollout, SimulationSettings, Trajectory, discretization_errors, finer_settings};
 use isobar::scalar::Scalar;
 use isobar::step::{ControlledMethod, ErrorControlled, Integrator, VelocityLevel};
+use nalgebra::Vector3;
 use rayon::prelude::*;
 
-use crate::step_scenes::{MODELS, ball_on_box, tumbling_cube};
+use crate::step_scenes::{MODELS, ball_on_box, flat_cube, tumbling_cube};
 
 fn controlled(method: ControlledMethod, accuracy: f64) -> Integrator {
     Integrator::ErrorControlled(ErrorControlled { method, accuracy })
@@ -134,6 +135,21 @@ fn steps_converge_to_the_continuous_motion_through_stiction() {
     assert_first_order("Lagged", &errors(&plain, ContactModel::Lagged, &reference, until));
     let own = scene(Some(OwnLaw::new(&SmoothTransition)));
     assert_first_order("Tamsi, own law", &errors(&own, ContactModel::Tamsi, &reference, until));
+}
+
+/// A soft cube slides on a rigid plane that it lies flat on. The elements of its lateral faces reach the surface and have no
+/// pressure gradient across it, but they bear a part of the load.
+#[test]
+fn steps_of_a_body_that_lies_flat_converge_to_the_continuous_motion() {
+    use MaterialParameter::{DynamicFriction, RelaxationTime, StaticFriction};
+    let until = 0.03;
+    let values = [(RelaxationTime, 0.0), (StaticFriction, 0.1), (DynamicFriction, 0.1)];
+    let scene = with_materials(&flat_cube(4e-4, Vector3::new(0.6, 0.2, 0.0), 1e-5), &values);
+    let reference = controlled(ControlledMethod::DormandPrince, 1e-10);
+    let reference = end_of(&scene.0, &scene.1, reference, 0.01, until);
+    for kind in MODELS {
+        assert_first_order(&format!("{kind:?}"), &errors(&scene, kind, &reference, until));
+    }
 }
 
 /// A cube that lands on a corner and tumbles on, with slip.

@@ -218,6 +218,20 @@ pub fn tumbling_cube(dissipation: f64, friction: f64, contact: ContactSettings) 
     b.build(down(), contact)
 }
 
+/// A soft cube, pressed flat into a fixed rigid box, `depth` deep, with a velocity.
+pub fn flat_cube(depth: f64, velocity: Vector3<f64>, stiction_velocity: f64) -> (Model, State) {
+    let (size, mass) = ([0.1; 3], 0.5);
+    let mut b = Builder::default();
+    let place = Vector3::new(0.0, 0.0, 0.05 - depth);
+    let state = moving(Quaternion::identity(), place, Vector3::zeros(), velocity);
+    let m = material(1e5, 0.0, 0.0, 0.3);
+    b.free(compliant(Shape::Box { size }, 0.1), m, mass, box_inertia(mass, size), None, state);
+    let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
+    b.fixed(rigid(Shape::Box { size: [2.0, 2.0, 0.1] }, 0.1), material(1.0, 0.0, 0.0, 0.3), 1.0, pose);
+    let surface = SurfaceRepresentation::Polygons;
+    b.build(down(), ContactSettings { stiction_velocity, surface, ..Default::default() })
+}
+
 /// Two cubes on each other and on a slab, at rest, face on face with the edges of one in the
 /// faces of the next, `depth` deep.
 pub fn flat_stack(depth: f64, surface: SurfaceRepresentation) -> (Model, State) {

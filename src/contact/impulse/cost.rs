@@ -9,8 +9,12 @@ use crate::contact::impulse::patch::Points;
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
 use crate::contact::impulse::simd::{InLanes, Lanes, Narrow, in_lanes};
 
+/// Velocities at which an impulse vanishes are taken for out of reach from here on, m/s.
+const OUT_OF_REACH: f64 = 1e3;
+
 /// The integrals of the Hunt–Crossley impulse δt (f − δt k u)₊ (1 − d u)₊, with load f, stiffness k
-/// and dissipation d, from the velocity u = v to where it vanishes.
+/// and dissipation d, from the velocity u = v to where it vanishes; to 0 where that is out of reach, as with little
+/// stiffness and damping.
 #[inline(always)]
 fn hunt_crossley_costs<L: Lanes>(dt: f64, face: &FaceConstants<L>, v: L) -> L {
     let (zero, one, dt, infinity) = (v.splat(0.0), v.splat(1.0), v.splat(dt), v.splat(f64::INFINITY));
@@ -22,7 +26,10 @@ fn hunt_crossley_costs<L: Lanes>(dt: f64, face: &FaceConstants<L>, v: L) -> L {
     // ∫ (f − k u)(1 − d u) du, about the end, where the integrand is (a + k w)(b + d w), w = end − u.
     let (a, b, w) = (f - k * end, one - d * end, end - v);
     let mean = (a * d + b * k) * v.splat(0.5) + w * k * d * v.splat(1.0 / 3.0);
-    (dt * w * (a * b + w * mean)).zero_where(w.less_equal(zero)).zero_where(infinity.less_equal(end))
+    let to_end = (dt * w * (a * b + w * mean)).zero_where(w.less_equal(zero));
+    let until = v.select(v.less_equal(end), end);
+    let mean = (k + f * d) * v.splat(-0.5) + until * k * d * v.splat(1.0 / 3.0);
+    (zero - dt * until * (f + until * mean)).select(v.splat(OUT_OF_REACH).less_equal(end), to_end)
 }
 
 /// The integral of the Hunt–Crossley impulse δt (f − δt k u)₊ (1 − d u)₊, with load f, stiffness k
@@ -34,7 +41,7 @@ pub(crate) fn hunt_crossley_cost(dt: f64, load: f64, stiffness: f64, dissipation
 }
 
 impl ImpulseLaw<f64> {
-    /// The costs ℓ in J of the faces in lists. Their negative gradients with respect to the velocity are
+    /// The costs ℓ in J of the faces in lists, up to a number that the velocity does not change. Their negative gradients with respect to the velocity are
     /// the impulses. TAMSI has no cost; zero is returned.
     #[inline(always)]
     fn costs<L: Lanes>(&self, lists: &FaceLists, group: &Group, v_n: L, s: L) -> L {
@@ -51,15 +58,33 @@ impl ImpulseLaw<f64> {
                 let lifted = v_n - mu * ((s + v_s * v_s).sqrt() - v_s);
                 hunt_crossley_costs(self.dt, &lists.constants_of(group, v_n), lifted)
             }
-            ContactModel::Sap => {
-                let slopes = self.slopes(lists, group, v_n, s);
-                let faces = group.of(lists.regularization);
-                let r_n = each(v_n, faces, |f| f.per_normal).reciprocal();
-                let r_t = each(v_n, faces, |f| f.tangential);
-                (r_n * slopes.normal * slopes.normal + r_t * slopes.slip * slopes.slip * s) * v_n.splat(0.5)
-            }
+            ContactModel::Sap => self.sap_costs(lists, group, v_n, s),
             ContactModel::Tamsi => zero,
         }
+    }
+
+    /// SAP's costs ½ γᵀ R γ, without the constant ½ v̂_n²/R_n, which is infinite without stiffness.
+    #[inline(always)]
+    fn sap_costs<L: Lanes>(&self, lists: &FaceLists, group: &Group, v_n: L, s: L) -> L {
+        let (zero, half, mu) = (v_n.splat(0.0), v_n.splat(0.5), self.friction_of(lists, group, v_n));
+        let faces = group.of(lists.regularization);
+        let at_rest = each(v_n, faces, |f| f.at_rest);
+        let per_normal = each(v_n, faces, |f| f.per_normal);
+        let tangential = each(v_n, faces, |f| f.tangential);
+        let (y_n, speed) = (at_rest - v_n * per_normal, s.sqrt());
+        let pushed = mu * speed;
+        let sticks = speed.less_equal(mu * y_n * tangential);
+        let parted = y_n.less_equal(zero - pushed * per_normal);
+        let lifted = v_n - pushed;
+        let slides = half
+            * each(v_n, faces, |f| f.sliding)
+            * (lifted * (per_normal * lifted - at_rest - at_rest) - mu * mu * tangential * at_rest * at_rest);
+        let sticking = half * s * tangential.reciprocal() - v_n * (at_rest - half * per_normal * v_n);
+        // There is stiffness where it parts, or no load.
+        let one = v_n.splat(1.0);
+        let stiff = one.select(per_normal.less_equal(zero), per_normal);
+        let apart = zero - half * at_rest * at_rest * stiff.reciprocal();
+        sticking.select(sticks, apart.select(parted, slides)).zero_where(group.beyond(v_n))
     }
 }
 
@@ -82,7 +107,7 @@ impl InLanes for Cost<'_> {
 }
 
 impl DiscretePatch {
-    /// The cost of the patch's impulses, J; `None` for TAMSI.
+    /// The cost of the patch's impulses in J, up to a number that the velocity does not change; `None` for TAMSI.
     pub fn cost(&self, contacts: &PointContacts, v: &Vector6<f64>) -> Option<f64> {
         self.law.model.is_convex().then(|| in_lanes(Cost(self, contacts, v)))
     }
@@ -101,7 +126,10 @@ mod tests {
             let law = law(model);
             let (soft, rigid) =
                 (face(history(model)), FaceConstants { stiffness: 8e5, ..face(history(model)) });
-            for face in [soft, rigid, FaceConstants { dissipation: 0.0, ..soft }] {
+            let undamped = FaceConstants { dissipation: 0.0, ..soft };
+            let no_stiffness = FaceConstants { stiffness: 0.0, ..soft };
+            let a_load = FaceConstants { stiffness: 0.0, ..undamped };
+            for face in [soft, rigid, undamped, no_stiffness, a_load] {
                 let (constants, regularization) = ([face], [law.regularization(&face)]);
                 let (constants, regularization) = (&constants, &regularization);
                 let lists = FaceLists { constants, friction: &[], regularization, frozen: &[] };
@@ -135,7 +163,7 @@ mod tests {
                 patch.cost(&contacts, &v)
             });
             if let (Some(all), Some(sum)) = (all, one_by_one.sum::<Option<f64>>()) {
-                assert!(all > 0.0);
+                assert!(all.is_finite() && all != 0.0);
                 assert_relative_eq!(all, sum, max_relative = 1e-14);
             }
         }

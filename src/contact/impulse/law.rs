@@ -124,8 +124,8 @@ fn lagged<T: Scalar>(dt: f64, face: &FaceConstants<T>) -> T {
     if damping.real() <= 0.0 { T::from(0.0) } else { face.load * damping * dt }
 }
 
-/// SAP's regularization of a face: R_n, R_t in (m/s)/(N s) and the velocity v̂_n in m/s
-/// (arXiv 2110.10107, §V).
+/// SAP's regularization of a face: 1/R_n in N s/(m/s), R_t in (m/s)/(N s), and the impulse v̂_n/R_n in N s that it
+/// bears at rest (arXiv 2110.10107, §V). In this form a face without stiffness is no special case.
 #[inline(always)]
 pub(in crate::contact) fn sap_regularization<T: Scalar>(
     law: &ImpulseLaw<T>,
@@ -133,11 +133,16 @@ pub(in crate::contact) fn sap_regularization<T: Scalar>(
 ) -> [T; 3] {
     let inverse_effective_mass = face.history;
     let period = law.relaxation_time + law.dt;
-    let soft = (face.stiffness * period * law.dt).recip();
+    let soft = face.stiffness * period * law.dt;
     let near_rigid = inverse_effective_mass
         * (NEAR_RIGID * NEAR_RIGID / (4.0 * std::f64::consts::PI * std::f64::consts::PI));
-    let normal = if soft.real() >= near_rigid.real() { soft } else { near_rigid };
-    [normal, inverse_effective_mass * SAP_FRICTION, face.load / (face.stiffness * period)]
+    let tangential = inverse_effective_mass * SAP_FRICTION;
+    if soft.real() * near_rigid.real() <= 1.0 {
+        [soft, tangential, face.load * law.dt]
+    } else {
+        let per_normal = near_rigid.recip();
+        [per_normal, tangential, face.load / (face.stiffness * period) * per_normal]
+    }
 }
 
 impl<T: Scalar> ImpulseLaw<T> {
@@ -177,11 +182,11 @@ impl<T: Scalar> ImpulseLaw<T> {
                 Impulse { normal, slip: mu * normal * per_slip }
             }
             ContactModel::Sap => {
-                let [r_n, r_t, target] = sap_regularization(self, face);
+                let [per_n, r_t, at_rest] = sap_regularization(self, face);
                 // y = −R⁻¹(v − v̂), projected onto the friction cone in the norm of R.
-                let y_n = (target - v_n) / r_n;
+                let y_n = at_rest - v_n * per_n;
                 let y_r = s.real().sqrt() / r_t.real();
-                let coupling = mu * r_t / r_n;
+                let coupling = mu * r_t * per_n;
                 if y_r <= mu.real() * y_n.real() {
                     Impulse { normal: y_n, slip: r_t.recip() }
                 } else if y_n.real() > -coupling.real() * y_r {
@@ -248,9 +253,9 @@ impl ImpulseLaw<f64> {
         let Impulse { normal, slip } = self.impulse(face, v_n, s);
         let mut branch = u8::from(normal > 0.0) + 2 * u8::from(slip > 0.0);
         if self.model == ContactModel::Sap {
-            let [r_n, r_t, _] = sap_regularization(self, face);
-            let soft = (face.stiffness * (self.relaxation_time + self.dt) * self.dt).recip();
-            branch += 4 * u8::from(slip == r_t.recip()) + 8 * u8::from(r_n == soft);
+            let [per_n, r_t, _] = sap_regularization(self, face);
+            let soft = face.stiffness * (self.relaxation_time + self.dt) * self.dt;
+            branch += 4 * u8::from(slip == r_t.recip()) + 8 * u8::from(per_n == soft);
         }
         branch
     }
@@ -270,8 +275,8 @@ impl ImpulseLaw<f64> {
     pub fn stiffness_at_rest(&self, face: &FaceConstants<f64>) -> f64 {
         match self.model {
             ContactModel::Sap => {
-                let [normal, _, _] = sap_regularization(self, face);
-                (normal * self.dt * (self.dt + self.relaxation_time)).recip()
+                let [per_normal, _, _] = sap_regularization(self, face);
+                per_normal / (self.dt * (self.dt + self.relaxation_time))
             }
             ContactModel::Lagged | ContactModel::Similar | ContactModel::Tamsi => face.stiffness,
         }

@@ -166,23 +166,25 @@ impl ImpulseLaw<f64> {
     #[inline(always)]
     fn sap_derivatives(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> ImpulseDerivatives {
         let mu = self.friction;
-        let [r_n, r_t, target] = sap_regularization(self, face);
-        let (per_n, per_t, period) = (1.0 / r_n, 1.0 / r_t, self.relaxation_time + self.dt);
-        // The derivatives of ln R_n: it is the face's own unless that is near rigid.
-        let mut log_n = NONE;
-        if (face.stiffness * period * self.dt).recip() >= r_n {
-            log_n[STIFFNESS] = -1.0 / face.stiffness;
-            log_n[RELAXATION_TIME] = -1.0 / period;
-        } else {
-            log_n[HISTORY] = 1.0 / face.history;
-        }
+        let [per_n, r_t, at_rest] = sap_regularization(self, face);
+        let (per_t, period) = (1.0 / r_t, self.relaxation_time + self.dt);
         let log_t = 1.0 / face.history;
-        let y_n = (target - v_n) * per_n;
-        let mut y_by = times(&log_n, -y_n);
+        // Of 1/R_n: it is the face's own unless that is near rigid.
+        let (mut per_n_by, mut y_by) = (NONE, NONE);
+        if per_n == face.stiffness * period * self.dt {
+            per_n_by[STIFFNESS] = period * self.dt;
+            per_n_by[RELAXATION_TIME] = face.stiffness * self.dt;
+            y_by[LOAD] = self.dt;
+        } else {
+            per_n_by[HISTORY] = -per_n * log_t;
+            y_by[LOAD] = per_n / (face.stiffness * period);
+            y_by[STIFFNESS] = -at_rest / face.stiffness;
+            y_by[RELAXATION_TIME] = -at_rest / period;
+            y_by[HISTORY] = -at_rest * log_t;
+        }
+        let y_n = at_rest - v_n * per_n;
+        let mut y_by = combine(&y_by, 1.0, &per_n_by, -v_n);
         y_by[VELOCITY] -= per_n;
-        y_by[LOAD] += per_n / (face.stiffness * period);
-        y_by[STIFFNESS] -= per_n * target / face.stiffness;
-        y_by[RELAXATION_TIME] -= per_n * target / period;
         let (speed, ratio) = (s.sqrt(), mu * r_t * per_n);
         if speed * per_t <= mu * y_n {
             let slip_by = by_one(HISTORY, -per_t * log_t);
@@ -197,7 +199,7 @@ impl ImpulseLaw<f64> {
         let normal = (y_n + pushed) * sliding;
         let slip = mu * normal * per_speed;
         let held = normal * mu * ratio;
-        let mut normal_by = combine(&y_by, sliding, &log_n, sliding * (held - pushed));
+        let mut normal_by = combine(&y_by, sliding, &per_n_by, sliding * mu * (speed - normal * mu * r_t));
         normal_by[SQUARE] += sliding * 0.5 * mu * per_n * per_speed;
         normal_by[FRICTION] += sliding * (speed * per_n - 2.0 * normal * ratio);
         normal_by[HISTORY] -= sliding * held * log_t;
@@ -218,12 +220,12 @@ mod tests {
 
     type Dual = DualArray<ARGUMENTS>;
 
-    /// Faces that are soft, and one that is near rigid; and one that parts so fast before the step that
-    /// nothing is left of Lagged's friction.
-    fn faces(model: ContactModel) -> [FaceConstants<f64>; 3] {
+    /// Faces that are soft, and one that is near rigid; one that parts so fast before the step that
+    /// nothing is left of Lagged's friction; and one without stiffness.
+    fn faces(model: ContactModel) -> [FaceConstants<f64>; 4] {
         let face = face(history(model));
         let rigid = FaceConstants { load: 60.0, stiffness: 8e5, ..face };
-        [face, rigid, FaceConstants { history: 0.9, ..face }]
+        [face, rigid, FaceConstants { history: 0.9, ..face }, FaceConstants { stiffness: 0.0, ..face }]
     }
 
     #[test]

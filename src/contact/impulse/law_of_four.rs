@@ -27,8 +27,8 @@ pub(in crate::contact) struct ImpulseSlopes<L> {
 /// What SAP's impulse of a face depends on besides the velocity; all of it is known before a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Regularization<T = f64> {
-    /// The velocity v̂_n, m/s.
-    target: T,
+    /// The normal impulse v̂_n/R_n at rest, N s.
+    pub(in crate::contact) at_rest: T,
     /// 1/R_n, N s/(m/s).
     pub(in crate::contact) per_normal: T,
     /// R_t, (m/s)/(N s).
@@ -36,7 +36,7 @@ pub(crate) struct Regularization<T = f64> {
     /// 1/R_t.
     per_tangential: T,
     /// 1/(1 + μ² R_t/R_n).
-    sliding: T,
+    pub(in crate::contact) sliding: T,
 }
 
 /// What the impulses of faces depend on, in lists.
@@ -82,7 +82,7 @@ impl Group {
 
     /// Where there is no face that counts.
     #[inline(always)]
-    fn beyond<L: Lanes>(&self, one: L) -> L::Mask {
+    pub fn beyond<L: Lanes>(&self, one: L) -> L::Mask {
         one.splat(self.count as f64).less_equal(one.with([0.0, 1.0, 2.0, 3.0]))
     }
 }
@@ -129,13 +129,13 @@ fn hunt_crossley_slope<L: Lanes>(dt: f64, face: &FaceConstants<L>, v: L) -> (L, 
 impl ImpulseLaw<f64> {
     /// SAP's constants of a face.
     pub fn regularization(&self, face: &FaceConstants<f64>) -> Regularization {
-        let [normal, tangential, target] = sap_regularization(self, face);
+        let [per_normal, tangential, at_rest] = sap_regularization(self, face);
         Regularization {
-            target,
-            per_normal: 1.0 / normal,
+            at_rest,
+            per_normal,
             tangential,
             per_tangential: 1.0 / tangential,
-            sliding: 1.0 / (1.0 + self.friction * self.friction * tangential / normal),
+            sliding: 1.0 / (1.0 + self.friction * self.friction * tangential * per_normal),
         }
     }
 
@@ -247,16 +247,16 @@ impl ImpulseLaw<f64> {
     fn sap_slopes<L: Lanes>(&self, lists: &FaceLists, group: &Group, v_n: L, s: L) -> ImpulseSlopes<L> {
         let (zero, half, mu) = (v_n.splat(0.0), v_n.splat(0.5), self.friction_of(lists, group, v_n));
         let faces = group.of(lists.regularization);
-        let target = each(v_n, faces, |f| f.target);
+        let at_rest = each(v_n, faces, |f| f.at_rest);
         let face = Regularization {
             // Parted at any velocity, if there is none.
-            target: v_n.splat(f64::NEG_INFINITY).select(group.beyond(v_n), target),
+            at_rest: v_n.splat(f64::NEG_INFINITY).select(group.beyond(v_n), at_rest),
             per_normal: each(v_n, faces, |f| f.per_normal),
             tangential: each(v_n, faces, |f| f.tangential),
             per_tangential: each(v_n, faces, |f| f.per_tangential),
             sliding: each(v_n, faces, |f| f.sliding),
         };
-        let y_n = (face.target - v_n) * face.per_normal;
+        let y_n = face.at_rest - v_n * face.per_normal;
         let speed = s.sqrt();
         let ratio = mu * face.per_normal;
         let sticks = speed.less_equal(mu * y_n * face.tangential);
@@ -328,8 +328,11 @@ mod tests {
     #[test]
     fn slopes_are_those_of_dual_numbers() {
         type D = DualArray<2>;
-        for law in laws() {
+        let faces = |law: &ImpulseLaw<f64>| {
             let face = face(history(law.model));
+            [face, FaceConstants { stiffness: 0.0, ..face }]
+        };
+        for (law, face) in laws().into_iter().flat_map(|law| faces(&law).map(|face| (law, face))) {
             let dual_law = lifted::<D>(&law);
             let dual_face = FaceConstants {
                 load: D::from(face.load),

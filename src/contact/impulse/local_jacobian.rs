@@ -24,7 +24,7 @@ use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_effecti
 use crate::contact::impulse::law::ContactModel;
 use crate::contact::impulse::point_contacts::{
     DiscretePatch, DiscreteSettings, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, contacts_of,
-    one_point, usable_gradient,
+    normal_gradient, one_point,
 };
 use crate::contact::impulse::polygon_motion::{FacePoint, cross, moving_face, moving_triangles};
 use crate::contact::impulse::simd::with_registers;
@@ -260,7 +260,10 @@ impl PairImpulse<'_> {
         let mut indices = patch.contacts.clone();
         for polygon in &contacts.polygons[patch.polygons.clone()] {
             set_turning_plane(&mut faces.polygon, &polygon.1);
-            let Some(gradient) = usable_gradient(&faces.polygon, &polygon.1) else { continue };
+            let Some(gradient) = normal_gradient(&faces.polygon, &polygon.1, settings.contact.face_filter)
+            else {
+                continue;
+            };
             // What the dissipation is proportional to, in the strain-rate form.
             let (dissipation, per_parameter) = match settings.contact.dissipation_model {
                 DissipationModel::HuntCrossley => (Dual::from(traction.pair().dissipation), 1.0),

@@ -1,13 +1,13 @@
 //! The sums over the faces of a patch that its bristles follow.
 
-use crate::contact::SurfaceRepresentation;
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::bristles::PatchSums;
 use crate::contact::impulse::point_contacts::{
-    DiscretePatch, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, one_point, usable_gradient,
+    DiscretePatch, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, normal_gradient, one_point,
 };
 use crate::contact::pair::query::Roles;
+use crate::contact::settings::ContactSettings;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
@@ -16,16 +16,17 @@ use crate::spatial::SpatialVelocity;
 /// found. `after` is the velocity of O relative to F at F's origin after the step.
 pub(crate) fn patch_sums<T: Scalar>(
     roles: &Roles<T>,
-    surface: SurfaceRepresentation,
+    settings: &ContactSettings,
     polygons: &[FoundPolygon],
     after: &SpatialVelocity<T>,
 ) -> PatchSums<T> {
+    let surface = settings.surface;
     let (width, _) = roles.onset_width();
     let mut sums = PatchSums::zero();
     let mut polygon = SurfacePolygon::empty();
     for (found, equilibrium) in polygons {
         polygon.set(roles, found, equilibrium);
-        if usable_gradient(&polygon, equilibrium).is_none() {
+        if normal_gradient(&polygon, equilibrium, settings.face_filter).is_none() {
             continue;
         }
         let fan = Fan::new(&polygon, surface);

@@ -2,7 +2,7 @@
 //!
 //! Each face becomes one point contact at its centroid, with the elastic force A p and the
 //! stiffness k = g A, where g is the two fields' gradient in series along the normal
-//! (Masterjohn eq. 23). Where bodies have skirts the pressure that acts is [`onset`] of the fields'
+//! (Masterjohn eq. 23; 0 where the pressure does not grow along the normal). Where bodies have skirts the pressure that acts is [`onset`] of the fields'
 //! and g is multiplied by its slope. The surface and its contacts are those of the start of the step; only
 //! the velocity at its end is unknown. All of it is expressed in F's frame (see
 //! [`crate::contact::pair::query`]), and wrenches act on O about F's origin, those of a [`DiscretePatch`] about a
@@ -21,7 +21,7 @@ use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, OwnImpulse};
 use crate::contact::impulse::law_of_four::Regularization;
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::{ContactPair, Roles};
-use crate::contact::settings::ContactSettings;
+use crate::contact::settings::{ContactSettings, FaceFilter};
 use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::Polygon;
 use crate::contact::surface::search::for_each_polygon;
@@ -34,8 +34,8 @@ use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix
 
 /// Faces of at most this area in m² are left out (as in Drake).
 pub(in crate::contact) const SMALLEST_AREA: f64 = 1e-14;
-/// Faces along whose normal a field grows by less than this, relative to its gradient, are left
-/// out: pushing into the body would not raise the pressure (Masterjohn §IV-A).
+/// A field that grows along a face's normal by less than this, relative to its gradient, does not grow:
+/// pushing into the body would not raise the pressure (Masterjohn §IV-A).
 const SMALLEST_GRADIENT: f64 = 1e-12;
 
 /// Faces on which the pressure that acts grows by less than this part of the fields' pressure are
@@ -164,23 +164,28 @@ pub(crate) fn one_point() -> &'static [TrianglePoint] {
     triangle_rule(1).unwrap_or(&[])
 }
 
-/// The two fields' gradient in series along a polygon's normal, or `None` where the polygon is
-/// left out.
+/// The two fields' gradient in series along a polygon's normal.
+///
+/// Where one of them does not grow there it is 0: the face bears the load A p that it bears in the continuous
+/// model, and no stiffness. A box that lies flat has such faces, where its lateral elements reach the surface; with them
+/// the forces are continuous as it tilts. With [`FaceFilter::Drake`] they are left out, as Drake does and Masterjohn
+/// §IV-A says: `None`. The gradient is not smooth where it begins to be positive; there its derivatives are those of 0.
 #[inline]
-pub(crate) fn usable_gradient<T: Scalar>(
+pub(crate) fn normal_gradient<T: Scalar>(
     polygon: &SurfacePolygon<T>,
     equilibrium: &Equilibrium,
+    filter: FaceFilter,
 ) -> Option<T> {
     let grows = |along: T, gradient: &Vector3<f64>| along.real() > SMALLEST_GRADIENT * gradient.norm();
-    if !grows(polygon.gradient_f, &equilibrium.pressure.gradient) {
-        return None;
+    let both_grow = grows(polygon.gradient_f, &equilibrium.pressure.gradient)
+        && match (polygon.gradient_o, &equilibrium.gradient_o) {
+            (Some(along), Some(gradient)) => grows(along, gradient),
+            _ => true,
+        };
+    match both_grow {
+        true => Some(polygon.gradient_in_series()),
+        false => (filter == FaceFilter::None).then(|| T::from(0.0)),
     }
-    if let (Some(along), Some(gradient)) = (polygon.gradient_o, &equilibrium.gradient_o)
-        && !grows(along, gradient)
-    {
-        return None;
-    }
-    Some(polygon.gradient_in_series())
 }
 
 /// The inverse effective mass w at a contact at `x`, 1/kg: ‖L Λ Lᵀ‖/3 with the velocity L = (−\[x\]× 1)
@@ -277,7 +282,9 @@ pub(in crate::contact) fn contacts_of(
     let mut inverse_inertia = Some(inverse_inertia);
     for_each_polygon(roles, settings.contact.face_filter, &mut workspace.search, |found, equilibrium| {
         polygon.set_real(found, equilibrium);
-        let Some(gradient) = usable_gradient(&polygon, equilibrium) else { return };
+        let Some(gradient) = normal_gradient(&polygon, equilibrium, settings.contact.face_filter) else {
+            return;
+        };
         if settings.model == ContactModel::Sap
             && let Some(inverse_inertia) = inverse_inertia.take()
         {
@@ -354,7 +361,9 @@ pub(crate) fn discrete_impulse<T: Scalar>(
     let mut polygon = SurfacePolygon::empty();
     for (found, equilibrium) in polygons {
         polygon.set(roles, found, equilibrium);
-        let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
+        let Some(gradient) = normal_gradient(&polygon, equilibrium, settings.contact.face_filter) else {
+            continue;
+        };
         let dissipation = traction.dissipation(&polygon);
         let fan = Fan::new(&polygon, surface);
         let n = &polygon.normal;

@@ -16,7 +16,7 @@ use crate::contact::impulse::face_friction::FaceFriction;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::inverse_inertia::inverse_effective_mass_slopes;
 use crate::contact::impulse::local_jacobian::PairImpulse;
-use crate::contact::impulse::point_contacts::{SMALLEST_AREA, SMALLEST_ONSET, one_point, usable_gradient};
+use crate::contact::impulse::point_contacts::{SMALLEST_AREA, SMALLEST_ONSET, normal_gradient, one_point};
 use crate::contact::settings::DissipationModel;
 use crate::contact::surface::polygon_vjp::{PointCotangent, PolygonCotangent};
 use crate::contact::surface::shape_vjp::{PolygonShape, ShapeTerms};
@@ -67,7 +67,9 @@ impl PairImpulse<'_> {
         terms.a_is_o = roles.a_is_o;
         for (found, equilibrium) in &contacts.polygons[patch.polygons.clone()] {
             polygon.set_real(found, equilibrium);
-            let Some(gradient) = usable_gradient(&polygon, equilibrium) else { continue };
+            let Some(gradient) = normal_gradient(&polygon, equilibrium, settings.contact.face_filter) else {
+                continue;
+            };
             let per_gradient = match settings.contact.dissipation_model {
                 DissipationModel::HuntCrossley => 0.0,
                 DissipationModel::StrainRate => traction.strain_rate(),

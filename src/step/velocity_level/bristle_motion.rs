@@ -24,7 +24,7 @@ pub(super) fn move_bristles<T: Scalar>(
             let velocity = &roles.v_fo;
             let sums = if T::NDERIV > 0 {
                 let polygons = &problem.contacts.polygons[patch.contacts.polygons.clone()];
-                patch_sums(&roles, settings.contact.surface, polygons, velocity)
+                patch_sums(&roles, settings.contact, polygons, velocity)
             } else {
                 PatchSums::zero()
             };
