@@ -23,7 +23,7 @@ use crate::contact::settings::{ContactSettings, DissipationModel, SurfaceReprese
 use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::{FIRST_OF_F, Polygon};
 use crate::contact::surface::search::for_each_polygon;
-use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon, solve_planes};
+use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon, along, solve_planes};
 use crate::contact::surface::vertex_planes::{Gradients, VertexPlanes};
 use crate::contact::surface::workspace::Workspace;
 use crate::scalar::DualArray;
@@ -178,12 +178,12 @@ pub(in crate::contact) fn set_turning_plane(polygon: &mut SurfacePolygon<Dual>, 
         for k in 0..DIRECTIONS {
             by[k] += by_own[k];
         }
-        Dual::new(value, by)
+        along(Dual::new(value, by), &gradient)
     });
     let value = -gradient_f.dot(n);
     let mut by = dot_derivatives(&-gradient_f, &by_normal);
     by[LOG_MODULUS_F] += value;
-    polygon.gradient_f = Dual::new(value, by);
+    polygon.gradient_f = along(Dual::new(value, by), gradient_f);
     let [x, y, z] = by_normal;
     polygon.normal = Vector3::new(Dual::new(n.x, x), Dual::new(n.y, y), Dual::new(n.z, z));
 }

@@ -260,8 +260,7 @@ impl PairImpulse<'_> {
         let mut indices = patch.contacts.clone();
         for polygon in &contacts.polygons[patch.polygons.clone()] {
             set_turning_plane(&mut faces.polygon, &polygon.1);
-            let Some(gradient) = normal_gradient(&faces.polygon, &polygon.1, settings.contact.face_filter)
-            else {
+            let Some(gradient) = normal_gradient(&faces.polygon, settings.contact.face_filter) else {
                 continue;
             };
             // What the dissipation is proportional to, in the strain-rate form.

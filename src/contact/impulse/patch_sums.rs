@@ -26,7 +26,7 @@ pub(crate) fn patch_sums<T: Scalar>(
     let mut polygon = SurfacePolygon::empty();
     for (found, equilibrium) in polygons {
         polygon.set(roles, found, equilibrium);
-        if normal_gradient(&polygon, equilibrium, settings.face_filter).is_none() {
+        if normal_gradient(&polygon, settings.face_filter).is_none() {
             continue;
         }
         let fan = Fan::new(&polygon, surface);

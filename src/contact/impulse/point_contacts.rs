@@ -34,9 +34,6 @@ use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix
 
 /// Faces of at most this area in m² are left out (as in Drake).
 pub(in crate::contact) const SMALLEST_AREA: f64 = 1e-14;
-/// A field that grows along a face's normal by less than this, relative to its gradient, does not grow:
-/// pushing into the body would not raise the pressure (Masterjohn §IV-A).
-const SMALLEST_GRADIENT: f64 = 1e-12;
 
 /// Faces on which the pressure that acts grows by less than this part of the fields' pressure are
 /// left out: they lie at the outer end of a skirt, and bear the square of it.
@@ -169,23 +166,10 @@ pub(crate) fn one_point() -> &'static [TrianglePoint] {
 /// Where one of them does not grow there it is 0: the face bears the load A p that it bears in the continuous
 /// model, and no stiffness. A box that lies flat has such faces, where its lateral elements reach the surface; with them
 /// the forces are continuous as it tilts. With [`FaceFilter::Drake`] they are left out, as Drake does and Masterjohn
-/// §IV-A says: `None`. The gradient is not smooth where it begins to be positive; there its derivatives are those of 0.
+/// §IV-A says: `None`.
 #[inline]
-pub(crate) fn normal_gradient<T: Scalar>(
-    polygon: &SurfacePolygon<T>,
-    equilibrium: &Equilibrium,
-    filter: FaceFilter,
-) -> Option<T> {
-    let grows = |along: T, gradient: &Vector3<f64>| along.real() > SMALLEST_GRADIENT * gradient.norm();
-    let both_grow = grows(polygon.gradient_f, &equilibrium.pressure.gradient)
-        && match (polygon.gradient_o, &equilibrium.gradient_o) {
-            (Some(along), Some(gradient)) => grows(along, gradient),
-            _ => true,
-        };
-    match both_grow {
-        true => Some(polygon.gradient_in_series()),
-        false => (filter == FaceFilter::None).then(|| T::from(0.0)),
-    }
+pub(crate) fn normal_gradient<T: Scalar>(polygon: &SurfacePolygon<T>, filter: FaceFilter) -> Option<T> {
+    (filter == FaceFilter::None || polygon.fields_grow()).then(|| polygon.gradient_in_series())
 }
 
 /// The inverse effective mass w at a contact at `x`, 1/kg: ‖L Λ Lᵀ‖/3 with the velocity L = (−\[x\]× 1)
@@ -282,7 +266,7 @@ pub(in crate::contact) fn contacts_of(
     let mut inverse_inertia = Some(inverse_inertia);
     for_each_polygon(roles, settings.contact.face_filter, &mut workspace.search, |found, equilibrium| {
         polygon.set_real(found, equilibrium);
-        let Some(gradient) = normal_gradient(&polygon, equilibrium, settings.contact.face_filter) else {
+        let Some(gradient) = normal_gradient(&polygon, settings.contact.face_filter) else {
             return;
         };
         if settings.model == ContactModel::Sap
@@ -361,7 +345,7 @@ pub(crate) fn discrete_impulse<T: Scalar>(
     let mut polygon = SurfacePolygon::empty();
     for (found, equilibrium) in polygons {
         polygon.set(roles, found, equilibrium);
-        let Some(gradient) = normal_gradient(&polygon, equilibrium, settings.contact.face_filter) else {
+        let Some(gradient) = normal_gradient(&polygon, settings.contact.face_filter) else {
             continue;
         };
         let dissipation = traction.dissipation(&polygon);

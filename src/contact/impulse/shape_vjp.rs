@@ -67,7 +67,7 @@ impl PairImpulse<'_> {
         terms.a_is_o = roles.a_is_o;
         for (found, equilibrium) in &contacts.polygons[patch.polygons.clone()] {
             polygon.set_real(found, equilibrium);
-            let Some(gradient) = normal_gradient(&polygon, equilibrium, settings.contact.face_filter) else {
+            let Some(gradient) = normal_gradient(&polygon, settings.contact.face_filter) else {
                 continue;
             };
             let per_gradient = match settings.contact.dissipation_model {

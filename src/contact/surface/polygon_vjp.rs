@@ -146,7 +146,10 @@ fn series_slopes(polygon: &SurfacePolygon<f64>) -> [f64; 2] {
             let sum = o + f;
             [(f / sum) * (f / sum), (o / sum) * (o / sum)]
         }
+        Some(o) if o == 0.0 && f > 0.0 => [0.5, 0.0],
+        Some(o) if o > 0.0 && f == 0.0 => [0.0, 0.5],
         None if f > 0.0 => [0.0, 1.0],
+        None if f == 0.0 => [0.0, 0.5],
         _ => [0.0, 0.0],
     }
 }

@@ -30,10 +30,21 @@ pub(crate) struct SurfacePolygon<T> {
     pub pressure: [T; MAX_VERTICES],
     /// Unit normal out of F, into O.
     pub normal: Vector3<T>,
-    /// O's pressure gradient along the normal, Pa/m (Masterjohn's g); `None` if O is rigid.
+    /// O's pressure gradient along the normal, Pa/m (Masterjohn's g), 0 where it lies in the face (see [`along`]);
+    /// `None` if O is rigid.
     pub gradient_o: Option<T>,
-    /// F's pressure gradient against the normal, Pa/m.
+    /// F's pressure gradient against the normal, Pa/m, likewise.
     pub gradient_f: T,
+}
+
+/// A gradient lies in a face if its part along the face's normal is less than this, relative to itself.
+const SMALLEST_PART: f64 = 1e-12;
+
+/// The part of a gradient along a normal: 0, with its derivatives, where it is there by rounding alone.
+#[inline(always)]
+pub(in crate::contact) fn along<T: Scalar>(part: T, gradient: &Vector3<f64>) -> T {
+    let real = part.real();
+    if real * real <= SMALLEST_PART * SMALLEST_PART * gradient.norm_squared() { part - real } else { part }
 }
 
 /// Three planes whose gradients have a triple product below this, relative to their lengths,
@@ -306,12 +317,12 @@ impl<T: Scalar> SurfacePolygon<T> {
     pub fn set(&mut self, roles: &Roles<T>, polygon: &Polygon, equilibrium: &Equilibrium) {
         self.set_real(polygon, equilibrium);
         if T::NDERIV > 0 {
-            self.set_derivatives(roles, polygon);
+            self.set_derivatives(roles, polygon, equilibrium);
         }
     }
 
     /// Adds the derivatives to the real parts.
-    fn set_derivatives(&mut self, roles: &Roles<T>, polygon: &Polygon) {
+    fn set_derivatives(&mut self, roles: &Roles<T>, polygon: &Polygon, equilibrium: &Equilibrium) {
         let surface = self;
         let planes = PolygonPlanes::new(roles, polygon);
         for i in 0..polygon.len {
@@ -334,8 +345,11 @@ impl<T: Scalar> SurfacePolygon<T> {
         }
         let inverse_length = planes.plane.gradient.dot(&planes.plane.gradient).sqrt().recip();
         surface.normal = planes.plane.gradient * inverse_length;
-        surface.gradient_o = planes.pressure_o.map(|p| p.gradient.dot(&surface.normal));
-        surface.gradient_f = -planes.pressure_f.gradient.dot(&surface.normal);
+        let part_of_o = planes.pressure_o.map(|p| p.gradient.dot(&surface.normal));
+        surface.gradient_o =
+            part_of_o.zip(equilibrium.gradient_o.as_ref()).map(|(part, gradient)| along(part, gradient));
+        let part_of_f = -planes.pressure_f.gradient.dot(&surface.normal);
+        surface.gradient_f = along(part_of_f, &equilibrium.pressure.gradient);
     }
 
     /// Becomes the polygon without derivatives. Vertices above their number are left as they are.
@@ -343,8 +357,9 @@ impl<T: Scalar> SurfacePolygon<T> {
     pub fn set_real(&mut self, polygon: &Polygon, equilibrium: &Equilibrium) {
         self.len = polygon.len;
         self.normal = lift_vector(&equilibrium.normal);
-        self.gradient_o = equilibrium.gradient_o.map(|g| T::from(g.dot(&equilibrium.normal)));
-        self.gradient_f = T::from(-equilibrium.pressure.gradient.dot(&equilibrium.normal));
+        let (normal, gradient_f) = (&equilibrium.normal, &equilibrium.pressure.gradient);
+        self.gradient_o = equilibrium.gradient_o.map(|g| T::from(along(g.dot(normal), &g)));
+        self.gradient_f = T::from(along(-gradient_f.dot(normal), gradient_f));
         for i in 0..polygon.len.min(MAX_VERTICES) {
             self.position[i] = lift_vector(&polygon.position[i]);
             self.pressure[i] = T::from(equilibrium.pressure.at(&polygon.position[i]));
@@ -353,16 +368,24 @@ impl<T: Scalar> SurfacePolygon<T> {
 
     /// The two fields' gradient in series along the normal, g_O g_F / (g_O + g_F) in Pa/m
     /// (Masterjohn eq. 23); F's alone where O is rigid. Zero where a field does not grow into
-    /// its body.
+    /// its body. Where one lies in the face, which is where that begins, the derivative is the mean of those of the two
+    /// sides: a box that lies flat has such faces on all sides, of which those that begin to grow and those that cease to
+    /// are one another's mirror images.
     pub fn gradient_in_series(&self) -> T {
-        let zero = T::from(0.0);
+        let f = self.gradient_f;
         match self.gradient_o {
-            Some(o) if o.real() > 0.0 && self.gradient_f.real() > 0.0 => {
-                o * self.gradient_f / (o + self.gradient_f)
-            }
-            None if self.gradient_f.real() > 0.0 => self.gradient_f,
-            _ => zero,
+            Some(o) if o.real() > 0.0 && f.real() > 0.0 => o * f / (o + f),
+            Some(o) if o.real() == 0.0 && f.real() > 0.0 => o * 0.5,
+            Some(o) if o.real() > 0.0 && f.real() == 0.0 => f * 0.5,
+            None if f.real() > 0.0 => f,
+            None if f.real() == 0.0 => f * 0.5,
+            _ => T::from(0.0),
         }
+    }
+
+    /// Whether both fields grow into their bodies along the normal.
+    pub fn fields_grow(&self) -> bool {
+        self.gradient_f.real() > 0.0 && self.gradient_o.is_none_or(|o| o.real() > 0.0)
     }
 }
 
