@@ -73,9 +73,8 @@ impl Canvas {
         let light = (eye + 0.8 * up - 0.6 * right).normalize();
         let bright = 0.35 + 0.65 * normal.dot(&light).abs();
         let scale = SCALE * FINE as f64;
-        let seen = corners.map(|c| {
-            [(c.dot(&right) - VIEW[0]) * scale, (VIEW[3] - c.dot(&up)) * scale, c.dot(&eye)]
-        });
+        let seen =
+            corners.map(|c| [(c.dot(&right) - VIEW[0]) * scale, (VIEW[3] - c.dot(&up)) * scale, c.dot(&eye)]);
         let [a, b, c] = seen;
         let area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
         if area.abs() < 1e-12 {

@@ -5,10 +5,12 @@
 //!
 //! ```text
 //! cargo run --release --example pepper_grasp
+//! cargo run --release --example pepper_grasp -- constant
 //! cargo run --release --example pepper_grasp -- try feedback_problem.toml
-//! cargo run --release --example pepper_grasp -- search
-//! cargo run --release --example pepper_grasp -- members
-//! cargo run --release --example pepper_grasp -- film docs/pepper_grasp.png
+//! cargo run --release --example pepper_grasp -- optimize feedback_problem.toml
+//! cargo run --release --example pepper_grasp -- search feedback_problem.toml 3 20
+//! cargo run --release --example pepper_grasp -- members feedback_problem.toml
+//! cargo run --release --example pepper_grasp -- film feedback_problem.toml docs/pepper_grasp.png
 //! ```
 
 #[path = "../support/cma_es.rs"]
@@ -21,13 +23,15 @@ mod normal;
 
 use std::time::Instant;
 
-use argmin::core::CostFunction;
+use argmin::core::{CostFunction, Gradient};
 use isobar::report::Recorder;
 use rayon::prelude::*;
 
 use cma_es::CmaEs;
 
-use grasp_trials::{Failure, Grasp, ensemble, load, optimize, print_parameters, row, tried};
+use grasp_trials::{
+    Failure, Grasp, Problem, ensemble, load, optimize, print_parameters, processor_time, row, tried,
+};
 
 const GRASP: Grasp = Grasp { lift: 0.6, squeeze: 1 };
 const FOLDER: &str = "pepper_grasp";
@@ -40,9 +44,9 @@ fn main() -> Result<(), Failure> {
         ["try", file] => try_start(file),
         ["constant"] => constant(),
         ["optimize", file] => optimize_one(file),
-        ["search"] => search(),
-        ["members"] => members(),
-        ["film", path] => film_strip(path),
+        ["search", file, seeds, generations] => search(file, seeds.parse()?, generations.parse()?),
+        ["members", file] => members(file),
+        ["film", file, path] => film_strip(file, path),
         _ => Err("found unknown arguments; see the head of the source".into()),
     }
 }
@@ -76,8 +80,20 @@ fn optimize_one(file: &str) -> Result<(), Failure> {
     let all = ensemble(&file)?;
     let found = optimize(&file, &all.start)?;
     print_parameters(all, &found.values);
-    println!("{:?}\n| {HEAD}", found.values);
-    row("optimized", &tried(&all.test_problem(), &all.success, &found.variables, GRASP));
+    println!("{:?}", found.values);
+    if all.test.is_empty() {
+        return Ok(());
+    }
+    println!("| iteration | rollouts | gradients | cost {HEAD}");
+    for done in found.history.iter().filter(|done| !done.variables.is_empty()) {
+        let tried = tried(&all.test_problem(), &all.success, &done.variables, GRASP);
+        let counts = done.evaluations;
+        row(
+            &format!("{} | {} | {} | {:.4}", done.iteration, counts.rollouts, counts.gradients, done.cost),
+            &tried,
+        );
+    }
+    row("last | | | ", &tried(&all.test_problem(), &all.success, &found.variables, GRASP));
     Ok(())
 }
 
@@ -102,9 +118,9 @@ fn tables() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The feedback as the file has it, on the pepper of the first draw of the test.
-fn film_strip(path: &str) -> Result<(), Failure> {
-    let file = load(FOLDER, "feedback_problem.toml")?;
+/// What a file says, on the pepper of the first draw of the test.
+fn film_strip(file: &str, path: &str) -> Result<(), Failure> {
+    let file = load(FOLDER, file)?;
     let all = ensemble(&file)?;
     let start = all.task.variables.from_values(&all.start);
     let motion = all.test_problem().motion(&start, 0)?;
@@ -115,43 +131,57 @@ fn film_strip(path: &str) -> Result<(), Failure> {
     Ok(film::write(path, &recorder.finish().film, &[0.0, 0.3, 0.6, 0.8, 1.0, 1.4])?)
 }
 
-/// The evolution strategy on the parameters of the feedback, for as many rollouts as `feedback_problem.toml` takes.
-fn search() -> Result<(), Failure> {
-    let file = load(FOLDER, "feedback_problem.toml")?;
+/// The evolution strategy on the parameters of a file, from some seeds, for a number of generations.
+fn search(file: &str, seeds: u64, generations: usize) -> Result<(), Failure> {
+    let file = load(FOLDER, file)?;
     let all = ensemble(&file)?;
     let start = all.task.variables.from_values(&all.start);
     let (lower, upper) = all.task.variables.bounds();
     let problem = all.problem();
-    let bounded =
-        |x: &[f64]| -> Vec<f64> { (0..x.len()).map(|i| x[i].clamp(lower[i], upper[i])).collect() };
+    let bounded = |x: &[f64]| -> Vec<f64> { (0..x.len()).map(|i| x[i].clamp(lower[i], upper[i])).collect() };
     // Outside of the bounds the cost is that on them, and more.
     let cost = |x: &Vec<f64>| {
         let inside = bounded(x);
         let outside: f64 = x.iter().zip(&inside).map(|(a, b)| (a - b).powi(2)).sum();
         problem.cost(&inside).map_or(f64::INFINITY, |cost| cost * (1.0 + outside))
     };
-    for seed in 1..=3 {
+    for seed in 1..=seeds {
         let mut strategy = CmaEs::new(&start, 0.3, seed);
-        let begun = Instant::now();
         let mut best = (start.clone(), f64::INFINITY);
-        println!("seed {seed}\n| generation | rollouts | s | best cost {HEAD}");
-        for generation in 1..=30 {
+        let (before, mut seconds) = (problem.evaluations().rollouts, 0.0);
+        println!("seed {seed}\n| generation | rollouts | processor time (s) | best cost {HEAD}");
+        for generation in 1..=generations {
+            let used = processor_time();
             let found = strategy.step(|points| points.par_iter().map(cost).collect());
+            seconds += processor_time() - used;
             if found.1 < best.1 {
                 best = found;
             }
-            if generation % 5 == 0 {
+            if generation % 5 == 0 || generation == 1 {
                 let tried = tried(&all.test_problem(), &all.success, &bounded(&best.0), GRASP);
-                let rollouts = problem.evaluations().rollouts;
-                let seconds = begun.elapsed().as_secs_f64();
+                let rollouts = problem.evaluations().rollouts - before;
                 row(&format!("{generation} | {rollouts} | {seconds:.0} | {:.4}", best.1), &tried);
             }
         }
+        print_parameters(all, &all.task.variables.values(&bounded(&best.0)));
     }
     Ok(())
 }
 
 /// The cost of the gradient of 64 members on one and two threads, in time and in processor time.
-fn members() -> Result<(), Failure> {
-    Err("not yet".into())
+fn members(file: &str) -> Result<(), Failure> {
+    let file = load(FOLDER, file)?;
+    let all = ensemble(&file)?;
+    let members: Vec<_> = all.training.iter().cycle().take(64).cloned().collect();
+    let problem = Problem::new(&all.task, &members);
+    let x = all.task.variables.from_values(&all.start);
+    println!("| threads | time (s) | processor time (s) |\n|---|---|---|");
+    for threads in [1, 2, 1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let (begun, used) = (Instant::now(), processor_time());
+        pool.install(|| problem.gradient(&x))?;
+        let (seconds, used) = (begun.elapsed().as_secs_f64(), processor_time() - used);
+        println!("| {threads} | {seconds:.2} | {used:.2} |");
+    }
+    Ok(())
 }

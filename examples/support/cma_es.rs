@@ -40,7 +40,6 @@ impl CmaEs {
         }
     }
 
-
     /// Takes a generation: samples, their costs by `evaluate`, and what the strategy learns of them. Returns the best of
     /// them with its cost. Samples that `evaluate` cannot evaluate cost infinity.
     pub fn step(&mut self, evaluate: impl FnOnce(&[Vec<f64>]) -> Vec<f64>) -> (Vec<f64>, f64) {
@@ -65,17 +64,16 @@ impl CmaEs {
         let d_sigma = 1.0 + 2.0 * (((effective - 1.0) / (dimension + 1.0)).sqrt() - 1.0).max(0.0) + c_sigma;
         let c_c = (4.0 + effective / dimension) / (dimension + 4.0 + 2.0 * effective / dimension);
         let c_1 = 2.0 / ((dimension + 1.3).powi(2) + effective);
-        let c_mu =
-            (2.0 * (effective - 2.0 + 1.0 / effective) / ((dimension + 2.0).powi(2) + effective)).min(1.0 - c_1);
+        let c_mu = (2.0 * (effective - 2.0 + 1.0 / effective) / ((dimension + 2.0).powi(2) + effective))
+            .min(1.0 - c_1);
         let expected =
             dimension.sqrt() * (1.0 - 1.0 / (4.0 * dimension) + 1.0 / (21.0 * dimension * dimension));
         let mut step = DVector::zeros(n);
         self.weights.iter().zip(&order).for_each(|(&w, &i)| step += &steps[i] * w);
         self.mean += &step * self.sigma;
-        let whitened =
-            &eigen.eigenvectors * (eigen.eigenvectors.transpose() * &step).component_div(&lengths);
-        self.sigma_path = &self.sigma_path * (1.0 - c_sigma)
-            + whitened * (c_sigma * (2.0 - c_sigma) * effective).sqrt();
+        let whitened = &eigen.eigenvectors * (eigen.eigenvectors.transpose() * &step).component_div(&lengths);
+        self.sigma_path =
+            &self.sigma_path * (1.0 - c_sigma) + whitened * (c_sigma * (2.0 - c_sigma) * effective).sqrt();
         self.generation += 1;
         let norm = self.sigma_path.norm();
         let settled = (1.0 - (1.0 - c_sigma).powi(2 * self.generation as i32)).sqrt();

@@ -48,7 +48,8 @@ pub fn tried(problem: &Problem, success: &[Objective], x: &[f64], grasp: Grasp) 
         let found = problem.at_moments(x, i, |moments| {
             let lifting =
                 moments.iter().filter(|moment| moment.time >= grasp.lift && !moment.control.is_empty());
-            let (sum, count) = lifting.fold((0.0, 0.0), |(sum, n), m| (sum + m.control[grasp.squeeze], n + 1.0));
+            let (sum, count) =
+                lifting.fold((0.0, 0.0), |(sum, n), m| (sum + m.control[grasp.squeeze], n + 1.0));
             (success[i].parts(moments).iter().map(|part| *part > 0.0).collect(), sum / count)
         });
         // A motion that cannot be simulated is no success.
@@ -71,17 +72,24 @@ pub fn row(name: &str, tried: &Tried) {
     println!("| {name} | {successes} | {lower:.0} – {upper:.0} | {squeeze} | {} |", failed.join(", "));
 }
 
+/// The processor time of all threads so far, s.
+pub fn processor_time() -> f64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    t.tv_sec as f64 + 1e-9 * t.tv_nsec as f64
+}
+
 /// Optimizes the ensemble of a file from a start, and says what that took.
 pub fn optimize(file: &ProblemFile, start: &[f64]) -> Result<TrajectoryOptimum, Failure> {
-    let begun = Instant::now();
+    let (begun, used) = (Instant::now(), processor_time());
     let none = None::<TrajectoryCheckpoints<NoStore>>;
     let found = optimize_ensemble(&ensemble(file)?.problem(), start, &file.settings, none, None)?;
     println!(
-        "{}: cost {:.4} after {} iterations, {:.0} s, {} rollouts, {} gradients ({})",
+        "{}: cost {:.4} after {} iterations, {:.0} s ({:.0} s of processor time), {} rollouts, {} gradients ({})",
         file.path.file_name().unwrap_or_default().display(),
         found.cost,
         found.iterations,
         begun.elapsed().as_secs_f64(),
+        processor_time() - used,
         found.evaluations.rollouts,
         found.evaluations.gradients,
         found.termination

@@ -148,6 +148,11 @@ fn bad_controllers_are_told_by_field_and_line() {
             "slip = { gain = 1.0, threshold = 0 }",
             "controllers[1].law.grip_force.slip.threshold: found 0",
         ),
+        (
+            "slip = { gain = 1.0 }",
+            "slip = { gain = 1.0, from = -1 }",
+            "controllers[1].law.grip_force.slip.from: found -1",
+        ),
         (law, "[controllers.law.grip]", "unknown variant `grip`"),
         ("set_point = 4.0\n", "", "missing field `set_point`"),
         (

@@ -49,7 +49,12 @@ const BALL: usize = 1;
 
 /// A grip force with slip, a path of the palm with feedback, a small network, a reflex, a timetable.
 fn controllers(delay: usize) -> (Vec<SampledController<ControlLaw>>, Vec<f64>) {
-    let sense = || SlipSense { contacts: vec![(LEFT, BALL), (RIGHT, BALL)], threshold: 0.004, force: 0.3 };
+    let sense = || SlipSense {
+        contacts: vec![(LEFT, BALL), (RIGHT, BALL)],
+        threshold: 0.004,
+        force: 0.3,
+        from: 0.01,
+    };
     let squeeze = || Output::new([(1, 0.9)]);
     let knots = ControlKnots::new(KnotInterpolation::Linear, vec![0.0, 0.02, 0.05]).expect("knots");
     let grip = GripForce::new(&[(LEFT, BALL), (RIGHT, BALL)], knots.clone(), Some(sense()), squeeze());

@@ -278,6 +278,11 @@ pub(in crate::io) struct SlipTable {
     #[serde(default = "slip_force")]
     #[schemars(extend("x-unit" = "N"))]
     pub force: f64,
+    /// The time from which on slip counts, such as when a hand begins to lift. While it closes, what it pushes into its
+    /// middle slides along its pads.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(extend("x-unit" = "s"))]
+    pub from: f64,
 }
 
 fn slip_threshold() -> f64 {

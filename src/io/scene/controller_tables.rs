@@ -351,7 +351,8 @@ impl Resolver<'_> {
         number(t.release, Range::AtLeastZero, &field.key("release"))?;
         let threshold = number(t.threshold, Range::Positive, &field.key("threshold"))?;
         let force = number(t.force, Range::Positive, &field.key("force"))?;
-        Ok(SlipSense { contacts: contacts.to_vec(), threshold, force })
+        let from = number(t.from, Range::AtLeastZero, &field.key("from"))?;
+        Ok(SlipSense { contacts: contacts.to_vec(), threshold, force, from })
     }
 
     fn grip_force(&self, t: &GripForceTable, field: &FieldPath) -> Result<GripForce, Problem> {

@@ -68,7 +68,7 @@ impl Controller for GripForce {
         let weights = self.set_point.weights(at.time + 0.5 * at.period);
         let mut aim = weights.fold(T::from(0.0), |sum, (knot, weight)| sum + set_points[knot] * weight);
         if let Some(sense) = &self.slip {
-            memory[1] = raised(memory[1], sense.speed(slips), [gains[3], gains[4]], at.period);
+            memory[1] = raised(memory[1], sense.speed(at.time, slips), [gains[3], gains[4]], at.period);
             aim += memory[1];
         }
         let error = aim - sum * (1.0 / self.contacts.max(1) as f64);
@@ -83,10 +83,11 @@ mod tests {
     use crate::rollout::KnotInterpolation;
     use crate::scalar::DualArray;
 
-    /// The command of one sample at 0.2 s with a set point of 2 N at 0 and 4 N at 0.4 s, and what is remembered.
-    fn sampled<T: Scalar>(values: &[T; 8], gains: &[T; 7]) -> (T, [T; 2]) {
+    /// The command of one sample at 0.2 s, with a set point that has knots at 0 and 0.4 s and slip that counts from a
+    /// time on, and what is remembered.
+    fn sampled<T: Scalar>(from: f64, values: &[T; 8], gains: &[T; 7]) -> (T, [T; 2]) {
         let contacts = [(0, 2), (1, 2)];
-        let sense = SlipSense { contacts: contacts.to_vec(), threshold: 0.004, force: 0.3 };
+        let sense = SlipSense { contacts: contacts.to_vec(), threshold: 0.004, force: 0.3, from };
         let knots = ControlKnots::new(KnotInterpolation::Linear, vec![0.0, 0.4]).expect("knots");
         let law = GripForce::new(&contacts, knots, Some(sense), Output::new([(0, 0.5)]));
         let observed = [values[0], values[4]].into_iter().chain(values.iter().copied()).collect::<Vec<_>>();
@@ -110,9 +111,12 @@ mod tests {
         let aim = 3.0 + raised;
         let error = aim - 0.5 * (2.2 + 1.9);
         let expected = 0.5 * (0.9 * aim + 0.7 * error + 6.0 * (0.3 + 0.002 * error));
-        let (command, memory) = sampled(&VALUES, &GAINS);
+        let (command, memory) = sampled(0.199, &VALUES, &GAINS);
         assert!((command - expected).abs() < 1e-12, "{command} {expected}");
         assert!((memory[0] - 0.3 - 0.002 * error).abs() < 1e-12 && (memory[1] - raised).abs() < 1e-12);
+        // What slips before it counts raises nothing.
+        let (_, memory) = sampled(0.2, &VALUES, &GAINS);
+        assert!((memory[1] - 1.5 / (1.0 + 2.0 * 0.002)).abs() < 1e-12);
     }
 
     #[test]
@@ -121,17 +125,24 @@ mod tests {
         let mut values = VALUES.map(Dual::from);
         let mut gains = GAINS.map(Dual::from);
         values.iter_mut().chain(&mut gains).enumerate().for_each(|(k, x)| x.eps[k] = 1.0);
-        let (command, _) = sampled(&values, &gains);
+        let (command, _) = sampled(0.0, &values, &gains);
         for k in 0..15 {
             let moved = |by: f64| {
                 let (mut values, mut gains) = (VALUES, GAINS);
-                if k < 8 { values[k] += by } else { gains[k - 8] += by }
-                sampled(&values, &gains).0
+                if k < 8 {
+                    values[k] += by
+                } else {
+                    gains[k - 8] += by
+                }
+                sampled(0.0, &values, &gains).0
             };
             let h = 1e-6;
             let difference = (moved(h) - moved(-h)) / (2.0 * h);
             let found = command.eps[k];
-            assert!((found - difference).abs() < 1e-6 * (1.0 + difference.abs()), "{k}: {found} {difference}");
+            assert!(
+                (found - difference).abs() < 1e-6 * (1.0 + difference.abs()),
+                "{k}: {found} {difference}"
+            );
         }
     }
 }
