@@ -14,7 +14,7 @@ use nalgebra::Vector3;
 const SCALE: f64 = 850.0;
 const FINE: usize = 3;
 /// What a frame shows of the plane of the picture, m: right from and to, up from and to.
-const VIEW: [f64; 4] = [-0.125, 0.125, -0.045, 0.33];
+const VIEW: [f64; 4] = [-0.125, 0.125, -0.045, 0.30];
 /// Width of the line between frames, pixels.
 const GAP: usize = 4;
 const BACKGROUND: [f64; 3] = [255.0, 255.0, 255.0];

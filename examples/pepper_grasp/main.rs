@@ -35,8 +35,14 @@ use grasp_trials::{
 
 const GRASP: Grasp = Grasp { lift: 0.6, squeeze: 1 };
 const FOLDER: &str = "pepper_grasp";
-const HEAD: &str = "| successes of 100 | interval of 95 % | mean squeeze (N) | too low, slipped, pressed left, right |\n|---|---|---|---|---|";
 
+/// The head of a table whose rows begin with these columns.
+fn head(columns: &[&str]) {
+    let tried =
+        ["successes of 100", "interval of 95 %", "mean squeeze (N)", "too low, slipped, pressed left, right"];
+    println!("| {} | {} |", columns.join(" | "), tried.join(" | "));
+    println!("|{}", "---|".repeat(columns.len() + tried.len()));
+}
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -55,7 +61,7 @@ fn main() -> Result<(), Failure> {
 fn constant() -> Result<(), Failure> {
     let robust = load(FOLDER, "robust.toml")?;
     let open = ensemble(&robust)?;
-    println!("| constant force (N) {HEAD}");
+    head(&["constant force (N)"]);
     for force in [1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0] {
         let x = open.task.variables.from_values(&vec![force; open.start.len()]);
         row(&format!("{force}"), &tried(&open.test_problem(), &open.success, &x, GRASP));
@@ -69,7 +75,7 @@ fn try_start(file: &str) -> Result<(), Failure> {
     let all = ensemble(&file)?;
     let start = all.task.variables.from_values(&all.start);
     println!("cost of the ensemble {:.4}", all.problem().cost(&start)?);
-    println!("| {HEAD}");
+    head(&[""]);
     row("as it is", &tried(&all.test_problem(), &all.success, &start, GRASP));
     Ok(())
 }
@@ -84,7 +90,7 @@ fn optimize_one(file: &str) -> Result<(), Failure> {
     if all.test.is_empty() {
         return Ok(());
     }
-    println!("| iteration | rollouts | gradients | cost {HEAD}");
+    head(&["iteration", "rollouts", "gradients", "cost"]);
     for done in found.history.iter().filter(|done| !done.variables.is_empty()) {
         let tried = tried(&all.test_problem(), &all.success, &done.variables, GRASP);
         let counts = done.evaluations;
@@ -108,7 +114,8 @@ fn tables() -> Result<(), Failure> {
     let of_feedback = optimize(&feedback, &closed.start)?;
     println!("\nparameters of the controller:");
     print_parameters(closed, &of_feedback.values);
-    println!("\n| {HEAD}");
+    println!();
+    head(&[""]);
     let test = open.test_problem();
     row("timetable for the pepper of the scene", &tried(&test, &open.success, &of_nominal.variables, GRASP));
     row("timetable for the ensemble", &tried(&test, &open.success, &of_robust.variables, GRASP));
@@ -149,7 +156,8 @@ fn search(file: &str, seeds: u64, generations: usize) -> Result<(), Failure> {
         let mut strategy = CmaEs::new(&start, 0.3, seed);
         let mut best = (start.clone(), f64::INFINITY);
         let (before, mut seconds) = (problem.evaluations().rollouts, 0.0);
-        println!("seed {seed}\n| generation | rollouts | processor time (s) | best cost {HEAD}");
+        println!("seed {seed}");
+        head(&["generation", "rollouts", "processor time (s)", "best cost"]);
         for generation in 1..=generations {
             let used = processor_time();
             let found = strategy.step(|points| points.par_iter().map(cost).collect());
