@@ -148,8 +148,24 @@ fn bad_controllers_are_told_by_field_and_line() {
             "slip = { gain = 1.0, threshold = 0 }",
             "controllers[1].law.grip_force.slip.threshold: found 0",
         ),
+        (
+            "slip = { gain = 1.0 }",
+            "slip = { gain = 1.0, from = -1 }",
+            "controllers[1].law.grip_force.slip.from: found -1",
+        ),
         (law, "[controllers.law.grip]", "unknown variant `grip`"),
         ("set_point = 4.0\n", "", "missing field `set_point`"),
+        (
+            "set_point = 4.0",
+            "set_point = [4.0, 5.0]",
+            "controllers[1].law.grip_force.set_point: found 2 numbers; there must be 1: a number for each of \
+             `set_point_times`",
+        ),
+        (
+            "set_point = 4.0",
+            "set_point = [4.0, 5.0]\nset_point_times = [0.1, 0.1]",
+            "controllers[1].law.grip_force.set_point_times[1]",
+        ),
     ] {
         let message = scene_message(&folder, old, new);
         assert!(message.contains(expected), "{message}\n  lacks {expected}");

@@ -49,10 +49,15 @@ const BALL: usize = 1;
 
 /// A grip force with slip, a path of the palm with feedback, a small network, a reflex, a timetable.
 fn controllers(delay: usize) -> (Vec<SampledController<ControlLaw>>, Vec<f64>) {
-    let sense = || SlipSense { contacts: vec![(LEFT, BALL), (RIGHT, BALL)], threshold: 0.004, force: 0.3 };
+    let sense = || SlipSense {
+        contacts: vec![(LEFT, BALL), (RIGHT, BALL)],
+        threshold: 0.004,
+        force: 0.3,
+        from: 0.01,
+    };
     let squeeze = || Output::new([(1, 0.9)]);
-    let grip = GripForce::new(&[(LEFT, BALL), (RIGHT, BALL)], Some(sense()), squeeze());
     let knots = ControlKnots::new(KnotInterpolation::Linear, vec![0.0, 0.02, 0.05]).expect("knots");
+    let grip = GripForce::new(&[(LEFT, BALL), (RIGHT, BALL)], knots.clone(), Some(sense()), squeeze());
     let measurement = PidMeasurement::Position { body: 2, relative_to: None, axis: Vector3::z() };
     let pid = Pid::new(measurement, knots.clone(), Output::new([(0, 1.0)]));
     let inputs = [
@@ -73,7 +78,7 @@ fn controllers(delay: usize) -> (Vec<SampledController<ControlLaw>>, Vec<f64>) {
         SampledController::new(ControlLaw::SlipReflex(reflex), 4),
         SampledController::new(ControlLaw::Knots(timetable), 1),
     ];
-    let mut parameters = vec![3.0, 0.4, 6.0, 30.0, 2.0];
+    let mut parameters = vec![3.0, 2.8, 3.1, 0.4, 6.0, 0.2, 30.0, 2.0];
     parameters.extend([0.3, 2.0, 0.02, 0.12, 0.13, 0.14]);
     parameters.extend(weights);
     parameters.extend([20.0, 5.0]);

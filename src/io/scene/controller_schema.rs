@@ -195,9 +195,10 @@ pub(in crate::io) struct FeltContactTable {
     pub from: String,
 }
 
-/// The command proportional · e + integral · ∫ e dt, with e = set_point + r − F. F is the mean over the contacts of
-/// the pressure integrated over each; r is what slip has raised, r' = gain · slip − release · r. Parameters:
-/// `set_point`, `proportional`, `integral`, and with `slip` `slip.gain`, `slip.release`.
+/// The command feedforward · a + proportional · e + integral · ∫ e dt, with a = set_point + r, what is aimed at, and
+/// e = a − F. F is the mean over the contacts of the pressure integrated over each; r is what slip has raised,
+/// r' = gain · slip − release · r. Parameters: `set_point`, `proportional`, `integral`, `feedforward`, and with `slip`
+/// `slip.gain`, `slip.release`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct GripForceTable {
@@ -205,9 +206,13 @@ pub(in crate::io) struct GripForceTable {
     pub actuators: Vec<CommandedTable>,
     /// The contacts whose force is measured, at least one.
     pub contacts: Vec<FeltContactTable>,
-    /// The force that is aimed at.
+    /// The force that is aimed at: a number, or one for each of `set_point_times`.
     #[schemars(extend("x-unit" = "N"))]
-    pub set_point: f64,
+    pub set_point: SetPointTable,
+    /// Times of the set point, which is linear in between.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-unit" = "s", "x-default" = "none"))]
+    pub set_point_times: Vec<f64>,
     /// Command per error.
     #[schemars(extend("x-unit" = "1/N"))]
     pub proportional: f64,
@@ -215,10 +220,42 @@ pub(in crate::io) struct GripForceTable {
     #[serde(default)]
     #[schemars(extend("x-unit" = "1/(N s)"))]
     pub integral: f64,
+    /// Command per force that is aimed at: 1 where the command is a force.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(extend("x-unit" = "1/N"))]
+    pub feedforward: f64,
     /// How slip raises the set point.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "it does not"))]
     pub slip: Option<SlipTable>,
+}
+
+/// A set point.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged, expecting = "must be a number, or a list of numbers")]
+pub(in crate::io) enum SetPointTable {
+    /// The same at all times.
+    Constant(f64),
+    /// One for each time.
+    Over(Vec<f64>),
+}
+
+impl SetPointTable {
+    /// The numbers.
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Self::Constant(value) => std::slice::from_ref(value),
+            Self::Over(values) => values,
+        }
+    }
+
+    /// The numbers, to be changed.
+    pub fn values_mut(&mut self) -> &mut [f64] {
+        match self {
+            Self::Constant(value) => std::slice::from_mut(value),
+            Self::Over(values) => values,
+        }
+    }
 }
 
 /// How slip raises something, r' = gain · slip − release · r. The slip of a contact is
@@ -241,6 +278,11 @@ pub(in crate::io) struct SlipTable {
     #[serde(default = "slip_force")]
     #[schemars(extend("x-unit" = "N"))]
     pub force: f64,
+    /// The time from which on slip counts, such as when a hand begins to lift. While it closes, what it pushes into its
+    /// middle slides along its pads.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(extend("x-unit" = "s"))]
+    pub from: f64,
 }
 
 fn slip_threshold() -> f64 {

@@ -97,9 +97,10 @@ fn parameter_groups(law: &mut LawTable) -> Vec<(&'static str, &mut [f64])> {
         ],
         LawTable::GripForce(t) => {
             let mut groups = vec![
-                ("set_point", one(&mut t.set_point)),
+                ("set_point", t.set_point.values_mut()),
                 ("proportional", one(&mut t.proportional)),
                 ("integral", one(&mut t.integral)),
+                ("feedforward", one(&mut t.feedforward)),
             ];
             groups.extend(t.slip.as_mut().into_iter().flat_map(slip_groups));
             groups
@@ -322,14 +323,7 @@ impl Resolver<'_> {
         {
             number(gain, Range::Finite, &field.key(key))?;
         }
-        let times = if t.target_times.is_empty() { &[0.0][..] } else { &t.target_times };
-        let target = knots(KnotInterpolation::Linear, times, &field.key("target_times"))?;
-        numbers(
-            &t.target,
-            times.len(),
-            "a number for each of `target_times`, one alone without",
-            &field.key("target"),
-        )?;
+        let target = target(&t.target, &t.target_times, "target", field)?;
         Ok(Pid::new(measurement, target, self.output(&t.actuators, &field.key("actuators"))?))
     }
 
@@ -357,16 +351,20 @@ impl Resolver<'_> {
         number(t.release, Range::AtLeastZero, &field.key("release"))?;
         let threshold = number(t.threshold, Range::Positive, &field.key("threshold"))?;
         let force = number(t.force, Range::Positive, &field.key("force"))?;
-        Ok(SlipSense { contacts: contacts.to_vec(), threshold, force })
+        let from = number(t.from, Range::AtLeastZero, &field.key("from"))?;
+        Ok(SlipSense { contacts: contacts.to_vec(), threshold, force, from })
     }
 
     fn grip_force(&self, t: &GripForceTable, field: &FieldPath) -> Result<GripForce, Problem> {
         let contacts = self.contacts(&t.contacts, &field.key("contacts"))?;
-        number(t.set_point, Range::Finite, &field.key("set_point"))?;
-        number(t.proportional, Range::Finite, &field.key("proportional"))?;
-        number(t.integral, Range::Finite, &field.key("integral"))?;
+        let set_point = target(t.set_point.values(), &t.set_point_times, "set_point", field)?;
+        for (key, gain) in
+            [("proportional", t.proportional), ("integral", t.integral), ("feedforward", t.feedforward)]
+        {
+            number(gain, Range::Finite, &field.key(key))?;
+        }
         let slip = t.slip.as_ref().map(|slip| self.slip(slip, &contacts, &field.key("slip"))).transpose()?;
-        Ok(GripForce::new(&contacts, slip, self.output(&t.actuators, &field.key("actuators"))?))
+        Ok(GripForce::new(&contacts, set_point, slip, self.output(&t.actuators, &field.key("actuators"))?))
     }
 
     fn slip_reflex(&self, t: &SlipReflexTable, field: &FieldPath) -> Result<SlipReflex, Problem> {
@@ -561,6 +559,17 @@ fn numbers(given: &[f64], count: usize, allowed: &str, field: &FieldPath) -> Res
         return Err(Problem::new(field.clone(), message));
     }
     given.iter().enumerate().try_for_each(|(i, &x)| number(x, Range::Finite, &field.index(i)).map(drop))
+}
+
+/// The knots of a target or set point: a number for each of the times `KEY_times`, which is linear in between, or one
+/// alone.
+fn target(given: &[f64], times: &[f64], key: &str, table: &FieldPath) -> Result<ControlKnots, Problem> {
+    let times_key = format!("{key}_times");
+    let at = if times.is_empty() { &[0.0][..] } else { times };
+    let found = knots(KnotInterpolation::Linear, at, &table.key(&times_key))?;
+    let allowed = format!("a number for each of `{times_key}`, one alone without");
+    numbers(given, at.len(), &allowed, &table.key(key))?;
+    Ok(found)
 }
 
 fn knots(

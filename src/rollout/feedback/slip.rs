@@ -1,11 +1,12 @@
 //! How a gripper feels that something slips.
 
-use super::observed::Observed;
+use super::observed::{Observed, SAME_TIME};
 use crate::scalar::Scalar;
 
 /// Sensors of slip at some contacts. The slip of one is (√(v² + v₀²) − v₀) F / (F + F₀), with the slip velocity v
 /// and the normal force F: smooth everywhere, quadratic for creep below the threshold v₀, and nothing where contact
-/// begins, so that touching does not count as slipping.
+/// begins, so that touching does not count as slipping. Before a time that is given nothing counts: while a gripper
+/// closes, what it pushes into its middle slides along its pads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlipSense {
     /// Each contact by the body that feels it and the other one.
@@ -14,6 +15,8 @@ pub struct SlipSense {
     pub threshold: f64,
     /// The force F₀, N; positive.
     pub force: f64,
+    /// The time from which on slip counts, s.
+    pub from: f64,
 }
 
 impl SlipSense {
@@ -25,9 +28,12 @@ impl SlipSense {
         self.contacts.iter().flat_map(of).collect()
     }
 
-    /// The mean slip of the contacts, m/s, from what was observed.
-    pub(super) fn speed<T: Scalar>(&self, observed: &[T]) -> T {
+    /// The mean slip of the contacts, m/s, from what was observed at a time in s.
+    pub(super) fn speed<T: Scalar>(&self, time: f64, observed: &[T]) -> T {
         let mut sum = T::from(0.0);
+        if time < self.from - SAME_TIME {
+            return sum;
+        }
         for contact in observed.chunks_exact(4) {
             let force = contact[0];
             let square = contact[1..].iter().fold(T::from(0.0), |sum, &v| sum + v * v);

@@ -47,7 +47,7 @@ impl Controller for SlipReflex {
         memory: &mut [T],
         commands: &mut [T],
     ) {
-        let slip = self.sense.speed(at.values);
+        let slip = self.sense.speed(at.time, at.values);
         memory[0] = raised(memory[0], slip, [parameters[0], parameters[1]], at.period);
         self.output.add(memory[0], commands);
     }

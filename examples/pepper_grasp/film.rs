@@ -1,0 +1,180 @@
+//! A film strip: what bodies look like at a few times, side by side, as a PNG picture.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use isobar::geometry::SurfaceMesh;
+use isobar::report::Film;
+use isobar::spatial::RigidTransform;
+use nalgebra::Vector3;
+
+/// Pixels per metre, and samples of each pixel along either side.
+const SCALE: f64 = 850.0;
+const FINE: usize = 3;
+/// What a frame shows of the plane of the picture, m: right from and to, up from and to.
+const VIEW: [f64; 4] = [-0.125, 0.125, -0.045, 0.30];
+/// Width of the line between frames, pixels.
+const GAP: usize = 4;
+const BACKGROUND: [f64; 3] = [255.0, 255.0, 255.0];
+
+/// A box on a body that is drawn and touches nothing: the body's name, middle and half of the size.
+const DRAWN: [(&str, [f64; 3], [f64; 3]); 6] = [
+    ("panda_hand", [0.0, 0.0, 0.03], [0.03, 0.1, 0.028]),
+    ("panda_hand", [0.0, 0.0, -0.02], [0.04, 0.04, 0.02]),
+    ("panda_leftfinger", [0.0, 0.027, 0.03], [0.01, 0.003, 0.03]),
+    ("panda_leftfinger", [0.0, 0.015, 0.006], [0.01, 0.015, 0.006]),
+    ("panda_rightfinger", [0.0, -0.027, 0.03], [0.01, 0.003, 0.03]),
+    ("panda_rightfinger", [0.0, -0.015, 0.006], [0.01, 0.015, 0.006]),
+];
+
+/// Red, green and blue of a body that touches, and of what is only drawn.
+fn colour(name: &str) -> [f64; 3] {
+    match name {
+        "pepper" => [245.0, 190.0, 20.0],
+        "table" => [200.0, 200.0, 200.0],
+        _ => [60.0, 130.0, 190.0],
+    }
+}
+const DRAWN_COLOUR: [f64; 3] = [120.0, 120.0, 128.0];
+
+/// A picture with a depth for each sample.
+struct Canvas {
+    width: usize,
+    height: usize,
+    colours: Vec<[f64; 3]>,
+    depths: Vec<f64>,
+    /// Right, up, and towards the eye.
+    axes: [Vector3<f64>; 3],
+}
+
+impl Canvas {
+    fn new() -> Self {
+        let pixels = |from: f64, to: f64| ((to - from) * SCALE).round() as usize * FINE;
+        let (width, height) = (pixels(VIEW[0], VIEW[1]), pixels(VIEW[2], VIEW[3]));
+        let (around, above) = (0.45_f64, 0.25_f64);
+        let eye = Vector3::new(above.cos() * around.cos(), above.cos() * around.sin(), above.sin());
+        let right = Vector3::new(-around.sin(), around.cos(), 0.0);
+        Self {
+            width,
+            height,
+            colours: vec![BACKGROUND; width * height],
+            depths: vec![f64::NEG_INFINITY; width * height],
+            axes: [right, eye.cross(&right), eye],
+        }
+    }
+
+    /// A triangle in W.
+    fn triangle(&mut self, corners: [Vector3<f64>; 3], colour: [f64; 3]) {
+        let [right, up, eye] = self.axes;
+        let normal = (corners[1] - corners[0]).cross(&(corners[2] - corners[0]));
+        let Some(normal) = normal.try_normalize(1e-12) else { return };
+        let light = (eye + 0.8 * up - 0.6 * right).normalize();
+        let bright = 0.35 + 0.65 * normal.dot(&light).abs();
+        let scale = SCALE * FINE as f64;
+        let seen =
+            corners.map(|c| [(c.dot(&right) - VIEW[0]) * scale, (VIEW[3] - c.dot(&up)) * scale, c.dot(&eye)]);
+        let [a, b, c] = seen;
+        let area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+        if area.abs() < 1e-12 {
+            return;
+        }
+        let range = |axis: usize, most: usize| {
+            let values = seen.map(|p| p[axis]);
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min).max(0.0);
+            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max).min(most as f64);
+            low.floor() as usize..high.ceil().max(0.0) as usize
+        };
+        for row in range(1, self.height) {
+            for column in range(0, self.width) {
+                let p = [column as f64 + 0.5, row as f64 + 0.5];
+                let part = |u: [f64; 3], v: [f64; 3]| {
+                    ((u[0] - p[0]) * (v[1] - p[1]) - (u[1] - p[1]) * (v[0] - p[0])) / area
+                };
+                let weights = [part(b, c), part(c, a), part(a, b)];
+                if weights.iter().any(|w| *w < 0.0) {
+                    continue;
+                }
+                let depth: f64 = weights.iter().zip(&seen).map(|(w, p)| w * p[2]).sum();
+                let at = row * self.width + column;
+                if depth > self.depths[at] {
+                    self.depths[at] = depth;
+                    self.colours[at] = colour.map(|x| x * bright);
+                }
+            }
+        }
+    }
+
+    fn mesh(&mut self, mesh: &SurfaceMesh, pose: &RigidTransform, colour: [f64; 3]) {
+        for t in &mesh.triangles {
+            self.triangle(t.map(|v| *pose * mesh.vertices[v as usize]), colour);
+        }
+    }
+
+    /// Rows of pixels, each the mean of its samples.
+    fn rows(&self) -> impl Iterator<Item = Vec<u8>> + '_ {
+        (0..self.height / FINE).map(|row| {
+            let pixel = |column: usize| {
+                let mut sum = [0.0; 3];
+                for k in 0..FINE * FINE {
+                    let at = (row * FINE + k / FINE) * self.width + column * FINE + k % FINE;
+                    (0..3).for_each(|i| sum[i] += self.colours[at][i]);
+                }
+                sum.map(|x| (x / (FINE * FINE) as f64).round() as u8)
+            };
+            (0..self.width / FINE).flat_map(pixel).collect()
+        })
+    }
+}
+
+/// A box as a mesh.
+fn block(middle: [f64; 3], half: [f64; 3]) -> SurfaceMesh {
+    let corner = |k: u32| {
+        let sign = |axis: usize| if k >> axis & 1 == 1 { 1.0 } else { -1.0 };
+        Vector3::from_fn(|axis, _| middle[axis] + sign(axis) * half[axis])
+    };
+    let sides = [[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6], [0, 2, 6, 4], [1, 3, 7, 5]];
+    SurfaceMesh {
+        vertices: (0..8).map(corner).collect(),
+        triangles: sides.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect(),
+    }
+}
+
+/// Writes the frames of a film at these times, in s, side by side.
+pub fn write(path: impl AsRef<Path>, film: &Film, times: &[f64]) -> Result<(), Box<dyn Error>> {
+    let mut frames = Vec::new();
+    for time in times {
+        let at = film.frames.partition_point(|frame| frame.time < time - 1e-9).min(film.frames.len() - 1);
+        let mut canvas = Canvas::new();
+        for (body, pose) in film.bodies.iter().zip(&film.frames[at].poses) {
+            let pose = pose.transform();
+            if body.is_fixed {
+                // A part of the table.
+                canvas.mesh(&block([0.0, 0.0, -0.004], [0.1, 0.12, 0.004]), &pose, colour(&body.name));
+            } else {
+                body.parts.iter().for_each(|part| canvas.mesh(&part.surface, &pose, colour(&body.name)));
+            }
+            for (_, middle, half) in DRAWN.iter().filter(|(name, ..)| *name == body.name) {
+                canvas.mesh(&block(*middle, *half), &pose, DRAWN_COLOUR);
+            }
+        }
+        frames.push(canvas.rows().collect::<Vec<_>>());
+    }
+    let height = frames.first().map_or(0, Vec::len);
+    let mut pixels = Vec::new();
+    for row in 0..height {
+        for (i, frame) in frames.iter().enumerate() {
+            if i > 0 {
+                pixels.extend([90; 3 * GAP]);
+            }
+            pixels.extend(&frame[row]);
+        }
+    }
+    let width = pixels.len() / 3 / height.max(1);
+    let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), width as u32, height as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::High);
+    encoder.write_header()?.write_image_data(&pixels)?;
+    Ok(())
+}
