@@ -44,6 +44,9 @@ pub(super) struct Layout {
     pub frictional: Vec<usize>,
     /// Whether the distances are 0 whatever the signs of the impulses.
     pub bilateral: bool,
+    /// How far contacts give under an impulse, in units of the scales: of contacts that share a load in many ways one
+    /// way is left.
+    pub compliance: f64,
     /// Velocities.
     pub velocities: usize,
 }
@@ -64,7 +67,7 @@ impl Layout {
                 (0..used.len()).filter(|&i| friction(used[i]) > 0.0).collect()
             }
         };
-        Self { law, used, frictional, bilateral, velocities: BODY * data.bodies.len() }
+        Self { law, used, frictional, bilateral, compliance: 0.0, velocities: BODY * data.bodies.len() }
     }
 
     /// Where q of the ellipsoids begins.
@@ -148,7 +151,8 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
     let per_velocity = T::from(1.0 / scales.velocity);
     let gap_rows = layout.impulses();
     for (i, &k) in layout.used.iter().enumerate() {
-        out[gap_rows + i] = kinematics.gaps[k].distance * T::from(1.0 / (scales.velocity * dt));
+        let given = impulses[i] * T::from(layout.compliance);
+        out[gap_rows + i] = kinematics.gaps[k].distance * T::from(1.0 / (scales.velocity * dt)) + given;
     }
     match layout.law {
         FrictionLaw::Ellipsoid => {
@@ -156,7 +160,7 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
                 let row = layout.ellipsoids() + 3 * i;
                 let q = [z[row], z[row + 1], z[row + 2]];
                 let sigma = z[layout.multipliers() + i];
-                let slip = patch_slip(data, layout, patch, impulses, &kinematics);
+                let slip = patch_slip(data, &layout.used, patch, impulses, &kinematics);
                 let friction = data.patches[patch].friction;
                 let e = data.patches[patch].ellipsoid;
                 let mut square = zero;
@@ -199,16 +203,7 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
             }
         }
     }
-    for (i, body) in data.bodies.iter().enumerate() {
-        let at = BODY * i;
-        let change = |k: usize| velocities[at + k] - body.free[k / 3][k % 3];
-        let turn = body.inertia * Vector3::new(change(0), change(1), change(2));
-        for k in 0..3 {
-            out[at + k] = (turn[k] - momentum[at + k]) * T::from(1.0 / (scales.impulse * scales.length));
-            let shift = body.mass * change(3 + k) - momentum[at + 3 + k];
-            out[at + 3 + k] = shift * T::from(1.0 / scales.impulse);
-        }
-    }
+    data.momentum_balance(&velocities, &momentum, out);
 }
 
 /// The velocities in rad/s and m/s among the variables.
@@ -245,7 +240,7 @@ pub(super) struct Slip<T> {
 /// How a patch slips under impulses of the contacts that are used.
 pub(super) fn patch_slip<T: Scalar>(
     data: &StepData<T>,
-    layout: &Layout,
+    used: &[usize],
     patch: usize,
     impulses: &[T],
     kinematics: &Kinematics<T>,
@@ -253,7 +248,7 @@ pub(super) fn patch_slip<T: Scalar>(
     let zero = T::from(0.0);
     let (mut impulse, mut weighted) = (zero, Vector3::from_element(zero));
     let mut heaviest: Option<(f64, usize)> = None;
-    for (&k, &p) in layout.used.iter().zip(impulses) {
+    for (&k, &p) in used.iter().zip(impulses) {
         if data.contacts[k].patch == patch {
             impulse += p;
             weighted += kinematics.gaps[k].point * p;

@@ -12,7 +12,11 @@
 //! | `dynamics.rs` | the motion of a body over a step |
 //! | `data.rs` | the numbers of a step, in any scalar |
 //! | `equations.rs` | the equations, in any scalar |
+//! | `row.rs` | how velocities between bodies follow theirs, and what impulses along them do |
 //! | `linear.rs` | the linear complementarity problems |
+//! | `modes.rs` | what contacts with friction in cones do, and the equations with that held, in any scalar |
+//! | `settle.rs` | which modes hold |
+//! | `held.rs` | the equations that hold at a solution |
 //! | `methods.rs` | the methods |
 //! | `search.rs` | which features touch, and the step with them |
 //! | `report.rs` | where bodies touch, and how |
@@ -24,17 +28,22 @@
 mod data;
 mod dynamics;
 mod equations;
+mod held;
 mod linear;
 mod methods;
+mod modes;
 mod report;
+mod row;
 mod search;
+mod settle;
 
 pub use report::{PatchKind, RigidContact};
 
 use nalgebra::{DMatrix, DVector};
 
 use self::data::StepData;
-use self::equations::{Equations, evaluate, scaled_velocities};
+use self::equations::scaled_velocities;
+use self::held::HeldEquations;
 use self::linear::LinearSolver;
 use self::search::{Solved, solve_step};
 use super::derivative::StepCotangent;
@@ -207,14 +216,9 @@ impl Solved {
             data.scales = self.data.scales;
             let mut residual = Vec::new();
             for _ in 0..T::NDERIV {
-                evaluate(&data, &solution.layout, &z, &mut residual);
-                for (i, value) in residual.iter_mut().enumerate() {
-                    if !solution.active[i] {
-                        *value = z[i];
-                    }
-                    // The value stays that of the solution.
-                    *value -= T::from(value.real());
-                }
+                solution.held.evaluate(&data, &z, &mut residual);
+                // The value stays that of the solution.
+                residual.iter_mut().for_each(|value| *value -= T::from(value.real()));
                 for (row, z) in inverse.row_iter().zip(&mut z) {
                     let change = row.iter().zip(&residual).fold(T::from(0.0), |sum, (m, r)| sum + *r * *m);
                     *z -= change;
@@ -234,13 +238,7 @@ impl Solved {
     /// The inverse of the Jacobian of the equations that hold at the solution; `None` where it is singular.
     fn inverse(&self) -> Option<DMatrix<f64>> {
         let Self { data, solution, .. } = self;
-        let mut matrix = jacobian(&Equations { data, layout: &solution.layout }, &solution.variables);
-        for (i, active) in solution.active.iter().enumerate() {
-            if !active {
-                matrix.row_mut(i).fill(0.0);
-                matrix[(i, i)] = 1.0;
-            }
-        }
+        let matrix = jacobian(&HeldEquations { data, held: &solution.held }, &solution.variables);
         matrix.try_inverse().filter(|inverse| inverse.iter().all(|x| x.is_finite()))
     }
 }

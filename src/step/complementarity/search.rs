@@ -5,7 +5,8 @@ use nalgebra::Vector3;
 use super::data::{FoundContact, StepData, geometries};
 use super::equations::scaled_velocities;
 use super::linear::LinearSolver;
-use super::methods::{Solution, solve};
+use super::held::{Held, Solution};
+use super::methods::solve;
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};
 use crate::contact::{ContactGeometry, Rim, find_features};
@@ -80,10 +81,8 @@ fn with_circles(
     solved: Solved,
     linear: &mut LinearSolver,
 ) -> Solved {
-    let layout = &solved.solution.layout;
-    let impulses = &solved.solution.variables[layout.impulses()..layout.multipliers()];
-    let carrying = layout.used.iter().zip(impulses).filter(|(_, p)| **p > 0.0).map(|(&k, _)| solved.found[k]);
-    if !carrying.into_iter().any(|contact| contact.features.is_rim_point()) {
+    let mut carrying = solved.solution.carrying.iter().filter(|(_, p)| *p > 0.0);
+    if !carrying.any(|&(k, _)| solved.found[k].features.is_rim_point()) {
         return solved;
     }
     let velocities = scaled_velocities(&solved.data, &solved.solution.variables);
@@ -111,14 +110,18 @@ fn is_complete(
         let mut there = data.clone();
         there.set_contacts(model, &new);
         let gaps = there.kinematics(&velocities).gaps;
-        if gaps.iter().any(|gap| gap.distance < -DEPTH * data.scales.length) {
+        // What closes takes part in how a load is shared.
+        let may_be = |contact: &FoundContact| {
+            let shares = matches!(solution.held, Held::Cones(_)) && contact.features.is_lasting();
+            if shares && !contact.features.is_rim_point() { DEPTH } else { -DEPTH }
+        };
+        let mut gaps = new.iter().zip(&gaps);
+        if gaps.any(|(contact, gap)| gap.distance < may_be(contact) * data.scales.length) {
             return false;
         }
     }
-    let layout = &solution.layout;
-    let impulses = &solution.variables[layout.impulses()..layout.multipliers()];
     let is_there = |k: usize| used[k].features.is_lasting() || now.contains(&used[k]);
-    layout.used.iter().zip(impulses).all(|(&k, &p)| p <= 0.0 || is_there(k))
+    solution.carrying.iter().all(|&(k, p)| p <= 0.0 || is_there(k))
 }
 
 /// The features that are near each other with these velocities, pair by pair.
