@@ -247,6 +247,11 @@ fn patch<T: Scalar>(model: &Model<T>, pair: usize) -> Patch<T> {
         bodies: [of.bodies.a, of.bodies.b],
         friction,
         ellipsoid: combine_ellipsoids(&one.friction_ellipsoid, &other.friction_ellipsoid),
-        axes: [x_bg.rotation.column(0).into_owned(), x_bg.rotation.column(1).into_owned()],
+        axes: patch_axes(&x_bg),
     }
+}
+
+/// The axes x and y of a geometry in those of its body.
+pub(super) fn patch_axes<T: Scalar>(x_bg: &RigidTransform<T>) -> [Vector3<T>; 2] {
+    [x_bg.rotation.column(0).into_owned(), x_bg.rotation.column(1).into_owned()]
 }

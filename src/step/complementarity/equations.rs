@@ -42,8 +42,6 @@ pub(super) struct Layout {
     pub used: Vec<usize>,
     /// The patches with an ellipsoid; or the contacts with a cone, as positions in `used`.
     pub frictional: Vec<usize>,
-    /// Whether the distances are 0 whatever the signs of the impulses.
-    pub bilateral: bool,
     /// How far contacts give under an impulse, in units of the scales: of contacts that share a load in many ways one
     /// way is left.
     pub compliance: f64,
@@ -53,7 +51,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// That of contacts with friction where its coefficient is not 0.
-    pub fn new<T: Scalar>(data: &StepData<T>, law: FrictionLaw, used: Vec<usize>, bilateral: bool) -> Self {
+    pub fn new<T: Scalar>(data: &StepData<T>, law: FrictionLaw, used: Vec<usize>) -> Self {
         let frictional = match law {
             FrictionLaw::Ellipsoid => {
                 let has = |patch: usize| {
@@ -67,7 +65,7 @@ impl Layout {
                 (0..used.len()).filter(|&i| friction(used[i]) > 0.0).collect()
             }
         };
-        Self { law, used, frictional, bilateral, compliance: 0.0, velocities: BODY * data.bodies.len() }
+        Self { law, used, frictional, compliance: 0.0, velocities: BODY * data.bodies.len() }
     }
 
     /// Where q of the ellipsoids begins.
@@ -103,7 +101,7 @@ impl Layout {
 
     /// The number of variables that are not complementary to anything.
     pub fn equations(&self) -> usize {
-        if self.bilateral { self.multipliers() } else { self.impulses() }
+        self.impulses()
     }
 }
 

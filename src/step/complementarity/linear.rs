@@ -9,6 +9,7 @@ use nalgebra::{DMatrix, Matrix3, Vector3};
 use super::data::{Kinematics, Place, StepData};
 use super::dynamics::BODY;
 use super::equations::{DIRECTIONS, FrictionLaw, Layout, Scaling, patch_slip, scaled_velocities};
+use super::held::{Held, Solution};
 use super::modes::direction;
 use super::row::Row;
 use crate::linear_algebra::{Lemke, LemkeOutcome};
@@ -127,7 +128,7 @@ impl LinearSolver {
         for (response, p) in responses.iter().zip(&solution.impulses) {
             response.add_to(&mut v, p * impulse);
         }
-        let layout = Layout::new(data, FrictionLaw::Ellipsoid, (0..count).collect(), false);
+        let layout = Layout::new(data, FrictionLaw::Ellipsoid, (0..count).collect());
         solution.ellipsoids = vec![([0.0; 3], 0.0); data.patches.len()];
         for &patch in &layout.frictional {
             let (old, q) = self.friction[patch];
@@ -334,4 +335,40 @@ pub(super) fn linear_solution(data: &StepData, layout: &Layout, z: &[f64]) -> Li
     let slips = slips.collect();
     let impulses = z[layout.impulses()..layout.multipliers()].to_vec();
     LinearSolution { velocities, impulses, slips, ..LinearSolution::default() }
+}
+
+/// The variables of a layout with cones from a solution with modes.
+pub(super) fn cone_variables(data: &StepData, layout: &Layout, solution: &Solution) -> Vec<f64> {
+    let velocities = scaled_velocities(data, &solution.variables);
+    let kinematics = data.kinematics(&velocities);
+    let count = velocities.len();
+    let mut impulses = vec![0.0; data.contacts.len()];
+    let mut friction = vec![Vector3::zeros(); data.contacts.len()];
+    if let Held::Cones(modes) = &solution.held {
+        let rows = modes.rows(data, &velocities, &kinematics);
+        let of_modes = modes.impulses(data, &rows, &solution.variables[count..]);
+        let of_contacts = modes.friction(data, &kinematics, &of_modes);
+        for ((carrying, p), f) in modes.carrying.iter().zip(&of_modes.normal).zip(of_contacts) {
+            impulses[carrying.contact] = *p;
+            friction[carrying.contact] = f;
+        }
+    }
+    let cone = |&position: &usize| {
+        let k = layout.used[position];
+        let (patch, gap) = (&data.patches[data.contacts[k].patch], &kinematics.gaps[k]);
+        let frame = kinematics.frame(patch, &gap.normal);
+        let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
+        let along = |index: usize, v: &Vector3<f64>| direction(&frame, index).dot(v);
+        let lambda = (0..DIRECTIONS).map(|index| -along(index, &slip)).fold(0.0, f64::max);
+        let beta = std::array::from_fn(|index| along(index, &friction[k]).max(0.0));
+        // Of a contact that carries nothing the multiplier is 0 or any that is large enough.
+        (beta, lambda / data.scales.velocity)
+    };
+    let solution = LinearSolution {
+        cones: layout.frictional.iter().map(cone).collect(),
+        impulses: layout.used.iter().map(|&k| impulses[k]).collect(),
+        velocities,
+        ..LinearSolution::default()
+    };
+    variables(data, layout, &solution)
 }

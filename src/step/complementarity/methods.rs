@@ -3,7 +3,7 @@
 use super::data::StepData;
 use super::equations::{Equations, FrictionLaw, Layout, evaluate, scaled_velocities};
 use super::held::{Held, Solution};
-use super::linear::{LinearSolution, LinearSolver, linear_solution, variables};
+use super::linear::{LinearSolver, cone_variables, linear_solution, variables};
 use super::settle::{Sticking, first_modes, modes_of, settle};
 use super::{ComplementarityMethod, Failure};
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
@@ -61,7 +61,7 @@ fn by_pivots(
     mut velocities: Vec<f64>,
     linear: &mut LinearSolver,
 ) -> Result<Solution, Failure> {
-    let mut layout = Layout::new(data, FrictionLaw::Polyhedral, used, false);
+    let mut layout = Layout::new(data, FrictionLaw::Polyhedral, used);
     let mut failure = Failure::Ray;
     for iteration in 0..LINEAR_ITERATIONS {
         layout.compliance = COMPLIANCES[iteration * COMPLIANCES.len() / LINEAR_ITERATIONS];
@@ -85,13 +85,25 @@ fn by_pivots(
     Err(failure)
 }
 
-/// Hotz §2.1: the nonlinear problem by Fischer's function, which says what contacts do.
+/// Hotz §2.1: the nonlinear problem by Fischer's function, from the solution of the linear ones where contacts do what they
+/// would do without one another, and from the first linear problem otherwise.
 fn nonlinear_problem(data: &StepData, used: Vec<usize>, linear: &mut LinearSolver) -> Result<Solution, Failure> {
-    let mut layout = Layout::new(data, FrictionLaw::Polyhedral, used, false);
-    layout.compliance = COMPLIANCES[0];
-    let first = linear.cones(data, &layout, &data.free_velocities()).ok_or(Failure::Ray)?;
-    let mut z = variables(data, &layout, &first);
+    let free = linear.free().to_vec();
     let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 200 };
+    let mut layout = Layout::new(data, FrictionLaw::Polyhedral, used);
+    let modes = first_modes(data, &layout.used, &free);
+    if let Some(solution) = settle(data, &layout.used, modes, &free, linear, Sticking::Judged) {
+        let mut z = cone_variables(data, &layout, &solution);
+        let outcome = solve_mixed(&Equations { data, layout: &layout }, &mut z, &limits);
+        if outcome.converged && outcome.iterations <= 1 {
+            return Ok(solution);
+        }
+    }
+    layout.compliance = COMPLIANCES[0];
+    let Some(first) = linear.cones(data, &layout, &free) else {
+        return by_pivots(data, layout.used, free, linear);
+    };
+    let mut z = variables(data, &layout, &first);
     let outcome = solve_mixed(&Equations { data, layout: &layout }, &mut z, &limits);
     let velocities = scaled_velocities(data, &z);
     if outcome.converged {
@@ -109,52 +121,19 @@ fn nonlinear_problem(data: &StepData, used: Vec<usize>, linear: &mut LinearSolve
     by_pivots(data, layout.used, velocities, linear)
 }
 
+/// Hotz §2.1: all contacts that would be closed are bilateral; those that pull are released, until none does.
+fn bilateral(data: &StepData, linear: &mut LinearSolver) -> Result<Solution, Failure> {
+    let free = linear.free().to_vec();
+    let gaps = data.kinematics(&free).gaps;
+    let closed = |k: &usize| gaps[*k].distance <= DEPTH * data.scales.velocity * data.dt;
+    linear_problems(data, (0..gaps.len()).filter(closed).collect(), linear)
+}
+
 /// How far velocities are from each other, in parts of the scale.
 pub(super) fn difference(data: &StepData, a: &[f64], b: &[f64]) -> f64 {
     let unit = |k: usize| if k % super::dynamics::BODY < 3 { data.scales.length } else { 1.0 };
     let parts = a.iter().zip(b).enumerate().map(|(k, (a, b))| (a - b).abs() * unit(k) / data.scales.velocity);
     parts.fold(0.0, |most, x| if x > most || x.is_nan() { x } else { most })
-}
-
-/// Hotz §2.1: all contacts that would be closed are bilateral; those that pull are released, until none does.
-fn bilateral(data: &StepData, linear: &mut LinearSolver) -> Result<Solution, Failure> {
-    let free = data.free_velocities();
-    let closed = |distance: f64| distance <= DEPTH * data.scales.velocity * data.dt;
-    let gaps = data.kinematics(&free).gaps;
-    let mut used: Vec<usize> = (0..gaps.len()).filter(|&k| closed(gaps[k].distance)).collect();
-    let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 200 };
-    let mut iterations = 0;
-    loop {
-        let layout = Layout::new(data, FrictionLaw::Polyhedral, used.clone(), true);
-        let start = LinearSolution {
-            velocities: free.clone(),
-            impulses: vec![0.0; layout.used.len()],
-            cones: vec![([0.0; super::equations::DIRECTIONS], 0.0); layout.frictional.len()],
-            ..LinearSolution::default()
-        };
-        let mut z = variables(data, &layout, &start);
-        let outcome = solve_mixed(&Equations { data, layout: &layout }, &mut z, &limits);
-        iterations += outcome.iterations;
-        if !outcome.converged {
-            return Err(Failure::NotConverged { iterations, residual: outcome.residual });
-        }
-        let impulses = &z[layout.impulses()..layout.multipliers()];
-        let pulling = |i: &usize| impulses[*i] < -1e3 * RESIDUAL;
-        let released: Vec<usize> = (0..used.len()).filter(pulling).collect();
-        if released.is_empty() {
-            let modes = modes_of(data, &layout, &linear_solution(data, &layout, &z));
-            let velocities = scaled_velocities(data, &z);
-            return match settle(data, &layout.used, modes, &velocities, linear, Sticking::Known) {
-                Some(solution) => Ok(Solution { iterations: iterations + solution.iterations, ..solution }),
-                None => by_pivots(data, layout.used, velocities, linear),
-            };
-        }
-        let mut index = 0;
-        used.retain(|_| {
-            index += 1;
-            !released.contains(&(index - 1))
-        });
-    }
 }
 
 /// Xie and Chakraborty's equations: sweeps find which contacts carry, a semismooth Newton method does the rest. Where it
@@ -177,7 +156,7 @@ fn equivalent_point(data: &StepData, linear: &mut LinearSolver) -> Result<Soluti
         }
         next = 2 * taken;
         let used: Vec<usize> = (0..data.contacts.len()).filter(|&k| solution.basic_impulses[k]).collect();
-        let layout = Layout::new(data, FrictionLaw::Ellipsoid, used, false);
+        let layout = Layout::new(data, FrictionLaw::Ellipsoid, used);
         let mut z = variables(data, &layout, &solution);
         let outcome = solve_mixed(&Equations { data, layout: &layout }, &mut z, &limits);
         solution.velocities = scaled_velocities(data, &z);

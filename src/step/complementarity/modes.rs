@@ -252,6 +252,9 @@ impl Modes {
     ) -> Option<(Vec<f64>, Vec<f64>)> {
         let (length, speed) = (data.scales.length, data.scales.velocity);
         let size = self.factors();
+        if size == 0 {
+            return Some((free.to_vec(), Vec::new()));
+        }
         let normals = self.normals.len();
         let mut columns = Vec::with_capacity(size);
         for chosen in 0..size {
