@@ -148,6 +148,10 @@ fn check(model: &Model, state: &State, integrator: Integrator, found: &mut Found
         Parameter::Mass { body: 0 },
         Parameter::Gravity { axis: 2 },
         Parameter::GeometryScale { body: 0, geometry: 0 },
+        Parameter::GeometryPose { body: 0, geometry: 0, axis: 1 },
+        Parameter::GeometryPose { body: 0, geometry: 0, axis: 5 },
+        Parameter::FixedPose { body: 1, axis: 0 },
+        Parameter::FixedPose { body: 1, axis: 5 },
     ];
     if integrator == Integrator::Complementarity(ComplementarityMethod::Ecp) {
         parameters.extend((0..3).map(|axis| material(MaterialParameter::FrictionEllipsoid(axis))));
