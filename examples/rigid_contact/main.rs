@@ -120,7 +120,13 @@ fn run(
     let name = scene.name.to_lowercase().replace('-', "_");
     draw(folder.join(format!("rigid_contact_{name}.svg")), &plots)?;
     let title = format!("{}: from above; circles: centre of mass, crosses: contact point", scene.name);
-    snapshots::draw(folder.join(format!("rigid_contact_{name}_above.svg")), &title, &motion, times, outlines)?;
+    snapshots::draw(
+        folder.join(format!("rigid_contact_{name}_above.svg")),
+        &title,
+        &motion,
+        times,
+        outlines,
+    )?;
     Ok(())
 }
 

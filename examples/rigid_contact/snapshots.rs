@@ -64,7 +64,8 @@ pub fn draw(
     );
     for (i, outlines) in &shapes {
         for outline in outlines {
-            let corners: Vec<String> = outline.iter().map(|p| format!("{:.1} {:.1}", x(p.x), y(p.y))).collect();
+            let corners: Vec<String> =
+                outline.iter().map(|p| format!("{:.1} {:.1}", x(p.x), y(p.y))).collect();
             let _ = writeln!(
                 svg,
                 "<path d=\"M{}Z\" fill=\"#888\" fill-opacity=\"0.25\" stroke=\"black\"/>",

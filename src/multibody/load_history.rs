@@ -95,7 +95,8 @@ impl LoadHistory {
                 if !(period.is_finite() && *period > 0.0) {
                     Some("has a period that is not positive")
                 } else {
-                    (![mean, sine, cosine].into_iter().all(finite)).then_some("has a value that is not finite")
+                    (![mean, sine, cosine].into_iter().all(finite))
+                        .then_some("has a value that is not finite")
                 }
             }
         }
@@ -194,14 +195,19 @@ mod tests {
     fn values_over_time() {
         let x = Vector3::x();
         let knots = |linear| LoadHistory::Knots { times: vec![1.0, 2.0], values: vec![x, 3.0 * x], linear };
-        for (time, held, linear) in [(0.0, 1.0, 1.0), (1.0, 1.0, 1.0), (1.5, 1.0, 2.0), (2.0, 3.0, 3.0), (9.0, 3.0, 3.0)] {
+        for (time, held, linear) in
+            [(0.0, 1.0, 1.0), (1.0, 1.0, 1.0), (1.5, 1.0, 2.0), (2.0, 3.0, 3.0), (9.0, 3.0, 3.0)]
+        {
             assert_eq!(knots(false).at(time).x, held);
             assert_eq!(knots(true).at(time).x, linear);
         }
         let periodic = LoadHistory::Periodic { period: 2.0, mean: x, sine: 4.0 * x, cosine: 7.0 * x };
         assert!((periodic.at(0.5).x - 5.0).abs() < 1e-12 && (periodic.at(1.0).x + 6.0).abs() < 1e-12);
         let wrong = [
-            (LoadHistory::Knots { times: vec![1.0, 1.0], values: vec![x, x], linear: true }, "do not increase"),
+            (
+                LoadHistory::Knots { times: vec![1.0, 1.0], values: vec![x, x], linear: true },
+                "do not increase",
+            ),
             (LoadHistory::Knots { times: vec![1.0], values: vec![], linear: true }, "one value for each"),
             (LoadHistory::Periodic { period: 0.0, mean: x, sine: x, cosine: x }, "period"),
             (LoadHistory::Constant(x * f64::NAN), "not finite"),
@@ -232,7 +238,8 @@ mod tests {
             load(LoadKind::Torque, LoadFrame::Body),
             load(LoadKind::Torque, LoadFrame::World),
         ];
-        let model = ModelBuilder { bodies: vec![body], loads, ..Default::default() }.build().expect("a model");
+        let model =
+            ModelBuilder { bodies: vec![body], loads, ..Default::default() }.build().expect("a model");
         let turn = rotation_exponential(&Vector3::new(0.3, -0.5, 0.8));
         let state = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::new(turn, Vector3::x()))]);
         let differentiated =
@@ -267,16 +274,19 @@ mod tests {
                 for row in 0..TANGENT_DIMENSION {
                     let slope = (plus[row] - minus[row]) / 2e-5;
                     let claimed = jacobian.by_state[(row, column)];
-                    assert!((slope - claimed).abs() < 1e-8, "{integrator:?} {row} {column}: {slope} {claimed}");
+                    assert!(
+                        (slope - claimed).abs() < 1e-8,
+                        "{integrator:?} {row} {column}: {slope} {claimed}"
+                    );
                 }
             }
             let weights: Vec<f64> = (0..TANGENT_DIMENSION).map(|i| 0.3 + 0.1 * i as f64).collect();
             let (mut by_state, mut by_model) = (weights.clone(), ModelGradient::zero(&differentiated));
-            let mut out =
-                StepCotangent { state: &mut by_state, control: &mut [], model: &mut by_model };
+            let mut out = StepCotangent { state: &mut by_state, control: &mut [], model: &mut by_model };
             tape.vjp(&differentiated, &NoForces, &mut derivatives, &mut out);
             for (k, by) in by_state.iter().enumerate() {
-                let expected: f64 = jacobian.by_state.column(k).iter().zip(&weights).map(|(a, b)| a * b).sum();
+                let expected: f64 =
+                    jacobian.by_state.column(k).iter().zip(&weights).map(|(a, b)| a * b).sum();
                 assert!((by - expected).abs() < 1e-12, "{integrator:?} {k}: {by} {expected}");
             }
         }

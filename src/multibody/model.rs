@@ -41,7 +41,7 @@ pub struct Model<T = f64> {
     /// The pairs of bodies that were left out of contact, in increasing order.
     pub(super) apart: Vec<BodyPair>,
     pub(crate) pairs: Vec<GeometryPair>,
-    pub(super) rigid_pairs: Vec<GeometryPair>,
+    pub(crate) rigid_pairs: Vec<GeometryPair>,
     pub(super) identity: ModelIdentity,
 }
 

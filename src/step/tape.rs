@@ -165,7 +165,9 @@ impl Tape {
             }
             Integrator::ErrorControlled(_) => self.substeps.bytes(),
             Integrator::Radau(_) => self.radau.as_ref().map_or(0, radau::Kept::bytes),
-            Integrator::Complementarity(_) => self.complementarity.as_ref().map_or(0, complementarity::Kept::bytes),
+            Integrator::Complementarity(_) => {
+                self.complementarity.as_ref().map_or(0, complementarity::Kept::bytes)
+            }
             _ => self.explicit.bytes(),
         };
         let control = size_of_val(&*self.control);

@@ -126,7 +126,8 @@ fn loads_are_read_from_files_and_what_is_wrong_with_them_is_said() {
     let scene = format!("{SCENE}[[loads]]\nbody = \"table\"\nforce = [1, 0, 0]\n");
     let error = self::load(&folder, &scene).expect_err("refused");
     assert!(error.contains("loads[0].body: `table` does not move freely"), "{error}");
-    let error = self::load(&folder, &scene.replace("body = \"table\"", "body = \"tables\"")).expect_err("refused");
+    let error =
+        self::load(&folder, &scene.replace("body = \"table\"", "body = \"tables\"")).expect_err("refused");
     assert!(error.contains("there is no body `tables`; those that move freely are `block`"), "{error}");
 }
 

@@ -25,16 +25,23 @@ pub(in crate::io) fn loads(
         let table = FieldPath::root().key("loads").index(i);
         let field = table.key("body");
         let body = bodies.iter().position(|body| body.name == t.body).ok_or_else(|| {
-            let known: Vec<String> = bodies.iter().filter(|b| b.is_free()).map(|b| format!("`{}`", b.name)).collect();
+            let known: Vec<String> =
+                bodies.iter().filter(|b| b.is_free()).map(|b| format!("`{}`", b.name)).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            Problem::new(field.clone(), format_args!("there is no body `{}`; those that move freely are {known}", t.body))
+            Problem::new(
+                field.clone(),
+                format_args!("there is no body `{}`; those that move freely are {known}", t.body),
+            )
         })?;
         if !bodies[body].is_free() {
             let message = format!("`{}` does not move freely; loads are for bodies that do", t.body);
             return Err(Problem::new(field, message));
         }
         if t.force.is_none() && t.torque.is_none() {
-            return Err(Problem::new(table, "found neither `force` nor `torque`; a load has at least one of them"));
+            return Err(Problem::new(
+                table,
+                "found neither `force` nor `torque`; a load has at least one of them",
+            ));
         }
         if t.force.is_none() && t.point.is_some() {
             return Err(Problem::new(table.key("point"), "found without `force`, which acts there"));
@@ -47,10 +54,7 @@ pub(in crate::io) fn loads(
             LoadFrameTable::World => LoadFrame::World,
             LoadFrameTable::Body => LoadFrame::Body,
         };
-        let parts = [
-            ("force", &t.force, LoadKind::Force { point }),
-            ("torque", &t.torque, LoadKind::Torque),
-        ];
+        let parts = [("force", &t.force, LoadKind::Force { point }), ("torque", &t.torque, LoadKind::Torque)];
         for (key, value, kind) in parts {
             if let Some(value) = value {
                 let history = history(value, folder, &table.key(key), files)?;
@@ -105,11 +109,15 @@ fn history(
         }
     }
     if times.is_empty() || given.len() != times.len() {
-        let message =
-            format!("found {} for {} times; there must be one for each, and at least one", given.len(), times.len());
+        let message = format!(
+            "found {} for {} times; there must be one for each, and at least one",
+            given.len(),
+            times.len()
+        );
         return Err(Problem::new(field.key("values"), message));
     }
-    let value = |(i, value): (usize, &Exactly<f64, 3>)| vector(*value, Range::Finite, &field.key("values").index(i));
+    let value =
+        |(i, value): (usize, &Exactly<f64, 3>)| vector(*value, Range::Finite, &field.key("values").index(i));
     let values = given.iter().enumerate().map(value).collect::<Result<_, _>>()?;
     Ok(LoadHistory::Knots { times, values, linear })
 }
@@ -118,13 +126,11 @@ fn history(
 fn check_way(t: &LoadHistoryTable, field: &FieldPath) -> Result<(), Problem> {
     let of_knots = [("times", t.times.is_some()), ("values", t.values.is_some())];
     let of_file = [("file", t.file.is_some())];
-    let of_period = [
-        ("mean", t.mean.is_some()),
-        ("sine", t.sine.is_some()),
-        ("cosine", t.cosine.is_some()),
-    ];
+    let of_period = [("mean", t.mean.is_some()), ("sine", t.sine.is_some()), ("cosine", t.cosine.is_some())];
     let refuse = |others: &[(&str, bool)], way: &str| match others.iter().find(|(_, given)| *given) {
-        Some((key, _)) => Err(Problem::new(field.key(key), format_args!("found beside `{way}`; a load has one of the two"))),
+        Some((key, _)) => {
+            Err(Problem::new(field.key(key), format_args!("found beside `{way}`; a load has one of the two")))
+        }
         None => Ok(()),
     };
     if t.period.is_some() {
@@ -139,16 +145,18 @@ fn check_way(t: &LoadHistoryTable, field: &FieldPath) -> Result<(), Problem> {
         return refuse(&of_knots, "file");
     }
     match of_knots.iter().find(|(_, given)| !given) {
-        Some((key, _)) => {
-            Err(Problem::new(field.key(key), "is missing; a load over time has `times` and `values`, a `file` or a `period`"))
-        }
+        Some((key, _)) => Err(Problem::new(
+            field.key(key),
+            "is missing; a load over time has `times` and `values`, a `file` or a `period`",
+        )),
         None => Ok(()),
     }
 }
 
 /// Times and values of a CSV file.
 fn read_rows(path: &Path) -> Result<Vec<(f64, Vector3<f64>)>, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let mut rows: Vec<(f64, Vector3<f64>)> = Vec::new();
     for (line, row) in text.lines().enumerate().skip(1).filter(|(_, row)| !row.trim().is_empty()) {
         let here = || format!("{}, line {}", path.display(), line + 1);
@@ -159,7 +167,10 @@ fn read_rows(path: &Path) -> Result<Vec<(f64, Vector3<f64>)>, String> {
                 if let Some((last, _)) = rows.last()
                     && time <= *last
                 {
-                    return Err(format!("{}: found the time {time} after {last}; times must increase", here()));
+                    return Err(format!(
+                        "{}: found the time {time} after {last}; times must increase",
+                        here()
+                    ));
                 }
                 rows.push((time, Vector3::new(x, y, z)));
             }

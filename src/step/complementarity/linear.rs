@@ -110,7 +110,8 @@ impl LinearSolver {
             }
         }
         let count = rows.len();
-        let matrix = DMatrix::from_fn(count, count, |i, j| rows[i].product(&responses[j], 1.0) * impulse / speed);
+        let matrix =
+            DMatrix::from_fn(count, count, |i, j| rows[i].product(&responses[j], 1.0) * impulse / speed);
         let right: Vec<f64> = (0..count)
             .map(|k| {
                 (kinematics.gaps[k].distance / data.dt + rows[k].dot(&free) - rows[k].dot(velocities)) / speed

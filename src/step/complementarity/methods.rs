@@ -16,11 +16,12 @@ pub(super) const LEAST_CHANGE: f64 = 1e-13;
 pub(super) const ROUNDING: f64 = 1e-10;
 /// Linear problems of a step.
 const LINEAR_ITERATIONS: usize = 60;
-/// How far contacts give under an impulse, in units of the scales, in the problems that say what they do; smaller ones are
-/// tried after larger ones.
-const COMPLIANCES: [f64; 3] = [1e-6, 1e-8, 1e-10];
+/// How far contacts give under an impulse, in units of the scales, in the problems that say what they do.
+const COMPLIANCES: [f64; 5] = [1e-6, 1e-5, 1e-4, 1e-8, 1e-10];
 /// Velocities of a problem and of the modes that it has: they differ by what contacts give, and by the problem's linearization.
 const SAME_MODES: f64 = 1e-4;
+/// Iterations from a solution of linear problems, which is one of the nonlinear problem but for rounding.
+const FEW: usize = 10;
 /// Sweeps before the Newton iteration of an equivalent contact point, the first time.
 const FIRST_SWEEPS: usize = 3;
 /// A residual from which modes are found by pivots.
@@ -45,7 +46,11 @@ pub(super) fn solve(
 
 /// Hotz §2.2: a fixed point of linear problems. What contacts do without one another is tried first; where it does not hold
 /// Lemke's algorithm says what they do, and the fixed point is that of the problem with these modes.
-fn linear_problems(data: &StepData, used: Vec<usize>, linear: &mut LinearSolver) -> Result<Solution, Failure> {
+fn linear_problems(
+    data: &StepData,
+    used: Vec<usize>,
+    linear: &mut LinearSolver,
+) -> Result<Solution, Failure> {
     let free = linear.free().to_vec();
     let modes = first_modes(data, &used, &free);
     if let Some(solution) = settle(data, &used, modes, &free, linear, Sticking::Judged) {
@@ -64,18 +69,24 @@ fn by_pivots(
     let mut layout = Layout::new(data, FrictionLaw::Polyhedral, used);
     let mut failure = Failure::Ray;
     for iteration in 0..LINEAR_ITERATIONS {
-        layout.compliance = COMPLIANCES[iteration * COMPLIANCES.len() / LINEAR_ITERATIONS];
-        let Some(problem) = linear.cones(data, &layout, &velocities) else {
-            failure = Failure::Ray;
-            continue;
-        };
+        // Where rounding hides the way with one, another is tried; and others where modes do not settle.
+        let first = iteration * COMPLIANCES.len() / LINEAR_ITERATIONS;
+        let mut problem = None;
+        for compliance in COMPLIANCES.into_iter().cycle().skip(first).take(COMPLIANCES.len()) {
+            layout.compliance = compliance;
+            problem = linear.cones(data, &layout, &velocities);
+            if problem.is_some() {
+                break;
+            }
+        }
+        let Some(problem) = problem else { return Err(failure) };
         let modes = modes_of(data, &layout, &problem);
         let solution = settle(data, &layout.used, modes, &problem.velocities, linear, Sticking::Known);
         velocities.copy_from_slice(&problem.velocities);
         if let Some(solution) = solution {
             let there = scaled_velocities(data, &solution.variables);
             let change = difference(data, &problem.velocities, &there);
-            if change <= SAME_MODES {
+            if change <= SAME_MODES.max(10.0 * layout.compliance) {
                 return Ok(Solution { iterations: iteration + solution.iterations, ..solution });
             }
             failure = Failure::NotConverged { iterations: iteration + 1, residual: change };
@@ -85,17 +96,25 @@ fn by_pivots(
     Err(failure)
 }
 
-/// Hotz §2.1: the nonlinear problem by Fischer's function, from the solution of the linear ones where contacts do what they
-/// would do without one another, and from the first linear problem otherwise.
-fn nonlinear_problem(data: &StepData, used: Vec<usize>, linear: &mut LinearSolver) -> Result<Solution, Failure> {
+/// Hotz §2.1: the nonlinear problem by Fischer's function, from the fixed point of linear ones, and from the first of these
+/// where that does not lead there.
+fn nonlinear_problem(
+    data: &StepData,
+    used: Vec<usize>,
+    linear: &mut LinearSolver,
+) -> Result<Solution, Failure> {
     let free = linear.free().to_vec();
     let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 200 };
     let mut layout = Layout::new(data, FrictionLaw::Polyhedral, used);
-    let modes = first_modes(data, &layout.used, &free);
-    if let Some(solution) = settle(data, &layout.used, modes, &free, linear, Sticking::Judged) {
+    if let Ok(solution) = linear_problems(data, layout.used.clone(), linear) {
         let mut z = cone_variables(data, &layout, &solution);
-        let outcome = solve_mixed(&Equations { data, layout: &layout }, &mut z, &limits);
-        if outcome.converged && outcome.iterations <= 1 {
+        let few = NewtonLimits { iterations: FEW, ..limits };
+        let outcome = solve_mixed(&Equations { data, layout: &layout }, &mut z, &few);
+        // Of impulses that are not determined others may come out, with the same motion.
+        let there = scaled_velocities(data, &z);
+        if outcome.converged
+            && difference(data, &scaled_velocities(data, &solution.variables), &there) <= ROUNDING
+        {
             return Ok(solution);
         }
     }
@@ -168,8 +187,7 @@ fn equivalent_point(data: &StepData, linear: &mut LinearSolver) -> Result<Soluti
             let mut active = vec![true; layout.impulses()];
             active.extend((layout.impulses()..layout.size()).map(|i| z[i] > functions[i]));
             let iterations = taken + outcome.iterations;
-            let carrying =
-                layout.used.iter().copied().zip(z[layout.impulses()..].iter().copied()).collect();
+            let carrying = layout.used.iter().copied().zip(z[layout.impulses()..].iter().copied()).collect();
             let held = Held::Ellipsoids { layout, active };
             return Ok(Solution { held, variables: z, carrying, iterations });
         }

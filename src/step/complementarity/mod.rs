@@ -177,7 +177,10 @@ pub(super) fn keep<A: AppliedForces>(
 }
 
 /// The derivative of a step as matrices.
-pub(super) fn jacobian_of<A: AppliedForces>(at: &StepPoint<'_, A>, kept: &Kept) -> Result<StepJacobian, StepError> {
+pub(super) fn jacobian_of<A: AppliedForces>(
+    at: &StepPoint<'_, A>,
+    kept: &Kept,
+) -> Result<StepJacobian, StepError> {
     let mut lifted = ForceWorkspace::default();
     jacobian_by_duals(at, |step| {
         let mut after = State::default();
@@ -223,7 +226,8 @@ impl Solved {
 
     /// The error of a solution whose equations have no derivative.
     fn singular(&self) -> StepError {
-        let bodies = (0..self.data.places.len()).filter(|&body| matches!(self.data.places[body], Place::Free(_)));
+        let bodies =
+            (0..self.data.places.len()).filter(|&body| matches!(self.data.places[body], Place::Free(_)));
         let failure = Failure::NotConverged { iterations: self.solution.iterations, residual: f64::INFINITY };
         failure.error(bodies.collect())
     }

@@ -224,7 +224,12 @@ impl Modes {
     }
 
     /// The impulse of friction of each contact that carries, in W, in units of the scale.
-    pub fn friction(&self, data: &StepData, kinematics: &Kinematics, impulses: &Impulses) -> Vec<Vector3<f64>> {
+    pub fn friction(
+        &self,
+        data: &StepData,
+        kinematics: &Kinematics,
+        impulses: &Impulses,
+    ) -> Vec<Vector3<f64>> {
         let mut friction = Vec::with_capacity(self.carrying.len());
         for (at, carrying) in self.carrying.iter().enumerate() {
             let (_, frame, _) = self.frame(data, kinematics, at);

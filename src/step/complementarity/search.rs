@@ -4,8 +4,8 @@ use nalgebra::Vector3;
 
 use super::data::{FoundContact, StepData, geometries};
 use super::equations::scaled_velocities;
-use super::linear::LinearSolver;
 use super::held::{Held, Solution};
+use super::linear::LinearSolver;
 use super::methods::solve;
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};

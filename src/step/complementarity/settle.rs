@@ -16,8 +16,10 @@ const CHANGES: usize = 12;
 const LINEAR_STEPS: usize = 12;
 /// Contacts that are nearer than this part of the length scale are closed.
 const CLOSED: f64 = 1e-11;
-/// Velocities that differ by less than this part of the scale are equal, and impulses.
+/// Velocities of a problem's solution that differ by less than this part of the scale are equal, and impulses.
 const EQUAL: f64 = 1e-9;
+/// What conditions may be violated by where modes are held, in parts of the scale of velocities and of all impulses.
+const ROUNDED: f64 = 1e-12;
 
 /// Whether it is judged if what sticks can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +44,11 @@ pub(super) fn first_modes(data: &StepData, used: &[usize], free: &[f64]) -> Mode
     let carrying = used.iter().filter(closing).map(|&k| {
         let approach = -kinematics.gaps[k].distance / data.dt;
         let friction = data.patches[data.contacts[k].patch].friction;
-        Carrying { contact: k, slip: slip_of(&slips(data, &kinematics, k), friction, friction * approach), weight: 1.0 }
+        Carrying {
+            contact: k,
+            slip: slip_of(&slips(data, &kinematics, k), friction, friction * approach),
+            weight: 1.0,
+        }
     });
     Modes::new(carrying.collect())
 }
@@ -195,12 +201,12 @@ fn changed(
     let impulses = modes.impulses(data, &rows, &settled.factors);
     let friction = modes.friction(data, kinematics, &impulses);
     let sum: f64 = impulses.normal.iter().map(|p| p.abs()).sum();
-    let equal = EQUAL * data.scales.velocity;
+    let equal = ROUNDED * data.scales.velocity;
     let mut is_changed = false;
     let mut next = Vec::with_capacity(modes.carrying.len());
     for (at, carrying) in modes.carrying.iter().enumerate() {
         let p = impulses.normal[at];
-        if p < -EQUAL * sum {
+        if p < -ROUNDED * sum {
             is_changed = true;
             continue;
         }
@@ -215,7 +221,7 @@ fn changed(
             Slip::Stick => {
                 let size = along[0].abs() + along[1].abs();
                 let best = (0..DIRECTIONS).fold(0, |best, k| if along[k] > along[best] { k } else { best });
-                if size > most + EQUAL * sum { Slip::Corner(best) } else { Slip::Stick }
+                if size > most + ROUNDED * sum { Slip::Corner(best) } else { Slip::Stick }
             }
             Slip::Corner(index) => {
                 let slips = slips();
@@ -234,9 +240,9 @@ fn changed(
                 let second = (first + 1) % DIRECTIONS;
                 if slips()[first] > equal {
                     Slip::Stick
-                } else if along[first] < -EQUAL * sum {
+                } else if along[first] < -ROUNDED * sum {
                     Slip::Corner(second)
-                } else if along[second] < -EQUAL * sum {
+                } else if along[second] < -ROUNDED * sum {
                     Slip::Corner(first)
                 } else {
                     Slip::Side(first)
@@ -257,7 +263,7 @@ fn changed(
         let still = nalgebra::Vector3::zeros();
         let row = Row::new(data, &settled.velocities, patch.bodies, &gap.point, &gap.normal, &still);
         let pressed = modes.pressed(data, &rows, &row, &settled.factors);
-        if distance < -closed || pressed > EQUAL * sum {
+        if distance < -closed || pressed > ROUNDED * sum {
             is_changed = true;
             let slip = slip_of(&slips(data, kinematics, k), patch.friction, equal);
             let weight = sum / (1 + modes.carrying.len()) as f64;

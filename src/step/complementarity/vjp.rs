@@ -188,7 +188,8 @@ fn add_materials(weighted: &Weighted<'_>, model: &Model, out: &mut ModelGradient
         own.ellipsoid = std::array::from_fn(|k| Dual::variable(patch.ellipsoid[k], k + 1));
         let along = weighted.at(&data);
         let pair = &model.rigid_pairs()[patch.pair];
-        let sides = pair.geometries().map(|(body, geometry)| model.bodies()[body].geometries[geometry].material);
+        let sides =
+            pair.geometries().map(|(body, geometry)| model.bodies()[body].geometries[geometry].material);
         let [(a, _), (b, _)] = geometries(model, pair);
         let of = [a.material, b.material];
         for side in 0..2 {
