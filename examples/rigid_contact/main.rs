@@ -119,7 +119,7 @@ fn run(
     ];
     let name = scene.name.to_lowercase().replace('-', "_");
     draw(folder.join(format!("rigid_contact_{name}.svg")), &plots)?;
-    let title = format!("{}: from above; circles: centre of mass, crosses: contact point", scene.name);
+    let title = format!("{} from above: centre of mass (circles), contact point (crosses)", scene.name);
     snapshots::draw(
         folder.join(format!("rigid_contact_{name}_above.svg")),
         &title,
@@ -134,6 +134,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
     let folder = Path::new(&folder);
     run(&scenes::desk(), folder, &[0.01, 1.0, 2.0, 3.0, 4.0], desk_outlines)?;
-    run(&scenes::tee(), folder, &[0.01, 3.0, 3.6, 4.2, 5.0], tee_outlines)?;
+    run(&scenes::tee(), folder, &[0.1, 3.5, 4.2, 5.0], tee_outlines)?;
     run(&scenes::dumbbell(), folder, &[0.7, 1.0, 1.3, 1.6, 1.9, 2.2, 2.5], dumbbell_outlines)
 }

@@ -33,7 +33,8 @@ pub fn draw(
             (i, outlines(&motion.states[i]).into_iter().map(place).collect())
         })
         .collect();
-    let points = || shapes.iter().flat_map(|(_, outlines)| outlines.iter().flatten());
+    let centers: Vec<Vector3<f64>> = motion.states.iter().map(|s| s.position).collect();
+    let points = || shapes.iter().flat_map(|(_, outlines)| outlines.iter().flatten()).chain(&centers);
     let low = [0, 1].map(|k| points().map(|p| p[k]).fold(f64::INFINITY, f64::min));
     let high = [0, 1].map(|k| points().map(|p| p[k]).fold(f64::NEG_INFINITY, f64::max));
     let scale = (WIDTH - 2.0 * MARGIN) / (high[0] - low[0]);
@@ -43,7 +44,7 @@ pub fn draw(
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
          font-family=\"sans-serif\" font-size=\"12\"><rect width=\"100%\" height=\"100%\" fill=\"white\"/>\
-         <text x=\"{MARGIN}\" y=\"20\" font-size=\"15\">{title}</text>\n"
+         <text x=\"{MARGIN}\" y=\"20\" font-size=\"13\">{title}</text>\n"
     );
     // A scale of 0.1 m.
     let (left, below) = (MARGIN, height - 14.0);
@@ -56,7 +57,7 @@ pub fn draw(
         below + 4.0
     );
     let path_of_center: Vec<String> =
-        motion.states.iter().map(|s| format!("{:.1} {:.1}", x(s.position.x), y(s.position.y))).collect();
+        centers.iter().map(|p| format!("{:.1} {:.1}", x(p.x), y(p.y))).collect();
     let _ = writeln!(
         svg,
         "<path d=\"M{}\" fill=\"none\" stroke=\"#0072b2\" stroke-dasharray=\"4 3\"/>",
@@ -76,11 +77,11 @@ pub fn draw(
         let _ = writeln!(
             svg,
             "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"none\" stroke=\"#0072b2\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\">{:.2} s</text>",
+             <text x=\"{:.1}\" y=\"{:.1}\" paint-order=\"stroke\" stroke=\"white\" stroke-width=\"3\">{:.2} s</text>",
             x(center.x),
             y(center.y),
-            x(center.x) + 8.0,
-            y(center.y) - 6.0,
+            x(center.x) + 10.0,
+            y(center.y) + 16.0,
             *i as f64 * STEP
         );
         for contact in &motion.contacts[*i] {

@@ -79,7 +79,8 @@ impl LinearSolver {
         }
     }
 
-    fn response(&self, row: &Row) -> Row {
+    /// What an impulse of 1 along a row changes.
+    pub fn response(&self, row: &Row) -> Row {
         row.map(|body, r| {
             let (inertia, mass) = &self.inverse[body];
             let turn = inertia * Vector3::new(r[0], r[1], r[2]);

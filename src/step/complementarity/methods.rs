@@ -4,6 +4,7 @@ use super::data::StepData;
 use super::equations::{Equations, FrictionLaw, Layout, evaluate, scaled_velocities};
 use super::held::{Held, Solution};
 use super::linear::{LinearSolver, cone_variables, linear_solution, variables};
+use super::relax::relaxed;
 use super::settle::{Sticking, first_modes, modes_of, settle};
 use super::{ComplementarityMethod, Failure};
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
@@ -56,7 +57,14 @@ fn linear_problems(
     if let Some(solution) = settle(data, &used, modes, &free, linear, Sticking::Judged) {
         return Ok(solution);
     }
-    by_pivots(data, used, free, linear)
+    // Those of a softer problem, where very many carry.
+    let layout = Layout::new(data, FrictionLaw::Polyhedral, used);
+    let soft = relaxed(data, &layout.used, &layout.frictional, &free, linear);
+    let modes = modes_of(data, &layout, &soft);
+    if let Some(solution) = settle(data, &layout.used, modes, &soft.velocities, linear, Sticking::Judged) {
+        return Ok(solution);
+    }
+    by_pivots(data, layout.used, free, linear)
 }
 
 /// The same with modes by Lemke's algorithm alone, from velocities.

@@ -16,6 +16,7 @@
 //! | `linear.rs` | the linear complementarity problems |
 //! | `modes.rs` | what contacts with friction in cones do, and the equations with that held, in any scalar |
 //! | `settle.rs` | which modes hold |
+//! | `relax.rs` | which modes contacts have in a softer problem |
 //! | `held.rs` | the equations that hold at a solution |
 //! | `methods.rs` | the methods |
 //! | `search.rs` | which features touch, and the step with them |
@@ -33,6 +34,7 @@ mod held;
 mod linear;
 mod methods;
 mod modes;
+mod relax;
 mod report;
 mod row;
 mod search;

@@ -11,7 +11,7 @@ use super::row::Row;
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
 
 /// How often modes change before another way is tried.
-const CHANGES: usize = 12;
+const CHANGES: usize = 24;
 /// Linear steps before Newton's method, which is better where distances are curved.
 const LINEAR_STEPS: usize = 12;
 /// Contacts that are nearer than this part of the length scale are closed.
