@@ -9,7 +9,8 @@ use isobar::multibody::{
 use isobar::scalar::Scalar;
 use isobar::spatial::RigidTransform;
 use isobar::step::{
-    ComplementarityMethod, DerivativeWorkspace, Integrator, StepCotangent, StepProblem, StepWorkspace, Tape,
+    ComplementarityMethod, DerivativeWorkspace, Integrator, StepCotangent, StepError, StepProblem,
+    StepWorkspace, Tape,
 };
 use nalgebra::Vector3;
 use rand::{Rng, SeedableRng};
@@ -39,6 +40,8 @@ const CONTROL: [f64; 6] = [0.1, -0.2, 0.15, 0.4, -0.3, 0.2];
 #[derive(Debug, Default)]
 struct Found {
     states: usize,
+    /// Those where a derivative is refused.
+    refused: usize,
     /// Columns of Jacobians where slopes differ on both sides.
     kinks: usize,
     /// Columns that have no slope on either side.
@@ -109,7 +112,7 @@ fn study(states: usize) {
         for of in shapes() {
             let found = along_motions(method, of, states);
             println!("{method:?} {of:?}: {found:?}");
-            bad += usize::from(found.worst > 1e-6 || found.unclear > 0);
+            bad += usize::from(found.worst > 1e-6 || found.unclear > 0 || 50 * found.refused > states);
         }
     }
     assert_eq!(bad, 0);
@@ -159,7 +162,14 @@ fn check(model: &Model, state: &State, integrator: Integrator, found: &mut Found
         DifferentiatedModel::new(model, &parameters, ForceDependence::default(), 6).expect("parameters");
     let problem = StepProblem { control: &CONTROL, ..StepProblem::new(model, state, 0.005) }.under(&Wrench);
     let (mut workspace, mut tape) = (StepWorkspace::default(), Tape::default());
-    let after = integrator.step_taped(&problem, &differentiated, &mut workspace, &mut tape).expect("a step");
+    found.states += 1;
+    let after = match integrator.step_taped(&problem, &differentiated, &mut workspace, &mut tape) {
+        Err(StepError::NoDerivative { .. }) => {
+            found.refused += 1;
+            return;
+        }
+        after => after.expect("a step"),
+    };
     let mut derivatives = DerivativeWorkspace::default();
     let jacobian = tape.jacobian(&differentiated, &Wrench, &mut derivatives).expect("a derivative");
     // The product with a vector is that with the matrix.
@@ -236,5 +246,4 @@ fn check(model: &Model, state: &State, integrator: Integrator, found: &mut Found
             println!("{integrator:?} column {column}: {error:?}");
         }
     }
-    found.states += 1;
 }

@@ -185,12 +185,13 @@ impl FeaturePair {
                 true,
             ) => of_points(&[*point]),
             (FeatureKind::CirclePlane { .. }, true) => Vec::new(),
-            (FeatureKind::LineLine { line, .. }, true) => of_points(line),
             (FeatureKind::PointPlane { plane, .. } | FeatureKind::CirclePlane { plane, .. }, false) => {
                 of_plane(*plane)
             }
-            (FeatureKind::PointPoint { other, .. }, false) => of_points(&[*other]),
-            (FeatureKind::PointLine { line, .. }, false) => of_points(line),
+            (FeatureKind::PointPoint { other, .. }, false) => of_points(std::slice::from_ref(other)),
+            (FeatureKind::LineLine { line, .. }, true) | (FeatureKind::PointLine { line, .. }, false) => {
+                of_points(line)
+            }
             (FeatureKind::LineLine { other, .. }, false) => of_points(other),
         }
     }

@@ -155,7 +155,7 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
     let solved = solve_step(method, &problem, real_forces, linear, report)?;
     let inverse = match T::NDERIV {
         0 => None,
-        _ => Some(solved.inverse().ok_or_else(|| solved.singular())?),
+        _ => Some(solved.inverse().ok_or_else(|| solved.without_derivative())?),
     };
     solved.write(step, inverse.as_ref(), forces, after);
     *last = Some(solved);
@@ -174,7 +174,7 @@ pub(super) fn keep<A: AppliedForces>(
         Some(solved) => solved,
         None => solve_step(method, step, forces, linear, report)?,
     };
-    let inverse = solved.inverse().ok_or_else(|| solved.singular())?;
+    let inverse = solved.inverse().ok_or_else(|| solved.without_derivative())?;
     Ok(Kept { solved, inverse })
 }
 
@@ -226,17 +226,19 @@ impl Solved {
         after.joints = state.joints.clone();
     }
 
-    /// The error of a solution whose equations have no derivative.
-    fn singular(&self) -> StepError {
+    /// The error of a solution that has no derivative.
+    fn without_derivative(&self) -> StepError {
         let bodies =
             (0..self.data.places.len()).filter(|&body| matches!(self.data.places[body], Place::Free(_)));
-        let failure = Failure::NotConverged { iterations: self.solution.iterations, residual: f64::INFINITY };
-        failure.error(bodies.collect())
+        StepError::NoDerivative { bodies: bodies.collect() }
     }
 
-    /// The inverse of the Jacobian of the equations that hold at the solution; `None` where it is singular.
+    /// The inverse of the Jacobian of the equations that hold at the solution; `None` where there is none.
     fn inverse(&self) -> Option<DMatrix<f64>> {
-        let Self { data, solution, .. } = self;
+        let Self { data, solution, has_derivative, .. } = self;
+        if !has_derivative {
+            return None;
+        }
         let matrix = jacobian(&HeldEquations { data, held: &solution.held }, &solution.variables);
         matrix.try_inverse().filter(|inverse| inverse.iter().all(|x| x.is_finite()))
     }

@@ -29,6 +29,8 @@ pub(super) struct Solved {
     pub found: Vec<FoundContact>,
     pub data: StepData,
     pub solution: Solution,
+    /// Whether its contacts are features of the bodies, and none is a point of a rim that is lowest there alone.
+    pub has_derivative: bool,
 }
 
 /// Solves a step.
@@ -57,7 +59,8 @@ pub(super) fn solve_step<A: AppliedForces>(
         velocities = scaled_velocities(&data, &solution.variables);
         let now = find_contacts(model, &data, &velocities, Rim::Points);
         if is_complete(model, &data, &solution, &found, &now) || search + 1 == SEARCHES {
-            let solved = with_circles(method, model, Solved { found, data, solution }, linear);
+            let solved =
+                with_circles(method, model, Solved { found, data, solution, has_derivative: true }, linear);
             report(model, &solved.data, &solved.solution, contacts);
             return Ok(solved);
         }
@@ -74,7 +77,7 @@ pub(super) fn solve_step<A: AppliedForces>(
 }
 
 /// The solution with the rims of tilted cylinders as circles, whose lowest points move: the same, with the right
-/// derivatives. It stays with points where these cannot be circles, as of a cylinder that stands.
+/// derivatives. It is that with points where it does not hold with circles; there is no derivative then.
 fn with_circles(
     method: ComplementarityMethod,
     model: &Model,
@@ -89,10 +92,15 @@ fn with_circles(
     let mut data = solved.data.clone();
     let found = find_contacts(model, &data, &velocities, Rim::Circle);
     data.set_contacts(model, &found);
-    let Ok(solution) = solve(method, &data, linear) else { return solved };
+    let without = Solved { has_derivative: false, ..solved };
+    let Ok(solution) = solve(method, &data, linear) else { return without };
     let there = scaled_velocities(&data, &solution.variables);
     let now = find_contacts(model, &data, &there, Rim::Points);
-    if is_complete(model, &data, &solution, &found, &now) { Solved { found, data, solution } } else { solved }
+    if is_complete(model, &data, &solution, &found, &now) {
+        Solved { found, data, solution, has_derivative: true }
+    } else {
+        without
+    }
 }
 
 /// Whether a solution with features holds for those that are found at it: nothing else overlaps, and all that carry are

@@ -153,7 +153,7 @@ fn hold(data: &StepData, modes: &mut Modes, velocities: &[f64], linear: &LinearS
         if iteration > 1 && (change <= LEAST_CHANGE || (change <= ROUNDING && change >= last)) {
             return Some(Settled { velocities, factors, iterations: iteration });
         }
-        if !(change < 0.5 * last) && iteration > 2 {
+        if (change.is_nan() || change >= 0.5 * last) && iteration > 2 {
             break;
         }
         last = change;

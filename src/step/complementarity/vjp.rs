@@ -42,7 +42,7 @@ pub(in crate::step) struct Kept {
 impl Kept {
     /// The memory that it holds besides its own, bytes.
     pub fn bytes(&self) -> usize {
-        let Solved { found, data, solution } = &self.solved;
+        let Solved { found, data, solution, .. } = &self.solved;
         size_of_val(self.inverse.as_slice())
             + size_of_val(&found[..])
             + size_of_val(&data.bodies[..])
@@ -69,7 +69,7 @@ impl<'a> Weighted<'a> {
         let mut by_z = DVector::zeros(z.len());
         for (i, body) in data.bodies.iter().enumerate() {
             let v: Vec<Dual> = (0..BODY).map(|k| Dual::variable(velocities[BODY * i + k], k)).collect();
-            let along = after_along(&body.map(|x| Dual::from(x)), &v, data.dt, i, by_after);
+            let along = after_along(&body.map(Dual::from), &v, data.dt, i, by_after);
             for k in 0..BODY {
                 by_z[BODY * i + k] = along.eps[k] * if k < 3 { turn } else { shift };
             }
@@ -150,7 +150,7 @@ fn by_body(
     of_mass: bool,
 ) -> [f64; INPUTS] {
     let mut by = [0.0; INPUTS];
-    let mut data = weighted.solved.data.map(|x| Dual::from(x));
+    let mut data = weighted.solved.data.map(Dual::from);
     let count = if of_mass { INPUTS } else { WITHOUT_MASS };
     for first in (0..count).step_by(CHUNK) {
         let seed = |k: usize| match k.checked_sub(first) {
@@ -180,7 +180,7 @@ fn by_body(
 
 /// Adds the derivatives with respect to friction and ellipsoids of materials.
 fn add_materials(weighted: &Weighted<'_>, model: &Model, out: &mut ModelGradient) {
-    let lifted = weighted.solved.data.map(|x| Dual::from(x));
+    let lifted = weighted.solved.data.map(Dual::from);
     for (index, patch) in weighted.solved.data.patches.iter().enumerate() {
         let mut data = lifted.clone();
         let own = &mut data.patches[index];
@@ -226,7 +226,7 @@ enum ShapeNumber {
 /// Adds the derivatives with respect to shapes and places of the geometries that are asked for.
 fn add_geometries(weighted: &Weighted<'_>, model: &Model, out: &mut ModelGradient) {
     let Solved { found, data: real, .. } = weighted.solved;
-    let lifted = real.map(|x| Dual::from(x));
+    let lifted = real.map(Dual::from);
     for own in &mut out.geometries {
         let geometry = own.geometry;
         let sides: Vec<(usize, usize)> = found
