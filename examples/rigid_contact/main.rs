@@ -1,5 +1,5 @@
 //! Rigid bodies by equivalent contact points: the desk, the T-bar and the dumbbell of Xie and Chakraborty (2019), §5.
-//! Draws their motion and prints how long a step takes by each method.
+//! Draws their motion over time and from above, and prints how long a step takes by each method.
 //!
 //! `cargo run --release --example rigid_contact -- FOLDER`
 
@@ -7,6 +7,7 @@
 mod figure;
 
 mod scenes;
+mod snapshots;
 
 use std::error::Error;
 use std::path::Path;
@@ -15,7 +16,9 @@ use std::time::Instant;
 use figure::{Curve, Plot, draw};
 use isobar::multibody::BodyState;
 use isobar::step::{ComplementarityMethod, PatchKind, RigidContact};
-use scenes::{Motion, STEP, Scene};
+use nalgebra::Vector3;
+use scenes::{DESK, DUMBBELL, Motion, STEP, Scene, TEE, tee_outline};
+use snapshots::Outlines;
 
 /// How often each motion is repeated for its time.
 const REPEATS: u32 = 10;
@@ -47,8 +50,40 @@ fn plot<'a>(title: &'a str, y: &'a str, curves: Vec<Curve>) -> Plot<'a> {
     Plot { title, x: "t / s", y, logarithmic: [false; 2], curves }
 }
 
+/// The four feet of the desk.
+fn desk_outlines(_: &BodyState) -> Outlines {
+    let [side, foot, height, _] = DESK;
+    let corner = |x: f64, y: f64| Vector3::new(x, y, -height);
+    let foot = |(sx, sy): (f64, f64)| {
+        let (x, y) = (0.5 * side * sx, 0.5 * side * sy);
+        let (inner_x, inner_y) = (x - foot * sx, y - foot * sy);
+        vec![corner(x, y), corner(inner_x, y), corner(inner_x, inner_y), corner(x, inner_y)]
+    };
+    [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)].into_iter().map(foot).collect()
+}
+
+/// The lower side of the T.
+fn tee_outlines(_: &BodyState) -> Outlines {
+    vec![tee_outline().into_iter().map(|[x, y]| Vector3::new(x, y, -0.5 * TEE[4])).collect()]
+}
+
+/// The lines along which the two ends of the dumbbell touch as it lies.
+fn dumbbell_outlines(state: &BodyState) -> Outlines {
+    let [length, bar, radius, ..] = DUMBBELL;
+    let down = state.pose().rotation.tr_mul(&-Vector3::z());
+    let rim = Vector3::new(down.x, down.y, 0.0);
+    let rim = rim * (radius / rim.norm().max(f64::MIN_POSITIVE));
+    let end = |sign: f64| [0.5 * bar, 0.5 * length].map(|z| rim + Vector3::z() * (sign * z)).to_vec();
+    vec![end(1.0), end(-1.0)]
+}
+
 /// Draws a scene, and prints what it takes.
-fn run(scene: &Scene, folder: &Path) -> Result<(), Box<dyn Error>> {
+fn run(
+    scene: &Scene,
+    folder: &Path,
+    times: &[f64],
+    outlines: fn(&BodyState) -> Outlines,
+) -> Result<(), Box<dyn Error>> {
     let steps = (scene.duration / STEP).round();
     for method in [ComplementarityMethod::Ecp, ComplementarityMethod::Lcp, ComplementarityMethod::Ncp] {
         let begin = Instant::now();
@@ -59,21 +94,18 @@ fn run(scene: &Scene, folder: &Path) -> Result<(), Box<dyn Error>> {
         println!("{}: {method:?} {:.0} µs a step", scene.name, 1e6 * time);
     }
     let motion = scene.simulate(ComplementarityMethod::Ecp)?;
+    let height = if scene.name == "desk" { vec![] } else { vec![over_time("z", &motion, |s| s.position.z)] };
+    let mut place =
+        vec![over_time("x", &motion, |s| s.position.x), over_time("y", &motion, |s| s.position.y)];
+    place.extend(height);
     let plots = [
-        plot(
-            "Centre of mass",
-            "m",
-            vec![
-                over_time("x", &motion, |s| s.position.x),
-                over_time("y", &motion, |s| s.position.y),
-                over_time("z", &motion, |s| s.position.z),
-            ],
-        ),
+        plot("Centre of mass", "m", place),
         plot(
             "Velocity",
             "m/s, rad/s",
             vec![
                 over_time("v x", &motion, |s| s.velocity.translational.x),
+                over_time("v y", &motion, |s| s.velocity.translational.y),
                 over_time("v z", &motion, |s| s.velocity.translational.z),
                 over_time("ω z", &motion, |s| s.velocity.rotational.z),
             ],
@@ -86,13 +118,22 @@ fn run(scene: &Scene, folder: &Path) -> Result<(), Box<dyn Error>> {
         plot("Patch: 1 point, 2 line, 3 surface", "", vec![of_contacts("kind", &motion, kind)]),
     ];
     let name = scene.name.to_lowercase().replace('-', "_");
-    draw(folder.join(format!("rigid_contact_{name}.svg")), &plots)
+    draw(folder.join(format!("rigid_contact_{name}.svg")), &plots)?;
+    let title = format!("{} from above: centre of mass (circles), contact point (crosses)", scene.name);
+    snapshots::draw(
+        folder.join(format!("rigid_contact_{name}_above.svg")),
+        &title,
+        &motion,
+        times,
+        outlines,
+    )?;
+    Ok(())
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
-    for scene in [scenes::desk(), scenes::tee(), scenes::dumbbell()] {
-        run(&scene, Path::new(&folder))?;
-    }
-    Ok(())
+    let folder = Path::new(&folder);
+    run(&scenes::desk(), folder, &[0.01, 1.0, 2.0, 3.0, 4.0], desk_outlines)?;
+    run(&scenes::tee(), folder, &[0.1, 3.5, 4.2, 5.0], tee_outlines)?;
+    run(&scenes::dumbbell(), folder, &[0.7, 1.0, 1.3, 1.6, 1.9, 2.2, 2.5], dumbbell_outlines)
 }

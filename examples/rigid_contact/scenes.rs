@@ -220,11 +220,11 @@ pub fn tee() -> Scene {
 /// Length, length of the bar, radius of the ends, radius of the bar (m) and mass (kg) of the dumbbell.
 pub const DUMBBELL: [f64; 5] = [0.3, 0.18, 0.1, 0.05, 3.0];
 
-/// A push at the side that topples the dumbbell, and one that turns it as it rolls. The paper has them in a figure.
+/// A torque that topples the dumbbell, and a push that turns it as it rolls. The paper has them in a figure.
 fn dumbbell_load(t: f64) -> (Vector3<f64>, Vector3<f64>) {
-    if t < 0.3 {
-        (Vector3::zeros(), Vector3::new(-4.6, 0.0, 0.0))
-    } else if (0.6..0.9).contains(&t) {
+    if (0.05..0.35).contains(&t) {
+        (Vector3::zeros(), Vector3::new(-3.8, 0.0, 0.0))
+    } else if (0.75..1.05).contains(&t) {
         (Vector3::new(4.0, 0.0, 0.0), Vector3::new(0.0, 0.0, 0.9))
     } else {
         (Vector3::zeros(), Vector3::zeros())

@@ -115,9 +115,22 @@ pub(crate) enum AppliedColumn {
     Control(usize),
 }
 
-/// Calls `visit` with every derivative of the user's forces with respect to state and control that may
-/// not be zero: by what, and of which force.
+/// Calls `visit` with every derivative of the model's loads and the user's forces with respect to state and control that
+/// may not be zero: by what, and of which force.
 pub(crate) fn for_each_applied_derivative(
+    applied: &impl AppliedForces,
+    at: &ForcePoint,
+    workspace: &mut AppliedWorkspace,
+    mut visit: impl FnMut(AppliedColumn, ForceEntry),
+) {
+    at.model.model().for_each_load_derivative(at.state, at.time, |direction, body, change| {
+        visit(AppliedColumn::State(direction), ForceEntry::Body(body, change));
+    });
+    for_each_user_derivative(applied, at, workspace, visit);
+}
+
+/// Those of the user's forces.
+fn for_each_user_derivative(
     applied: &impl AppliedForces,
     at: &ForcePoint,
     workspace: &mut AppliedWorkspace,
@@ -203,7 +216,7 @@ fn add_vjp_by_duals(
     by_control: &mut [f64],
     workspace: &mut AppliedWorkspace,
 ) {
-    for_each_applied_derivative(applied, at, workspace, |by_what, entry| {
+    for_each_user_derivative(applied, at, workspace, |by_what, entry| {
         let along = entry.along(by_force);
         match by_what {
             AppliedColumn::State(k) => by_state[k] += along,

@@ -6,7 +6,7 @@ use super::applied_forces::{AppliedForces, add_vjp_by_parameters};
 use super::broad_phase::BroadPhase;
 use super::contact_forces::shares;
 use super::contact_vjp::{PairCotangent, PairScratch, pair_cotangent};
-use super::force_values::{AppliedWorkspace, ForcePoint, Forces};
+use super::force_values::{AppliedWorkspace, ForceEntry, ForcePoint, Forces};
 use super::forces::add_drives_and_applied;
 use super::joint_dynamics::add_link_motions;
 use super::kinematics::{BodyFrame, JointKinematics};
@@ -106,7 +106,7 @@ impl ForceSensitivity {
         }
     }
 
-    /// The part of [`Self::evaluate_vjp`] that is due to the derivatives of the user's forces.
+    /// The part of [`Self::evaluate_vjp`] that is due to the derivatives of the model's loads and the user's forces.
     pub fn add_applied_vjp(
         &mut self,
         at: &ForcePoint,
@@ -116,6 +116,9 @@ impl ForceSensitivity {
         by_control: &mut [f64],
         by_model: &mut ModelGradient,
     ) {
+        at.model.model().for_each_load_derivative(at.state, at.time, |direction, body, change| {
+            by_state[direction] += ForceEntry::Body(body, change).along(by_force);
+        });
         applied.add_vjp(at, by_force, by_state, by_control, &mut self.applied);
         add_vjp_by_parameters(applied, at, by_force, &mut by_model.direct, &mut self.applied);
     }

@@ -118,7 +118,7 @@ impl<T: Scalar> Model<T> {
 }
 
 /// The forces from contact, actuators under their commands (which come first in `control`),
-/// stops, and the user, without gravity, and without the joints' own damping and springs.
+/// stops, loads, and the user, without gravity, and without the joints' own damping and springs.
 ///
 /// It leaves the kinematics of the joints in the workspace.
 pub(crate) fn total_forces<'w, T: Scalar>(
@@ -138,7 +138,7 @@ pub(crate) fn total_forces<'w, T: Scalar>(
     (&workspace.forces, &mut workspace.joints)
 }
 
-/// Adds the forces of actuators, stops and the user.
+/// Adds the forces of actuators, stops, loads and the user.
 pub(super) fn add_drives_and_applied<T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
@@ -150,5 +150,6 @@ pub(super) fn add_drives_and_applied<T: Scalar>(
 ) {
     let JointState { q, v, .. } = &state.joints;
     model.for_each_joint_law(commands, |at, law| forces.joints[at.v] += law.force(q[at.q], v[at.v]));
+    model.add_loads(state, time, forces);
     applied.apply(model, state, time, control, forces);
 }

@@ -7,6 +7,7 @@ use nalgebra::Vector3;
 use super::actuator::Actuator;
 use super::body::{Body, Motion};
 use super::joint_law::{CoordinateIndices, JointLaw, LawOrigin};
+use super::load_history::Load;
 use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
 use super::tree::{Joint, JointLimits, JointState, Mechanism};
@@ -35,11 +36,12 @@ pub struct Model<T = f64> {
     pub(crate) actuators: Vec<Actuator<T>>,
     pub(crate) materials: Vec<NamedMaterial<T>>,
     pub(crate) gravity: Vector3<T>,
+    pub(crate) loads: Vec<Load>,
     pub(crate) contact: ContactSettings,
     /// The pairs of bodies that were left out of contact, in increasing order.
     pub(super) apart: Vec<BodyPair>,
     pub(crate) pairs: Vec<GeometryPair>,
-    pub(super) rigid_pairs: Vec<GeometryPair>,
+    pub(crate) rigid_pairs: Vec<GeometryPair>,
     pub(super) identity: ModelIdentity,
 }
 
@@ -92,6 +94,11 @@ impl<T> Model<T> {
         &self.gravity
     }
 
+    /// The forces and torques on free bodies over time.
+    pub fn loads(&self) -> &[Load] {
+        &self.loads
+    }
+
     /// The settings of contact queries.
     pub fn contact(&self) -> &ContactSettings {
         &self.contact
@@ -124,6 +131,7 @@ impl<T: Scalar> Model<T> {
                 .map(|n| NamedMaterial { name: n.name.clone(), material: Material::lift(&n.material) })
                 .collect(),
             gravity: lift_vector(&m.gravity),
+            loads: m.loads.clone(),
             contact: m.contact,
             apart: m.apart.clone(),
             pairs: m.pairs.clone(),
@@ -149,6 +157,7 @@ impl<T: Scalar> Model<T> {
                 .map(|n| NamedMaterial { name: n.name.clone(), material: n.material.real() })
                 .collect(),
             gravity: real_vector(&self.gravity),
+            loads: self.loads.clone(),
             contact: self.contact,
             apart: self.apart.clone(),
             pairs: self.pairs.clone(),

@@ -6,6 +6,7 @@ use nalgebra::Vector3;
 
 use super::actuator::Actuator;
 use super::body::{Body, Motion};
+use super::load_history::{Load, check_loads};
 use super::model::{Model, ModelIdentity, NamedMaterial, share_materials};
 use super::model_error::{LARGEST_PAIR_COUNT, ModelError};
 use super::pair::{BodyPair, GeometryPair};
@@ -16,7 +17,7 @@ use crate::scalar::Scalar;
 /// The parts that a [`Model`] is built from.
 ///
 /// Fields that are not given can be taken from [`ModelBuilder::default`]: no joints, no bodies, no
-/// actuators, no materials, the default contact settings, no pairs left apart, and the gravity of the
+/// actuators, no materials, no loads, the default contact settings, no pairs left apart, and the gravity of the
 /// earth, (0, 0, −9.81) m/s². For a model without gravity, set it to zero.
 #[derive(Clone, Debug)]
 pub struct ModelBuilder {
@@ -31,6 +32,8 @@ pub struct ModelBuilder {
     pub materials: Vec<NamedMaterial>,
     /// The acceleration of gravity in W, m/s².
     pub gravity: Vector3<f64>,
+    /// Forces and torques on free bodies over time.
+    pub loads: Vec<Load>,
     /// The settings of contact queries.
     pub contact: ContactSettings,
     /// Pairs of bodies that are left out of contact, in any order, by their indices in
@@ -46,6 +49,7 @@ impl Default for ModelBuilder {
             actuators: Vec::new(),
             materials: Vec::new(),
             gravity: Vector3::new(0.0, 0.0, -9.81),
+            loads: Vec::new(),
             contact: ContactSettings::default(),
             apart: Vec::new(),
         }
@@ -64,10 +68,10 @@ impl ModelBuilder {
     /// or two actuators with the same name; a body without a usable mass; a link that the mechanism does
     /// not have or that is fixed to the world; a geometry that names a material that does not exist, or
     /// that is compliant without a positive modulus; a number of a material, of gravity, of the contact
-    /// settings or of an actuator that is out of its range; a pair to be left out of contact that names
+    /// settings, of an actuator or of a load that is out of its range; a load on a body that is not free; a pair to be left out of contact that names
     /// a body that does not exist; and an actuator on coordinates that the mechanism does not have.
     pub fn build(self) -> Result<Model, ModelError> {
-        let Self { mechanism, mut bodies, actuators, materials, gravity, contact, mut apart } = self;
+        let Self { mechanism, mut bodies, actuators, materials, gravity, loads, contact, mut apart } = self;
         for value in &gravity {
             check_value("a component of gravity", *value, value.is_finite(), "finite")?;
         }
@@ -79,6 +83,7 @@ impl ModelBuilder {
         share_materials(&mut bodies, &materials);
         check_bodies(&bodies, &mechanism)?;
         check_actuators(&actuators, &mechanism)?;
+        check_loads(&loads, |body| bodies.get(body).is_some_and(Body::is_free))?;
         for pair in &mut apart {
             let (BodyPair { a, b }, count) = (*pair, bodies.len());
             if a == b || a.max(b) >= count {
@@ -98,6 +103,7 @@ impl ModelBuilder {
             actuators,
             materials,
             gravity,
+            loads,
             contact,
             apart,
             pairs,
@@ -112,8 +118,8 @@ impl Model {
     /// they give the same model with the same pairs.
     #[must_use]
     pub fn into_builder(self) -> ModelBuilder {
-        let Self { bodies, mechanism, actuators, materials, gravity, contact, apart, .. } = self;
-        ModelBuilder { mechanism, bodies, actuators, materials, gravity, contact, apart }
+        let Self { bodies, mechanism, actuators, materials, gravity, loads, contact, apart, .. } = self;
+        ModelBuilder { mechanism, bodies, actuators, materials, gravity, loads, contact, apart }
     }
 }
 

@@ -73,7 +73,7 @@ impl<T: Scalar> BodyState<T> {
     }
 
     /// The tangent that moves `self` to `to`: the inverse of [`Self::moved`].
-    fn difference(&self, to: &Self) -> [T; TANGENT_DIMENSION] {
+    pub(crate) fn difference(&self, to: &Self) -> [T; TANGENT_DIMENSION] {
         let rotation = rotation_between(&self.orientation, &to.orientation);
         let position = to.position - self.position;
         let angular = to.velocity.rotational - self.velocity.rotational;

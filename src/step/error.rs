@@ -116,6 +116,14 @@ pub enum StepError {
         /// The bodies concerned, by their indices in [`crate::multibody::Model::bodies`].
         bodies: Vec<usize>,
     },
+    /// The step has no derivative where it is.
+    #[error(
+        "the step has no derivative: a cylinder rocks on its rim so little that which point is lowest is rounding, or the equations of its contacts are singular; move it, or differentiate the steps before and after"
+    )]
+    NoDerivative {
+        /// The bodies concerned, by their indices in [`crate::multibody::Model::bodies`].
+        bodies: Vec<usize>,
+    },
     /// The model cannot be made with derivatives with respect to a parameter.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
@@ -135,6 +143,7 @@ impl StepError {
             | Self::StagesNotConverged { .. } => &[],
             Self::NotConverged { bodies, .. }
             | Self::NotFinite { bodies }
+            | Self::NoDerivative { bodies }
             | Self::RigidPair { bodies }
             | Self::NoDistance { bodies, .. }
             | Self::TooShort { bodies, .. }

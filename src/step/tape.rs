@@ -35,8 +35,8 @@ pub struct Tape {
     balance: Option<Box<BalanceTape>>,
     /// Of a Radau step.
     radau: Option<radau::Kept>,
-    /// Of a step by complementarity, its derivative.
-    complementarity: Option<StepJacobian>,
+    /// Of a step by complementarity.
+    complementarity: Option<complementarity::Kept>,
     /// Of an error-controlled step.
     substeps: SubstepTapes,
 }
@@ -85,8 +85,7 @@ impl Integrator {
             Self::Complementarity(method) => {
                 let memory = &mut workspace.complementarity;
                 complementarity::step(method, step, forces, memory, &mut after)?;
-                let at = StepPoint::new(step, &after, differentiated);
-                tape.complementarity = Some(complementarity::derivative(method, step, &at, memory, true)?);
+                tape.complementarity = Some(complementarity::keep(method, step, memory, true)?);
             }
             Self::VelocityLevel(method) => method.step(step, true, velocity_level, balance, &mut after)?,
         }
@@ -120,9 +119,8 @@ impl Integrator {
             tape.radau = Some(radau::Kept::new(order, step, solver)?);
         }
         if let Self::Complementarity(method) = self {
-            let at = StepPoint::new(step, after, differentiated);
             let memory = &mut workspace.complementarity;
-            tape.complementarity = Some(complementarity::derivative(method, step, &at, memory, false)?);
+            tape.complementarity = Some(complementarity::keep(method, step, memory, false)?);
         }
         if let Self::VelocityLevel(method) = self {
             let at = StepPoint::new(step, after, differentiated);
@@ -167,7 +165,9 @@ impl Tape {
             }
             Integrator::ErrorControlled(_) => self.substeps.bytes(),
             Integrator::Radau(_) => self.radau.as_ref().map_or(0, radau::Kept::bytes),
-            Integrator::Complementarity(_) => self.complementarity.as_ref().map_or(0, complementarity::bytes),
+            Integrator::Complementarity(_) => {
+                self.complementarity.as_ref().map_or(0, complementarity::Kept::bytes)
+            }
             _ => self.explicit.bytes(),
         };
         let control = size_of_val(&*self.control);
@@ -214,7 +214,7 @@ impl Tape {
             }
             Integrator::ErrorControlled(_) => substeps.jacobian(differentiated, applied, workspace),
             Integrator::Complementarity(method) => match complementarity {
-                Some(jacobian) => Ok(jacobian.clone()),
+                Some(kept) => complementarity::jacobian_of(&at, kept),
                 None => {
                     let step = StepProblem {
                         model: differentiated.model(),
@@ -226,7 +226,7 @@ impl Tape {
                         substeps: None,
                     };
                     let memory = &mut complementarity::Memory::default();
-                    complementarity::derivative(*method, &step, &at, memory, false)
+                    complementarity::jacobian_of(&at, &complementarity::keep(*method, &step, memory, false)?)
                 }
             },
             _ => {
@@ -285,8 +285,8 @@ impl Tape {
                 }
             }
             Integrator::Complementarity(_) => {
-                if let Some(jacobian) = complementarity {
-                    complementarity::vjp(jacobian, out);
+                if let Some(kept) = complementarity {
+                    complementarity::vjp(&at, kept, workspace, out);
                 }
             }
             Integrator::ErrorControlled(_) => substeps.vjp(differentiated, applied, workspace, out),

@@ -6,7 +6,7 @@ use isobar::spatial::{RigidTransform, SpatialVelocity, rotation_exponential};
 use isobar::step::{ComplementarityMethod, Integrator, StepProblem, StepWorkspace};
 use nalgebra::Vector3;
 
-use crate::scenes::{on_plane, rigid};
+use crate::scenes::{self, on_plane, rigid};
 
 const ALL: [ComplementarityMethod; 4] = [
     ComplementarityMethod::Lcp,
@@ -112,5 +112,30 @@ fn friction_in_a_cone_holds_a_box_and_lets_it_slide() {
             let speed = end.bodies[0].velocity.translational.x;
             assert!((speed - expected).abs() < 1e-9, "{method:?}, {tangent}: {speed}");
         }
+    }
+}
+
+#[test]
+fn bodies_that_slide_and_turn_on_several_points_share_their_load_in_one_way() {
+    for scene in [scenes::desk(), scenes::tee()] {
+        let [lcp, ncp] = [ComplementarityMethod::Lcp, ComplementarityMethod::Ncp]
+            .map(|method| scene.simulate(method).unwrap_or_else(|error| panic!("{}: {error}", scene.name)));
+        let apart = |a: &[BodyState], b: &[BodyState]| {
+            let of = |(a, b): (&BodyState, &BodyState)| {
+                (a.position - b.position).norm() + (a.velocity.rotational - b.velocity.rotational).norm()
+            };
+            a.iter().zip(b).map(of).fold(0.0, f64::max)
+        };
+        let off = apart(&lcp.states, &ncp.states);
+        println!("{}: the methods differ by {off:.1e}", scene.name);
+        assert!(off < 1e-8, "{}: {off:e}", scene.name);
+        // What is near stays near: no jump to another way.
+        let mut moved = scene.start.clone();
+        moved.bodies[0].velocity.rotational.z += 1e-9;
+        let moved = scenes::Scene { start: moved, ..scene };
+        let motion = moved.simulate(ComplementarityMethod::Lcp).expect("steps that converge");
+        let off = apart(&lcp.states, &motion.states);
+        println!("{}: moved by {off:.1e}", moved.name);
+        assert!(off < 1e-6, "{}: {off:e}", moved.name);
     }
 }

@@ -1,8 +1,10 @@
 //! Rigid contact in scene files.
 
 use isobar::Scene;
+use isobar::step::ComplementarityMethod;
 
 use crate::folder::Folder;
+use crate::scenes;
 
 const SCENE: &str = r#"
 [materials.wood]
@@ -73,4 +75,62 @@ fn what_solvers_cannot_take_is_said() {
         .replace("{ half_space = {} }", "{ cylinder = { radius = 0.5, length = 0.1 } }")
         .replace("{ box = { size = [0.2, 0.2, 0.1] } }", "{ cylinder = { radius = 0.1, length = 0.1 } }");
     refused(&cylinders, &["solver.kind", "`block`", "`table`", "cylinder and cylinder"]);
+}
+
+#[test]
+fn the_desk_of_the_paper_is_a_scene_with_loads() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/rigid_contact/desk.toml");
+    let scene = Scene::load(path).expect("a scene");
+    let trajectory = scene.rollout(4.0).expect("settings").simulate().expect("a motion");
+    let expected = scenes::desk().simulate(ComplementarityMethod::Ecp).expect("a motion");
+    assert_eq!(trajectory.states.len(), expected.states.len());
+    for (state, expected) in trajectory.states.iter().zip(&expected.states) {
+        let off = (state.bodies[0].position - expected.position).norm()
+            + (state.bodies[0].velocity.rotational - expected.velocity.rotational).norm();
+        assert!(off < 1e-9, "{off:e}");
+    }
+}
+
+#[test]
+fn loads_are_read_from_files_and_what_is_wrong_with_them_is_said() {
+    let folder = Folder::new("loads");
+    folder.file("push.csv", "t,x,y,z\n0,0,0,0\n0.1,2,0,0\n");
+    folder.file("wrong.csv", "t,x,y,z\n0,0,0,0\n0.1,2,0\n");
+    folder.file("back.csv", "t,x,y,z\n0.2,0,0,0\n0.1,2,0,0\n");
+    let with = |load: &str| load_scene(&folder, load);
+    let scene = with(r#"force = { file = "push.csv", interpolation = "linear" }"#).expect("a scene");
+    assert_eq!(scene.model.loads()[0].history.at(0.05).x, 1.0);
+    assert!(scene.files.iter().any(|file| file.ends_with("push.csv")));
+    let pushed = scene.rollout(0.2).expect("settings").simulate().expect("a motion");
+    let knots = r#"force = { times = [0, 0.1], values = [[0, 0, 0], [2, 0, 0]], interpolation = "linear" }"#;
+    let same = with(knots).expect("a scene").rollout(0.2).expect("settings").simulate().expect("a motion");
+    assert_eq!(pushed, same);
+    let refused = [
+        ("", "loads[0]: found neither `force` nor `torque`"),
+        ("torque = [0, 0, 1]\npoint = [0, 0, 0]", "loads[0].point: found without `force`"),
+        ("force = [0, 0]", "3 elements"),
+        (r#"force = { file = "wrong.csv" }"#, "line 3: found `0.1,2,0`; a line has four numbers"),
+        (r#"force = { file = "back.csv" }"#, "line 3: found the time 0.1 after 0.2"),
+        (r#"force = { file = "none.csv" }"#, "cannot read"),
+        ("force = { times = [0, 1], values = [[0, 0, 0]] }", "loads[0].force.values: found 1 for 2 times"),
+        ("force = { times = [1, 1], values = [] }", "loads[0].force.times[1]: found 1 after 1"),
+        ("force = { values = [] }", "loads[0].force.times: is missing"),
+        ("force = { sine = [1, 0, 0] }", "loads[0].force.sine: found without `period`"),
+        ("force = { period = 0 }", "loads[0].force.period: found 0; it must be positive"),
+        ("force = { period = 1, times = [0] }", "loads[0].force.times: found beside `period`"),
+    ];
+    for (load, part) in refused {
+        let error = with(load).expect_err("refused");
+        assert!(error.contains(part), "{load}: {error}");
+    }
+    let scene = format!("{SCENE}[[loads]]\nbody = \"table\"\nforce = [1, 0, 0]\n");
+    let error = self::load(&folder, &scene).expect_err("refused");
+    assert!(error.contains("loads[0].body: `table` does not move freely"), "{error}");
+    let error =
+        self::load(&folder, &scene.replace("body = \"table\"", "body = \"tables\"")).expect_err("refused");
+    assert!(error.contains("there is no body `tables`; those that move freely are `block`"), "{error}");
+}
+
+fn load_scene(folder: &Folder, load: &str) -> Result<Scene, String> {
+    self::load(folder, &format!("{SCENE}[[loads]]\nbody = \"block\"\n{load}\n"))
 }

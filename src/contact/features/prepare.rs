@@ -163,6 +163,39 @@ impl FeaturePair {
         LocalGap { kind, flipped: self.flipped }
     }
 
+    /// The vertices of geometry A (0) or B (1) that the features are made of.
+    pub fn vertices_of(&self, side: usize) -> Vec<usize> {
+        let of_plane = |plane: Plane| match plane {
+            Plane::HalfSpace => Vec::new(),
+            Plane::Face(corners) => corners.to_vec(),
+        };
+        let of_points = |points: &[Point]| {
+            let vertex = |point: &Point| match *point {
+                Point::Vertex(index) => Some(index),
+                Point::Place(_) => None,
+            };
+            points.iter().filter_map(vertex).collect::<Vec<_>>()
+        };
+        let is_first = (side == 0) != self.flipped;
+        match (&self.kind, is_first) {
+            (
+                FeatureKind::PointPlane { point, .. }
+                | FeatureKind::PointPoint { point, .. }
+                | FeatureKind::PointLine { point, .. },
+                true,
+            ) => of_points(&[*point]),
+            (FeatureKind::CirclePlane { .. }, true) => Vec::new(),
+            (FeatureKind::PointPlane { plane, .. } | FeatureKind::CirclePlane { plane, .. }, false) => {
+                of_plane(*plane)
+            }
+            (FeatureKind::PointPoint { other, .. }, false) => of_points(std::slice::from_ref(other)),
+            (FeatureKind::LineLine { line, .. }, true) | (FeatureKind::PointLine { line, .. }, false) => {
+                of_points(line)
+            }
+            (FeatureKind::LineLine { other, .. }, false) => of_points(other),
+        }
+    }
+
     /// Whether the features are those wherever the bodies are, as points over an unbounded plane.
     pub fn is_lasting(&self) -> bool {
         matches!(

@@ -19,6 +19,7 @@ use crate::io::scene::body_tables::{
 use crate::io::scene::controller_tables::SceneControllers;
 use crate::io::scene::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
+use crate::io::scene::load_tables::loads;
 use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings, solver_warnings};
 use crate::io::scene::robot_tables::{SceneRobot, UNIT_MASS, robot};
 use crate::io::scene::schema::{BodyTable, SceneTable};
@@ -94,7 +95,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
         parts.add_robot(robot, &root.key("robots").index(i))?;
     }
 
-    let files = context.files.into_inner();
+    let mut files = context.files.into_inner();
     let mechanism = compensated(parts.mechanism(&names)?, &driven)?;
     let table_of_joint = |name: &str| parts.joint_tables.get(name).cloned();
     let (joints, beyond) = initial_state(&mechanism, &parts.initial, table_of_joint);
@@ -148,11 +149,13 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     warnings.extend(beyond);
     let builder =
         ModelBuilder { bodies, materials, gravity, contact, apart: excluded.clone(), ..Default::default() };
+    let folder = path.parent().unwrap_or(Path::new(""));
     let (builder, commands) = if held {
         state = State::default();
         (builder, Vec::new())
     } else {
-        (ModelBuilder { mechanism, actuators, ..builder }, commands)
+        let loads = loads(&table.loads, &builder.bodies, folder, &mut files)?;
+        (ModelBuilder { mechanism, actuators, loads, ..builder }, commands)
     };
     let model = builder.build().map_err(|error| model_problem(&error))?;
     if let (Some(pair), false) = (model.rigid_pairs().first(), table.solver.kind.is_complementarity()) {

@@ -12,6 +12,8 @@ pub(in crate::io) mod file;
 pub(in crate::io) mod geometry_tables;
 pub(in crate::io) mod joint_schema;
 pub(in crate::io) mod joint_tables;
+pub(in crate::io) mod load_schema;
+pub(in crate::io) mod load_tables;
 pub(in crate::io) mod mesh_tables;
 pub(in crate::io) mod named;
 pub(in crate::io) mod plausibility;

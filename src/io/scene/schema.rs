@@ -15,6 +15,7 @@ use crate::contact::{
 use crate::io::scene::actuator_schema::ActuatorTable;
 use crate::io::scene::controller_schema::ControllerTable;
 use crate::io::scene::joint_schema::{JointTable, RobotTable};
+use crate::io::scene::load_schema::LoadTable;
 use crate::io::scene::shape_schema::GeometryTable;
 use crate::io::strict::{Exactly, map_without_duplicates};
 use crate::step::SolverTolerance;
@@ -54,6 +55,9 @@ pub(in crate::io) struct SceneTable {
     /// Drives of joints, each with its command.
     #[serde(default)]
     pub actuators: Vec<ActuatorTable>,
+    /// Forces and torques on free bodies over time.
+    #[serde(default)]
+    pub loads: Vec<LoadTable>,
     /// Feedback controllers of actuators. `isobar simulate` and `isobar optimize` have them; fits and the check of a
     /// scene's derivatives leave them out.
     #[serde(default)]

@@ -175,6 +175,21 @@ impl<T: Scalar> StepData<T> {
         }
     }
 
+    /// Writes what is left of the balance of momentum, of size 1, with velocities and the momentum that contacts give.
+    pub fn momentum_balance(&self, velocities: &[T], momentum: &[T], out: &mut [T]) {
+        let of_shift = T::from(1.0 / self.scales.impulse);
+        let of_turn = of_shift * T::from(1.0 / self.scales.length);
+        for (i, body) in self.bodies.iter().enumerate() {
+            let at = BODY * i;
+            let change = |k: usize| velocities[at + k] - body.free[k / 3][k % 3];
+            let turn = body.inertia * Vector3::new(change(0), change(1), change(2));
+            for k in 0..3 {
+                out[at + k] = (turn[k] - momentum[at + k]) * of_turn;
+                out[at + 3 + k] = (body.mass * change(3 + k) - momentum[at + 3 + k]) * of_shift;
+            }
+        }
+    }
+
     /// Bodies and contacts after the step with these velocities.
     pub fn kinematics(&self, velocities: &[T]) -> Kinematics<T> {
         let poses: Vec<_> = (0..self.places.len()).map(|body| self.pose(body, velocities)).collect();
@@ -232,6 +247,11 @@ fn patch<T: Scalar>(model: &Model<T>, pair: usize) -> Patch<T> {
         bodies: [of.bodies.a, of.bodies.b],
         friction,
         ellipsoid: combine_ellipsoids(&one.friction_ellipsoid, &other.friction_ellipsoid),
-        axes: [x_bg.rotation.column(0).into_owned(), x_bg.rotation.column(1).into_owned()],
+        axes: patch_axes(&x_bg),
     }
+}
+
+/// The axes x and y of a geometry in those of its body.
+pub(super) fn patch_axes<T: Scalar>(x_bg: &RigidTransform<T>) -> [Vector3<T>; 2] {
+    [x_bg.rotation.column(0).into_owned(), x_bg.rotation.column(1).into_owned()]
 }

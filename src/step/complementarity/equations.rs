@@ -42,15 +42,16 @@ pub(super) struct Layout {
     pub used: Vec<usize>,
     /// The patches with an ellipsoid; or the contacts with a cone, as positions in `used`.
     pub frictional: Vec<usize>,
-    /// Whether the distances are 0 whatever the signs of the impulses.
-    pub bilateral: bool,
+    /// How far contacts give under an impulse, in units of the scales: of contacts that share a load in many ways one
+    /// way is left.
+    pub compliance: f64,
     /// Velocities.
     pub velocities: usize,
 }
 
 impl Layout {
     /// That of contacts with friction where its coefficient is not 0.
-    pub fn new<T: Scalar>(data: &StepData<T>, law: FrictionLaw, used: Vec<usize>, bilateral: bool) -> Self {
+    pub fn new<T: Scalar>(data: &StepData<T>, law: FrictionLaw, used: Vec<usize>) -> Self {
         let frictional = match law {
             FrictionLaw::Ellipsoid => {
                 let has = |patch: usize| {
@@ -64,7 +65,7 @@ impl Layout {
                 (0..used.len()).filter(|&i| friction(used[i]) > 0.0).collect()
             }
         };
-        Self { law, used, frictional, bilateral, velocities: BODY * data.bodies.len() }
+        Self { law, used, frictional, compliance: 0.0, velocities: BODY * data.bodies.len() }
     }
 
     /// Where q of the ellipsoids begins.
@@ -100,7 +101,7 @@ impl Layout {
 
     /// The number of variables that are not complementary to anything.
     pub fn equations(&self) -> usize {
-        if self.bilateral { self.multipliers() } else { self.impulses() }
+        self.impulses()
     }
 }
 
@@ -148,7 +149,8 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
     let per_velocity = T::from(1.0 / scales.velocity);
     let gap_rows = layout.impulses();
     for (i, &k) in layout.used.iter().enumerate() {
-        out[gap_rows + i] = kinematics.gaps[k].distance * T::from(1.0 / (scales.velocity * dt));
+        let given = impulses[i] * T::from(layout.compliance);
+        out[gap_rows + i] = kinematics.gaps[k].distance * T::from(1.0 / (scales.velocity * dt)) + given;
     }
     match layout.law {
         FrictionLaw::Ellipsoid => {
@@ -156,7 +158,7 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
                 let row = layout.ellipsoids() + 3 * i;
                 let q = [z[row], z[row + 1], z[row + 2]];
                 let sigma = z[layout.multipliers() + i];
-                let slip = patch_slip(data, layout, patch, impulses, &kinematics);
+                let slip = patch_slip(data, &layout.used, patch, impulses, &kinematics);
                 let friction = data.patches[patch].friction;
                 let e = data.patches[patch].ellipsoid;
                 let mut square = zero;
@@ -199,16 +201,7 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
             }
         }
     }
-    for (i, body) in data.bodies.iter().enumerate() {
-        let at = BODY * i;
-        let change = |k: usize| velocities[at + k] - body.free[k / 3][k % 3];
-        let turn = body.inertia * Vector3::new(change(0), change(1), change(2));
-        for k in 0..3 {
-            out[at + k] = (turn[k] - momentum[at + k]) * T::from(1.0 / (scales.impulse * scales.length));
-            let shift = body.mass * change(3 + k) - momentum[at + 3 + k];
-            out[at + 3 + k] = shift * T::from(1.0 / scales.impulse);
-        }
-    }
+    data.momentum_balance(&velocities, &momentum, out);
 }
 
 /// The velocities in rad/s and m/s among the variables.
@@ -245,7 +238,7 @@ pub(super) struct Slip<T> {
 /// How a patch slips under impulses of the contacts that are used.
 pub(super) fn patch_slip<T: Scalar>(
     data: &StepData<T>,
-    layout: &Layout,
+    used: &[usize],
     patch: usize,
     impulses: &[T],
     kinematics: &Kinematics<T>,
@@ -253,7 +246,7 @@ pub(super) fn patch_slip<T: Scalar>(
     let zero = T::from(0.0);
     let (mut impulse, mut weighted) = (zero, Vector3::from_element(zero));
     let mut heaviest: Option<(f64, usize)> = None;
-    for (&k, &p) in layout.used.iter().zip(impulses) {
+    for (&k, &p) in used.iter().zip(impulses) {
         if data.contacts[k].patch == patch {
             impulse += p;
             weighted += kinematics.gaps[k].point * p;

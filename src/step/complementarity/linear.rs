@@ -8,45 +8,14 @@ use nalgebra::{DMatrix, Matrix3, Vector3};
 
 use super::data::{Kinematics, Place, StepData};
 use super::dynamics::BODY;
-use super::equations::{DIRECTIONS, FrictionLaw, Layout, Scaling, patch_slip};
+use super::equations::{DIRECTIONS, FrictionLaw, Layout, Scaling, patch_slip, scaled_velocities};
+use super::held::{Held, Solution};
+use super::modes::direction;
+use super::row::Row;
 use crate::linear_algebra::{Lemke, LemkeOutcome};
 
 /// Iterations for the multiplier of an ellipsoid.
 const SECULAR_ITERATIONS: usize = 60;
-
-/// A row of a Jacobian: how a velocity between two bodies follows theirs.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    parts: [Option<(usize, [f64; BODY])>; 2],
-}
-
-impl Row {
-    fn dot(&self, velocities: &[f64]) -> f64 {
-        let part = |(body, row): &(usize, [f64; BODY])| {
-            row.iter().zip(&velocities[BODY * body..]).map(|(a, b)| a * b).sum::<f64>()
-        };
-        self.parts.iter().flatten().map(part).sum()
-    }
-
-    fn add_to(&self, velocities: &mut [f64], factor: f64) {
-        for (body, row) in self.parts.iter().flatten() {
-            row.iter().zip(&mut velocities[BODY * body..]).for_each(|(a, v)| *v += a * factor);
-        }
-    }
-
-    /// The product of two rows, one of which has been divided by the masses.
-    fn product(&self, other: &Self) -> f64 {
-        let mut sum = 0.0;
-        for (body, row) in self.parts.iter().flatten() {
-            for (of, response) in other.parts.iter().flatten() {
-                if body == of {
-                    sum += row.iter().zip(response).map(|(a, b)| a * b).sum::<f64>();
-                }
-            }
-        }
-        sum
-    }
-}
 
 /// The memory of the problems of a step.
 #[derive(Debug, Default)]
@@ -69,9 +38,10 @@ pub(super) struct LinearSolution {
     pub ellipsoids: Vec<([f64; 3], f64)>,
     /// β and λ of the contacts with cones, in units of the scales.
     pub cones: Vec<([f64; DIRECTIONS], f64)>,
-    /// Which p, β and λ are in the basis.
+    /// The velocities of the contacts with cones along its directions, m/s.
+    pub slips: Vec<[f64; DIRECTIONS]>,
+    /// Which impulses of a sweep are in the basis.
     pub basic_impulses: Vec<bool>,
-    pub basic_cones: Vec<([bool; DIRECTIONS], bool)>,
 }
 
 impl LinearSolver {
@@ -92,61 +62,37 @@ impl LinearSolver {
     /// No friction is known of the patches.
     pub fn forget_friction(&mut self, data: &StepData) {
         self.friction.clear();
-        let none = Row { parts: [None; 2] };
-        self.friction.resize(data.patches.len(), ([none; 3], [0.0; 3]));
+        self.friction.resize(data.patches.len(), ([Row::none(); 3], [0.0; 3]));
     }
 
-    fn response(&self, row: &Row) -> Row {
-        let part = |(body, r): (usize, [f64; BODY])| {
+    /// The velocities without contact.
+    pub fn free(&self) -> &[f64] {
+        &self.free
+    }
+
+    /// Divides momenta of all bodies by their masses.
+    pub fn respond(&self, momenta: &mut [f64]) {
+        for ((inertia, mass), m) in self.inverse.iter().zip(momenta.chunks_exact_mut(BODY)) {
+            let turn = inertia * Vector3::new(m[0], m[1], m[2]);
+            m[..3].copy_from_slice(turn.as_slice());
+            m[3..].iter_mut().for_each(|x| *x *= mass);
+        }
+    }
+
+    /// What an impulse of 1 along a row changes.
+    pub fn response(&self, row: &Row) -> Row {
+        row.map(|body, r| {
             let (inertia, mass) = &self.inverse[body];
             let turn = inertia * Vector3::new(r[0], r[1], r[2]);
-            (body, [turn.x, turn.y, turn.z, r[3] * mass, r[4] * mass, r[5] * mass])
-        };
-        Row { parts: row.parts.map(|p| p.map(part)) }
-    }
-
-    /// The row of a force along a direction at a point, or of a torque.
-    fn row(
-        data: &StepData,
-        velocities: &[f64],
-        bodies: [usize; 2],
-        at: &Vector3<f64>,
-        force: &Vector3<f64>,
-        torque: &Vector3<f64>,
-    ) -> Row {
-        let part = |body: usize, sign: f64| match data.places[body] {
-            Place::Free(index) => {
-                let center = data.bodies[index].center_after(&velocities[BODY * index..], data.dt);
-                let m = ((at - center).cross(force) + torque) * sign;
-                Some((index, [m.x, m.y, m.z, force.x * sign, force.y * sign, force.z * sign]))
-            }
-            Place::Fixed(..) => None,
-        };
-        Row { parts: [part(bodies[0], 1.0), part(bodies[1], -1.0)] }
-    }
-
-    /// The velocity between two bodies that a row has besides that of free bodies: of belts.
-    fn offset(
-        data: &StepData,
-        bodies: [usize; 2],
-        at: &Vector3<f64>,
-        along: &Vector3<f64>,
-        spin: f64,
-    ) -> f64 {
-        let of = |body: usize| match &data.places[body] {
-            Place::Fixed(pose, v) => {
-                v.shifted(&(at - pose.translation)).translational.dot(along) + spin * v.rotational.dot(along)
-            }
-            Place::Free(_) => 0.0,
-        };
-        of(bodies[0]) - of(bodies[1])
+            [turn.x, turn.y, turn.z, r[3] * mass, r[4] * mass, r[5] * mass]
+        })
     }
 
     fn normal_rows(data: &StepData, velocities: &[f64], kinematics: &Kinematics) -> Vec<Row> {
         let still = Vector3::zeros();
         let row = |(contact, gap): (&super::data::Contact, &crate::contact::Gap)| {
             let bodies = data.patches[contact.patch].bodies;
-            Self::row(data, velocities, bodies, &gap.point, &gap.normal, &still)
+            Row::new(data, velocities, bodies, &gap.point, &gap.normal, &still)
         };
         data.contacts.iter().zip(&kinematics.gaps).map(row).collect()
     }
@@ -165,7 +111,8 @@ impl LinearSolver {
             }
         }
         let count = rows.len();
-        let matrix = DMatrix::from_fn(count, count, |i, j| rows[i].product(&responses[j]) * impulse / speed);
+        let matrix =
+            DMatrix::from_fn(count, count, |i, j| rows[i].product(&responses[j], 1.0) * impulse / speed);
         let right: Vec<f64> = (0..count)
             .map(|k| {
                 (kinematics.gaps[k].distance / data.dt + rows[k].dot(&free) - rows[k].dot(velocities)) / speed
@@ -183,17 +130,17 @@ impl LinearSolver {
         for (response, p) in responses.iter().zip(&solution.impulses) {
             response.add_to(&mut v, p * impulse);
         }
-        let layout = Layout::new(data, FrictionLaw::Ellipsoid, (0..count).collect(), false);
+        let layout = Layout::new(data, FrictionLaw::Ellipsoid, (0..count).collect());
         solution.ellipsoids = vec![([0.0; 3], 0.0); data.patches.len()];
         for &patch in &layout.frictional {
             let (old, q) = self.friction[patch];
             for (row, q) in old.iter().zip(q) {
                 self.response(row).add_to(&mut v, -q * impulse);
             }
-            let slip = patch_slip(data, &layout, patch, &solution.impulses, &kinematics);
+            let slip = patch_slip(data, &layout.used, patch, &solution.impulses, &kinematics);
             let Patch3 { rows, speeds } = Patch3::new(data, velocities, patch, &slip.frame, &slip.point, &v);
             let responses = rows.map(|row| self.response(&row));
-            let delassus = Matrix3::from_fn(|i, j| rows[i].product(&responses[j]) * impulse / speed);
+            let delassus = Matrix3::from_fn(|i, j| rows[i].product(&responses[j], 1.0) * impulse / speed);
             let most = data.patches[patch].friction * slip.impulse;
             let (q, tau) = on_ellipsoid(&delassus, &(speeds / speed), most);
             for (response, q) in responses.iter().zip(q.iter()) {
@@ -222,10 +169,12 @@ impl LinearSolver {
         for &position in &layout.frictional {
             let k = layout.used[position];
             let (patch, gap) = (&data.patches[data.contacts[k].patch], &kinematics.gaps[k]);
-            let [t, o, _] = kinematics.frame(patch, &gap.normal);
-            for d in [t, o, -t, -o] {
-                let row = Self::row(data, velocities, patch.bodies, &gap.point, &d, &Vector3::zeros());
-                right.push(row.dot(&self.free) + Self::offset(data, patch.bodies, &gap.point, &d, 0.0));
+            let frame = kinematics.frame(patch, &gap.normal);
+            let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
+            for d in (0..DIRECTIONS).map(|index| direction(&frame, index)) {
+                let row = Row::new(data, velocities, patch.bodies, &gap.point, &d, &Vector3::zeros());
+                // What is not of free bodies is of belts.
+                right.push(row.dot(&self.free) + d.dot(&slip) - row.dot(velocities));
                 rows.push(row);
             }
         }
@@ -237,9 +186,10 @@ impl LinearSolver {
         let mut matrix = DMatrix::zeros(size, size);
         for i in 0..moving {
             for j in 0..moving {
-                matrix[(i, j)] = rows[i].product(&responses[j]) * impulse / speed;
+                matrix[(i, j)] = rows[i].product(&responses[j], 1.0) * impulse / speed;
             }
         }
+        (0..normals).for_each(|i| matrix[(i, i)] += layout.compliance);
         for (i, &position) in layout.frictional.iter().enumerate() {
             let lambda = moving + i;
             matrix[(lambda, position)] = data.patches[data.contacts[layout.used[position]].patch].friction;
@@ -257,21 +207,16 @@ impl LinearSolver {
         for (response, p) in responses.iter().zip(z) {
             response.add_to(&mut v, p * impulse);
         }
+        // Velocities along the directions: those without contact, and what impulses change.
+        let along = |k: usize| right[k] * speed + rows[k].dot(&v) - rows[k].dot(&self.free);
         let beta = |i: usize, j: usize| normals + DIRECTIONS * i + j;
         Some(LinearSolution {
-            velocities: v,
             impulses: z[..normals].to_vec(),
             ellipsoids: Vec::new(),
             cones: (0..cones).map(|i| (std::array::from_fn(|j| z[beta(i, j)]), z[moving + i])).collect(),
-            basic_impulses: (0..normals).map(|k| self.lemke.is_basic(k)).collect(),
-            basic_cones: (0..cones)
-                .map(|i| {
-                    (
-                        std::array::from_fn(|j| self.lemke.is_basic(beta(i, j))),
-                        self.lemke.is_basic(moving + i),
-                    )
-                })
-                .collect(),
+            slips: (0..cones).map(|i| std::array::from_fn(|j| along(beta(i, j)))).collect(),
+            basic_impulses: Vec::new(),
+            velocities: v,
         })
     }
 }
@@ -296,7 +241,7 @@ impl Patch3 {
         let [e_t, e_o, e_r] = of.ellipsoid;
         let still = Vector3::zeros();
         let row = |force: &Vector3<f64>, torque: &Vector3<f64>| {
-            LinearSolver::row(data, at_velocities, of.bodies, point, force, torque)
+            Row::new(data, at_velocities, of.bodies, point, force, torque)
         };
         let rows = [row(&(t * e_t), &still), row(&(o * e_o), &still), row(&still, &(n * e_r))];
         let belt = |body: usize| match &data.places[body] {
@@ -376,4 +321,56 @@ pub(super) fn variables(data: &StepData, layout: &Layout, solution: &LinearSolut
         }
     }
     z
+}
+
+/// What variables of a layout with cones say, as a linear problem does.
+pub(super) fn linear_solution(data: &StepData, layout: &Layout, z: &[f64]) -> LinearSolution {
+    let velocities = scaled_velocities(data, z);
+    let kinematics = data.kinematics(&velocities);
+    let slips = layout.frictional.iter().map(|&position| {
+        let k = layout.used[position];
+        let (patch, gap) = (&data.patches[data.contacts[k].patch], &kinematics.gaps[k]);
+        let frame = kinematics.frame(patch, &gap.normal);
+        let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
+        std::array::from_fn(|index| direction(&frame, index).dot(&slip))
+    });
+    let slips = slips.collect();
+    let impulses = z[layout.impulses()..layout.multipliers()].to_vec();
+    LinearSolution { velocities, impulses, slips, ..LinearSolution::default() }
+}
+
+/// The variables of a layout with cones from a solution with modes.
+pub(super) fn cone_variables(data: &StepData, layout: &Layout, solution: &Solution) -> Vec<f64> {
+    let velocities = scaled_velocities(data, &solution.variables);
+    let kinematics = data.kinematics(&velocities);
+    let count = velocities.len();
+    let mut impulses = vec![0.0; data.contacts.len()];
+    let mut friction = vec![Vector3::zeros(); data.contacts.len()];
+    if let Held::Cones(modes) = &solution.held {
+        let rows = modes.rows(data, &velocities, &kinematics);
+        let of_modes = modes.impulses(data, &rows, &solution.variables[count..]);
+        let of_contacts = modes.friction(data, &kinematics, &of_modes);
+        for ((carrying, p), f) in modes.carrying.iter().zip(&of_modes.normal).zip(of_contacts) {
+            impulses[carrying.contact] = *p;
+            friction[carrying.contact] = f;
+        }
+    }
+    let cone = |&position: &usize| {
+        let k = layout.used[position];
+        let (patch, gap) = (&data.patches[data.contacts[k].patch], &kinematics.gaps[k]);
+        let frame = kinematics.frame(patch, &gap.normal);
+        let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
+        let along = |index: usize, v: &Vector3<f64>| direction(&frame, index).dot(v);
+        let lambda = (0..DIRECTIONS).map(|index| -along(index, &slip)).fold(0.0, f64::max);
+        let beta = std::array::from_fn(|index| along(index, &friction[k]).max(0.0));
+        // Of a contact that carries nothing the multiplier is 0 or any that is large enough.
+        (beta, lambda / data.scales.velocity)
+    };
+    let solution = LinearSolution {
+        cones: layout.frictional.iter().map(cone).collect(),
+        impulses: layout.used.iter().map(|&k| impulses[k]).collect(),
+        velocities,
+        ..LinearSolution::default()
+    };
+    variables(data, layout, &solution)
 }

@@ -12,9 +12,15 @@
 //! | `dynamics.rs` | the motion of a body over a step |
 //! | `data.rs` | the numbers of a step, in any scalar |
 //! | `equations.rs` | the equations, in any scalar |
+//! | `row.rs` | how velocities between bodies follow theirs, and what impulses along them do |
 //! | `linear.rs` | the linear complementarity problems |
+//! | `modes.rs` | what contacts with friction in cones do, and the equations with that held, in any scalar |
+//! | `settle.rs` | which modes hold |
+//! | `relax.rs` | which modes contacts have in a softer problem |
+//! | `held.rs` | the equations that hold at a solution |
 //! | `methods.rs` | the methods |
 //! | `search.rs` | which features touch, and the step with them |
+//! | `vjp.rs` | the vector–Jacobian product of a step |
 //! | `report.rs` | where bodies touch, and how |
 //!
 //! The derivative of a step is that of its equations at the solution, with those distances and impulses that are 0
@@ -24,20 +30,27 @@
 mod data;
 mod dynamics;
 mod equations;
+mod held;
 mod linear;
 mod methods;
+mod modes;
+mod relax;
 mod report;
+mod row;
 mod search;
+mod settle;
+mod vjp;
 
 pub use report::{PatchKind, RigidContact};
+pub(super) use vjp::{Kept, vjp};
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
 
-use self::data::StepData;
-use self::equations::{Equations, evaluate, scaled_velocities};
+use self::data::{Place, StepData};
+use self::equations::scaled_velocities;
+use self::held::HeldEquations;
 use self::linear::LinearSolver;
 use self::search::{Solved, solve_step};
-use super::derivative::StepCotangent;
 use super::jacobian_by_duals::jacobian_by_duals;
 use super::real_parts::RealParts;
 use super::step_point::StepPoint;
@@ -140,107 +153,93 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
     };
     *last = None;
     let solved = solve_step(method, &problem, real_forces, linear, report)?;
-    solved.write(step, forces, after)?;
+    let inverse = match T::NDERIV {
+        0 => None,
+        _ => Some(solved.inverse().ok_or_else(|| solved.without_derivative())?),
+    };
+    solved.write(step, inverse.as_ref(), forces, after);
     *last = Some(solved);
     Ok(())
 }
 
-/// The derivative of a step; of the one that the memory was last used for if it `is_taken`.
-pub(super) fn derivative<A: AppliedForces>(
+/// What derivatives of a step need; of the one that the memory was last used for if it `is_taken`.
+pub(super) fn keep<A: AppliedForces>(
     method: ComplementarityMethod,
     step: &StepProblem<'_, A>,
-    at: &StepPoint<'_, A>,
     memory: &mut Memory,
     is_taken: bool,
-) -> Result<StepJacobian, StepError> {
+) -> Result<Kept, StepError> {
     let Memory { linear, forces, report, solved, .. } = memory;
     let solved = match solved.take().filter(|_| is_taken) {
         Some(solved) => solved,
         None => solve_step(method, step, forces, linear, report)?,
     };
+    let inverse = solved.inverse().ok_or_else(|| solved.without_derivative())?;
+    Ok(Kept { solved, inverse })
+}
+
+/// The derivative of a step as matrices.
+pub(super) fn jacobian_of<A: AppliedForces>(
+    at: &StepPoint<'_, A>,
+    kept: &Kept,
+) -> Result<StepJacobian, StepError> {
     let mut lifted = ForceWorkspace::default();
     jacobian_by_duals(at, |step| {
         let mut after = State::default();
-        solved.write(step, &mut lifted, &mut after)?;
+        kept.solved.write(step, Some(&kept.inverse), &mut lifted, &mut after);
         Ok(after)
     })
 }
 
-/// The memory that a derivative holds besides its own, bytes.
-pub(super) fn bytes(jacobian: &StepJacobian) -> usize {
-    let StepJacobian { by_state, by_control, by_parameters } = jacobian;
-    [by_state, by_control, by_parameters].map(|matrix| size_of_val(matrix.as_slice())).iter().sum()
-}
-
-/// The vector–Jacobian product of a step, by its Jacobian.
-pub(super) fn vjp(jacobian: &StepJacobian, out: &mut StepCotangent<'_>) {
-    let by_after = DVector::from_column_slice(out.state);
-    let add = |to: &mut [f64], matrix: &DMatrix<f64>| {
-        to.iter_mut().zip(matrix.tr_mul(&by_after).iter()).for_each(|(to, by)| *to += by);
-    };
-    add(out.control, &jacobian.by_control);
-    // What passes through the numbers of the model is told by its parameters alone.
-    add(&mut out.model.direct, &jacobian.by_parameters);
-    out.state.copy_from_slice(jacobian.by_state.tr_mul(&by_after).as_slice());
-}
-
 impl Solved {
-    /// The state after the step, with its derivatives.
+    /// The state after the step, with its derivatives if there is the inverse of the Jacobian of its equations.
     fn write<A: AppliedForces, T: Scalar>(
         &self,
         step: &StepProblem<'_, A, T>,
+        inverse: Option<&DMatrix<f64>>,
         forces: &mut ForceWorkspace<T>,
         after: &mut State<T>,
-    ) -> Result<(), StepError> {
+    ) {
         let StepProblem { model, state, time, time_step, applied, control, .. } = *step;
         let (total, _) = total_forces(model, state, time, applied, control, forces);
         let mut data = StepData::new(model, state, &total.bodies, time_step);
         data.set_contacts(model, &self.found);
+        data.scales = self.data.scales;
         let solution = &self.solution;
         let mut z: Vec<T> = solution.variables.iter().map(|&x| T::from(x)).collect();
-        if T::NDERIV > 0 {
-            let inverse = self.inverse().ok_or_else(|| {
-                let bodies = (0..model.bodies().len()).collect();
-                Failure::NotConverged { iterations: solution.iterations, residual: f64::INFINITY }
-                    .error(bodies)
-            })?;
-            data.scales = self.data.scales;
+        if let Some(inverse) = inverse {
             let mut residual = Vec::new();
             for _ in 0..T::NDERIV {
-                evaluate(&data, &solution.layout, &z, &mut residual);
-                for (i, value) in residual.iter_mut().enumerate() {
-                    if !solution.active[i] {
-                        *value = z[i];
-                    }
-                    // The value stays that of the solution.
-                    *value -= T::from(value.real());
-                }
+                solution.held.evaluate(&data, &z, &mut residual);
+                // The value stays that of the solution.
+                residual.iter_mut().for_each(|value| *value -= T::from(value.real()));
                 for (row, z) in inverse.row_iter().zip(&mut z) {
                     let change = row.iter().zip(&residual).fold(T::from(0.0), |sum, (m, r)| sum + *r * *m);
                     *z -= change;
                 }
             }
-        } else {
-            data.scales = self.data.scales;
         }
         let velocities = scaled_velocities(&data, &z);
         after.bodies.clear();
         let bodies = data.bodies.iter().zip(velocities.chunks_exact(dynamics::BODY));
         after.bodies.extend(bodies.map(|(body, v)| body.after(v, time_step)));
         after.joints = state.joints.clone();
-        Ok(())
     }
 
-    /// The inverse of the Jacobian of the equations that hold at the solution; `None` where it is singular.
+    /// The error of a solution that has no derivative.
+    fn without_derivative(&self) -> StepError {
+        let bodies =
+            (0..self.data.places.len()).filter(|&body| matches!(self.data.places[body], Place::Free(_)));
+        StepError::NoDerivative { bodies: bodies.collect() }
+    }
+
+    /// The inverse of the Jacobian of the equations that hold at the solution; `None` where there is none.
     fn inverse(&self) -> Option<DMatrix<f64>> {
-        let Self { data, solution, .. } = self;
-        let mut matrix = jacobian(&Equations { data, layout: &solution.layout }, &solution.variables);
-        for (i, active) in solution.active.iter().enumerate() {
-            if !active {
-                matrix.row_mut(i).fill(0.0);
-                matrix[(i, i)] = 1.0;
-            }
+        let Self { data, solution, has_derivative, .. } = self;
+        if !has_derivative {
+            return None;
         }
+        let matrix = jacobian(&HeldEquations { data, held: &solution.held }, &solution.variables);
         matrix.try_inverse().filter(|inverse| inverse.iter().all(|x| x.is_finite()))
     }
 }

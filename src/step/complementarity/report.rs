@@ -3,8 +3,8 @@
 use nalgebra::Vector3;
 
 use super::data::StepData;
-use super::equations::{DIRECTIONS, FrictionLaw, patch_slip, scaled_velocities};
-use super::methods::Solution;
+use super::equations::{patch_slip, scaled_velocities};
+use super::held::{Held, Solution};
 use crate::multibody::{GeometryPair, Model};
 
 /// Contacts that are nearer than this part of the length scale are closed.
@@ -46,40 +46,36 @@ pub struct RigidContact {
 /// The contacts of a step that carry.
 pub(super) fn report(model: &Model, data: &StepData, solution: &Solution, out: &mut Vec<RigidContact>) {
     out.clear();
-    let (z, layout) = (&solution.variables, &solution.layout);
+    let z = &solution.variables;
     let velocities = scaled_velocities(data, z);
     let kinematics = data.kinematics(&velocities);
-    let impulses = &z[layout.impulses()..layout.multipliers()];
+    let (used, impulses): (Vec<usize>, Vec<f64>) = solution.carrying.iter().copied().unzip();
     let unit = data.scales.impulse;
+    let of_points = match &solution.held {
+        Held::Cones(modes) => {
+            let rows = modes.rows(data, &velocities, &kinematics);
+            let impulses = modes.impulses(data, &rows, &z[velocities.len()..]);
+            modes.friction(data, &kinematics, &impulses)
+        }
+        Held::Ellipsoids { .. } => Vec::new(),
+    };
     for (patch, of) in data.patches.iter().enumerate() {
-        let slip = patch_slip(data, layout, patch, impulses, &kinematics);
+        let slip = patch_slip(data, &used, patch, &impulses, &kinematics);
         if slip.impulse <= 0.0 {
             continue;
         }
         let [t, o, normal] = slip.frame;
         let (mut friction, mut moment) = (Vector3::zeros(), 0.0);
-        match layout.law {
-            FrictionLaw::Ellipsoid => {
-                if let Some(i) = layout.frictional.iter().position(|&p| p == patch) {
-                    let q = &z[layout.ellipsoids() + 3 * i..][..3];
-                    friction = (t * (of.ellipsoid[0] * q[0]) + o * (of.ellipsoid[1] * q[1])) * unit;
-                    moment = of.ellipsoid[2] * q[2] * unit;
-                }
-            }
-            FrictionLaw::Polyhedral => {
-                for (i, &position) in layout.frictional.iter().enumerate() {
-                    let k = layout.used[position];
-                    if data.contacts[k].patch != patch {
-                        continue;
-                    }
-                    let gap = &kinematics.gaps[k];
-                    let [t, o, _] = kinematics.frame(of, &gap.normal);
-                    let beta = &z[layout.multipliers() + DIRECTIONS * i..][..DIRECTIONS];
-                    let own = (t * (beta[0] - beta[2]) + o * (beta[1] - beta[3])) * unit;
-                    friction += own;
-                    moment += (gap.point - slip.point).cross(&own).dot(&normal);
-                }
-            }
+        if let Held::Ellipsoids { layout, .. } = &solution.held
+            && let Some(i) = layout.frictional.iter().position(|&p| p == patch)
+        {
+            let q = &z[layout.ellipsoids() + 3 * i..][..3];
+            friction = (t * (of.ellipsoid[0] * q[0]) + o * (of.ellipsoid[1] * q[1])) * unit;
+            moment = of.ellipsoid[2] * q[2] * unit;
+        }
+        for (&k, own) in used.iter().zip(&of_points).filter(|(k, _)| data.contacts[**k].patch == patch) {
+            friction += own * unit;
+            moment += (kinematics.gaps[k].point - slip.point).cross(&(own * unit)).dot(&normal);
         }
         let closed = data.contacts.iter().zip(&kinematics.gaps).filter(|(contact, gap)| {
             contact.patch == patch && gap.distance.abs() <= CLOSED * data.scales.length

@@ -4,8 +4,9 @@ use nalgebra::Vector3;
 
 use super::data::{FoundContact, StepData, geometries};
 use super::equations::scaled_velocities;
+use super::held::{Held, Solution};
 use super::linear::LinearSolver;
-use super::methods::{Solution, solve};
+use super::methods::solve;
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};
 use crate::contact::{ContactGeometry, Rim, find_features};
@@ -28,6 +29,8 @@ pub(super) struct Solved {
     pub found: Vec<FoundContact>,
     pub data: StepData,
     pub solution: Solution,
+    /// Whether its contacts are features of the bodies, and none is a point of a rim that is lowest there alone.
+    pub has_derivative: bool,
 }
 
 /// Solves a step.
@@ -56,7 +59,8 @@ pub(super) fn solve_step<A: AppliedForces>(
         velocities = scaled_velocities(&data, &solution.variables);
         let now = find_contacts(model, &data, &velocities, Rim::Points);
         if is_complete(model, &data, &solution, &found, &now) || search + 1 == SEARCHES {
-            let solved = with_circles(method, model, Solved { found, data, solution }, linear);
+            let solved =
+                with_circles(method, model, Solved { found, data, solution, has_derivative: true }, linear);
             report(model, &solved.data, &solved.solution, contacts);
             return Ok(solved);
         }
@@ -73,27 +77,30 @@ pub(super) fn solve_step<A: AppliedForces>(
 }
 
 /// The solution with the rims of tilted cylinders as circles, whose lowest points move: the same, with the right
-/// derivatives. It stays with points where these cannot be circles, as of a cylinder that stands.
+/// derivatives. It is that with points where it does not hold with circles; there is no derivative then.
 fn with_circles(
     method: ComplementarityMethod,
     model: &Model,
     solved: Solved,
     linear: &mut LinearSolver,
 ) -> Solved {
-    let layout = &solved.solution.layout;
-    let impulses = &solved.solution.variables[layout.impulses()..layout.multipliers()];
-    let carrying = layout.used.iter().zip(impulses).filter(|(_, p)| **p > 0.0).map(|(&k, _)| solved.found[k]);
-    if !carrying.into_iter().any(|contact| contact.features.is_rim_point()) {
+    let mut carrying = solved.solution.carrying.iter().filter(|(_, p)| *p > 0.0);
+    if !carrying.any(|&(k, _)| solved.found[k].features.is_rim_point()) {
         return solved;
     }
     let velocities = scaled_velocities(&solved.data, &solved.solution.variables);
     let mut data = solved.data.clone();
     let found = find_contacts(model, &data, &velocities, Rim::Circle);
     data.set_contacts(model, &found);
-    let Ok(solution) = solve(method, &data, linear) else { return solved };
+    let without = Solved { has_derivative: false, ..solved };
+    let Ok(solution) = solve(method, &data, linear) else { return without };
     let there = scaled_velocities(&data, &solution.variables);
     let now = find_contacts(model, &data, &there, Rim::Points);
-    if is_complete(model, &data, &solution, &found, &now) { Solved { found, data, solution } } else { solved }
+    if is_complete(model, &data, &solution, &found, &now) {
+        Solved { found, data, solution, has_derivative: true }
+    } else {
+        without
+    }
 }
 
 /// Whether a solution with features holds for those that are found at it: nothing else overlaps, and all that carry are
@@ -111,14 +118,18 @@ fn is_complete(
         let mut there = data.clone();
         there.set_contacts(model, &new);
         let gaps = there.kinematics(&velocities).gaps;
-        if gaps.iter().any(|gap| gap.distance < -DEPTH * data.scales.length) {
+        // What closes takes part in how a load is shared.
+        let may_be = |contact: &FoundContact| {
+            let shares = matches!(solution.held, Held::Cones(_)) && contact.features.is_lasting();
+            if shares && !contact.features.is_rim_point() { DEPTH } else { -DEPTH }
+        };
+        let mut gaps = new.iter().zip(&gaps);
+        if gaps.any(|(contact, gap)| gap.distance < may_be(contact) * data.scales.length) {
             return false;
         }
     }
-    let layout = &solution.layout;
-    let impulses = &solution.variables[layout.impulses()..layout.multipliers()];
     let is_there = |k: usize| used[k].features.is_lasting() || now.contains(&used[k]);
-    layout.used.iter().zip(impulses).all(|(&k, &p)| p <= 0.0 || is_there(k))
+    solution.carrying.iter().all(|&(k, p)| p <= 0.0 || is_there(k))
 }
 
 /// The features that are near each other with these velocities, pair by pair.

@@ -107,6 +107,7 @@ impl VelocityLevel {
     ) -> Result<(), StepError> {
         let StepProblem { model, state, time, applied, control, .. } = *step;
         balance.forces.reset(model);
+        model.add_loads(state, time, &mut balance.forces);
         applied.apply(model, state, time, &control[model.command_dimension()..], &mut balance.forces);
         self.step_under(&step.under(&()), keep, workspace, balance, after)
     }

@@ -1,0 +1,340 @@
+//! What contacts with friction in polyhedral cones do, and the equations of a step in which they keep doing it.
+//!
+//! A contact that carries has a distance of 0, and *sticks* (no velocity along both tangents), slips with its friction at
+//! a *corner* of the cone's section (μ p against the slip, along the direction that it is nearest to), or slips such that
+//! two directions are equally near, with its friction somewhere on the *side* between them.
+//!
+//! Where more points carry than it takes, their impulses are not determined by these conditions, and neither is the motion
+//! if the points slip in different directions. Of all impulses those are taken that contacts have which give by the
+//! same small length under the same impulse, in the limit of none: p = N y with the normals' rows N and any y. They have
+//! the least Σ p², and depend on the state as continuously as it allows, which the vertex that a path of pivots ends at
+//! does not. What sticks shares its friction in proportion to p in the same way. The variables are velocities v, and factors
+//! of independent rows, w of normals and u of tangents, such that y = Σ w N, and each row that others imply is left out of
+//! the conditions.
+
+use nalgebra::{DMatrix, Vector3};
+
+use super::data::{Kinematics, StepData};
+use super::equations::{DIRECTIONS, scaled_velocities};
+use super::row::Row;
+use crate::scalar::Scalar;
+
+/// A row is implied by others where less than this part of its square is left without them.
+const DEPENDENT: f64 = 1e-10;
+
+/// What friction does at a contact that carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slip {
+    /// There is none.
+    Smooth,
+    Stick,
+    /// The impulse is along a direction, by its index.
+    Corner(usize),
+    /// It is between a direction and the next one.
+    Side(usize),
+}
+
+/// A contact that carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Carrying {
+    /// Index in the data.
+    pub contact: usize,
+    pub slip: Slip,
+    /// Its share of the friction of what sticks: its impulse when that was chosen.
+    pub weight: f64,
+}
+
+/// A tangent along which a contact has no velocity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    /// Position among those that carry.
+    at: usize,
+    /// The first and the second tangent of one that sticks; 0 of one on a side.
+    axis: usize,
+}
+
+/// What the contacts of a step do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Modes {
+    pub carrying: Vec<Carrying>,
+    held: Vec<Held>,
+    /// Those that carry whose normals are independent.
+    normals: Vec<usize>,
+    /// Those that are held whose tangents are independent of each other and of the normals.
+    tangents: Vec<usize>,
+}
+
+/// The rows of contacts that carry.
+pub(super) struct Rows<T = f64> {
+    normals: Vec<Row<T>>,
+    /// What an impulse of 1 along the normal does together with the friction of what slips.
+    carried: Vec<Row<T>>,
+    held: Vec<Row<T>>,
+}
+
+/// The impulses of contacts that carry, in units of the scale.
+pub(super) struct Impulses<T = f64> {
+    pub normal: Vec<T>,
+    /// Along the tangents that are held.
+    held: Vec<T>,
+}
+
+/// A direction of the cone.
+pub(super) fn direction<T: Scalar>(frame: &[Vector3<T>; 3], index: usize) -> Vector3<T> {
+    let tangent = frame[index % 2];
+    if index % DIRECTIONS < 2 { tangent } else { -tangent }
+}
+
+impl Modes {
+    /// Those of contacts that carry.
+    pub fn new(carrying: Vec<Carrying>) -> Self {
+        let mut held = Vec::new();
+        for (at, contact) in carrying.iter().enumerate() {
+            match contact.slip {
+                Slip::Stick => held.extend((0..2).map(|axis| Held { at, axis })),
+                Slip::Side(_) => held.push(Held { at, axis: 0 }),
+                Slip::Smooth | Slip::Corner(_) => {}
+            }
+        }
+        Self { carrying, held, ..Self::default() }
+    }
+
+    /// The number of variables besides velocities.
+    pub fn factors(&self) -> usize {
+        self.normals.len() + self.tangents.len()
+    }
+
+    fn frame<T: Scalar>(
+        &self,
+        data: &StepData<T>,
+        kinematics: &Kinematics<T>,
+        at: usize,
+    ) -> ([usize; 2], [Vector3<T>; 3], Vector3<T>) {
+        let contact = self.carrying[at].contact;
+        let patch = &data.patches[data.contacts[contact].patch];
+        let gap = &kinematics.gaps[contact];
+        (patch.bodies, kinematics.frame(patch, &gap.normal), gap.point)
+    }
+
+    fn tangent<T: Scalar>(&self, held: Held, frame: &[Vector3<T>; 3]) -> Vector3<T> {
+        match self.carrying[held.at].slip {
+            Slip::Side(first) => {
+                let half = T::from(std::f64::consts::FRAC_1_SQRT_2);
+                (direction(frame, first) - direction(frame, first + 1)) * half
+            }
+            _ => frame[held.axis],
+        }
+    }
+
+    /// The rows with bodies at velocities.
+    pub fn rows<T: Scalar>(
+        &self,
+        data: &StepData<T>,
+        velocities: &[T],
+        kinematics: &Kinematics<T>,
+    ) -> Rows<T> {
+        let still = Vector3::from_element(T::from(0.0));
+        let mut rows = Rows { normals: Vec::new(), carried: Vec::new(), held: Vec::new() };
+        for (at, carrying) in self.carrying.iter().enumerate() {
+            let (bodies, frame, point) = self.frame(data, kinematics, at);
+            let friction = data.patches[data.contacts[carrying.contact].patch].friction;
+            let normal = Row::new(data, velocities, bodies, &point, &frame[2], &still);
+            let slip = match carrying.slip {
+                Slip::Smooth | Slip::Stick => None,
+                Slip::Corner(index) => Some(direction(&frame, index)),
+                Slip::Side(first) => {
+                    Some((direction(&frame, first) + direction(&frame, first + 1)) * T::from(0.5))
+                }
+            };
+            rows.normals.push(normal);
+            rows.carried.push(match slip {
+                None => normal,
+                Some(slip) => {
+                    let along = frame[2] + slip * friction;
+                    Row::new(data, velocities, bodies, &point, &along, &still)
+                }
+            });
+        }
+        for &held in &self.held {
+            let (bodies, frame, point) = self.frame(data, kinematics, held.at);
+            let along = self.tangent(held, &frame);
+            rows.held.push(Row::new(data, velocities, bodies, &point, &along, &still));
+        }
+        rows
+    }
+
+    /// Chooses rows that are independent, normals first: a Cholesky factorization of their products with pivots.
+    pub fn choose(&mut self, rows: &Rows, length: f64) {
+        let all: Vec<&Row> = rows.normals.iter().chain(&rows.held).collect();
+        let (count, normals) = (all.len(), rows.normals.len());
+        let mut left: Vec<f64> = all.iter().map(|row| row.product(row, length)).collect();
+        let least: Vec<f64> = left.iter().map(|square| DEPENDENT * square).collect();
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        self.normals.clear();
+        self.tangents.clear();
+        for part in [0..normals, normals..count] {
+            loop {
+                // The first of equals, so that the choice does not follow rounding.
+                let mut best: Option<usize> = None;
+                for i in part.clone() {
+                    if left[i] > least[i] && best.is_none_or(|b| left[i] > (1.0 + 1e-6) * left[b]) {
+                        best = Some(i);
+                    }
+                }
+                let Some(best) = best else { break };
+                let pivot = left[best].sqrt();
+                let column: Vec<f64> = (0..count)
+                    .map(|i| {
+                        let known: f64 = columns.iter().map(|c| c[i] * c[best]).sum();
+                        (all[i].product(all[best], length) - known) / pivot
+                    })
+                    .collect();
+                left.iter_mut().zip(&column).for_each(|(left, c)| *left -= c * c);
+                left[best] = 0.0;
+                columns.push(column);
+                if best < normals { self.normals.push(best) } else { self.tangents.push(best - normals) }
+            }
+        }
+    }
+
+    /// How an impulse along each contact's normal follows a factor; and how those along tangents do.
+    fn share_of_normal<T: Scalar>(&self, rows: &Rows<T>, length: f64, at: usize, chosen: usize) -> T {
+        rows.normals[at].product(&rows.normals[self.normals[chosen]], length)
+    }
+
+    fn share_of_tangent<T: Scalar>(&self, rows: &Rows<T>, length: f64, held: usize, chosen: usize) -> T {
+        let weight = self.carrying[self.held[held].at].weight;
+        rows.held[held].product(&rows.held[self.tangents[chosen]], length) * T::from(weight)
+    }
+
+    /// The impulses of factors.
+    pub fn impulses<T: Scalar>(&self, data: &StepData<T>, rows: &Rows<T>, factors: &[T]) -> Impulses<T> {
+        let length = data.scales.length;
+        let (of_normals, of_tangents) = factors.split_at(self.normals.len());
+        let zero = T::from(0.0);
+        let normal = (0..self.carrying.len()).map(|at| {
+            let parts = of_normals.iter().enumerate();
+            parts.fold(zero, |sum, (b, w)| sum + self.share_of_normal(rows, length, at, b) * *w)
+        });
+        let held = (0..self.held.len()).map(|held| {
+            let parts = of_tangents.iter().enumerate();
+            parts.fold(zero, |sum, (s, u)| sum + self.share_of_tangent(rows, length, held, s) * *u)
+        });
+        Impulses { normal: normal.collect(), held: held.collect() }
+    }
+
+    /// The impulse of friction of each contact that carries, in W, in units of the scale.
+    pub fn friction(
+        &self,
+        data: &StepData,
+        kinematics: &Kinematics,
+        impulses: &Impulses,
+    ) -> Vec<Vector3<f64>> {
+        let mut friction = Vec::with_capacity(self.carrying.len());
+        for (at, carrying) in self.carrying.iter().enumerate() {
+            let (_, frame, _) = self.frame(data, kinematics, at);
+            let most = data.patches[data.contacts[carrying.contact].patch].friction * impulses.normal[at];
+            let slip = match carrying.slip {
+                Slip::Smooth | Slip::Stick => Vector3::zeros(),
+                Slip::Corner(index) => direction(&frame, index),
+                Slip::Side(first) => (direction(&frame, first) + direction(&frame, first + 1)) * 0.5,
+            };
+            let own = self.held.iter().zip(&impulses.held).filter(|(held, _)| held.at == at);
+            friction.push(own.fold(slip * most, |sum, (held, f)| sum + self.tangent(*held, &frame) * *f));
+        }
+        friction
+    }
+
+    /// A step of velocities and factors with the rows and distances of velocities: the conditions linearized.
+    /// `None` where they are singular.
+    pub fn linear_step(
+        &self,
+        data: &StepData,
+        rows: &Rows,
+        kinematics: &Kinematics,
+        velocities: &[f64],
+        (free, respond): (&[f64], impl Fn(&mut [f64])),
+    ) -> Option<(Vec<f64>, Vec<f64>)> {
+        let (length, speed) = (data.scales.length, data.scales.velocity);
+        let size = self.factors();
+        if size == 0 {
+            return Some((free.to_vec(), Vec::new()));
+        }
+        let normals = self.normals.len();
+        let mut columns = Vec::with_capacity(size);
+        for chosen in 0..size {
+            let mut column = vec![0.0; velocities.len()];
+            if chosen < normals {
+                for (at, carried) in rows.carried.iter().enumerate() {
+                    carried.add_to(&mut column, self.share_of_normal(rows, length, at, chosen));
+                }
+            } else {
+                for (held, row) in rows.held.iter().enumerate() {
+                    row.add_to(&mut column, self.share_of_tangent(rows, length, held, chosen - normals));
+                }
+            }
+            respond(&mut column);
+            column.iter_mut().for_each(|x| *x *= data.scales.impulse);
+            columns.push(column);
+        }
+        let conditions: Vec<&Row> = self.conditions(rows).collect();
+        let matrix = DMatrix::from_fn(size, size, |i, j| conditions[i].dot(&columns[j]) / speed);
+        let change: Vec<f64> = free.iter().zip(velocities).map(|(a, b)| a - b).collect();
+        let values = self.values(data, kinematics);
+        let right = nalgebra::DVector::from_iterator(
+            size,
+            conditions.iter().zip(&values).map(|(row, value)| -(value + row.dot(&change)) / speed),
+        );
+        let factors = matrix.lu().solve(&right)?;
+        let mut after = free.to_vec();
+        for (column, factor) in columns.iter().zip(factors.iter()) {
+            after.iter_mut().zip(column).for_each(|(v, c)| *v += c * factor);
+        }
+        after.iter().all(|v| v.is_finite()).then(|| (after, factors.as_slice().to_vec()))
+    }
+
+    /// The rows of the conditions.
+    fn conditions<'a, T>(&'a self, rows: &'a Rows<T>) -> impl Iterator<Item = &'a Row<T>> {
+        let normals = self.normals.iter().map(|&at| &rows.normals[at]);
+        normals.chain(self.tangents.iter().map(|&held| &rows.held[held]))
+    }
+
+    /// What has to be 0, m/s: distances over the length of the step, and velocities.
+    fn values<T: Scalar>(&self, data: &StepData<T>, kinematics: &Kinematics<T>) -> Vec<T> {
+        let per_step = T::from(1.0 / data.dt);
+        let distance = |&at: &usize| kinematics.gaps[self.carrying[at].contact].distance * per_step;
+        let velocity = |&held: &usize| {
+            let held = self.held[held];
+            let (bodies, frame, point) = self.frame(data, kinematics, held.at);
+            self.tangent(held, &frame).dot(&kinematics.relative_velocity(bodies, &point))
+        };
+        self.normals.iter().map(distance).chain(self.tangents.iter().map(velocity)).collect()
+    }
+
+    /// The equations of the step, of size 1: momentum and the conditions, of velocities and factors.
+    pub fn evaluate<T: Scalar>(&self, data: &StepData<T>, z: &[T], out: &mut Vec<T>) {
+        let velocities = scaled_velocities(data, z);
+        let kinematics = data.kinematics(&velocities);
+        let rows = self.rows(data, &velocities, &kinematics);
+        let impulses = self.impulses(data, &rows, &z[velocities.len()..]);
+        let impulse = T::from(data.scales.impulse);
+        let mut momentum = vec![T::from(0.0); velocities.len()];
+        for (row, p) in rows.carried.iter().zip(&impulses.normal) {
+            row.add_to(&mut momentum, *p * impulse);
+        }
+        for (row, f) in rows.held.iter().zip(&impulses.held) {
+            row.add_to(&mut momentum, *f * impulse);
+        }
+        out.clear();
+        out.resize(velocities.len(), T::from(0.0));
+        data.momentum_balance(&velocities, &momentum, out);
+        let per_velocity = T::from(1.0 / data.scales.velocity);
+        out.extend(self.values(data, &kinematics).into_iter().map(|value| value * per_velocity));
+    }
+
+    /// How far a contact gives under the factors: it would carry if it gave.
+    pub fn pressed(&self, data: &StepData, rows: &Rows, normal: &Row, factors: &[f64]) -> f64 {
+        let chosen = self.normals.iter().map(|&at| normal.product(&rows.normals[at], data.scales.length));
+        chosen.zip(factors).map(|(share, w)| share * w).sum()
+    }
+}
