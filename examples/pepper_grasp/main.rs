@@ -135,7 +135,7 @@ fn film_strip(file: &str, path: &str) -> Result<(), Failure> {
     let mut recorder = Recorder::new(&all.test[0].model, 0.01).without_plots();
     let trajectory = motion.trajectory;
     trajectory.times.iter().zip(&trajectory.states).for_each(|(time, state)| recorder.add(*time, state));
-    Ok(film::write(path, &recorder.finish().film, &[0.0, 0.3, 0.6, 0.8, 1.0, 1.4])?)
+    film::write(path, &recorder.finish().film, &[0.0, 0.3, 0.6, 0.8, 1.0, 1.4])
 }
 
 /// The evolution strategy on the parameters of a file, from some seeds, for a number of generations.

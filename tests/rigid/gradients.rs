@@ -135,7 +135,7 @@ fn derivatives_are_those_of_differences() {
 }
 
 #[test]
-#[ignore = "takes minutes; what it measures is told in docs/rigid_contact.md"]
+#[ignore = "takes minutes, and fails at states of a cylinder that docs/rigid_contact.md tells of"]
 fn derivatives_of_ecp_at_200_states() {
     study(ComplementarityMethod::Ecp, 200);
 }
@@ -245,7 +245,7 @@ fn check(model: &Model, state: &State, integrator: Integrator, found: &mut Found
         // Shorter ones where a kink is near.
         let mut error = None;
         for d in [8e-6, 2e-6, 5e-7, 1e-7, 2e-8] {
-            let sides = [d, -d].map(|d| slopes(&at, d, largest));
+            let sides = [d, -d].map(|d| slopes(at, d, largest));
             let errors = sides.each_ref().map(|side| side.as_deref().map(off));
             error = match (&sides, errors) {
                 ([Some(plus), Some(minus)], [Some(of_plus), Some(of_minus)]) => {

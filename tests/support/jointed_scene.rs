@@ -146,6 +146,7 @@ pub fn scene(surface: SurfaceRepresentation) -> (Model, State) {
         actuators: actuators.to_vec(),
         materials,
         gravity,
+        loads: Vec::new(),
         contact: settings,
         apart: Vec::new(),
     };

@@ -130,9 +130,9 @@ mod tests {
             let moved = |by: f64| {
                 let (mut values, mut gains) = (VALUES, GAINS);
                 if k < 8 {
-                    values[k] += by
+                    values[k] += by;
                 } else {
-                    gains[k - 8] += by
+                    gains[k - 8] += by;
                 }
                 sampled(0.0, &values, &gains).0
             };
