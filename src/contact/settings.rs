@@ -23,7 +23,8 @@ pub enum FaceFilter {
     /// All faces count. This is the model of the papers, which is conservative and continuous.
     #[default]
     None,
-    /// Faces whose normal is more than 5π/8 from a body's pressure increase are dropped, as Drake does.
+    /// Faces whose normal is more than 5π/8 from a body's pressure increase are dropped, as Drake does, and in
+    /// velocity-level steps those along whose normal a pressure does not grow.
     /// This is neither conservative nor continuous and meant for comparison.
     Drake,
 }
