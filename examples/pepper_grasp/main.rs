@@ -43,6 +43,7 @@ fn head(columns: &[&str]) {
     println!("| {} | {} |", columns.join(" | "), tried.join(" | "));
     println!("|{}", "---|".repeat(columns.len() + tried.len()));
 }
+
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {

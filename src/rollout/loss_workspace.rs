@@ -103,10 +103,9 @@ impl LossWorkspace {
 /// are seeded at once, and where nothing comes out there is nothing to be separated.
 #[derive(Debug)]
 struct ReadParameters {
-    real: Model,
     parameters: Vec<Parameter>,
-    /// All parameters of the model, several to a direction.
-    together: Option<Model<Seed>>,
+    /// The model, and the model with all parameters seeded, several to a direction; none without parameters.
+    together: Option<(Model, Model<Seed>)>,
     /// One to a direction, from when a loss is first found to read some.
     apart: Option<Vec<SeededModel>>,
     failed: Option<ParameterError>,
@@ -127,17 +126,16 @@ impl ReadParameters {
         // The model does not depend on the state that is moved along.
         let together = match values.is_empty() {
             true => None,
-            false => Some(seeded(model, &State::default(), &values)?.0),
+            false => Some((model.clone(), seeded(model, &State::default(), &values)?.0)),
         };
         let parameters = parameters.to_vec();
-        let real = model.clone();
-        Ok(Self { real, parameters, together, apart: None, failed: None, lifted: Lifted::default() })
+        Ok(Self { parameters, together, apart: None, failed: None, lifted: Lifted::default() })
     }
 
     /// Adds the derivatives of a term with respect to parameters.
     fn differentiate(&mut self, moment: &Moment, by: &mut [f64], term: &impl Term) {
-        let Self { real, parameters, together, apart, failed, lifted } = self;
-        let Some(together) = together else { return };
+        let Self { parameters, together, apart, failed, lifted } = self;
+        let Some((real, together)) = together else { return };
         lifted.state = State::lift(moment.state);
         lifted.control.clear();
         lifted.control.extend(moment.control.iter().map(|&c| Seed::from(c)));

@@ -41,8 +41,8 @@ pub(crate) fn hunt_crossley_cost(dt: f64, load: f64, stiffness: f64, dissipation
 }
 
 impl ImpulseLaw<f64> {
-    /// The costs ℓ in J of the faces in lists, up to a number that the velocity does not change. Their negative gradients with respect to the velocity are
-    /// the impulses. TAMSI has no cost; zero is returned.
+    /// The costs ℓ in J of the faces in lists, up to a number that the velocity does not change. Their negative
+    /// gradients with respect to the velocity are the impulses. TAMSI has no cost; zero is returned.
     #[inline(always)]
     fn costs<L: Lanes>(&self, lists: &FaceLists, group: &Group, v_n: L, s: L) -> L {
         let (zero, v_s) = (v_n.splat(0.0), v_n.splat(self.stiction_velocity));
