@@ -257,6 +257,44 @@ mod tests {
         }
     }
 
+    /// A program of the reference: F, d of M = F Fᵀ + d 1, q, and the least value of ½ zᵀMz + qᵀz, if there is one.
+    #[derive(serde::Deserialize)]
+    struct Program {
+        factor: Vec<Vec<f64>>,
+        diagonal: f64,
+        q: Vec<f64>,
+        least: Option<f64>,
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Programs {
+        problems: Vec<Program>,
+    }
+
+    #[test]
+    fn symmetric_problems_have_the_value_of_a_quadratic_program_or_a_ray() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/quadratic_programs/clarabel.json");
+        let Programs { problems } = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let mut lemke = Lemke::default();
+        let (mut worst, mut rays) = (0.0, 0);
+        for (case, Program { factor, diagonal, q, least }) in problems.iter().enumerate() {
+            let n = q.len();
+            let f = DMatrix::from_fn(n, factor[0].len(), |i, j| factor[i][j]);
+            let m = &f * f.transpose() + DMatrix::identity(n, n) * *diagonal;
+            let Some(least) = least else {
+                assert_eq!(lemke.solve(&m, q), Outcome::Ray, "case {case}");
+                rays += 1;
+                continue;
+            };
+            assert_eq!(lemke.solve(&m, q), Outcome::Solved, "case {case}");
+            assert!(residual(&m, q, lemke.z()) < 1e-10, "case {case}");
+            let z = DVector::from_column_slice(lemke.z());
+            let value = 0.5 * z.dot(&(&m * &z)) + z.dot(&DVector::from_column_slice(q));
+            worst = f64::max(worst, (value - least).abs() / least.abs().max(1.0));
+        }
+        assert!(worst < 1e-10 && rays == 9, "off by {worst}; {rays} rays");
+    }
+
     #[test]
     fn random_copositive_and_degenerate_problems_end() {
         let mut numbers = Numbers(2);
