@@ -6,6 +6,7 @@
 #[path = "../figure/mod.rs"]
 mod figure;
 
+mod fields;
 mod scenes;
 mod snapshots;
 
@@ -135,5 +136,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(&folder);
     run(&scenes::desk(), folder, &[0.01, 1.0, 2.0, 3.0, 4.0], desk_outlines)?;
     run(&scenes::tee(), folder, &[0.1, 3.5, 4.2, 5.0], tee_outlines)?;
-    run(&scenes::dumbbell(), folder, &[0.7, 1.0, 1.3, 1.6, 1.9, 2.2, 2.5], dumbbell_outlines)
+    run(&scenes::dumbbell(), folder, &[0.7, 1.0, 1.3, 1.6, 1.9, 2.2, 2.5], dumbbell_outlines)?;
+    fields::run(folder)
 }

@@ -57,14 +57,20 @@ pub struct Motion {
 impl Scene {
     /// The motion by steps of a method.
     pub fn simulate(&self, method: ComplementarityMethod) -> Result<Motion, StepError> {
+        self.simulate_by(Integrator::Complementarity(method), STEP)
+    }
+
+    /// The motion by steps of an integrator of a length in s.
+    pub fn simulate_by(&self, integrator: Integrator, time_step: f64) -> Result<Motion, StepError> {
         let mut workspace = StepWorkspace::default();
         let mut state = self.start.clone();
         let applied = Loaded(self.load);
         let mut motion = Motion { states: vec![state.bodies[0]], contacts: vec![Vec::new()] };
-        for step in 0..(self.duration / STEP).round() as usize {
-            let time = step as f64 * STEP;
-            let problem = StepProblem { time, ..StepProblem::new(&self.model, &state, STEP) }.under(&applied);
-            state = Integrator::Complementarity(method).step(&problem, &mut workspace)?;
+        for step in 0..(self.duration / time_step).round() as usize {
+            let time = step as f64 * time_step;
+            let problem =
+                StepProblem { time, ..StepProblem::new(&self.model, &state, time_step) }.under(&applied);
+            state = integrator.step(&problem, &mut workspace)?;
             motion.states.push(state.bodies[0]);
             motion.contacts.push(workspace.rigid_contacts().to_vec());
         }
@@ -120,7 +126,8 @@ pub fn desk_inertia() -> Matrix3<f64> {
     Matrix3::from_diagonal(&Vector3::new(across + up, across + up, 2.0 * across)) * (mass / 12.0)
 }
 
-fn desk_load(t: f64) -> (Vector3<f64>, Vector3<f64>) {
+/// The paper's force and torque.
+pub fn desk_load(t: f64) -> (Vector3<f64>, Vector3<f64>) {
     let angle = TAU * t;
     let force = Vector3::new(22.5 * angle.sin() + 22.5, 22.5 * angle.cos() + 22.5, 0.0);
     (force, Vector3::new(0.0, 0.0, 2.1 * angle.cos()))
@@ -190,7 +197,7 @@ fn tee_mesh() -> SurfaceMesh {
 }
 
 /// Torques that tilt the T twice, to one side and to the other, and then a push along the plane.
-fn tee_load(t: f64) -> (Vector3<f64>, Vector3<f64>) {
+pub fn tee_load(t: f64) -> (Vector3<f64>, Vector3<f64>) {
     let still = Vector3::zeros();
     if t < 0.12 {
         (still, Vector3::new(-3.4, 5.0, 0.0))
