@@ -18,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::hotz::shape;
 use crate::properties::any_state;
-use crate::scenes::on_plane;
+use crate::scenes::{self, STEP, Scene, on_plane};
 
 /// A force and a torque as control values.
 struct Wrench;
@@ -34,7 +34,21 @@ impl AppliedForces for Wrench {
     }
 }
 
-const CONTROL: [f64; 6] = [0.1, -0.2, 0.15, 0.4, -0.3, 0.2];
+/// A step of a body under a force and a torque.
+struct Case<'a> {
+    model: &'a Model,
+    integrator: Integrator,
+    time_step: f64,
+    control: [f64; 6],
+}
+
+impl Case<'_> {
+    fn step(&self, state: &State, workspace: &mut StepWorkspace) -> Result<State, StepError> {
+        let problem =
+            StepProblem { control: &self.control, ..StepProblem::new(self.model, state, self.time_step) };
+        self.integrator.step(&problem.under(&Wrench), workspace)
+    }
+}
 
 /// What was found at states of one shape.
 #[derive(Debug, Default)]
@@ -82,13 +96,14 @@ fn along_motions(method: ComplementarityMethod, of: Shape, states: usize) -> Fou
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     let model = on_plane(vec![shape(of, 1.3, "body")], 0.4, [1.1, 0.8, 0.05], 9.81);
     let integrator = Integrator::Complementarity(method);
+    let control = [0.1, -0.2, 0.15, 0.4, -0.3, 0.2];
+    let case = Case { model: &model, integrator, time_step: 0.005, control };
     let mut workspace = StepWorkspace::default();
     let mut found = Found::default();
     for motion in 0..states {
         let mut state = if motion % 2 == 0 { any_state(&mut rng, 1) } else { standing(&mut rng, of) };
         for step in 0..60 {
-            let problem = StepProblem { control: &CONTROL, ..StepProblem::new(&model, &state, 0.005) };
-            let after = match integrator.step(&problem.under(&Wrench), &mut workspace) {
+            let after = match case.step(&state, &mut workspace) {
                 Ok(after) => after,
                 Err(error) => {
                     println!("{method:?} {of:?} motion {motion} step {step}: {error}");
@@ -98,7 +113,7 @@ fn along_motions(method: ComplementarityMethod, of: Shape, states: usize) -> Fou
             };
             if step % 6 == 5 && !workspace.rigid_contacts().is_empty() {
                 let before = found.worst;
-                check(&model, &state, integrator, &mut found);
+                check(&case, &state, &mut found);
                 if found.worst > before.max(1e-6) {
                     println!("{method:?} {of:?} motion {motion} step {step}: {:.1e}", found.worst);
                 }
@@ -112,13 +127,41 @@ fn along_motions(method: ComplementarityMethod, of: Shape, states: usize) -> Fou
     found
 }
 
-/// Checks states of all shapes: all steps converge, derivatives are those of one side, and none is undecided. Steps of
-/// cylinders may say that they have no derivative.
+/// Checks states in contact along the motion of a scene of the paper, as many at most, evenly.
+fn along_scene(method: ComplementarityMethod, scene: &Scene, states: usize) -> Found {
+    let integrator = Integrator::Complementarity(method);
+    let mut workspace = StepWorkspace::default();
+    let mut found = Found::default();
+    let steps = (scene.duration / STEP).round() as usize;
+    let mut state = scene.start.clone();
+    for step in 0..steps {
+        let (force, torque) = (scene.load)(step as f64 * STEP);
+        let control = [torque.x, torque.y, torque.z, force.x, force.y, force.z];
+        let case = Case { model: &scene.model, integrator, time_step: STEP, control };
+        let after = case.step(&state, &mut workspace).expect("a step");
+        // Of as many steps as have to be checked, those whose index enters another of the parts.
+        let part = |step: usize| step * states / steps;
+        if (step == 0 || part(step) != part(step - 1)) && !workspace.rigid_contacts().is_empty() {
+            let before = found.worst;
+            check(&case, &state, &mut found);
+            if found.worst > before.max(1e-6) {
+                println!("{method:?} {} step {step}: {:.1e}", scene.name, found.worst);
+            }
+        }
+        state = after;
+    }
+    found
+}
+
+/// Checks states of all shapes and of the scenes of the paper: all steps converge, derivatives are those of one side, and none is
+/// undecided. Steps of cylinders may say that they have no derivative.
 fn study(method: ComplementarityMethod, states: usize) {
     let mut bad = 0;
-    for of in shapes() {
-        let found = along_motions(method, of, states);
-        println!("{method:?} {of:?}: {found:?}");
+    let of_shapes = shapes().map(|of| (format!("{of:?}"), along_motions(method, of, states)));
+    let scenes = [scenes::desk(), scenes::tee(), scenes::dumbbell()];
+    let of_scenes = scenes.map(|scene| (scene.name.to_owned(), along_scene(method, &scene, states)));
+    for (name, found) in of_shapes.into_iter().chain(of_scenes) {
+        println!("{method:?} {name}: {found:?}");
         bad += usize::from(found.worst > 1e-6 || found.unclear > 0 || found.failed > 0);
         bad += usize::from(50 * found.refused > states);
     }
@@ -165,7 +208,8 @@ fn slopes(at: impl Fn(f64) -> Vec<f64>, d: f64, largest: f64) -> Option<Vec<f64>
 
 /// Compares the derivatives at a state with differences. Where slopes on both sides differ (a kink), they have to be
 /// those of one side.
-fn check(model: &Model, state: &State, integrator: Integrator, found: &mut Found) {
+fn check(case: &Case, state: &State, found: &mut Found) {
+    let Case { model, integrator, time_step, control } = *case;
     let material = |parameter| Parameter::Material { material: 0, parameter };
     let mut parameters = vec![
         material(MaterialParameter::DynamicFriction),
@@ -182,7 +226,8 @@ fn check(model: &Model, state: &State, integrator: Integrator, found: &mut Found
     }
     let differentiated =
         DifferentiatedModel::new(model, &parameters, ForceDependence::default(), 6).expect("parameters");
-    let problem = StepProblem { control: &CONTROL, ..StepProblem::new(model, state, 0.005) }.under(&Wrench);
+    let problem =
+        StepProblem { control: &control, ..StepProblem::new(model, state, time_step) }.under(&Wrench);
     let (mut workspace, mut tape) = (StepWorkspace::default(), Tape::default());
     found.states += 1;
     let after = match integrator.step_taped(&problem, &differentiated, &mut workspace, &mut tape) {
@@ -211,17 +256,16 @@ fn check(model: &Model, state: &State, integrator: Integrator, found: &mut Found
     for (k, by) in by_parameters.iter().enumerate() {
         assert!((product(jacobian.by_parameters.column(k)) - by).abs() < 1e-11 * (1.0 + by.abs()));
     }
-    let take = |tangent: &[f64], control: &[f64], values: &[(Parameter, f64)]| {
+    let take = |tangent: &[f64], control: [f64; 6], values: &[(Parameter, f64)]| {
         let (model, _) = seeded(model, state, values).expect("a model");
         let state = state.moved(tangent);
-        let problem = StepProblem { control, ..StepProblem::new(&model, &state, 0.005) }.under(&Wrench);
-        let moved = integrator.step(&problem, &mut StepWorkspace::default()).expect("a step");
-        after.difference(&moved)
+        let moved = Case { model: &model, integrator, time_step, control };
+        after.difference(&moved.step(&state, &mut StepWorkspace::default()).expect("a step"))
     };
     let columns = 12 + 6 + parameters.len();
     for column in 0..columns {
         let at = |d: f64| {
-            let (mut tangent, mut control, mut values) = (vec![0.0; 12], CONTROL, Vec::new());
+            let (mut tangent, mut control, mut values) = (vec![0.0; 12], control, Vec::new());
             match column {
                 0..12 => tangent[column] = d,
                 12..18 => control[column - 12] += d,
@@ -230,7 +274,7 @@ fn check(model: &Model, state: &State, integrator: Integrator, found: &mut Found
                     values.push((parameter, parameter.value(model).expect("a value") + d));
                 }
             }
-            take(&tangent, &control, &values)
+            take(&tangent, control, &values)
         };
         let claimed: Vec<f64> = match column {
             0..12 => jacobian.by_state.column(column).iter().copied().collect(),
