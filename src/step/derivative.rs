@@ -31,3 +31,17 @@ pub struct StepJacobian {
     /// state.
     pub by_parameters: DMatrix<f64>,
 }
+
+impl StepJacobian {
+    /// The product with the derivatives of a number with respect to the state after the step, as
+    /// [`Tape::vjp`](super::Tape::vjp) gives it.
+    pub(super) fn product(&self, by_after: &[f64], out: &mut StepCotangent<'_>) {
+        let along = |column: nalgebra::DVectorView<f64>| -> f64 {
+            column.iter().zip(by_after).map(|(by, weight)| by * weight).sum()
+        };
+        let columns = |matrix: &DMatrix<f64>| matrix.column_iter().map(along).collect::<Vec<f64>>();
+        out.state.iter_mut().zip(columns(&self.by_state)).for_each(|(to, by)| *to = by);
+        out.control.iter_mut().zip(columns(&self.by_control)).for_each(|(to, by)| *to += by);
+        out.model.direct.iter_mut().zip(columns(&self.by_parameters)).for_each(|(to, by)| *to += by);
+    }
+}

@@ -79,9 +79,6 @@ pub enum StepError {
         /// The bodies, by their indices in [`crate::multibody::Model::bodies`].
         bodies: Vec<usize>,
     },
-    /// Steps by complementarity are for free bodies.
-    #[error("the model has joints; steps by complementarity (`ecp`, `lcp`, `ncp`) are for free bodies alone")]
-    Joints,
     /// Bristles are for another kind of step.
     #[error(
         "the model has bristles (`bristle_length`), which steps of the contact model `lagged` alone have; take these, with or without controlled error, or remove the bristles"
@@ -138,7 +135,6 @@ impl StepError {
             | Self::Control { .. }
             | Self::OwnLaw(_)
             | Self::Bristles
-            | Self::Joints
             | Self::Parameter(_)
             | Self::StagesNotConverged { .. } => &[],
             Self::NotConverged { bodies, .. }

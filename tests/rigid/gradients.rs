@@ -1,5 +1,7 @@
 //! The derivatives of steps against differences.
 
+use std::cell::Cell;
+
 use isobar::contact::MaterialParameter;
 use isobar::geometry::Shape;
 use isobar::multibody::{
@@ -34,35 +36,56 @@ impl AppliedForces for Wrench {
     }
 }
 
-/// A step of a body under a force and a torque.
-struct Case<'a> {
-    model: &'a Model,
-    integrator: Integrator,
-    time_step: f64,
-    control: [f64; 6],
+/// A step under control values.
+pub struct Case<'a, A> {
+    pub model: &'a Model,
+    pub integrator: Integrator,
+    pub time_step: f64,
+    pub applied: &'a A,
+    pub control: &'a [f64],
+    pub parameters: &'a [Parameter],
 }
 
-impl Case<'_> {
-    fn step(&self, state: &State, workspace: &mut StepWorkspace) -> Result<State, StepError> {
+impl<A: AppliedForces> Case<'_, A> {
+    pub fn step(&self, state: &State, workspace: &mut StepWorkspace) -> Result<State, StepError> {
         let problem =
-            StepProblem { control: &self.control, ..StepProblem::new(self.model, state, self.time_step) };
-        self.integrator.step(&problem.under(&Wrench), workspace)
+            StepProblem { control: self.control, ..StepProblem::new(self.model, state, self.time_step) };
+        self.integrator.step(&problem.under(self.applied), workspace)
     }
+}
+
+/// The parameters of a body on a plane.
+fn parameters(method: ComplementarityMethod) -> Vec<Parameter> {
+    let material = |parameter| Parameter::Material { material: 0, parameter };
+    let mut parameters = vec![
+        material(MaterialParameter::DynamicFriction),
+        Parameter::Mass { body: 0 },
+        Parameter::Gravity { axis: 2 },
+        Parameter::GeometryScale { body: 0, geometry: 0 },
+        Parameter::GeometryPose { body: 0, geometry: 0, axis: 1 },
+        Parameter::GeometryPose { body: 0, geometry: 0, axis: 5 },
+        Parameter::FixedPose { body: 1, axis: 0 },
+        Parameter::FixedPose { body: 1, axis: 5 },
+    ];
+    if method == ComplementarityMethod::Ecp {
+        parameters.extend((0..3).map(|axis| material(MaterialParameter::FrictionEllipsoid(axis))));
+    }
+    parameters
 }
 
 /// What was found at states of one shape.
 #[derive(Debug, Default)]
-struct Found {
-    states: usize,
-    /// Steps that did not converge.
-    failed: usize,
+pub struct Found {
+    pub states: usize,
+    /// Steps that did not converge, at states or beside them.
+    pub failed: usize,
     /// Those where a derivative is refused.
-    refused: usize,
+    pub refused: usize,
     /// Columns of Jacobians where slopes differ on both sides.
-    kinks: usize,
+    pub kinks: usize,
     /// Columns that have no slope on either side.
-    unclear: usize,
-    worst: f64,
+    pub unclear: usize,
+    pub worst: f64,
 }
 
 fn shapes() -> [Shape; 4] {
@@ -97,7 +120,10 @@ fn along_motions(method: ComplementarityMethod, of: Shape, states: usize) -> Fou
     let model = on_plane(vec![shape(of, 1.3, "body")], 0.4, [1.1, 0.8, 0.05], 9.81);
     let integrator = Integrator::Complementarity(method);
     let control = [0.1, -0.2, 0.15, 0.4, -0.3, 0.2];
-    let case = Case { model: &model, integrator, time_step: 0.005, control };
+    let parameters = parameters(method);
+    let parameters = &parameters[..];
+    let control = &control[..];
+    let case = Case { model: &model, integrator, time_step: 0.005, applied: &Wrench, control, parameters };
     let mut workspace = StepWorkspace::default();
     let mut found = Found::default();
     for motion in 0..states {
@@ -134,10 +160,13 @@ fn along_scene(method: ComplementarityMethod, scene: &Scene, states: usize) -> F
     let mut found = Found::default();
     let steps = (scene.duration / STEP).round() as usize;
     let mut state = scene.start.clone();
+    let parameters = parameters(method);
+    let parameters = &parameters[..];
     for step in 0..steps {
         let (force, torque) = (scene.load)(step as f64 * STEP);
         let control = [torque.x, torque.y, torque.z, force.x, force.y, force.z];
-        let case = Case { model: &scene.model, integrator, time_step: STEP, control };
+        let (model, control) = (&scene.model, &control[..]);
+        let case = Case { model, integrator, time_step: STEP, applied: &Wrench, control, parameters };
         let after = case.step(&state, &mut workspace).expect("a step");
         // Of as many steps as have to be checked, those whose index enters another of the parts.
         let part = |step: usize| step * states / steps;
@@ -196,8 +225,8 @@ fn derivatives_of_ncp_at_200_states() {
 
 /// The slopes at 0 of functions of a distance whose values at 0 are 0, by the values at a distance, a half and a quarter
 /// of it, by extrapolation; `None` where the first two do not tell the same as the last two: where these are not of one smooth function.
-fn slopes(at: impl Fn(f64) -> Vec<f64>, d: f64, largest: f64) -> Option<Vec<f64>> {
-    let [whole, half, quarter] = [at(d), at(0.5 * d), at(0.25 * d)];
+fn slopes(at: impl Fn(f64) -> Option<Vec<f64>>, d: f64, largest: f64) -> Option<Vec<f64>> {
+    let [whole, half, quarter] = [at(d)?, at(0.5 * d)?, at(0.25 * d)?];
     let limit = |whole: &[f64], half: &[f64], d: f64| -> Vec<f64> {
         whole.iter().zip(half).map(|(w, h)| (4.0 * h - w) / d).collect()
     };
@@ -208,26 +237,13 @@ fn slopes(at: impl Fn(f64) -> Vec<f64>, d: f64, largest: f64) -> Option<Vec<f64>
 
 /// Compares the derivatives at a state with differences. Where slopes on both sides differ (a kink), they have to be
 /// those of one side.
-fn check(case: &Case, state: &State, found: &mut Found) {
-    let Case { model, integrator, time_step, control } = *case;
-    let material = |parameter| Parameter::Material { material: 0, parameter };
-    let mut parameters = vec![
-        material(MaterialParameter::DynamicFriction),
-        Parameter::Mass { body: 0 },
-        Parameter::Gravity { axis: 2 },
-        Parameter::GeometryScale { body: 0, geometry: 0 },
-        Parameter::GeometryPose { body: 0, geometry: 0, axis: 1 },
-        Parameter::GeometryPose { body: 0, geometry: 0, axis: 5 },
-        Parameter::FixedPose { body: 1, axis: 0 },
-        Parameter::FixedPose { body: 1, axis: 5 },
-    ];
-    if integrator == Integrator::Complementarity(ComplementarityMethod::Ecp) {
-        parameters.extend((0..3).map(|axis| material(MaterialParameter::FrictionEllipsoid(axis))));
-    }
+pub fn check<A: AppliedForces>(case: &Case<A>, state: &State, found: &mut Found) {
+    let Case { model, integrator, time_step, applied, control, parameters } = *case;
+    let n = state.tangent_dimension();
     let differentiated =
-        DifferentiatedModel::new(model, &parameters, ForceDependence::default(), 6).expect("parameters");
-    let problem =
-        StepProblem { control: &control, ..StepProblem::new(model, state, time_step) }.under(&Wrench);
+        DifferentiatedModel::new(model, parameters, ForceDependence::default(), control.len())
+            .expect("parameters");
+    let problem = StepProblem { control, ..StepProblem::new(model, state, time_step) }.under(applied);
     let (mut workspace, mut tape) = (StepWorkspace::default(), Tape::default());
     found.states += 1;
     let after = match integrator.step_taped(&problem, &differentiated, &mut workspace, &mut tape) {
@@ -238,17 +254,17 @@ fn check(case: &Case, state: &State, found: &mut Found) {
         after => after.expect("a step"),
     };
     let mut derivatives = DerivativeWorkspace::default();
-    let jacobian = tape.jacobian(&differentiated, &Wrench, &mut derivatives).expect("a derivative");
+    let jacobian = tape.jacobian(&differentiated, applied, &mut derivatives).expect("a derivative");
     // The product with a vector is that with the matrix.
-    let weights: Vec<f64> = (0..12).map(|i| 0.3 + 0.1 * f64::from(i)).collect();
-    let (mut by_state, mut by_control) = (weights.clone(), vec![0.0; 6]);
+    let weights: Vec<f64> = (0..n).map(|i| 0.3 + 0.1 * i as f64).collect();
+    let (mut by_state, mut by_control) = (weights.clone(), vec![0.0; control.len()]);
     let mut by_model = ModelGradient::zero(&differentiated);
     let mut out = StepCotangent { state: &mut by_state, control: &mut by_control, model: &mut by_model };
-    tape.vjp(&differentiated, &Wrench, &mut derivatives, &mut out);
+    tape.vjp(&differentiated, applied, &mut derivatives, &mut out);
     let by_parameters = differentiated.by_parameters(&by_state, &by_model);
     let product =
         |column: nalgebra::DVectorView<f64>| -> f64 { column.iter().zip(&weights).map(|(a, b)| a * b).sum() };
-    for k in 0..12 {
+    for k in 0..n {
         assert!(
             (product(jacobian.by_state.column(k)) - by_state[k]).abs() < 1e-12 * (1.0 + by_state[k].abs())
         );
@@ -256,30 +272,45 @@ fn check(case: &Case, state: &State, found: &mut Found) {
     for (k, by) in by_parameters.iter().enumerate() {
         assert!((product(jacobian.by_parameters.column(k)) - by).abs() < 1e-11 * (1.0 + by.abs()));
     }
-    let take = |tangent: &[f64], control: [f64; 6], values: &[(Parameter, f64)]| {
+    let failed = Cell::new(0);
+    let take = |tangent: &[f64], control: &[f64], values: &[(Parameter, f64)]| {
         let (model, _) = seeded(model, state, values).expect("a model");
         let state = state.moved(tangent);
-        let moved = Case { model: &model, integrator, time_step, control };
-        after.difference(&moved.step(&state, &mut StepWorkspace::default()).expect("a step"))
+        let moved = Case { model: &model, control, ..*case };
+        match moved.step(&state, &mut StepWorkspace::default()) {
+            Ok(moved) => Some(after.difference(&moved)),
+            Err(error) => {
+                println!("{integrator:?} at {tangent:?}, {control:?}, {values:?}: {error}");
+                failed.set(failed.get() + 1);
+                None
+            }
+        }
     };
-    let columns = 12 + 6 + parameters.len();
+    // Large numbers are changed by parts of themselves.
+    let unit = |value: f64| value.abs().max(1.0);
+    let first = n + control.len();
+    let columns = first + parameters.len();
     for column in 0..columns {
         let at = |d: f64| {
-            let (mut tangent, mut control, mut values) = (vec![0.0; 12], control, Vec::new());
+            let (mut tangent, mut control, mut values) = (vec![0.0; n], control.to_vec(), Vec::new());
             match column {
-                0..12 => tangent[column] = d,
-                12..18 => control[column - 12] += d,
-                _ => {
-                    let parameter = parameters[column - 18];
-                    values.push((parameter, parameter.value(model).expect("a value") + d));
+                k if k < n => tangent[k] = d,
+                k if k < first => control[k - n] += d,
+                k => {
+                    let parameter = parameters[k - first];
+                    let value = parameter.value(model).expect("a value");
+                    values.push((parameter, value + d * unit(value)));
                 }
             }
-            take(&tangent, control, &values)
+            take(&tangent, &control, &values)
         };
         let claimed: Vec<f64> = match column {
-            0..12 => jacobian.by_state.column(column).iter().copied().collect(),
-            12..18 => jacobian.by_control.column(column - 12).iter().copied().collect(),
-            _ => jacobian.by_parameters.column(column - 18).iter().copied().collect(),
+            k if k < n => jacobian.by_state.column(k).iter().copied().collect(),
+            k if k < first => jacobian.by_control.column(k - n).iter().copied().collect(),
+            k => {
+                let of = unit(parameters[k - first].value(model).expect("a value"));
+                jacobian.by_parameters.column(k - first).iter().map(|x| x * of).collect()
+            }
         };
         let largest = claimed.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
         let off = |slopes: &[f64]| {
@@ -312,4 +343,5 @@ fn check(case: &Case, state: &State, found: &mut Found) {
             println!("{integrator:?} column {column}: {error:?}");
         }
     }
+    found.failed += failed.get();
 }

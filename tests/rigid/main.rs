@@ -2,6 +2,7 @@
 
 mod gradients;
 mod hotz;
+mod joints;
 mod planar;
 mod properties;
 mod scene_files;

@@ -142,12 +142,12 @@ pub enum SolverKind {
     /// exact proportion to the normal force.
     Tamsi,
     /// Linear complementarity problems between rigid geometries: implicit, inelastic, with friction in a polyhedral
-    /// cone at each point. For free bodies, not with `accuracy`.
+    /// cone at each point. Not with `accuracy`.
     Lcp,
     /// A nonlinear complementarity problem between rigid geometries: as `lcp`.
     Ncp,
     /// Equivalent contact points between rigid geometries: implicit, inelastic, with one friction force and moment for
-    /// each pair of geometries, in the `friction_ellipsoid` of their materials. For free bodies, not with `accuracy`.
+    /// each pair of geometries, in the `friction_ellipsoid` of their materials. Not with `accuracy`.
     Ecp,
 }
 

@@ -3,10 +3,12 @@
 use nalgebra::Vector3;
 
 use super::dynamics::{BODY, BodyStep};
+use super::joints::{JointStep, LawPoint};
 use crate::contact::{Collider, FeaturePair, Gap, LocalGap, combine_ellipsoids, combine_friction};
-use crate::multibody::{Body, GeometryPair, Model, Motion, State, contact_collider};
+use crate::multibody::tree::Workspace;
+use crate::multibody::{Body, Forces, GeometryPair, Model, Motion, State, contact_collider};
 use crate::scalar::Scalar;
-use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
+use crate::spatial::{RigidTransform, SpatialVelocity};
 
 /// A contact by its pair of geometries (an index in [`Model::rigid_pairs`]) and the features that come near.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +22,8 @@ pub(super) struct FoundContact {
 pub(super) enum Place<T = f64> {
     /// A free body, by its index among them.
     Free(usize),
+    /// A link, by its index in the mechanism.
+    Link(usize),
     /// One that does not move over the step, with its velocity as of a belt.
     Fixed(RigidTransform<T>, SpatialVelocity<T>),
 }
@@ -60,6 +64,8 @@ pub(super) struct StepData<T = f64> {
     pub dt: f64,
     pub scales: Scales,
     pub bodies: Vec<BodyStep<T>>,
+    /// The joints, if there are any. Their velocities come after those of the bodies.
+    pub joints: Option<JointStep<T>>,
     pub places: Vec<Place<T>>,
     pub contacts: Vec<Contact<T>>,
     pub patches: Vec<Patch<T>>,
@@ -72,6 +78,8 @@ pub(super) struct Kinematics<T = f64> {
     /// For each body of the model its velocity, at the point beside it.
     velocities: Vec<(SpatialVelocity<T>, Vector3<T>)>,
     pub poses: Vec<RigidTransform<T>>,
+    /// The links, if there are joints.
+    links: Option<Workspace<T>>,
 }
 
 impl<T: Scalar> Kinematics<T> {
@@ -82,6 +90,28 @@ impl<T: Scalar> Kinematics<T> {
             velocity.shifted(&(at - origin)).translational
         };
         of(a) - of(b)
+    }
+
+    /// The arm of a point from where a body's momentum is taken about: its centre of mass.
+    pub fn arm(&self, body: usize, at: &Vector3<T>) -> Vector3<T> {
+        at - self.velocities[body].1
+    }
+
+    /// Calls `visit` with each coordinate that moves a link, and the velocity of a point of it at unit rate: angular
+    /// velocity and velocity of the point.
+    pub fn for_each_column(
+        &self,
+        data: &StepData<T>,
+        body: usize,
+        at: &Vector3<T>,
+        mut visit: impl FnMut(usize, SpatialVelocity<T>),
+    ) {
+        if let (Place::Link(link), Some(joints), Some(links)) = (data.places[body], &data.joints, &self.links)
+        {
+            for (k, column) in links.jacobian_columns_at(&joints.mechanism, link, at) {
+                visit(k, column);
+            }
+        }
     }
 
     /// The angular velocity of body A relative to B.
@@ -103,21 +133,31 @@ impl<T: Scalar> Kinematics<T> {
 
 impl<T: Scalar> StepData<T> {
     /// The numbers of the bodies; there are no contacts yet.
-    pub fn new(model: &Model<T>, state: &State<T>, forces: &[SpatialForce<T>], dt: f64) -> Self {
-        let free = model.free_bodies().zip(&state.bodies).zip(forces);
+    pub fn new(
+        model: &Model<T>,
+        state: &State<T>,
+        forces: &Forces<T>,
+        commands: &[T],
+        dt: f64,
+        laws: &LawPoint,
+    ) -> Self {
+        let free = model.free_bodies().zip(&state.bodies).zip(&forces.bodies);
         let bodies: Vec<_> =
             free.map(|(((_, _, mass), body), f)| BodyStep::new(mass, model.gravity(), body, f, dt)).collect();
         let mut next = 0;
         let place = |body: &Body<T>| match &body.motion {
             Motion::Fixed { x_wb, v_wb } => Place::Fixed(*x_wb, *v_wb),
-            _ => {
+            Motion::Link { link } => Place::Link(*link),
+            Motion::Free { .. } => {
                 next += 1;
                 Place::Free(next - 1)
             }
         };
         let places = model.bodies().iter().map(place).collect();
-        let scales = Scales::of(&bodies, model, dt);
-        Self { dt, scales, bodies, places, contacts: Vec::new(), patches: Vec::new() }
+        let has_joints = model.mechanism().velocity_dimension() > 0;
+        let joints = has_joints.then(|| JointStep::new(model, state, forces, commands, dt, laws));
+        let scales = Scales::of(&bodies, joints.as_ref(), model, dt);
+        Self { dt, scales, bodies, joints, places, contacts: Vec::new(), patches: Vec::new() }
     }
 
     /// Takes contacts in the place of those that were there.
@@ -135,43 +175,41 @@ impl<T: Scalar> StepData<T> {
         }
     }
 
-    /// The same numbers of another scalar.
-    pub fn map<U: Scalar>(&self, f: impl Fn(T) -> U + Copy) -> StepData<U> {
-        let v = |x: &Vector3<T>| x.map(f);
-        let place = |place: &Place<T>| match place {
-            Place::Free(index) => Place::Free(*index),
-            Place::Fixed(x, velocity) => Place::Fixed(
-                RigidTransform::new(x.rotation.map(f), v(&x.translation)),
-                SpatialVelocity::new(v(&velocity.rotational), v(&velocity.translational)),
-            ),
-        };
-        let patch = |p: &Patch<T>| Patch {
-            pair: p.pair,
-            bodies: p.bodies,
-            friction: f(p.friction),
-            ellipsoid: p.ellipsoid.map(f),
-            axes: [v(&p.axes[0]), v(&p.axes[1])],
-        };
-        StepData {
-            dt: self.dt,
-            scales: self.scales,
-            bodies: self.bodies.iter().map(|body| body.map(f)).collect(),
-            places: self.places.iter().map(place).collect(),
-            contacts: self.contacts.iter().map(|c| Contact { patch: c.patch, gap: c.gap.map(f) }).collect(),
-            patches: self.patches.iter().map(patch).collect(),
+    /// The number of velocity coordinates of joints.
+    pub fn joint_count(&self) -> usize {
+        self.joints.as_ref().map_or(0, |joints| joints.turns.len())
+    }
+
+    /// The number of velocities: six of each free body, and those of the joints.
+    pub fn velocity_count(&self) -> usize {
+        BODY * self.bodies.len() + self.joint_count()
+    }
+
+    /// Whether a velocity is an angular one.
+    pub fn is_turn(&self, velocity: usize) -> bool {
+        match velocity.checked_sub(BODY * self.bodies.len()) {
+            Some(joint) => self.joints.as_ref().is_some_and(|joints| joints.turns[joint]),
+            None => velocity % BODY < 3,
         }
     }
 
-    /// The velocities of the free bodies without contact.
-    pub fn free_velocities(&self) -> Vec<T> {
-        self.bodies.iter().flat_map(|b| [b.free[0], b.free[1]]).flat_map(|v| [v.x, v.y, v.z]).collect()
+    /// The links after the step, if there are joints.
+    fn links(&self, velocities: &[T]) -> Option<Workspace<T>> {
+        self.joints.as_ref().map(|joints| joints.links(&velocities[BODY * self.bodies.len()..], self.dt))
     }
 
-    /// The pose of a body after the step.
-    pub fn pose(&self, body: usize, velocities: &[T]) -> RigidTransform<T> {
-        match &self.places[body] {
-            Place::Free(index) => self.bodies[*index].pose_after(&velocities[BODY * index..], self.dt),
-            Place::Fixed(pose, _) => *pose,
+    /// The poses of all bodies after the step.
+    pub fn poses(&self, velocities: &[T]) -> Vec<RigidTransform<T>> {
+        let links = self.links(velocities);
+        (0..self.places.len()).map(|body| self.pose(body, velocities, links.as_ref())).collect()
+    }
+
+    fn pose(&self, body: usize, velocities: &[T], links: Option<&Workspace<T>>) -> RigidTransform<T> {
+        match (&self.places[body], &self.joints, links) {
+            (Place::Free(index), ..) => self.bodies[*index].pose_after(&velocities[BODY * index..], self.dt),
+            (Place::Link(link), Some(joints), Some(links)) => links.body_pose(&joints.mechanism, *link),
+            (Place::Link(_), ..) => RigidTransform::identity(),
+            (Place::Fixed(pose, _), ..) => *pose,
         }
     }
 
@@ -188,38 +226,101 @@ impl<T: Scalar> StepData<T> {
                 out[at + 3 + k] = (body.mass * change(3 + k) - momentum[at + 3 + k]) * of_shift;
             }
         }
+        if let Some(joints) = &self.joints {
+            let first = BODY * self.bodies.len();
+            for (k, turns) in joints.turns.iter().enumerate() {
+                let left = joints.balance(k, &velocities[first..], momentum[first + k]);
+                out[first + k] = left * if *turns { of_turn } else { of_shift };
+            }
+        }
     }
 
     /// Bodies and contacts after the step with these velocities.
     pub fn kinematics(&self, velocities: &[T]) -> Kinematics<T> {
-        let poses: Vec<_> = (0..self.places.len()).map(|body| self.pose(body, velocities)).collect();
-        let velocity = |place: &Place<T>| match place {
-            Place::Free(index) => {
+        let links = self.links(velocities);
+        let poses: Vec<_> =
+            (0..self.places.len()).map(|body| self.pose(body, velocities, links.as_ref())).collect();
+        let velocity = |(place, pose): (&Place<T>, &RigidTransform<T>)| match (place, &self.joints, &links) {
+            (Place::Free(index), ..) => {
                 let v = &velocities[BODY * index..];
                 let [turn, shift] = [0, 3].map(|k| Vector3::new(v[k], v[k + 1], v[k + 2]));
                 (SpatialVelocity::new(turn, shift), self.bodies[*index].center_after(v, self.dt))
             }
-            Place::Fixed(pose, velocity) => (*velocity, pose.translation),
+            (Place::Link(link), Some(joints), Some(links)) => {
+                (links.body_velocity(&joints.mechanism, *link), pose.translation)
+            }
+            (Place::Link(_), ..) => (SpatialVelocity::zero(), pose.translation),
+            (Place::Fixed(pose, velocity), ..) => (*velocity, pose.translation),
         };
-        let velocities = self.places.iter().map(velocity).collect();
+        let velocities = self.places.iter().zip(&poses).map(velocity).collect();
         let gap = |contact: &Contact<T>| {
             let [a, b] = self.patches[contact.patch].bodies;
             contact.gap.at(&poses[a], &poses[b])
         };
-        Kinematics { gaps: self.contacts.iter().map(gap).collect(), velocities, poses }
+        Kinematics { gaps: self.contacts.iter().map(gap).collect(), velocities, poses, links }
+    }
+}
+
+impl StepData {
+    /// The velocities of free bodies and joints without contact.
+    pub fn free_velocities(&self) -> Vec<f64> {
+        let of_bodies = self.bodies.iter().flat_map(|b| [b.free[0], b.free[1]]).flat_map(|v| [v.x, v.y, v.z]);
+        of_bodies.chain(self.joints.iter().flat_map(|joints| joints.free.iter().copied())).collect()
+    }
+
+    /// The same numbers of another scalar.
+    pub fn map<U: Scalar>(&self, f: impl Fn(f64) -> U + Copy) -> StepData<U> {
+        let v = |x: &Vector3<f64>| x.map(f);
+        let place = |place: &Place| match place {
+            Place::Free(index) => Place::Free(*index),
+            Place::Link(link) => Place::Link(*link),
+            Place::Fixed(x, velocity) => Place::Fixed(
+                RigidTransform::new(x.rotation.map(f), v(&x.translation)),
+                SpatialVelocity::new(v(&velocity.rotational), v(&velocity.translational)),
+            ),
+        };
+        let patch = |p: &Patch| Patch {
+            pair: p.pair,
+            bodies: p.bodies,
+            friction: f(p.friction),
+            ellipsoid: p.ellipsoid.map(f),
+            axes: [v(&p.axes[0]), v(&p.axes[1])],
+        };
+        StepData {
+            dt: self.dt,
+            scales: self.scales,
+            bodies: self.bodies.iter().map(|body| body.map(f)).collect(),
+            joints: self.joints.as_ref().map(|joints| joints.map(f)),
+            places: self.places.iter().map(place).collect(),
+            contacts: self.contacts.iter().map(|c| Contact { patch: c.patch, gap: c.gap.map(f) }).collect(),
+            patches: self.patches.iter().map(patch).collect(),
+        }
     }
 }
 
 impl Scales {
-    fn of<T: Scalar>(bodies: &[BodyStep<T>], model: &Model<T>, dt: f64) -> Self {
-        let count = bodies.len().max(1) as f64;
-        let mass = bodies.iter().map(|b| b.mass.real()).sum::<f64>() / count;
-        let gyration = |b: &BodyStep<T>| (b.inertia.trace().real() / (3.0 * b.mass.real())).sqrt();
-        let length = bodies.iter().map(gyration).sum::<f64>() / count;
+    fn of<T: Scalar>(
+        bodies: &[BodyStep<T>],
+        joints: Option<&JointStep<T>>,
+        model: &Model<T>,
+        dt: f64,
+    ) -> Self {
+        let gyration = |inertia: T, mass: T| (inertia.real() / (3.0 * mass.real())).sqrt();
+        let of_bodies = bodies.iter().map(|b| [b.mass.real(), gyration(b.inertia.trace(), b.mass)]);
+        let of_links = model.mechanism().bodies().iter().filter_map(|link| {
+            let mass = link.mass.as_ref().filter(|mass| link.joint.is_some() && mass.mass.real() > 0.0)?;
+            Some([mass.mass.real(), gyration(mass.inertia.trace(), mass.mass)])
+        });
+        let all: Vec<[f64; 2]> = of_bodies.chain(of_links).collect();
+        let mean = |k: usize| all.iter().map(|of| of[k]).sum::<f64>() / all.len().max(1) as f64;
+        let (mass, length) = (mean(0), mean(1));
         let speed = |b: &BodyStep<T>| {
             b.free[1].map(|x| x.real()).norm() + b.free[0].map(|x| x.real()).norm() * length
         };
         let fastest = bodies.iter().map(speed).fold(0.0, f64::max);
+        let of_joints = joints.iter().flat_map(|joints| joints.free.iter().zip(joints.turns.iter()));
+        let fastest = of_joints
+            .fold(fastest, |most: f64, (v, turns)| most.max(v.abs() * if *turns { length } else { 1.0 }));
         let velocity = model.gravity().map(|x| x.real()).norm() * dt + fastest;
         let or_one = |x: f64| if x > 0.0 && x.is_finite() { x } else { 1.0 };
         let (velocity, mass, length) = (or_one(velocity), or_one(mass), or_one(length));

@@ -65,7 +65,7 @@ impl Layout {
                 (0..used.len()).filter(|&i| friction(used[i]) > 0.0).collect()
             }
         };
-        Self { law, used, frictional, compliance: 0.0, velocities: BODY * data.bodies.len() }
+        Self { law, used, frictional, compliance: 0.0, velocities: data.velocity_count() }
     }
 
     /// Where q of the ellipsoids begins.
@@ -109,21 +109,30 @@ impl Layout {
 fn push<T: Scalar>(
     data: &StepData<T>,
     momentum: &mut [T],
-    velocities: &[T],
+    kinematics: &Kinematics<T>,
     bodies: [usize; 2],
     at: &Vector3<T>,
     force: &Vector3<T>,
     torque: &Vector3<T>,
 ) {
     for (body, sign) in bodies.into_iter().zip([1.0, -1.0]) {
-        if let Place::Free(index) = data.places[body] {
-            let center = data.bodies[index].center_after(&velocities[BODY * index..], data.dt);
-            let moment = (at - center).cross(force) + torque;
-            let sign = T::from(sign);
-            for k in 0..3 {
-                momentum[BODY * index + k] += moment[k] * sign;
-                momentum[BODY * index + 3 + k] += force[k] * sign;
+        let sign = T::from(sign);
+        match data.places[body] {
+            Place::Free(index) => {
+                let moment = kinematics.arm(body, at).cross(force) + torque;
+                for k in 0..3 {
+                    momentum[BODY * index + k] += moment[k] * sign;
+                    momentum[BODY * index + 3 + k] += force[k] * sign;
+                }
             }
+            Place::Link(_) => {
+                let first = BODY * data.bodies.len();
+                kinematics.for_each_column(data, body, at, |k, column| {
+                    let along = column.rotational.dot(torque) + column.translational.dot(force);
+                    momentum[first + k] += along * sign;
+                });
+            }
+            Place::Fixed(..) => {}
         }
     }
 }
@@ -144,7 +153,7 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
         let gap = &kinematics.gaps[k];
         let bodies = data.patches[data.contacts[k].patch].bodies;
         let force = gap.normal * (p * impulse);
-        push(data, &mut momentum, &velocities, bodies, &gap.point, &force, &still);
+        push(data, &mut momentum, &kinematics, bodies, &gap.point, &force, &still);
     }
     let per_velocity = T::from(1.0 / scales.velocity);
     let gap_rows = layout.impulses();
@@ -176,7 +185,7 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
                 let force = (t * (e[0] * q[0]) + o * (e[1] * q[1])) * impulse;
                 let torque = n * (e[2] * q[2] * impulse);
                 let bodies = data.patches[patch].bodies;
-                push(data, &mut momentum, &velocities, bodies, &slip.point, &force, &torque);
+                push(data, &mut momentum, &kinematics, bodies, &slip.point, &force, &torque);
             }
         }
         FrictionLaw::Polyhedral => {
@@ -197,7 +206,7 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
                     out[first_beta + DIRECTIONS * i + j] = lambda + d.dot(&slip) * per_velocity;
                 }
                 out[first_lambda + i] = patch.friction * impulses[position] - sum;
-                push(data, &mut momentum, &velocities, patch.bodies, &gap.point, &force, &still);
+                push(data, &mut momentum, &kinematics, patch.bodies, &gap.point, &force, &still);
             }
         }
     }
@@ -207,8 +216,8 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
 /// The velocities in rad/s and m/s among the variables.
 pub(super) fn scaled_velocities<T: Scalar>(data: &StepData<T>, z: &[T]) -> Vec<T> {
     let Scaling { turn, shift } = Scaling::of(data);
-    let unit = |k: usize| T::from(if k % BODY < 3 { turn } else { shift });
-    (0..BODY * data.bodies.len()).map(|k| z[k] * unit(k)).collect()
+    let unit = |k: usize| T::from(if data.is_turn(k) { turn } else { shift });
+    (0..data.velocity_count()).map(|k| z[k] * unit(k)).collect()
 }
 
 /// The units of the velocities among the variables.

@@ -57,7 +57,7 @@ impl MixedProblem for HeldEquations<'_> {
     fn equations(&self) -> usize {
         match self.held {
             Held::Ellipsoids { layout, .. } => layout.size(),
-            Held::Cones(modes) => super::dynamics::BODY * self.data.bodies.len() + modes.factors(),
+            Held::Cones(modes) => self.data.velocity_count() + modes.factors(),
         }
     }
 

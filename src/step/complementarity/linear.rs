@@ -4,6 +4,8 @@
 //! δ + δt Nᵀ Jᵀ (u′ − u) ≥ 0 (Hotz §2.2, eq. 6 and 7): at a fixed point it is δ ≥ 0. As in the paper's iteration the
 //! Jacobians are those at the positions of the last iteration.
 
+use std::sync::Arc;
+
 use nalgebra::{DMatrix, Matrix3, Vector3};
 
 use super::data::{Kinematics, Place, StepData};
@@ -23,6 +25,8 @@ pub(super) struct LinearSolver {
     lemke: Lemke,
     /// For each free body its inverse inertia and mass.
     inverse: Vec<(Matrix3<f64>, f64)>,
+    /// That of the joints' matrix, if there are joints.
+    of_joints: Option<Arc<DMatrix<f64>>>,
     free: Vec<f64>,
     /// The friction of patches: rows, and impulses along them.
     friction: Vec<([Row; 3], [f64; 3])>,
@@ -44,6 +48,16 @@ pub(super) struct LinearSolution {
     pub basic_impulses: Vec<bool>,
 }
 
+/// The rows of all contacts' normals.
+pub(super) fn normal_rows(data: &StepData, kinematics: &Kinematics) -> Vec<Row> {
+    let still = Vector3::zeros();
+    let row = |(contact, gap): (&super::data::Contact, &crate::contact::Gap)| {
+        let bodies = data.patches[contact.patch].bodies;
+        Row::new(data, kinematics, bodies, &gap.point, &gap.normal, &still)
+    };
+    data.contacts.iter().zip(&kinematics.gaps).map(row).collect()
+}
+
 impl LinearSolver {
     /// Begins a step; `false` where a mass or an inertia cannot be divided by.
     pub fn start(&mut self, data: &StepData) -> bool {
@@ -54,6 +68,7 @@ impl LinearSolver {
                 _ => return false,
             }
         }
+        self.of_joints = data.joints.as_ref().map(|joints| Arc::clone(&joints.inverse));
         self.free = data.free_velocities();
         self.friction.clear();
         true
@@ -62,7 +77,7 @@ impl LinearSolver {
     /// No friction is known of the patches.
     pub fn forget_friction(&mut self, data: &StepData) {
         self.friction.clear();
-        self.friction.resize(data.patches.len(), ([Row::none(); 3], [0.0; 3]));
+        self.friction.resize_with(data.patches.len(), || (std::array::from_fn(|_| Row::none()), [0.0; 3]));
     }
 
     /// The velocities without contact.
@@ -77,31 +92,33 @@ impl LinearSolver {
             m[..3].copy_from_slice(turn.as_slice());
             m[3..].iter_mut().for_each(|x| *x *= mass);
         }
+        if self.of_joints.is_some() {
+            let of_joints = &mut momenta[BODY * self.inverse.len()..];
+            let response = self.response_of_joints(of_joints);
+            of_joints.copy_from_slice(&response);
+        }
+    }
+
+    fn response_of_joints(&self, momenta: &[f64]) -> Vec<f64> {
+        let rows = self.of_joints.iter().flat_map(|inverse| inverse.row_iter());
+        rows.map(|row| row.iter().zip(momenta).map(|(a, b)| a * b).sum()).collect()
     }
 
     /// What an impulse of 1 along a row changes.
     pub fn response(&self, row: &Row) -> Row {
-        row.map(|body, r| {
+        let of_body = |body: usize, r: [f64; BODY]| {
             let (inertia, mass) = &self.inverse[body];
             let turn = inertia * Vector3::new(r[0], r[1], r[2]);
             [turn.x, turn.y, turn.z, r[3] * mass, r[4] * mass, r[5] * mass]
-        })
-    }
-
-    fn normal_rows(data: &StepData, velocities: &[f64], kinematics: &Kinematics) -> Vec<Row> {
-        let still = Vector3::zeros();
-        let row = |(contact, gap): (&super::data::Contact, &crate::contact::Gap)| {
-            let bodies = data.patches[contact.patch].bodies;
-            Row::new(data, velocities, bodies, &gap.point, &gap.normal, &still)
         };
-        data.contacts.iter().zip(&kinematics.gaps).map(row).collect()
+        row.map(of_body, |momenta| self.response_of_joints(momenta))
     }
 
     /// Solves for the impulses along the normals with the friction that is known, and then for the friction of each
     /// patch with these impulses: one sweep of an iteration.
     pub fn sweep(&mut self, data: &StepData, velocities: &[f64]) -> Option<LinearSolution> {
         let kinematics = data.kinematics(velocities);
-        let rows = Self::normal_rows(data, velocities, &kinematics);
+        let rows = normal_rows(data, &kinematics);
         let responses: Vec<Row> = rows.iter().map(|row| self.response(row)).collect();
         let (speed, impulse) = (data.scales.velocity, data.scales.impulse);
         let mut free = self.free.clone();
@@ -133,13 +150,13 @@ impl LinearSolver {
         let layout = Layout::new(data, FrictionLaw::Ellipsoid, (0..count).collect());
         solution.ellipsoids = vec![([0.0; 3], 0.0); data.patches.len()];
         for &patch in &layout.frictional {
-            let (old, q) = self.friction[patch];
+            let (old, q) = &self.friction[patch];
             for (row, q) in old.iter().zip(q) {
                 self.response(row).add_to(&mut v, -q * impulse);
             }
             let slip = patch_slip(data, &layout.used, patch, &solution.impulses, &kinematics);
-            let Patch3 { rows, speeds } = Patch3::new(data, velocities, patch, &slip.frame, &slip.point, &v);
-            let responses = rows.map(|row| self.response(&row));
+            let Patch3 { rows, speeds } = Patch3::new(data, &kinematics, patch, &slip.frame, &slip.point, &v);
+            let responses = rows.each_ref().map(|row| self.response(row));
             let delassus = Matrix3::from_fn(|i, j| rows[i].product(&responses[j], 1.0) * impulse / speed);
             let most = data.patches[patch].friction * slip.impulse;
             let (q, tau) = on_ellipsoid(&delassus, &(speeds / speed), most);
@@ -157,9 +174,9 @@ impl LinearSolver {
     /// `used` have no impulse.
     pub fn cones(&mut self, data: &StepData, layout: &Layout, velocities: &[f64]) -> Option<LinearSolution> {
         let kinematics = data.kinematics(velocities);
-        let all = Self::normal_rows(data, velocities, &kinematics);
+        let all = normal_rows(data, &kinematics);
         let (speed, impulse) = (data.scales.velocity, data.scales.impulse);
-        let mut rows: Vec<Row> = layout.used.iter().map(|&k| all[k]).collect();
+        let mut rows: Vec<Row> = layout.used.iter().map(|&k| all[k].clone()).collect();
         let (normals, cones) = (rows.len(), layout.frictional.len());
         let mut right: Vec<f64> = layout
             .used
@@ -172,7 +189,7 @@ impl LinearSolver {
             let frame = kinematics.frame(patch, &gap.normal);
             let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
             for d in (0..DIRECTIONS).map(|index| direction(&frame, index)) {
-                let row = Row::new(data, velocities, patch.bodies, &gap.point, &d, &Vector3::zeros());
+                let row = Row::new(data, &kinematics, patch.bodies, &gap.point, &d, &Vector3::zeros());
                 // What is not of free bodies is of belts.
                 right.push(row.dot(&self.free) + d.dot(&slip) - row.dot(velocities));
                 rows.push(row);
@@ -230,7 +247,7 @@ struct Patch3 {
 impl Patch3 {
     fn new(
         data: &StepData,
-        at_velocities: &[f64],
+        kinematics: &Kinematics,
         patch: usize,
         frame: &[Vector3<f64>; 3],
         point: &Vector3<f64>,
@@ -241,7 +258,7 @@ impl Patch3 {
         let [e_t, e_o, e_r] = of.ellipsoid;
         let still = Vector3::zeros();
         let row = |force: &Vector3<f64>, torque: &Vector3<f64>| {
-            Row::new(data, at_velocities, of.bodies, point, force, torque)
+            Row::new(data, kinematics, of.bodies, point, force, torque)
         };
         let rows = [row(&(t * e_t), &still), row(&(o * e_o), &still), row(&still, &(n * e_r))];
         let belt = |body: usize| match &data.places[body] {
@@ -249,9 +266,9 @@ impl Patch3 {
                 let at = v.shifted(&(point - pose.translation)).translational;
                 Vector3::new(e_t * t.dot(&at), e_o * o.dot(&at), e_r * n.dot(&v.rotational))
             }
-            Place::Free(_) => Vector3::zeros(),
+            Place::Free(_) | Place::Link(_) => Vector3::zeros(),
         };
-        let speeds = Vector3::from(rows.map(|row| row.dot(velocities)));
+        let speeds = Vector3::from(rows.each_ref().map(|row| row.dot(velocities)));
         Self { rows, speeds: speeds + belt(of.bodies[0]) - belt(of.bodies[1]) }
     }
 }
@@ -298,7 +315,7 @@ pub(super) fn variables(data: &StepData, layout: &Layout, solution: &LinearSolut
     let Scaling { turn, shift } = Scaling::of(data);
     let mut z = vec![0.0; layout.size()];
     for (k, v) in solution.velocities.iter().enumerate() {
-        z[k] = v / if k % BODY < 3 { turn } else { shift };
+        z[k] = v / if data.is_turn(k) { turn } else { shift };
     }
     let first = layout.impulses();
     match layout.law {
@@ -347,7 +364,7 @@ pub(super) fn cone_variables(data: &StepData, layout: &Layout, solution: &Soluti
     let mut impulses = vec![0.0; data.contacts.len()];
     let mut friction = vec![Vector3::zeros(); data.contacts.len()];
     if let Held::Cones(modes) = &solution.held {
-        let rows = modes.rows(data, &velocities, &kinematics);
+        let rows = modes.rows(data, &kinematics);
         let of_modes = modes.impulses(data, &rows, &solution.variables[count..]);
         let of_contacts = modes.friction(data, &kinematics, &of_modes);
         for ((carrying, p), f) in modes.carrying.iter().zip(&of_modes.normal).zip(of_contacts) {

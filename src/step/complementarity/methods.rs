@@ -6,6 +6,7 @@ use super::held::{Held, Solution};
 use super::linear::{LinearSolver, cone_variables, linear_solution, variables};
 use super::relax::relaxed;
 use super::settle::{Sticking, first_modes, modes_of, settle};
+use super::shared::{Shared, shared};
 use super::{ComplementarityMethod, Failure};
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
 
@@ -175,7 +176,7 @@ fn bilateral(data: &StepData, linear: &mut LinearSolver, effort: Effort) -> Resu
 
 /// How far velocities are from each other, in parts of the scale.
 pub(super) fn difference(data: &StepData, a: &[f64], b: &[f64]) -> f64 {
-    let unit = |k: usize| if k % super::dynamics::BODY < 3 { data.scales.length } else { 1.0 };
+    let unit = |k: usize| if data.is_turn(k) { data.scales.length } else { 1.0 };
     let parts = a.iter().zip(b).enumerate().map(|(k, (a, b))| (a - b).abs() * unit(k) / data.scales.velocity);
     parts.fold(0.0, |most, x| if x > most || x.is_nan() { x } else { most })
 }
@@ -213,6 +214,13 @@ fn equivalent_point(data: &StepData, linear: &mut LinearSolver, effort: Effort) 
             let mut active = vec![true; layout.impulses()];
             active.extend((layout.impulses()..layout.size()).map(|i| z[i] > functions[i]));
             let iterations = taken + outcome.iterations;
+            if let Some(Shared { layout: of_shared, variables, carrying }) = shared(data, &layout, &z) {
+                let closed = vec![true; of_shared.multipliers()];
+                let multipliers = active[layout.multipliers()..].iter().copied();
+                let active = closed.into_iter().chain(multipliers).collect();
+                let held = Held::Ellipsoids { layout: of_shared, active };
+                return Ok(Solution { held, variables, carrying, iterations });
+            }
             let carrying = layout.used.iter().copied().zip(z[layout.impulses()..].iter().copied()).collect();
             let held = Held::Ellipsoids { layout, active };
             return Ok(Solution { held, variables: z, carrying, iterations });

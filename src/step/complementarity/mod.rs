@@ -10,6 +10,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `dynamics.rs` | the motion of a body over a step |
+//! | `joints.rs` | the motion of the joints over a step |
 //! | `data.rs` | the numbers of a step, in any scalar |
 //! | `equations.rs` | the equations, in any scalar |
 //! | `row.rs` | how velocities between bodies follow theirs, and what impulses along them do |
@@ -21,6 +22,7 @@
 //! | `methods.rs` | the methods |
 //! | `search.rs` | which features touch, and the step with them |
 //! | `vjp.rs` | the vector–Jacobian product of a step |
+//! | `shared.rs` | which corners of a patch share its load |
 //! | `report.rs` | where bodies touch, and how |
 //!
 //! The derivative of a step is that of its equations at the solution, with those distances and impulses that are 0
@@ -31,6 +33,7 @@ mod data;
 mod dynamics;
 mod equations;
 mod held;
+mod joints;
 mod linear;
 mod methods;
 mod modes;
@@ -39,6 +42,7 @@ mod report;
 mod row;
 mod search;
 mod settle;
+mod shared;
 mod vjp;
 
 pub use report::{PatchKind, RigidContact};
@@ -49,6 +53,7 @@ use nalgebra::DMatrix;
 use self::data::{Place, StepData};
 use self::equations::scaled_velocities;
 use self::held::HeldEquations;
+use self::joints::LawPoint;
 use self::linear::LinearSolver;
 use self::search::{Solved, solve_step};
 use super::jacobian_by_duals::jacobian_by_duals;
@@ -115,9 +120,6 @@ pub(super) struct Memory {
 
 /// Checks that a model can take steps by complementarity.
 pub(super) fn check<T: Scalar>(model: &Model<T>) -> Result<(), StepError> {
-    if model.mechanism().velocity_dimension() > 0 {
-        return Err(StepError::Joints);
-    }
     for pair in model.rigid_pairs() {
         let [a, b] = pair.geometries().map(|(body, g)| &model.bodies()[body].geometries[g].collider.geometry);
         check_features(a, b).map_err(|why| StepError::NoDistance {
@@ -202,7 +204,9 @@ impl Solved {
     ) {
         let StepProblem { model, state, time, time_step, applied, control, .. } = *step;
         let (total, _) = total_forces(model, state, time, applied, control, forces);
-        let mut data = StepData::new(model, state, &total.bodies, time_step);
+        let commands = &control[..model.command_dimension()];
+        let laws = self.data.joints.as_ref().map_or_else(LawPoint::default, |joints| joints.laws.clone());
+        let mut data = StepData::new(model, state, total, commands, time_step, &laws);
         data.set_contacts(model, &self.found);
         data.scales = self.data.scales;
         let solution = &self.solution;
@@ -223,13 +227,19 @@ impl Solved {
         after.bodies.clear();
         let bodies = data.bodies.iter().zip(velocities.chunks_exact(dynamics::BODY));
         after.bodies.extend(bodies.map(|(body, v)| body.after(v, time_step)));
-        after.joints = state.joints.clone();
+        match &data.joints {
+            None => after.joints = state.joints.clone(),
+            Some(joints) => {
+                let v = &velocities[dynamics::BODY * data.bodies.len()..];
+                after.joints.set_moved(&state.joints, &joints.moves(v, time_step), &joints.changes(v));
+            }
+        }
     }
 
     /// The error of a solution that has no derivative.
     fn without_derivative(&self) -> StepError {
         let bodies =
-            (0..self.data.places.len()).filter(|&body| matches!(self.data.places[body], Place::Free(_)));
+            (0..self.data.places.len()).filter(|&body| !matches!(self.data.places[body], Place::Fixed(..)));
         StepError::NoDerivative { bodies: bodies.collect() }
     }
 

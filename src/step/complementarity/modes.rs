@@ -126,19 +126,14 @@ impl Modes {
         }
     }
 
-    /// The rows with bodies at velocities.
-    pub fn rows<T: Scalar>(
-        &self,
-        data: &StepData<T>,
-        velocities: &[T],
-        kinematics: &Kinematics<T>,
-    ) -> Rows<T> {
+    /// The rows with bodies after the step.
+    pub fn rows<T: Scalar>(&self, data: &StepData<T>, kinematics: &Kinematics<T>) -> Rows<T> {
         let still = Vector3::from_element(T::from(0.0));
         let mut rows = Rows { normals: Vec::new(), carried: Vec::new(), held: Vec::new() };
         for (at, carrying) in self.carrying.iter().enumerate() {
             let (bodies, frame, point) = self.frame(data, kinematics, at);
             let friction = data.patches[data.contacts[carrying.contact].patch].friction;
-            let normal = Row::new(data, velocities, bodies, &point, &frame[2], &still);
+            let normal = Row::new(data, kinematics, bodies, &point, &frame[2], &still);
             let slip = match carrying.slip {
                 Slip::Smooth | Slip::Stick => None,
                 Slip::Corner(index) => Some(direction(&frame, index)),
@@ -146,19 +141,19 @@ impl Modes {
                     Some((direction(&frame, first) + direction(&frame, first + 1)) * T::from(0.5))
                 }
             };
-            rows.normals.push(normal);
             rows.carried.push(match slip {
-                None => normal,
+                None => normal.clone(),
                 Some(slip) => {
                     let along = frame[2] + slip * friction;
-                    Row::new(data, velocities, bodies, &point, &along, &still)
+                    Row::new(data, kinematics, bodies, &point, &along, &still)
                 }
             });
+            rows.normals.push(normal);
         }
         for &held in &self.held {
             let (bodies, frame, point) = self.frame(data, kinematics, held.at);
             let along = self.tangent(held, &frame);
-            rows.held.push(Row::new(data, velocities, bodies, &point, &along, &still));
+            rows.held.push(Row::new(data, kinematics, bodies, &point, &along, &still));
         }
         rows
     }
@@ -315,7 +310,7 @@ impl Modes {
     pub fn evaluate<T: Scalar>(&self, data: &StepData<T>, z: &[T], out: &mut Vec<T>) {
         let velocities = scaled_velocities(data, z);
         let kinematics = data.kinematics(&velocities);
-        let rows = self.rows(data, &velocities, &kinematics);
+        let rows = self.rows(data, &kinematics);
         let impulses = self.impulses(data, &rows, &z[velocities.len()..]);
         let impulse = T::from(data.scales.impulse);
         let mut momentum = vec![T::from(0.0); velocities.len()];

@@ -64,13 +64,13 @@ pub(super) fn relaxed(
             let frame = kinematics.frame(patch, &gap.normal);
             let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
             let rows = [2, 0, 1].map(|axis: usize| {
-                Row::new(data, velocities, patch.bodies, &gap.point, &frame[axis], &still)
+                Row::new(data, &kinematics, patch.bodies, &gap.point, &frame[axis], &still)
             });
             let value = [gap.distance / data.dt, frame[0].dot(&slip), frame[1].dot(&slip)];
             Swept {
-                rows,
-                responses: rows.map(|row| linear.response(&row)),
+                responses: rows.each_ref().map(|row| linear.response(row)),
                 offsets: std::array::from_fn(|i| value[i] - rows[i].dot(velocities)),
+                rows,
                 friction: patch.friction,
                 impulses: [0.0; 3],
             }

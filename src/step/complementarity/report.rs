@@ -53,7 +53,7 @@ pub(super) fn report(model: &Model, data: &StepData, solution: &Solution, out: &
     let unit = data.scales.impulse;
     let of_points = match &solution.held {
         Held::Cones(modes) => {
-            let rows = modes.rows(data, &velocities, &kinematics);
+            let rows = modes.rows(data, &kinematics);
             let impulses = modes.impulses(data, &rows, &z[velocities.len()..]);
             modes.friction(data, &kinematics, &impulses)
         }

@@ -2,60 +2,88 @@
 
 use nalgebra::Vector3;
 
-use super::data::{Place, StepData};
+use super::data::{Kinematics, Place, StepData};
 use super::dynamics::BODY;
 use crate::scalar::Scalar;
 
-/// A row of a Jacobian, with a part for each of the two bodies that moves freely.
-#[derive(Clone, Copy, Debug)]
+/// A row of a Jacobian, with a part for each of the two bodies that moves freely and one for the joints.
+#[derive(Clone, Debug)]
 pub(super) struct Row<T = f64> {
     parts: [Option<(usize, [T; BODY])>; 2],
+    /// The coordinates of all joints; none where neither body is a link.
+    joints: Vec<T>,
+    /// The index of the first of them among the velocities.
+    first_joint: usize,
 }
 
 impl<T: Scalar> Row<T> {
     /// A row without parts.
     pub fn none() -> Self {
-        Self { parts: [None; 2] }
+        Self { parts: [None; 2], joints: Vec::new(), first_joint: 0 }
     }
 
     /// The row of a force along a direction at a point on body A and against it on B, and of a torque.
     pub fn new(
         data: &StepData<T>,
-        velocities: &[T],
+        kinematics: &Kinematics<T>,
         bodies: [usize; 2],
         at: &Vector3<T>,
         force: &Vector3<T>,
         torque: &Vector3<T>,
     ) -> Self {
-        let part = |body: usize, sign: f64| match data.places[body] {
-            Place::Free(index) => {
-                let center = data.bodies[index].center_after(&velocities[BODY * index..], data.dt);
-                let sign = T::from(sign);
-                let (m, f) = (((at - center).cross(force) + torque) * sign, force * sign);
-                Some((index, [m.x, m.y, m.z, f.x, f.y, f.z]))
+        let mut row = Self { first_joint: BODY * data.bodies.len(), ..Self::none() };
+        for (side, (body, sign)) in bodies.into_iter().zip([1.0, -1.0]).enumerate() {
+            let sign = T::from(sign);
+            match data.places[body] {
+                Place::Free(index) => {
+                    let (m, f) = ((kinematics.arm(body, at).cross(force) + torque) * sign, force * sign);
+                    row.parts[side] = Some((index, [m.x, m.y, m.z, f.x, f.y, f.z]));
+                }
+                Place::Link(_) => {
+                    row.joints.resize(data.joint_count(), T::from(0.0));
+                    kinematics.for_each_column(data, body, at, |k, column| {
+                        let along = column.rotational.dot(torque) + column.translational.dot(force);
+                        row.joints[k] += along * sign;
+                    });
+                }
+                Place::Fixed(..) => {}
             }
-            Place::Fixed(..) => None,
-        };
-        Self { parts: [part(bodies[0], 1.0), part(bodies[1], -1.0)] }
+        }
+        row
     }
 
-    /// The row with each body's part changed.
-    pub fn map(&self, mut f: impl FnMut(usize, [T; BODY]) -> [T; BODY]) -> Self {
-        Self { parts: self.parts.map(|part| part.map(|(body, row)| (body, f(body, row)))) }
+    /// The row with each body's part changed, and that of the joints.
+    pub fn map(
+        &self,
+        mut of_body: impl FnMut(usize, [T; BODY]) -> [T; BODY],
+        of_joints: impl FnOnce(&[T]) -> Vec<T>,
+    ) -> Self {
+        Self {
+            parts: self.parts.map(|part| part.map(|(body, row)| (body, of_body(body, row)))),
+            joints: if self.joints.is_empty() { Vec::new() } else { of_joints(&self.joints) },
+            first_joint: self.first_joint,
+        }
     }
 
     /// The velocity along the row.
     pub fn dot(&self, velocities: &[T]) -> T {
+        let zero = T::from(0.0);
         let part = |sum: T, (body, row): &(usize, [T; BODY])| {
             row.iter().zip(&velocities[BODY * body..]).fold(sum, |sum, (a, b)| sum + *a * *b)
         };
-        self.parts.iter().flatten().fold(T::from(0.0), part)
+        let sum = self.parts.iter().flatten().fold(zero, part);
+        let of_joints = velocities.get(self.first_joint..).unwrap_or(&[]);
+        self.joints.iter().zip(of_joints).fold(sum, |sum, (a, b)| sum + *a * *b)
     }
 
-    /// Adds the row times a factor to velocities or momenta of all bodies.
+    /// Adds the row times a factor to velocities or momenta of all bodies and joints.
     pub fn add_to(&self, velocities: &mut [T], factor: T) {
         for (body, row) in self.parts.iter().flatten() {
             row.iter().zip(&mut velocities[BODY * body..]).for_each(|(a, v)| *v += *a * factor);
+        }
+        if !self.joints.is_empty() {
+            let of_joints = &mut velocities[self.first_joint..];
+            self.joints.iter().zip(of_joints).for_each(|(a, v)| *v += *a * factor);
         }
     }
 
@@ -73,6 +101,7 @@ impl<T: Scalar> Row<T> {
                 }
             }
         }
-        sum
+        // All as turns: which share of a load that many contacts carry each has is theirs to choose.
+        self.joints.iter().zip(&other.joints).fold(sum, |sum, (a, b)| sum + *a * *b * unit)
     }
 }

@@ -3,10 +3,12 @@
 use nalgebra::Vector3;
 
 use super::data::{FoundContact, StepData, geometries};
+use super::dynamics::BODY;
 use super::equations::scaled_velocities;
 use super::held::{Held, Solution};
+use super::joints::{LawPoint, Lines};
 use super::linear::LinearSolver;
-use super::methods::{Effort, solve};
+use super::methods::{Effort, RESIDUAL, solve};
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};
 use crate::contact::{ContactGeometry, Rim, find_features};
@@ -20,6 +22,10 @@ const MARGIN: f64 = 0.05;
 const CHANGES: usize = 6;
 /// Searches of a step.
 const SEARCHES: usize = 25;
+/// How often the laws of drives, stops and friction in joints are taken to be linear about other velocities.
+const LAW_POINTS: usize = 96;
+/// How often in a row by the same lines.
+const SAME_LINES: usize = 8;
 /// How deep what was not found before may be, in parts of the length scale.
 const DEPTH: f64 = 1e-11;
 
@@ -43,14 +49,44 @@ pub(super) fn solve_step<A: AppliedForces>(
 ) -> Result<Solved, StepError> {
     let StepProblem { model, state, time, time_step, applied, control, .. } = *step;
     let (total, _) = total_forces(model, state, time, applied, control, forces);
-    let data = StepData::new(model, state, &total.bodies, time_step);
+    let commands = &control[..model.command_dimension()];
     let failed = |failure: Failure| {
-        let moving = (0..model.bodies().len()).filter(|&body| model.bodies()[body].is_free());
+        let moving = (0..model.bodies().len()).filter(|&body| model.bodies()[body].is_moving());
         failure.error(moving.collect())
     };
+    let mut laws = LawPoint::at(step, state.joints.v.clone(), Lines::Tangents);
+    let (mut lines, mut left) = (Lines::Tangents, 0.0);
+    for point in 1..=LAW_POINTS {
+        let data = StepData::new(model, state, total, commands, time_step, &laws);
+        let unit = data.scales.impulse * data.scales.length.min(1.0);
+        let solved = solve_contacts(method, model, data, linear).map_err(failed)?;
+        let velocities = scaled_velocities(&solved.data, &solved.solution.variables);
+        let of_joints = &velocities[BODY * solved.data.bodies.len()..];
+        left = laws.error(step, of_joints) / unit;
+        if left <= RESIDUAL && lines == Lines::Tangents {
+            report(model, &solved.data, &solved.solution, contacts);
+            return Ok(solved);
+        }
+        let is_near = left <= RESIDUAL;
+        lines = if is_near || (point / SAME_LINES) % 2 == 0 { Lines::Tangents } else { Lines::Steep };
+        // Friction is steepest at rest, and tangents there lead to velocities before the solution's.
+        let next = of_joints.iter().zip(&laws.velocities);
+        let next = next.map(|(new, last)| if new * last < 0.0 && !is_near { 0.0 } else { *new });
+        laws = LawPoint::at(step, next.collect(), lines);
+    }
+    Err(failed(Failure::NotConverged { iterations: LAW_POINTS, residual: left }))
+}
+
+/// Solves a step whose laws of joints are linear.
+fn solve_contacts(
+    method: ComplementarityMethod,
+    model: &Model,
+    data: StepData,
+    linear: &mut LinearSolver,
+) -> Result<Solved, Failure> {
     let velocities = data.free_velocities();
     if velocities.iter().any(|v| !v.is_finite()) || !linear.start(&data) {
-        return Err(failed(Failure::NotFinite));
+        return Err(Failure::NotFinite);
     }
     let points = find_contacts(model, &data, &velocities, Rim::Points);
     // The lowest point of a rim that is tilted moves around it: as a circle it is one contact, as points it is many.
@@ -61,12 +97,10 @@ pub(super) fn solve_step<A: AppliedForces>(
             solved = of_circles(method, model, &data, circles, (linear, Effort::Little));
         }
     }
-    let solved = match solved {
-        Some(solved) => solved,
-        None => of_points(method, model, data, points, linear).map_err(failed)?,
-    };
-    report(model, &solved.data, &solved.solution, contacts);
-    Ok(solved)
+    match solved {
+        Some(solved) => Ok(solved),
+        None => of_points(method, model, data, points, linear),
+    }
 }
 
 /// The solution with the rims of cylinders that nearly stand as points, as many as it takes.
@@ -173,7 +207,7 @@ fn is_complete(
 
 /// The features that are near each other with these velocities, pair by pair.
 fn find_contacts(model: &Model, data: &StepData, velocities: &[f64], rim: Rim) -> Vec<FoundContact> {
-    let poses: Vec<RigidTransform> = (0..data.places.len()).map(|body| data.pose(body, velocities)).collect();
+    let poses = data.poses(velocities);
     let mut found = Vec::new();
     let mut features = Vec::new();
     for (index, pair) in model.rigid_pairs().iter().enumerate() {

@@ -134,7 +134,7 @@ fn hold(data: &StepData, modes: &mut Modes, velocities: &[f64], linear: &LinearS
     let mut last = f64::INFINITY;
     for iteration in 1..=LINEAR_STEPS {
         let kinematics = data.kinematics(&velocities);
-        let rows = modes.rows(data, &velocities, &kinematics);
+        let rows = modes.rows(data, &kinematics);
         if iteration == 1 {
             modes.choose(&rows, data.scales.length);
         }
@@ -173,7 +173,7 @@ fn hold(data: &StepData, modes: &mut Modes, velocities: &[f64], linear: &LinearS
 
 fn variables(data: &StepData, velocities: &[f64], factors: &[f64]) -> Vec<f64> {
     let Scaling { turn, shift } = Scaling::of(data);
-    let unit = |k: usize| if k % super::dynamics::BODY < 3 { turn } else { shift };
+    let unit = |k: usize| if data.is_turn(k) { turn } else { shift };
     let velocities = velocities.iter().enumerate().map(|(k, v)| v / unit(k));
     velocities.chain(factors.iter().copied()).collect()
 }
@@ -181,7 +181,7 @@ fn variables(data: &StepData, velocities: &[f64], factors: &[f64]) -> Vec<f64> {
 fn solution(data: &StepData, modes: Modes, settled: Settled, iterations: usize) -> Solution {
     let Settled { velocities, factors, .. } = settled;
     let kinematics = data.kinematics(&velocities);
-    let rows = modes.rows(data, &velocities, &kinematics);
+    let rows = modes.rows(data, &kinematics);
     let impulses = modes.impulses(data, &rows, &factors);
     let carrying = modes.carrying.iter().map(|c| c.contact).zip(impulses.normal).collect();
     let variables = variables(data, &velocities, &factors);
@@ -197,7 +197,7 @@ fn changed(
     settled: &Settled,
     sticking: Sticking,
 ) -> Option<Modes> {
-    let rows = modes.rows(data, &settled.velocities, kinematics);
+    let rows = modes.rows(data, kinematics);
     let impulses = modes.impulses(data, &rows, &settled.factors);
     let friction = modes.friction(data, kinematics, &impulses);
     let sum: f64 = impulses.normal.iter().map(|p| p.abs()).sum();
@@ -261,7 +261,7 @@ fn changed(
         let patch = &data.patches[data.contacts[k].patch];
         let gap = &kinematics.gaps[k];
         let still = nalgebra::Vector3::zeros();
-        let row = Row::new(data, &settled.velocities, patch.bodies, &gap.point, &gap.normal, &still);
+        let row = Row::new(data, kinematics, patch.bodies, &gap.point, &gap.normal, &still);
         let pressed = modes.pressed(data, &rows, &row, &settled.factors);
         if distance < -closed || pressed > ROUNDED * sum {
             is_changed = true;

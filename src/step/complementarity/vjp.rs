@@ -11,6 +11,8 @@ use nalgebra::{DMatrix, DVector, Matrix3, Vector3};
 use super::data::{Patch, StepData, geometries, patch_axes};
 use super::dynamics::{BODY, BodyStep};
 use super::equations::{Scaling, scaled_velocities};
+use super::jacobian_of;
+use super::joints::JointStep;
 use super::search::Solved;
 use crate::contact::Collider;
 use crate::multibody::{
@@ -46,6 +48,7 @@ impl Kept {
         size_of_val(self.inverse.as_slice())
             + size_of_val(&found[..])
             + size_of_val(&data.bodies[..])
+            + data.joints.as_ref().map_or(0, JointStep::bytes)
             + size_of_val(&data.places[..])
             + size_of_val(&data.contacts[..])
             + size_of_val(&data.patches[..])
@@ -112,6 +115,13 @@ pub(in crate::step) fn vjp<A: AppliedForces>(
 ) {
     let model = at.model.model();
     let by_after = out.state.to_vec();
+    if model.mechanism().velocity_dimension() > 0 {
+        // That a model has its parameters was checked when it was to be differentiated.
+        if let Ok(jacobian) = jacobian_of(at, kept) {
+            jacobian.product(&by_after, out);
+        }
+        return;
+    }
     let weighted = Weighted::new(kept, &by_after);
     let (total, _) = total_forces(model, at.before, at.time, at.applied, at.control, &mut workspace.forces);
     let by_force = &mut workspace.by_force;
