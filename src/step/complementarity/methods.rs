@@ -24,6 +24,8 @@ const COMPLIANCES: [f64; 5] = [1e-6, 1e-5, 1e-4, 1e-8, 1e-10];
 const SAME_MODES: f64 = 1e-4;
 /// Iterations from a solution of linear problems, which is one of the nonlinear problem but for rounding.
 const FEW: usize = 10;
+/// What may be left of Fischer's function at a solution with modes.
+const HOLDS: f64 = 1e-10;
 /// Sweeps before the Newton iteration of an equivalent contact point, the first time.
 const FIRST_SWEEPS: usize = 3;
 /// A residual from which modes are found by pivots.
@@ -131,6 +133,11 @@ fn nonlinear_problem(
     let mut layout = Layout::new(data, FrictionLaw::Polyhedral, used);
     if let Ok(solution) = linear_problems(data, layout.used.clone(), linear, effort) {
         let mut z = cone_variables(data, &layout, &solution);
+        // Of impulses that are not determined Newton's method would look for others.
+        let none = NewtonLimits { tolerance: HOLDS, iterations: 0 };
+        if solve_mixed(&Equations { data, layout: &layout }, &mut z, &none).converged {
+            return Ok(solution);
+        }
         let few = NewtonLimits { iterations: FEW, ..limits };
         let outcome = solve_mixed(&Equations { data, layout: &layout }, &mut z, &few);
         // Of impulses that are not determined others may come out, with the same motion.

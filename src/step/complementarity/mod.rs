@@ -205,7 +205,12 @@ impl Solved {
         let StepProblem { model, state, time, time_step, applied, control, .. } = *step;
         let (total, _) = total_forces(model, state, time, applied, control, forces);
         let commands = &control[..model.command_dimension()];
-        let laws = self.data.joints.as_ref().map_or_else(LawPoint::default, |joints| joints.laws.clone());
+        // About the velocities after the step: lines about others differ from laws in their derivatives.
+        let laws = self.data.joints.as_ref().map_or_else(LawPoint::default, |joints| {
+            let after = scaled_velocities(&self.data, &self.solution.variables);
+            let velocities = after[dynamics::BODY * self.data.bodies.len()..].to_vec();
+            LawPoint { velocities, slopes: joints.laws.slopes.clone() }
+        });
         let mut data = StepData::new(model, state, total, commands, time_step, &laws);
         data.set_contacts(model, &self.found);
         data.scales = self.data.scales;
