@@ -4,6 +4,7 @@ mod gradients;
 mod hotz;
 mod planar;
 mod properties;
+mod pushed;
 mod scene_files;
 mod scenes_of_the_paper;
 mod timing;

@@ -230,7 +230,7 @@ impl Quantity {
                     name: name.to_owned(),
                     found: listed(model.actuators.iter().map(|actuator| actuator.name.as_str())),
                 })?;
-                let driven = &model.actuators[actuator].coordinates;
+                let driven = model.actuators[actuator].coordinates();
                 let name_of = |at: &DrivenCoordinate| {
                     let own = model.mechanism.joints().iter().find(|joint| joint.v.contains(&at.v));
                     own.map_or("?", |joint| joint.name.as_str())
