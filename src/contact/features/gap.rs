@@ -118,10 +118,12 @@ impl<T: Scalar> LocalGap<T> {
             GapKind::CirclePlane { center, axis, radius, normal, offset } => {
                 let (center, axis) = (*first * center, first.rotation * axis);
                 let normal = second.rotation * normal;
-                // Down in the plane of the circle.
-                let (down, _) = unit(axis * axis.dot(&normal) - normal);
-                let lowest = center + down * radius;
-                (normal.dot(&(lowest - second.translation)) - offset, normal, lowest)
+                // By the product with the axis: down in the plane of the circle, as the difference of the normal and its part
+                // along the axis, would have errors of rounding over the tilt along the normal.
+                let (level, tilt) = unit(normal.cross(&axis));
+                let lowest = center + level.cross(&axis) * radius;
+                let distance = normal.dot(&(center - second.translation)) - offset - radius * tilt;
+                (distance, normal, lowest)
             }
             GapKind::PointPoint { point, other, radius, first_radius } => {
                 let center = *first * point;
@@ -242,6 +244,32 @@ mod tests {
                     let slope = (plus.point - minus.point) / 2e-5;
                     assert!((slope - there.point.map(|x| x.eps[k])).amax() < 1e-8, "{case} point {k}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn the_lowest_point_of_a_circle_that_is_hardly_tilted_is_exact() {
+        let (radius, height) = (0.12, 0.3);
+        let kind = GapKind::CirclePlane {
+            center: Vector3::zeros(),
+            axis: Vector3::z(),
+            radius,
+            normal: Vector3::z(),
+            offset: 0.0,
+        };
+        let gap = LocalGap { kind, flipped: false };
+        let plane = RigidTransform::from_translation(Vector3::zeros());
+        for tilt in [1e-1_f64, 1e-3, 1e-5] {
+            for k in 0..20 {
+                let (s, c) = (0.3 * f64::from(k)).sin_cos();
+                // About an axis in the plane, after a turn about the circle's own.
+                let rotation = rotation_exponential(&v(tilt * c, tilt * s, 0.0))
+                    * rotation_exponential(&v(0.0, 0.0, 0.7 * f64::from(k)));
+                let here = gap.at(&RigidTransform::new(rotation, v(0.2, -0.1, height)), &plane);
+                let off = here.distance - (height - radius * tilt.sin());
+                assert!(off.abs() < 2e-16, "tilt {tilt}: {off:e}");
+                assert!((here.point - here.normal * (0.5 * here.distance)).z.abs() < 2e-16);
             }
         }
     }
