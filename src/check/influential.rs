@@ -8,10 +8,9 @@ use crate::multibody::{AppliedForces, LoadPart, Parameter};
 use crate::rollout::{Checkpoints, Rollout, SimulationError, SimulationSettings, loss_gradient};
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
-    /// The coordinates of up to `count` vertices of each geometry's mesh, as many extents, and the values at as many knots of
-    /// each load: of all that a
-    /// sum of the final state's components depends on, in the order of how much it does, the first and
-    /// others at even distances.
+    /// The coordinates of up to `count` vertices of each geometry's mesh, as many extents, and the values at as many
+    /// knots of each load: of all that a sum of the final state's components depends on, in the order of how much it
+    /// does, the first and others at even distances.
     ///
     /// Extents of 0 are not among them. Fields are 0 on the boundary of a mesh, and forces have a kink
     /// where they are not.

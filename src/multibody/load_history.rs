@@ -191,6 +191,27 @@ impl LoadHistory {
         }
     }
 
+    /// The same values with times counted from a time in s: that at 0 is the value at this time.
+    fn counted_from(&self, start: f64) -> Self {
+        match self {
+            Self::Constant(value) => Self::Constant(*value),
+            Self::Knots { times, values, linear } => Self::Knots {
+                times: times.iter().map(|time| time - start).collect(),
+                values: values.clone(),
+                linear: *linear,
+            },
+            Self::Periodic { period, mean, sine, cosine } => {
+                let (s, c) = sine_and_cosine(*period, start);
+                Self::Periodic {
+                    period: *period,
+                    mean: *mean,
+                    sine: sine * c - cosine * s,
+                    cosine: sine * s + cosine * c,
+                }
+            }
+        }
+    }
+
     /// What is wrong with it, if anything.
     fn problem(&self) -> Option<&'static str> {
         let finite = |v: &Vector3<f64>| v.iter().all(|x| x.is_finite());
@@ -250,6 +271,13 @@ impl<T: Scalar> Load<T> {
     }
 }
 
+impl Load {
+    /// The same load with times counted from a time in s.
+    pub(crate) fn counted_from(&self, start: f64) -> Self {
+        Self { history: self.history.counted_from(start), ..self.clone() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,6 +294,12 @@ mod tests {
         }
         let periodic = LoadHistory::Periodic { period: 2.0, mean: x, sine: 4.0 * x, cosine: 7.0 * x };
         assert!((periodic.at(0.5).x - 5.0).abs() < 1e-12 && (periodic.at(1.0).x + 6.0).abs() < 1e-12);
+        for history in [knots(false), knots(true), periodic, LoadHistory::Constant(x)] {
+            for time in [-0.3, 0.2, 0.45, 0.9] {
+                let difference = history.counted_from(0.8).at(time) - history.at(time + 0.8);
+                assert!(difference.norm() < 1e-12, "{history:?} {time}");
+            }
+        }
         let wrong = [
             (
                 LoadHistory::Knots { times: vec![1.0, 1.0], values: vec![x, x], linear: true },

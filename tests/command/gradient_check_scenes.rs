@@ -263,3 +263,59 @@ fn a_check_with_too_many_undecided_derivatives_does_not_pass() {
         assert!(series.len() >= 4 && data.array(&series[0]["x"]).len() >= 5, "{plot}");
     }
 }
+
+/// A box on a floor under loads of all kinds, and actuators that push it, one beyond its limit.
+const LOADED: &str = r#"
+[[loads]]
+name = "wind"
+body = "box"
+force = { period = 0.013, mean = [0.4, -0.2, 0.1], sine = [1, 0, 0.3] }
+torque = [0.01, 0.02, -0.01]
+[[loads]]
+body = "box"
+force = { times = [0, 0.004, 0.02], values = [[0, 0, 0], [0.5, 0.2, 0], [0, 0, -0.3]], interpolation = "linear" }
+point = [0.03, 0.02, 0.04]
+frame = "body"
+[[actuators]]
+name = "push"
+force = { body = "box", point = [0.05, 0, 0], direction = [0, 1, 0], frame = "body" }
+command = 0.4
+[[actuators]]
+name = "twist"
+torque = { body = "box", axis = [0, 0, 1] }
+effort = 0.02
+command = -0.05
+"#;
+
+#[test]
+fn values_of_loads_and_of_what_pushes_bodies_are_checked() {
+    let folder = Folder::new("gradient-check-loads");
+    for solver in ["kind = \"rk4\"\ntime_step = 5e-4", "kind = \"lagged\"\ntime_step = 5e-4"] {
+        let scene = SLIDING_BOX.replace("kind = \"rk4\"\ntime_step = 5e-4", solver);
+        let path = folder.file("scene.toml", format!("{MATERIALS}{scene}{LOADED}"));
+        let arguments = ["gradient-check", "--json", "--undecided", "1", "--no-places", "--vertices", "1"];
+        let run = isobar(&[&arguments[..], &[text(&path)]].concat());
+        let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+        let report: Value =
+            serde_json::from_slice(&run.stdout).unwrap_or_else(|e| panic!("{solver}: {e}: {stderr}"));
+        assert!(run.status.success(), "{solver}: {stderr}");
+        let rows = report["rows"].as_array().expect("rows");
+        for (name, least_ok) in [
+            ("wind.force.mean[0]", 3),
+            ("wind.force.sine[0]", 3),
+            ("wind.force.cosine[1]", 3),
+            ("wind.torque[2]", 2),
+            ("loads[1].force.values[1]", 3),
+            ("push", 3),
+            ("twist.effort", 2),
+        ] {
+            let of = |row: &&Value| row["parameter"].as_str().is_some_and(|own| own.contains(name));
+            let count = |verdict: &str| rows.iter().filter(of).filter(|row| row["verdict"] == verdict).count();
+            println!("{solver} {name}: {} ok, {} zero, {} noisy", count("ok"), count("zero"), count("noisy"));
+            assert!(count("ok") >= least_ok && count("wrong") == 0, "{solver}: {name}");
+        }
+        // Beyond its limit the force does not follow the command.
+        let of_twist = |row: &&Value| row["parameter"].as_str() == Some("command of twist");
+        assert!(rows.iter().filter(of_twist).all(|row| row["verdict"] == "zero"), "{solver}");
+    }
+}

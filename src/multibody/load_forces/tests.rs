@@ -4,12 +4,14 @@ use crate::multibody::{
     Actuator, Body, BodyLoad, BodyState, DifferentiatedModel, ForceDependence, Load, LoadFrame, LoadHistory,
     LoadKind, MassProperties, MassSource, ModelBuilder, ModelGradient, NoForces, seeded,
 };
-use crate::spatial::{RigidTransform, rotation_exponential};
+use crate::spatial::{RigidTransform, SpatialForce, rotation_exponential};
 use crate::step::{
     ComplementarityMethod, DerivativeWorkspace, Integrator, RadauOrder, StepCotangent, StepProblem,
     StepWorkspace, Tape,
 };
-use nalgebra::Matrix3;
+use nalgebra::{Matrix3, Vector6};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 const TIME: f64 = 0.31;
 const STEP: f64 = 0.02;
@@ -105,6 +107,89 @@ fn actuators_push_as_forces_and_torques_do() {
     let v = after.bodies[0].velocity;
     assert!((v.translational - Vector3::new(3.0, 2.0, 0.0) * 0.01).norm() < 1e-15);
     assert!((v.rotational - Vector3::new(0.5, 0.0, -1.2) * 0.01).norm() < 1e-15, "{}", v.rotational);
+}
+
+/// What loads and actuators exert at generic poses, times and commands, with derivatives with respect to the tangent
+/// space, commands and parameters against differences.
+#[test]
+fn forces_have_the_derivatives_of_differences() {
+    let model = model();
+    let parameters = parameters(&model);
+    let differentiated =
+        DifferentiatedModel::new(&model, &parameters, ForceDependence::NONE, 0).expect("parameters");
+    let force = |model: &Model, state: &State, time: f64, commands: &[f64]| {
+        let mut forces = Forces::zero(model);
+        model.add_loads(state, time, commands, &mut forces);
+        let SpatialForce { rotational: r, translational: t } = forces.bodies[0];
+        Vector6::new(r.x, r.y, r.z, t.x, t.y, t.z)
+    };
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    let mut number = |range: f64| random.random_range(-range..range);
+    let (mut limited, mut free) = (0, 0);
+    for _ in 0..40 {
+        let tangent: [f64; TANGENT_DIMENSION] = std::array::from_fn(|_| number(1.5));
+        let state = start().moved(&tangent);
+        let time = 0.4 + number(0.5);
+        let commands: [f64; 5] = std::array::from_fn(|_| number(3.0));
+        let mut claimed = vec![Vector6::zeros(); TANGENT_DIMENSION + commands.len() + parameters.len()];
+        let point = ForcePoint {
+            model: &differentiated,
+            state: &state,
+            time,
+            commands: &commands,
+            control: &[],
+            surfaces: None,
+        };
+        for_each_load_derivative(&point, |by_what, entry| {
+            let column = match by_what {
+                AppliedColumn::State(k) => k,
+                AppliedColumn::Command(k) => TANGENT_DIMENSION + k,
+                AppliedColumn::Parameter(k) => TANGENT_DIMENSION + commands.len() + k,
+                AppliedColumn::Control(k) => panic!("a control value {k} of no user's force"),
+            };
+            let ForceEntry::Body(0, SpatialForce { rotational: r, translational: t }) = entry else {
+                panic!("{entry:?}")
+            };
+            claimed[column] += Vector6::new(r.x, r.y, r.z, t.x, t.y, t.z);
+        });
+        for (column, claimed) in claimed.iter().enumerate() {
+            let moved = |d: f64| match column.checked_sub(TANGENT_DIMENSION) {
+                None => {
+                    let mut tangent = [0.0; TANGENT_DIMENSION];
+                    tangent[column] = d;
+                    force(&model, &state.moved(&tangent), time, &commands)
+                }
+                Some(k) if k < commands.len() => {
+                    let mut commands = commands;
+                    commands[k] += d;
+                    force(&model, &state, time, &commands)
+                }
+                Some(k) => {
+                    let parameter = parameters[k - commands.len()];
+                    let value = parameter.value(&model).expect("a parameter") + d;
+                    let other = model.with_parameters(&[(parameter, value)]).expect("a model");
+                    force(&other, &state, time, &commands)
+                }
+            };
+            let slope = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            assert!((slope - claimed).amax() < 1e-8, "{column} at {time} s: {slope} {claimed}");
+        }
+        // Beyond its limit the force follows the limit, and within it the command.
+        let of_limited = &claimed[TANGENT_DIMENSION + 4];
+        assert_eq!(of_limited.amax() > 0.0, commands[4].abs() < 1.5);
+        *if commands[4].abs() < 1.5 { &mut free } else { &mut limited } += 1;
+    }
+    assert!(limited > 5 && free > 5, "{limited} {free}");
+}
+
+/// At the limit of effort the force still follows the command.
+#[test]
+fn at_the_limit_a_force_follows_its_command() {
+    assert_eq!(size_slopes(1.5, 1.5), [1.0, 0.0]);
+    assert_eq!(size_slopes(-1.5, 1.5), [1.0, 0.0]);
+    assert_eq!(size_slopes(1.6, 1.5), [0.0, 1.0]);
+    assert_eq!(size_slopes(-1.6, 1.5), [0.0, -1.0]);
+    assert_eq!(size_slopes(-1e300, f64::INFINITY), [1.0, 0.0]);
 }
 
 /// The derivatives of a step of each kind in dual numbers, as matrices and as vector–Jacobian product, against

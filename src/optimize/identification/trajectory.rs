@@ -17,7 +17,7 @@ use super::cuts::{Cuts, TimeWindow};
 use super::deviations::StandardDeviations;
 use super::initial_state::{TOLERANCE, WindowSystem, estimate};
 use super::row_residuals::{add_residuals, linear_residuals, recorded_part, state_of};
-use super::window_motion::{Sensitive, Steps, TapedSteps};
+use super::window_motion::{Sensitive, Steps, TapedSteps, counted_from};
 use super::{
     Loss, MeasurementError, Prediction, body_index, check_residuals, place, positive, root_mean_square,
     stacked,
@@ -336,8 +336,9 @@ impl RecordedMotion {
             let recorded = &self.recording.states[window.clone()];
             let (Some(first), Some(last)) = (recorded.first(), recorded.last()) else { continue };
             let until = last.time - first.time;
-            let rollout = Rollout::new(model, start, *settings, until).under(applied);
-            let motion = Motion::of(&rollout.with_controls(&self.commands));
+            let (model, commands) = counted_from((model, &self.commands), first.time);
+            let rollout = Rollout::new(&model, start, *settings, until).under(applied);
+            let motion = Motion::of(&rollout.with_controls(&commands));
             warnings.extend(motion.warnings);
             motion.outcome.map_err(|source| self.failed(first.time, source))?;
         }
