@@ -290,32 +290,33 @@ command = -0.05
 #[test]
 fn values_of_loads_and_of_what_pushes_bodies_are_checked() {
     let folder = Folder::new("gradient-check-loads");
-    for solver in ["kind = \"rk4\"\ntime_step = 5e-4", "kind = \"lagged\"\ntime_step = 5e-4"] {
-        let scene = SLIDING_BOX.replace("kind = \"rk4\"\ntime_step = 5e-4", solver);
+    for kind in ["rk4", "lagged"] {
+        let scene = SLIDING_BOX.replace("rk4", kind);
         let path = folder.file("scene.toml", format!("{MATERIALS}{scene}{LOADED}"));
-        let arguments = ["gradient-check", "--json", "--undecided", "1", "--no-places", "--vertices", "1"];
-        let run = isobar(&[&arguments[..], &[text(&path)]].concat());
+        let options = ["--json", "--undecided", "1", "--no-places", "--vertices", "1", "--steps", "6"];
+        let run = isobar(&[&["gradient-check"], &options[..], &[text(&path)]].concat());
         let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
         let report: Value =
-            serde_json::from_slice(&run.stdout).unwrap_or_else(|e| panic!("{solver}: {e}: {stderr}"));
-        assert!(run.status.success(), "{solver}: {stderr}");
+            serde_json::from_slice(&run.stdout).unwrap_or_else(|e| panic!("{kind}: {e}: {stderr}"));
+        assert!(run.status.success(), "{kind}: {stderr}");
         let rows = report["rows"].as_array().expect("rows");
-        for (name, least_ok) in [
-            ("wind.force.mean[0]", 3),
-            ("wind.force.sine[0]", 3),
-            ("wind.force.cosine[1]", 3),
-            ("wind.torque[2]", 2),
-            ("loads[1].force.values[1]", 3),
-            ("push", 3),
-            ("twist.effort", 2),
+        let count = |input: &str, verdict: &str| {
+            rows.iter().filter(|row| row["input"] == input && row["verdict"] == verdict).count()
+        };
+        for input in [
+            "wind.force.mean[0]",
+            "wind.force.sine[0]",
+            "wind.force.cosine[1]",
+            "wind.torque[2]",
+            "loads[1].force.values[0][0]",
+            "command of push",
+            "twist.effort",
         ] {
-            let of = |row: &&Value| row["parameter"].as_str().is_some_and(|own| own.contains(name));
-            let count = |verdict: &str| rows.iter().filter(of).filter(|row| row["verdict"] == verdict).count();
-            println!("{solver} {name}: {} ok, {} zero, {} noisy", count("ok"), count("zero"), count("noisy"));
-            assert!(count("ok") >= least_ok && count("wrong") == 0, "{solver}: {name}");
+            let [ok, wrong] = ["ok", "wrong"].map(|verdict| count(input, verdict));
+            // All but six, the contact's force and torque at the start; of the others rounding may hide a few.
+            assert!(ok >= 20 && wrong == 0, "{kind} {input}: {ok} {wrong}");
         }
         // Beyond its limit the force does not follow the command.
-        let of_twist = |row: &&Value| row["parameter"].as_str() == Some("command of twist");
-        assert!(rows.iter().filter(of_twist).all(|row| row["verdict"] == "zero"), "{solver}");
+        assert_eq!(count("command of twist", "zero"), 30, "{kind}");
     }
 }

@@ -20,6 +20,7 @@ pub(in crate::io) struct ActuatorTable {
     /// Its name. No other actuator may have the same.
     pub name: String,
     /// The joints that it drives, at least one.
+    #[serde(default)]
     #[schemars(schema_with = "driven_joints")]
     pub joints: Option<Vec<DrivenJointTable>>,
     /// How its command becomes a force. Needed with `joints`, and only there.
