@@ -15,7 +15,7 @@ use crate::multibody::LoadFrame;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct LoadTable {
-    /// Its name, by which fits and designs find its values. No other load may have the same.
+    /// Its name, by which fits find its values. No other load may have the same.
     #[schemars(extend("x-default" = "`loads[INDEX]`, counted from 0"))]
     pub name: Option<String>,
     /// Name of the body, which moves freely.
