@@ -313,8 +313,10 @@ fn values_of_loads_and_of_what_pushes_bodies_are_checked() {
             "twist.effort",
         ] {
             let [ok, wrong] = ["ok", "wrong"].map(|verdict| count(input, verdict));
-            // All but six, the contact's force and torque at the start; of the others rounding may hide a few.
-            assert!(ok >= 20 && wrong == 0, "{kind} {input}: {ok} {wrong}");
+            // All but the contact's force and torque at the start, and all after one step that takes the sine at its
+            // beginning; of the others rounding may hide a few.
+            let least = if kind == "lagged" && input.contains("sine[0]") { 10 } else { 20 };
+            assert!(ok >= least && wrong == 0, "{kind} {input}: {ok} {wrong}");
         }
         // Beyond its limit the force does not follow the command.
         assert_eq!(count("command of twist", "zero"), 30, "{kind}");
