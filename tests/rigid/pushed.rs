@@ -326,3 +326,23 @@ fn what_is_wrong_with_actuators_on_bodies_is_said() {
         assert!(error.contains(part), "{error}");
     }
 }
+
+#[test]
+fn motors_are_measured_where_they_drive_joints() {
+    let folder = Folder::new("pushed-measured");
+    folder.file("scene.toml", SCENE);
+    folder.file("motion.csv", "t_s,push.force\n0,1\n0.1,1\n");
+    let text = r#"scene = "scene.toml"
+[[parameters]]
+name = "loads.wind.force.mean[0]"
+initial = 0
+[[sensors]]
+name = "motor"
+channels = [{ quantity = "actuator_force", of = "push", sigma = 0.1 }]
+[[recordings]]
+files = ["motion.csv"]
+"#;
+    let file = FitFile::load(folder.file("fit.toml", text)).expect("a fit");
+    let error = file.identification().map(|_| ()).expect_err("refused").to_string();
+    assert!(error.contains("no actuator of joints `push`; there are: none"), "{error}");
+}
