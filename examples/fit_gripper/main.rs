@@ -75,7 +75,7 @@ fn recording(scene: &Scene, seed: u64) -> Result<String, Box<dyn Error>> {
         let q = &state.joints.q;
         let command = scene.commands[0]
             .at(time - if step > 0 { 0.5 * settings.time_step } else { -0.5 * settings.time_step });
-        let force = lift.force(&lift.coordinates[0], command, &state.joints);
+        let force = lift.force(&lift.coordinates()[0], command, &state.joints);
         write!(
             text,
             "{time:.6},{:.7},{:.7},{:.7},{:.4}",

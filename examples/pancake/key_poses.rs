@@ -66,7 +66,7 @@ fn deviation(at: &RigidTransform, wanted: &RigidTransform) -> SVector<f64, 9> {
 
 /// The coordinates of the arm's joints.
 fn joints(model: &Model) -> [DrivenCoordinate; JOINTS] {
-    std::array::from_fn(|j| model.actuators()[j].coordinates[0])
+    std::array::from_fn(|j| model.actuators()[j].coordinates()[0])
 }
 
 /// Turns the arm so that the grip has a pose, by damped Newton steps with differences; returns

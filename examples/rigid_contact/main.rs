@@ -1,5 +1,6 @@
 //! Rigid bodies by equivalent contact points: the desk, the T-bar and the dumbbell of Xie and Chakraborty (2019), §5.
-//! Draws their motion over time and from above, and prints how long a step takes by each method.
+//! Draws their motion over time and from above, and prints how long a step takes by each method. Then the T-bar of
+//! `t_bar_push.toml`, pushed to a pose by optimized commands.
 //!
 //! `cargo run --release --example rigid_contact -- FOLDER`
 
@@ -7,6 +8,7 @@
 mod figure;
 
 mod fields;
+mod push;
 mod scenes;
 mod snapshots;
 
@@ -18,6 +20,7 @@ use figure::{Curve, Plot, draw};
 use isobar::multibody::BodyState;
 use isobar::step::{ComplementarityMethod, PatchKind, RigidContact};
 use nalgebra::Vector3;
+use push::Push;
 use scenes::{DESK, DUMBBELL, Motion, STEP, Scene, TEE, tee_outline};
 use snapshots::Outlines;
 
@@ -131,11 +134,36 @@ fn run(
     Ok(())
 }
 
+/// Optimizes the commands that push the T-bar to its pose, and draws its motion and them.
+fn draw_push(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let Push { motion, names, commands } = push::push()?;
+    let times = || (0..commands.len()).map(|step| (step as f64 + 0.5) * STEP);
+    let command = |i: usize| curve(&names[i], times().zip(commands.iter().map(|row| row[i])));
+    let plots = [
+        plot(
+            "Pose",
+            "m, rad",
+            vec![
+                over_time("x", &motion, |s| s.position.x),
+                over_time("y", &motion, |s| s.position.y),
+                over_time("turned by", &motion, |s| s.orientation.to_rpy()[2]),
+            ],
+        ),
+        plot("Commands", "N", (0..names.len()).map(command).collect()),
+    ];
+    draw(folder.join("rigid_contact_push.svg"), &plots)?;
+    let title = "T-bar pushed to a pose: centre of mass (circles), contact point (crosses)";
+    let at = [0.0, 0.5, 0.7, 1.0];
+    snapshots::draw(folder.join("rigid_contact_push_above.svg"), title, &motion, &at, tee_outlines)?;
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
     let folder = Path::new(&folder);
     run(&scenes::desk(), folder, &[0.01, 1.0, 2.0, 3.0, 4.0], desk_outlines)?;
     run(&scenes::tee(), folder, &[0.1, 3.5, 4.2, 5.0], tee_outlines)?;
     run(&scenes::dumbbell(), folder, &[0.7, 1.0, 1.3, 1.6, 1.9, 2.2, 2.5], dumbbell_outlines)?;
+    draw_push(folder)?;
     fields::run(folder)
 }

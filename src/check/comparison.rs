@@ -21,14 +21,14 @@ pub struct CheckSettings {
     /// Of a scene: whether the poses of geometries on their bodies and of bodies that do not move are
     /// checked as well (see [`Parameter::places`](crate::multibody::Parameter::places)).
     pub places: bool,
-    /// Of a scene: the number of vertices of each mesh whose coordinates are checked as well, and of extents
-    /// inside of it. They are taken from those that the motion depends on.
+    /// Of a scene: the number of vertices of each mesh whose coordinates are checked as well, of extents
+    /// inside of it, and of knots of each load. They are taken from those that the motion depends on.
     pub vertices: usize,
 }
 
 impl Default for CheckSettings {
-    /// 15 steps from 10⁻² to 10⁻⁹, tolerance 10⁻⁵, at most 2 % undecided, places and two vertices of each
-    /// mesh.
+    /// 15 steps from 10⁻² to 10⁻⁹, tolerance 10⁻⁵, at most 2 % undecided, places, two vertices of each
+    /// mesh and two knots of each load.
     fn default() -> Self {
         Self {
             largest_step: 1e-2,

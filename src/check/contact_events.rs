@@ -20,6 +20,8 @@ pub(super) enum Place {
     Pair(usize),
     /// At a velocity coordinate of the joints.
     Coordinate(usize),
+    /// At the limit of effort of an actuator on a free body.
+    Effort(usize),
     /// Everywhere: a step fails.
     Failure,
 }
@@ -238,7 +240,7 @@ impl Watch {
     }
 }
 
-/// Which forces of actuators and stops follow their coordinates: at velocities `v`, and at the
+/// Which forces of actuators and stops follow their coordinates and commands: at velocities `v`, and at the
 /// positions that these reach in `dt` seconds.
 fn joint_laws(model: &Model, state: &State, v: &[f64], dt: f64, commands: &[f64], events: &mut StepEvents) {
     let commands = &commands[..model.command_dimension().min(commands.len())];
@@ -250,6 +252,11 @@ fn joint_laws(model: &Model, state: &State, v: &[f64], dt: f64, commands: &[f64]
         events.add(Place::Coordinate(at.v), mixed(8 * law_number + follows));
         law_number += 1;
     });
+    for (index, (actuator, command)) in model.actuators.iter().zip(commands).enumerate() {
+        if actuator.body_load().is_some() {
+            events.add(Place::Effort(index), mixed(u64::from(command.abs() > actuator.effort)));
+        }
+    }
 }
 
 /// What a reader is told of an event.
@@ -266,6 +273,9 @@ pub(super) fn described(model: &Model, event: &Event, time_step: f64) -> String 
             let joint = model.mechanism.joints().iter().find(|joint| joint.v.contains(&v));
             let name = joint.map_or("", |joint| &joint.name);
             format!("a stop or effort limit of joint {name} at t = {time:.6} s")
+        }
+        Place::Effort(index) => {
+            format!("the effort limit of actuator {} at t = {time:.6} s", model.actuators[index].name)
         }
         Place::Failure => format!("a step until t = {time:.6} s that fails"),
     }

@@ -1,20 +1,20 @@
-//! The vertices of meshes that a check takes: those that matter for the motion, since most do not take
-//! part in contact.
+//! The vertices of meshes and the knots of loads that a check takes: those that matter for the motion, since most do not
+//! take part in contact, or lie beyond its end.
 
 use super::beside::SPREAD;
 use super::scene::SceneCheck;
 use super::way_derivatives::Weighted;
-use crate::multibody::{AppliedForces, Parameter};
+use crate::multibody::{AppliedForces, LoadPart, Parameter};
 use crate::rollout::{Checkpoints, Rollout, SimulationError, SimulationSettings, loss_gradient};
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
-    /// The coordinates of up to `count` vertices of each geometry's mesh, and as many extents: of all that a
-    /// sum of the final state's components depends on, in the order of how much it does, the first and
-    /// others at even distances.
+    /// The coordinates of up to `count` vertices of each geometry's mesh, as many extents, and the values at as many
+    /// knots of each load: of all that a sum of the final state's components depends on, in the order of how much it
+    /// does, the first and others at even distances.
     ///
     /// Extents of 0 are not among them. Fields are 0 on the boundary of a mesh, and forces have a kink
     /// where they are not.
-    pub(super) fn influential_vertices(&self, count: usize) -> Result<Vec<Parameter>, SimulationError> {
+    pub(super) fn influential_parameters(&self, count: usize) -> Result<Vec<Parameter>, SimulationError> {
         let (model, n) = (self.model, self.state.tangent_dimension());
         if count == 0 || n == 0 {
             return Ok(Vec::new());
@@ -27,6 +27,12 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                 lists.push(Parameter::extents(model, body, geometry).into_iter().filter(inside).collect());
             }
         }
+        let knots = Parameter::load_knots(model);
+        let load_of = |parameter: &Parameter| match *parameter {
+            Parameter::Load { load, .. } => load,
+            _ => 0,
+        };
+        lists.extend(knots.chunk_by(|a, b| load_of(a) == load_of(b)).map(<[Parameter]>::to_vec));
         let all = lists.concat();
         if all.is_empty() {
             return Ok(Vec::new());
@@ -50,11 +56,12 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 }
 
-/// The parameters of up to `count` vertices that a number depends on, given the derivatives with respect to
+/// The parameters of up to `count` vertices or knots that a number depends on, given the derivatives with respect to
 /// all parameters of a list.
 fn spread_over(list: &[Parameter], derivatives: &[f64], count: usize) -> Vec<Parameter> {
     let vertex_of = |parameter: &Parameter| match *parameter {
         Parameter::MeshVertex { vertex, .. } | Parameter::Extent { vertex, .. } => vertex,
+        Parameter::Load { part: LoadPart::Knot(knot), .. } => knot,
         _ => 0,
     };
     let mut influence = vec![0.0_f64; list.iter().map(vertex_of).max().map_or(0, |last| last + 1)];

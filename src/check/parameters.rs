@@ -16,7 +16,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     pub(super) fn parameters(&self, settings: &CheckSettings) -> Result<Vec<CheckedValue>, SimulationError> {
         let (model, controls) = (self.model, self.controls);
         let places = if settings.places { Parameter::places(model) } else { Vec::new() };
-        let vertices = self.influential_vertices(settings.vertices)?;
+        let vertices = self.influential_parameters(settings.vertices)?;
         let mut parameters: Vec<CheckedValue> = Parameter::all(model)
             .into_iter()
             .chain(places)

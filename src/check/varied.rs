@@ -92,6 +92,8 @@ pub(super) fn step_scale(
         Parameter::MeshVertex { body, geometry, vertex, .. } => spacing(model, body, geometry, vertex),
         // Extents are 0 on the boundary.
         Parameter::Extent { body, geometry, .. } => largest_extent(model, body, geometry),
+        // Single components are often 0.
+        Parameter::Load { load, .. } => largest_value(model, load),
         // What a parameter of a law of the user's own is measured by is not known where it is 0.
         Parameter::Material { parameter: MaterialParameter::Own(_), .. } if value == 0.0 => 1.0,
         _ => value.abs(),
@@ -101,6 +103,14 @@ pub(super) fn step_scale(
 /// Whether a velocity coordinate of the joints is a translation.
 fn is_translation(parts: &[JointPart], v: usize) -> bool {
     parts.iter().any(|part| part.is_translation && part.v.contains(&v))
+}
+
+/// The largest of the values that a load over time is made of; 1 where all are 0.
+fn largest_value(model: &Model, load: usize) -> f64 {
+    let Some(history) = model.loads.get(load).map(|load| &load.history) else { return 1.0 };
+    let parts = history.parts().into_iter().filter_map(|part| history.part(part));
+    let largest = parts.map(|value| value.norm()).fold(0.0, f64::max);
+    if largest > 0.0 { largest } else { 1.0 }
 }
 
 /// The shape of a geometry.

@@ -41,7 +41,8 @@ pub(super) struct GradientCheckArguments {
     /// Part of the derivatives that may be undecided in a check that passes
     #[arg(long, value_name = "PART", default_value_t = 0.02)]
     undecided: f64,
-    /// Of a scene: vertices of each mesh to check, with the extents there; those are taken that matter
+    /// Of a scene: vertices of each mesh to check, with the extents there, and knots of each load; those are taken that
+    /// matter
     #[arg(long, value_name = "COUNT", default_value_t = 2)]
     vertices: usize,
     /// Of a scene: do not check the poses of geometries on their bodies and of fixed bodies

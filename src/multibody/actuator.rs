@@ -1,5 +1,6 @@
-//! Actuators: drives on joint coordinates, each with a command.
+//! Actuators: drives on joint coordinates and forces on free bodies, each with a command.
 
+use super::load::BodyLoad;
 use super::model_error::ModelError;
 use super::tree::{JointKind, Mechanism};
 use crate::scalar::Scalar;
@@ -36,18 +37,29 @@ pub struct DrivenCoordinate {
     pub ratio: f64,
 }
 
-/// A drive on one or several joint coordinates, with one command.
+/// What an actuator acts on.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Transmission {
+    /// Coordinates of joints, each with its ratio; at least one.
+    Joints(Vec<DrivenCoordinate>),
+    /// A free body, along a direction: the command is the size of the force or torque, N or N m. The drive is
+    /// [`Drive::Force`].
+    Body(BodyLoad),
+}
+
+/// A drive on one or several joint coordinates, or a force or torque on a free body, with one command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Actuator<T = f64> {
     /// Its name, unique in the model.
     pub name: String,
     /// How the command becomes a force.
     pub drive: Drive<T>,
-    /// Largest force on each coordinate, N m or N; ∞ without a limit. At the limit the force no longer
-    /// depends on command and motion, and its derivatives vanish.
+    /// Largest force on each coordinate, N m or N, or largest size of the force or torque on a body; ∞ without a limit.
+    /// At the limit the force no longer depends on command and motion, and its derivatives vanish.
     pub effort: T,
-    /// The coordinates that it drives.
-    pub coordinates: Vec<DrivenCoordinate>,
+    /// What it acts on.
+    pub transmission: Transmission,
 }
 
 /// The coordinates of a joint whose configuration is a sum of moves: all but the rotations of ball and
@@ -104,13 +116,23 @@ impl Actuator {
             Ok(DrivenCoordinate { v: found.v.start + dv, q: found.q.start + dq, ratio })
         };
         let coordinates = joints.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
-        let made = Self { name, drive, effort, coordinates };
-        made.check(mechanism)?;
+        let made = Self { name, drive, effort, transmission: Transmission::Joints(coordinates) };
+        made.check(mechanism, |_| false)?;
         Ok(made)
     }
 
-    /// Checks the numbers of the actuator, and that the mechanism has its coordinates.
-    pub(super) fn check(&self, mechanism: &Mechanism) -> Result<(), ModelError> {
+    /// An actuator on a free body, whose command is the size of the load; the effort limits it. A model checks it when it
+    /// is made.
+    pub fn on_body(name: impl Into<String>, load: BodyLoad, effort: f64) -> Self {
+        Self { name: name.into(), drive: Drive::Force, effort, transmission: Transmission::Body(load) }
+    }
+
+    /// Checks the numbers of the actuator, and that there is what it acts on.
+    pub(super) fn check(
+        &self,
+        mechanism: &Mechanism,
+        is_free: impl Fn(usize) -> bool,
+    ) -> Result<(), ModelError> {
         let actuator = || self.name.clone();
         let value = |what, value, good: bool, allowed| {
             let error = || ModelError::ActuatorValue { actuator: actuator(), what, value, allowed };
@@ -126,10 +148,26 @@ impl Actuator {
             }
         }
         value("its largest effort", self.effort, self.effort > 0.0, "positive")?;
-        if self.coordinates.is_empty() {
+        let coordinates = match &self.transmission {
+            Transmission::Joints(coordinates) => coordinates,
+            Transmission::Body(load) => {
+                let what = if !is_free(load.body) {
+                    Some("acts on no free body")
+                } else if self.drive != Drive::Force {
+                    Some("acts on a body, but its command is not the size of a force")
+                } else {
+                    load.problem()
+                };
+                return match what {
+                    Some(what) => Err(ModelError::BodyLoad { actuator: actuator(), what }),
+                    None => Ok(()),
+                };
+            }
+        };
+        if coordinates.is_empty() {
             return Err(ModelError::NothingDriven { actuator: actuator() });
         }
-        for (i, &DrivenCoordinate { v, q, ratio }) in self.coordinates.iter().enumerate() {
+        for (i, &DrivenCoordinate { v, q, ratio }) in coordinates.iter().enumerate() {
             value("a ratio", ratio, ratio.is_finite(), "finite")?;
             let driven = mechanism.joints_with_coordinates().flat_map(|joint| {
                 let at = |&(dv, dq): &(usize, usize)| (joint.v.start + dv, joint.q.start + dq);
@@ -140,11 +178,29 @@ impl Actuator {
                 let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
                 return Err(ModelError::DrivenPlace { actuator: actuator(), v, q, allowed });
             }
-            if self.coordinates[..i].iter().any(|other| other.v == v) {
+            if coordinates[..i].iter().any(|other| other.v == v) {
                 return Err(ModelError::DrivenTwice { actuator: actuator(), v });
             }
         }
         Ok(())
+    }
+}
+
+impl<T> Actuator<T> {
+    /// The coordinates that it drives: none where it acts on a body.
+    pub fn coordinates(&self) -> &[DrivenCoordinate] {
+        match &self.transmission {
+            Transmission::Joints(coordinates) => coordinates,
+            Transmission::Body(_) => &[],
+        }
+    }
+
+    /// The load that it exerts on a free body; `None` where it drives joints.
+    pub fn body_load(&self) -> Option<&BodyLoad> {
+        match &self.transmission {
+            Transmission::Joints(_) => None,
+            Transmission::Body(load) => Some(load),
+        }
     }
 }
 
@@ -155,7 +211,7 @@ impl<T: Scalar> Actuator<T> {
             name: a.name.clone(),
             drive: a.drive.lifted(),
             effort: T::from(a.effort),
-            coordinates: a.coordinates.clone(),
+            transmission: a.transmission.clone(),
         }
     }
 
@@ -165,7 +221,7 @@ impl<T: Scalar> Actuator<T> {
             name: self.name.clone(),
             drive: self.drive.real(),
             effort: self.effort.real(),
-            coordinates: self.coordinates.clone(),
+            transmission: self.transmission.clone(),
         }
     }
 }

@@ -2,7 +2,10 @@
 //! the model, in dual numbers.
 
 use super::force_dependence::{ForceDependence, StateDependence};
-use super::force_values::{AppliedWorkspace, ForceEntry, ForcePoint, Forces, Lifted, for_each_force};
+use super::force_values::{
+    AppliedColumn, AppliedWorkspace, ForceEntry, ForcePoint, Forces, Lifted, for_each_force,
+};
+use super::load_forces::for_each_load_derivative;
 use super::model::Model;
 use super::model_gradient::{DIRECTIONS, SeededModel};
 use super::state::{BodyState, State, TANGENT_DIMENSION, for_each_tangent_chunk};
@@ -106,30 +109,22 @@ fn all_directions() -> [DualArray<DIRECTIONS>; TANGENT_DIMENSION] {
     std::array::from_fn(|k| DualArray::variable(0.0, k))
 }
 
-/// The variable that a force is differentiated with respect to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AppliedColumn {
-    /// A direction of the state's tangent space.
-    State(usize),
-    /// One of the control values of the user's forces.
-    Control(usize),
-}
-
-/// Calls `visit` with every derivative of the model's loads and the user's forces with respect to state and control that
-/// may not be zero: by what, and of which force.
+/// Calls `visit` with every derivative of the model's loads and actuators on free bodies and of the user's forces that may
+/// not be zero: by what, and of which force.
 pub(crate) fn for_each_applied_derivative(
     applied: &impl AppliedForces,
     at: &ForcePoint,
     workspace: &mut AppliedWorkspace,
     mut visit: impl FnMut(AppliedColumn, ForceEntry),
 ) {
-    at.model.model().for_each_load_derivative(at.state, at.time, |direction, body, change| {
-        visit(AppliedColumn::State(direction), ForceEntry::Body(body, change));
+    for_each_load_derivative(at, &mut visit);
+    for_each_user_derivative(applied, at, workspace, &mut visit);
+    for_each_user_derivative_by_parameter(applied, at, workspace, |column, entry| {
+        visit(AppliedColumn::Parameter(column), entry);
     });
-    for_each_user_derivative(applied, at, workspace, visit);
 }
 
-/// Those of the user's forces.
+/// Calls `visit` with those of the user's forces with respect to state and control.
 fn for_each_user_derivative(
     applied: &impl AppliedForces,
     at: &ForcePoint,
@@ -189,7 +184,7 @@ fn for_each_user_derivative(
 
 /// Calls `visit` with the derivatives of the user's forces through their dependence on the model:
 /// by which of [`ForcePoint::model`]'s parameters, and of which force.
-pub(crate) fn for_each_applied_derivative_by_parameter(
+fn for_each_user_derivative_by_parameter(
     applied: &impl AppliedForces,
     at: &ForcePoint,
     workspace: &mut AppliedWorkspace,
@@ -221,6 +216,7 @@ fn add_vjp_by_duals(
         match by_what {
             AppliedColumn::State(k) => by_state[k] += along,
             AppliedColumn::Control(k) => by_control[k] += along,
+            AppliedColumn::Command(_) | AppliedColumn::Parameter(_) => {}
         }
     });
 }
@@ -234,7 +230,7 @@ pub(super) fn add_vjp_by_parameters(
     by_parameters: &mut [f64],
     workspace: &mut AppliedWorkspace,
 ) {
-    for_each_applied_derivative_by_parameter(applied, at, workspace, |column, entry| {
+    for_each_user_derivative_by_parameter(applied, at, workspace, |column, entry| {
         by_parameters[column] += entry.along(by_force);
     });
 }

@@ -6,10 +6,11 @@ use super::applied_forces::{AppliedForces, add_vjp_by_parameters};
 use super::broad_phase::BroadPhase;
 use super::contact_forces::shares;
 use super::contact_vjp::{PairCotangent, PairScratch, pair_cotangent};
-use super::force_values::{AppliedWorkspace, ForceEntry, ForcePoint, Forces};
+use super::force_values::{AppliedColumn, AppliedWorkspace, ForcePoint, Forces};
 use super::forces::add_drives_and_applied;
 use super::joint_dynamics::add_link_motions;
 use super::kinematics::{BodyFrame, JointKinematics};
+use super::load_forces::for_each_load_derivative;
 use super::model::Model;
 use super::model_gradient::ModelGradient;
 use super::state::TANGENT_DIMENSION;
@@ -72,10 +73,9 @@ impl ForceSensitivity {
         let (by_bodies, by_joints) = by_state.split_at_mut(at.state.body_tangent_dimension());
         by_bodies.iter_mut().zip(&self.by_motion).for_each(|(by, x)| *by += x);
         add_link_motions(model, &mut self.joints, &self.by_motion, by_joints);
-        let (by_commands, by_user) = by_control.split_at_mut(commands.len());
         let joints = &at.state.joints;
-        add_drives_vjp(model, commands, joints, &by_force.joints, by_joints, by_commands, by_model);
-        self.add_applied_vjp(at, applied, by_force, by_state, by_user, by_model);
+        add_drives_vjp(model, commands, joints, &by_force.joints, by_joints, by_control, by_model);
+        self.add_applied_vjp(at, applied, by_force, by_state, by_control, by_model);
         add_drives_and_applied(model, at.state, at.time, applied, commands, at.control, &mut self.forces);
         &self.forces
     }
@@ -106,7 +106,8 @@ impl ForceSensitivity {
         }
     }
 
-    /// The part of [`Self::evaluate_vjp`] that is due to the derivatives of the model's loads and the user's forces.
+    /// The part of [`Self::evaluate_vjp`] that is due to the derivatives of the model's loads, its actuators on free bodies
+    /// and the user's forces.
     pub fn add_applied_vjp(
         &mut self,
         at: &ForcePoint,
@@ -116,10 +117,17 @@ impl ForceSensitivity {
         by_control: &mut [f64],
         by_model: &mut ModelGradient,
     ) {
-        at.model.model().for_each_load_derivative(at.state, at.time, |direction, body, change| {
-            by_state[direction] += ForceEntry::Body(body, change).along(by_force);
+        let (by_commands, by_user) = by_control.split_at_mut(at.commands.len());
+        for_each_load_derivative(at, |by_what, entry| {
+            let along = entry.along(by_force);
+            match by_what {
+                AppliedColumn::State(k) => by_state[k] += along,
+                AppliedColumn::Command(k) => by_commands[k] += along,
+                AppliedColumn::Parameter(k) => by_model.direct[k] += along,
+                AppliedColumn::Control(_) => {}
+            }
         });
-        applied.add_vjp(at, by_force, by_state, by_control, &mut self.applied);
+        applied.add_vjp(at, by_force, by_state, by_user, &mut self.applied);
         add_vjp_by_parameters(applied, at, by_force, &mut by_model.direct, &mut self.applied);
     }
 }

@@ -73,6 +73,19 @@ impl ForceEntry {
     }
 }
 
+/// What a force is differentiated with respect to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AppliedColumn {
+    /// A direction of the state's tangent space.
+    State(usize),
+    /// The command of one of the model's actuators.
+    Command(usize),
+    /// One of the control values of the user's forces.
+    Control(usize),
+    /// One of [`ForcePoint::model`]'s parameters.
+    Parameter(usize),
+}
+
 /// Where forces are evaluated.
 #[derive(Clone, Copy, Debug)]
 pub struct ForcePoint<'a> {

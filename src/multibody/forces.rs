@@ -150,6 +150,6 @@ pub(super) fn add_drives_and_applied<T: Scalar>(
 ) {
     let JointState { q, v, .. } = &state.joints;
     model.for_each_joint_law(commands, |at, law| forces.joints[at.v] += law.force(q[at.q], v[at.v]));
-    model.add_loads(state, time, forces);
+    model.add_loads(state, time, commands, forces);
     applied.apply(model, state, time, control, forces);
 }

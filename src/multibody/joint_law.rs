@@ -52,6 +52,15 @@ impl CoordinateIndices {
     }
 }
 
+/// A force within a limit of effort. Beyond it, it no longer follows what it comes from; at the limit it still does.
+pub(super) fn limited<T: Scalar>(force: T, effort: T) -> T {
+    match force.real() {
+        real if real.abs() <= effort.real() => force,
+        real if real > 0.0 => effort,
+        _ => -effort,
+    }
+}
+
 impl<T: Scalar> JointLaw<T> {
     /// The force at a position and a velocity.
     ///
@@ -65,11 +74,7 @@ impl<T: Scalar> JointLaw<T> {
                     Drive::Velocity { damping } => damping * (command - v),
                     Drive::Position { stiffness, damping } => stiffness * (command - q) - damping * v,
                 };
-                match force.real() {
-                    real if real.abs() <= effort.real() => force,
-                    real if real > 0.0 => effort,
-                    _ => -effort,
-                }
+                limited(force, effort)
             }
             Self::Stop { end, upper, stiffness, dissipation } => {
                 let sign = if upper { 1.0 } else { -1.0 };

@@ -2,41 +2,39 @@
 
 use nalgebra::Vector3;
 
-use super::force_values::Forces;
 use super::load::{LoadFrame, LoadKind};
-use super::model::Model;
 use super::model_error::ModelError;
-use super::state::{State, TANGENT_DIMENSION};
-use crate::scalar::{Scalar, lift_vector};
-use crate::spatial::SpatialForce;
+use crate::scalar::{Scalar, lift_vector, real_vector};
 
 /// A force or a torque on a free body over time, as a part of a model: every kind of step has it, and the derivatives of
 /// all of them. It acts with its value at the time at which a step evaluates forces: that of each stage of explicit
 /// steps and of Radau steps, and the beginning of others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Load {
-    /// The body in [`Model::bodies`].
+pub struct Load<T = f64> {
+    /// Its name. A force and a torque may share one; two forces may not, nor two torques.
+    pub name: String,
+    /// The body in [`Model::bodies`](super::Model::bodies).
     pub body: usize,
     /// What it is.
     pub kind: LoadKind,
     /// The axes that its values are given in.
     pub frame: LoadFrame,
     /// Its values, N or N m.
-    pub history: LoadHistory,
+    pub history: LoadHistory<T>,
 }
 
 /// A vector over time.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum LoadHistory {
+pub enum LoadHistory<T = f64> {
     /// It does not change.
-    Constant(Vector3<f64>),
+    Constant(Vector3<T>),
     /// Values at times in s, in increasing order; before the first and after the last one the values there hold.
     Knots {
         /// The times.
         times: Vec<f64>,
         /// The value at each.
-        values: Vec<Vector3<f64>>,
+        values: Vec<Vector3<T>>,
         /// Whether it is linear between them. Otherwise each value is held until the next time.
         linear: bool,
     },
@@ -45,34 +43,171 @@ pub enum LoadHistory {
         /// The period T, s.
         period: f64,
         /// The mean.
-        mean: Vector3<f64>,
+        mean: Vector3<T>,
         /// The amplitude of the sine.
-        sine: Vector3<f64>,
+        sine: Vector3<T>,
         /// The amplitude of the cosine.
-        cosine: Vector3<f64>,
+        cosine: Vector3<T>,
     },
 }
 
-impl LoadHistory {
+/// One of the vectors of a [`LoadHistory`], which depends on each of them linearly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum LoadPart {
+    /// The value of a constant one.
+    Constant,
+    /// The value at a knot, counted from 0.
+    Knot(usize),
+    /// The mean of a periodic one.
+    Mean,
+    /// The amplitude of its sine.
+    Sine,
+    /// The amplitude of its cosine.
+    Cosine,
+}
+
+/// How much the values at knots count at a time: the knot before it and the one after it, each with its weight.
+fn weights_of_knots(times: &[f64], linear: bool, time: f64) -> [(usize, f64); 2] {
+    let after = times.partition_point(|&t| t <= time);
+    match (after.checked_sub(1), times.get(after)) {
+        (None, _) => [(0, 1.0), (0, 0.0)],
+        (Some(before), Some(&end)) if linear => {
+            let part = (time - times[before]) / (end - times[before]);
+            [(before, 1.0 - part), (after, part)]
+        }
+        (Some(before), _) => [(before, 1.0), (before, 0.0)],
+    }
+}
+
+/// Sine and cosine of a periodic load at a time.
+fn sine_and_cosine(period: f64, time: f64) -> (f64, f64) {
+    (std::f64::consts::TAU * time / period).sin_cos()
+}
+
+impl<T: Scalar> LoadHistory<T> {
     /// The value at a time in s.
-    pub fn at(&self, time: f64) -> Vector3<f64> {
+    pub fn at(&self, time: f64) -> Vector3<T> {
         match self {
             Self::Constant(value) => *value,
             Self::Knots { times, values, linear } => {
-                let after = times.partition_point(|&t| t <= time);
-                let value = |i: usize| values.get(i).copied().unwrap_or_else(Vector3::zeros);
-                match (after.checked_sub(1), times.get(after)) {
-                    (None, _) => value(0),
-                    (Some(before), Some(&end)) if *linear => {
-                        let part = (time - times[before]) / (end - times[before]);
-                        value(before) * (1.0 - part) + value(after) * part
-                    }
-                    (Some(before), _) => value(before),
-                }
+                let [before, after] = weights_of_knots(times, *linear, time);
+                let value = |(i, weight): (usize, f64)| match values.get(i) {
+                    Some(value) if weight == 1.0 => *value,
+                    Some(value) => value * T::from(weight),
+                    None => Vector3::from_element(T::from(0.0)),
+                };
+                if after.1 == 0.0 { value(before) } else { value(before) + value(after) }
             }
             Self::Periodic { period, mean, sine, cosine } => {
-                let (s, c) = (std::f64::consts::TAU * time / period).sin_cos();
-                mean + sine * s + cosine * c
+                let (s, c) = sine_and_cosine(*period, time);
+                mean + sine * T::from(s) + cosine * T::from(c)
+            }
+        }
+    }
+
+    /// One of its vectors; `None` where it has no such part.
+    pub fn part(&self, part: LoadPart) -> Option<&Vector3<T>> {
+        match (self, part) {
+            (Self::Constant(value), LoadPart::Constant) => Some(value),
+            (Self::Knots { values, .. }, LoadPart::Knot(knot)) => values.get(knot),
+            (Self::Periodic { mean, .. }, LoadPart::Mean) => Some(mean),
+            (Self::Periodic { sine, .. }, LoadPart::Sine) => Some(sine),
+            (Self::Periodic { cosine, .. }, LoadPart::Cosine) => Some(cosine),
+            _ => None,
+        }
+    }
+
+    /// One of its vectors, to be changed.
+    pub(super) fn part_mut(&mut self, part: LoadPart) -> Option<&mut Vector3<T>> {
+        match (self, part) {
+            (Self::Constant(value), LoadPart::Constant) => Some(value),
+            (Self::Knots { values, .. }, LoadPart::Knot(knot)) => values.get_mut(knot),
+            (Self::Periodic { mean, .. }, LoadPart::Mean) => Some(mean),
+            (Self::Periodic { sine, .. }, LoadPart::Sine) => Some(sine),
+            (Self::Periodic { cosine, .. }, LoadPart::Cosine) => Some(cosine),
+            _ => None,
+        }
+    }
+
+    /// The history without its derivatives.
+    pub(super) fn real(&self) -> LoadHistory {
+        match self {
+            Self::Constant(value) => LoadHistory::Constant(real_vector(value)),
+            Self::Knots { times, values, linear } => LoadHistory::Knots {
+                times: times.clone(),
+                values: values.iter().map(real_vector).collect(),
+                linear: *linear,
+            },
+            Self::Periodic { period, mean, sine, cosine } => LoadHistory::Periodic {
+                period: *period,
+                mean: real_vector(mean),
+                sine: real_vector(sine),
+                cosine: real_vector(cosine),
+            },
+        }
+    }
+
+    /// A constant history as scalars `T`.
+    pub(super) fn lift(of: &LoadHistory) -> Self {
+        match of {
+            LoadHistory::Constant(value) => Self::Constant(lift_vector(value)),
+            LoadHistory::Knots { times, values, linear } => Self::Knots {
+                times: times.clone(),
+                values: values.iter().map(lift_vector).collect(),
+                linear: *linear,
+            },
+            LoadHistory::Periodic { period, mean, sine, cosine } => Self::Periodic {
+                period: *period,
+                mean: lift_vector(mean),
+                sine: lift_vector(sine),
+                cosine: lift_vector(cosine),
+            },
+        }
+    }
+}
+
+impl LoadHistory {
+    /// All its vectors, in the order of the fields.
+    pub(crate) fn parts(&self) -> Vec<LoadPart> {
+        match self {
+            Self::Constant(_) => vec![LoadPart::Constant],
+            Self::Knots { values, .. } => (0..values.len()).map(LoadPart::Knot).collect(),
+            Self::Periodic { .. } => vec![LoadPart::Mean, LoadPart::Sine, LoadPart::Cosine],
+        }
+    }
+
+    /// The derivative of each component of its value at a time with respect to the same component of one of its vectors.
+    pub(super) fn weight(&self, part: LoadPart, time: f64) -> f64 {
+        match (self, part) {
+            (Self::Constant(_), LoadPart::Constant) | (Self::Periodic { .. }, LoadPart::Mean) => 1.0,
+            (Self::Knots { times, linear, .. }, LoadPart::Knot(knot)) => {
+                let weights = weights_of_knots(times, *linear, time);
+                weights.iter().filter(|(i, _)| *i == knot).map(|(_, weight)| weight).sum()
+            }
+            (Self::Periodic { period, .. }, LoadPart::Sine) => sine_and_cosine(*period, time).0,
+            (Self::Periodic { period, .. }, LoadPart::Cosine) => sine_and_cosine(*period, time).1,
+            _ => 0.0,
+        }
+    }
+
+    /// The same values with times counted from a time in s: that at 0 is the value at this time.
+    fn counted_from(&self, start: f64) -> Self {
+        match self {
+            Self::Constant(value) => Self::Constant(*value),
+            Self::Knots { times, values, linear } => Self::Knots {
+                times: times.iter().map(|time| time - start).collect(),
+                values: values.clone(),
+                linear: *linear,
+            },
+            Self::Periodic { period, mean, sine, cosine } => {
+                let (s, c) = sine_and_cosine(*period, start);
+                Self::Periodic {
+                    period: *period,
+                    mean: *mean,
+                    sine: sine * c - cosine * s,
+                    cosine: sine * s + cosine * c,
+                }
             }
         }
     }
@@ -106,16 +241,13 @@ impl LoadHistory {
 /// Checks the loads of a model.
 pub(super) fn check_loads(loads: &[Load], is_free: impl Fn(usize) -> bool) -> Result<(), ModelError> {
     for (index, load) in loads.iter().enumerate() {
-        let point = match load.kind {
-            LoadKind::Force { point } => point,
-            LoadKind::Torque => Vector3::zeros(),
-        };
+        let same = |other: &&Load| other.name == load.name && other.kind.name() == load.kind.name();
         let what = if !is_free(load.body) {
             Some("acts on no free body")
-        } else if !point.iter().all(|x| x.is_finite()) {
-            Some("has a direction or a point that is not finite")
+        } else if loads[..index].iter().any(|other| same(&other)) {
+            Some("has the name of another one of its kind")
         } else {
-            load.history.problem()
+            load.kind.problem().or_else(|| load.history.problem())
         };
         if let Some(what) = what {
             return Err(ModelError::Load { index, what });
@@ -124,76 +256,35 @@ pub(super) fn check_loads(loads: &[Load], is_free: impl Fn(usize) -> bool) -> Re
     Ok(())
 }
 
-impl<T: Scalar> Model<T> {
-    /// Adds the model's loads at a state and a time in s.
-    pub(crate) fn add_loads(&self, state: &State<T>, time: f64, forces: &mut Forces<T>) {
-        for load in &self.loads {
-            let Some(free) = self.free_index(load.body) else { continue };
-            let rotation = state.bodies[free].orientation.to_matrix();
-            let value = lift_vector::<T>(&load.history.at(time));
-            let push = match load.frame {
-                LoadFrame::World => value,
-                LoadFrame::Body => rotation * value,
-            };
-            forces.bodies[free] += match load.kind {
-                LoadKind::Torque => SpatialForce::new(push, Vector3::from_element(T::from(0.0))),
-                LoadKind::Force { point } => {
-                    SpatialForce::new((rotation * lift_vector::<T>(&point)).cross(&push), push)
-                }
-            };
-        }
+impl<T: Scalar> Load<T> {
+    /// A constant load as scalars `T`.
+    pub(super) fn lift(of: &Load) -> Self {
+        let Load { name, body, kind, frame, history } = of;
+        let (name, history) = (name.clone(), LoadHistory::lift(history));
+        Self { name, body: *body, kind: *kind, frame: *frame, history }
+    }
+
+    /// The load without its derivatives.
+    pub(super) fn real(&self) -> Load {
+        let Self { name, body, kind, frame, history } = self;
+        Load { name: name.clone(), body: *body, kind: *kind, frame: *frame, history: history.real() }
     }
 }
 
-impl Model {
-    /// Calls `visit` with the derivatives of the loads with respect to turns of their bodies: the direction in the state's
-    /// tangent space, the body among the free ones, and the change of the force on it.
-    pub(crate) fn for_each_load_derivative(
-        &self,
-        state: &State,
-        time: f64,
-        mut visit: impl FnMut(usize, usize, SpatialForce),
-    ) {
-        for load in &self.loads {
-            let Some(free) = self.free_index(load.body) else { continue };
-            let rotation = state.bodies[free].orientation.to_matrix();
-            let value = load.history.at(time);
-            let turns = load.frame == LoadFrame::Body;
-            let push = if turns { rotation * value } else { value };
-            for axis in 0..3 {
-                let turn = Vector3::ith(axis, 1.0);
-                let change = if turns { turn.cross(&push) } else { Vector3::zeros() };
-                let by = match load.kind {
-                    LoadKind::Torque => SpatialForce::new(change, Vector3::zeros()),
-                    LoadKind::Force { point } => {
-                        let arm = rotation * point;
-                        SpatialForce::new(turn.cross(&arm).cross(&push) + arm.cross(&change), change)
-                    }
-                };
-                visit(TANGENT_DIMENSION * free + axis, free, by);
-            }
-        }
+impl Load {
+    /// The same load with times counted from a time in s.
+    pub(crate) fn counted_from(&self, start: f64) -> Self {
+        Self { history: self.history.counted_from(start), ..self.clone() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::ContactModel;
-    use crate::multibody::{
-        Body, BodyState, DifferentiatedModel, ForceDependence, MassProperties, MassSource, ModelBuilder,
-        ModelGradient, NoForces,
-    };
-    use crate::spatial::{RigidTransform, rotation_exponential};
-    use crate::step::{
-        ComplementarityMethod, DerivativeWorkspace, Integrator, RadauOrder, StepCotangent, StepProblem,
-        StepWorkspace, Tape,
-    };
-    use nalgebra::Matrix3;
 
     #[test]
     fn values_over_time() {
-        let x = Vector3::x();
+        let x = Vector3::<f64>::x();
         let knots = |linear| LoadHistory::Knots { times: vec![1.0, 2.0], values: vec![x, 3.0 * x], linear };
         for (time, held, linear) in
             [(0.0, 1.0, 1.0), (1.0, 1.0, 1.0), (1.5, 1.0, 2.0), (2.0, 3.0, 3.0), (9.0, 3.0, 3.0)]
@@ -203,6 +294,12 @@ mod tests {
         }
         let periodic = LoadHistory::Periodic { period: 2.0, mean: x, sine: 4.0 * x, cosine: 7.0 * x };
         assert!((periodic.at(0.5).x - 5.0).abs() < 1e-12 && (periodic.at(1.0).x + 6.0).abs() < 1e-12);
+        for history in [knots(false), knots(true), periodic, LoadHistory::Constant(x)] {
+            for time in [-0.3, 0.2, 0.45, 0.9] {
+                let difference = history.counted_from(0.8).at(time) - history.at(time + 0.8);
+                assert!(difference.norm() < 1e-12, "{history:?} {time}");
+            }
+        }
         let wrong = [
             (
                 LoadHistory::Knots { times: vec![1.0, 1.0], values: vec![x, x], linear: true },
@@ -213,82 +310,15 @@ mod tests {
             (LoadHistory::Constant(x * f64::NAN), "not finite"),
         ];
         for (history, part) in wrong {
-            let load = Load { body: 0, kind: LoadKind::Torque, frame: LoadFrame::World, history };
+            let load = Load {
+                name: String::new(),
+                body: 0,
+                kind: LoadKind::Torque,
+                frame: LoadFrame::World,
+                history,
+            };
             let error = check_loads(&[load], |_| true).expect_err("wrong").to_string();
             assert!(error.contains(part), "{error}");
-        }
-    }
-
-    #[test]
-    fn every_kind_of_step_has_loads_and_their_derivatives() {
-        let inertia = Matrix3::from_diagonal(&Vector3::new(1.0, 1.4, 1.9));
-        let mass = MassProperties { mass: 2.0, center_of_mass: Vector3::new(0.1, 0.0, -0.05), inertia };
-        let body = Body::free("body", MassSource::Given(mass), vec![]).expect("a body");
-        let history = LoadHistory::Periodic {
-            period: 0.7,
-            mean: Vector3::new(0.4, -0.2, 0.3),
-            sine: Vector3::new(1.0, 0.5, -2.0),
-            cosine: Vector3::new(-0.3, 0.8, 0.2),
-        };
-        let load = |kind, frame| Load { body: 0, kind, frame, history: history.clone() };
-        let point = Vector3::new(0.2, -0.4, 0.3);
-        let loads = vec![
-            load(LoadKind::Force { point }, LoadFrame::World),
-            load(LoadKind::Force { point: -point }, LoadFrame::Body),
-            load(LoadKind::Torque, LoadFrame::Body),
-            load(LoadKind::Torque, LoadFrame::World),
-        ];
-        let model =
-            ModelBuilder { bodies: vec![body], loads, ..Default::default() }.build().expect("a model");
-        let turn = rotation_exponential(&Vector3::new(0.3, -0.5, 0.8));
-        let state = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::new(turn, Vector3::x()))]);
-        let differentiated =
-            DifferentiatedModel::new(&model, &[], ForceDependence::NONE, 0).expect("no parameters");
-        let still = Model { loads: Vec::new(), ..model.clone() };
-        for integrator in [
-            Integrator::SemiImplicitEuler,
-            Integrator::RungeKutta4,
-            Integrator::Radau(RadauOrder::Third),
-            Integrator::velocity_level(ContactModel::Lagged),
-            Integrator::Complementarity(ComplementarityMethod::Ecp),
-        ] {
-            let step = |model: &Model, state: &State| {
-                let problem = StepProblem { time: 0.31, ..StepProblem::new(model, state, 0.02) };
-                integrator.step(&problem, &mut StepWorkspace::default()).expect("a step")
-            };
-            let after = step(&model, &state);
-            let pushed = step(&still, &state).difference(&after);
-            assert!(pushed[6..].iter().all(|x| x.abs() > 1e-4), "{integrator:?}: {pushed:?}");
-            let problem = StepProblem { time: 0.31, ..StepProblem::new(&model, &state, 0.02) };
-            let (mut workspace, mut tape) = (StepWorkspace::default(), Tape::default());
-            integrator.step_taped(&problem, &differentiated, &mut workspace, &mut tape).expect("a step");
-            let mut derivatives = DerivativeWorkspace::default();
-            let jacobian = tape.jacobian(&differentiated, &NoForces, &mut derivatives).expect("a derivative");
-            for column in 0..TANGENT_DIMENSION {
-                let at = |d: f64| {
-                    let mut tangent = [0.0; TANGENT_DIMENSION];
-                    tangent[column] = d;
-                    after.difference(&step(&model, &state.moved(&tangent)))
-                };
-                let (plus, minus) = (at(1e-5), at(-1e-5));
-                for row in 0..TANGENT_DIMENSION {
-                    let slope = (plus[row] - minus[row]) / 2e-5;
-                    let claimed = jacobian.by_state[(row, column)];
-                    assert!(
-                        (slope - claimed).abs() < 1e-8,
-                        "{integrator:?} {row} {column}: {slope} {claimed}"
-                    );
-                }
-            }
-            let weights: Vec<f64> = (0..TANGENT_DIMENSION).map(|i| 0.3 + 0.1 * i as f64).collect();
-            let (mut by_state, mut by_model) = (weights.clone(), ModelGradient::zero(&differentiated));
-            let mut out = StepCotangent { state: &mut by_state, control: &mut [], model: &mut by_model };
-            tape.vjp(&differentiated, &NoForces, &mut derivatives, &mut out);
-            for (k, by) in by_state.iter().enumerate() {
-                let expected: f64 =
-                    jacobian.by_state.column(k).iter().zip(&weights).map(|(a, b)| a * b).sum();
-                assert!((by - expected).abs() < 1e-12, "{integrator:?} {k}: {by} {expected}");
-            }
         }
     }
 }

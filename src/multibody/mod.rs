@@ -27,6 +27,7 @@ mod joint_gradient;
 mod joint_law;
 mod kinematics;
 mod load;
+mod load_forces;
 mod load_history;
 mod mass;
 mod model;
@@ -51,10 +52,8 @@ mod surface_points;
 pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};
-pub use actuator::{Actuator, Drive, DrivenCoordinate};
-pub(crate) use applied_forces::{
-    AppliedColumn, for_each_applied_derivative, for_each_applied_derivative_by_parameter,
-};
+pub use actuator::{Actuator, Drive, DrivenCoordinate, Transmission};
+pub(crate) use applied_forces::for_each_applied_derivative;
 pub use applied_forces::{AppliedForces, NoForces};
 pub use body::{Body, BodyGeometry, Motion};
 pub(crate) use broad_phase::BroadPhase;
@@ -68,7 +67,7 @@ pub(crate) use dynamics::body_acceleration_vjp;
 pub use dynamics::{BodyAcceleration, BodyCotangent, body_acceleration};
 pub use force_dependence::{ForceDependence, StateDependence};
 pub use force_sensitivity::ForceSensitivity;
-pub(crate) use force_values::ForceEntry;
+pub(crate) use force_values::{AppliedColumn, ForceEntry};
 pub use force_values::{AppliedWorkspace, ForcePoint, Forces};
 pub use forces::ForceWorkspace;
 pub(crate) use forces::total_forces;
@@ -82,8 +81,8 @@ pub(crate) use joint_dynamics::{
 pub use joint_gradient::{DriveGradient, JointGradient};
 pub(crate) use joint_law::JointLaw;
 pub use kinematics::{BodyFrame, JointKinematics};
-pub use load::{BodyLoad, BodyLoads, LoadFrame, LoadKind};
-pub use load_history::{Load, LoadHistory};
+pub use load::{BodyLoad, LoadFrame, LoadKind};
+pub use load_history::{Load, LoadHistory, LoadPart};
 pub use mass::MassSource;
 pub(crate) use model::ModelIdentity;
 pub use model::{Model, NamedMaterial};

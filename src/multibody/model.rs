@@ -36,7 +36,7 @@ pub struct Model<T = f64> {
     pub(crate) actuators: Vec<Actuator<T>>,
     pub(crate) materials: Vec<NamedMaterial<T>>,
     pub(crate) gravity: Vector3<T>,
-    pub(crate) loads: Vec<Load>,
+    pub(crate) loads: Vec<Load<T>>,
     pub(crate) contact: ContactSettings,
     /// The pairs of bodies that were left out of contact, in increasing order.
     pub(super) apart: Vec<BodyPair>,
@@ -78,7 +78,7 @@ impl<T> Model<T> {
         &self.mechanism
     }
 
-    /// The actuators that drive the joints, in the order of their commands among the control values.
+    /// The actuators that drive the joints and push free bodies, in the order of their commands among the control values.
     pub fn actuators(&self) -> &[Actuator<T>] {
         &self.actuators
     }
@@ -95,7 +95,7 @@ impl<T> Model<T> {
     }
 
     /// The forces and torques on free bodies over time.
-    pub fn loads(&self) -> &[Load] {
+    pub fn loads(&self) -> &[Load<T>] {
         &self.loads
     }
 
@@ -131,7 +131,7 @@ impl<T: Scalar> Model<T> {
                 .map(|n| NamedMaterial { name: n.name.clone(), material: Material::lift(&n.material) })
                 .collect(),
             gravity: lift_vector(&m.gravity),
-            loads: m.loads.clone(),
+            loads: m.loads.iter().map(Load::lift).collect(),
             contact: m.contact,
             apart: m.apart.clone(),
             pairs: m.pairs.clone(),
@@ -157,7 +157,7 @@ impl<T: Scalar> Model<T> {
                 .map(|n| NamedMaterial { name: n.name.clone(), material: n.material.real() })
                 .collect(),
             gravity: real_vector(&self.gravity),
-            loads: self.loads.clone(),
+            loads: self.loads.iter().map(Load::real).collect(),
             contact: self.contact,
             apart: self.apart.clone(),
             pairs: self.pairs.clone(),
@@ -291,7 +291,7 @@ impl<T: Scalar> Model<T> {
         mut visit: impl FnMut(CoordinateIndices, JointLaw<T>),
     ) {
         for (i, actuator) in self.actuators.iter().enumerate() {
-            for at in &actuator.coordinates {
+            for at in actuator.coordinates() {
                 let law = actuator.law(at, commands[i]);
                 let origin = LawOrigin::Drive { actuator: i, ratio: at.ratio };
                 visit(CoordinateIndices { v: at.v, q: at.q, origin }, law);

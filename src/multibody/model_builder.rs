@@ -25,7 +25,7 @@ pub struct ModelBuilder {
     pub mechanism: Mechanism,
     /// The bodies. Those that joints carry are links of the mechanism.
     pub bodies: Vec<Body>,
-    /// The actuators that drive the joints, in the order of their commands among the control values.
+    /// The actuators that drive the joints and push free bodies, in the order of their commands among the control values.
     pub actuators: Vec<Actuator>,
     /// The materials that geometries name by their indices in this list. The collider of a geometry that
     /// names a material gets that material, whatever it had before.
@@ -68,7 +68,7 @@ impl ModelBuilder {
     /// or two actuators with the same name; a body without a usable mass; a link that the mechanism does
     /// not have or that is fixed to the world; a geometry that names a material that does not exist, or
     /// that is compliant without a positive modulus; a number of a material, of gravity, of the contact
-    /// settings, of an actuator or of a load that is out of its range; a load on a body that is not free; a pair to be left out of contact that names
+    /// settings, of an actuator or of a load that is out of its range; a load or an actuator on a body that is not free; two loads of one kind with the same name; a pair to be left out of contact that names
     /// a body that does not exist; and an actuator on coordinates that the mechanism does not have.
     pub fn build(self) -> Result<Model, ModelError> {
         let Self { mechanism, mut bodies, actuators, materials, gravity, loads, contact, mut apart } = self;
@@ -82,8 +82,9 @@ impl ModelBuilder {
         check_geometries(&bodies, materials.len(), contact.law)?;
         share_materials(&mut bodies, &materials);
         check_bodies(&bodies, &mechanism)?;
-        check_actuators(&actuators, &mechanism)?;
-        check_loads(&loads, |body| bodies.get(body).is_some_and(Body::is_free))?;
+        let is_free = |body: usize| bodies.get(body).is_some_and(Body::is_free);
+        check_actuators(&actuators, &mechanism, is_free)?;
+        check_loads(&loads, is_free)?;
         for pair in &mut apart {
             let (BodyPair { a, b }, count) = (*pair, bodies.len());
             if a == b || a.max(b) >= count {
@@ -222,12 +223,16 @@ fn check_bodies(bodies: &[Body], mechanism: &Mechanism) -> Result<(), ModelError
 }
 
 /// Checks actuators and their names.
-fn check_actuators(actuators: &[Actuator], mechanism: &Mechanism) -> Result<(), ModelError> {
+fn check_actuators(
+    actuators: &[Actuator],
+    mechanism: &Mechanism,
+    is_free: impl Fn(usize) -> bool,
+) -> Result<(), ModelError> {
     for (second, actuator) in actuators.iter().enumerate() {
         if let Some(first) = actuators[..second].iter().position(|a| a.name == actuator.name) {
             return Err(ModelError::ActuatorName { name: actuator.name.clone(), first, second });
         }
-        actuator.check(mechanism)?;
+        actuator.check(mechanism, &is_free)?;
     }
     Ok(())
 }

@@ -38,6 +38,14 @@ pub enum ModelError {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// An actuator cannot act on its body.
+    #[error("actuator `{actuator}` {what}")]
+    BodyLoad {
+        /// Name of the actuator.
+        actuator: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
     /// There are too many pairs of geometries.
     #[error(
         "up to {count} pairs of geometries could touch; at most {LARGEST_PAIR_COUNT} are allowed: leave out bodies, or fix them"

@@ -61,7 +61,7 @@ pub struct ModelGradient {
     /// take extra work.
     pub(crate) of_joint_laws: bool,
     /// With respect to each of [`DifferentiatedModel::parameters`], the part that does not pass through
-    /// the numbers above, but through user forces that depend on the model.
+    /// the numbers above, but through loads, actuators on free bodies, and user forces that depend on the model.
     pub direct: Vec<f64>,
 }
 
@@ -193,6 +193,8 @@ pub struct DifferentiatedModel<'m> {
     parameters: Vec<Parameter>,
     /// The geometries whose shapes or places parameters belong to, as body and geometry, in increasing order.
     geometries: Vec<(usize, usize)>,
+    /// Which of the parameters loads and actuators on free bodies follow.
+    of_loads: Vec<usize>,
     seen_by_forces: Vec<SeededModel>,
     constant: Option<Model<DualArray<DIRECTIONS>>>,
     constant_joints: Mechanism<DualArray<JOINT_DIRECTIONS>>,
@@ -226,6 +228,7 @@ impl<'m> DifferentiatedModel<'m> {
             model,
             parameters: parameters.to_vec(),
             geometries,
+            of_loads: (0..parameters.len()).filter(|&i| parameters[i].is_of_loads(model)).collect(),
             seen_by_forces: seeded_models(model, parameters, seen)?,
             constant_joints: Mechanism::lift(&model.mechanism),
             constant: forces_have_derivatives.then(|| Model::lift(model)),
@@ -274,6 +277,11 @@ impl<'m> DifferentiatedModel<'m> {
     /// Whether the shape or the place of each of two geometries is among the parameters.
     pub(crate) fn geometries_asked_of(&self, pair: &GeometryPair) -> [bool; 2] {
         pair.geometries().map(|geometry| self.geometries.contains(&geometry))
+    }
+
+    /// Which of the parameters loads and actuators on free bodies follow.
+    pub(super) fn parameters_of_loads(&self) -> &[usize] {
+        &self.of_loads
     }
 
     /// Models that carry the derivatives with respect to the parameters that the user's forces may
@@ -399,7 +407,8 @@ impl<'m> DifferentiatedModel<'m> {
             | Parameter::MeshVertex { .. }
             | Parameter::Extent { .. }
             | Parameter::GeometryPose { .. }
-            | Parameter::FixedPose { .. } => 0.0,
+            | Parameter::FixedPose { .. }
+            | Parameter::Load { .. } => 0.0,
         }
     }
 }

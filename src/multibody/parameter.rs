@@ -1,5 +1,6 @@
 //! The numbers that a simulation can be differentiated with respect to.
 
+use super::load_history::LoadPart;
 use super::model::Model;
 use super::state::TANGENT_DIMENSION;
 use super::tree::JointLimits;
@@ -100,6 +101,15 @@ pub enum Parameter {
     EffortLimit {
         /// The actuator in [`Model::actuators`].
         actuator: usize,
+    },
+    /// A component of one of the vectors that a load's value over time is made of, N or N m.
+    Load {
+        /// The load in [`Model::loads`].
+        load: usize,
+        /// Which vector.
+        part: LoadPart,
+        /// The axis of the load's frame, 0 to 2.
+        axis: usize,
     },
     /// The gain on the position of an actuator that is a position servo, N m/rad or N/m.
     DriveStiffness {
@@ -245,6 +255,17 @@ impl Parameter {
                 exists.then(|| model.free_bodies().count() * TANGENT_DIMENSION + index)
             }
             _ => None,
+        }
+    }
+
+    /// Whether forces on free bodies that are part of the model follow the parameter: its loads and its actuators on them.
+    pub(super) fn is_of_loads(&self, model: &Model) -> bool {
+        match *self {
+            Self::Load { .. } => true,
+            Self::EffortLimit { actuator } => {
+                model.actuators.get(actuator).is_some_and(|actuator| actuator.body_load().is_some())
+            }
+            _ => false,
         }
     }
 

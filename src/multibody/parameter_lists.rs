@@ -1,11 +1,23 @@
 //! Lists of the parameters of a model.
 
 use super::body::BodyGeometry;
+use super::load_history::LoadPart;
 use super::model::Model;
 use super::parameter::{Parameter, StopNumber};
 use super::parameter_value::{contact_geometry, given_mass};
 use super::state::TANGENT_DIMENSION;
 use crate::contact::{ContactGeometry, MaterialParameter};
+
+/// The components of those vectors of loads that are `wanted`.
+fn of_loads(model: &Model, wanted: impl Fn(LoadPart) -> bool) -> Vec<Parameter> {
+    let mut parameters = Vec::new();
+    for (load, l) in model.loads.iter().enumerate() {
+        for part in l.history.parts().into_iter().filter(|&part| wanted(part)) {
+            parameters.extend((0..3).map(|axis| Parameter::Load { load, part, axis }));
+        }
+    }
+    parameters
+}
 
 impl Parameter {
     /// The relaxation time of every material that a geometry uses. These parameters matter only with the
@@ -48,16 +60,21 @@ impl Parameter {
         places
     }
 
+    /// The values at all knots of the loads, three for each knot. They matter in addition to [`Parameter::all`].
+    pub fn load_knots(model: &Model) -> Vec<Parameter> {
+        of_loads(model, |part| matches!(part, LoadPart::Knot(_)))
+    }
+
     /// Every parameter that a result can depend on. These are the initial tangent of every free body and
     /// of the joints; the mass of every free body and link, with the centre of mass and the inertia
-    /// where they were given; the parameters of every material that a geometry uses; the size of every
+    /// where they were given; the values of loads that are constant or periodic; the parameters of every material that a geometry uses; the size of every
     /// geometry that has one (rigid half-spaces do not); gravity; all dampings, frictions, spring stiffnesses and gains
     /// of joints and actuators that are not 0; where the springs are at rest; the stops of joints; and limits
     /// of effort.
     ///
     /// Relaxation times are not among them, since they matter with one contact model only: see
     /// [`Parameter::relaxation_times`]. Nor are the numbers of meshes, of which there are many: see
-    /// [`Parameter::vertices`] and [`Parameter::extents`]. Nor are poses on bodies and of fixed bodies: see
+    /// [`Parameter::vertices`], [`Parameter::extents`] and, for loads that are given by knots, [`Parameter::load_knots`]. Nor are poses on bodies and of fixed bodies: see
     /// [`Parameter::places`].
     pub fn all(model: &Model) -> Vec<Parameter> {
         let mut parameters = Vec::new();
@@ -106,6 +123,7 @@ impl Parameter {
         if model.moving_count() > 0 {
             parameters.extend((0..3).map(|axis| Parameter::Gravity { axis }));
         }
+        parameters.extend(of_loads(model, |part| !matches!(part, LoadPart::Knot(_))));
         let of_joints = (0..model.mechanism.joints().len()).flat_map(|joint| {
             let damping = Parameter::JointDamping { joint };
             [damping, Parameter::JointFriction { joint }, Parameter::SpringStiffness { joint }]

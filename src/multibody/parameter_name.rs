@@ -1,5 +1,6 @@
 //! What the parameters of a model are called.
 
+use super::load_history::LoadPart;
 use super::model::Model;
 use super::parameter::Parameter;
 use super::state::TANGENT_DIMENSION;
@@ -34,6 +35,16 @@ impl Parameter {
             Self::SpringRest { joint: j } => format!("{}.spring.rest", joint(j)),
             Self::JointStop { joint: j, number } => format!("{}.{}", joint(j), number.name()),
             Self::EffortLimit { actuator: a } => format!("{}.effort", actuator(a)),
+            Self::Load { load, part, axis } => {
+                let (name, what) = model.loads.get(load).map_or(("?", "?"), |l| (&l.name, l.kind.name()));
+                match part {
+                    LoadPart::Constant => format!("{name}.{what}[{axis}]"),
+                    LoadPart::Knot(knot) => format!("{name}.{what}.values[{knot}][{axis}]"),
+                    LoadPart::Mean => format!("{name}.{what}.mean[{axis}]"),
+                    LoadPart::Sine => format!("{name}.{what}.sine[{axis}]"),
+                    LoadPart::Cosine => format!("{name}.{what}.cosine[{axis}]"),
+                }
+            }
             Self::DriveStiffness { actuator: a } => format!("{}.drive.stiffness", actuator(a)),
             Self::DriveDamping { actuator: a } => format!("{}.drive.damping", actuator(a)),
             Self::GeometryScale { body: b, geometry } => {

@@ -61,6 +61,10 @@ impl Parameter {
                 let effort = model.actuators.get(actuator).map(|a| a.effort);
                 effort.filter(|effort| effort.is_finite()).ok_or_else(missing)
             }
+            Self::Load { load, part, axis } => {
+                let vector = model.loads.get(load).and_then(|load| load.history.part(part));
+                vector.and_then(|vector| vector.get(axis)).copied().ok_or_else(missing)
+            }
             Self::DriveStiffness { actuator } => match model.actuators.get(actuator).map(|a| a.drive) {
                 Some(Drive::Position { stiffness, .. }) => Ok(stiffness),
                 _ => Err(missing()),
@@ -106,6 +110,7 @@ impl Parameter {
             | Self::GeometryPose { .. }
             | Self::FixedPose { .. }
             | Self::SpringRest { .. }
+            | Self::Load { .. }
             | Self::JointStop { number: StopNumber::Lower | StopNumber::Upper, .. }
             | Self::Material { parameter: MaterialParameter::Own(_), .. } => (true, "finite"),
             Self::Material { parameter: MaterialParameter::HydroelasticModulus, .. }

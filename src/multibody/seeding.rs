@@ -144,6 +144,11 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
                 change_joint(&mut out, joint, |j| *number.of_mut(&mut j.limits) = value);
             }
             Parameter::EffortLimit { actuator } => out.actuators[actuator].effort = value,
+            Parameter::Load { load, part, axis } => {
+                if let Some(vector) = out.loads[load].history.part_mut(part) {
+                    vector[axis] = value;
+                }
+            }
             Parameter::DriveStiffness { actuator } => {
                 if let Drive::Position { stiffness, .. } = &mut out.actuators[actuator].drive {
                     *stiffness = value;

@@ -206,7 +206,7 @@ pub enum ProblemError {
     #[error(
         "parameter `{path}`: it must be `materials.NAME.FIELD`, `bodies.NAME.FIELD`, \
          `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD`, `joints.NAME.FIELD`, \
-         `actuators.NAME.FIELD`, `gravity[AXIS]`, `indentations[INDEX].offset`, `sensors.NAME.delay`, \
+         `actuators.NAME.FIELD`, `loads.NAME.FIELD`, `gravity[AXIS]`, `indentations[INDEX].offset`, `sensors.NAME.delay`, \
          `sensors.NAME.position[AXIS]`, `sensors.NAME.rotation[AXIS]` or `sensors.NAME.channels[INDEX].offset`"
     )]
     Path {
@@ -218,7 +218,7 @@ pub enum ProblemError {
     NoSuchName {
         /// The parameter.
         path: String,
-        /// `material` or `body`.
+        /// `material`, `body`, `joint`, `actuator` or `load`.
         kind: &'static str,
         /// The name looked for.
         name: String,

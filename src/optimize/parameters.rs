@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct FitParameter {
     /// Name: for a scene, the path of a parameter: `materials.NAME.FIELD`, `bodies.NAME.FIELD`,
     /// `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD`, `joints.NAME.FIELD`, `actuators.NAME.FIELD`,
-    /// `gravity[AXIS]`, `indentations[INDEX].offset`, `sensors.NAME.delay`, `sensors.NAME.position[AXIS]`,
-    /// `sensors.NAME.rotation[AXIS]` or `sensors.NAME.channels[INDEX].offset[AXIS]`.
+    /// `loads.NAME.FIELD` (`loads[INDEX].FIELD` of one without a name), `gravity[AXIS]`, `indentations[INDEX].offset`,
+    /// `sensors.NAME.delay`, `sensors.NAME.position[AXIS]`, `sensors.NAME.rotation[AXIS]` or `sensors.NAME.channels[INDEX].offset[AXIS]`.
     ///
     /// FIELD of a material is `hydroelastic_modulus` (Pa), `dissipation` (s/m; s where `contact.dissipation_model` is
     /// `strain_rate`), `relaxation_time` (s), `static_friction`, `dynamic_friction` or `friction`, which is both; of a
@@ -24,7 +24,9 @@ pub struct FitParameter {
     /// `static_friction`, `dynamic_friction`) is that of the materials of both bodies, so that it is the coefficient
     /// between the two; no other body may have these materials. FIELD of a joint is `damping`, `spring.stiffness`,
     /// `spring.rest`, `lower`, `upper`, `stop_stiffness` or `stop_dissipation`, of an actuator `stiffness`, `damping` or
-    /// `effort`, where it has them. AXIS, ROW and COLUMN are 0, 1 or 2; an offset of one number has none.
+    /// `effort`, where it has them; of a load `force[AXIS]` or `torque[AXIS]` where it is constant, `force.values[KNOT][AXIS]`
+    /// where it has times (knots count from 0), `force.mean[AXIS]`, `force.sine[AXIS]` or `force.cosine[AXIS]` where it has a
+    /// period (N or N m, along the axes of its frame), and the same of `torque`. AXIS, ROW and COLUMN are 0, 1 or 2; an offset of one number has none.
     pub name: String,
     /// Start value, in the unit of the quantity.
     pub initial: f64,

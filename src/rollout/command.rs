@@ -61,6 +61,11 @@ impl Command {
         self.knots.value_at(time, &self.values)
     }
 
+    /// The same values with times counted from a time in s: that at 0 is the value at this time.
+    pub(crate) fn counted_from(&self, start: f64) -> Self {
+        Self { knots: self.knots.counted_from(start), values: self.values.clone() }
+    }
+
     /// The command of a step over this span of time: the value at its middle.
     pub(super) fn over(&self, step: Range<f64>) -> f64 {
         self.at(0.5 * (step.start + step.end))
@@ -70,6 +75,18 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_counted_from_another_time() {
+        for kind in [KnotInterpolation::ZeroOrderHold, KnotInterpolation::Linear, KnotInterpolation::Cubic] {
+            let at = KnotValues { times: vec![0.0, 0.5, 1.0, 1.5], values: vec![1.0, -2.0, 0.5, 3.0] };
+            let command = Command::new(kind, at).expect("a command");
+            for time in [-1.0, -0.2, 0.0, 0.4, 0.9, 2.0] {
+                let difference = command.counted_from(0.7).at(time) - command.at(time + 0.7);
+                assert!(difference.abs() < 1e-12, "{kind:?} {time}");
+            }
+        }
+    }
 
     #[test]
     fn commands_that_are_none() {

@@ -104,6 +104,14 @@ impl ControlKnots {
         &self.times
     }
 
+    /// The same knots with times counted from a time in s.
+    pub(super) fn counted_from(&self, start: f64) -> Self {
+        Self {
+            interpolation: self.interpolation,
+            times: self.times.iter().map(|time| time - start).collect(),
+        }
+    }
+
     /// The interpolated value at a time in s, given the `values` at the knots.
     ///
     /// # Panics

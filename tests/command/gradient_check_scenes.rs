@@ -263,3 +263,62 @@ fn a_check_with_too_many_undecided_derivatives_does_not_pass() {
         assert!(series.len() >= 4 && data.array(&series[0]["x"]).len() >= 5, "{plot}");
     }
 }
+
+/// A box on a floor under loads of all kinds, and actuators that push it, one beyond its limit.
+const LOADED: &str = r#"
+[[loads]]
+name = "wind"
+body = "box"
+force = { period = 0.013, mean = [0.4, -0.2, 0.1], sine = [1, 0, 0.3] }
+torque = [0.01, 0.02, -0.01]
+[[loads]]
+body = "box"
+force = { times = [0, 0.004, 0.02], values = [[0, 0, 0], [0.5, 0.2, 0], [0, 0, -0.3]], interpolation = "linear" }
+point = [0.03, 0.02, 0.04]
+frame = "body"
+[[actuators]]
+name = "push"
+force = { body = "box", point = [0.05, 0, 0], direction = [0, 1, 0], frame = "body" }
+command = 0.4
+[[actuators]]
+name = "twist"
+torque = { body = "box", axis = [0, 0, 1] }
+effort = 0.02
+command = -0.05
+"#;
+
+#[test]
+fn values_of_loads_and_of_what_pushes_bodies_are_checked() {
+    let folder = Folder::new("gradient-check-loads");
+    for kind in ["rk4", "lagged"] {
+        let scene = SLIDING_BOX.replace("rk4", kind);
+        let path = folder.file("scene.toml", format!("{MATERIALS}{scene}{LOADED}"));
+        let options = ["--json", "--undecided", "1", "--no-places", "--vertices", "1", "--steps", "6"];
+        let run = isobar(&[&["gradient-check"], &options[..], &[text(&path)]].concat());
+        let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+        let report: Value =
+            serde_json::from_slice(&run.stdout).unwrap_or_else(|e| panic!("{kind}: {e}: {stderr}"));
+        assert!(run.status.success(), "{kind}: {stderr}");
+        let rows = report["rows"].as_array().expect("rows");
+        let count = |input: &str, verdict: &str| {
+            rows.iter().filter(|row| row["input"] == input && row["verdict"] == verdict).count()
+        };
+        for input in [
+            "wind.force.mean[0]",
+            "wind.force.sine[0]",
+            "wind.force.cosine[1]",
+            "wind.torque[2]",
+            "loads[1].force.values[0][0]",
+            "command of push",
+            "twist.effort",
+        ] {
+            let [ok, wrong] = ["ok", "wrong"].map(|verdict| count(input, verdict));
+            // All but the contact's force and torque at the start, and all after one step that takes the sine at its
+            // beginning; of the others rounding may hide a few.
+            let least = if kind == "lagged" && input.contains("sine[0]") { 10 } else { 20 };
+            assert!(ok >= least && wrong == 0, "{kind} {input}: {ok} {wrong}");
+        }
+        // Beyond its limit the force does not follow the command.
+        assert_eq!(count("command of twist", "zero"), 30, "{kind}");
+    }
+}

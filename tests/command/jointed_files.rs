@@ -210,7 +210,7 @@ fn joints_of_every_type_are_read() {
     assert_eq!((bend.drive, bend.effort), (Drive::Velocity { damping: 0.5 }, 3.0));
     assert_eq!(reach.drive, Drive::Position { stiffness: 30.0, damping: 1.0 });
     assert_eq!(
-        reach.coordinates.iter().map(|c| (c.v, c.q, c.ratio)).collect::<Vec<_>>(),
+        reach.coordinates().iter().map(|c| (c.v, c.q, c.ratio)).collect::<Vec<_>>(),
         [(1, 1, 1.0), (7, 8, -0.5)]
     );
     assert_eq!(scene.commands.iter().map(|c| c.at(0.05)).collect::<Vec<_>>(), [0.5, 0.05]);

@@ -5,6 +5,7 @@ mod hotz;
 mod joints;
 mod planar;
 mod properties;
+mod pushed;
 mod scene_files;
 mod scenes_of_the_paper;
 mod timing;

@@ -280,7 +280,7 @@ impl FitFile {
             free_starts: table.free_starts,
         };
         RecordedMotion::new(&self.scene.model, &table.body, recording, &sigma, &window)
-            .map(Measurement::Motion)
+            .map(|motion| Measurement::Motion(motion.under_commands(self.scene.commands.clone())))
             .map_err(|e| self.invalid(field, e))
     }
 

@@ -76,7 +76,7 @@ pub(in crate::io) struct CandidateTable {
 /// angular velocity as `wx_rad_s`, `wy_rad_s`, `wz_rad_s` (world frame) or `wx_body_rad_s`,
 /// `wy_body_rad_s`, `wz_body_rad_s` (body frame). The names may also begin with the name of the body and
 /// a dot, such as `ball.px_m` in files of `isobar simulate`. Other columns are not used, which a warning says; lines
-/// that begin with `#` are comments.
+/// that begin with `#` are comments. The scene's loads and commands act at the times of the file.
 ///
 /// Positions and velocities say the same twice: a file that contradicts itself and agrees once quaternions are read as
 /// x, y, z, w, or positions in mm, and the like, is refused.

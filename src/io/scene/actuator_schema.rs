@@ -8,25 +8,63 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use crate::io::scene::load_schema::LoadFrameTable;
+use crate::io::strict::Exactly;
 use crate::rollout::KnotInterpolation;
 
-/// A drive of joints, `[[actuators]]`, with its command.
+/// A drive of joints, or a force or torque on a free body, `[[actuators]]`, with its command: one of `joints`, `force` and
+/// `torque`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ActuatorTable {
     /// Its name. No other actuator may have the same.
     pub name: String,
     /// The joints that it drives, at least one.
+    #[serde(default)]
     #[schemars(schema_with = "driven_joints")]
-    pub joints: Vec<DrivenJointTable>,
-    /// How its command becomes a force.
-    pub drive: DriveTable,
-    /// Largest force on each joint.
-    #[schemars(extend("x-unit" = "N m or N", "x-default" = "the least effort of its joints in their URDF file"))]
+    pub joints: Option<Vec<DrivenJointTable>>,
+    /// How its command becomes a force. Needed with `joints`, and only there.
+    pub drive: Option<DriveTable>,
+    /// A force on a free body, whose size is the command.
+    pub force: Option<BodyForceTable>,
+    /// A torque on a free body, whose size is the command.
+    pub torque: Option<BodyTorqueTable>,
+    /// Largest force on each joint, or largest size of the force or torque on the body. Commands beyond it act as it does,
+    /// and derivatives with respect to them are 0.
+    #[schemars(extend("x-unit" = "N m or N", "x-default" = "the least effort of its joints in their URDF file; none for a force or torque"))]
     pub effort: Option<f64>,
     /// A force, velocity or position, depending on the drive. Needed by a position drive.
     #[schemars(extend("x-default" = "0"))]
     pub command: Option<CommandTable>,
+}
+
+/// A force at a point of a free body along a direction.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct BodyForceTable {
+    /// Name of the body, which moves freely.
+    pub body: String,
+    /// Where the force acts, in the body's frame.
+    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
+    pub point: Option<Exactly<f64, 3>>,
+    /// Its direction, of any length but 0.
+    pub direction: Exactly<f64, 3>,
+    /// The axes of the direction.
+    #[serde(default)]
+    pub frame: LoadFrameTable,
+}
+
+/// A torque on a free body about an axis.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct BodyTorqueTable {
+    /// Name of the body, which moves freely.
+    pub body: String,
+    /// Its axis, of any length but 0.
+    pub axis: Exactly<f64, 3>,
+    /// The axes that the axis is given in.
+    #[serde(default)]
+    pub frame: LoadFrameTable,
 }
 
 /// Names of joints, or tables.

@@ -1,14 +1,18 @@
 //! From the actuator tables of a scene file to actuators and their commands.
 
+use nalgebra::Vector3;
+
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
 use crate::io::scene::actuator_schema::{
     ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable,
 };
-use crate::io::scene::body_tables::{Range, number};
+use crate::io::scene::body_tables::{Range, number, vector};
 use crate::io::scene::joint_schema::RobotTable;
+use crate::io::scene::load_tables::free_body;
+use crate::io::strict::Exactly;
 use crate::multibody::tree::{JointState, Mechanism};
-use crate::multibody::{Actuator, Drive, ModelError};
+use crate::multibody::{Actuator, BodyLoad, Drive, LoadKind, ModelError};
 use crate::rollout::{Command, KnotValues, SimulationError};
 
 /// A robot with a drive on all its joints.
@@ -20,10 +24,11 @@ pub(in crate::io) struct DrivenRobot<'t> {
 }
 
 /// The actuators of a scene and their commands: those of the file in its order, then those of robots with a drive
-/// on all joints, which start at `start`.
+/// on all joints, which start at `start`. `bodies` are all bodies by their names, and whether they move freely.
 pub(in crate::io) fn actuators(
     tables: &[ActuatorTable],
     robots: &[DrivenRobot],
+    bodies: &[(String, bool)],
     mechanism: &Mechanism,
     start: &JointState,
 ) -> Result<(Vec<Actuator>, Vec<Command>), Problem> {
@@ -38,7 +43,7 @@ pub(in crate::io) fn actuators(
                 format_args!("found `{}`, the name of actuators[{first}] too; names must be unique", t.name),
             ));
         }
-        made.push(actuator(t, mechanism, &table)?);
+        made.push(actuator(t, bodies, mechanism, &table)?);
         commands.push(command(t, &table)?);
     }
     for robot in robots {
@@ -70,7 +75,7 @@ fn add_drives(
         };
         if !own.kind.is_single()
             || own.follows.is_some()
-            || made.iter().flat_map(|a| &a.coordinates).any(|at| at.v == own.v.start)
+            || made.iter().flat_map(Actuator::coordinates).any(|at| at.v == own.v.start)
         {
             continue;
         }
@@ -81,9 +86,7 @@ fn add_drives(
             return Err(Problem::new(field, message));
         }
         let only = DrivenJointTable { joint: joint.clone(), ratio: 1.0, coordinate: 0 };
-        let (effort, command) = (None, None);
-        let t = ActuatorTable { name: joint.clone(), joints: vec![only], drive, effort, command };
-        made.push(actuator(&t, mechanism, &field)?);
+        made.push(drive_of_joints(joint, (&[only], drive), None, mechanism, &field)?);
         let rest = match drive {
             DriveTable::Position(_) => start.q[own.q.start],
             DriveTable::Force | DriveTable::Velocity(_) => 0.0,
@@ -103,9 +106,84 @@ fn add_drives(
     }
 }
 
-fn actuator(t: &ActuatorTable, mechanism: &Mechanism, table: &FieldPath) -> Result<Actuator, Problem> {
+/// The actuator of a table: of joints or of a body.
+fn actuator(
+    t: &ActuatorTable,
+    bodies: &[(String, bool)],
+    mechanism: &Mechanism,
+    table: &FieldPath,
+) -> Result<Actuator, Problem> {
+    let ways = [("joints", t.joints.is_some()), ("force", t.force.is_some()), ("torque", t.torque.is_some())];
+    let mut given = ways.iter().filter(|(_, given)| *given).map(|(key, _)| *key);
+    let Some(first) = given.next() else {
+        let message = "found none of `joints`, `force` and `torque`; an actuator has one of them";
+        return Err(Problem::new(table.clone(), message));
+    };
+    if let Some(second) = given.next() {
+        let message =
+            format!("found beside `{first}`; an actuator has one of `joints`, `force` and `torque`");
+        return Err(Problem::new(table.key(second), message));
+    }
+    let effort = match t.effort {
+        Some(effort) => Some(number(effort, Range::Positive, &table.key("effort"))?),
+        None => None,
+    };
+    if let Some(joints) = &t.joints {
+        let missing =
+            || Problem::new(table.key("drive"), "is missing; it says how the command becomes a force");
+        let drive = t.drive.ok_or_else(missing)?;
+        return drive_of_joints(&t.name, (joints, drive), effort, mechanism, table);
+    }
+    if t.drive.is_some() {
+        let message = format!("found beside `{first}`, whose size is the command; drives are for `joints`");
+        return Err(Problem::new(table.key("drive"), message));
+    }
+    let field = table.key(first);
+    let load = match (&t.force, &t.torque) {
+        (Some(force), _) => BodyLoad {
+            body: free_body(&force.body, bodies, &field.key("body"))?,
+            kind: LoadKind::Force {
+                point: match force.point {
+                    Some(point) => vector(point, Range::Finite, &field.key("point"))?,
+                    None => Vector3::zeros(),
+                },
+            },
+            direction: unit_vector(force.direction, &field.key("direction"))?,
+            frame: force.frame.frame(),
+        },
+        (None, Some(torque)) => BodyLoad {
+            body: free_body(&torque.body, bodies, &field.key("body"))?,
+            kind: LoadKind::Torque,
+            direction: unit_vector(torque.axis, &field.key("axis"))?,
+            frame: torque.frame.frame(),
+        },
+        (None, None) => return Err(Problem::new(field, "is missing")),
+    };
+    Ok(Actuator::on_body(t.name.clone(), load, effort.unwrap_or(f64::INFINITY)))
+}
+
+/// A direction of length 1.
+fn unit_vector(value: Exactly<f64, 3>, field: &FieldPath) -> Result<Vector3<f64>, Problem> {
+    let given = vector(value, Range::Finite, field)?;
+    let scaled = given / given.amax().max(f64::MIN_POSITIVE);
+    let length = scaled.norm();
+    if length > 0.0 {
+        Ok(scaled / length)
+    } else {
+        Err(Problem::new(field.clone(), "found the zero vector; it must have a direction"))
+    }
+}
+
+/// A drive of joints; without a limit of effort it has that of the joints.
+fn drive_of_joints(
+    name: &str,
+    (driven, drive): (&[DrivenJointTable], DriveTable),
+    effort: Option<f64>,
+    mechanism: &Mechanism,
+    table: &FieldPath,
+) -> Result<Actuator, Problem> {
     let field = table.key("drive");
-    let drive = match t.drive {
+    let drive = match drive {
         DriveTable::Force => Drive::Force,
         DriveTable::Velocity(servo) => {
             let damping = number(servo.damping, Range::AtLeastZero, &field.key("velocity").key("damping"))?;
@@ -120,26 +198,23 @@ fn actuator(t: &ActuatorTable, mechanism: &Mechanism, table: &FieldPath) -> Resu
         }
     };
     let joints = table.key("joints");
-    if t.joints.is_empty() {
+    if driven.is_empty() {
         return Err(Problem::new(joints, "found none; an actuator needs at least one joint"));
     }
-    for (i, driven) in t.joints.iter().enumerate() {
-        number(driven.ratio, Range::Finite, &joints.index(i).key("ratio"))?;
-        let same = |d: &&DrivenJointTable| d.joint == driven.joint && d.coordinate == driven.coordinate;
-        if t.joints[..i].iter().any(|d| same(&d)) {
+    for (i, one) in driven.iter().enumerate() {
+        number(one.ratio, Range::Finite, &joints.index(i).key("ratio"))?;
+        let same = |d: &&DrivenJointTable| d.joint == one.joint && d.coordinate == one.coordinate;
+        if driven[..i].iter().any(|d| same(&d)) {
             return Err(Problem::new(
                 joints.index(i),
-                format_args!("found `{}` twice; a coordinate is driven once by an actuator", driven.joint),
+                format_args!("found `{}` twice; a coordinate is driven once by an actuator", one.joint),
             ));
         }
     }
-    let effort = match t.effort {
-        Some(effort) => number(effort, Range::Positive, &table.key("effort"))?,
-        None => effort_of_joints(&t.joints, mechanism),
-    };
+    let effort = effort.unwrap_or_else(|| effort_of_joints(driven, mechanism));
     let driven: Vec<(&str, usize, f64)> =
-        t.joints.iter().map(|j| (j.joint.as_str(), j.coordinate, j.ratio)).collect();
-    Actuator::new(t.name.clone(), mechanism, &driven, drive, effort).map_err(|error| {
+        driven.iter().map(|j| (j.joint.as_str(), j.coordinate, j.ratio)).collect();
+    Actuator::new(name, mechanism, &driven, drive, effort).map_err(|error| {
         let index = |joint: &str| driven.iter().position(|d| d.0 == joint);
         let field = match &error {
             ModelError::NoJoint { joint, .. } | ModelError::NoCoordinate { joint, .. } => {
@@ -163,7 +238,7 @@ fn command(t: &ActuatorTable, table: &FieldPath) -> Result<Command, Problem> {
     let field = table.key("command");
     match &t.command {
         Some(command) => given_command(command, &field),
-        None if matches!(t.drive, DriveTable::Position(_)) => {
+        None if matches!(t.drive, Some(DriveTable::Position(_))) => {
             let message = "is missing; a position servo needs the position to go to";
             Err(Problem::new(field, message))
         }

@@ -99,7 +99,9 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let mechanism = compensated(parts.mechanism(&names)?, &driven)?;
     let table_of_joint = |name: &str| parts.joint_tables.get(name).cloned();
     let (joints, beyond) = initial_state(&mechanism, &parts.initial, table_of_joint);
-    let (actuators, commands) = actuators(&table.actuators, &driven, &mechanism, &joints)?;
+    let free = parts.entries.iter().map(|e| (e.name().to_owned(), matches!(e, Entry::Free(..))));
+    let free: Vec<_> = free.collect();
+    let (actuators, commands) = actuators(&table.actuators, &driven, &free, &mechanism, &joints)?;
     let Parts { entries, visuals, mut warnings, missing, .. } = parts;
     let held = !missing.is_empty();
     let mut workspace = Workspace::new(&mechanism);

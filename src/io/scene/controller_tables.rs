@@ -279,7 +279,7 @@ impl Resolver<'_> {
         // What can be driven can be measured.
         let driven =
             Actuator::new("", mechanism, &[(&t.joint, t.coordinate, 1.0)], Drive::Force, f64::INFINITY);
-        match driven.as_ref().map(|driven| driven.coordinates.as_slice()) {
+        match driven.as_ref().map(Actuator::coordinates) {
             Ok([at]) => Ok((at.q, at.v)),
             _ => {
                 let message = format!(

@@ -8,12 +8,16 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::io::strict::Exactly;
+use crate::multibody::LoadFrame;
 
 /// A force and a torque on a free body over time, `[[loads]]`; at least one of the two. Explicit steps have their values at
 /// the time of each stage, all others (Radau's aside) those at their beginning.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct LoadTable {
+    /// Its name, by which fits find its values. No other load may have the same.
+    #[schemars(extend("x-default" = "`loads[INDEX]`, counted from 0"))]
+    pub name: Option<String>,
     /// Name of the body, which moves freely.
     pub body: String,
     /// The force: three numbers, or a table that says how they change over time.
@@ -39,6 +43,15 @@ pub(in crate::io) enum LoadFrameTable {
     World,
     /// Those of the body: the load turns with it.
     Body,
+}
+
+impl LoadFrameTable {
+    pub fn frame(self) -> LoadFrame {
+        match self {
+            Self::World => LoadFrame::World,
+            Self::Body => LoadFrame::Body,
+        }
+    }
 }
 
 /// The value of a load: constant, or over time.

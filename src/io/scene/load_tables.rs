@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 use nalgebra::Vector3;
 
 use crate::io::document::field_path::FieldPath;
-use crate::io::file_error::Problem;
+use crate::io::file_error::{Problem, check_name};
 use crate::io::scene::body_tables::{Range, number, vector};
-use crate::io::scene::load_schema::{
-    LoadFrameTable, LoadHistoryTable, LoadInterpolationTable, LoadTable, LoadValueTable,
-};
+use crate::io::scene::load_schema::{LoadHistoryTable, LoadInterpolationTable, LoadTable, LoadValueTable};
 use crate::io::strict::Exactly;
-use crate::multibody::{Body, Load, LoadFrame, LoadHistory, LoadKind};
+use crate::multibody::{Body, Load, LoadHistory, LoadKind};
 
 /// The loads on the bodies of a scene; files are found relative to the folder, and added to `files`.
 pub(in crate::io) fn loads(
@@ -23,20 +21,16 @@ pub(in crate::io) fn loads(
     let mut loads = Vec::new();
     for (i, t) in tables.iter().enumerate() {
         let table = FieldPath::root().key("loads").index(i);
-        let field = table.key("body");
-        let body = bodies.iter().position(|body| body.name == t.body).ok_or_else(|| {
-            let known: Vec<String> =
-                bodies.iter().filter(|b| b.is_free()).map(|b| format!("`{}`", b.name)).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            Problem::new(
-                field.clone(),
-                format_args!("there is no body `{}`; those that move freely are {known}", t.body),
-            )
-        })?;
-        if !bodies[body].is_free() {
-            let message = format!("`{}` does not move freely; loads are for bodies that do", t.body);
-            return Err(Problem::new(field, message));
+        let name = t.name.clone().unwrap_or_else(|| format!("loads[{i}]"));
+        if let Some(own) = &t.name {
+            check_name(own, &table.key("name"))?;
+            if let Some(first) = tables[..i].iter().position(|other| other.name.as_ref() == Some(own)) {
+                let message = format!("found `{own}`, the name of loads[{first}] too; names must be unique");
+                return Err(Problem::new(table.key("name"), message));
+            }
         }
+        let all: Vec<_> = bodies.iter().map(|body| (body.name.clone(), body.is_free())).collect();
+        let body = free_body(&t.body, &all, &table.key("body"))?;
         if t.force.is_none() && t.torque.is_none() {
             return Err(Problem::new(
                 table,
@@ -50,19 +44,38 @@ pub(in crate::io) fn loads(
             Some(point) => vector(point, Range::Finite, &table.key("point"))?,
             None => Vector3::zeros(),
         };
-        let frame = match t.frame {
-            LoadFrameTable::World => LoadFrame::World,
-            LoadFrameTable::Body => LoadFrame::Body,
-        };
+        let frame = t.frame.frame();
         let parts = [("force", &t.force, LoadKind::Force { point }), ("torque", &t.torque, LoadKind::Torque)];
         for (key, value, kind) in parts {
             if let Some(value) = value {
                 let history = history(value, folder, &table.key(key), files)?;
-                loads.push(Load { body, kind, frame, history });
+                loads.push(Load { name: name.clone(), body, kind, frame, history });
             }
         }
     }
     Ok(loads)
+}
+
+/// The index of the free body with a name, among bodies by their names and whether they move freely.
+pub(in crate::io) fn free_body(
+    name: &str,
+    bodies: &[(String, bool)],
+    field: &FieldPath,
+) -> Result<usize, Problem> {
+    match bodies.iter().position(|(own, _)| own == name) {
+        Some(body) if bodies[body].1 => Ok(body),
+        Some(_) => {
+            let message = format!("`{name}` does not move freely; loads are for bodies that do");
+            Err(Problem::new(field.clone(), message))
+        }
+        None => {
+            let free = bodies.iter().filter(|(_, is_free)| *is_free);
+            let known: Vec<String> = free.map(|(name, _)| format!("`{name}`")).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let message = format!("there is no body `{name}`; those that move freely are {known}");
+            Err(Problem::new(field.clone(), message))
+        }
+    }
 }
 
 /// A value over time.

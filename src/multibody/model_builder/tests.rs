@@ -6,8 +6,8 @@ use crate::field::{PressureField, RigidSurface, primitive_field};
 use crate::geometry::Shape;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::multibody::{
-    BodyGeometry, BodyState, Drive, DrivenCoordinate, MassProperties, MassSource, Parameter, SensorWorkspace,
-    State,
+    BodyGeometry, BodyLoad, BodyState, Drive, DrivenCoordinate, LoadFrame, LoadHistory, LoadKind,
+    MassProperties, MassSource, Parameter, SensorWorkspace, State, Transmission,
 };
 use crate::spatial::{RigidTransform, SpatialVelocity};
 use crate::step::{Integrator, StepError, StepProblem, StepWorkspace};
@@ -52,13 +52,27 @@ fn parts() -> ModelBuilder {
             name: "turn".into(),
             drive: Drive::Velocity { damping: 1.0 },
             effort: 2.0,
-            coordinates: vec![DrivenCoordinate { v: 0, q: 0, ratio: 1.0 }],
+            transmission: Transmission::Joints(vec![DrivenCoordinate { v: 0, q: 0, ratio: 1.0 }]),
         }],
         materials: vec![
             material("foam", Material::new(1e5, 0.5, 0.4)),
             material("rubber", Material::new(2e5, 0.3, 0.8)),
         ],
         ..ModelBuilder::default()
+    }
+}
+
+/// An actuator on a body.
+fn push(body: usize) -> Actuator {
+    let load = BodyLoad { body, kind: LoadKind::Torque, direction: Vector3::x(), frame: LoadFrame::World };
+    Actuator::on_body("push", load, 1.0)
+}
+
+/// The coordinates that the first actuator drives.
+fn coordinates(parts: &mut ModelBuilder) -> &mut Vec<DrivenCoordinate> {
+    match &mut parts.actuators[0].transmission {
+        Transmission::Joints(coordinates) => coordinates,
+        Transmission::Body(load) => panic!("{load:?}"),
     }
 }
 
@@ -171,24 +185,36 @@ fn what_is_wrong_is_refused_with_its_message() {
             "actuators 0 and 1 are both called `turn`; names of actuators must be unique",
         ),
         (
-            |m| m.actuators[0].coordinates[0].q = 1,
+            |m| coordinates(m)[0].q = 1,
             "actuator `turn` drives velocity coordinate 0 with configuration coordinate 1; the mechanism has (0, 0)",
         ),
+        (|m| coordinates(m).clear(), "actuator `turn` drives no coordinate; it needs at least one"),
         (
-            |m| m.actuators[0].coordinates.clear(),
-            "actuator `turn` drives no coordinate; it needs at least one",
-        ),
-        (
-            |m| m.actuators[0].coordinates.push(DrivenCoordinate { v: 0, q: 0, ratio: -1.0 }),
+            |m| coordinates(m).push(DrivenCoordinate { v: 0, q: 0, ratio: -1.0 }),
             "actuator `turn` drives velocity coordinate 0 twice; a coordinate is driven once",
         ),
-        (
-            |m| m.actuators[0].coordinates[0].ratio = f64::NAN,
-            "actuator `turn`: a ratio is NaN; it must be finite",
-        ),
+        (|m| coordinates(m)[0].ratio = f64::NAN, "actuator `turn`: a ratio is NaN; it must be finite"),
         (
             |m| m.actuators[0].drive = Drive::Velocity { damping: -1.0 },
             "actuator `turn`: its damping is -1; it must be at least 0 and finite",
+        ),
+        (|m| m.actuators[0] = push(0), "actuator `push` acts on no free body"),
+        (
+            |m| m.actuators[0] = Actuator { drive: Drive::Velocity { damping: 1.0 }, ..push(1) },
+            "actuator `push` acts on a body, but its command is not the size of a force",
+        ),
+        (
+            |m| {
+                let load = Load {
+                    name: "wind".into(),
+                    body: 1,
+                    kind: LoadKind::Torque,
+                    frame: LoadFrame::World,
+                    history: LoadHistory::Constant(Vector3::x()),
+                };
+                m.loads = vec![load.clone(), load];
+            },
+            "load 1 has the name of another one of its kind",
         ),
         (|m| m.actuators[0].effort = 0.0, "actuator `turn`: its largest effort is 0; it must be positive"),
     ];

@@ -1,7 +1,7 @@
 //! From the name of a parameter in a fit file to the parameters of a model.
 
 use crate::contact::{DissipationModel, MaterialParameter};
-use crate::multibody::{Model, Parameter, StopNumber};
+use crate::multibody::{LoadKind, LoadPart, Model, Parameter, StopNumber};
 use crate::optimize::error::ProblemError;
 
 /// The unit of a parameter of the model, of those that a fit may set.
@@ -27,6 +27,10 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
         Parameter::JointDamping { .. } | Parameter::DriveDamping { .. } => "N m s/rad or N s/m",
         Parameter::SpringStiffness { .. } | Parameter::DriveStiffness { .. } => "N m/rad or N/m",
         Parameter::SpringRest { .. } => "rad or m",
+        Parameter::Load { load, .. } => match model.loads.get(*load).map(|load| load.kind) {
+            Some(LoadKind::Torque) => "N m",
+            _ => "N",
+        },
         Parameter::EffortLimit { .. } | Parameter::JointFriction { .. } => "N m or N",
         Parameter::JointStop { number, .. } => match number {
             StopNumber::Lower | StopNumber::Upper => "rad or m",
@@ -48,6 +52,10 @@ const JOINT_FIELDS: &str = "`damping`, `friction` of a joint with one coordinate
 
 const ACTUATOR_FIELDS: &str =
     "`stiffness` and `damping` where its drive has them, `effort` where it has a limit";
+
+const LOAD_FIELDS: &str = "`force[AXIS]` and `torque[AXIS]` where they are constant, `force.values[KNOT][AXIS]` where they have times, \
+                           `force.mean[AXIS]`, `force.sine[AXIS]` and `force.cosine[AXIS]` where they have a period, and \
+                           these of `torque`";
 
 const PAIR_FIELDS: &str = "`friction` (static and dynamic), `static_friction`, `dynamic_friction`";
 
@@ -78,6 +86,10 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// `stop_dissipation`, and `actuators.NAME.FIELD` with FIELD `stiffness`, `damping` or `effort` are those of joints and
 /// drives that have them.
 ///
+/// `loads.NAME.FIELD`, or `loads[INDEX].FIELD` of a load without a name, with FIELD `force[AXIS]` of a constant force,
+/// `force.values[KNOT][AXIS]` of one with times, `force.mean[AXIS]`, `force.sine[AXIS]` and `force.cosine[AXIS]` of a
+/// periodic one, and the same of `torque`, are components of loads; knots count from 0.
+///
 /// `pairs.BODY.OTHER.FIELD` with FIELD `friction`, `static_friction` or `dynamic_friction` sets it in the materials of
 /// both bodies. Two equal coefficients combine to themselves, so the value is the coefficient between the two. No
 /// other body may have these materials.
@@ -95,6 +107,9 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
     }
     if let Some(rest) = path.strip_prefix("actuators.") {
         return Ok(vec![actuator_parameter(model, path, rest)?]);
+    }
+    if path.starts_with("loads.") || path.starts_with("loads[") {
+        return Ok(vec![load_parameter(model, path)?]);
     }
     if let Some(rest) = path.strip_prefix("pairs.") {
         return pair_parameters(model, path, rest);
@@ -205,6 +220,63 @@ fn actuator_parameter(model: &Model, path: &str, rest: &str) -> Result<Parameter
     ];
     let names = model.actuators.iter().map(|actuator| actuator.name.as_str()).collect();
     part_parameter(model, path, rest, &fields, ("actuator", names), ACTUATOR_FIELDS)
+}
+
+/// The parameter that a name of a load's value sets.
+fn load_parameter(model: &Model, path: &str) -> Result<Parameter, ProblemError> {
+    // Loads without a name in their file are called after their place in it, which is a path by itself.
+    let own_path =
+        |name: &str| if name.starts_with("loads[") { name.to_owned() } else { format!("loads.{name}") };
+    // Names may have dots in them; a force and a torque may have the same.
+    let rest_of = |name: &str| path.strip_prefix(&own_path(name))?.strip_prefix('.');
+    let mut found = None;
+    for (load, l) in model.loads.iter().enumerate() {
+        let Some(rest) = rest_of(&l.name) else { continue };
+        found = Some(rest);
+        let Some(field) = rest.strip_prefix(l.kind.name()) else { continue };
+        let (field, axes) = field.split_at(field.find('[').unwrap_or(field.len()));
+        let (part, axes) = match field {
+            "" => (LoadPart::Constant, axes),
+            ".mean" => (LoadPart::Mean, axes),
+            ".sine" => (LoadPart::Sine, axes),
+            ".cosine" => (LoadPart::Cosine, axes),
+            ".values" => {
+                let knot = axes.strip_prefix('[').and_then(|axes| axes.split_once(']'));
+                let Some((knot, axes)) = knot else { continue };
+                let Ok(knot) = knot.parse() else { continue };
+                (LoadPart::Knot(knot), axes)
+            }
+            _ => continue,
+        };
+        let Some([axis]) = axes_of(axes) else { continue };
+        let parameter = Parameter::Load { load, part, axis };
+        if parameter.value(model).is_ok() {
+            return Ok(parameter);
+        }
+    }
+    match found {
+        Some(field) => Err(ProblemError::NoSuchField {
+            path: path.to_owned(),
+            field: field.to_owned(),
+            allowed: LOAD_FIELDS,
+        }),
+        None => {
+            let mut names: Vec<&str> = model.loads.iter().map(|load| load.name.as_str()).collect();
+            names.dedup();
+            let rest = path.strip_prefix("loads.").unwrap_or(path);
+            Err(ProblemError::NoSuchName {
+                path: path.to_owned(),
+                kind: "load",
+                name: rest
+                    .split(".force")
+                    .next()
+                    .and_then(|r| r.split(".torque").next())
+                    .unwrap_or(rest)
+                    .to_owned(),
+                found: listed(names.into_iter()),
+            })
+        }
+    }
 }
 
 /// The parameter of a part with a name and one of the fields, each with how a parameter is made of the part's index.

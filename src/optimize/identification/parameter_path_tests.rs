@@ -3,8 +3,8 @@ use crate::contact::{Collider, Material};
 use crate::field::RigidSurface;
 use crate::geometry::Shape;
 use crate::multibody::{
-    Body, BodyGeometry, BodyPair, BodyState, MassProperties, MassSource, ModelBuilder, NamedMaterial,
-    NoForces, State,
+    Body, BodyGeometry, BodyPair, BodyState, Load, LoadFrame, LoadHistory, MassProperties, MassSource,
+    ModelBuilder, NamedMaterial, NoForces, State,
 };
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::identification::{
@@ -176,4 +176,47 @@ fn names_that_cannot_be_are_refused() {
         identification(&NAMES).measurements().to_vec(),
     );
     assert!(twice.unwrap_err().to_string().contains("set the same quantity"));
+}
+
+#[test]
+fn values_of_loads_are_called_after_the_fields_of_the_file() {
+    let load = |name: &str, kind, history| Load {
+        name: name.into(),
+        body: 0,
+        kind,
+        frame: LoadFrame::World,
+        history,
+    };
+    let force = LoadKind::Force { point: Vector3::zeros() };
+    let knots = LoadHistory::Knots { times: vec![0.0, 1.0], values: vec![Vector3::x(); 2], linear: true };
+    let zero = Vector3::zeros();
+    let periodic = LoadHistory::Periodic { period: 1.0, mean: zero, sine: zero, cosine: zero };
+    let loads = vec![
+        load("push.a", force, LoadHistory::Constant(Vector3::x())),
+        load("push.a", LoadKind::Torque, periodic),
+        load("loads[1]", force, knots),
+    ];
+    let model = ModelBuilder { loads, ..model(Some(0), 1, None).into_builder() }.build().unwrap();
+    for (path, load, part, axis, name) in [
+        ("loads.push.a.force[2]", 0, LoadPart::Constant, 2, "push.a.force[2]"),
+        ("loads.push.a.torque.sine[0]", 1, LoadPart::Sine, 0, "push.a.torque.sine[0]"),
+        ("loads.push.a.torque.mean[1]", 1, LoadPart::Mean, 1, "push.a.torque.mean[1]"),
+        ("loads[1].force.values[1][0]", 2, LoadPart::Knot(1), 0, "loads[1].force.values[1][0]"),
+    ] {
+        let parameter = Parameter::Load { load, part, axis };
+        assert_eq!(parameters_at(&model, path).unwrap(), [parameter]);
+        assert_eq!(parameter.name(&model), name);
+    }
+    assert_eq!(unit(&model, &Parameter::Load { load: 1, part: LoadPart::Mean, axis: 0 }), "N m");
+    for (path, part) in [
+        ("loads.pull.force[2]", "no load `pull`; the scene has `push.a`, `loads[1]`"),
+        ("loads.push.a.force[3]", "no `force[3]`"),
+        ("loads.push.a.force.mean[0]", "no `force.mean[0]`"),
+        ("loads[1].force.values[2][0]", "no `force.values[2][0]`"),
+        ("loads[1].torque[0]", "no `torque[0]`"),
+        ("loads[0].force[0]", "no load `loads[0]`"),
+    ] {
+        let message = parameters_at(&model, path).unwrap_err().to_string();
+        assert!(message.contains(part), "{path}: {message}");
+    }
 }

@@ -17,7 +17,7 @@ use super::cuts::{Cuts, TimeWindow};
 use super::deviations::StandardDeviations;
 use super::initial_state::{TOLERANCE, WindowSystem, estimate};
 use super::row_residuals::{add_residuals, linear_residuals, recorded_part, state_of};
-use super::window_motion::{Sensitive, Steps, TapedSteps};
+use super::window_motion::{Sensitive, Steps, TapedSteps, counted_from};
 use super::{
     Loss, MeasurementError, Prediction, body_index, check_residuals, place, positive, root_mean_square,
     stacked,
@@ -27,7 +27,7 @@ use crate::multibody::{
 };
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::error::{LARGEST_GAP, ProblemError};
-use crate::rollout::{Motion, MotionWarning, Rollout, SimulationError, SimulationSettings};
+use crate::rollout::{Command, Motion, MotionWarning, Rollout, SimulationError, SimulationSettings};
 use crate::scalar::Scalar;
 use crate::step::{StepWorkspace, Substep};
 
@@ -44,6 +44,8 @@ pub struct RecordedMotion {
     cuts: Cuts,
     /// The recorded states of each window; the first is where it starts.
     windows: Vec<Range<usize>>,
+    /// The commands of the model's actuators.
+    commands: Vec<Command>,
 }
 
 /// How many parts a window is cut into for a fit that is to find the way.
@@ -107,7 +109,14 @@ impl RecordedMotion {
             return Err(ProblemError::AlwaysTouching { recording: recording.name });
         }
         let body = body.to_owned();
-        Ok(Self { recording, body, sigma: *sigma, weights, loss, start_weights, cuts, windows })
+        let commands = Vec::new();
+        Ok(Self { recording, body, sigma: *sigma, weights, loss, start_weights, cuts, windows, commands })
+    }
+
+    /// The same motion under commands of the model's actuators, at the times of the recording.
+    #[must_use]
+    pub fn under_commands(self, commands: Vec<Command>) -> Self {
+        Self { commands, ..self }
     }
 
     /// The same recording in short windows that start at recorded states as they are, where its own starts are
@@ -189,7 +198,8 @@ impl RecordedMotion {
     ) -> Result<Vec<Vec<T>>, ProblemError> {
         let of_window = |(index, window): (usize, &Range<usize>)| {
             let mut differences = Vec::with_capacity(window.len() - 1);
-            let steps = Steps::new(settings, applied, substeps_of(held, index));
+            let steps =
+                Steps::new(settings, applied, substeps_of(held, index)).under_commands(&self.commands);
             self.simulate_window(model, window.clone(), &starts[index], steps, |recorded, state, _| {
                 differences.push(State::lift(&state_of(recorded)).difference(&recorded_part(state)));
             })?;
@@ -209,7 +219,7 @@ impl RecordedMotion {
     ) -> Result<Vec<Vec<Vec<Substep>>>, ProblemError> {
         let of_window = |(window, start): (&Range<usize>, &State)| {
             let mut all = Vec::new();
-            let steps = Steps::new(settings, applied, None);
+            let steps = Steps::new(settings, applied, None).under_commands(&self.commands);
             self.simulate_window(model, window.clone(), start, steps, |_, _, substeps| {
                 all.append(substeps);
             })?;
@@ -300,7 +310,8 @@ impl RecordedMotion {
     ) -> Result<Vec<WindowSystem>, ProblemError> {
         let of_window = |(index, (window, start)): (usize, (&Range<usize>, &mut State))| {
             let evaluate = |at: &State| {
-                let steps = Steps::new(settings, applied, substeps_of(held, index));
+                let steps =
+                    Steps::new(settings, applied, substeps_of(held, index)).under_commands(&self.commands);
                 self.system(model, window.clone(), at, steps)
             };
             if !(search && self.estimates_starts()) {
@@ -325,7 +336,9 @@ impl RecordedMotion {
             let recorded = &self.recording.states[window.clone()];
             let (Some(first), Some(last)) = (recorded.first(), recorded.last()) else { continue };
             let until = last.time - first.time;
-            let motion = Motion::of(&Rollout::new(model, start, *settings, until).under(applied));
+            let (model, commands) = counted_from((model, &self.commands), first.time);
+            let rollout = Rollout::new(&model, start, *settings, until).under(applied);
+            let motion = Motion::of(&rollout.with_controls(&commands));
             warnings.extend(motion.warnings);
             motion.outcome.map_err(|source| self.failed(first.time, source))?;
         }

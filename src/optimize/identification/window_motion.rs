@@ -1,6 +1,7 @@
 //! The motion of a model from one recorded time to the next: simulated, in any scalar, and linearized, by the
 //! Jacobians of its steps.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use nalgebra::DMatrix;
@@ -89,6 +90,21 @@ impl<'a, A: AppliedForces> Steps<'a, A> {
         }
         Ok(state)
     }
+}
+
+/// A model under commands with the times of its loads and of commands counted from a time in s, for motions that start
+/// there.
+pub(super) fn counted_from<'m>(
+    (model, commands): (&'m Model, &[Command]),
+    start: f64,
+) -> (Cow<'m, Model>, Vec<Command>) {
+    let commands = commands.iter().map(|command| command.counted_from(start)).collect();
+    if model.loads().is_empty() {
+        return (Cow::Borrowed(model), commands);
+    }
+    let mut moved = model.clone();
+    moved.loads.iter_mut().for_each(|load| *load = load.counted_from(start));
+    (Cow::Owned(moved), commands)
 }
 
 /// A state and its derivatives, in its tangent space.

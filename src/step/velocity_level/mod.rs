@@ -107,8 +107,9 @@ impl VelocityLevel {
     ) -> Result<(), StepError> {
         let StepProblem { model, state, time, applied, control, .. } = *step;
         balance.forces.reset(model);
-        model.add_loads(state, time, &mut balance.forces);
-        applied.apply(model, state, time, &control[model.command_dimension()..], &mut balance.forces);
+        let (commands, control) = control.split_at(model.command_dimension());
+        model.add_loads(state, time, commands, &mut balance.forces);
+        applied.apply(model, state, time, control, &mut balance.forces);
         self.step_under(&step.under(&()), keep, workspace, balance, after)
     }
 

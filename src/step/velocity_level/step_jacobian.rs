@@ -8,7 +8,7 @@ use super::tape::BalanceTape;
 use super::vjp::{VjpMemory, by_extra_pose, turn_jacobian};
 use crate::multibody::{
     AppliedColumn, AppliedForces, AppliedWorkspace, ForceEntry, ModelGradient, TANGENT_DIMENSION,
-    for_each_applied_derivative, for_each_applied_derivative_by_parameter,
+    for_each_applied_derivative,
 };
 use crate::step::joint_moves::move_jacobians;
 use crate::step::step_point::StepPoint;
@@ -93,12 +93,11 @@ fn add_applied<A: AppliedForces>(at: &StepPoint<'_, A>, tape: &mut BalanceTape, 
     for_each_applied_derivative(at.applied, &point, &mut scratch, |by_what, force| {
         let column = match by_what {
             AppliedColumn::State(k) => k,
+            AppliedColumn::Command(k) => rows + k,
             AppliedColumn::Control(k) => rows + commands + k,
+            AppliedColumn::Parameter(k) => rows + controls + k,
         };
         put(column, force);
-    });
-    for_each_applied_derivative_by_parameter(at.applied, &point, &mut scratch, |column, force| {
-        put(rows + controls + column, force);
     });
 }
 

@@ -138,8 +138,7 @@ impl VelocityLevel {
         }
         by_force.joints.iter_mut().for_each(|force| *force *= at.dt);
         let point = at.forces_at(at.before, at.time);
-        let by_user = &mut out.control[at.split_control().0.len()..];
-        applied.add_applied_vjp(&point, at.applied, by_force, out.state, by_user, out.model);
+        applied.add_applied_vjp(&point, at.applied, by_force, out.state, out.control, out.model);
     }
 
     /// The vector–Jacobian product of a step.

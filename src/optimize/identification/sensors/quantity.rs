@@ -224,13 +224,17 @@ impl Quantity {
                 Place::Joint { q: found.q.start, v: found.v.start }
             }
             QuantityKind::ActuatorForce => {
-                let actuator = model.actuators.iter().position(|actuator| actuator.name == name);
+                let drives = |actuator: &&Actuator| actuator.body_load().is_none();
+                let own = |actuator: &Actuator| actuator.name == name && drives(&actuator);
+                let actuator = model.actuators.iter().position(own);
                 let actuator = actuator.ok_or_else(|| ProblemError::NoSuchPart {
-                    what: "actuator",
+                    what: "actuator of joints",
                     name: name.to_owned(),
-                    found: listed(model.actuators.iter().map(|actuator| actuator.name.as_str())),
+                    found: listed(
+                        model.actuators.iter().filter(drives).map(|actuator| actuator.name.as_str()),
+                    ),
                 })?;
-                let driven = &model.actuators[actuator].coordinates;
+                let driven = model.actuators[actuator].coordinates();
                 let name_of = |at: &DrivenCoordinate| {
                     let own = model.mechanism.joints().iter().find(|joint| joint.v.contains(&at.v));
                     own.map_or("?", |joint| joint.name.as_str())
