@@ -77,8 +77,10 @@ fn parameters(method: ComplementarityMethod) -> Vec<Parameter> {
 #[derive(Debug, Default)]
 pub struct Found {
     pub states: usize,
-    /// Steps that did not converge, at states or beside them.
+    /// Steps that did not converge.
     pub failed: usize,
+    /// Steps beside states that did not converge, where shorter differences are taken.
+    pub beside: usize,
     /// Those where a derivative is refused.
     pub refused: usize,
     /// Columns of Jacobians where slopes differ on both sides.
@@ -272,7 +274,7 @@ pub fn check<A: AppliedForces>(case: &Case<A>, state: &State, found: &mut Found)
     for (k, by) in by_parameters.iter().enumerate() {
         assert!((product(jacobian.by_parameters.column(k)) - by).abs() < 1e-11 * (1.0 + by.abs()));
     }
-    let failed = Cell::new(0);
+    let beside = Cell::new(0);
     let take = |tangent: &[f64], control: &[f64], values: &[(Parameter, f64)]| {
         let (model, _) = seeded(model, state, values).expect("a model");
         let state = state.moved(tangent);
@@ -281,7 +283,7 @@ pub fn check<A: AppliedForces>(case: &Case<A>, state: &State, found: &mut Found)
             Ok(moved) => Some(after.difference(&moved)),
             Err(error) => {
                 println!("{integrator:?} at {tangent:?}, {control:?}, {values:?}: {error}");
-                failed.set(failed.get() + 1);
+                beside.set(beside.get() + 1);
                 None
             }
         }
@@ -343,5 +345,5 @@ pub fn check<A: AppliedForces>(case: &Case<A>, state: &State, found: &mut Found)
             println!("{integrator:?} column {column}: {error:?}");
         }
     }
-    found.failed += failed.get();
+    found.beside += beside.get();
 }

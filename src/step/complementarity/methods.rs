@@ -105,7 +105,11 @@ fn by_pivots(
         }
         let Some(problem) = problem else { return Err(failure) };
         let modes = modes_of(data, &layout, &problem);
-        let solution = settle(data, &layout.used, modes, &problem.velocities, linear, Sticking::Known);
+        let ways = [modes.clone(), modes.sharing_together()].into_iter();
+        let mut solutions = ways.filter_map(|modes| {
+            settle(data, &layout.used, modes, &problem.velocities, linear, Sticking::Known)
+        });
+        let solution = solutions.next();
         velocities.copy_from_slice(&problem.velocities);
         if let Some(solution) = solution {
             let there = scaled_velocities(data, &solution.variables);

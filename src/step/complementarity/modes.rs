@@ -62,6 +62,9 @@ pub(super) struct Modes {
     normals: Vec<usize>,
     /// Those that are held whose tangents are independent of each other and of the normals.
     tangents: Vec<usize>,
+    /// Whether normals and tangents share a load together: where friction holds what other contacts' normals do, as that of an arm beside a
+    /// block that stands.
+    together: bool,
 }
 
 /// The rows of contacts that carry.
@@ -97,6 +100,16 @@ impl Modes {
             }
         }
         Self { carrying, held, ..Self::default() }
+    }
+
+    /// The same, with a load that normals and tangents share together.
+    pub fn sharing_together(self) -> Self {
+        Self { together: true, ..self }
+    }
+
+    /// Those of other contacts, which share a load in the same way.
+    pub fn with(&self, carrying: Vec<Carrying>) -> Self {
+        Self { together: self.together, ..Self::new(carrying) }
     }
 
     /// The number of variables besides velocities.
@@ -167,7 +180,8 @@ impl Modes {
         let mut columns: Vec<Vec<f64>> = Vec::new();
         self.normals.clear();
         self.tangents.clear();
-        for part in [0..normals, normals..count] {
+        let parts = if self.together { [0..count, 0..0] } else { [0..normals, normals..count] };
+        for part in parts {
             loop {
                 // The first of equals, so that the choice does not follow rounding.
                 let mut best: Option<usize> = None;
@@ -192,29 +206,53 @@ impl Modes {
         }
     }
 
-    /// How an impulse along each contact's normal follows a factor; and how those along tangents do.
-    fn share_of_normal<T: Scalar>(&self, rows: &Rows<T>, length: f64, at: usize, chosen: usize) -> T {
-        rows.normals[at].product(&rows.normals[self.normals[chosen]], length)
+    /// How an impulse along a row follows a factor, by the row and the factor's; nothing where one is a normal's, the other a
+    /// tangent's, and these do not share together.
+    fn share<T: Scalar>(
+        &self,
+        (row, is_normal): (&Row<T>, bool),
+        (chosen, of_normal): (&Row<T>, bool),
+        length: f64,
+    ) -> T {
+        if is_normal == of_normal || self.together { row.product(chosen, length) } else { T::from(0.0) }
     }
 
-    fn share_of_tangent<T: Scalar>(&self, rows: &Rows<T>, length: f64, held: usize, chosen: usize) -> T {
+    /// The rows that factors belong to, and whether they are normals.
+    fn chosen<'a, T>(&'a self, rows: &'a Rows<T>) -> impl Iterator<Item = (&'a Row<T>, bool)> {
+        let normals = self.normals.iter().map(|&at| (&rows.normals[at], true));
+        normals.chain(self.tangents.iter().map(|&held| (&rows.held[held], false)))
+    }
+
+    fn share_of_normal<T: Scalar>(
+        &self,
+        rows: &Rows<T>,
+        length: f64,
+        at: usize,
+        chosen: (&Row<T>, bool),
+    ) -> T {
+        self.share((&rows.normals[at], true), chosen, length)
+    }
+
+    fn share_of_tangent<T: Scalar>(
+        &self,
+        rows: &Rows<T>,
+        length: f64,
+        held: usize,
+        chosen: (&Row<T>, bool),
+    ) -> T {
         let weight = self.carrying[self.held[held].at].weight;
-        rows.held[held].product(&rows.held[self.tangents[chosen]], length) * T::from(weight)
+        self.share((&rows.held[held], false), chosen, length) * T::from(weight)
     }
 
     /// The impulses of factors.
     pub fn impulses<T: Scalar>(&self, data: &StepData<T>, rows: &Rows<T>, factors: &[T]) -> Impulses<T> {
         let length = data.scales.length;
-        let (of_normals, of_tangents) = factors.split_at(self.normals.len());
         let zero = T::from(0.0);
-        let normal = (0..self.carrying.len()).map(|at| {
-            let parts = of_normals.iter().enumerate();
-            parts.fold(zero, |sum, (b, w)| sum + self.share_of_normal(rows, length, at, b) * *w)
-        });
-        let held = (0..self.held.len()).map(|held| {
-            let parts = of_tangents.iter().enumerate();
-            parts.fold(zero, |sum, (s, u)| sum + self.share_of_tangent(rows, length, held, s) * *u)
-        });
+        let sum = |share: &dyn Fn((&Row<T>, bool)) -> T| {
+            self.chosen(rows).zip(factors).fold(zero, |sum, (chosen, w)| sum + share(chosen) * *w)
+        };
+        let normal = (0..self.carrying.len()).map(|at| sum(&|c| self.share_of_normal(rows, length, at, c)));
+        let held = (0..self.held.len()).map(|held| sum(&|c| self.share_of_tangent(rows, length, held, c)));
         Impulses { normal: normal.collect(), held: held.collect() }
     }
 
@@ -255,24 +293,24 @@ impl Modes {
         if size == 0 {
             return Some((free.to_vec(), Vec::new()));
         }
-        let normals = self.normals.len();
         let mut columns = Vec::with_capacity(size);
-        for chosen in 0..size {
+        for chosen in self.chosen(rows) {
             let mut column = vec![0.0; velocities.len()];
-            if chosen < normals {
+            if chosen.1 || self.together {
                 for (at, carried) in rows.carried.iter().enumerate() {
                     carried.add_to(&mut column, self.share_of_normal(rows, length, at, chosen));
                 }
-            } else {
+            }
+            if !chosen.1 || self.together {
                 for (held, row) in rows.held.iter().enumerate() {
-                    row.add_to(&mut column, self.share_of_tangent(rows, length, held, chosen - normals));
+                    row.add_to(&mut column, self.share_of_tangent(rows, length, held, chosen));
                 }
             }
             respond(&mut column);
             column.iter_mut().for_each(|x| *x *= data.scales.impulse);
             columns.push(column);
         }
-        let conditions: Vec<&Row> = self.conditions(rows).collect();
+        let conditions: Vec<&Row> = self.chosen(rows).map(|(row, _)| row).collect();
         let matrix = DMatrix::from_fn(size, size, |i, j| conditions[i].dot(&columns[j]) / speed);
         let change: Vec<f64> = free.iter().zip(velocities).map(|(a, b)| a - b).collect();
         let values = self.values(data, kinematics);
@@ -286,12 +324,6 @@ impl Modes {
             after.iter_mut().zip(column).for_each(|(v, c)| *v += c * factor);
         }
         after.iter().all(|v| v.is_finite()).then(|| (after, factors.as_slice().to_vec()))
-    }
-
-    /// The rows of the conditions.
-    fn conditions<'a, T>(&'a self, rows: &'a Rows<T>) -> impl Iterator<Item = &'a Row<T>> {
-        let normals = self.normals.iter().map(|&at| &rows.normals[at]);
-        normals.chain(self.tangents.iter().map(|&held| &rows.held[held]))
     }
 
     /// What has to be 0, m/s: distances over the length of the step, and velocities.
@@ -329,7 +361,8 @@ impl Modes {
 
     /// How far a contact gives under the factors: it would carry if it gave.
     pub fn pressed(&self, data: &StepData, rows: &Rows, normal: &Row, factors: &[f64]) -> f64 {
-        let chosen = self.normals.iter().map(|&at| normal.product(&rows.normals[at], data.scales.length));
+        let length = data.scales.length;
+        let chosen = self.chosen(rows).map(|chosen| self.share((normal, true), chosen, length));
         chosen.zip(factors).map(|(share, w)| share * w).sum()
     }
 }

@@ -271,5 +271,5 @@ fn changed(
         }
     }
     next.sort_by_key(|c| c.contact);
-    is_changed.then(|| Modes::new(next))
+    is_changed.then(|| modes.with(next))
 }
