@@ -2,6 +2,7 @@
 
 use nalgebra::Vector3;
 
+use super::circle::{AxisCircle, Circle, TurnedLine};
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
 
@@ -39,6 +40,13 @@ pub(crate) enum GapKind<T = f64> {
         first_radius: T,
         sign: f64,
     },
+    /// A point and a cone or a cylinder.
+    PointTurned { point: Vector3<T>, line: TurnedLine<T> },
+    /// A circle and a cone or a cylinder; it is nearest beside its point at the angle `start`, rad.
+    CircleTurned { circle: Circle<T>, line: TurnedLine<T>, start: f64 },
+    /// Two circles beside the point of the first one at an angle, rad. The normal is, in the half-plane through the second
+    /// one's axis, `sign` times the direction of the first one turned by a right angle.
+    CircleCircle { circle: Circle<T>, other: AxisCircle<T>, start: f64, sign: f64 },
 }
 
 /// How far two bodies are from each other, in W.
@@ -100,6 +108,16 @@ impl<T: Scalar> LocalGap<T> {
                     sign: *sign,
                 }
             }
+            GapKind::PointTurned { point, line } => {
+                GapKind::PointTurned { point: v(point), line: line.map(f) }
+            }
+            GapKind::CircleTurned { circle, line, start } => {
+                GapKind::CircleTurned { circle: circle.map(f), line: line.map(f), start: *start }
+            }
+            GapKind::CircleCircle { circle, other, start, sign } => {
+                let (circle, other) = (circle.map(f), other.map(f));
+                GapKind::CircleCircle { circle, other, start: *start, sign: *sign }
+            }
         };
         LocalGap { kind, flipped: self.flipped }
     }
@@ -144,6 +162,13 @@ impl<T: Scalar> LocalGap<T> {
                 let part = between.cross(&other_along).dot(&normal) * T::from(sign) / length;
                 let nearest = from + along * part;
                 (-normal.dot(&between) - radius, normal, nearest - normal * first_radius)
+            }
+            GapKind::PointTurned { point, line } => line.placed(second).from_point(&(*first * point)),
+            GapKind::CircleTurned { circle, line, start } => {
+                line.placed(second).from_circle(&circle.placed(first), start)
+            }
+            GapKind::CircleCircle { circle, other, start, sign } => {
+                other.placed(second).from_circle(&circle.placed(first), start, sign)
             }
         };
         let point = on_first - normal * (distance * half);
@@ -199,7 +224,24 @@ mod tests {
                 first_radius: 0.05,
                 sign: -1.0,
             },
+            GapKind::PointTurned { point: v(0.1, 0.2, -0.1), line: turned([-0.8, 0.6], -0.3) },
+            GapKind::CircleTurned { circle: circle(), line: turned([-0.8, 0.6], -0.9), start: 0.5 },
+            GapKind::CircleTurned { circle: circle(), line: turned([1.0, 0.0], 0.4), start: 2.5 },
+            GapKind::CircleCircle { circle: circle(), other: other(), start: 0.6, sign: 1.0 },
+            GapKind::CircleCircle { circle: circle(), other: other(), start: 4.6, sign: -1.0 },
         ]
+    }
+
+    fn circle() -> Circle {
+        Circle { center: v(0.1, 0.05, -0.3), x: v(0.2, 0.0, 0.0), y: v(0.0, 0.16, 0.12) }
+    }
+
+    fn turned(normal: [f64; 2], offset: f64) -> TurnedLine {
+        TurnedLine { origin: v(0.02, 0.03, 0.1), axis: v(0.0, 0.6, 0.8), normal, offset }
+    }
+
+    fn other() -> AxisCircle {
+        AxisCircle { center: v(0.3, 0.1, 0.2), axis: v(0.6, 0.0, 0.8), radius: 0.5 }
     }
 
     #[test]
@@ -241,6 +283,8 @@ mod tests {
                     assert!((slope - there.distance.eps[k]).abs() < 1e-8, "{case} {flipped} difference {k}");
                     let slope = (plus.point - minus.point) / 2e-5;
                     assert!((slope - there.point.map(|x| x.eps[k])).amax() < 1e-8, "{case} point {k}");
+                    let slope = (plus.normal - minus.normal) / 2e-5;
+                    assert!((slope - there.normal.map(|x| x.eps[k])).amax() < 1e-8, "{case} normal {k}");
                 }
             }
         }

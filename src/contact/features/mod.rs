@@ -4,11 +4,15 @@
 //! in any scalar ([`LocalGap`]). It has a kink where another pair of features takes over, such as where a vertex leaves
 //! a face over its edge: derivatives there are those of the features that were found.
 
+#[cfg(test)]
+mod bolt_tests;
+mod circle;
 mod find;
 mod gap;
 mod manifold;
 mod point_polyhedron;
 mod prepare;
+mod revolved;
 
 pub(crate) use find::{Rim, check_features, find_features};
 pub(crate) use gap::{Gap, LocalGap};

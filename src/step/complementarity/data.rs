@@ -32,7 +32,7 @@ pub(super) struct Contact<T = f64> {
     pub gap: LocalGap<T>,
 }
 
-/// The contacts of two geometries, which share their friction.
+/// The contacts of two geometries along one normal, which share their friction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patch<T = f64> {
     /// Index in [`Model::rigid_pairs`].
@@ -124,14 +124,21 @@ impl<T: Scalar> StepData<T> {
     pub fn set_contacts(&mut self, model: &Model<T>, found: &[FoundContact]) {
         self.contacts.clear();
         self.patches.clear();
+        // The first contact of each patch.
+        let mut firsts: Vec<&FoundContact> = Vec::new();
         for contact in found {
             let pair = &model.rigid_pairs()[contact.pair];
             let [a, b] = geometries(model, pair);
-            if self.patches.last().is_none_or(|patch| patch.pair != contact.pair) {
+            let is_of = |first: &&FoundContact| {
+                first.pair == contact.pair && first.features.is_of_one_patch(&contact.features)
+            };
+            let of = firsts.iter().position(is_of).unwrap_or_else(|| {
+                firsts.push(contact);
                 self.patches.push(patch(model, contact.pair));
-            }
+                firsts.len() - 1
+            });
             let gap = contact.features.prepare((&a.0, &a.1), (&b.0, &b.1));
-            self.contacts.push(Contact { patch: self.patches.len() - 1, gap });
+            self.contacts.push(Contact { patch: of, gap });
         }
     }
 
