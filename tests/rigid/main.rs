@@ -1,5 +1,6 @@
 //! Rigid contact by complementarity: the scenes of Hotz et al. and of Xie and Chakraborty, properties, derivatives.
 
+mod bolt;
 mod gradients;
 mod hotz;
 mod planar;
@@ -8,6 +9,8 @@ mod scene_files;
 mod scenes_of_the_paper;
 mod timing;
 
+#[path = "../../examples/rigid_contact/bolt.rs"]
+mod bolt_scene;
 #[path = "../support/folder.rs"]
 mod folder;
 #[path = "../../examples/rigid_contact/scenes.rs"]
