@@ -136,10 +136,12 @@ impl<T: Scalar> LocalGap<T> {
             GapKind::CirclePlane { center, axis, radius, normal, offset } => {
                 let (center, axis) = (*first * center, first.rotation * axis);
                 let normal = second.rotation * normal;
-                // Down in the plane of the circle.
-                let (down, _) = unit(axis * axis.dot(&normal) - normal);
-                let lowest = center + down * radius;
-                (normal.dot(&(lowest - second.translation)) - offset, normal, lowest)
+                // By the product with the axis: down in the plane of the circle, as the difference of the normal and its part
+                // along the axis, would have errors of rounding over the tilt along the normal.
+                let (level, tilt) = unit(normal.cross(&axis));
+                let lowest = center + level.cross(&axis) * radius;
+                let distance = normal.dot(&(center - second.translation)) - offset - radius * tilt;
+                (distance, normal, lowest)
             }
             GapKind::PointPoint { point, other, radius, first_radius } => {
                 let center = *first * point;
