@@ -54,6 +54,16 @@ impl BoltScene {
         })
     }
 
+    /// The same with another coefficient of friction.
+    pub fn with_friction(self, friction: f64) -> Result<Self, Box<dyn Error>> {
+        let mut builder = self.model.into_builder();
+        for material in &mut builder.materials {
+            material.material.dynamic_friction = friction;
+            material.material.static_friction = friction;
+        }
+        Ok(Self { model: builder.build()?, ..self })
+    }
+
     /// The motion over a number of steps by a method.
     pub fn simulate(&self, method: ComplementarityMethod, steps: usize) -> Result<BoltMotion, StepError> {
         let mut workspace = StepWorkspace::default();
