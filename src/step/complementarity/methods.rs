@@ -30,18 +30,27 @@ const NEARLY: f64 = 1e-5;
 /// How deep a contact that takes no part may be, in parts of velocity scale times step.
 const DEPTH: f64 = 1e-9;
 
+/// How much is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// What finds nearly all solutions: there is another way where it does not.
+    Little,
+    All,
+}
+
 /// Solves the equations of a step with its contacts.
 pub(super) fn solve(
     method: ComplementarityMethod,
     data: &StepData,
     linear: &mut LinearSolver,
+    effort: Effort,
 ) -> Result<Solution, Failure> {
     let all = || (0..data.contacts.len()).collect();
     match method {
-        ComplementarityMethod::Ecp => equivalent_point(data, linear),
-        ComplementarityMethod::Lcp => linear_problems(data, all(), linear),
-        ComplementarityMethod::Ncp => nonlinear_problem(data, all(), linear),
-        ComplementarityMethod::Bilateral => bilateral(data, linear),
+        ComplementarityMethod::Ecp => equivalent_point(data, linear, effort),
+        ComplementarityMethod::Lcp => linear_problems(data, all(), linear, effort),
+        ComplementarityMethod::Ncp => nonlinear_problem(data, all(), linear, effort),
+        ComplementarityMethod::Bilateral => bilateral(data, linear, effort),
     }
 }
 
@@ -51,11 +60,15 @@ fn linear_problems(
     data: &StepData,
     used: Vec<usize>,
     linear: &mut LinearSolver,
+    effort: Effort,
 ) -> Result<Solution, Failure> {
     let free = linear.free().to_vec();
     let modes = first_modes(data, &used, &free);
     if let Some(solution) = settle(data, &used, modes, &free, linear, Sticking::Judged) {
         return Ok(solution);
+    }
+    if effort == Effort::Little {
+        return Err(Failure::Ray);
     }
     // Those of a softer problem, where very many carry.
     let layout = Layout::new(data, FrictionLaw::Polyhedral, used);
@@ -110,11 +123,12 @@ fn nonlinear_problem(
     data: &StepData,
     used: Vec<usize>,
     linear: &mut LinearSolver,
+    effort: Effort,
 ) -> Result<Solution, Failure> {
     let free = linear.free().to_vec();
     let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 200 };
     let mut layout = Layout::new(data, FrictionLaw::Polyhedral, used);
-    if let Ok(solution) = linear_problems(data, layout.used.clone(), linear) {
+    if let Ok(solution) = linear_problems(data, layout.used.clone(), linear, effort) {
         let mut z = cone_variables(data, &layout, &solution);
         let few = NewtonLimits { iterations: FEW, ..limits };
         let outcome = solve_mixed(&Equations { data, layout: &layout }, &mut z, &few);
@@ -125,6 +139,9 @@ fn nonlinear_problem(
         {
             return Ok(solution);
         }
+    }
+    if effort == Effort::Little {
+        return Err(Failure::Ray);
     }
     layout.compliance = COMPLIANCES[0];
     let Some(first) = linear.cones(data, &layout, &free) else {
@@ -149,11 +166,11 @@ fn nonlinear_problem(
 }
 
 /// Hotz §2.1: all contacts that would be closed are bilateral; those that pull are released, until none does.
-fn bilateral(data: &StepData, linear: &mut LinearSolver) -> Result<Solution, Failure> {
+fn bilateral(data: &StepData, linear: &mut LinearSolver, effort: Effort) -> Result<Solution, Failure> {
     let free = linear.free().to_vec();
     let gaps = data.kinematics(&free).gaps;
     let closed = |k: &usize| gaps[*k].distance <= DEPTH * data.scales.velocity * data.dt;
-    linear_problems(data, (0..gaps.len()).filter(closed).collect(), linear)
+    linear_problems(data, (0..gaps.len()).filter(closed).collect(), linear, effort)
 }
 
 /// How far velocities are from each other, in parts of the scale.
@@ -165,13 +182,14 @@ pub(super) fn difference(data: &StepData, a: &[f64], b: &[f64]) -> f64 {
 
 /// Xie and Chakraborty's equations: sweeps find which contacts carry, a semismooth Newton method does the rest. Where it
 /// stalls, more sweeps.
-fn equivalent_point(data: &StepData, linear: &mut LinearSolver) -> Result<Solution, Failure> {
+fn equivalent_point(data: &StepData, linear: &mut LinearSolver, effort: Effort) -> Result<Solution, Failure> {
     linear.forget_friction(data);
     let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 30 };
     let mut velocities = data.free_velocities();
     let mut failure = Failure::Ray;
     let (mut taken, mut next, mut last) = (0, FIRST_SWEEPS, f64::INFINITY);
-    while taken < LINEAR_ITERATIONS {
+    let most = if effort == Effort::Little { FIRST_SWEEPS } else { LINEAR_ITERATIONS };
+    while taken < most {
         let mut solution = linear.sweep(data, &velocities).ok_or(Failure::Ray)?;
         taken += 1;
         let change = difference(data, &velocities, &solution.velocities);

@@ -6,7 +6,7 @@ use super::data::{FoundContact, StepData, geometries};
 use super::equations::scaled_velocities;
 use super::held::{Held, Solution};
 use super::linear::LinearSolver;
-use super::methods::solve;
+use super::methods::{Effort, solve};
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};
 use crate::contact::{ContactGeometry, Rim, find_features};
@@ -52,10 +52,19 @@ pub(super) fn solve_step<A: AppliedForces>(
     if velocities.iter().any(|v| !v.is_finite()) || !linear.start(&data) {
         return Err(failed(Failure::NotFinite));
     }
-    let mut found = find_contacts(model, &data, &velocities, Rim::Points);
+    let points = find_contacts(model, &data, &velocities, Rim::Points);
+    let circles = find_contacts(model, &data, &velocities, Rim::Circle);
+    // The lowest point of a rim that is tilted moves around it: as a circle it is one contact, as points it is many.
+    if circles != points
+        && let Some(solved) = of_circles(method, model, &data, circles, (linear, Effort::Little))
+    {
+        report(model, &solved.data, &solved.solution, contacts);
+        return Ok(solved);
+    }
+    let mut found = points;
     for search in 0..SEARCHES {
         data.set_contacts(model, &found);
-        let solution = solve(method, &data, linear).map_err(failed)?;
+        let solution = solve(method, &data, linear, Effort::All).map_err(failed)?;
         velocities = scaled_velocities(&data, &solution.variables);
         let now = find_contacts(model, &data, &velocities, Rim::Points);
         if is_complete(model, &data, &solution, &found, &now) || search + 1 == SEARCHES {
@@ -76,6 +85,32 @@ pub(super) fn solve_step<A: AppliedForces>(
     Err(failed(Failure::Ray))
 }
 
+/// The solution with the rims of cylinders as circles, if there is one: where one comes to stand on a rim there is none.
+fn of_circles(
+    method: ComplementarityMethod,
+    model: &Model,
+    data: &StepData,
+    mut found: Vec<FoundContact>,
+    (linear, effort): (&mut LinearSolver, Effort),
+) -> Option<Solved> {
+    let mut data = data.clone();
+    for _ in 0..CHANGES {
+        data.set_contacts(model, &found);
+        let solution = solve(method, &data, linear, effort).ok()?;
+        let velocities = scaled_velocities(&data, &solution.variables);
+        let now = find_contacts(model, &data, &velocities, Rim::Points);
+        if is_complete(model, &data, &solution, &found, &now) {
+            return Some(Solved { found, data, solution, has_derivative: true });
+        }
+        let now = find_contacts(model, &data, &velocities, Rim::Circle);
+        if now == found {
+            return None;
+        }
+        found = now;
+    }
+    None
+}
+
 /// The solution with the rims of tilted cylinders as circles, whose lowest points move: the same, with the right
 /// derivatives. It is that with points where it does not hold with circles; there is no derivative then.
 fn with_circles(
@@ -89,18 +124,9 @@ fn with_circles(
         return solved;
     }
     let velocities = scaled_velocities(&solved.data, &solved.solution.variables);
-    let mut data = solved.data.clone();
-    let found = find_contacts(model, &data, &velocities, Rim::Circle);
-    data.set_contacts(model, &found);
-    let without = Solved { has_derivative: false, ..solved };
-    let Ok(solution) = solve(method, &data, linear) else { return without };
-    let there = scaled_velocities(&data, &solution.variables);
-    let now = find_contacts(model, &data, &there, Rim::Points);
-    if is_complete(model, &data, &solution, &found, &now) {
-        Solved { found, data, solution, has_derivative: true }
-    } else {
-        without
-    }
+    let found = find_contacts(model, &solved.data, &velocities, Rim::Circle);
+    of_circles(method, model, &solved.data, found, (linear, Effort::All))
+        .unwrap_or(Solved { has_derivative: false, ..solved })
 }
 
 /// Whether a solution with features holds for those that are found at it: nothing else overlaps, and all that carry are
