@@ -19,6 +19,10 @@ const LONGEST_STEP: f64 = 0.3;
 const STEPS: usize = 60;
 /// A distance curves by less than this part of the radius where all points of a circle are as near: the point has no derivative.
 const LEVEL: f64 = 1e-11;
+/// Circles whose directions differ by less than this (the sine of the angle) have no common normal.
+const PARALLEL: f64 = 1e-5;
+/// How far outside of those of its lines the normal of a corner may lie.
+const BETWEEN: f64 = 1e-9;
 /// Points that are nearer to the axis than this part of the radius have no direction away from it.
 const ON_AXIS: f64 = 1e-12;
 
@@ -30,16 +34,33 @@ pub(crate) struct Circle<T = f64> {
     pub y: Vector3<T>,
 }
 
-/// What a line that turns around an axis is: normal · (ρ, h) = offset.
+/// An axis: a place on it, and its direction, of length 1.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TurnedLine<T = f64> {
-    /// Where ρ and h are 0.
+pub(crate) struct Axis<T = f64> {
     pub origin: Vector3<T>,
-    /// The axis, of length 1.
-    pub axis: Vector3<T>,
-    /// Out of the body; of length 1.
+    pub direction: Vector3<T>,
+}
+
+/// A line in the half-plane through an axis: normal · (ρ, h) = offset, with the normal, of length 1, out of the body. The body is
+/// to its left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Line<T = f64> {
     pub normal: [f64; 2],
     pub offset: T,
+}
+
+/// Where one line ends and the next one begins, and the body sticks out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Corner<T = f64> {
+    pub at: [T; 2],
+    pub lines: [Line<T>; 2],
+}
+
+/// A line, and the corners at its two ends where it has them: beyond an end it is what is there of the body instead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wall<T = f64> {
+    pub line: Line<T>,
+    pub corners: [Option<Corner<T>>; 2],
 }
 
 /// A distance, the normal out of the body around the axis, and the nearest point of the circle.
@@ -154,116 +175,208 @@ fn with_derivatives<T: Scalar>(angle: f64, slope: f64, least: f64, value: impl F
     lifted
 }
 
-impl<T: Scalar> TurnedLine<T> {
-    /// The line with `f` applied to each number.
-    pub fn map<U>(&self, f: impl Fn(T) -> U + Copy) -> TurnedLine<U> {
+impl<T: Scalar> Axis<T> {
+    /// The axis with `f` applied to each number.
+    pub fn map<U>(&self, f: impl Fn(T) -> U + Copy) -> Axis<U> {
         let v = |p: &Vector3<T>| Vector3::new(f(p.x), f(p.y), f(p.z));
-        TurnedLine {
-            origin: v(&self.origin),
-            axis: v(&self.axis),
-            normal: self.normal,
-            offset: f(self.offset),
-        }
+        Axis { origin: v(&self.origin), direction: v(&self.direction) }
     }
 
     /// It on a body at a pose.
     pub(super) fn placed(&self, pose: &RigidTransform<T>) -> Self {
-        Self { origin: *pose * self.origin, axis: pose.rotation * self.axis, ..*self }
+        Self { origin: *pose * self.origin, direction: pose.rotation * self.direction }
     }
 
-    fn along(&self, [rho, height]: [T; 2]) -> T {
-        rho * T::from(self.normal[0]) + height * T::from(self.normal[1])
-    }
-
-    fn normal_at(&self, out: &Vector3<T>) -> Vector3<T> {
-        out * T::from(self.normal[0]) + self.axis * T::from(self.normal[1])
-    }
-
-    /// How far a point is from it.
-    pub(super) fn from_point(&self, point: &Vector3<T>) -> Nearest<T> {
+    /// How far a point is from a wall.
+    pub(super) fn point_to_wall(&self, point: &Vector3<T>, wall: &Wall<T>) -> Nearest<T> {
         let p = point - self.origin;
-        let (out, rho, height) = from_axis(&p, &self.axis, p.dot(&p).real().max(f64::MIN_POSITIVE));
-        (self.along([rho, height]) - self.offset, self.normal_at(&out), *point)
+        let (out, rho, height) = from_axis(&p, &self.direction, p.dot(&p).real().max(f64::MIN_POSITIVE));
+        let place = [rho.real(), height.real()];
+        let mut line = &wall.line;
+        for (end, corner) in wall.corners.iter().enumerate() {
+            // Beyond both lines of a corner it is the plane that is farther.
+            if let Some(corner) = corner.as_ref().filter(|corner| corner.is_beyond(end, place)) {
+                let [first, last] = corner.lines.each_ref().map(|line| line.map(|x| x.real()).from(place));
+                line = &corner.lines[usize::from(last > first)];
+            }
+        }
+        (line.from([rho, height]), self.normal(line.normal, &out), *point)
     }
 
-    /// How far a circle is from it: the smallest distance beside the point at the angle `start`.
-    pub(super) fn from_circle(&self, circle: &Circle<T>, start: f64) -> Nearest<T> {
-        let angle = self.nearest_angle(circle, start);
-        let seen = circle.seen_from(&self.origin, &self.axis, angle);
-        (self.along(seen.place) - self.offset, self.normal_at(&seen.out), seen.point)
+    /// How far a circle is from a wall: the smallest distance beside its point at the angle `start`.
+    pub(super) fn circle_to_wall(&self, circle: &Circle<T>, wall: &Wall<T>, start: f64) -> Nearest<T> {
+        let real = Beside { circle: circle.real(), axis: self.map(|x| x.real()) };
+        let angle = real.nearest_to_line(&wall.line.map(|x| x.real()), start);
+        let place = real.seen(angle).place;
+        for (end, corner) in wall.corners.iter().enumerate() {
+            if let Some(corner) = corner.as_ref().filter(|corner| corner.is_beyond(end, place)) {
+                return self.circle_to_corner(circle, corner, angle);
+            }
+        }
+        self.circle_to_line(circle, &wall.line, angle, &real)
     }
 
-    /// Where that is.
-    pub(super) fn nearest_angle(&self, circle: &Circle<T>, start: f64) -> T {
-        let (real_circle, real) = (circle.real(), self.map(|x| x.real()));
-        let at = |angle: f64| {
-            let seen = real_circle.seen_from(&real.origin, &real.axis, angle);
-            [real.along(seen.first), real.along(seen.second)]
-        };
-        let angle = settle(start, true, at);
-        let least = LEVEL * real_circle.x.norm();
-        with_derivatives(angle, at(angle)[1], least, |angle| {
-            self.along(circle.seen_from(&self.origin, &self.axis, angle).first)
+    /// How far a circle is from a corner beside its point at the angle `start`: from one of its two walls, or from the circle that
+    /// the corner is, whichever they are moved apart along most easily.
+    pub(super) fn circle_to_corner(&self, circle: &Circle<T>, corner: &Corner<T>, start: f64) -> Nearest<T> {
+        let real = Beside { circle: circle.real(), axis: self.map(|x| x.real()) };
+        match real.nearest_to_corner(&corner.map(|x| x.real()), start) {
+            NearestPart::Line(line, angle) => self.circle_to_line(circle, &corner.lines[line], angle, &real),
+            NearestPart::Circle(angle, sign) => {
+                let slope = real.approach(&corner.map(|x| x.real()).at, angle)[1];
+                let radius = real.circle.x.norm();
+                let angle = with_derivatives(angle, slope, LEVEL * radius * radius, |angle| {
+                    approach(&corner.at, &circle.seen_from(&self.origin, &self.direction, angle))
+                });
+                let seen = circle.seen_from(&self.origin, &self.direction, angle);
+                let to = [seen.place[0] - corner.at[0], seen.place[1] - corner.at[1]];
+                let [by_rho, by_height] = seen.first;
+                let unit = (by_rho * by_rho + by_height * by_height).sqrt().recip() * T::from(sign);
+                let [across, along] = [-by_height * unit, by_rho * unit];
+                let normal = seen.out * across + self.direction * along;
+                (to[0] * across + to[1] * along, normal, seen.point)
+            }
+        }
+    }
+
+    /// The distance from a line where it is smallest, at an angle.
+    fn circle_to_line(&self, circle: &Circle<T>, line: &Line<T>, angle: f64, real: &Beside) -> Nearest<T> {
+        let slope = line.map(|x| x.real()).along_normal(&real.seen(angle).second);
+        let angle = with_derivatives(angle, slope, LEVEL * real.circle.x.norm(), |angle| {
+            line.along_normal(&circle.seen_from(&self.origin, &self.direction, angle).first)
+        });
+        let seen = circle.seen_from(&self.origin, &self.direction, angle);
+        (line.from(seen.place), self.normal(line.normal, &seen.out), seen.point)
+    }
+
+    fn normal(&self, normal: [f64; 2], out: &Vector3<T>) -> Vector3<T> {
+        out * T::from(normal[0]) + self.direction * T::from(normal[1])
+    }
+}
+
+impl<T: Scalar> Line<T> {
+    /// The line with `f` applied to each number.
+    pub fn map<U>(&self, f: impl Fn(T) -> U) -> Line<U> {
+        Line { normal: self.normal, offset: f(self.offset) }
+    }
+
+    pub(super) fn along_normal(&self, place: &[T; 2]) -> T {
+        place[0] * T::from(self.normal[0]) + place[1] * T::from(self.normal[1])
+    }
+
+    /// How far a place is from it.
+    pub(super) fn from(&self, place: [T; 2]) -> T {
+        self.along_normal(&place) - self.offset
+    }
+}
+
+impl<T: Scalar> Corner<T> {
+    /// The corner with `f` applied to each number.
+    pub fn map<U>(&self, f: impl Fn(T) -> U + Copy) -> Corner<U> {
+        let [first, last] = &self.lines;
+        Corner { at: self.at.map(f), lines: [first.map(f), last.map(f)] }
+    }
+
+    /// Whether a place is beyond the corner, which is at the first (0) or last (1) end of a line.
+    fn is_beyond(&self, end: usize, place: [f64; 2]) -> bool {
+        // It is the second line of the corner at its first end.
+        let [across, along] = self.lines[1 - end].normal;
+        let passed = (place[1] - self.at[1].real()) * across - (place[0] - self.at[0].real()) * along;
+        if end == 0 { passed < 0.0 } else { passed > 0.0 }
+    }
+}
+
+impl Corner {
+    /// Whether a direction lies between the normals of the two lines, give or take.
+    pub(super) fn is_between(&self, direction: [f64; 2]) -> bool {
+        let [first, last] = self.lines.map(|line| line.normal);
+        let cross = |a: [f64; 2], b: [f64; 2]| a[0] * b[1] - a[1] * b[0];
+        let middle = [first[0] + last[0], first[1] + last[1]];
+        cross(first, direction) >= -BETWEEN
+            && cross(direction, last) >= -BETWEEN
+            && middle[0] * direction[0] + middle[1] * direction[1] > 0.0
+    }
+}
+
+impl<T: Scalar> Wall<T> {
+    /// The wall with `f` applied to each number.
+    pub fn map<U>(&self, f: impl Fn(T) -> U + Copy) -> Wall<U> {
+        let corner = |end: usize| self.corners[end].as_ref().map(|corner| corner.map(f));
+        Wall { line: self.line.map(f), corners: [corner(0), corner(1)] }
+    }
+}
+
+/// The derivative of half the square of the distance from a circle around the axis with respect to the angle.
+fn approach<T: Scalar>(at: &[T; 2], seen: &Seen<T>) -> T {
+    (seen.place[0] - at[0]) * seen.first[0] + (seen.place[1] - at[1]) * seen.first[1]
+}
+
+/// What of a corner is nearest to a circle, and at which of the circle's angles.
+pub(super) enum NearestPart {
+    /// One of its lines.
+    Line(usize, f64),
+    /// Itself; with the sign of the common normal, (−h', ρ') divided by its length.
+    Circle(f64, f64),
+}
+
+/// A circle beside an axis.
+pub(super) struct Beside {
+    pub circle: Circle,
+    pub axis: Axis,
+}
+
+impl Beside {
+    pub fn seen(&self, angle: f64) -> Seen<f64> {
+        self.circle.seen_from(&self.axis.origin, &self.axis.direction, angle)
+    }
+
+    fn nearest_to_line(&self, line: &Line, start: f64) -> f64 {
+        settle(start, true, |angle| {
+            let seen = self.seen(angle);
+            [line.along_normal(&seen.first), line.along_normal(&seen.second)]
         })
     }
-}
 
-/// A circle around an axis.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AxisCircle<T = f64> {
-    pub center: Vector3<T>,
-    /// Of length 1.
-    pub axis: Vector3<T>,
-    pub radius: T,
-}
-
-impl<T: Scalar> AxisCircle<T> {
-    /// The circle with `f` applied to each number.
-    pub fn map<U>(&self, f: impl Fn(T) -> U + Copy) -> AxisCircle<U> {
-        let v = |p: &Vector3<T>| Vector3::new(f(p.x), f(p.y), f(p.z));
-        AxisCircle { center: v(&self.center), axis: v(&self.axis), radius: f(self.radius) }
+    /// The derivative of half the square of the distance from a circle around the axis, and its slope.
+    pub fn approach(&self, at: &[f64; 2], angle: f64) -> [f64; 2] {
+        let seen = self.seen(angle);
+        let Seen { place, first, second, .. } = &seen;
+        let speed = first[0] * first[0] + first[1] * first[1];
+        let bend = (place[0] - at[0]) * second[0] + (place[1] - at[1]) * second[1];
+        [approach(at, &seen), speed + bend]
     }
 
-    /// It on a body at a pose.
-    pub(super) fn placed(&self, pose: &RigidTransform<T>) -> Self {
-        Self { center: *pose * self.center, axis: pose.rotation * self.axis, ..*self }
-    }
-
-    /// From the circle to a point that is seen from its center.
-    pub(super) fn to(&self, seen: &Seen<T>) -> [T; 2] {
-        [seen.place[0] - self.radius, seen.place[1]]
-    }
-
-    /// The derivative of half the square of the distance with respect to the angle.
-    pub(super) fn approach(&self, seen: &Seen<T>) -> T {
-        let to = self.to(seen);
-        to[0] * seen.first[0] + to[1] * seen.first[1]
-    }
-
-    /// How far a circle is from it, along the common normal of the two beside the point at the angle `start`: normal·(ρ, h) is
-    /// `sign` (−h', ρ') divided by its length.
-    pub(super) fn from_circle(&self, circle: &Circle<T>, start: f64, sign: f64) -> Nearest<T> {
-        let (real_circle, real) = (circle.real(), self.map(|x| x.real()));
-        let at = |angle: f64| {
-            let seen = real_circle.seen_from(&real.center, &real.axis, angle);
-            let [to, first, second] = [real.to(&seen), seen.first, seen.second];
-            let speed = first[0] * first[0] + first[1] * first[1];
-            [real.approach(&seen), speed + to[0] * second[0] + to[1] * second[1]]
-        };
-        let angle = settle(start, false, at);
-        let radius = real_circle.x.norm();
-        let angle = with_derivatives(angle, at(angle)[1], LEVEL * radius * radius, |angle| {
-            self.approach(&circle.seen_from(&self.center, &self.axis, angle))
-        });
-        let seen = circle.seen_from(&self.center, &self.axis, angle);
-        let ([rho, height], [by_rho, by_height]) = (self.to(&seen), seen.first);
-        let square = by_rho * by_rho + by_height * by_height;
-        if square.real() <= (LEVEL * radius).powi(2) {
-            // The circles run in one direction: there is no common normal.
-            return (rho * T::from(sign), seen.out * T::from(sign), seen.point);
+    /// The sign of the normal that the circle has in common with a corner, at an angle, if there is one that points out of it.
+    pub fn common_normal(&self, corner: &Corner, angle: f64) -> Option<f64> {
+        let [by_rho, by_height] = self.seen(angle).first;
+        let speed = by_rho.hypot(by_height);
+        if speed <= PARALLEL * self.circle.x.norm() {
+            return None;
         }
-        let unit = square.sqrt().recip() * T::from(sign);
-        let (across, along) = (-by_height * unit, by_rho * unit);
-        (rho * across + height * along, seen.out * across + self.axis * along, seen.point)
+        let is_normal = |sign: &f64| corner.is_between([-by_height * sign / speed, by_rho * sign / speed]);
+        [1.0, -1.0].into_iter().find(is_normal)
+    }
+
+    fn nearest_to_corner(&self, corner: &Corner, start: f64) -> NearestPart {
+        let angles = corner.lines.each_ref().map(|line| self.nearest_to_line(line, start));
+        let places = angles.map(|angle| self.seen(angle).place);
+        let farther = || {
+            let [first, last] = [0, 1].map(|k| corner.lines[k].from(places[k]));
+            usize::from(last > first)
+        };
+        let line = match [0, 1].map(|k| corner.is_beyond(1 - k, places[k])) {
+            [false, true] => 0,
+            [true, false] => 1,
+            [false, false] => farther(),
+            [true, true] => {
+                let middle = 0.5 * (angles[0] + angles[1]);
+                let angle = settle(middle, false, |angle| self.approach(&corner.at, angle));
+                match self.common_normal(corner, angle) {
+                    Some(sign) => return NearestPart::Circle(angle, sign),
+                    None => farther(),
+                }
+            }
+        };
+        NearestPart::Line(line, angles[line])
     }
 }

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::circle::{AxisCircle, Circle, TurnedLine};
+use super::circle::{Axis, Circle, Corner, Wall};
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
 
@@ -40,13 +40,12 @@ pub(crate) enum GapKind<T = f64> {
         first_radius: T,
         sign: f64,
     },
-    /// A point and a cone or a cylinder.
-    PointTurned { point: Vector3<T>, line: TurnedLine<T> },
-    /// A circle and a cone or a cylinder; it is nearest beside its point at the angle `start`, rad.
-    CircleTurned { circle: Circle<T>, line: TurnedLine<T>, start: f64 },
-    /// Two circles beside the point of the first one at an angle, rad. The normal is, in the half-plane through the second
-    /// one's axis, `sign` times the direction of the first one turned by a right angle.
-    CircleCircle { circle: Circle<T>, other: AxisCircle<T>, start: f64, sign: f64 },
+    /// A point and a wall: a line that turns around an axis.
+    PointWall { point: Vector3<T>, axis: Axis<T>, wall: Wall<T> },
+    /// A circle and a wall; it is nearest beside its point at the angle `start`, rad.
+    CircleWall { circle: Circle<T>, axis: Axis<T>, wall: Wall<T>, start: f64 },
+    /// A circle and where two walls meet, beside the point of the circle at the angle `start`, rad.
+    CircleCorner { circle: Circle<T>, axis: Axis<T>, corner: Corner<T>, start: f64 },
 }
 
 /// How far two bodies are from each other, in W.
@@ -108,16 +107,21 @@ impl<T: Scalar> LocalGap<T> {
                     sign: *sign,
                 }
             }
-            GapKind::PointTurned { point, line } => {
-                GapKind::PointTurned { point: v(point), line: line.map(f) }
+            GapKind::PointWall { point, axis, wall } => {
+                GapKind::PointWall { point: v(point), axis: axis.map(f), wall: wall.map(f) }
             }
-            GapKind::CircleTurned { circle, line, start } => {
-                GapKind::CircleTurned { circle: circle.map(f), line: line.map(f), start: *start }
-            }
-            GapKind::CircleCircle { circle, other, start, sign } => {
-                let (circle, other) = (circle.map(f), other.map(f));
-                GapKind::CircleCircle { circle, other, start: *start, sign: *sign }
-            }
+            GapKind::CircleWall { circle, axis, wall, start } => GapKind::CircleWall {
+                circle: circle.map(f),
+                axis: axis.map(f),
+                wall: wall.map(f),
+                start: *start,
+            },
+            GapKind::CircleCorner { circle, axis, corner, start } => GapKind::CircleCorner {
+                circle: circle.map(f),
+                axis: axis.map(f),
+                corner: corner.map(f),
+                start: *start,
+            },
         };
         LocalGap { kind, flipped: self.flipped }
     }
@@ -165,12 +169,14 @@ impl<T: Scalar> LocalGap<T> {
                 let nearest = from + along * part;
                 (-normal.dot(&between) - radius, normal, nearest - normal * first_radius)
             }
-            GapKind::PointTurned { point, line } => line.placed(second).from_point(&(*first * point)),
-            GapKind::CircleTurned { circle, line, start } => {
-                line.placed(second).from_circle(&circle.placed(first), start)
+            GapKind::PointWall { point, axis, wall } => {
+                axis.placed(second).point_to_wall(&(*first * point), &wall)
             }
-            GapKind::CircleCircle { circle, other, start, sign } => {
-                other.placed(second).from_circle(&circle.placed(first), start, sign)
+            GapKind::CircleWall { circle, axis, wall, start } => {
+                axis.placed(second).circle_to_wall(&circle.placed(first), &wall, start)
+            }
+            GapKind::CircleCorner { circle, axis, corner, start } => {
+                axis.placed(second).circle_to_corner(&circle.placed(first), &corner, start)
             }
         };
         let point = on_first - normal * (distance * half);
@@ -181,6 +187,7 @@ impl<T: Scalar> LocalGap<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::circle::Line;
     use super::*;
     use crate::scalar::DualArray;
     use crate::spatial::rotation_exponential;
@@ -226,11 +233,9 @@ mod tests {
                 first_radius: 0.05,
                 sign: -1.0,
             },
-            GapKind::PointTurned { point: v(0.1, 0.2, -0.1), line: turned([-0.8, 0.6], -0.3) },
-            GapKind::CircleTurned { circle: circle(), line: turned([-0.8, 0.6], -0.9), start: 0.5 },
-            GapKind::CircleTurned { circle: circle(), line: turned([1.0, 0.0], 0.4), start: 2.5 },
-            GapKind::CircleCircle { circle: circle(), other: other(), start: 0.6, sign: 1.0 },
-            GapKind::CircleCircle { circle: circle(), other: other(), start: 4.6, sign: -1.0 },
+            GapKind::PointWall { point: v(0.1, 0.2, -0.1), axis: axis(), wall: wall([-0.8, 0.6], -0.3) },
+            GapKind::CircleWall { circle: circle(), axis: axis(), wall: wall([-0.8, 0.6], -0.9), start: 0.5 },
+            GapKind::CircleWall { circle: circle(), axis: axis(), wall: wall([1.0, 0.0], 0.4), start: 2.5 },
         ]
     }
 
@@ -238,12 +243,12 @@ mod tests {
         Circle { center: v(0.1, 0.05, -0.3), x: v(0.2, 0.0, 0.0), y: v(0.0, 0.16, 0.12) }
     }
 
-    fn turned(normal: [f64; 2], offset: f64) -> TurnedLine {
-        TurnedLine { origin: v(0.02, 0.03, 0.1), axis: v(0.0, 0.6, 0.8), normal, offset }
+    fn axis() -> Axis {
+        Axis { origin: v(0.02, 0.03, 0.1), direction: v(0.0, 0.6, 0.8) }
     }
 
-    fn other() -> AxisCircle {
-        AxisCircle { center: v(0.3, 0.1, 0.2), axis: v(0.6, 0.0, 0.8), radius: 0.5 }
+    fn wall(normal: [f64; 2], offset: f64) -> Wall {
+        Wall { line: Line { normal, offset }, corners: [None, None] }
     }
 
     #[test]

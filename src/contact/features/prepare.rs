@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::circle::{AxisCircle, Circle, TurnedLine};
+use super::circle::{Axis, Circle, Corner, Wall};
 use super::gap::{GapKind, LocalGap};
 use crate::contact::{Collider, ContactGeometry};
 use crate::scalar::Scalar;
@@ -44,13 +44,6 @@ impl PartialEq for Start {
     }
 }
 
-/// A line that turns around the z axis of a geometry: normal · (ρ, z) = offset, at its first size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Turned {
-    pub normal: [f64; 2],
-    pub offset: f64,
-}
-
 /// A circle around the z axis of a geometry, at its first size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Around {
@@ -80,12 +73,12 @@ pub(crate) enum FeatureKind {
     PointLine { point: Point, radius: f64, line: [Point; 2], line_radius: f64 },
     /// Two lines, with radii.
     LineLine { line: [Point; 2], radius: f64, other: [Point; 2], other_radius: f64, sign: f64 },
-    /// A point and a cone or a cylinder.
-    PointTurned { point: Point, line: Turned },
-    /// A circle and a cone or a cylinder.
-    CircleTurned { circle: Around, line: Turned, start: Start },
-    /// Two circles.
-    CircleCircle { circle: Around, other: Around, start: Start, sign: f64 },
+    /// A point and a wall of the second geometry, around its z axis, in its first size.
+    PointWall { point: Point, wall: Wall },
+    /// A circle around the z axis of the first geometry and such a wall.
+    CircleWall { circle: Around, wall: Wall, start: Start },
+    /// A circle and where two walls meet.
+    CircleCorner { circle: Around, corner: Corner, start: Start },
 }
 
 /// A geometry whose numbers carry derivatives.
@@ -146,20 +139,15 @@ impl<'a, T: Scalar> Numbers<'a, T> {
         (normal, normal.dot(&(*self.x_bg * on_it)))
     }
 
-    /// The axis in the frame of the body.
-    fn axis(&self) -> Vector3<T> {
-        self.x_bg.rotation.column(2).into_owned()
+    /// The z axis in the frame of the body.
+    fn axis(&self) -> Axis<T> {
+        Axis { origin: self.x_bg.translation, direction: self.x_bg.rotation.column(2).into_owned() }
     }
 
     fn circle(&self, around: Around) -> Circle<T> {
         let radius = self.length(around.radius);
         let [x, y] = [0, 1].map(|k| self.x_bg.rotation.column(k) * radius);
         Circle { center: self.point(Point::Place([0.0, 0.0, around.height])), x, y }
-    }
-
-    fn turned(&self, line: Turned) -> TurnedLine<T> {
-        let offset = self.length(line.offset);
-        TurnedLine { origin: self.x_bg.translation, axis: self.axis(), normal: line.normal, offset }
     }
 
     fn line(&self, ends: [Point; 2]) -> (Vector3<T>, Vector3<T>) {
@@ -191,7 +179,7 @@ impl FeaturePair {
                 let (normal, offset) = second.plane(plane);
                 GapKind::CirclePlane {
                     center: first.point(Point::Place([0.0, 0.0, height])),
-                    axis: first.axis(),
+                    axis: first.axis().direction,
                     radius: first.length(radius),
                     normal,
                     offset,
@@ -218,23 +206,22 @@ impl FeaturePair {
                 let radius = first_radius + second.length(other_radius);
                 GapKind::LineLine { from, along, other_from, other_along, radius, first_radius, sign }
             }
-            FeatureKind::PointTurned { point, line } => {
-                GapKind::PointTurned { point: first.point(point), line: second.turned(line) }
-            }
-            FeatureKind::CircleTurned { circle, line, start } => GapKind::CircleTurned {
+            FeatureKind::PointWall { point, wall } => GapKind::PointWall {
+                point: first.point(point),
+                axis: second.axis(),
+                wall: wall.map(|x| second.length(x)),
+            },
+            FeatureKind::CircleWall { circle, wall, start } => GapKind::CircleWall {
                 circle: first.circle(circle),
-                line: second.turned(line),
+                axis: second.axis(),
+                wall: wall.map(|x| second.length(x)),
                 start: start.0,
             },
-            FeatureKind::CircleCircle { circle, other, start, sign } => GapKind::CircleCircle {
+            FeatureKind::CircleCorner { circle, corner, start } => GapKind::CircleCorner {
                 circle: first.circle(circle),
-                other: AxisCircle {
-                    center: second.point(Point::Place([0.0, 0.0, other.height])),
-                    axis: second.axis(),
-                    radius: second.length(other.radius),
-                },
+                axis: second.axis(),
+                corner: corner.map(|x| second.length(x)),
                 start: start.0,
-                sign,
             },
         };
         LocalGap { kind, flipped: self.flipped }
@@ -259,12 +246,12 @@ impl FeaturePair {
                 FeatureKind::PointPlane { point, .. }
                 | FeatureKind::PointPoint { point, .. }
                 | FeatureKind::PointLine { point, .. }
-                | FeatureKind::PointTurned { point, .. },
+                | FeatureKind::PointWall { point, .. },
                 true,
             ) => of_points(&[*point]),
             (FeatureKind::CirclePlane { .. }, true)
-            | (FeatureKind::CircleTurned { .. } | FeatureKind::CircleCircle { .. }, _)
-            | (FeatureKind::PointTurned { .. }, false) => Vec::new(),
+            | (FeatureKind::CircleWall { .. } | FeatureKind::CircleCorner { .. }, _)
+            | (FeatureKind::PointWall { .. }, false) => Vec::new(),
             (FeatureKind::PointPlane { plane, .. } | FeatureKind::CirclePlane { plane, .. }, false) => {
                 of_plane(*plane)
             }
@@ -306,9 +293,9 @@ impl FeaturePair {
         let turned = |pair: &Self| {
             matches!(
                 pair.kind,
-                FeatureKind::PointTurned { .. }
-                    | FeatureKind::CircleTurned { .. }
-                    | FeatureKind::CircleCircle { .. }
+                FeatureKind::PointWall { .. }
+                    | FeatureKind::CircleWall { .. }
+                    | FeatureKind::CircleCorner { .. }
             )
         };
         !turned(self)

@@ -15,10 +15,10 @@ use std::f64::consts::TAU;
 
 use nalgebra::Vector3;
 
-use super::circle::{AxisCircle, Circle, Seen, TurnedLine, from_axis};
+use super::circle::{Axis, Beside, Circle, Corner, Line, Seen, Wall, from_axis};
 use super::find::Rim;
-use super::prepare::{Around, FeatureKind, FeaturePair, Plane, Point, Start, Turned};
-use crate::geometry::{Profile, Ring, Wall};
+use super::prepare::{Around, FeatureKind, FeaturePair, Plane, Point, Start};
+use crate::geometry::{Profile, Ring, Wall as ProfileWall};
 use crate::spatial::RigidTransform;
 
 /// A circle that is tilted by less than this (the sine of the angle) lies in a plane.
@@ -33,10 +33,6 @@ const SAMPLES: usize = 48;
 const ALIKE: f64 = 1e-9;
 /// Points of a circle that are nearer to each other than this part of the radius are one.
 const ONE_POINT: f64 = 1e-10;
-/// Circles whose directions differ by less than this (the sine of the angle) have no common normal.
-const PARALLEL: f64 = 1e-5;
-/// How far outside of those of its walls the normal of a circle may lie.
-const BETWEEN: f64 = 1e-9;
 /// What is deeper than this many margins is on another side of the body.
 const DEEPEST: f64 = 4.0;
 
@@ -125,16 +121,14 @@ struct Nearest {
 
 /// A wall at the size of its geometry.
 struct Sized<'a> {
-    wall: &'a Wall,
-    line: TurnedLine,
+    wall: &'a ProfileWall,
+    line: Line,
     size: f64,
 }
 
 impl<'a> Sized<'a> {
-    fn new(wall: &'a Wall, size: f64) -> Self {
-        let (origin, axis) = (Vector3::zeros(), Vector3::z());
-        let line = TurnedLine { origin, axis, normal: wall.normal, offset: wall.offset * size };
-        Self { wall, line, size }
+    fn new(wall: &'a ProfileWall, size: f64) -> Self {
+        Self { wall, line: Line { normal: wall.normal, offset: wall.offset * size }, size }
     }
 
     fn is_plane(&self) -> bool {
@@ -146,8 +140,8 @@ impl<'a> Sized<'a> {
         Plane::Level { height: self.wall.offset * up, up }
     }
 
-    fn turned(&self) -> Turned {
-        Turned { normal: self.wall.normal, offset: self.wall.offset }
+    fn distance(&self, point: &Vector3<f64>) -> f64 {
+        self.line.from([point.x.hypot(point.y), point.z])
     }
 
     /// Whether a point is beyond an end where the body's surface turns away. Where it turns toward the point, the other wall is
@@ -166,8 +160,7 @@ impl<'a> Sized<'a> {
     }
 
     fn nearest(&self, index: usize, kind: FeatureKind, point: Vector3<f64>) -> Nearest {
-        let (distance, ..) = self.line.from_point(&point);
-        Nearest { wall: index, kind, distance, point, beyond: self.beyond(&point) }
+        Nearest { wall: index, kind, distance: self.distance(&point), point, beyond: self.beyond(&point) }
     }
 }
 
@@ -191,13 +184,13 @@ fn circles_on_walls(
                 let kind = if sized.is_plane() {
                     FeatureKind::PointPlane { point, radius: 0.0, plane: sized.plane() }
                 } else {
-                    FeatureKind::PointTurned { point, line: sized.turned() }
+                    FeatureKind::PointWall { point, wall: wall_of(body, index) }
                 };
                 nearest.push(sized.nearest(index, kind, circle.center));
             } else if sized.is_plane() {
                 on_level(ring, round_size, &x_br, (index, sized), margin, rim, &mut nearest);
             } else {
-                on_turned(ring, round_size, &x_br, &circle, (index, sized), &mut nearest);
+                on_wall(ring, round_size, &x_br, &circle, (index, sized), wall_of(body, index), &mut nearest);
             }
         }
         let near = |n: &&Nearest| n.distance < margin && n.distance > -DEEPEST * margin;
@@ -212,7 +205,7 @@ fn is_met(of: &Nearest, all: &[Nearest], walls: &[Sized<'_>], one_point: f64) ->
         walls[of.wall].wall.rings[end]?;
         (of.wall + 2 * end).checked_sub(1)
     };
-    let from_next = |wall: usize| walls[wall].line.from_point(&of.point).0;
+    let from_next = |wall: usize| walls[wall].distance(&of.point);
     let is_farther = |distance: f64, wall: usize| (distance, wall) > (of.distance, of.wall);
     match of.beyond {
         0 if of.distance >= 0.0 => true,
@@ -264,7 +257,7 @@ fn on_level(
         out.push(sized.nearest(index, kind, in_body(lowest)));
         return;
     }
-    if sized.line.from_point(&in_body(lowest)).0 >= margin {
+    if sized.distance(&in_body(lowest)) >= margin {
         return;
     }
     if tilt > UPRIGHT {
@@ -274,19 +267,21 @@ fn on_level(
 }
 
 /// A circle beside a cone or a cylinder.
-fn on_turned(
+#[allow(clippy::too_many_arguments, reason = "a circle in two frames, and a wall in two sizes")]
+fn on_wall(
     ring: &Ring,
     size: f64,
     x_br: &RigidTransform,
     circle: &Circle,
     (index, sized): (usize, &Sized<'_>),
+    wall: Wall,
     out: &mut Vec<Nearest>,
 ) {
     let around = Around { height: ring.height, radius: ring.radius };
-    let [across, along] = sized.wall.normal;
-    let seen = |angle: f64| circle.seen_from(&sized.line.origin, &sized.line.axis, angle);
-    let distance = |seen: &Seen<f64>| across * seen.place[0] + along * seen.place[1];
-    let slope = |seen: &Seen<f64>| across * seen.first[0] + along * seen.first[1];
+    let beside = Beside { circle: *circle, axis: z_axis() };
+    let seen = |angle: f64| beside.seen(angle);
+    let distance = |seen: &Seen<f64>| sized.line.from(seen.place);
+    let slope = |seen: &Seen<f64>| sized.line.along_normal(&seen.first);
     let angle = |k: usize| TAU * k as f64 / SAMPLES as f64;
     let samples: Vec<Seen<f64>> = (0..SAMPLES).map(|k| seen(angle(k))).collect();
     let (least, most) = samples
@@ -295,7 +290,7 @@ fn on_turned(
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), d| (a.min(d), b.max(d)));
     if most - least <= ALIKE * ring.radius * size {
         out.extend(rim_points(ring).map(|place| {
-            let kind = FeatureKind::PointTurned { point: Point::Place(place), line: sized.turned() };
+            let kind = FeatureKind::PointWall { point: Point::Place(place), wall };
             sized.nearest(index, kind, *x_br * (Vector3::from(place) * size))
         }));
         return;
@@ -304,8 +299,7 @@ fn on_turned(
         let (here, next) = (slope(&samples[k]), slope(&samples[(k + 1) % SAMPLES]));
         if here < 0.0 && next >= 0.0 {
             let start = root(angle(k), angle(k + 1), |angle| slope(&seen(angle)));
-            let kind =
-                FeatureKind::CircleTurned { circle: around, line: sized.turned(), start: Start(start) };
+            let kind = FeatureKind::CircleWall { circle: around, wall, start: Start(start) };
             out.push(sized.nearest(index, kind, circle.point(start)));
         }
     }
@@ -333,14 +327,29 @@ fn root(mut low: f64, mut high: f64, at: impl Fn(f64) -> f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// Whether a direction lies between the normals of two walls that meet where the body sticks out.
-fn is_between(direction: [f64; 2], profile: &Profile, ring: &Ring) -> bool {
-    let [first, last] = ring.walls.map(|wall| profile.walls[wall].normal);
-    let cross = |a: [f64; 2], b: [f64; 2]| a[0] * b[1] - a[1] * b[0];
-    let middle = [first[0] + last[0], first[1] + last[1]];
-    cross(first, direction) >= -BETWEEN
-        && cross(direction, last) >= -BETWEEN
-        && middle[0] * direction[0] + middle[1] * direction[1] > 0.0
+/// The z axis of a geometry in its own frame.
+fn z_axis() -> Axis {
+    Axis { origin: Vector3::zeros(), direction: Vector3::z() }
+}
+
+/// Where two walls of a body meet, at a size.
+fn corner_of(profile: &Profile, ring: &Ring, size: f64) -> Corner {
+    let line = |wall: usize| {
+        let ProfileWall { normal, offset, .. } = profile.walls[wall];
+        Line { normal, offset: offset * size }
+    };
+    Corner { at: [ring.radius * size, ring.height * size], lines: ring.walls.map(line) }
+}
+
+/// A wall of a body with the corners that it ends in, in the body's first size. (A tip is no corner: nothing is beyond it.)
+fn wall_of(profile: &Profile, index: usize) -> Wall {
+    let ProfileWall { normal, offset, rings, .. } = profile.walls[index];
+    let corner = |ring: Option<usize>| {
+        ring.map(|ring| &profile.rings[ring])
+            .filter(|ring| ring.radius > 0.0)
+            .map(|ring| corner_of(profile, ring, 1.0))
+    };
+    Wall { line: Line { normal, offset }, corners: rings.map(corner) }
 }
 
 /// The circles of two bodies against each other.
@@ -354,49 +363,43 @@ fn circles_on_circles(
     let bolt_axis = x_hb.rotation.column(2).into_owned();
     let has_radius = |ring: &&Ring| ring.radius > 0.0;
     for ring in bolt.rings.iter().filter(has_radius) {
-        let circle = circle_of(ring, bolt_size, &x_hb);
+        let beside = Beside { circle: circle_of(ring, bolt_size, &x_hb), axis: z_axis() };
         let radius = ring.radius * bolt_size;
+        let own = corner_of(bolt, ring, bolt_size);
         for edge in hole.rings.iter().filter(has_radius) {
-            let center = Vector3::new(0.0, 0.0, edge.height * hole_size);
-            let other = AxisCircle { center, axis: Vector3::z(), radius: edge.radius * hole_size };
-            let seen = |angle: f64| circle.seen_from(&other.center, &other.axis, angle);
+            let corner = corner_of(hole, edge, hole_size);
             let angle = |k: usize| TAU * k as f64 / SAMPLES as f64;
-            let samples: Vec<Seen<f64>> = (0..SAMPLES).map(|k| seen(angle(k))).collect();
-            // What is nearer than the margin at a point is not farther at its neighbours than this.
-            let reach = DEEPEST * margin + radius * TAU / SAMPLES as f64;
-            let far = |seen: &Seen<f64>| {
-                let to = other.to(seen);
-                to[0].hypot(to[1]) > reach
-            };
+            let approach = |angle: f64| beside.approach(&corner.at, angle)[0];
+            let to = |seen: &Seen<f64>| [0, 1].map(|k| seen.place[k] - corner.at[k]);
+            let samples: Vec<(f64, bool)> = (0..SAMPLES)
+                .map(|k| {
+                    let [across, along] = to(&beside.seen(angle(k)));
+                    // What is nearer than this at a point is not farther at its neighbours.
+                    let reach = DEEPEST * margin + radius * TAU / SAMPLES as f64;
+                    (approach(angle(k)), across.hypot(along) <= reach)
+                })
+                .collect();
             for k in 0..SAMPLES {
-                let (here, next) = (&samples[k], &samples[(k + 1) % SAMPLES]);
-                if (other.approach(here) < 0.0) == (other.approach(next) < 0.0) || (far(here) && far(next)) {
+                let (here, next) = (samples[k], samples[(k + 1) % SAMPLES]);
+                if (here.0 < 0.0) == (next.0 < 0.0) || !(here.1 || next.1) {
                     continue;
                 }
-                let start = root(angle(k), angle(k + 1), |angle| other.approach(&seen(angle)));
-                let at = seen(start);
+                let start = root(angle(k), angle(k + 1), approach);
+                let Some(sign) = beside.common_normal(&corner, start) else { continue };
+                let at = beside.seen(start);
                 let speed = at.first[0].hypot(at.first[1]);
-                if speed <= PARALLEL * radius {
-                    continue;
-                }
-                let [by_rho, by_height] = at.first.map(|x| x / speed);
-                let to = other.to(&at);
-                for sign in [1.0, -1.0] {
-                    let normal = [-by_height * sign, by_rho * sign];
-                    let distance = normal[0] * to[0] + normal[1] * to[1];
-                    if !is_between(normal, hole, edge) || distance >= margin || distance <= -DEEPEST * margin
-                    {
-                        continue;
-                    }
-                    // Seen from the bolt.
-                    let into = -(at.out * normal[0] + other.axis * normal[1]);
-                    let (out, ..) = from_axis(&(at.point - circle.center), &bolt_axis, radius * radius);
-                    if is_between([into.dot(&out), into.dot(&bolt_axis)], bolt, ring) {
-                        let around = |ring: &Ring| Around { height: ring.height, radius: ring.radius };
-                        let (circle, other) = (around(ring), around(edge));
-                        let kind = FeatureKind::CircleCircle { circle, other, start: Start(start), sign };
-                        found.push(FeaturePair { kind, flipped: false });
-                    }
+                let normal = [-at.first[1] * sign / speed, at.first[0] * sign / speed];
+                let [across, along] = to(&at);
+                let distance = normal[0] * across + normal[1] * along;
+                // Seen from the bolt.
+                let into = -(at.out * normal[0] + beside.axis.direction * normal[1]);
+                let (out, ..) = from_axis(&(at.point - beside.circle.center), &bolt_axis, radius * radius);
+                let is_met = own.is_between([into.dot(&out), into.dot(&bolt_axis)]);
+                if is_met && distance < margin && distance > -DEEPEST * margin {
+                    let circle = Around { height: ring.height, radius: ring.radius };
+                    let corner = corner_of(hole, edge, 1.0);
+                    let kind = FeatureKind::CircleCorner { circle, corner, start: Start(start) };
+                    found.push(FeaturePair { kind, flipped: false });
                 }
             }
         }
