@@ -138,14 +138,13 @@ pub(super) fn from_axis<T: Scalar>(p: &Vector3<T>, axis: &Vector3<T>, scale: f64
     }
 }
 
-/// Where a function of an angle is 0, from a start beside it; `at` gives its value and slope. At a minimum of what it is the
-/// derivative of slopes are positive: where `rises`, it goes downhill from where they are not.
-fn settle(start: f64, rises: bool, at: impl Fn(f64) -> [f64; 2]) -> f64 {
+/// The minimum of a function of an angle, from a start beside it; `at` gives its first two derivatives.
+fn settle(start: f64, at: impl Fn(f64) -> [f64; 2]) -> f64 {
     let mut angle = start;
     let (mut longest, mut last) = (LONGEST_STEP, f64::INFINITY);
     for _ in 0..STEPS {
         let [value, slope] = at(angle);
-        let downhill = rises && slope <= 0.0;
+        let downhill = slope <= 0.0;
         // Newton's method may go around in a circle.
         if !downhill && value.abs() > last {
             longest *= 0.5;
@@ -331,7 +330,7 @@ impl Beside {
     }
 
     fn nearest_to_line(&self, line: &Line, start: f64) -> f64 {
-        settle(start, true, |angle| {
+        settle(start, |angle| {
             let seen = self.seen(angle);
             [line.along_normal(&seen.first), line.along_normal(&seen.second)]
         })
@@ -358,23 +357,19 @@ impl Beside {
     }
 
     fn nearest_to_corner(&self, corner: &Corner, start: f64) -> NearestPart {
+        let angle = settle(start, |angle| self.approach(&corner.at, angle));
+        if let Some(sign) = self.common_normal(corner, angle) {
+            return NearestPart::Circle(angle, sign);
+        }
         let angles = corner.lines.each_ref().map(|line| self.nearest_to_line(line, start));
         let places = angles.map(|angle| self.seen(angle).place);
-        let farther = || {
-            let [first, last] = [0, 1].map(|k| corner.lines[k].from(places[k]));
-            usize::from(last > first)
-        };
         let line = match [0, 1].map(|k| corner.is_beyond(1 - k, places[k])) {
             [false, true] => 0,
             [true, false] => 1,
-            [false, false] => farther(),
-            [true, true] => {
-                let middle = 0.5 * (angles[0] + angles[1]);
-                let angle = settle(middle, false, |angle| self.approach(&corner.at, angle));
-                match self.common_normal(corner, angle) {
-                    Some(sign) => return NearestPart::Circle(angle, sign),
-                    None => farther(),
-                }
+            // Inside both, or beyond both where the circle is as good as a point.
+            _ => {
+                let [first, last] = [0, 1].map(|k| corner.lines[k].from(places[k]));
+                usize::from(last > first)
             }
         };
         NearestPart::Line(line, angles[line])

@@ -15,7 +15,7 @@ use std::f64::consts::TAU;
 
 use nalgebra::Vector3;
 
-use super::circle::{Axis, Beside, Circle, Corner, Line, Seen, Wall, from_axis};
+use super::circle::{Axis, Beside, Circle, Corner, Line, Seen, Wall};
 use super::find::Rim;
 use super::prepare::{Around, FeatureKind, FeaturePair, Plane, Point, Start};
 use crate::geometry::{Profile, Ring, Wall as ProfileWall};
@@ -360,12 +360,10 @@ fn circles_on_circles(
     found: &mut Vec<FeaturePair>,
 ) {
     let x_hb = x_wh.inverse() * *x_wb;
-    let bolt_axis = x_hb.rotation.column(2).into_owned();
     let has_radius = |ring: &&Ring| ring.radius > 0.0;
     for ring in bolt.rings.iter().filter(has_radius) {
         let beside = Beside { circle: circle_of(ring, bolt_size, &x_hb), axis: z_axis() };
         let radius = ring.radius * bolt_size;
-        let own = corner_of(bolt, ring, bolt_size);
         for edge in hole.rings.iter().filter(has_radius) {
             let corner = corner_of(hole, edge, hole_size);
             let angle = |k: usize| TAU * k as f64 / SAMPLES as f64;
@@ -381,9 +379,11 @@ fn circles_on_circles(
                 .collect();
             for k in 0..SAMPLES {
                 let (here, next) = (samples[k], samples[(k + 1) % SAMPLES]);
-                if (here.0 < 0.0) == (next.0 < 0.0) || !(here.1 || next.1) {
+                if here.0 >= 0.0 || next.0 < 0.0 || !(here.1 || next.1) {
                     continue;
                 }
+                // Wherever their normal is one of the corner the circle has to stay outside of it, if it meets it there or not: two
+                // circles cross at two points, which hold the bolt together.
                 let start = root(angle(k), angle(k + 1), approach);
                 let Some(sign) = beside.common_normal(&corner, start) else { continue };
                 let at = beside.seen(start);
@@ -391,11 +391,7 @@ fn circles_on_circles(
                 let normal = [-at.first[1] * sign / speed, at.first[0] * sign / speed];
                 let [across, along] = to(&at);
                 let distance = normal[0] * across + normal[1] * along;
-                // Seen from the bolt.
-                let into = -(at.out * normal[0] + beside.axis.direction * normal[1]);
-                let (out, ..) = from_axis(&(at.point - beside.circle.center), &bolt_axis, radius * radius);
-                let is_met = own.is_between([into.dot(&out), into.dot(&bolt_axis)]);
-                if is_met && distance < margin && distance > -DEEPEST * margin {
+                if distance < margin && distance > -DEEPEST * margin {
                     let circle = Around { height: ring.height, radius: ring.radius };
                     let corner = corner_of(hole, edge, 1.0);
                     let kind = FeatureKind::CircleCorner { circle, corner, start: Start(start) };
