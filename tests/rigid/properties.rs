@@ -61,7 +61,7 @@ fn with_ball_inertia(of: Shape, name: &str) -> Body {
 fn nothing_pulls_and_energy_does_not_grow() {
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let mut workspace = StepWorkspace::default();
-    let (mut touched, mut failed, mut steps, mut grown) = (0, 0, 0, 0);
+    let (mut touched, mut steps, mut grown) = (0, 0, 0);
     for shapes in shapes() {
         // Their inertia is that of a ball: momentum in the paper's steps is that with the inertia at their start, and
         // where the inertia turns with the body this gains or loses a part of the order of the angle of the turn.
@@ -74,16 +74,9 @@ fn nothing_pulls_and_energy_does_not_grow() {
                     steps += 1;
                     let before = energy(&model, &state);
                     let problem = StepProblem::new(&model, &state, 0.005);
-                    match Integrator::Complementarity(method).step(&problem, &mut workspace) {
-                        Ok(after) => state = after,
-                        Err(error) => {
-                            println!("{shapes:?} {method:?} step {step}: {error}");
-                            // Methods with cones say so where they find no solution; this is a limit of theirs.
-                            assert_ne!(method, ComplementarityMethod::Ecp, "{shapes:?} step {step}: {error}");
-                            failed += 1;
-                            break;
-                        }
-                    }
+                    let after = Integrator::Complementarity(method).step(&problem, &mut workspace);
+                    state =
+                        after.unwrap_or_else(|error| panic!("{shapes:?} {method:?} step {step}: {error}"));
                     let after = energy(&model, &state);
                     // A point at r on a body that turns by ω h moves ½ h² ω² r less than h times its velocity at
                     // the end, so that an impulse that keeps its distance at 0 does at most this work.
@@ -107,6 +100,26 @@ fn nothing_pulls_and_energy_does_not_grow() {
             }
         }
     }
-    println!("{touched} contacts, {failed} of {steps} steps failed, energy grew in {grown}");
-    assert!(touched > 1000 && 200 * failed <= steps, "{failed} of {steps} failed");
+    println!("{touched} contacts, energy grew in {grown} of {steps} steps");
+    assert!(touched > 1000);
+}
+
+#[test]
+fn cylinders_that_rock_on_their_rims_converge() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let mut workspace = StepWorkspace::default();
+    let cylinder = Shape::Cylinder { radius: 0.12, length: 0.2 };
+    let model = on_plane(vec![shape(cylinder, 1.3, "body")], 0.4, [1.1, 0.8, 0.05], 9.81);
+    let starts: Vec<State> = (0..12).map(|_| any_state(&mut rng, 1)).collect();
+    for method in [ComplementarityMethod::Ecp, ComplementarityMethod::Lcp, ComplementarityMethod::Ncp] {
+        for (motion, start) in starts.iter().enumerate() {
+            let mut state = start.clone();
+            for step in 0..60 {
+                let problem = StepProblem::new(&model, &state, 0.005);
+                let after = Integrator::Complementarity(method).step(&problem, &mut workspace);
+                state =
+                    after.unwrap_or_else(|error| panic!("{method:?} motion {motion} step {step}: {error}"));
+            }
+        }
+    }
 }

@@ -296,4 +296,30 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_lowest_point_of_a_circle_that_is_hardly_tilted_is_exact() {
+        let (radius, height) = (0.12, 0.3);
+        let kind = GapKind::CirclePlane {
+            center: Vector3::zeros(),
+            axis: Vector3::z(),
+            radius,
+            normal: Vector3::z(),
+            offset: 0.0,
+        };
+        let gap = LocalGap { kind, flipped: false };
+        let plane = RigidTransform::from_translation(Vector3::zeros());
+        for tilt in [1e-1_f64, 1e-3, 1e-5] {
+            for k in 0..20 {
+                let (s, c) = (0.3 * f64::from(k)).sin_cos();
+                // About an axis in the plane, after a turn about the circle's own.
+                let rotation = rotation_exponential(&v(tilt * c, tilt * s, 0.0))
+                    * rotation_exponential(&v(0.0, 0.0, 0.7 * f64::from(k)));
+                let here = gap.at(&RigidTransform::new(rotation, v(0.2, -0.1, height)), &plane);
+                let off = here.distance - (height - radius * tilt.sin());
+                assert!(off.abs() < 2e-16, "tilt {tilt}: {off:e}");
+                assert!((here.point - here.normal * (0.5 * here.distance)).z.abs() < 2e-16);
+            }
+        }
+    }
 }

@@ -43,35 +43,48 @@ pub(super) fn solve_step<A: AppliedForces>(
 ) -> Result<Solved, StepError> {
     let StepProblem { model, state, time, time_step, applied, control, .. } = *step;
     let (total, _) = total_forces(model, state, time, applied, control, forces);
-    let mut data = StepData::new(model, state, &total.bodies, time_step);
+    let data = StepData::new(model, state, &total.bodies, time_step);
     let failed = |failure: Failure| {
         let moving = (0..model.bodies().len()).filter(|&body| model.bodies()[body].is_free());
         failure.error(moving.collect())
     };
-    let mut velocities = data.free_velocities();
+    let velocities = data.free_velocities();
     if velocities.iter().any(|v| !v.is_finite()) || !linear.start(&data) {
         return Err(failed(Failure::NotFinite));
     }
     let points = find_contacts(model, &data, &velocities, Rim::Points);
-    let circles = find_contacts(model, &data, &velocities, Rim::Circle);
     // The lowest point of a rim that is tilted moves around it: as a circle it is one contact, as points it is many.
-    if circles != points
-        && let Some(solved) = of_circles(method, model, &data, circles, (linear, Effort::Little))
-    {
-        report(model, &solved.data, &solved.solution, contacts);
-        return Ok(solved);
+    let mut solved = None;
+    if points.iter().any(|contact| contact.features.is_rim_point()) {
+        let circles = find_contacts(model, &data, &velocities, Rim::Circle);
+        if circles != points {
+            solved = of_circles(method, model, &data, circles, (linear, Effort::Little));
+        }
     }
-    let mut found = points;
+    let solved = match solved {
+        Some(solved) => solved,
+        None => of_points(method, model, data, points, linear).map_err(failed)?,
+    };
+    report(model, &solved.data, &solved.solution, contacts);
+    Ok(solved)
+}
+
+/// The solution with the rims of cylinders that nearly stand as points, as many as it takes.
+fn of_points(
+    method: ComplementarityMethod,
+    model: &Model,
+    mut data: StepData,
+    mut found: Vec<FoundContact>,
+    linear: &mut LinearSolver,
+) -> Result<Solved, Failure> {
     for search in 0..SEARCHES {
         data.set_contacts(model, &found);
-        let solution = solve(method, &data, linear, Effort::All).map_err(failed)?;
-        velocities = scaled_velocities(&data, &solution.variables);
+        let solution = solve(method, &data, linear, Effort::All)?;
+        let velocities = scaled_velocities(&data, &solution.variables);
         let now = find_contacts(model, &data, &velocities, Rim::Points);
         if is_complete(model, &data, &solution, &found, &now) || search + 1 == SEARCHES {
-            let solved =
-                with_circles(method, model, Solved { found, data, solution, has_derivative: true }, linear);
-            report(model, &solved.data, &solved.solution, contacts);
-            return Ok(solved);
+            let solved = Solved { found, data, solution, has_derivative: true };
+            return Ok(with_circles(method, model, solved, linear));
         }
         if search < CHANGES && !now.iter().any(|contact| contact.features.is_rim_point()) {
             found = now;
@@ -82,7 +95,7 @@ pub(super) fn solve_step<A: AppliedForces>(
             found.sort_by_key(|contact| contact.pair);
         }
     }
-    Err(failed(Failure::Ray))
+    Err(Failure::Ray)
 }
 
 /// The solution with the rims of cylinders as circles, if there is one: where one comes to stand on a rim there is none.
