@@ -175,30 +175,3 @@ fn derivatives_of_steps_are_those_of_differences() {
         assert!(compared.worst < 1e-6 && compared.unclear <= compared.states / 10);
     }
 }
-
-#[test]
-fn explore() {
-    let text = std::fs::read_to_string(FILE).unwrap();
-    for (name, shape) in [("pointed", "tip_radius = 0.0, tip_length = 0.008"), ("small", "tip_radius = 0.004, tip_length = 0.006")] {
-    let path = format!("/tmp/bolt_{name}.toml");
-    std::fs::write(&path, text.replace("tip_radius = 0.008, tip_length = 0.003", shape).replace("0.0345]", "0.0395]")).unwrap();
-    for friction in [0.0, 0.05, 0.1, 0.3] {
-        for method in [ComplementarityMethod::Ecp, ComplementarityMethod::Lcp, ComplementarityMethod::Ncp, ComplementarityMethod::Bilateral] {
-            let scene = BoltScene::load(&path).unwrap().with_friction(friction).unwrap();
-            let mut state = scene.start.clone();
-            let mut workspace = StepWorkspace::default();
-            let mut least = f64::INFINITY;
-            let begin = std::time::Instant::now();
-            for step in 0..500 {
-                let problem = StepProblem::new(&scene.model, &state, scene.time_step);
-                match Integrator::Complementarity(method).step(&problem, &mut workspace) {
-                    Ok(next) => state = next,
-                    Err(error) => { println!("  {step}: {error}"); break; }
-                }
-                if step % 4 == 0 { least = least.min(scene.distance(&state.bodies[0])); }
-            }
-            println!("{name} {friction} {method:?} least {least:e} in {} {:?} {:?}", scene.insertion(&state.bodies[0]), begin.elapsed(), state.bodies[0].velocity.translational);
-        }
-    }
-    }
-}

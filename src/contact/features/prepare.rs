@@ -282,26 +282,26 @@ impl FeaturePair {
         }
     }
 
+    /// Whether they are beside a wall or a corner that turns around an axis, with a normal of its own at each place.
+    pub fn is_around_axis(&self) -> bool {
+        matches!(
+            self.kind,
+            FeatureKind::PointWall { .. } | FeatureKind::CircleWall { .. } | FeatureKind::CircleCorner { .. }
+        )
+    }
+
     /// Whether two pairs of features of the same geometries touch along one normal, and share their friction.
     pub fn is_of_one_patch(&self, other: &Self) -> bool {
-        let plane = |pair: &Self| match pair.kind {
+        let level = |pair: &Self| match pair.kind {
             FeatureKind::PointPlane { plane, .. } | FeatureKind::CirclePlane { plane, .. } => {
                 Some(plane).filter(|plane| matches!(plane, Plane::Level { .. }))
             }
             _ => None,
         };
-        let turned = |pair: &Self| {
-            matches!(
-                pair.kind,
-                FeatureKind::PointWall { .. }
-                    | FeatureKind::CircleWall { .. }
-                    | FeatureKind::CircleCorner { .. }
-            )
-        };
-        !turned(self)
-            && !turned(other)
-            && plane(self) == plane(other)
-            && (plane(self).is_none() || self.flipped == other.flipped)
+        !self.is_around_axis()
+            && !other.is_around_axis()
+            && level(self) == level(other)
+            && (level(self).is_none() || self.flipped == other.flipped)
     }
 
     /// The feature pair with the two bodies exchanged.

@@ -42,7 +42,7 @@ pub(super) struct Patch<T = f64> {
     pub friction: T,
     /// e_t, e_o and e_r of the friction ellipsoid.
     pub ellipsoid: [T; 3],
-    /// The x and y axes of B's geometry in B's axes: t is along the first one.
+    /// The x and y axes of B's geometry in B's axes, or its z and x axes around a surface of revolution: t is along the first one.
     pub axes: [Vector3<T>; 2],
 }
 
@@ -134,7 +134,7 @@ impl<T: Scalar> StepData<T> {
             };
             let of = firsts.iter().position(is_of).unwrap_or_else(|| {
                 firsts.push(contact);
-                self.patches.push(patch(model, contact.pair));
+                self.patches.push(patch(model, contact));
                 firsts.len() - 1
             });
             let gap = contact.features.prepare((&a.0, &a.1), (&b.0, &b.1));
@@ -244,7 +244,8 @@ pub(super) fn geometries<T: Scalar>(
     [(contact_collider(a, b), a.x_bg), (contact_collider(b, a), b.x_bg)]
 }
 
-fn patch<T: Scalar>(model: &Model<T>, pair: usize) -> Patch<T> {
+fn patch<T: Scalar>(model: &Model<T>, first: &FoundContact) -> Patch<T> {
+    let pair = first.pair;
     let of = &model.rigid_pairs()[pair];
     let [(a, _), (b, x_bg)] = geometries(model, of);
     let (one, other) = (&a.material, &b.material);
@@ -254,11 +255,13 @@ fn patch<T: Scalar>(model: &Model<T>, pair: usize) -> Patch<T> {
         bodies: [of.bodies.a, of.bodies.b],
         friction,
         ellipsoid: combine_ellipsoids(&one.friction_ellipsoid, &other.friction_ellipsoid),
-        axes: patch_axes(&x_bg),
+        axes: patch_axes(&x_bg, &first.features),
     }
 }
 
-/// The axes x and y of a geometry in those of its body.
-pub(super) fn patch_axes<T: Scalar>(x_bg: &RigidTransform<T>) -> [Vector3<T>; 2] {
-    [x_bg.rotation.column(0).into_owned(), x_bg.rotation.column(1).into_owned()]
+/// The axes x and y of a geometry in those of its body; z and x where features are around its axis, so that the tangents go
+/// around with them.
+pub(super) fn patch_axes<T: Scalar>(x_bg: &RigidTransform<T>, features: &FeaturePair) -> [Vector3<T>; 2] {
+    let axes = if features.is_around_axis() { [2, 0] } else { [0, 1] };
+    axes.map(|axis| x_bg.rotation.column(axis).into_owned())
 }
