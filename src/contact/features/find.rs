@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 use super::manifold::polyhedra;
 use super::point_polyhedron::ball_and_polyhedron;
 use super::prepare::{FeatureKind, FeaturePair, Plane, Point};
-use super::revolved::{bolt_and_hole, rim_on_plane};
+use super::revolved::{bolt_and_hole, is_over, rim_on_plane};
 use crate::contact::{Collider, ContactGeometry};
 use crate::geometry::{ConvexShape, MeshError};
 use crate::spatial::RigidTransform;
@@ -131,6 +131,29 @@ pub(crate) fn find_features(
         }
         (Side::HalfSpace, Side::HalfSpace) => {}
     }
+}
+
+/// Whether a point of a rim is still over the disk or the ring of a plate or a bolt that it was found over, with the geometries
+/// at poses in W: it is looked for at the lowest place, which is another one at each pose.
+pub(crate) fn is_still_over(
+    features: &FeaturePair,
+    a: (&Collider, &RigidTransform),
+    b: (&Collider, &RigidTransform),
+) -> bool {
+    let FeatureKind::PointPlane { point: Point::Place(place), plane: plane @ Plane::Level { .. }, .. } =
+        features.kind
+    else {
+        return false;
+    };
+    let (first, second) = if features.flipped { (b, a) } else { (a, b) };
+    let (Ok(Side::Convex(_, size)), Ok(Side::Convex(body, body_size))) =
+        (Side::of(&first.0.geometry), Side::of(&second.0.geometry))
+    else {
+        return false;
+    };
+    let (ConvexShape::Revolved(profile) | ConvexShape::Hole(profile)) = body else { return false };
+    let point = second.1.inverse() * (*first.1 * (Vector3::from(place) * size));
+    is_over(plane, &point, profile, body_size)
 }
 
 /// The centres of the balls that a ball or a capsule ends in and their radius, at the first size.

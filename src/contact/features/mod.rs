@@ -14,6 +14,6 @@ mod point_polyhedron;
 mod prepare;
 mod revolved;
 
-pub(crate) use find::{Rim, check_features, find_features};
+pub(crate) use find::{Rim, check_features, find_features, is_still_over};
 pub(crate) use gap::{Gap, LocalGap};
 pub(crate) use prepare::FeaturePair;

@@ -228,6 +228,12 @@ fn is_met(of: &Nearest, all: &[Nearest], walls: &[Sized<'_>], one_point: f64) ->
     }
 }
 
+/// Whether a point (in the frame of a body's geometry) is over a disk or a ring of it, and not beyond its edge.
+pub(super) fn is_over(plane: Plane, point: &Vector3<f64>, body: &Profile, size: f64) -> bool {
+    let mut walls = body.walls.iter().map(|wall| Sized::new(wall, size)).filter(Sized::is_plane);
+    walls.any(|sized| sized.plane() == plane && sized.beyond(point) == 0)
+}
+
 /// A circle in the frame of another geometry.
 fn circle_of(ring: &Ring, size: f64, x_br: &RigidTransform) -> Circle {
     let radius = ring.radius * size;

@@ -120,6 +120,12 @@ impl<T: Scalar> StepData<T> {
         Self { dt, scales, bodies, places, contacts: Vec::new(), patches: Vec::new() }
     }
 
+    /// The step with a part of the velocities without contact.
+    pub fn part(&self, part: f64) -> Self {
+        let bodies = self.bodies.iter().map(|body| body.part(part)).collect();
+        Self { bodies, ..self.clone() }
+    }
+
     /// Takes contacts in the place of those that were there.
     pub fn set_contacts(&mut self, model: &Model<T>, found: &[FoundContact]) {
         self.contacts.clear();

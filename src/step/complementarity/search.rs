@@ -6,10 +6,11 @@ use super::data::{FoundContact, StepData, geometries};
 use super::equations::scaled_velocities;
 use super::held::{Held, Solution};
 use super::linear::LinearSolver;
-use super::methods::{Effort, solve};
+use super::methods::{Effort, Nearby, solve};
+use super::modes::{Carrying, Modes};
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};
-use crate::contact::{ContactGeometry, Rim, find_features};
+use crate::contact::{ContactGeometry, Rim, find_features, is_still_over};
 use crate::multibody::{AppliedForces, ForceWorkspace, Model, total_forces};
 use crate::spatial::RigidTransform;
 use crate::step::{StepError, StepProblem};
@@ -20,6 +21,9 @@ const MARGIN: f64 = 0.05;
 const CHANGES: usize = 6;
 /// Searches of a step.
 const SEARCHES: usize = 25;
+/// Parts of the way that are tried in turn: the first, and the least.
+const FIRST_PART: f64 = 0.25;
+const LEAST_PART: f64 = 1e-3;
 /// How deep what was not found before may be, in parts of the length scale.
 const DEPTH: f64 = 1e-11;
 
@@ -52,21 +56,99 @@ pub(super) fn solve_step<A: AppliedForces>(
     if velocities.iter().any(|v| !v.is_finite()) || !linear.start(&data) {
         return Err(failed(Failure::NotFinite));
     }
-    let points = find_contacts(model, &data, &velocities, Rim::Points);
-    // The lowest point of a rim that is tilted moves around it: as a circle it is one contact, as points it is many.
-    let mut solved = None;
-    if points.iter().any(|contact| contact.features.is_rim_point()) {
-        let circles = find_contacts(model, &data, &velocities, Rim::Circle);
-        if circles != points {
-            solved = of_circles(method, model, &data, circles, (linear, Effort::Little));
-        }
-    }
-    let solved = match solved {
-        Some(solved) => solved,
-        None => of_points(method, model, data, points, linear).map_err(failed)?,
-    };
+    let solved = by_any_way(method, model, &data, linear).map_err(failed)?;
     report(model, &solved.data, &solved.solution, contacts);
     Ok(solved)
+}
+
+/// The solution at once or gradually, with little effort first where surfaces are curved: there it is the way that helps.
+fn by_any_way(
+    method: ComplementarityMethod,
+    model: &Model,
+    data: &StepData,
+    linear: &mut LinearSolver,
+) -> Result<Solved, Failure> {
+    let found = find_contacts(model, data, &data.free_velocities(), Rim::Points);
+    let is_curved = found.iter().any(|contact| contact.features.is_around_axis());
+    let efforts = if is_curved { &[Effort::Little, Effort::All][..] } else { &[Effort::All] };
+    let mut failure = Failure::Ray;
+    for &effort in efforts {
+        linear.start(data);
+        match at_once(method, model, data, (linear, effort), None) {
+            Ok(solved) => return Ok(solved),
+            Err(why) => failure = why,
+        }
+        if let Some(solved) = gradually(method, model, data, (linear, effort)) {
+            return Ok(solved);
+        }
+    }
+    Err(failure)
+}
+
+/// The solution from velocities without contact, or from one nearby.
+fn at_once(
+    method: ComplementarityMethod,
+    model: &Model,
+    data: &StepData,
+    (linear, effort): (&mut LinearSolver, Effort),
+    last: Option<&Solved>,
+) -> Result<Solved, Failure> {
+    let velocities = last.map_or_else(
+        || data.free_velocities(),
+        |last| scaled_velocities(&last.data, &last.solution.variables),
+    );
+    let points = find_contacts(model, data, &velocities, Rim::Points);
+    // The lowest point of a rim that is tilted moves around it: as a circle it is one contact, as points it is many.
+    if points.iter().any(|contact| contact.features.is_rim_point()) {
+        let circles = find_contacts(model, data, &velocities, Rim::Circle);
+        if circles != points
+            && let Some(solved) = of_circles(method, model, data, circles, (linear, Effort::Little), last)
+        {
+            return Ok(solved);
+        }
+    }
+    of_points(method, model, data.clone(), points, (linear, effort), last)
+}
+
+/// The solution at the end of a way of problems: with a growing part of the velocities without contact, from none, where
+/// nothing has moved, to all. What moves far beside the curvature of its surfaces, as an edge that passes another one, is too far
+/// from its solution at once.
+fn gradually(
+    method: ComplementarityMethod,
+    model: &Model,
+    data: &StepData,
+    (linear, effort): (&mut LinearSolver, Effort),
+) -> Option<Solved> {
+    let mut last: Option<Solved> = None;
+    let (mut done, mut part) = (0.0, FIRST_PART);
+    while part >= LEAST_PART {
+        let next = if done + part >= 1.0 { 1.0 } else { done + part };
+        let of_part = data.part(next);
+        linear.start(&of_part);
+        match at_once(method, model, &of_part, (linear, effort), last.as_ref()) {
+            Ok(solved) if next == 1.0 => return Some(solved),
+            Ok(solved) => (done, part, last) = (next, 2.0 * part, Some(solved)),
+            Err(_) => part *= 0.5,
+        }
+    }
+    None
+}
+
+/// A solution nearby for contacts that are others.
+fn nearby(last: Option<&Solved>, found: &[FoundContact]) -> Option<Nearby> {
+    let Solved { found: before, data, solution, .. } = last?;
+    let velocities = scaled_velocities(data, &solution.variables);
+    let mut carrying = Vec::new();
+    if let Held::Cones(modes) = &solution.held {
+        for of in &modes.carrying {
+            if let Some(contact) = found.iter().position(|contact| *contact == before[of.contact]) {
+                carrying.push(Carrying { contact, ..*of });
+            }
+        }
+    }
+    carrying.sort_by_key(|of| of.contact);
+    carrying.dedup_by_key(|of| of.contact);
+    Some(Nearby { velocities, modes: Modes::new(carrying) })
 }
 
 /// The solution with the rims of cylinders that nearly stand as points, as many as it takes.
@@ -75,11 +157,13 @@ fn of_points(
     model: &Model,
     mut data: StepData,
     mut found: Vec<FoundContact>,
-    linear: &mut LinearSolver,
+    (linear, effort): (&mut LinearSolver, Effort),
+    last: Option<&Solved>,
 ) -> Result<Solved, Failure> {
     for search in 0..SEARCHES {
         data.set_contacts(model, &found);
-        let solution = solve(method, &data, linear, Effort::All)?;
+        let solution = solve(method, &data, linear, effort, nearby(last, &found).as_ref());
+        let solution = solution?;
         let velocities = scaled_velocities(&data, &solution.variables);
         let now = find_contacts(model, &data, &velocities, Rim::Points);
         if is_complete(model, &data, &solution, &found, &now) || search + 1 == SEARCHES {
@@ -105,21 +189,24 @@ fn of_circles(
     data: &StepData,
     mut found: Vec<FoundContact>,
     (linear, effort): (&mut LinearSolver, Effort),
+    last: Option<&Solved>,
 ) -> Option<Solved> {
     let mut data = data.clone();
     for _ in 0..CHANGES {
         data.set_contacts(model, &found);
-        let solution = solve(method, &data, linear, effort).ok()?;
+        let solution = solve(method, &data, linear, effort, nearby(last, &found).as_ref());
+        let solution = solution.ok()?;
         let velocities = scaled_velocities(&data, &solution.variables);
-        let now = find_contacts(model, &data, &velocities, Rim::Points);
+        let mut now = find_contacts(model, &data, &velocities, Rim::Points);
+        let circles = find_contacts(model, &data, &velocities, Rim::Circle);
+        now.extend(circles.iter().filter(|circle| !now.contains(circle)).copied().collect::<Vec<_>>());
         if is_complete(model, &data, &solution, &found, &now) {
             return Some(Solved { found, data, solution, has_derivative: true });
         }
-        let now = find_contacts(model, &data, &velocities, Rim::Circle);
-        if now == found {
+        if circles == found {
             return None;
         }
-        found = now;
+        found = circles;
     }
     None
 }
@@ -138,7 +225,7 @@ fn with_circles(
     }
     let velocities = scaled_velocities(&solved.data, &solved.solution.variables);
     let found = find_contacts(model, &solved.data, &velocities, Rim::Circle);
-    of_circles(method, model, &solved.data, found, (linear, Effort::All))
+    of_circles(method, model, &solved.data, found, (linear, Effort::All), Some(&solved))
         .unwrap_or(Solved { has_derivative: false, ..solved })
 }
 
@@ -167,8 +254,19 @@ fn is_complete(
             return false;
         }
     }
-    let is_there = |k: usize| used[k].features.is_lasting() || now.contains(&used[k]);
+    let is_there = |k: usize| {
+        used[k].features.is_lasting() || now.contains(&used[k]) || is_over(model, data, &velocities, &used[k])
+    };
     solution.carrying.iter().all(|&(k, p)| p <= 0.0 || is_there(k))
+}
+
+/// Whether a point of a rim is over what it was found over.
+fn is_over(model: &Model, data: &StepData, velocities: &[f64], contact: &FoundContact) -> bool {
+    let pair = &model.rigid_pairs()[contact.pair];
+    let [a, b] = geometries(model, pair);
+    let x_wa = data.pose(pair.bodies.a, velocities) * a.1;
+    let x_wb = data.pose(pair.bodies.b, velocities) * b.1;
+    is_still_over(&contact.features, (&a.0, &x_wa), (&b.0, &x_wb))
 }
 
 /// The features that are near each other with these velocities, pair by pair.

@@ -115,7 +115,8 @@ pub(super) fn settle(
     let mut velocities = velocities.to_vec();
     let mut iterations = 0;
     for _ in 0..CHANGES {
-        let settled = hold(data, &mut modes, &velocities, linear)?;
+        let settled = hold(data, &mut modes, &velocities, linear);
+        let settled = settled?;
         iterations += settled.iterations;
         let kinematics = data.kinematics(&settled.velocities);
         match changed(data, used, &modes, &kinematics, &settled, sticking) {
