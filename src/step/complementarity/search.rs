@@ -162,8 +162,7 @@ fn of_points(
 ) -> Result<Solved, Failure> {
     for search in 0..SEARCHES {
         data.set_contacts(model, &found);
-        let solution = solve(method, &data, linear, effort, nearby(last, &found).as_ref());
-        let solution = solution?;
+        let solution = solve(method, &data, linear, effort, nearby(last, &found).as_ref())?;
         let velocities = scaled_velocities(&data, &solution.variables);
         let now = find_contacts(model, &data, &velocities, Rim::Points);
         if is_complete(model, &data, &solution, &found, &now) || search + 1 == SEARCHES {
@@ -194,8 +193,7 @@ fn of_circles(
     let mut data = data.clone();
     for _ in 0..CHANGES {
         data.set_contacts(model, &found);
-        let solution = solve(method, &data, linear, effort, nearby(last, &found).as_ref());
-        let solution = solution.ok()?;
+        let solution = solve(method, &data, linear, effort, nearby(last, &found).as_ref()).ok()?;
         let velocities = scaled_velocities(&data, &solution.variables);
         let mut now = find_contacts(model, &data, &velocities, Rim::Points);
         let circles = find_contacts(model, &data, &velocities, Rim::Circle);
