@@ -155,6 +155,11 @@ fn run_bolt(folder: &Path) -> Result<(), Box<dyn Error>> {
         println!("bolt: {name} {:.0} µs a step, least distance {least:.1e} m", 1e6 * time);
         motions.push((name, motion));
     }
+    for (name, motion) in &motions[1..] {
+        let apart = motions[0].1.states.iter().zip(&motion.states);
+        let apart = apart.map(|(a, b)| (a.position - b.position).norm()).fold(0.0, f64::max);
+        println!("bolt: {name} is at most {apart:.1e} m from NCP");
+    }
     let curve = |name: &str, motion: &BoltMotion, of: &dyn Fn(usize) -> f64| {
         curve(name, (0..motion.states.len()).map(|i| (i as f64 * scene.time_step, of(i))))
     };

@@ -48,7 +48,7 @@ pub fn draw(
             let mut cut: Vec<[f64; 2]> =
                 scene.hole.iter().map(|p| [side * p[0].min(HALF), p[1].max(FROM)]).collect();
             cut.extend([[0.0, FROM], [side * HALF, FROM]]);
-            let _ = writeln!(svg, "<path d=\"M{}Z\" fill=\"#bbb\"/>", outline(&cut));
+            let _ = writeln!(svg, "<path d=\"M{}Z\" fill=\"#bbb\" stroke=\"#bbb\"/>", outline(&cut));
         }
         let _ = writeln!(
             svg,

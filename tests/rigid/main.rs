@@ -1,6 +1,7 @@
 //! Rigid contact by complementarity: the scenes of Hotz et al. and of Xie and Chakraborty, properties, derivatives.
 
 mod bolt;
+mod explore;
 mod gradients;
 mod hotz;
 mod planar;

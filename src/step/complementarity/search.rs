@@ -165,9 +165,12 @@ fn of_points(
         let solution = solve(method, &data, linear, effort, nearby(last, &found).as_ref())?;
         let velocities = scaled_velocities(&data, &solution.variables);
         let now = find_contacts(model, &data, &velocities, Rim::Points);
-        if is_complete(model, &data, &solution, &found, &now) || search + 1 == SEARCHES {
+        // In the end it is enough that nothing overlaps.
+        if is_complete(model, &data, &solution, &found, &now)
+            || (search + 1 == SEARCHES && is_clear(model, &data, &solution, &found, &now, Closing::MayCarry))
+        {
             let solved = Solved { found, data, solution, has_derivative: true };
-            return Ok(with_circles(method, model, solved, linear));
+            return Ok(with_circles(method, model, solved, (linear, effort)));
         }
         if search < CHANGES && !now.iter().any(|contact| contact.features.is_rim_point()) {
             found = now;
@@ -215,7 +218,7 @@ fn with_circles(
     method: ComplementarityMethod,
     model: &Model,
     solved: Solved,
-    linear: &mut LinearSolver,
+    (linear, effort): (&mut LinearSolver, Effort),
 ) -> Solved {
     let mut carrying = solved.solution.carrying.iter().filter(|(_, p)| *p > 0.0);
     if !carrying.any(|&(k, _)| solved.found[k].features.is_rim_point()) {
@@ -223,7 +226,7 @@ fn with_circles(
     }
     let velocities = scaled_velocities(&solved.data, &solved.solution.variables);
     let found = find_contacts(model, &solved.data, &velocities, Rim::Circle);
-    of_circles(method, model, &solved.data, found, (linear, Effort::All), Some(&solved))
+    of_circles(method, model, &solved.data, found, (linear, effort), Some(&solved))
         .unwrap_or(Solved { has_derivative: false, ..solved })
 }
 
@@ -237,25 +240,43 @@ fn is_complete(
     now: &[FoundContact],
 ) -> bool {
     let velocities = scaled_velocities(data, &solution.variables);
-    let new: Vec<FoundContact> = now.iter().filter(|contact| !used.contains(contact)).copied().collect();
-    if !new.is_empty() {
-        let mut there = data.clone();
-        there.set_contacts(model, &new);
-        let gaps = there.kinematics(&velocities).gaps;
-        // What closes takes part in how a load is shared.
-        let may_be = |contact: &FoundContact| {
-            let shares = matches!(solution.held, Held::Cones(_)) && contact.features.is_lasting();
-            if shares && !contact.features.is_rim_point() { DEPTH } else { -DEPTH }
-        };
-        let mut gaps = new.iter().zip(&gaps);
-        if gaps.any(|(contact, gap)| gap.distance < may_be(contact) * data.scales.length) {
-            return false;
-        }
-    }
     let is_there = |k: usize| {
         used[k].features.is_lasting() || now.contains(&used[k]) || is_over(model, data, &velocities, &used[k])
     };
-    solution.carrying.iter().all(|&(k, p)| p <= 0.0 || is_there(k))
+    is_clear(model, data, solution, used, now, Closing::Carries)
+        && solution.carrying.iter().all(|&(k, p)| p <= 0.0 || is_there(k))
+}
+
+/// Whether what just closes has to be among the features of a solution, as it takes part in how a load is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closing {
+    Carries,
+    MayCarry,
+}
+
+/// Whether nothing overlaps of what is found at a solution but was not used for it.
+fn is_clear(
+    model: &Model,
+    data: &StepData,
+    solution: &Solution,
+    used: &[FoundContact],
+    now: &[FoundContact],
+    closing: Closing,
+) -> bool {
+    let new: Vec<FoundContact> = now.iter().filter(|contact| !used.contains(contact)).copied().collect();
+    if new.is_empty() {
+        return true;
+    }
+    let mut there = data.clone();
+    there.set_contacts(model, &new);
+    let gaps = there.kinematics(&scaled_velocities(data, &solution.variables)).gaps;
+    let shares = closing == Closing::Carries && matches!(solution.held, Held::Cones(_));
+    let may_be = |contact: &FoundContact| {
+        let carries = shares && contact.features.is_lasting() && !contact.features.is_rim_point();
+        if carries { DEPTH } else { -DEPTH }
+    };
+    let mut gaps = new.iter().zip(&gaps);
+    gaps.all(|(contact, gap)| gap.distance >= may_be(contact) * data.scales.length)
 }
 
 /// Whether a point of a rim is over what it was found over.
