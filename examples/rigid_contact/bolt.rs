@@ -39,7 +39,9 @@ impl BoltScene {
         let shape = |body: usize, kind: &str| table["bodies"][body]["geometries"][0]["shape"][kind].clone();
         let (bolt, hole) = (shape(0, "bolt"), shape(1, "hole"));
         let number = |of: &toml::Value, name: &str| of[name].as_float().ok_or(format!("{name} is no number"));
-        let (radius, tip) = (number(&bolt, "radius")?, number(&bolt, "tip_radius")?);
+        // A tip where nothing is said.
+        let tip = bolt.get("tip_radius").map_or(Some(0.0), toml::Value::as_float);
+        let (radius, tip) = (number(&bolt, "radius")?, tip.ok_or("tip_radius is no number")?);
         let half = 0.5 * number(&bolt, "length")?;
         let low = -half - number(&bolt, "tip_length")?;
         let (wide, narrow) = (number(&hole, "mouth_radius")?, number(&hole, "radius")?);
@@ -139,6 +141,9 @@ fn signed_distance(corners: &[[f64; 2]], point: &Vector3<f64>) -> f64 {
         let along = [pair[1][0] - pair[0][0], pair[1][1] - pair[0][1]];
         let from = [p[0] - pair[0][0], p[1] - pair[0][1]];
         let length = along[0].hypot(along[1]);
+        if length == 0.0 {
+            continue;
+        }
         let part = ((from[0] * along[0] + from[1] * along[1]) / (length * length)).clamp(0.0, 1.0);
         let far = (from[0] - part * along[0]).hypot(from[1] - part * along[1]);
         // To the right of the line is outside. At a corner the line that is seen most directly tells.

@@ -8,8 +8,11 @@ use isobar::step::{
     ComplementarityMethod, DerivativeWorkspace, Integrator, StepError, StepProblem, StepWorkspace, Tape,
 };
 use nalgebra::Vector3;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 use crate::bolt_scene::{BoltMotion, BoltScene, FILE};
+use crate::folder::Folder;
 use crate::gradients::slopes;
 
 const METHODS: [ComplementarityMethod; 3] =
@@ -19,16 +22,44 @@ fn scene(friction: f64) -> BoltScene {
     BoltScene::load(FILE).expect("a scene").with_friction(friction).expect("a valid coefficient")
 }
 
+/// Simulates until a bolt rests on the bottom of its hole: nothing overlaps on the way.
+fn slides_in(scene: &BoltScene, method: ComplementarityMethod, steps: usize) -> BoltMotion {
+    let motion = scene.simulate(method, steps).expect("steps that converge");
+    let least = motion.states.iter().map(|state| scene.distance(state)).fold(f64::INFINITY, f64::min);
+    let end = motion.states.last().expect("states");
+    let depth = scene.insertion(end);
+    println!("{method:?}: least distance {least:e}, comes to {depth}");
+    assert!(least > -1e-9, "{least:e}");
+    // The bottom is 0.05 m deep.
+    assert!((depth - 0.05).abs() < 1e-6 && end.velocity.translational.norm() < 0.1);
+    motion
+}
+
 #[test]
 fn a_bolt_slides_into_its_hole_and_overlaps_nothing() {
-    let scene = scene(0.1);
-    let motion = scene.simulate(ComplementarityMethod::Ncp, 170).expect("steps that converge");
-    let least = motion.states.iter().map(|state| scene.distance(state)).fold(f64::INFINITY, f64::min);
-    let jammed = motion.contacts.iter().filter(|contacts| contacts.len() > 1).count();
-    let depth = scene.insertion(motion.states.last().expect("states"));
-    println!("least distance {least:e}, touches in several places {jammed} times, comes to {depth}");
-    assert!(least > -1e-9, "{least:e}");
-    assert!(depth > 0.04 && jammed > 5);
+    for friction in [0.0, 0.1, 0.3] {
+        let motion = slides_in(&scene(friction), ComplementarityMethod::Ncp, 240);
+        // Beside the bottom it touches at the tip and at the mouth at once.
+        let both = motion.contacts.iter().take(150).filter(|contacts| contacts.len() > 1).count();
+        println!("friction {friction}: at two places at once {both} times");
+        assert!(both > 5);
+    }
+}
+
+#[test]
+fn edges_that_pass_each_other_within_a_step_do_not_overlap() {
+    let folder = Folder::new("bolt");
+    let text = std::fs::read_to_string(FILE).expect("the scene");
+    let tip = "tip_radius = 0.008, tip_length = 0.003";
+    assert!(text.contains(tip));
+    for shape in ["tip_length = 0.008", "tip_radius = 0.004, tip_length = 0.006"] {
+        let text = text.replace(tip, shape).replace("0.0345]", "0.0395]");
+        let path = folder.file("scene.toml", text);
+        for friction in [0.0, 0.1] {
+            let scene = BoltScene::load(&path).expect("a scene").with_friction(friction).expect("a scene");
+            slides_in(&scene, ComplementarityMethod::Lcp, 300);
+        }
+    }
 }
 
 /// How far the motions of the methods are apart.
@@ -97,6 +128,7 @@ fn compare(scene: &BoltScene, state: &State, integrator: Integrator, compared: &
         .expect("parameters that the model has");
     let problem = StepProblem::new(&scene.model, state, scene.time_step);
     let (mut workspace, mut tape) = (StepWorkspace::default(), Tape::default());
+    compared.states += 1;
     let after = match integrator.step_taped(&problem, &differentiated, &mut workspace, &mut tape) {
         Err(StepError::NoDerivative { .. }) => {
             compared.refused += 1;
@@ -104,7 +136,6 @@ fn compare(scene: &BoltScene, state: &State, integrator: Integrator, compared: &
         }
         after => after.expect("a step"),
     };
-    compared.states += 1;
     let mut derivatives = DerivativeWorkspace::default();
     let jacobian = tape.jacobian(&differentiated, &NoForces, &mut derivatives).expect("a derivative");
     for column in 0..12 + parameters.len() {
@@ -154,24 +185,57 @@ fn compare(scene: &BoltScene, state: &State, integrator: Integrator, compared: &
     }
 }
 
-#[test]
-fn derivatives_of_steps_are_those_of_differences() {
-    let scene = scene(0.1);
-    for method in [ComplementarityMethod::Ecp, ComplementarityMethod::Lcp, ComplementarityMethod::Ncp] {
-        let motion = scene.simulate(method, 170).expect("steps that converge");
-        let mut compared = Compared::default();
-        for (step, state) in motion.states.iter().enumerate().take(170) {
-            if step % 5 == 0 && !motion.contacts[step + 1].is_empty() {
-                let state = State::of_bodies(vec![*state]);
+/// A bolt that begins beside the hole and askew, otherwise than that of the file.
+fn any_start(rng: &mut ChaCha8Rng, scene: &mut BoltScene) {
+    let turn = rotation_exponential(&Vector3::from_fn(|_, _| rng.random_range(-0.1..0.1)));
+    let beside = Vector3::new(rng.random_range(-0.003..0.003), rng.random_range(-0.003..0.003), 0.0345);
+    scene.start = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::new(turn, beside))]);
+}
+
+/// Compares derivatives at every fifth step in contact, along as many motions as it takes.
+fn study(method: ComplementarityMethod, states: usize) {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut compared = Compared::default();
+    for motion in 0.. {
+        let mut scene = scene([0.1, 0.0, 0.05][motion % 3]);
+        if motion > 0 {
+            any_start(&mut rng, &mut scene);
+        }
+        let of_motion = scene.simulate(method, 170).expect("steps that converge");
+        for (step, state) in of_motion.states.iter().enumerate().take(170) {
+            if step % 5 == 0 && !of_motion.contacts[step + 1].is_empty() {
                 let before = compared.worst;
+                let state = State::of_bodies(vec![*state]);
                 compare(&scene, &state, Integrator::Complementarity(method), &mut compared);
                 if compared.worst > before.max(1e-6) {
-                    println!("step {step}: {:.1e}", compared.worst);
+                    println!("motion {motion} step {step}: {:.1e}", compared.worst);
                 }
             }
+            if compared.states == states {
+                println!("{method:?}: {compared:?}");
+                assert!(compared.worst < 1e-6 && compared.unclear == 0);
+                assert!(50 * compared.refused <= states);
+                return;
+            }
         }
-        println!("{method:?}: {compared:?}");
-        assert!(compared.states > 15 && compared.refused == 0);
-        assert!(compared.worst < 1e-6 && compared.unclear <= compared.states / 10);
     }
+}
+
+#[test]
+fn derivatives_of_steps_are_those_of_differences() {
+    for method in [ComplementarityMethod::Ecp, ComplementarityMethod::Lcp, ComplementarityMethod::Ncp] {
+        study(method, 12);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes; what it measures is told in docs/rigid_contact.md"]
+fn derivatives_of_lcp_at_200_states_of_the_bolt() {
+    study(ComplementarityMethod::Lcp, 200);
+}
+
+#[test]
+#[ignore = "takes minutes; what it measures is told in docs/rigid_contact.md"]
+fn derivatives_of_ncp_at_200_states_of_the_bolt() {
+    study(ComplementarityMethod::Ncp, 200);
 }

@@ -1,7 +1,6 @@
 //! Rigid contact by complementarity: the scenes of Hotz et al. and of Xie and Chakraborty, properties, derivatives.
 
 mod bolt;
-mod explore;
 mod gradients;
 mod hotz;
 mod planar;

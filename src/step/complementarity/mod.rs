@@ -31,6 +31,8 @@ mod data;
 mod dynamics;
 mod equations;
 mod held;
+#[cfg(test)]
+mod hotz_tests;
 mod linear;
 mod methods;
 mod modes;
