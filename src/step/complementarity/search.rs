@@ -68,13 +68,13 @@ fn by_any_way(
     data: &StepData,
     linear: &mut LinearSolver,
 ) -> Result<Solved, Failure> {
-    let found = find_contacts(model, data, &data.free_velocities(), Rim::Points);
+    let found = find_contacts(model, data, linear.free(), Rim::Points);
     let is_curved = found.iter().any(|contact| contact.features.is_around_axis());
     let efforts = if is_curved { &[Effort::Little, Effort::All][..] } else { &[Effort::All] };
     let mut failure = Failure::Ray;
     for &effort in efforts {
         linear.start(data);
-        match at_once(method, model, data, (linear, effort), None) {
+        match at_once(method, model, data, found.clone(), (linear, effort), None) {
             Ok(solved) => return Ok(solved),
             Err(why) => failure = why,
         }
@@ -85,22 +85,26 @@ fn by_any_way(
     Err(failure)
 }
 
-/// The solution from velocities without contact, or from one nearby.
+/// The velocities of the last solution, or those without contact.
+fn velocities_near(data: &StepData, last: Option<&Solved>) -> Vec<f64> {
+    match last {
+        Some(last) => scaled_velocities(&last.data, &last.solution.variables),
+        None => data.free_velocities(),
+    }
+}
+
+/// The solution with features that were found, from velocities without contact or from a solution nearby.
 fn at_once(
     method: ComplementarityMethod,
     model: &Model,
     data: &StepData,
+    points: Vec<FoundContact>,
     (linear, effort): (&mut LinearSolver, Effort),
     last: Option<&Solved>,
 ) -> Result<Solved, Failure> {
-    let velocities = last.map_or_else(
-        || data.free_velocities(),
-        |last| scaled_velocities(&last.data, &last.solution.variables),
-    );
-    let points = find_contacts(model, data, &velocities, Rim::Points);
     // The lowest point of a rim that is tilted moves around it: as a circle it is one contact, as points it is many.
     if points.iter().any(|contact| contact.features.is_rim_point()) {
-        let circles = find_contacts(model, data, &velocities, Rim::Circle);
+        let circles = find_contacts(model, data, &velocities_near(data, last), Rim::Circle);
         if circles != points
             && let Some(solved) = of_circles(method, model, data, circles, (linear, Effort::Little), last)
         {
@@ -125,7 +129,9 @@ fn gradually(
         let next = if done + part >= 1.0 { 1.0 } else { done + part };
         let of_part = data.part(next);
         linear.start(&of_part);
-        match at_once(method, model, &of_part, (linear, effort), last.as_ref()) {
+        let near = velocities_near(&of_part, last.as_ref());
+        let points = find_contacts(model, &of_part, &near, Rim::Points);
+        match at_once(method, model, &of_part, points, (linear, effort), last.as_ref()) {
             Ok(solved) if next == 1.0 => return Some(solved),
             Ok(solved) => (done, part, last) = (next, 2.0 * part, Some(solved)),
             Err(_) => part *= 0.5,
