@@ -97,7 +97,11 @@ fn what_is_wrong_with_bolts_and_holes_is_said() {
     refused("mouth_radius = 0.016", "mouth_radius = 0.01", &["shape.hole", "mouth radius", "0.01"]);
     refused("plate_radius = 0.04", "plate_radius = 0.01", &["shape.hole", "plate radius", "0.01"]);
     refused("depth = 0.05", "depth = -0.05", &["shape.hole.depth", "-0.05"]);
-    refused("rigid = true", "rigid = false", &["shape.bolt", "no pressure field"]);
+    let compliant = bolt.replacen("material = \"steel\"\nrigid = true\n", "material = \"soft\"\n", 1);
+    let material = "[materials.steel]";
+    let soft = "[materials.soft]\nhydroelastic_modulus = 1e5\n\n[materials.steel]";
+    let error = load(&folder, &compliant.replace(material, soft)).err().expect("an error");
+    assert!(error.contains("shape.bolt") && error.contains("no pressure field"), "{error}");
     let sphere = "shape = { sphere = { radius = 0.01 } }";
     let shape = bolt.lines().find(|line| line.contains("bolt = {")).expect("a bolt");
     refused(shape, sphere, &["solver.kind", "`bolt`", "`plate`", "sphere and hole"]);

@@ -199,7 +199,7 @@ fn on_plane(
             let down = x_wf.rotation.tr_mul(&up);
             for ring in profile.rings.iter().rev() {
                 let height = |p: [f64; 3]| height(Vector3::from(p) * size);
-                rim_on_plane(ring, &down, height, plane, margin, rim, |kind| add(kind));
+                rim_on_plane(ring, &down, height, plane, margin, rim, &mut add);
             }
         }
         // There is no distance of a plate from a plane.

@@ -1,4 +1,4 @@
-//! Two rigid convex bodies: which of their features come nearest, and how far these are from each other.
+//! Two rigid bodies, convex ones or one in a hole: which of their features come nearest, and how far these are from each other.
 //!
 //! Which features those are is topology, found in `f64` ([`find_features`]); the distance of two of them is evaluated
 //! in any scalar ([`LocalGap`]). It has a kink where another pair of features takes over, such as where a vertex leaves
