@@ -163,7 +163,7 @@ fn compare(scene: &BoltScene, state: &State, integrator: Integrator, compared: &
         };
         // Of both sides, where they are one smooth function, and of each: shorter ones where a kink is near.
         let mut least: Option<f64> = None;
-        for d in [1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 3e-9] {
+        for d in [1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 3e-9] {
             let sides: Vec<Vec<f64>> = [d, -d].iter().filter_map(|&d| slopes(at, d, largest)).collect();
             let mut errors: Vec<f64> = sides.iter().map(|side| off(side)).collect();
             if let [plus, minus] = &sides[..] {

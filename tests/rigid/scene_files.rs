@@ -100,7 +100,7 @@ fn what_is_wrong_with_bolts_and_holes_is_said() {
     let compliant = bolt.replacen("material = \"steel\"\nrigid = true\n", "material = \"soft\"\n", 1);
     let material = "[materials.steel]";
     let soft = "[materials.soft]\nhydroelastic_modulus = 1e5\n\n[materials.steel]";
-    let error = load(&folder, &compliant.replace(material, soft)).err().expect("an error");
+    let error = load(&folder, &compliant.replace(material, soft)).expect_err("an error");
     assert!(error.contains("shape.bolt") && error.contains("no pressure field"), "{error}");
     let sphere = "shape = { sphere = { radius = 0.01 } }";
     let shape = bolt.lines().find(|line| line.contains("bolt = {")).expect("a bolt");
