@@ -1,21 +1,25 @@
 //! Rigid bodies by equivalent contact points: the desk, the T-bar and the dumbbell of Xie and Chakraborty (2019), §5.
-//! Draws their motion over time and from above, and prints how long a step takes by each method. Then the T-bar of
-//! `t_bar_push.toml`, pushed to a pose by optimized commands.
+//! Draws their motion over time and from above, and prints how long a step takes by each method. Then the bolt of Hotz et
+//! al. (1999), §1, which slides into its hole: its depth over time by their three methods, and where it is.
+//! Then the T-bar of `t_bar_push.toml`, pushed to a pose by optimized commands, and two of the scenes beside pressure fields.
 //!
 //! `cargo run --release --example rigid_contact -- FOLDER`
 
 #[path = "../figure/mod.rs"]
 mod figure;
 
+mod bolt;
 mod fields;
 mod push;
 mod scenes;
+mod section;
 mod snapshots;
 
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
+use bolt::{BoltMotion, BoltScene};
 use figure::{Curve, Plot, draw};
 use isobar::multibody::BodyState;
 use isobar::step::{ComplementarityMethod, PatchKind, RigidContact};
@@ -26,6 +30,10 @@ use snapshots::Outlines;
 
 /// How often each motion is repeated for its time.
 const REPEATS: u32 = 10;
+/// Steps of the bolt, the times at which it is drawn (s), and other coefficients of friction.
+const BOLT_STEPS: usize = 240;
+const BOLT_TIMES: [f64; 5] = [0.0, 0.02, 0.04, 0.06, 0.12];
+const FRICTIONS: [f64; 4] = [0.0, 0.05, 0.1, 0.3];
 
 fn curve(name: &str, points: impl Iterator<Item = (f64, f64)>) -> Curve {
     Curve { name: name.to_owned(), points: points.collect(), reference: false, marks: false }
@@ -158,12 +166,67 @@ fn draw_push(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Draws the bolt, and prints what the methods come to.
+fn run_bolt(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let scene = BoltScene::load(bolt::FILE)?;
+    let methods = [
+        ("NCP", ComplementarityMethod::Ncp),
+        ("LCP", ComplementarityMethod::Lcp),
+        ("bilateral", ComplementarityMethod::Bilateral),
+    ];
+    let mut motions = Vec::new();
+    for (name, method) in methods {
+        let begin = Instant::now();
+        let motion = scene.simulate(method, BOLT_STEPS)?;
+        let time = begin.elapsed().as_secs_f64() / BOLT_STEPS as f64;
+        let least = motion.states.iter().map(|s| scene.distance(s)).fold(f64::INFINITY, f64::min);
+        println!("bolt: {name} {:.0} µs a step, least distance {least:.1e} m", 1e6 * time);
+        motions.push((name, motion));
+    }
+    for (name, motion) in &motions[1..] {
+        let apart = motions[0].1.states.iter().zip(&motion.states);
+        let apart = apart.map(|(a, b)| (a.position - b.position).norm()).fold(0.0, f64::max);
+        println!("bolt: {name} is at most {apart:.1e} m from NCP");
+    }
+    let curve = |name: &str, motion: &BoltMotion, of: &dyn Fn(usize) -> f64| {
+        curve(name, (0..motion.states.len()).map(|i| (i as f64 * scene.time_step, of(i))))
+    };
+    let of_each = |of: &dyn Fn(&BoltMotion, usize) -> f64| -> Vec<Curve> {
+        motions.iter().map(|(name, motion)| curve(name, motion, &|i| of(motion, i))).collect()
+    };
+    let mut of_frictions = Vec::new();
+    for friction in FRICTIONS {
+        let scene = BoltScene::load(bolt::FILE)?.with_friction(friction)?;
+        let motion = scene.simulate(ComplementarityMethod::Ncp, BOLT_STEPS)?;
+        let depth = |i: usize| 1e3 * scene.insertion(&motion.states[i]);
+        of_frictions.push(curve(&format!("μ = {friction}"), &motion, &depth));
+    }
+    let tilt = |motion: &BoltMotion, i: usize| {
+        let axis = motion.states[i].pose().rotation.column(2).into_owned();
+        axis.xy().norm().atan2(axis.z).to_degrees()
+    };
+    let force = |motion: &BoltMotion, i: usize| {
+        motion.contacts[i].iter().map(|c| c.normal_impulse).sum::<f64>() / scene.time_step
+    };
+    let plots = [
+        plot("Depth of the tip below the plate", "mm", of_each(&|m, i| 1e3 * scene.insertion(&m.states[i]))),
+        plot("Tilt", "°", of_each(&tilt)),
+        plot("Sum of the normal forces", "N", of_each(&force)),
+        plot("Depth by the coefficient of friction (NCP)", "mm", of_frictions),
+    ];
+    draw(folder.join("rigid_contact_bolt.svg"), &plots)?;
+    let title = "The bolt, and the hole cut open; crosses where they touch (NCP)";
+    section::draw(folder.join("rigid_contact_bolt_section.svg"), title, &scene, &motions[0].1, &BOLT_TIMES)?;
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
     let folder = Path::new(&folder);
     run(&scenes::desk(), folder, &[0.01, 1.0, 2.0, 3.0, 4.0], desk_outlines)?;
     run(&scenes::tee(), folder, &[0.1, 3.5, 4.2, 5.0], tee_outlines)?;
     run(&scenes::dumbbell(), folder, &[0.7, 1.0, 1.3, 1.6, 1.9, 2.2, 2.5], dumbbell_outlines)?;
+    run_bolt(folder)?;
     draw_push(folder)?;
     fields::run(folder)
 }

@@ -39,7 +39,7 @@ mod pair;
 mod settings;
 mod surface;
 
-pub(crate) use features::{FeaturePair, Gap, LocalGap, Rim, check_features, find_features};
+pub(crate) use features::{FeaturePair, Gap, LocalGap, Rim, check_features, find_features, is_still_over};
 pub use force::energy::contact_energy;
 pub use force::jvp::{ContactJacobian, contact_jacobian, contact_lifted};
 pub use force::polygon_traction::{PolygonTraction, for_each_polygon_traction};

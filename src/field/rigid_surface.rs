@@ -5,16 +5,27 @@ use std::sync::OnceLock;
 use nalgebra::Vector3;
 
 use super::hierarchy::Hierarchy;
-use crate::geometry::{ConvexShape, MeshError, Shape, SurfaceMesh};
+use crate::geometry::{ConvexShape, MeshError, Revolved, Shape, SurfaceMesh};
 use crate::scalar::Scalar;
+
+/// What a mesh stands for.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    /// Itself.
+    Mesh,
+    /// A shape.
+    Shape(Shape),
+    /// A body of revolution.
+    Revolved(Revolved),
+}
 
 /// A closed triangle surface, ready for contact queries.
 #[derive(Clone, Debug)]
 pub struct RigidSurface {
     mesh: SurfaceMesh,
     hierarchy: Hierarchy,
-    /// The shape that the mesh stands for, if it has a name.
-    shape: Option<Shape>,
+    /// What the mesh stands for.
+    origin: Origin,
     /// Its size relative to that of the shape.
     scale: f64,
     /// The hull, made when it is first asked for.
@@ -29,20 +40,26 @@ impl RigidSurface {
             // A rigid triangle is there at every pressure.
             points.extend(mesh.triangles[i].map(|k| (mesh.vertices[k as usize], f64::NAN)));
         });
-        Self { mesh, hierarchy, shape: None, scale: 1.0, hull: OnceLock::new() }
+        Self { mesh, hierarchy, origin: Origin::Mesh, scale: 1.0, hull: OnceLock::new() }
     }
 
     /// A rigid surface whose mesh stands for a shape. Between two rigid bodies spheres, capsules and cylinders
     /// are then what they are, and not their meshes.
     pub fn of_shape(shape: Shape, mesh: SurfaceMesh) -> Self {
-        Self { shape: Some(shape), ..Self::new(mesh) }
+        Self { origin: Origin::Shape(shape), ..Self::new(mesh) }
+    }
+
+    /// A rigid surface whose mesh stands for a body of revolution (see [`Revolved::surface_mesh`]), which is between two
+    /// rigid bodies what it is, and not its mesh: the plate around a hole has no end there.
+    pub fn of_revolved(body: Revolved, mesh: SurfaceMesh) -> Self {
+        Self { origin: Origin::Revolved(body), ..Self::new(mesh) }
     }
 
     /// The surface with other vertices.
     pub(crate) fn reshaped(&self, vertices: Vec<Vector3<f64>>) -> Self {
         let scale = self.scale * self.enlargement(&vertices);
         let mesh = SurfaceMesh { vertices, triangles: self.mesh.triangles.clone() };
-        Self { shape: self.shape, scale, ..Self::new(mesh) }
+        Self { origin: self.origin, scale, ..Self::new(mesh) }
     }
 
     /// By how much vertices enlarge the mesh about the origin of its frame: the factor that comes nearest to them.
@@ -72,11 +89,17 @@ impl RigidSurface {
         &self.hierarchy
     }
 
-    /// The convex hull of the body: that of the shape in its first size, or that of the mesh.
+    /// The convex hull of the body, or the plate with a hole that it is: that of the shape in its first size, or that of the
+    /// mesh.
     ///
     /// # Errors
     /// When the vertices of the mesh span no volume.
     pub(crate) fn convex_shape(&self) -> Result<&ConvexShape, &MeshError> {
-        self.hull.get_or_init(|| ConvexShape::new(self.shape.as_ref(), &self.mesh)).as_ref()
+        let make = || match &self.origin {
+            Origin::Mesh => ConvexShape::new(None, &self.mesh),
+            Origin::Shape(shape) => ConvexShape::new(Some(shape), &self.mesh),
+            Origin::Revolved(body) => Ok(ConvexShape::revolved(body)),
+        };
+        self.hull.get_or_init(make).as_ref()
     }
 }

@@ -1,15 +1,16 @@
-//! Convex bodies by their features: what rigid contact needs to know of a shape.
+//! Bodies by their features: what rigid contact needs to know of a shape. They are convex, but for plates with a hole.
 
 use nalgebra::Vector3;
 
 use super::error::MeshError;
 use super::mesh::SurfaceMesh;
+use super::revolved::{Profile, Revolved};
 use super::shape::Shape;
 
 /// Triangles whose normals differ by less than this (1 − cosine) lie in one face.
 const FLAT: f64 = 1e-9;
 
-/// The convex hull of a body, in its own frame.
+/// The convex hull of a body, in its own frame; or a plate with a hole.
 #[derive(Clone, Debug)]
 pub(crate) enum ConvexShape {
     /// A ball around the origin.
@@ -24,13 +25,10 @@ pub(crate) enum ConvexShape {
         /// Half the length of the segment, m.
         half_length: f64,
     },
-    /// A circular cylinder around the z axis.
-    Cylinder {
-        /// Radius, m.
-        radius: f64,
-        /// Half the length, m.
-        half_length: f64,
-    },
+    /// A cylinder, a cone or a bolt around the z axis.
+    Revolved(Profile),
+    /// A plate with a hole around the z axis.
+    Hole(Profile),
     /// A polyhedron.
     Polyhedron(ConvexHull),
 }
@@ -127,7 +125,7 @@ impl ConvexHull {
 }
 
 impl ConvexShape {
-    /// The hull of a rigid body: exact for balls, capsules and cylinders, whose meshes are not.
+    /// The hull of a rigid body: exact for balls, capsules and bodies of revolution, whose meshes are not.
     ///
     /// # Errors
     /// When the vertices of the mesh span no volume.
@@ -135,19 +133,28 @@ impl ConvexShape {
         Ok(match shape {
             Some(&Shape::Sphere { radius }) => Self::Ball { radius },
             Some(&Shape::Capsule { radius, length }) => Self::Capsule { radius, half_length: 0.5 * length },
-            Some(&Shape::Cylinder { radius, length }) => Self::Cylinder { radius, half_length: 0.5 * length },
+            Some(&Shape::Cylinder { radius, length }) => Self::Revolved(Profile::cylinder(radius, length)),
             Some(Shape::Box { .. } | Shape::Ellipsoid { .. }) | None => {
                 Self::Polyhedron(ConvexHull::new(mesh)?)
             }
         })
     }
 
-    /// The radius of a ball around the origin that holds the body, m.
+    /// That of a body of revolution.
+    pub fn revolved(body: &Revolved) -> Self {
+        match body {
+            Revolved::Hole { .. } => Self::Hole(body.profile()),
+            Revolved::Cone { .. } | Revolved::Bolt { .. } => Self::Revolved(body.profile()),
+        }
+    }
+
+    /// The radius of a ball around the origin that holds the body, m; infinite for a plate.
     pub fn reach(&self) -> f64 {
         match self {
             Self::Ball { radius } => *radius,
             Self::Capsule { radius, half_length } => radius + half_length,
-            Self::Cylinder { radius, half_length } => radius.hypot(*half_length),
+            Self::Revolved(profile) => profile.reach(),
+            Self::Hole(_) => f64::INFINITY,
             Self::Polyhedron(hull) => hull.vertices.iter().map(Vector3::norm).fold(0.0, f64::max),
         }
     }
@@ -157,7 +164,7 @@ impl ConvexShape {
         match self {
             Self::Ball { .. } => "sphere",
             Self::Capsule { .. } => "capsule",
-            Self::Cylinder { .. } => "cylinder",
+            Self::Revolved(profile) | Self::Hole(profile) => profile.name,
             Self::Polyhedron(_) => "polyhedron",
         }
     }

@@ -157,6 +157,18 @@ pub enum MeshError {
         /// The value found, metres.
         value: f64,
     },
+    /// A length of a body of revolution does not go with the others.
+    #[error("the {field} of the {shape} is {value} m; it must be {allowed}")]
+    Profile {
+        /// The shape.
+        shape: &'static str,
+        /// The field.
+        field: &'static str,
+        /// The value found, metres.
+        value: f64,
+        /// What it may be.
+        allowed: &'static str,
+    },
     /// The lengths of a shape are too different.
     #[error(
         "the {shape} is {largest} m in one direction and {smallest} m in another; the ratio must be at most {LARGEST_ASPECT_RATIO:e}"

@@ -17,6 +17,7 @@ mod point_blocks;
 mod polyhedron;
 mod quadrature;
 mod read;
+mod revolved;
 mod shape;
 mod sphere;
 mod surface_distance;
@@ -36,6 +37,8 @@ pub use mesh::{SurfaceMesh, VolumeMesh};
 pub use polyhedron::{ConvexPolyhedron, HalfSpace};
 pub(crate) use quadrature::{TrianglePoint, triangle_rule};
 pub use read::ReadMeshError;
+pub use revolved::Revolved;
+pub(crate) use revolved::{Profile, Ring, Wall};
 pub use shape::Shape;
 #[cfg(test)]
 pub(crate) use shape::tests::any_shape;

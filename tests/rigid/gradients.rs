@@ -227,7 +227,7 @@ fn derivatives_of_ncp_at_200_states() {
 
 /// The slopes at 0 of functions of a distance whose values at 0 are 0, by the values at a distance, a half and a quarter
 /// of it, by extrapolation; `None` where the first two do not tell the same as the last two: where these are not of one smooth function.
-fn slopes(at: impl Fn(f64) -> Option<Vec<f64>>, d: f64, largest: f64) -> Option<Vec<f64>> {
+pub fn slopes(at: impl Fn(f64) -> Option<Vec<f64>>, d: f64, largest: f64) -> Option<Vec<f64>> {
     let [whole, half, quarter] = [at(d)?, at(0.5 * d)?, at(0.25 * d)?];
     let limit = |whole: &[f64], half: &[f64], d: f64| -> Vec<f64> {
         whole.iter().zip(half).map(|(w, h)| (4.0 * h - w) / d).collect()

@@ -1,5 +1,6 @@
 //! Rigid contact by complementarity: the scenes of Hotz et al. and of Xie and Chakraborty, properties, derivatives.
 
+mod bolt;
 mod gradients;
 mod hotz;
 mod joints;
@@ -10,6 +11,8 @@ mod scene_files;
 mod scenes_of_the_paper;
 mod timing;
 
+#[path = "../../examples/rigid_contact/bolt.rs"]
+mod bolt_scene;
 #[path = "../support/folder.rs"]
 mod folder;
 #[path = "../../examples/rigid_contact/scenes.rs"]

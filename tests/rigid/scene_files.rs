@@ -78,6 +78,36 @@ fn what_solvers_cannot_take_is_said() {
 }
 
 #[test]
+fn what_is_wrong_with_bolts_and_holes_is_said() {
+    let folder = Folder::new("bolts-refused");
+    let bolt = std::fs::read_to_string(crate::bolt_scene::FILE).expect("the scene");
+    let refused = |from: &str, to: &str, parts: &[&str]| {
+        assert!(bolt.contains(from), "{from}");
+        let error = match load(&folder, &bolt.replace(from, to)) {
+            Err(error) => error,
+            Ok(scene) => scene.simulation_settings().expect_err("refused").to_string(),
+        };
+        for part in parts {
+            assert!(error.contains(part), "{error}");
+        }
+    };
+    refused("tip_radius = 0.008", "tip_radius = 0.02", &["shape.bolt", "tip radius", "0.02"]);
+    refused("mouth_depth = 0.006, ", "", &["shape.hole.mouth_depth", "missing"]);
+    refused("mouth_radius = 0.016, ", "", &["shape.hole.mouth_radius", "missing"]);
+    refused("mouth_radius = 0.016", "mouth_radius = 0.01", &["shape.hole", "mouth radius", "0.01"]);
+    refused("plate_radius = 0.04", "plate_radius = 0.01", &["shape.hole", "plate radius", "0.01"]);
+    refused("depth = 0.05", "depth = -0.05", &["shape.hole.depth", "-0.05"]);
+    let compliant = bolt.replacen("material = \"steel\"\nrigid = true\n", "material = \"soft\"\n", 1);
+    let material = "[materials.steel]";
+    let soft = "[materials.soft]\nhydroelastic_modulus = 1e5\n\n[materials.steel]";
+    let error = load(&folder, &compliant.replace(material, soft)).expect_err("an error");
+    assert!(error.contains("shape.bolt") && error.contains("no pressure field"), "{error}");
+    let sphere = "shape = { sphere = { radius = 0.01 } }";
+    let shape = bolt.lines().find(|line| line.contains("bolt = {")).expect("a bolt");
+    refused(shape, sphere, &["solver.kind", "`bolt`", "`plate`", "sphere and hole"]);
+}
+
+#[test]
 fn the_desk_of_the_paper_is_a_scene_with_loads() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/rigid_contact/desk.toml");
     let scene = Scene::load(path).expect("a scene");

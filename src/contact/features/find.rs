@@ -5,16 +5,10 @@ use nalgebra::Vector3;
 use super::manifold::polyhedra;
 use super::point_polyhedron::ball_and_polyhedron;
 use super::prepare::{FeatureKind, FeaturePair, Plane, Point};
+use super::revolved::{bolt_and_hole, is_over, rim_on_plane};
 use crate::contact::{Collider, ContactGeometry};
 use crate::geometry::{ConvexShape, MeshError};
 use crate::spatial::RigidTransform;
-
-/// A cylinder that is tilted by less than this (the sine of the angle) stands on its end.
-const UPRIGHT: f64 = 1e-7;
-/// One that is tilted by less than this may come to stand: it touches with points of the rim.
-const NEARLY_UPRIGHT: f64 = 0.1;
-/// Points of the rim that a cylinder stands on.
-const RIM_POINTS: usize = 16;
 
 /// Why two rigid geometries have no distance here.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -65,9 +59,13 @@ pub(crate) fn check_features(a: &ContactGeometry, b: &ContactGeometry) -> Result
     let (a, b) = (Side::of(a)?, Side::of(b)?);
     let good = match (&a, &b) {
         (Side::HalfSpace, Side::HalfSpace) => false,
-        (Side::HalfSpace, _) | (_, Side::HalfSpace) => true,
+        (Side::HalfSpace, Side::Convex(shape, _)) | (Side::Convex(shape, _), Side::HalfSpace) => {
+            !matches!(shape, ConvexShape::Hole(_))
+        }
+        (Side::Convex(ConvexShape::Revolved(_), _), Side::Convex(ConvexShape::Hole(_), _))
+        | (Side::Convex(ConvexShape::Hole(_), _), Side::Convex(ConvexShape::Revolved(_), _)) => true,
         (Side::Convex(a, _), Side::Convex(b, _)) => {
-            !matches!(a, ConvexShape::Cylinder { .. }) && !matches!(b, ConvexShape::Cylinder { .. })
+            ![a, b].iter().any(|of| matches!(of, ConvexShape::Revolved(_) | ConvexShape::Hole(_)))
         }
     };
     if good { Ok(()) } else { Err(NoFeatures::Shapes(a.name(), b.name())) }
@@ -102,6 +100,19 @@ pub(crate) fn find_features(
         (Side::Convex(ConvexShape::Polyhedron(of_a), _), Side::Convex(ConvexShape::Polyhedron(of_b), _)) => {
             polyhedra((of_a, a.1), (of_b, b.1), margin, found);
         }
+        (
+            Side::Convex(ConvexShape::Revolved(bolt), size),
+            Side::Convex(ConvexShape::Hole(hole), hole_size),
+        ) => {
+            bolt_and_hole((bolt, *size, a.1), (hole, *hole_size, b.1), margin, rim, found);
+        }
+        (
+            Side::Convex(ConvexShape::Hole(hole), hole_size),
+            Side::Convex(ConvexShape::Revolved(bolt), size),
+        ) => {
+            bolt_and_hole((bolt, *size, b.1), (hole, *hole_size, a.1), margin, rim, found);
+            found[start..].iter_mut().for_each(|pair| *pair = pair.exchanged());
+        }
         (Side::Convex(round, size), Side::Convex(ConvexShape::Polyhedron(hull), _)) => {
             for (point, radius) in ball_centers(round) {
                 let center = *a.1 * (Vector3::from(point) * *size);
@@ -120,6 +131,29 @@ pub(crate) fn find_features(
         }
         (Side::HalfSpace, Side::HalfSpace) => {}
     }
+}
+
+/// Whether a point of a rim is still over the disk or the ring of a plate or a bolt that it was found over, with the geometries
+/// at poses in W: it is looked for at the lowest place, which is another one at each pose.
+pub(crate) fn is_still_over(
+    features: &FeaturePair,
+    a: (&Collider, &RigidTransform),
+    b: (&Collider, &RigidTransform),
+) -> bool {
+    let FeatureKind::PointPlane { point: Point::Place(place), plane: plane @ Plane::Level { .. }, .. } =
+        features.kind
+    else {
+        return false;
+    };
+    let (first, second) = if features.flipped { (b, a) } else { (a, b) };
+    let (Ok(Side::Convex(_, size)), Ok(Side::Convex(body, body_size))) =
+        (Side::of(&first.0.geometry), Side::of(&second.0.geometry))
+    else {
+        return false;
+    };
+    let (ConvexShape::Revolved(profile) | ConvexShape::Hole(profile)) = body else { return false };
+    let point = second.1.inverse() * (*first.1 * (Vector3::from(place) * size));
+    is_over(plane, &point, profile, body_size)
 }
 
 /// The centres of the balls that a ball or a capsule ends in and their radius, at the first size.
@@ -161,35 +195,15 @@ fn on_plane(
                 }
             }
         }
-        &ConvexShape::Cylinder { radius, half_length } => {
+        ConvexShape::Revolved(profile) => {
             let down = x_wf.rotation.tr_mul(&up);
-            let tilt = down.x.hypot(down.y);
-            for end in [half_length, -half_length] {
-                let circle = tilt > if rim == Rim::Circle { UPRIGHT } else { NEARLY_UPRIGHT };
-                let lowest = if tilt > UPRIGHT {
-                    Vector3::new(-down.x / tilt * radius, -down.y / tilt * radius, end)
-                } else {
-                    Vector3::new(radius, 0.0, end)
-                };
-                if height(lowest * size) >= margin {
-                    continue;
-                }
-                if circle {
-                    add(FeatureKind::CirclePlane { height: end, radius, plane });
-                    continue;
-                }
-                let mut point = |place: [f64; 3]| {
-                    add(FeatureKind::PointPlane { point: Point::Place(place), radius: 0.0, plane });
-                };
-                if tilt > UPRIGHT {
-                    point(lowest.into());
-                }
-                for k in 0..RIM_POINTS {
-                    let (s, c) = (std::f64::consts::TAU * k as f64 / RIM_POINTS as f64).sin_cos();
-                    point([radius * c, radius * s, end]);
-                }
+            for ring in profile.rings.iter().rev() {
+                let height = |p: [f64; 3]| height(Vector3::from(p) * size);
+                rim_on_plane(ring, &down, height, plane, margin, rim, &mut add);
             }
         }
+        // There is no distance of a plate from a plane.
+        ConvexShape::Hole(_) => {}
     }
 }
 

@@ -2,6 +2,7 @@
 
 use nalgebra::Vector3;
 
+use super::circle::{Axis, Circle, Corner, Wall};
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
 
@@ -39,6 +40,12 @@ pub(crate) enum GapKind<T = f64> {
         first_radius: T,
         sign: f64,
     },
+    /// A point and a wall: a line that turns around an axis.
+    PointWall { point: Vector3<T>, axis: Axis<T>, wall: Wall<T> },
+    /// A circle and a wall; it is nearest beside its point at the angle `start`, rad.
+    CircleWall { circle: Circle<T>, axis: Axis<T>, wall: Wall<T>, start: f64 },
+    /// A circle and where two walls meet, beside the point of the circle at the angle `start`, rad.
+    CircleCorner { circle: Circle<T>, axis: Axis<T>, corner: Corner<T>, start: f64 },
 }
 
 /// How far two bodies are from each other, in W.
@@ -100,6 +107,21 @@ impl<T: Scalar> LocalGap<T> {
                     sign: *sign,
                 }
             }
+            GapKind::PointWall { point, axis, wall } => {
+                GapKind::PointWall { point: v(point), axis: axis.map(f), wall: wall.map(f) }
+            }
+            GapKind::CircleWall { circle, axis, wall, start } => GapKind::CircleWall {
+                circle: circle.map(f),
+                axis: axis.map(f),
+                wall: wall.map(f),
+                start: *start,
+            },
+            GapKind::CircleCorner { circle, axis, corner, start } => GapKind::CircleCorner {
+                circle: circle.map(f),
+                axis: axis.map(f),
+                corner: corner.map(f),
+                start: *start,
+            },
         };
         LocalGap { kind, flipped: self.flipped }
     }
@@ -147,6 +169,15 @@ impl<T: Scalar> LocalGap<T> {
                 let nearest = from + along * part;
                 (-normal.dot(&between) - radius, normal, nearest - normal * first_radius)
             }
+            GapKind::PointWall { point, axis, wall } => {
+                axis.placed(second).point_to_wall(&(*first * point), &wall)
+            }
+            GapKind::CircleWall { circle, axis, wall, start } => {
+                axis.placed(second).circle_to_wall(&circle.placed(first), &wall, start)
+            }
+            GapKind::CircleCorner { circle, axis, corner, start } => {
+                axis.placed(second).circle_to_corner(&circle.placed(first), &corner, start)
+            }
         };
         let point = on_first - normal * (distance * half);
         let normal = if self.flipped { -normal } else { normal };
@@ -156,6 +187,7 @@ impl<T: Scalar> LocalGap<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::circle::Line;
     use super::*;
     use crate::scalar::DualArray;
     use crate::spatial::rotation_exponential;
@@ -201,7 +233,22 @@ mod tests {
                 first_radius: 0.05,
                 sign: -1.0,
             },
+            GapKind::PointWall { point: v(0.1, 0.2, -0.1), axis: axis(), wall: wall([-0.8, 0.6], -0.3) },
+            GapKind::CircleWall { circle: circle(), axis: axis(), wall: wall([-0.8, 0.6], -0.9), start: 0.5 },
+            GapKind::CircleWall { circle: circle(), axis: axis(), wall: wall([1.0, 0.0], 0.4), start: 2.5 },
         ]
+    }
+
+    fn circle() -> Circle {
+        Circle { center: v(0.1, 0.05, -0.3), x: v(0.2, 0.0, 0.0), y: v(0.0, 0.16, 0.12) }
+    }
+
+    fn axis() -> Axis {
+        Axis { origin: v(0.02, 0.03, 0.1), direction: v(0.0, 0.6, 0.8) }
+    }
+
+    fn wall(normal: [f64; 2], offset: f64) -> Wall {
+        Wall { line: Line { normal, offset }, corners: [None, None] }
     }
 
     #[test]
@@ -243,6 +290,8 @@ mod tests {
                     assert!((slope - there.distance.eps[k]).abs() < 1e-8, "{case} {flipped} difference {k}");
                     let slope = (plus.point - minus.point) / 2e-5;
                     assert!((slope - there.point.map(|x| x.eps[k])).amax() < 1e-8, "{case} point {k}");
+                    let slope = (plus.normal - minus.normal) / 2e-5;
+                    assert!((slope - there.normal.map(|x| x.eps[k])).amax() < 1e-8, "{case} normal {k}");
                 }
             }
         }

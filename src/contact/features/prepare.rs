@@ -2,6 +2,7 @@
 
 use nalgebra::Vector3;
 
+use super::circle::{Axis, Circle, Corner, Wall};
 use super::gap::{GapKind, LocalGap};
 use crate::contact::{Collider, ContactGeometry};
 use crate::scalar::Scalar;
@@ -23,6 +24,31 @@ pub(crate) enum Plane {
     HalfSpace,
     /// That of three vertices of a mesh, counter-clockwise seen from outside.
     Face([usize; 3]),
+    /// One perpendicular to the z axis: its height, which grows with the geometry, and its normal along z, 1 or −1.
+    Level { height: f64, up: f64 },
+}
+
+/// An angle around a circle, rad, beside which a point is looked for. Two are the same where they lead to one point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start(pub f64);
+
+impl Start {
+    /// Angles that are nearer lead to one point, rad.
+    const APART: f64 = 0.5;
+}
+
+impl PartialEq for Start {
+    fn eq(&self, other: &Self) -> bool {
+        let turns = (self.0 - other.0) / std::f64::consts::TAU;
+        (turns - turns.round()).abs() * std::f64::consts::TAU < Self::APART
+    }
+}
+
+/// A circle around the z axis of a geometry, at its first size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Around {
+    pub height: f64,
+    pub radius: f64,
 }
 
 /// Two features that come near each other; of geometry A, then of geometry B, unless flipped.
@@ -47,6 +73,12 @@ pub(crate) enum FeatureKind {
     PointLine { point: Point, radius: f64, line: [Point; 2], line_radius: f64 },
     /// Two lines, with radii.
     LineLine { line: [Point; 2], radius: f64, other: [Point; 2], other_radius: f64, sign: f64 },
+    /// A point and a wall of the second geometry, around its z axis, in its first size.
+    PointWall { point: Point, wall: Wall },
+    /// A circle around the z axis of the first geometry and such a wall.
+    CircleWall { circle: Around, wall: Wall, start: Start },
+    /// A circle and where two walls meet.
+    CircleCorner { circle: Around, corner: Corner, start: Start },
 }
 
 /// A geometry whose numbers carry derivatives.
@@ -98,9 +130,24 @@ impl<'a, T: Scalar> Numbers<'a, T> {
                 let normal = (b - a).cross(&(c - a));
                 (normal * normal.dot(&normal).sqrt().recip(), a)
             }
+            Plane::Level { height, up } => (
+                Vector3::new(0.0, 0.0, up).map(T::from),
+                Vector3::new(0.0, 0.0, height).map(T::from) * self.size,
+            ),
         };
         let normal = self.x_bg.rotation * normal;
         (normal, normal.dot(&(*self.x_bg * on_it)))
+    }
+
+    /// The z axis in the frame of the body.
+    fn axis(&self) -> Axis<T> {
+        Axis { origin: self.x_bg.translation, direction: self.x_bg.rotation.column(2).into_owned() }
+    }
+
+    fn circle(&self, around: Around) -> Circle<T> {
+        let radius = self.length(around.radius);
+        let [x, y] = [0, 1].map(|k| self.x_bg.rotation.column(k) * radius);
+        Circle { center: self.point(Point::Place([0.0, 0.0, around.height])), x, y }
     }
 
     fn line(&self, ends: [Point; 2]) -> (Vector3<T>, Vector3<T>) {
@@ -132,7 +179,7 @@ impl FeaturePair {
                 let (normal, offset) = second.plane(plane);
                 GapKind::CirclePlane {
                     center: first.point(Point::Place([0.0, 0.0, height])),
-                    axis: first.x_bg.rotation.column(2).into_owned(),
+                    axis: first.axis().direction,
                     radius: first.length(radius),
                     normal,
                     offset,
@@ -159,6 +206,23 @@ impl FeaturePair {
                 let radius = first_radius + second.length(other_radius);
                 GapKind::LineLine { from, along, other_from, other_along, radius, first_radius, sign }
             }
+            FeatureKind::PointWall { point, wall } => GapKind::PointWall {
+                point: first.point(point),
+                axis: second.axis(),
+                wall: wall.map(|x| second.length(x)),
+            },
+            FeatureKind::CircleWall { circle, wall, start } => GapKind::CircleWall {
+                circle: first.circle(circle),
+                axis: second.axis(),
+                wall: wall.map(|x| second.length(x)),
+                start: start.0,
+            },
+            FeatureKind::CircleCorner { circle, corner, start } => GapKind::CircleCorner {
+                circle: first.circle(circle),
+                axis: second.axis(),
+                corner: corner.map(|x| second.length(x)),
+                start: start.0,
+            },
         };
         LocalGap { kind, flipped: self.flipped }
     }
@@ -166,7 +230,7 @@ impl FeaturePair {
     /// The vertices of geometry A (0) or B (1) that the features are made of.
     pub fn vertices_of(&self, side: usize) -> Vec<usize> {
         let of_plane = |plane: Plane| match plane {
-            Plane::HalfSpace => Vec::new(),
+            Plane::HalfSpace | Plane::Level { .. } => Vec::new(),
             Plane::Face(corners) => corners.to_vec(),
         };
         let of_points = |points: &[Point]| {
@@ -181,10 +245,13 @@ impl FeaturePair {
             (
                 FeatureKind::PointPlane { point, .. }
                 | FeatureKind::PointPoint { point, .. }
-                | FeatureKind::PointLine { point, .. },
+                | FeatureKind::PointLine { point, .. }
+                | FeatureKind::PointWall { point, .. },
                 true,
             ) => of_points(&[*point]),
-            (FeatureKind::CirclePlane { .. }, true) => Vec::new(),
+            (FeatureKind::CirclePlane { .. }, true)
+            | (FeatureKind::CircleWall { .. } | FeatureKind::CircleCorner { .. }, _)
+            | (FeatureKind::PointWall { .. }, false) => Vec::new(),
             (FeatureKind::PointPlane { plane, .. } | FeatureKind::CirclePlane { plane, .. }, false) => {
                 of_plane(*plane)
             }
@@ -205,9 +272,36 @@ impl FeaturePair {
         )
     }
 
-    /// Whether it is a point of a cylinder's rim, or of another shape that is not a polyhedron, without a ball around.
+    /// Whether it is a point of a cylinder's rim, or of another circle around the axis of its shape.
     pub fn is_rim_point(&self) -> bool {
-        matches!(self.kind, FeatureKind::PointPlane { point: Point::Place(_), radius: 0.0, .. })
+        match self.kind {
+            FeatureKind::PointPlane { point: Point::Place([x, y, _]), radius: 0.0, .. } => {
+                x != 0.0 || y != 0.0
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether they are beside a wall or a corner that turns around an axis, with a normal of its own at each place.
+    pub fn is_around_axis(&self) -> bool {
+        matches!(
+            self.kind,
+            FeatureKind::PointWall { .. } | FeatureKind::CircleWall { .. } | FeatureKind::CircleCorner { .. }
+        )
+    }
+
+    /// Whether two pairs of features of the same geometries touch along one normal, and share their friction.
+    pub fn is_of_one_patch(&self, other: &Self) -> bool {
+        let level = |pair: &Self| match pair.kind {
+            FeatureKind::PointPlane { plane, .. } | FeatureKind::CirclePlane { plane, .. } => {
+                Some(plane).filter(|plane| matches!(plane, Plane::Level { .. }))
+            }
+            _ => None,
+        };
+        !self.is_around_axis()
+            && !other.is_around_axis()
+            && level(self) == level(other)
+            && (level(self).is_none() || self.flipped == other.flipped)
     }
 
     /// The feature pair with the two bodies exchanged.

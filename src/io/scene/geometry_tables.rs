@@ -7,14 +7,16 @@ use std::sync::Arc;
 
 use crate::contact::{Collider, ContactGeometry, Material};
 use crate::field::{RigidSurface, primitive_field};
-use crate::geometry::Shape;
+use crate::geometry::{Revolved, Shape};
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
 use crate::io::scene::body_tables::{PoseFields, Range, number, vector};
 use crate::io::scene::mesh_tables::{Meshes, convex_meshes, mesh_file, surface_mesh, volume_mesh};
 use crate::io::scene::pressure_law_tables::LayeredLaw;
 use crate::io::scene::schema::MaterialTable;
-use crate::io::scene::shape_schema::{DEFAULT_RESOLUTION, GeometryTable, HalfSpaceTable, ShapeTable};
+use crate::io::scene::shape_schema::{
+    BoltTable, ConeTable, DEFAULT_RESOLUTION, GeometryTable, HalfSpaceTable, HoleTable, ShapeTable,
+};
 use crate::multibody::{BodyGeometry, NamedMaterial};
 use crate::spatial::{MassProperties, RigidTransform};
 
@@ -197,6 +199,9 @@ fn bounded(
             let axes = vector(e.semi_axes, Range::Positive, &here.key("semi_axes"))?;
             return primitive(&Shape::Ellipsoid { semi_axes: axes.into() }, e.resolution, &here);
         }
+        ShapeTable::Cone(t) => return cone(t, rigid, &field.key("cone")),
+        ShapeTable::Bolt(t) => return bolt(t, rigid, &field.key("bolt")),
+        ShapeTable::Hole(t) => return hole(t, rigid, &field.key("hole")),
         ShapeTable::Mesh(m) => {
             context.files.borrow_mut().push(context.folder.join(&m.file));
             mesh_file(m, rigid, context.folder, &field.key("mesh"))
@@ -212,6 +217,80 @@ fn bounded(
         }
     };
     ContactShape::from_meshes(meshes?, law, field)
+}
+
+fn cone(t: &ConeTable, rigid: bool, table: &FieldPath) -> Result<ContactShape, Problem> {
+    let radius = number(t.radius, Range::Positive, &table.key("radius"))?;
+    let top_radius = number(t.top_radius, Range::AtLeastZero, &table.key("top_radius"))?;
+    let length = number(t.length, Range::Positive, &table.key("length"))?;
+    let shape = Revolved::Cone { radius, top_radius, length };
+    revolved(shape, radius, t.resolution, None, rigid, table)
+}
+
+fn bolt(t: &BoltTable, rigid: bool, table: &FieldPath) -> Result<ContactShape, Problem> {
+    let radius = number(t.radius, Range::Positive, &table.key("radius"))?;
+    let length = number(t.length, Range::Positive, &table.key("length"))?;
+    let tip_radius = number(t.tip_radius, Range::AtLeastZero, &table.key("tip_radius"))?;
+    let tip_length = number(t.tip_length, Range::Positive, &table.key("tip_length"))?;
+    let shape = Revolved::Bolt { radius, length, tip_radius, tip_length };
+    revolved(shape, radius, t.resolution, None, rigid, table)
+}
+
+fn hole(t: &HoleTable, rigid: bool, table: &FieldPath) -> Result<ContactShape, Problem> {
+    let radius = number(t.radius, Range::Positive, &table.key("radius"))?;
+    let depth = number(t.depth, Range::Positive, &table.key("depth"))?;
+    let (mouth_radius, mouth_depth) = match (t.mouth_radius, t.mouth_depth) {
+        (None, None) => (radius, 0.0),
+        (Some(wide), Some(deep)) => (
+            number(wide, Range::Positive, &table.key("mouth_radius"))?,
+            number(deep, Range::Positive, &table.key("mouth_depth"))?,
+        ),
+        (Some(_), None) => {
+            return Err(Problem::new(
+                table.key("mouth_depth"),
+                "is missing; a mouth has a radius and a depth",
+            ));
+        }
+        (None, Some(_)) => {
+            return Err(Problem::new(
+                table.key("mouth_radius"),
+                "is missing; a mouth has a radius and a depth",
+            ));
+        }
+    };
+    let plate = t.plate_radius.map(|x| number(x, Range::Positive, &table.key("plate_radius"))).transpose()?;
+    let shape = Revolved::Hole { radius, depth, through: t.through, mouth_radius, mouth_depth };
+    revolved(shape, radius, t.resolution, plate, rigid, table)
+}
+
+/// A body of revolution, whose default resolution is a part of a radius.
+fn revolved(
+    shape: Revolved,
+    radius: f64,
+    resolution: Option<f64>,
+    plate_radius: Option<f64>,
+    rigid: bool,
+    table: &FieldPath,
+) -> Result<ContactShape, Problem> {
+    if !rigid {
+        let name = shape.name();
+        return Err(Problem::new(
+            table.clone(),
+            format_args!(
+                "found a {name} that is compliant; there is no pressure field of one, so set rigid = true, or give its mesh"
+            ),
+        ));
+    }
+    let resolution = match resolution {
+        Some(resolution) => number(resolution, Range::Positive, &table.key("resolution"))?,
+        None => DEFAULT_RESOLUTION * radius,
+    };
+    let problem = |error: &dyn std::fmt::Display| Problem::new(table.clone(), error);
+    let mesh = shape.surface_mesh(resolution, plate_radius).map_err(|e| problem(&e))?;
+    let properties = mesh.mass_properties().map_err(|e| problem(&e))?;
+    let surface = RigidSurface::of_revolved(shape, mesh);
+    let geometry = Arc::new(ContactGeometry::Rigid(surface));
+    Ok(ContactShape { geometry, thickness: 0.0, unit_mass: Some(properties) })
 }
 
 impl ContactShape {

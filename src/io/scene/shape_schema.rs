@@ -108,6 +108,12 @@ pub(in crate::io) enum ShapeTable {
     Capsule(CapsuleTable),
     /// An ellipsoid around its frame's origin.
     Ellipsoid(EllipsoidTable),
+    /// A cone or a truncated cone around its frame's origin, its axis along z. Rigid.
+    Cone(ConeTable),
+    /// A bolt: a cylinder around its frame's origin, its axis along z, with a conical tip below. Rigid.
+    Bolt(BoltTable),
+    /// A plate below z = 0 in its frame with a round hole around the z axis. Rigid.
+    Hole(HoleTable),
     /// All of z ≤ 0 in its frame.
     HalfSpace(HalfSpaceTable),
     /// A mesh in a file.
@@ -188,6 +194,79 @@ pub(in crate::io) struct EllipsoidTable {
     pub semi_axes: Exactly<f64, 3>,
     /// Length of the mesh's edges.
     #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the middle semi-axis")))]
+    pub resolution: Option<f64>,
+}
+
+/// A rigid cone or truncated cone around its frame's origin, its axis along z, half its length above the origin and half below.
+/// With the solvers `ecp`, `lcp` and `ncp` it touches half-spaces and holes as what it is; for all else it is its mesh.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct ConeTable {
+    /// Radius at the lower end.
+    #[schemars(extend("x-unit" = "m"))]
+    pub radius: f64,
+    /// Radius at the upper end, less than that at the lower one; 0 for a tip.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "m"))]
+    pub top_radius: f64,
+    /// Length along z.
+    #[schemars(extend("x-unit" = "m"))]
+    pub length: f64,
+    /// Length of the mesh's edges.
+    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
+    pub resolution: Option<f64>,
+}
+
+/// A rigid bolt: a cylinder around its frame's origin, its axis along z, and a cone below it that narrows downward. With the
+/// solvers `ecp`, `lcp` and `ncp` it touches half-spaces and holes as what it is; for all else it is its mesh.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct BoltTable {
+    /// Radius of the cylinder.
+    #[schemars(extend("x-unit" = "m"))]
+    pub radius: f64,
+    /// Length along z of the cylinder, without the cone.
+    #[schemars(extend("x-unit" = "m"))]
+    pub length: f64,
+    /// Radius at the lower end of the cone, less than that of the cylinder; 0 for a tip.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "m"))]
+    pub tip_radius: f64,
+    /// Length along z of the cone.
+    #[schemars(extend("x-unit" = "m"))]
+    pub tip_length: f64,
+    /// Length of the mesh's edges.
+    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
+    pub resolution: Option<f64>,
+}
+
+/// A rigid plate below z = 0 in its frame with a round hole around the z axis, which may widen to a conical mouth above. With
+/// the solvers `ecp`, `lcp` and `ncp` cylinders, cones and bolts touch it as what it is, and the plate has no end to the sides.
+/// For all else it is its mesh, a round plate of the radius `plate_radius`, which is as thick as the hole is deep, and one radius
+/// thicker below a bottom.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct HoleTable {
+    /// Radius of the hole.
+    #[schemars(extend("x-unit" = "m"))]
+    pub radius: f64,
+    /// Depth of its bottom below the face of the plate; or where it passes through, thickness of the plate.
+    #[schemars(extend("x-unit" = "m"))]
+    pub depth: f64,
+    /// Whether the hole passes through the plate.
+    #[serde(default)]
+    pub through: bool,
+    /// Radius of the mouth in the face of the plate, more than that of the hole; needed with `mouth_depth`.
+    #[schemars(extend("x-unit" = "m", "x-default" = "no mouth"))]
+    pub mouth_radius: Option<f64>,
+    /// Depth of the mouth, less than that of the hole; needed with `mouth_radius`.
+    #[schemars(extend("x-unit" = "m", "x-default" = "no mouth"))]
+    pub mouth_depth: Option<f64>,
+    /// Radius of the plate's mesh, more than that of the mouth.
+    #[schemars(extend("x-unit" = "m", "x-default" = "2.5 radii of the mouth"))]
+    pub plate_radius: Option<f64>,
+    /// Length of the mesh's edges around the mouth.
+    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
     pub resolution: Option<f64>,
 }
 

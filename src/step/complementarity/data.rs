@@ -36,7 +36,7 @@ pub(super) struct Contact<T = f64> {
     pub gap: LocalGap<T>,
 }
 
-/// The contacts of two geometries, which share their friction.
+/// The contacts of two geometries along one normal, which share their friction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patch<T = f64> {
     /// Index in [`Model::rigid_pairs`].
@@ -46,7 +46,7 @@ pub(super) struct Patch<T = f64> {
     pub friction: T,
     /// e_t, e_o and e_r of the friction ellipsoid.
     pub ellipsoid: [T; 3],
-    /// The x and y axes of B's geometry in B's axes: t is along the first one.
+    /// The x and y axes of B's geometry in B's axes, or its z and x axes around a surface of revolution: t is along the first one.
     pub axes: [Vector3<T>; 2],
 }
 
@@ -160,18 +160,32 @@ impl<T: Scalar> StepData<T> {
         Self { dt, scales, bodies, joints, places, contacts: Vec::new(), patches: Vec::new() }
     }
 
+    /// The step with a part of the velocities without contact.
+    pub fn part(&self, part: f64) -> Self {
+        let bodies = self.bodies.iter().map(|body| body.part(part)).collect();
+        let joints = self.joints.as_ref().map(|joints| joints.part(part));
+        Self { bodies, joints, ..self.clone() }
+    }
+
     /// Takes contacts in the place of those that were there.
     pub fn set_contacts(&mut self, model: &Model<T>, found: &[FoundContact]) {
         self.contacts.clear();
         self.patches.clear();
+        // The first contact of each patch.
+        let mut firsts: Vec<&FoundContact> = Vec::new();
         for contact in found {
             let pair = &model.rigid_pairs()[contact.pair];
             let [a, b] = geometries(model, pair);
-            if self.patches.last().is_none_or(|patch| patch.pair != contact.pair) {
-                self.patches.push(patch(model, contact.pair));
-            }
+            let is_of = |first: &&FoundContact| {
+                first.pair == contact.pair && first.features.is_of_one_patch(&contact.features)
+            };
+            let of = firsts.iter().position(is_of).unwrap_or_else(|| {
+                firsts.push(contact);
+                self.patches.push(patch(model, contact));
+                firsts.len() - 1
+            });
             let gap = contact.features.prepare((&a.0, &a.1), (&b.0, &b.1));
-            self.contacts.push(Contact { patch: self.patches.len() - 1, gap });
+            self.contacts.push(Contact { patch: of, gap });
         }
     }
 
@@ -338,7 +352,8 @@ pub(super) fn geometries<T: Scalar>(
     [(contact_collider(a, b), a.x_bg), (contact_collider(b, a), b.x_bg)]
 }
 
-fn patch<T: Scalar>(model: &Model<T>, pair: usize) -> Patch<T> {
+fn patch<T: Scalar>(model: &Model<T>, first: &FoundContact) -> Patch<T> {
+    let pair = first.pair;
     let of = &model.rigid_pairs()[pair];
     let [(a, _), (b, x_bg)] = geometries(model, of);
     let (one, other) = (&a.material, &b.material);
@@ -348,11 +363,13 @@ fn patch<T: Scalar>(model: &Model<T>, pair: usize) -> Patch<T> {
         bodies: [of.bodies.a, of.bodies.b],
         friction,
         ellipsoid: combine_ellipsoids(&one.friction_ellipsoid, &other.friction_ellipsoid),
-        axes: patch_axes(&x_bg),
+        axes: patch_axes(&x_bg, &first.features),
     }
 }
 
-/// The axes x and y of a geometry in those of its body.
-pub(super) fn patch_axes<T: Scalar>(x_bg: &RigidTransform<T>) -> [Vector3<T>; 2] {
-    [x_bg.rotation.column(0).into_owned(), x_bg.rotation.column(1).into_owned()]
+/// The axes x and y of a geometry in those of its body; z and x where features are around its axis, so that the tangents go
+/// around with them.
+pub(super) fn patch_axes<T: Scalar>(x_bg: &RigidTransform<T>, features: &FeaturePair) -> [Vector3<T>; 2] {
+    let axes = if features.is_around_axis() { [2, 0] } else { [0, 1] };
+    axes.map(|axis| x_bg.rotation.column(axis).into_owned())
 }

@@ -68,6 +68,12 @@ impl<T: Scalar> BodyStep<T> {
         }
     }
 
+    /// The body on a part of its way without contact.
+    pub fn part(&self, part: f64) -> Self {
+        let part = T::from(part);
+        Self { free: self.free.map(|v| v * part), extra_turn: self.extra_turn * part, ..*self }
+    }
+
     fn orientation_after(&self, velocity: &[T], dt: f64) -> Quaternion<T> {
         let turn = Vector3::new(velocity[0], velocity[1], velocity[2]) * T::from(dt);
         self.orientation.rotated_by(&(turn + self.extra_turn))

@@ -157,6 +157,15 @@ impl<T: Scalar> JointStep<T> {
         }
     }
 
+    /// The joints on a part of their way without contact.
+    pub fn part(&self, part: f64) -> Self {
+        let free: Vec<f64> = self.free.iter().map(|v| v * part).collect();
+        let changes = self.changes(&free.iter().map(|&v| T::from(v)).collect::<Vec<_>>());
+        let impulse = &self.matrix * DVector::from_vec(changes);
+        let extra_moves = self.extra_moves.iter().map(|x| *x * T::from(part)).collect();
+        Self { impulse: impulse.as_slice().to_vec(), extra_moves, free, ..self.clone() }
+    }
+
     /// How velocities after the step move the configuration.
     pub fn moves(&self, velocities: &[T], dt: f64) -> Vec<T> {
         let mut moves: Vec<T> = velocities.iter().map(|v| *v * T::from(dt)).collect();

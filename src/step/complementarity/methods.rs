@@ -4,6 +4,7 @@ use super::data::StepData;
 use super::equations::{Equations, FrictionLaw, Layout, evaluate, scaled_velocities};
 use super::held::{Held, Solution};
 use super::linear::{LinearSolver, cone_variables, linear_solution, variables};
+use super::modes::Modes;
 use super::relax::relaxed;
 use super::settle::{Sticking, first_modes, modes_of, settle};
 use super::shared::{Shared, shared};
@@ -41,19 +42,27 @@ pub(super) enum Effort {
     All,
 }
 
-/// Solves the equations of a step with its contacts.
+/// Where a solution is looked for: velocities near it, and what the contacts do there as far as it is known.
+#[derive(Clone, Debug)]
+pub(super) struct Nearby {
+    pub velocities: Vec<f64>,
+    pub modes: Modes,
+}
+
+/// Solves the equations of a step with its contacts, from a solution nearby or from the velocities without contact.
 pub(super) fn solve(
     method: ComplementarityMethod,
     data: &StepData,
     linear: &mut LinearSolver,
     effort: Effort,
+    nearby: Option<&Nearby>,
 ) -> Result<Solution, Failure> {
     let all = || (0..data.contacts.len()).collect();
     match method {
-        ComplementarityMethod::Ecp => equivalent_point(data, linear, effort),
-        ComplementarityMethod::Lcp => linear_problems(data, all(), linear, effort),
-        ComplementarityMethod::Ncp => nonlinear_problem(data, all(), linear, effort),
-        ComplementarityMethod::Bilateral => bilateral(data, linear, effort),
+        ComplementarityMethod::Ecp => equivalent_point(data, linear, effort, nearby),
+        ComplementarityMethod::Lcp => linear_problems(data, all(), linear, effort, nearby),
+        ComplementarityMethod::Ncp => nonlinear_problem(data, all(), linear, effort, nearby),
+        ComplementarityMethod::Bilateral => bilateral(data, linear, effort, nearby),
     }
 }
 
@@ -64,8 +73,14 @@ fn linear_problems(
     used: Vec<usize>,
     linear: &mut LinearSolver,
     effort: Effort,
+    nearby: Option<&Nearby>,
 ) -> Result<Solution, Failure> {
-    let free = linear.free().to_vec();
+    if let Some(Nearby { velocities, modes }) = nearby
+        && let Some(solution) = settle(data, &used, modes.clone(), velocities, linear, Sticking::Judged)
+    {
+        return Ok(solution);
+    }
+    let free = nearby.map_or_else(|| linear.free().to_vec(), |nearby| nearby.velocities.clone());
     let modes = first_modes(data, &used, &free);
     if let Some(solution) = settle(data, &used, modes, &free, linear, Sticking::Judged) {
         return Ok(solution);
@@ -131,11 +146,12 @@ fn nonlinear_problem(
     used: Vec<usize>,
     linear: &mut LinearSolver,
     effort: Effort,
+    nearby: Option<&Nearby>,
 ) -> Result<Solution, Failure> {
-    let free = linear.free().to_vec();
+    let free = nearby.map_or_else(|| linear.free().to_vec(), |nearby| nearby.velocities.clone());
     let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 200 };
     let mut layout = Layout::new(data, FrictionLaw::Polyhedral, used);
-    if let Ok(solution) = linear_problems(data, layout.used.clone(), linear, effort) {
+    if let Ok(solution) = linear_problems(data, layout.used.clone(), linear, effort, nearby) {
         let mut z = cone_variables(data, &layout, &solution);
         // Of impulses that are not determined Newton's method would look for others.
         let none = NewtonLimits { tolerance: HOLDS, iterations: 0 };
@@ -178,11 +194,16 @@ fn nonlinear_problem(
 }
 
 /// Hotz §2.1: all contacts that would be closed are bilateral; those that pull are released, until none does.
-fn bilateral(data: &StepData, linear: &mut LinearSolver, effort: Effort) -> Result<Solution, Failure> {
+fn bilateral(
+    data: &StepData,
+    linear: &mut LinearSolver,
+    effort: Effort,
+    nearby: Option<&Nearby>,
+) -> Result<Solution, Failure> {
     let free = linear.free().to_vec();
     let gaps = data.kinematics(&free).gaps;
     let closed = |k: &usize| gaps[*k].distance <= DEPTH * data.scales.velocity * data.dt;
-    linear_problems(data, (0..gaps.len()).filter(closed).collect(), linear, effort)
+    linear_problems(data, (0..gaps.len()).filter(closed).collect(), linear, effort, nearby)
 }
 
 /// How far velocities are from each other, in parts of the scale.
@@ -194,10 +215,15 @@ pub(super) fn difference(data: &StepData, a: &[f64], b: &[f64]) -> f64 {
 
 /// Xie and Chakraborty's equations: sweeps find which contacts carry, a semismooth Newton method does the rest. Where it
 /// stalls, more sweeps.
-fn equivalent_point(data: &StepData, linear: &mut LinearSolver, effort: Effort) -> Result<Solution, Failure> {
+fn equivalent_point(
+    data: &StepData,
+    linear: &mut LinearSolver,
+    effort: Effort,
+    nearby: Option<&Nearby>,
+) -> Result<Solution, Failure> {
     linear.forget_friction(data);
     let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 30 };
-    let mut velocities = data.free_velocities();
+    let mut velocities = nearby.map_or_else(|| data.free_velocities(), |nearby| nearby.velocities.clone());
     let mut failure = Failure::Ray;
     let (mut taken, mut next, mut last) = (0, FIRST_SWEEPS, f64::INFINITY);
     let most = if effort == Effort::Little { FIRST_SWEEPS } else { LINEAR_ITERATIONS };

@@ -33,6 +33,8 @@ mod data;
 mod dynamics;
 mod equations;
 mod held;
+#[cfg(test)]
+mod hotz_tests;
 mod joints;
 mod linear;
 mod methods;

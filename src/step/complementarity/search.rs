@@ -8,10 +8,11 @@ use super::equations::scaled_velocities;
 use super::held::{Held, Solution};
 use super::joints::{LawPoint, Lines};
 use super::linear::LinearSolver;
-use super::methods::{Effort, RESIDUAL, solve};
+use super::methods::{Effort, Nearby, RESIDUAL, solve};
+use super::modes::{Carrying, Modes};
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};
-use crate::contact::{ContactGeometry, Rim, find_features};
+use crate::contact::{ContactGeometry, Rim, find_features, is_still_over};
 use crate::multibody::{AppliedForces, ForceWorkspace, Model, total_forces};
 use crate::spatial::RigidTransform;
 use crate::step::{StepError, StepProblem};
@@ -26,6 +27,9 @@ const SEARCHES: usize = 25;
 const LAW_POINTS: usize = 96;
 /// How often in a row by the same lines.
 const SAME_LINES: usize = 8;
+/// Parts of the way that are tried in turn: the first, and the least.
+const FIRST_PART: f64 = 0.25;
+const LEAST_PART: f64 = 1e-3;
 /// How deep what was not found before may be, in parts of the length scale.
 const DEPTH: f64 = 1e-11;
 
@@ -88,19 +92,103 @@ fn solve_contacts(
     if velocities.iter().any(|v| !v.is_finite()) || !linear.start(&data) {
         return Err(Failure::NotFinite);
     }
-    let points = find_contacts(model, &data, &velocities, Rim::Points);
-    // The lowest point of a rim that is tilted moves around it: as a circle it is one contact, as points it is many.
-    let mut solved = None;
-    if points.iter().any(|contact| contact.features.is_rim_point()) {
-        let circles = find_contacts(model, &data, &velocities, Rim::Circle);
-        if circles != points {
-            solved = of_circles(method, model, &data, circles, (linear, Effort::Little));
+    by_any_way(method, model, &data, linear)
+}
+
+/// The solution at once or gradually, with little effort first where surfaces are curved: there it is the way that helps.
+fn by_any_way(
+    method: ComplementarityMethod,
+    model: &Model,
+    data: &StepData,
+    linear: &mut LinearSolver,
+) -> Result<Solved, Failure> {
+    let found = find_contacts(model, data, linear.free(), Rim::Points);
+    let is_curved = found.iter().any(|contact| contact.features.is_around_axis());
+    let efforts = if is_curved { &[Effort::Little, Effort::All][..] } else { &[Effort::All] };
+    let mut failure = Failure::Ray;
+    for &effort in efforts {
+        linear.start(data);
+        match at_once(method, model, data, found.clone(), (linear, effort), None) {
+            Ok(solved) => return Ok(solved),
+            Err(why) => failure = why,
+        }
+        if let Some(solved) = gradually(method, model, data, (linear, effort)) {
+            return Ok(solved);
         }
     }
-    match solved {
-        Some(solved) => Ok(solved),
-        None => of_points(method, model, data, points, linear),
+    Err(failure)
+}
+
+/// The velocities of the last solution, or those without contact.
+fn velocities_near(data: &StepData, last: Option<&Solved>) -> Vec<f64> {
+    match last {
+        Some(last) => scaled_velocities(&last.data, &last.solution.variables),
+        None => data.free_velocities(),
     }
+}
+
+/// The solution with features that were found, from velocities without contact or from a solution nearby.
+fn at_once(
+    method: ComplementarityMethod,
+    model: &Model,
+    data: &StepData,
+    points: Vec<FoundContact>,
+    (linear, effort): (&mut LinearSolver, Effort),
+    last: Option<&Solved>,
+) -> Result<Solved, Failure> {
+    // The lowest point of a rim that is tilted moves around it: as a circle it is one contact, as points it is many.
+    if points.iter().any(|contact| contact.features.is_rim_point()) {
+        let circles = find_contacts(model, data, &velocities_near(data, last), Rim::Circle);
+        if circles != points
+            && let Some(solved) = of_circles(method, model, data, circles, (linear, Effort::Little), last)
+        {
+            return Ok(solved);
+        }
+    }
+    of_points(method, model, data.clone(), points, (linear, effort), last)
+}
+
+/// The solution at the end of a way of problems: with a growing part of the velocities without contact, from none, where
+/// nothing has moved, to all. What moves far beside the curvature of its surfaces, as an edge that passes another one, is too far
+/// from its solution at once.
+fn gradually(
+    method: ComplementarityMethod,
+    model: &Model,
+    data: &StepData,
+    (linear, effort): (&mut LinearSolver, Effort),
+) -> Option<Solved> {
+    let mut last: Option<Solved> = None;
+    let (mut done, mut part) = (0.0, FIRST_PART);
+    while part >= LEAST_PART {
+        let next = if done + part >= 1.0 { 1.0 } else { done + part };
+        let of_part = data.part(next);
+        linear.start(&of_part);
+        let near = velocities_near(&of_part, last.as_ref());
+        let points = find_contacts(model, &of_part, &near, Rim::Points);
+        match at_once(method, model, &of_part, points, (linear, effort), last.as_ref()) {
+            Ok(solved) if next == 1.0 => return Some(solved),
+            Ok(solved) => (done, part, last) = (next, 2.0 * part, Some(solved)),
+            Err(_) => part *= 0.5,
+        }
+    }
+    None
+}
+
+/// A solution nearby for contacts that are others.
+fn nearby(last: Option<&Solved>, found: &[FoundContact]) -> Option<Nearby> {
+    let Solved { found: before, data, solution, .. } = last?;
+    let velocities = scaled_velocities(data, &solution.variables);
+    let mut carrying = Vec::new();
+    if let Held::Cones(modes) = &solution.held {
+        for of in &modes.carrying {
+            if let Some(contact) = found.iter().position(|contact| *contact == before[of.contact]) {
+                carrying.push(Carrying { contact, ..*of });
+            }
+        }
+    }
+    carrying.sort_by_key(|of| of.contact);
+    carrying.dedup_by_key(|of| of.contact);
+    Some(Nearby { velocities, modes: Modes::new(carrying) })
 }
 
 /// The solution with the rims of cylinders that nearly stand as points, as many as it takes.
@@ -109,16 +197,20 @@ fn of_points(
     model: &Model,
     mut data: StepData,
     mut found: Vec<FoundContact>,
-    linear: &mut LinearSolver,
+    (linear, effort): (&mut LinearSolver, Effort),
+    last: Option<&Solved>,
 ) -> Result<Solved, Failure> {
     for search in 0..SEARCHES {
         data.set_contacts(model, &found);
-        let solution = solve(method, &data, linear, Effort::All)?;
+        let solution = solve(method, &data, linear, effort, nearby(last, &found).as_ref())?;
         let velocities = scaled_velocities(&data, &solution.variables);
         let now = find_contacts(model, &data, &velocities, Rim::Points);
-        if is_complete(model, &data, &solution, &found, &now) || search + 1 == SEARCHES {
+        // In the end it is enough that nothing overlaps.
+        if is_complete(model, &data, &solution, &found, &now)
+            || (search + 1 == SEARCHES && is_clear(model, &data, &solution, &found, &now, Closing::MayCarry))
+        {
             let solved = Solved { found, data, solution, has_derivative: true };
-            return Ok(with_circles(method, model, solved, linear));
+            return Ok(with_circles(method, model, solved, (linear, effort)));
         }
         if search < CHANGES && !now.iter().any(|contact| contact.features.is_rim_point()) {
             found = now;
@@ -139,21 +231,23 @@ fn of_circles(
     data: &StepData,
     mut found: Vec<FoundContact>,
     (linear, effort): (&mut LinearSolver, Effort),
+    last: Option<&Solved>,
 ) -> Option<Solved> {
     let mut data = data.clone();
     for _ in 0..CHANGES {
         data.set_contacts(model, &found);
-        let solution = solve(method, &data, linear, effort).ok()?;
+        let solution = solve(method, &data, linear, effort, nearby(last, &found).as_ref()).ok()?;
         let velocities = scaled_velocities(&data, &solution.variables);
-        let now = find_contacts(model, &data, &velocities, Rim::Points);
+        let mut now = find_contacts(model, &data, &velocities, Rim::Points);
+        let circles = find_contacts(model, &data, &velocities, Rim::Circle);
+        now.extend(circles.iter().filter(|circle| !now.contains(circle)).copied().collect::<Vec<_>>());
         if is_complete(model, &data, &solution, &found, &now) {
             return Some(Solved { found, data, solution, has_derivative: true });
         }
-        let now = find_contacts(model, &data, &velocities, Rim::Circle);
-        if now == found {
+        if circles == found {
             return None;
         }
-        found = now;
+        found = circles;
     }
     None
 }
@@ -164,7 +258,7 @@ fn with_circles(
     method: ComplementarityMethod,
     model: &Model,
     solved: Solved,
-    linear: &mut LinearSolver,
+    (linear, effort): (&mut LinearSolver, Effort),
 ) -> Solved {
     let mut carrying = solved.solution.carrying.iter().filter(|(_, p)| *p > 0.0);
     if !carrying.any(|&(k, _)| solved.found[k].features.is_rim_point()) {
@@ -172,7 +266,7 @@ fn with_circles(
     }
     let velocities = scaled_velocities(&solved.data, &solved.solution.variables);
     let found = find_contacts(model, &solved.data, &velocities, Rim::Circle);
-    of_circles(method, model, &solved.data, found, (linear, Effort::All))
+    of_circles(method, model, &solved.data, found, (linear, effort), Some(&solved))
         .unwrap_or(Solved { has_derivative: false, ..solved })
 }
 
@@ -186,23 +280,52 @@ fn is_complete(
     now: &[FoundContact],
 ) -> bool {
     let velocities = scaled_velocities(data, &solution.variables);
+    let is_there = |k: usize| {
+        used[k].features.is_lasting() || now.contains(&used[k]) || is_over(model, data, &velocities, &used[k])
+    };
+    is_clear(model, data, solution, used, now, Closing::Carries)
+        && solution.carrying.iter().all(|&(k, p)| p <= 0.0 || is_there(k))
+}
+
+/// Whether what just closes has to be among the features of a solution, as it takes part in how a load is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closing {
+    Carries,
+    MayCarry,
+}
+
+/// Whether nothing overlaps of what is found at a solution but was not used for it.
+fn is_clear(
+    model: &Model,
+    data: &StepData,
+    solution: &Solution,
+    used: &[FoundContact],
+    now: &[FoundContact],
+    closing: Closing,
+) -> bool {
     let new: Vec<FoundContact> = now.iter().filter(|contact| !used.contains(contact)).copied().collect();
-    if !new.is_empty() {
-        let mut there = data.clone();
-        there.set_contacts(model, &new);
-        let gaps = there.kinematics(&velocities).gaps;
-        // What closes takes part in how a load is shared.
-        let may_be = |contact: &FoundContact| {
-            let shares = matches!(solution.held, Held::Cones(_)) && contact.features.is_lasting();
-            if shares && !contact.features.is_rim_point() { DEPTH } else { -DEPTH }
-        };
-        let mut gaps = new.iter().zip(&gaps);
-        if gaps.any(|(contact, gap)| gap.distance < may_be(contact) * data.scales.length) {
-            return false;
-        }
+    if new.is_empty() {
+        return true;
     }
-    let is_there = |k: usize| used[k].features.is_lasting() || now.contains(&used[k]);
-    solution.carrying.iter().all(|&(k, p)| p <= 0.0 || is_there(k))
+    let mut there = data.clone();
+    there.set_contacts(model, &new);
+    let gaps = there.kinematics(&scaled_velocities(data, &solution.variables)).gaps;
+    let shares = closing == Closing::Carries && matches!(solution.held, Held::Cones(_));
+    let may_be = |contact: &FoundContact| {
+        let carries = shares && contact.features.is_lasting() && !contact.features.is_rim_point();
+        if carries { DEPTH } else { -DEPTH }
+    };
+    let mut gaps = new.iter().zip(&gaps);
+    gaps.all(|(contact, gap)| gap.distance >= may_be(contact) * data.scales.length)
+}
+
+/// Whether a point of a rim is over what it was found over.
+fn is_over(model: &Model, data: &StepData, velocities: &[f64], contact: &FoundContact) -> bool {
+    let pair = &model.rigid_pairs()[contact.pair];
+    let [a, b] = geometries(model, pair);
+    let poses = data.poses(velocities);
+    let (x_wa, x_wb) = (poses[pair.bodies.a] * a.1, poses[pair.bodies.b] * b.1);
+    is_still_over(&contact.features, (&a.0, &x_wa), (&b.0, &x_wb))
 }
 
 /// The features that are near each other with these velocities, pair by pair.

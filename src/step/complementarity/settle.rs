@@ -20,6 +20,9 @@ const CLOSED: f64 = 1e-11;
 const EQUAL: f64 = 1e-9;
 /// What conditions may be violated by where modes are held, in parts of the scale of velocities and of all impulses.
 const ROUNDED: f64 = 1e-12;
+/// How hard what is closed has to be pressed to carry, in parts of all impulses: more than rounding makes of none, or it
+/// would be released again.
+const PRESSED: f64 = 1e-10;
 
 /// Whether it is judged if what sticks can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,7 +266,7 @@ fn changed(
         let still = nalgebra::Vector3::zeros();
         let row = Row::new(data, kinematics, patch.bodies, &gap.point, &gap.normal, &still);
         let pressed = modes.pressed(data, &rows, &row, &settled.factors);
-        if distance < -closed || pressed > ROUNDED * sum {
+        if distance < -closed || pressed > PRESSED * sum {
             is_changed = true;
             let slip = slip_of(&slips(data, kinematics, k), patch.friction, equal);
             let weight = sum / (1 + modes.carrying.len()) as f64;

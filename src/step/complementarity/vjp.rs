@@ -290,7 +290,7 @@ fn add_geometries(weighted: &Weighted<'_>, model: &Model, out: &mut ModelGradien
                 data.contacts[k].gap = found[k].features.prepare((&a.0, &a.1), (&b.0, &b.1));
                 if side == 1 {
                     let patch: &mut Patch<Dual> = &mut data.patches[real.contacts[k].patch];
-                    patch.axes = patch_axes(&x_bg);
+                    patch.axes = patch_axes(&x_bg, &found[k].features);
                 }
             }
             let along = weighted.at(&data);
