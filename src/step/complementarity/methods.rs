@@ -7,7 +7,6 @@ use super::linear::{LinearSolver, cone_variables, linear_solution, variables};
 use super::modes::Modes;
 use super::relax::relaxed;
 use super::settle::{Sticking, first_modes, modes_of, settle};
-use super::shared::{Shared, shared};
 use super::{ComplementarityMethod, Failure};
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
 
@@ -251,13 +250,6 @@ fn equivalent_point(
             let mut active = vec![true; layout.impulses()];
             active.extend((layout.impulses()..layout.size()).map(|i| z[i] > functions[i]));
             let iterations = taken + outcome.iterations;
-            if let Some(Shared { layout: of_shared, variables, carrying }) = shared(data, &layout, &z) {
-                let closed = vec![true; of_shared.multipliers()];
-                let multipliers = active[layout.multipliers()..].iter().copied();
-                let active = closed.into_iter().chain(multipliers).collect();
-                let held = Held::Ellipsoids { layout: of_shared, active };
-                return Ok(Solution { held, variables, carrying, iterations });
-            }
             let carrying = layout.used.iter().copied().zip(z[layout.impulses()..].iter().copied()).collect();
             let held = Held::Ellipsoids { layout, active };
             return Ok(Solution { held, variables: z, carrying, iterations });

@@ -58,6 +58,7 @@ use self::held::HeldEquations;
 use self::joints::LawPoint;
 use self::linear::LinearSolver;
 use self::search::{Solved, solve_step};
+use self::shared::hold_shared;
 use super::jacobian_by_duals::jacobian_by_duals;
 use super::real_parts::RealParts;
 use super::step_point::StepPoint;
@@ -156,7 +157,10 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
         substeps: None,
     };
     *last = None;
-    let solved = solve_step(method, &problem, real_forces, linear, report)?;
+    let mut solved = solve_step(method, &problem, real_forces, linear, report)?;
+    if T::NDERIV > 0 {
+        hold_shared(&solved.data, &mut solved.solution);
+    }
     let inverse = match T::NDERIV {
         0 => None,
         _ => Some(solved.inverse().ok_or_else(|| solved.without_derivative())?),
@@ -174,10 +178,11 @@ pub(super) fn keep<A: AppliedForces>(
     is_taken: bool,
 ) -> Result<Kept, StepError> {
     let Memory { linear, forces, report, solved, .. } = memory;
-    let solved = match solved.take().filter(|_| is_taken) {
+    let mut solved = match solved.take().filter(|_| is_taken) {
         Some(solved) => solved,
         None => solve_step(method, step, forces, linear, report)?,
     };
+    hold_shared(&solved.data, &mut solved.solution);
     let inverse = solved.inverse().ok_or_else(|| solved.without_derivative())?;
     Ok(Kept { solved, inverse })
 }

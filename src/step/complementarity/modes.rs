@@ -75,6 +75,9 @@ pub(super) struct Rows<T = f64> {
     held: Vec<Row<T>>,
 }
 
+/// A row, and whether it is that of a normal.
+type Chosen<'a, T> = (&'a Row<T>, bool);
+
 /// The impulses of contacts that carry, in units of the scale.
 pub(super) struct Impulses<T = f64> {
     pub normal: Vec<T>,
@@ -208,28 +211,17 @@ impl Modes {
 
     /// How an impulse along a row follows a factor, by the row and the factor's; nothing where one is a normal's, the other a
     /// tangent's, and these do not share together.
-    fn share<T: Scalar>(
-        &self,
-        (row, is_normal): (&Row<T>, bool),
-        (chosen, of_normal): (&Row<T>, bool),
-        length: f64,
-    ) -> T {
-        if is_normal == of_normal || self.together { row.product(chosen, length) } else { T::from(0.0) }
+    fn share<T: Scalar>(&self, row: Chosen<'_, T>, chosen: Chosen<'_, T>, length: f64) -> T {
+        if row.1 == chosen.1 || self.together { row.0.product(chosen.0, length) } else { T::from(0.0) }
     }
 
     /// The rows that factors belong to, and whether they are normals.
-    fn chosen<'a, T>(&'a self, rows: &'a Rows<T>) -> impl Iterator<Item = (&'a Row<T>, bool)> {
+    fn chosen<'a, T>(&'a self, rows: &'a Rows<T>) -> impl Iterator<Item = Chosen<'a, T>> {
         let normals = self.normals.iter().map(|&at| (&rows.normals[at], true));
         normals.chain(self.tangents.iter().map(|&held| (&rows.held[held], false)))
     }
 
-    fn share_of_normal<T: Scalar>(
-        &self,
-        rows: &Rows<T>,
-        length: f64,
-        at: usize,
-        chosen: (&Row<T>, bool),
-    ) -> T {
+    fn share_of_normal<T: Scalar>(&self, rows: &Rows<T>, length: f64, at: usize, chosen: Chosen<'_, T>) -> T {
         self.share((&rows.normals[at], true), chosen, length)
     }
 
@@ -238,7 +230,7 @@ impl Modes {
         rows: &Rows<T>,
         length: f64,
         held: usize,
-        chosen: (&Row<T>, bool),
+        chosen: Chosen<'_, T>,
     ) -> T {
         let weight = self.carrying[self.held[held].at].weight;
         self.share((&rows.held[held], false), chosen, length) * T::from(weight)
@@ -248,7 +240,7 @@ impl Modes {
     pub fn impulses<T: Scalar>(&self, data: &StepData<T>, rows: &Rows<T>, factors: &[T]) -> Impulses<T> {
         let length = data.scales.length;
         let zero = T::from(0.0);
-        let sum = |share: &dyn Fn((&Row<T>, bool)) -> T| {
+        let sum = |share: &dyn Fn(Chosen<'_, T>) -> T| {
             self.chosen(rows).zip(factors).fold(zero, |sum, (chosen, w)| sum + share(chosen) * *w)
         };
         let normal = (0..self.carrying.len()).map(|at| sum(&|c| self.share_of_normal(rows, length, at, c)));

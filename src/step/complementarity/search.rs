@@ -72,7 +72,8 @@ pub(super) fn solve_step<A: AppliedForces>(
             return Ok(solved);
         }
         let is_near = left <= RESIDUAL;
-        lines = if is_near || (point / SAME_LINES) % 2 == 0 { Lines::Tangents } else { Lines::Steep };
+        lines =
+            if is_near || (point / SAME_LINES).is_multiple_of(2) { Lines::Tangents } else { Lines::Steep };
         // Friction is steepest at rest, and tangents there lead to velocities before the solution's.
         let next = of_joints.iter().zip(&laws.velocities);
         let next = next.map(|(new, last)| if new * last < 0.0 && !is_near { 0.0 } else { *new });

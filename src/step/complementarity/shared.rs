@@ -8,6 +8,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::data::StepData;
 use super::equations::{FrictionLaw, Layout, scaled_velocities};
+use super::held::{Held, Solution};
 use super::linear::normal_rows;
 use super::row::Row;
 
@@ -20,17 +21,21 @@ const DEPENDENT: f64 = 1e-10;
 /// What may be left of the load that is shared, in parts of it.
 const LEFT: f64 = 1e-9;
 
-/// Impulses with contacts that are independent and hold all that share.
-pub(super) struct Shared {
-    pub layout: Layout,
-    pub variables: Vec<f64>,
-    /// All that share, with their impulses, in units of the scale.
-    pub carrying: Vec<(usize, f64)>,
+/// Holds all contacts that share the load of a patch, as far as they are independent, in place of those that were found to
+/// carry it. Nothing changes where these are the same, or where those of several patches depend on each other.
+pub(super) fn hold_shared(data: &StepData, solution: &mut Solution) {
+    let Held::Ellipsoids { layout, active } = &solution.held else { return };
+    if let Some((shared, variables)) = shared(data, layout, &solution.variables) {
+        let closed = std::iter::repeat_n(true, shared.multipliers());
+        let active = closed.chain(active[layout.multipliers()..].iter().copied()).collect();
+        solution.held = Held::Ellipsoids { layout: shared, active };
+        solution.variables = variables;
+    }
 }
 
-/// The contacts that share the loads of patches in a solution with a layout; `None` where they are those of the layout,
-/// or depend on each other.
-pub(super) fn shared(data: &StepData, layout: &Layout, z: &[f64]) -> Option<Shared> {
+/// A layout with contacts that are independent and hold all that share, and its variables; `None` where it is the
+/// same, or they depend on each other.
+fn shared(data: &StepData, layout: &Layout, z: &[f64]) -> Option<(Layout, Vec<f64>)> {
     let velocities = scaled_velocities(data, z);
     let kinematics = data.kinematics(&velocities);
     let closed: Vec<usize> = (0..data.contacts.len())
@@ -41,34 +46,29 @@ pub(super) fn shared(data: &StepData, layout: &Layout, z: &[f64]) -> Option<Shar
     }
     let rows = normal_rows(data, &kinematics);
     let impulses = &z[layout.impulses()..layout.multipliers()];
-    let mut carrying = Vec::new();
     let mut parts = Vec::new();
     for patch in 0..data.patches.len() {
         let of_patch = |k: &usize| data.contacts[*k].patch == patch;
-        let load: Vec<(usize, f64)> =
+        let load: Impulses =
             layout.used.iter().copied().zip(impulses.iter().copied()).filter(|(k, _)| of_patch(k)).collect();
-        if load.is_empty() {
-            continue;
+        if !load.is_empty() {
+            let candidates = closed.iter().copied().filter(of_patch).collect();
+            parts.extend(share(&rows, data.scales.length, candidates, &load)?);
         }
-        let candidates: Vec<usize> = closed.iter().copied().filter(of_patch).collect();
-        let (sharing, held) = share(&rows, data.scales.length, candidates, &load)?;
-        carrying.extend(sharing);
-        parts.extend(held);
     }
     parts.sort_by_key(|(k, _)| *k);
-    carrying.sort_by_key(|(k, _)| *k);
     let used: Vec<usize> = parts.iter().map(|(k, _)| *k).collect();
     if independent(&rows, data.scales.length, &used).len() < used.len() {
         return None;
     }
-    let of_shared = Layout::new(data, FrictionLaw::Ellipsoid, used);
-    if of_shared.frictional != layout.frictional {
+    let shared = Layout::new(data, FrictionLaw::Ellipsoid, used);
+    if shared.frictional != layout.frictional {
         return None;
     }
     let mut variables = z[..layout.impulses()].to_vec();
     variables.extend(parts.iter().map(|(_, p)| *p));
     variables.extend_from_slice(&z[layout.multipliers()..]);
-    Some(Shared { layout: of_shared, variables, carrying })
+    Some((shared, variables))
 }
 
 /// The products of rows with others.
@@ -98,42 +98,32 @@ fn independent(rows: &[Row], length: f64, of: &[usize]) -> Vec<usize> {
     chosen.into_iter().map(|i| of[i]).collect()
 }
 
-/// Contacts with their impulses.
+/// Contacts with their impulses, in units of the scale.
 type Impulses = Vec<(usize, f64)>;
 
-/// The impulses with the least Σ p² that do the same as a load, and those of independent ones among them that do;
-/// `None` where there are none.
-fn share(rows: &[Row], length: f64, mut of: Vec<usize>, load: &Impulses) -> Option<(Impulses, Impulses)> {
+/// Of the contacts among which a load is shared by the least Σ p² those that are independent, with impulses that do the same; `None`
+/// where there are none.
+fn share(rows: &[Row], length: f64, mut of: Vec<usize>, load: &Impulses) -> Option<Impulses> {
     let (loaded, p): (Vec<usize>, Vec<f64>) = load.iter().copied().unzip();
     let sum: f64 = p.iter().sum();
     let p = DVector::from_vec(p);
-    loop {
-        if of.is_empty() {
-            return None;
-        }
+    let needed = products(rows, length, &loaded, &loaded) * &p;
+    while !of.is_empty() {
         let chosen = independent(rows, length, &of);
         let right = products(rows, length, &chosen, &loaded) * &p;
         let across = products(rows, length, &chosen, &of);
         let factors = (&across * across.transpose()).lu().solve(&right)?;
         let shares = across.tr_mul(&factors);
-        if shares.iter().any(|share| *share < -NOTHING * sum) {
-            // What pulls does not share.
-            of = of.iter().zip(shares.iter()).filter(|(_, share)| **share > 0.0).map(|(k, _)| *k).collect();
-            continue;
+        // What pulls does not share, nor does what has nothing.
+        let least = if shares.min() < -NOTHING * sum { 0.0 } else { NOTHING * sum };
+        let count = of.len();
+        let given = products(rows, length, &loaded, &of) * &shares;
+        of = of.iter().zip(shares.iter()).filter(|(_, share)| **share > least).map(|(k, _)| *k).collect();
+        if of.len() == count {
+            let own = products(rows, length, &chosen, &chosen).lu().solve(&right)?;
+            let is_all = (given - &needed).amax() <= LEFT * needed.amax();
+            return is_all.then(|| chosen.into_iter().zip(own.iter().copied()).collect());
         }
-        let left =
-            products(rows, length, &loaded, &of) * &shares - products(rows, length, &loaded, &loaded) * &p;
-        let size = (products(rows, length, &loaded, &loaded) * &p).amax();
-        if left.amax() > LEFT * size {
-            return None;
-        }
-        let sharing: Impulses =
-            of.iter().copied().zip(shares.iter().copied()).filter(|(_, p)| *p > NOTHING * sum).collect();
-        if sharing.len() < of.len() {
-            of = sharing.iter().map(|(k, _)| *k).collect();
-            continue;
-        }
-        let own = products(rows, length, &chosen, &chosen).lu().solve(&right)?;
-        return Some((sharing, chosen.into_iter().zip(own.iter().copied()).collect()));
     }
+    None
 }
