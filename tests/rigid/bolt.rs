@@ -1,19 +1,15 @@
 //! The bolt of Hotz et al. (1999), §1: it slides into its hole, overlaps nothing, and the methods agree.
 
-use isobar::multibody::{
-    BodyState, DifferentiatedModel, ForceDependence, NoForces, Parameter, State, seeded,
-};
+use isobar::multibody::{BodyState, NoForces, Parameter, State};
 use isobar::spatial::{RigidTransform, rotation_exponential};
-use isobar::step::{
-    ComplementarityMethod, DerivativeWorkspace, Integrator, StepError, StepProblem, StepWorkspace, Tape,
-};
+use isobar::step::{ComplementarityMethod, Integrator};
 use nalgebra::Vector3;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::bolt_scene::{BoltMotion, BoltScene, FILE};
 use crate::folder::Folder;
-use crate::gradients::slopes;
+use crate::gradients::{Case, Found, check};
 
 const METHODS: [ComplementarityMethod; 3] =
     [ComplementarityMethod::Lcp, ComplementarityMethod::Ncp, ComplementarityMethod::Bilateral];
@@ -106,91 +102,6 @@ fn the_methods_agree_where_a_bolt_rests_on_the_bottom_or_slides_along_the_wall()
     assert!(off < 1e-8, "{off:e}");
 }
 
-/// What derivatives of steps were compared with.
-#[derive(Debug, Default)]
-struct Compared {
-    states: usize,
-    refused: usize,
-    unclear: usize,
-    worst: f64,
-}
-
-/// Compares the derivatives of a step with differences; at a kink with those of one side.
-fn compare(scene: &BoltScene, state: &State, integrator: Integrator, compared: &mut Compared) {
-    let parameters = [
-        Parameter::GeometryScale { body: 0, geometry: 0 },
-        Parameter::GeometryScale { body: 1, geometry: 0 },
-        Parameter::GeometryPose { body: 0, geometry: 0, axis: 0 },
-        Parameter::FixedPose { body: 1, axis: 3 },
-        Parameter::Mass { body: 0 },
-    ];
-    let differentiated = DifferentiatedModel::new(&scene.model, &parameters, ForceDependence::default(), 0)
-        .expect("parameters that the model has");
-    let problem = StepProblem::new(&scene.model, state, scene.time_step);
-    let (mut workspace, mut tape) = (StepWorkspace::default(), Tape::default());
-    compared.states += 1;
-    let after = match integrator.step_taped(&problem, &differentiated, &mut workspace, &mut tape) {
-        Err(StepError::NoDerivative { .. }) => {
-            compared.refused += 1;
-            return;
-        }
-        after => after.expect("a step"),
-    };
-    let mut derivatives = DerivativeWorkspace::default();
-    let jacobian = tape.jacobian(&differentiated, &NoForces, &mut derivatives).expect("a derivative");
-    for column in 0..12 + parameters.len() {
-        let at = |d: f64| {
-            let (mut tangent, mut values) = (vec![0.0; 12], Vec::new());
-            match column {
-                0..12 => tangent[column] = d,
-                _ => {
-                    let parameter = parameters[column - 12];
-                    values.push((parameter, parameter.value(&scene.model).expect("a value") + d));
-                }
-            }
-            let (model, _) = seeded(&scene.model, state, &values).expect("a model");
-            let moved = state.moved(&tangent);
-            let problem = StepProblem::new(&model, &moved, scene.time_step);
-            let moved = integrator.step(&problem, &mut StepWorkspace::default()).expect("a step");
-            Some(after.difference(&moved))
-        };
-        let claimed: Vec<f64> = match column {
-            0..12 => jacobian.by_state.column(column).iter().copied().collect(),
-            _ => jacobian.by_parameters.column(column - 12).iter().copied().collect(),
-        };
-        let largest = claimed.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
-        let off = |slopes: &[f64]| {
-            slopes.iter().zip(&claimed).map(|(a, b)| (a - b).abs() / largest).fold(0.0, f64::max)
-        };
-        // Of both sides, where they are one smooth function, and of each: shorter ones where a kink is near.
-        let mut least: Option<f64> = None;
-        for d in [1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 3e-9] {
-            let sides: Vec<Vec<f64>> = [d, -d].iter().filter_map(|&d| slopes(at, d, largest)).collect();
-            let mut errors: Vec<f64> = sides.iter().map(|side| off(side)).collect();
-            if let [plus, minus] = &sides[..] {
-                let both: Vec<f64> = plus.iter().zip(minus).map(|(a, b)| 0.5 * (a + b)).collect();
-                errors.push(off(&both));
-            }
-            least = errors.into_iter().chain(least).reduce(f64::min);
-            if least.is_some_and(|least| least < 3e-7) {
-                break;
-            }
-        }
-        match least {
-            Some(off) => {
-                if off > 1e-6 {
-                    println!("{integrator:?} column {column}: {off:.1e}");
-                }
-                compared.worst = compared.worst.max(off);
-            }
-            None => {
-                println!("{integrator:?} column {column}: no slope");
-                compared.unclear += 1;
-            }
-        }
-    }
-}
-
 /// A bolt that begins beside the hole and askew, otherwise than that of the file.
 fn any_start(rng: &mut ChaCha8Rng, scene: &mut BoltScene) {
     let turn = rotation_exponential(&Vector3::from_fn(|_, _| rng.random_range(-0.1..0.1)));
@@ -201,7 +112,14 @@ fn any_start(rng: &mut ChaCha8Rng, scene: &mut BoltScene) {
 /// Compares derivatives at every fifth step in contact, along as many motions as it takes.
 fn study(method: ComplementarityMethod, states: usize) {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
-    let mut compared = Compared::default();
+    let parameters = [
+        Parameter::GeometryScale { body: 0, geometry: 0 },
+        Parameter::GeometryScale { body: 1, geometry: 0 },
+        Parameter::GeometryPose { body: 0, geometry: 0, axis: 0 },
+        Parameter::FixedPose { body: 1, axis: 3 },
+        Parameter::Mass { body: 0 },
+    ];
+    let mut found = Found::default();
     for motion in 0.. {
         let mut scene = scene([0.1, 0.0, 0.05][motion % 3]);
         if motion > 0 {
@@ -210,17 +128,24 @@ fn study(method: ComplementarityMethod, states: usize) {
         let of_motion = scene.simulate(method, 170).expect("steps that converge");
         for (step, state) in of_motion.states.iter().enumerate().take(170) {
             if step % 5 == 0 && !of_motion.contacts[step + 1].is_empty() {
-                let before = compared.worst;
-                let state = State::of_bodies(vec![*state]);
-                compare(&scene, &state, Integrator::Complementarity(method), &mut compared);
-                if compared.worst > before.max(1e-6) {
-                    println!("motion {motion} step {step}: {:.1e}", compared.worst);
+                let case = Case {
+                    model: &scene.model,
+                    integrator: Integrator::Complementarity(method),
+                    time_step: scene.time_step,
+                    applied: &NoForces,
+                    control: &[],
+                    parameters: &parameters,
+                };
+                let before = found.worst;
+                check(&case, &State::of_bodies(vec![*state]), &mut found);
+                if found.worst > before.max(1e-6) {
+                    println!("motion {motion} step {step}: {:.1e}", found.worst);
                 }
             }
-            if compared.states == states {
-                println!("{method:?}: {compared:?}");
-                assert!(compared.worst < 1e-6 && compared.unclear == 0);
-                assert!(50 * compared.refused <= states);
+            if found.states == states {
+                println!("{method:?}: {found:?}");
+                assert!(found.worst < 1e-6 && found.unclear == 0);
+                assert!(50 * found.refused <= states);
                 return;
             }
         }

@@ -126,7 +126,8 @@ fn gaps(
     find_features((hole, x_wh), (bolt, x_wb), MARGIN, Rim::Circle, &mut found);
     let gap = |pair: FeaturePair| {
         let local = pair.prepare((hole, &identity), (bolt, &identity));
-        (pair, local, local.at(x_wh, x_wb))
+        let gap = local.at(x_wh, x_wb);
+        (pair, local, gap)
     };
     found.into_iter().map(gap).collect()
 }

@@ -95,7 +95,7 @@ pub(crate) fn find_features(
         }
         (Side::HalfSpace, Side::Convex(shape, size)) => {
             on_plane(shape, *size, (b.1, a.1), margin, rim, found);
-            found[start..].iter_mut().for_each(|pair| *pair = pair.exchanged());
+            found[start..].iter_mut().for_each(FeaturePair::exchange);
         }
         (Side::Convex(ConvexShape::Polyhedron(of_a), _), Side::Convex(ConvexShape::Polyhedron(of_b), _)) => {
             polyhedra((of_a, a.1), (of_b, b.1), margin, found);
@@ -111,7 +111,7 @@ pub(crate) fn find_features(
             Side::Convex(ConvexShape::Revolved(bolt), size),
         ) => {
             bolt_and_hole((bolt, *size, b.1), (hole, *hole_size, a.1), margin, rim, found);
-            found[start..].iter_mut().for_each(|pair| *pair = pair.exchanged());
+            found[start..].iter_mut().for_each(FeaturePair::exchange);
         }
         (Side::Convex(round, size), Side::Convex(ConvexShape::Polyhedron(hull), _)) => {
             for (point, radius) in ball_centers(round) {
@@ -124,7 +124,7 @@ pub(crate) fn find_features(
                 let center = *b.1 * (Vector3::from(point) * *size);
                 ball_and_polyhedron((point, radius, center), (hull, a.1), *size, margin, found);
             }
-            found[start..].iter_mut().for_each(|pair| *pair = pair.exchanged());
+            found[start..].iter_mut().for_each(FeaturePair::exchange);
         }
         (Side::Convex(of_a, size_a), Side::Convex(of_b, size_b)) => {
             round_bodies((of_a, *size_a, a.1), (of_b, *size_b, b.1), margin, found);

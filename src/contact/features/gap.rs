@@ -9,7 +9,7 @@ use crate::spatial::RigidTransform;
 /// Two features, each in the frame of its body.
 ///
 /// The first body is A unless the gap is `flipped`, where it is B.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LocalGap<T = f64> {
     /// What the features are.
     pub kind: GapKind<T>,
@@ -17,8 +17,9 @@ pub(crate) struct LocalGap<T = f64> {
     pub flipped: bool,
 }
 
-/// Two features: the first one that of the first body.
-#[derive(Clone, Copy, Debug)]
+/// Two features: the first one that of the first body. What turns around an axis has many numbers, which the others would
+/// be copied with.
+#[derive(Clone, Debug)]
 pub(crate) enum GapKind<T = f64> {
     /// A ball (a vertex where its radius is 0) and a plane.
     PointPlane { point: Vector3<T>, radius: T, normal: Vector3<T>, offset: T },
@@ -41,11 +42,11 @@ pub(crate) enum GapKind<T = f64> {
         sign: f64,
     },
     /// A point and a wall: a line that turns around an axis.
-    PointWall { point: Vector3<T>, axis: Axis<T>, wall: Wall<T> },
+    PointWall { point: Vector3<T>, axis: Axis<T>, wall: Box<Wall<T>> },
     /// A circle and a wall; it is nearest beside its point at the angle `start`, rad.
-    CircleWall { circle: Circle<T>, axis: Axis<T>, wall: Wall<T>, start: f64 },
+    CircleWall { circle: Box<Circle<T>>, axis: Axis<T>, wall: Box<Wall<T>>, start: f64 },
     /// A circle and where two walls meet, beside the point of the circle at the angle `start`, rad.
-    CircleCorner { circle: Circle<T>, axis: Axis<T>, corner: Corner<T>, start: f64 },
+    CircleCorner { circle: Box<Circle<T>>, axis: Axis<T>, corner: Box<Corner<T>>, start: f64 },
 }
 
 /// How far two bodies are from each other, in W.
@@ -108,18 +109,18 @@ impl<T: Scalar> LocalGap<T> {
                 }
             }
             GapKind::PointWall { point, axis, wall } => {
-                GapKind::PointWall { point: v(point), axis: axis.map(f), wall: wall.map(f) }
+                GapKind::PointWall { point: v(point), axis: axis.map(f), wall: Box::new(wall.map(f)) }
             }
             GapKind::CircleWall { circle, axis, wall, start } => GapKind::CircleWall {
-                circle: circle.map(f),
+                circle: Box::new(circle.map(f)),
                 axis: axis.map(f),
-                wall: wall.map(f),
+                wall: Box::new(wall.map(f)),
                 start: *start,
             },
             GapKind::CircleCorner { circle, axis, corner, start } => GapKind::CircleCorner {
-                circle: circle.map(f),
+                circle: Box::new(circle.map(f)),
                 axis: axis.map(f),
-                corner: corner.map(f),
+                corner: Box::new(corner.map(f)),
                 start: *start,
             },
         };
@@ -131,13 +132,13 @@ impl<T: Scalar> LocalGap<T> {
         let (first, second) = if self.flipped { (x_wb, x_wa) } else { (x_wa, x_wb) };
         let half = T::from(0.5);
         // The normal points out of the second body; `point` is on the first.
-        let (distance, normal, on_first) = match self.kind {
-            GapKind::PointPlane { point, radius, normal, offset } => {
+        let (distance, normal, on_first) = match &self.kind {
+            &GapKind::PointPlane { point, radius, normal, offset } => {
                 let (center, normal, offset) = (*first * point, second.rotation * normal, offset);
                 let distance = normal.dot(&(center - second.translation)) - offset - radius;
                 (distance, normal, center - normal * radius)
             }
-            GapKind::CirclePlane { center, axis, radius, normal, offset } => {
+            &GapKind::CirclePlane { center, axis, radius, normal, offset } => {
                 let (center, axis) = (*first * center, first.rotation * axis);
                 let normal = second.rotation * normal;
                 // By the product with the axis: down in the plane of the circle, as the difference of the normal and its part
@@ -147,19 +148,19 @@ impl<T: Scalar> LocalGap<T> {
                 let distance = normal.dot(&(center - second.translation)) - offset - radius * tilt;
                 (distance, normal, lowest)
             }
-            GapKind::PointPoint { point, other, radius, first_radius } => {
+            &GapKind::PointPoint { point, other, radius, first_radius } => {
                 let center = *first * point;
                 let (normal, length) = unit(center - *second * other);
                 (length - radius, normal, center - normal * first_radius)
             }
-            GapKind::PointLine { point, from, along, radius, first_radius } => {
+            &GapKind::PointLine { point, from, along, radius, first_radius } => {
                 let center = *first * point;
                 let (along, _) = unit(second.rotation * along);
                 let out = center - *second * from;
                 let (normal, length) = unit(out - along * along.dot(&out));
                 (length - radius, normal, center - normal * first_radius)
             }
-            GapKind::LineLine { from, along, other_from, other_along, radius, first_radius, sign } => {
+            &GapKind::LineLine { from, along, other_from, other_along, radius, first_radius, sign } => {
                 let (along, other_along) = (first.rotation * along, second.rotation * other_along);
                 let (normal, length) = unit(along.cross(&other_along) * T::from(sign));
                 let (from, other_from) = (*first * from, *second * other_from);
@@ -170,13 +171,13 @@ impl<T: Scalar> LocalGap<T> {
                 (-normal.dot(&between) - radius, normal, nearest - normal * first_radius)
             }
             GapKind::PointWall { point, axis, wall } => {
-                axis.placed(second).point_to_wall(&(*first * point), &wall)
+                axis.placed(second).point_to_wall(&(*first * *point), wall)
             }
             GapKind::CircleWall { circle, axis, wall, start } => {
-                axis.placed(second).circle_to_wall(&circle.placed(first), &wall, start)
+                axis.placed(second).circle_to_wall(&circle.placed(first), wall, *start)
             }
             GapKind::CircleCorner { circle, axis, corner, start } => {
-                axis.placed(second).circle_to_corner(&circle.placed(first), &corner, start)
+                axis.placed(second).circle_to_corner(&circle.placed(first), corner, *start)
             }
         };
         let point = on_first - normal * (distance * half);
@@ -233,9 +234,23 @@ mod tests {
                 first_radius: 0.05,
                 sign: -1.0,
             },
-            GapKind::PointWall { point: v(0.1, 0.2, -0.1), axis: axis(), wall: wall([-0.8, 0.6], -0.3) },
-            GapKind::CircleWall { circle: circle(), axis: axis(), wall: wall([-0.8, 0.6], -0.9), start: 0.5 },
-            GapKind::CircleWall { circle: circle(), axis: axis(), wall: wall([1.0, 0.0], 0.4), start: 2.5 },
+            GapKind::PointWall {
+                point: v(0.1, 0.2, -0.1),
+                axis: axis(),
+                wall: Box::new(wall([-0.8, 0.6], -0.3)),
+            },
+            GapKind::CircleWall {
+                circle: Box::new(circle()),
+                axis: axis(),
+                wall: Box::new(wall([-0.8, 0.6], -0.9)),
+                start: 0.5,
+            },
+            GapKind::CircleWall {
+                circle: Box::new(circle()),
+                axis: axis(),
+                wall: Box::new(wall([1.0, 0.0], 0.4)),
+                start: 2.5,
+            },
         ]
     }
 
@@ -257,7 +272,7 @@ mod tests {
         // the points' own motion over the bodies is of second order.
         for (case, kind) in kinds().into_iter().enumerate() {
             for flipped in [false, true] {
-                let gap = LocalGap { kind, flipped };
+                let gap = LocalGap { kind: kind.clone(), flipped };
                 let pose_a = RigidTransform::new(rotation_exponential(&v(0.2, -0.3, 0.1)), v(0.0, 0.1, 0.9));
                 let pose_b = RigidTransform::new(rotation_exponential(&v(-0.4, 0.1, 0.6)), v(0.1, 0.0, -0.2));
                 let here = gap.at(&pose_a, &pose_b);

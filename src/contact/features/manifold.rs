@@ -127,7 +127,7 @@ pub(super) fn polyhedra(
         on_face(&b, face_b, &a, size, margin, found);
     } else {
         on_face(&a, face_a, &b, size, margin, found);
-        found[start..].iter_mut().for_each(|pair| *pair = pair.exchanged());
+        found[start..].iter_mut().for_each(FeaturePair::exchange);
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Around {
 }
 
 /// Two features that come near each other; of geometry A, then of geometry B, unless flipped.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FeaturePair {
     /// What the features are.
     pub kind: FeatureKind,
@@ -61,7 +61,7 @@ pub(crate) struct FeaturePair {
 }
 
 /// What two features are.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FeatureKind {
     /// A point, with the radius of a ball around it, and a plane.
     PointPlane { point: Point, radius: f64, plane: Plane },
@@ -74,11 +74,11 @@ pub(crate) enum FeatureKind {
     /// Two lines, with radii.
     LineLine { line: [Point; 2], radius: f64, other: [Point; 2], other_radius: f64, sign: f64 },
     /// A point and a wall of the second geometry, around its z axis, in its first size.
-    PointWall { point: Point, wall: Wall },
+    PointWall { point: Point, wall: Box<Wall> },
     /// A circle around the z axis of the first geometry and such a wall.
-    CircleWall { circle: Around, wall: Wall, start: Start },
+    CircleWall { circle: Around, wall: Box<Wall>, start: Start },
     /// A circle and where two walls meet.
-    CircleCorner { circle: Around, corner: Corner, start: Start },
+    CircleCorner { circle: Around, corner: Box<Corner>, start: Start },
 }
 
 /// A geometry whose numbers carry derivatives.
@@ -165,8 +165,8 @@ impl FeaturePair {
     ) -> LocalGap<T> {
         let (first, second) = if self.flipped { (b, a) } else { (a, b) };
         let (first, second) = (Numbers::new(first.0, first.1), Numbers::new(second.0, second.1));
-        let kind = match self.kind {
-            FeatureKind::PointPlane { point, radius, plane } => {
+        let kind = match &self.kind {
+            &FeatureKind::PointPlane { point, radius, plane } => {
                 let (normal, offset) = second.plane(plane);
                 GapKind::PointPlane {
                     point: first.point(point),
@@ -175,7 +175,7 @@ impl FeaturePair {
                     offset,
                 }
             }
-            FeatureKind::CirclePlane { height, radius, plane } => {
+            &FeatureKind::CirclePlane { height, radius, plane } => {
                 let (normal, offset) = second.plane(plane);
                 GapKind::CirclePlane {
                     center: first.point(Point::Place([0.0, 0.0, height])),
@@ -185,7 +185,7 @@ impl FeaturePair {
                     offset,
                 }
             }
-            FeatureKind::PointPoint { point, radius, other, other_radius } => {
+            &FeatureKind::PointPoint { point, radius, other, other_radius } => {
                 let first_radius = first.length(radius);
                 GapKind::PointPoint {
                     point: first.point(point),
@@ -194,33 +194,33 @@ impl FeaturePair {
                     first_radius,
                 }
             }
-            FeatureKind::PointLine { point, radius, line, line_radius } => {
+            &FeatureKind::PointLine { point, radius, line, line_radius } => {
                 let (from, along) = second.line(line);
                 let first_radius = first.length(radius);
                 let radius = first_radius + second.length(line_radius);
                 GapKind::PointLine { point: first.point(point), from, along, radius, first_radius }
             }
-            FeatureKind::LineLine { line, radius, other, other_radius, sign } => {
+            &FeatureKind::LineLine { line, radius, other, other_radius, sign } => {
                 let ((from, along), (other_from, other_along)) = (first.line(line), second.line(other));
                 let first_radius = first.length(radius);
                 let radius = first_radius + second.length(other_radius);
                 GapKind::LineLine { from, along, other_from, other_along, radius, first_radius, sign }
             }
             FeatureKind::PointWall { point, wall } => GapKind::PointWall {
-                point: first.point(point),
+                point: first.point(*point),
                 axis: second.axis(),
-                wall: wall.map(|x| second.length(x)),
+                wall: Box::new(wall.map(|x| second.length(x))),
             },
             FeatureKind::CircleWall { circle, wall, start } => GapKind::CircleWall {
-                circle: first.circle(circle),
+                circle: Box::new(first.circle(*circle)),
                 axis: second.axis(),
-                wall: wall.map(|x| second.length(x)),
+                wall: Box::new(wall.map(|x| second.length(x))),
                 start: start.0,
             },
             FeatureKind::CircleCorner { circle, corner, start } => GapKind::CircleCorner {
-                circle: first.circle(circle),
+                circle: Box::new(first.circle(*circle)),
                 axis: second.axis(),
-                corner: corner.map(|x| second.length(x)),
+                corner: Box::new(corner.map(|x| second.length(x))),
                 start: start.0,
             },
         };
@@ -304,9 +304,8 @@ impl FeaturePair {
             && (level(self).is_none() || self.flipped == other.flipped)
     }
 
-    /// The feature pair with the two bodies exchanged.
-    pub(super) fn exchanged(mut self) -> Self {
+    /// Exchanges the two bodies.
+    pub(super) fn exchange(&mut self) {
         self.flipped = !self.flipped;
-        self
     }
 }

@@ -102,13 +102,13 @@ pub(super) fn bolt_and_hole(
 ) {
     let start = found.len();
     circles_on_walls(hole, bolt, margin, rim, found);
-    found[start..].iter_mut().for_each(|pair| *pair = pair.exchanged());
+    found[start..].iter_mut().for_each(FeaturePair::exchange);
     circles_on_walls(bolt, hole, margin, rim, found);
     circles_on_circles(bolt, hole, margin, found);
 }
 
 /// Where a circle is nearest to a wall.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Nearest {
     wall: usize,
     kind: FeatureKind,
@@ -184,7 +184,7 @@ fn circles_on_walls(
                 let kind = if sized.is_plane() {
                     FeatureKind::PointPlane { point, radius: 0.0, plane: sized.plane() }
                 } else {
-                    FeatureKind::PointWall { point, wall: wall_of(body, index) }
+                    FeatureKind::PointWall { point, wall: Box::new(wall_of(body, index)) }
                 };
                 nearest.push(sized.nearest(index, kind, circle.center));
             } else if sized.is_plane() {
@@ -195,7 +195,7 @@ fn circles_on_walls(
         }
         let near = |n: &&Nearest| n.distance < margin && n.distance > -DEEPEST * margin;
         let met = nearest.iter().filter(near).filter(|of| is_met(of, &nearest, &walls, ONE_POINT * radius));
-        found.extend(met.map(|of| FeaturePair { kind: of.kind, flipped: false }));
+        found.extend(met.map(|of| FeaturePair { kind: of.kind.clone(), flipped: false }));
     }
 }
 
@@ -273,7 +273,6 @@ fn on_level(
 }
 
 /// A circle beside a cone or a cylinder.
-#[allow(clippy::too_many_arguments, reason = "a circle in two frames, and a wall in two sizes")]
 fn on_wall(
     ring: &Ring,
     size: f64,
@@ -296,7 +295,7 @@ fn on_wall(
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), d| (a.min(d), b.max(d)));
     if most - least <= ALIKE * ring.radius * size {
         out.extend(rim_points(ring).map(|place| {
-            let kind = FeatureKind::PointWall { point: Point::Place(place), wall };
+            let kind = FeatureKind::PointWall { point: Point::Place(place), wall: Box::new(wall) };
             sized.nearest(index, kind, *x_br * (Vector3::from(place) * size))
         }));
         return;
@@ -305,7 +304,7 @@ fn on_wall(
         let (here, next) = (slope(&samples[k]), slope(&samples[(k + 1) % SAMPLES]));
         if here < 0.0 && next >= 0.0 {
             let start = root(angle(k), angle(k + 1), |angle| slope(&seen(angle)));
-            let kind = FeatureKind::CircleWall { circle: around, wall, start: Start(start) };
+            let kind = FeatureKind::CircleWall { circle: around, wall: Box::new(wall), start: Start(start) };
             out.push(sized.nearest(index, kind, circle.point(start)));
         }
     }
@@ -399,7 +398,7 @@ fn circles_on_circles(
                 let distance = normal[0] * across + normal[1] * along;
                 if distance < margin && distance > -DEEPEST * margin {
                     let circle = Around { height: ring.height, radius: ring.radius };
-                    let corner = corner_of(hole, edge, 1.0);
+                    let corner = Box::new(corner_of(hole, edge, 1.0));
                     let kind = FeatureKind::CircleCorner { circle, corner, start: Start(start) };
                     found.push(FeaturePair { kind, flipped: false });
                 }

@@ -11,7 +11,7 @@ use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialVelocity};
 
 /// A contact by its pair of geometries (an index in [`Model::rigid_pairs`]) and the features that come near.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct FoundContact {
     pub pair: usize,
     pub features: FeaturePair,
@@ -29,7 +29,7 @@ pub(super) enum Place<T = f64> {
 }
 
 /// Features that may touch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Contact<T = f64> {
     /// The patch that it is part of.
     pub patch: usize,

@@ -125,7 +125,11 @@ impl<T: Scalar> JointStep<T> {
         let input = StepInput { q, v, tau: &tau, gravity, applied: &applied };
         let mut impulse = vec![T::from(0.0); n];
         mechanism.free_impulse(workspace, &input, dt, &mut impulse);
-        let motion = InertialMotion::new(mechanism, &mechanism.real(), q, v, dt);
+        let motion = if mechanism.has_spherical_joints() {
+            InertialMotion::new(mechanism, &mechanism.real(), q, v, dt)
+        } else {
+            InertialMotion::default()
+        };
         impulse.iter_mut().zip(&motion.impulse).for_each(|(b, free)| *b += *free);
         model.for_each_joint_law(commands, |at, law| {
             impulse[at.v] += law.impulse(dt, q[at.q], T::from(laws.velocities[at.v]));

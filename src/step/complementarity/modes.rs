@@ -16,11 +16,8 @@ use nalgebra::{DMatrix, Vector3};
 
 use super::data::{Kinematics, StepData};
 use super::equations::{DIRECTIONS, scaled_velocities};
-use super::row::Row;
+use super::row::{Row, independent};
 use crate::scalar::Scalar;
-
-/// A row is implied by others where less than this part of its square is left without them.
-const DEPENDENT: f64 = 1e-10;
 
 /// What friction does at a contact that carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,38 +171,15 @@ impl Modes {
         rows
     }
 
-    /// Chooses rows that are independent, normals first: a Cholesky factorization of their products with pivots.
+    /// Chooses rows that are independent, normals first unless they share together.
     pub fn choose(&mut self, rows: &Rows, length: f64) {
         let all: Vec<&Row> = rows.normals.iter().chain(&rows.held).collect();
         let (count, normals) = (all.len(), rows.normals.len());
-        let mut left: Vec<f64> = all.iter().map(|row| row.product(row, length)).collect();
-        let least: Vec<f64> = left.iter().map(|square| DEPENDENT * square).collect();
-        let mut columns: Vec<Vec<f64>> = Vec::new();
+        let parts = if self.together { [0..count, 0..0] } else { [0..normals, normals..count] };
         self.normals.clear();
         self.tangents.clear();
-        let parts = if self.together { [0..count, 0..0] } else { [0..normals, normals..count] };
-        for part in parts {
-            loop {
-                // The first of equals, so that the choice does not follow rounding.
-                let mut best: Option<usize> = None;
-                for i in part.clone() {
-                    if left[i] > least[i] && best.is_none_or(|b| left[i] > (1.0 + 1e-6) * left[b]) {
-                        best = Some(i);
-                    }
-                }
-                let Some(best) = best else { break };
-                let pivot = left[best].sqrt();
-                let column: Vec<f64> = (0..count)
-                    .map(|i| {
-                        let known: f64 = columns.iter().map(|c| c[i] * c[best]).sum();
-                        (all[i].product(all[best], length) - known) / pivot
-                    })
-                    .collect();
-                left.iter_mut().zip(&column).for_each(|(left, c)| *left -= c * c);
-                left[best] = 0.0;
-                columns.push(column);
-                if best < normals { self.normals.push(best) } else { self.tangents.push(best - normals) }
-            }
+        for row in independent(&all, length, parts) {
+            if row < normals { self.normals.push(row) } else { self.tangents.push(row - normals) }
         }
     }
 

@@ -1,10 +1,15 @@
 //! Rows of Jacobians: how a velocity between two bodies follows theirs, which is also what an impulse along it does.
 
+use std::ops::Range;
+
 use nalgebra::Vector3;
 
 use super::data::{Kinematics, Place, StepData};
 use super::dynamics::BODY;
 use crate::scalar::Scalar;
+
+/// A row is implied by others where less than this part of its square is left without them.
+const DEPENDENT: f64 = 1e-10;
 
 /// A row of a Jacobian, with a part for each of the two bodies that moves freely and one for the joints.
 #[derive(Clone, Debug)]
@@ -39,17 +44,29 @@ impl<T: Scalar> Row<T> {
                     let (m, f) = ((kinematics.arm(body, at).cross(force) + torque) * sign, force * sign);
                     row.parts[side] = Some((index, [m.x, m.y, m.z, f.x, f.y, f.z]));
                 }
-                Place::Link(_) => {
-                    row.joints.resize(data.joint_count(), T::from(0.0));
-                    kinematics.for_each_column(data, body, at, |k, column| {
-                        let along = column.rotational.dot(torque) + column.translational.dot(force);
-                        row.joints[k] += along * sign;
-                    });
-                }
+                Place::Link(_) => row.add_link(data, kinematics, body, at, [force, torque], sign),
                 Place::Fixed(..) => {}
             }
         }
         row
+    }
+
+    /// Adds what a force at a point of a link, and a torque, are along the joints.
+    #[cold]
+    fn add_link(
+        &mut self,
+        data: &StepData<T>,
+        kinematics: &Kinematics<T>,
+        body: usize,
+        at: &Vector3<T>,
+        [force, torque]: [&Vector3<T>; 2],
+        sign: T,
+    ) {
+        self.joints.resize(data.joint_count(), T::from(0.0));
+        kinematics.for_each_column(data, body, at, |k, column| {
+            let along = column.rotational.dot(torque) + column.translational.dot(force);
+            self.joints[k] += along * sign;
+        });
     }
 
     /// The row with each body's part changed, and that of the joints.
@@ -104,4 +121,36 @@ impl<T: Scalar> Row<T> {
         // All as turns: which share of a load that many contacts carry each has is theirs to choose.
         self.joints.iter().zip(&other.joints).fold(sum, |sum, (a, b)| sum + *a * *b * unit)
     }
+}
+
+/// Those of rows that are independent, of one part and then of the other: a Cholesky factorization of their products with pivots.
+pub(super) fn independent(rows: &[&Row], length: f64, parts: [Range<usize>; 2]) -> Vec<usize> {
+    let mut left: Vec<f64> = rows.iter().map(|row| row.product(row, length)).collect();
+    let least: Vec<f64> = left.iter().map(|square| DEPENDENT * square).collect();
+    let mut columns: Vec<Vec<f64>> = Vec::new();
+    let mut chosen = Vec::new();
+    for part in parts {
+        loop {
+            // The first of equals, so that the choice does not follow rounding.
+            let mut best: Option<usize> = None;
+            for i in part.clone() {
+                if left[i] > least[i] && best.is_none_or(|b| left[i] > (1.0 + 1e-6) * left[b]) {
+                    best = Some(i);
+                }
+            }
+            let Some(best) = best else { break };
+            let pivot = left[best].sqrt();
+            let column: Vec<f64> = (0..rows.len())
+                .map(|i| {
+                    let known: f64 = columns.iter().map(|c| c[i] * c[best]).sum();
+                    (rows[i].product(rows[best], length) - known) / pivot
+                })
+                .collect();
+            left.iter_mut().zip(&column).for_each(|(left, c)| *left -= c * c);
+            left[best] = 0.0;
+            columns.push(column);
+            chosen.push(best);
+        }
+    }
+    chosen
 }

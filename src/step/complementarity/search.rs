@@ -63,7 +63,7 @@ pub(super) fn solve_step<A: AppliedForces>(
     for point in 1..=LAW_POINTS {
         let data = StepData::new(model, state, total, commands, time_step, &laws);
         let unit = data.scales.impulse * data.scales.length.min(1.0);
-        let solved = solve_contacts(method, model, data, linear).map_err(failed)?;
+        let solved = solve_contacts(method, model, &data, linear).map_err(failed)?;
         let velocities = scaled_velocities(&solved.data, &solved.solution.variables);
         let of_joints = &velocities[BODY * solved.data.bodies.len()..];
         left = laws.error(step, of_joints) / unit;
@@ -82,33 +82,22 @@ pub(super) fn solve_step<A: AppliedForces>(
     Err(failed(Failure::NotConverged { iterations: LAW_POINTS, residual: left }))
 }
 
-/// Solves a step whose laws of joints are linear.
+/// Solves a step whose laws of joints are linear: at once or gradually, with little effort first where surfaces are curved, as the
+/// gradual way is the one that helps there.
 fn solve_contacts(
-    method: ComplementarityMethod,
-    model: &Model,
-    data: StepData,
-    linear: &mut LinearSolver,
-) -> Result<Solved, Failure> {
-    let velocities = data.free_velocities();
-    if velocities.iter().any(|v| !v.is_finite()) || !linear.start(&data) {
-        return Err(Failure::NotFinite);
-    }
-    by_any_way(method, model, &data, linear)
-}
-
-/// The solution at once or gradually, with little effort first where surfaces are curved: there it is the way that helps.
-fn by_any_way(
     method: ComplementarityMethod,
     model: &Model,
     data: &StepData,
     linear: &mut LinearSolver,
 ) -> Result<Solved, Failure> {
+    if !linear.start(data) || linear.free().iter().any(|v| !v.is_finite()) {
+        return Err(Failure::NotFinite);
+    }
     let found = find_contacts(model, data, linear.free(), Rim::Points);
     let is_curved = found.iter().any(|contact| contact.features.is_around_axis());
     let efforts = if is_curved { &[Effort::Little, Effort::All][..] } else { &[Effort::All] };
     let mut failure = Failure::Ray;
     for &effort in efforts {
-        linear.start(data);
         match at_once(method, model, data, found.clone(), (linear, effort), None) {
             Ok(solved) => return Ok(solved),
             Err(why) => failure = why,
@@ -116,6 +105,7 @@ fn by_any_way(
         if let Some(solved) = gradually(method, model, data, (linear, effort)) {
             return Ok(solved);
         }
+        linear.start(data);
     }
     Err(failure)
 }
@@ -241,7 +231,7 @@ fn of_circles(
         let velocities = scaled_velocities(&data, &solution.variables);
         let mut now = find_contacts(model, &data, &velocities, Rim::Points);
         let circles = find_contacts(model, &data, &velocities, Rim::Circle);
-        now.extend(circles.iter().filter(|circle| !now.contains(circle)).copied().collect::<Vec<_>>());
+        now.extend(circles.iter().filter(|circle| !now.contains(circle)).cloned().collect::<Vec<_>>());
         if is_complete(model, &data, &solution, &found, &now) {
             return Some(Solved { found, data, solution, has_derivative: true });
         }
@@ -304,7 +294,7 @@ fn is_clear(
     now: &[FoundContact],
     closing: Closing,
 ) -> bool {
-    let new: Vec<FoundContact> = now.iter().filter(|contact| !used.contains(contact)).copied().collect();
+    let new: Vec<FoundContact> = now.iter().filter(|contact| !used.contains(contact)).cloned().collect();
     if new.is_empty() {
         return true;
     }
@@ -343,9 +333,8 @@ fn find_contacts(model: &Model, data: &StepData, velocities: &[f64], rim: Rim) -
         if are_apart((&x_wa, reach_a), (&x_wb, reach_b), margin) {
             continue;
         }
-        features.clear();
         find_features((&a.0, &x_wa), (&b.0, &x_wb), margin, rim, &mut features);
-        found.extend(features.iter().map(|&features| FoundContact { pair: index, features }));
+        found.extend(features.drain(..).map(|features| FoundContact { pair: index, features }));
     }
     found
 }

@@ -15,7 +15,7 @@ const CHANGES: usize = 24;
 /// Linear steps before Newton's method, which is better where distances are curved.
 const LINEAR_STEPS: usize = 12;
 /// Contacts that are nearer than this part of the length scale are closed.
-const CLOSED: f64 = 1e-11;
+pub(super) const CLOSED: f64 = 1e-11;
 /// Velocities of a problem's solution that differ by less than this part of the scale are equal, and impulses.
 const EQUAL: f64 = 1e-9;
 /// What conditions may be violated by where modes are held, in parts of the scale of velocities and of all impulses.

@@ -10,14 +10,11 @@ use super::data::StepData;
 use super::equations::{FrictionLaw, Layout, scaled_velocities};
 use super::held::{Held, Solution};
 use super::linear::normal_rows;
-use super::row::Row;
+use super::row::{Row, independent};
+use super::settle::CLOSED;
 
-/// Contacts that are nearer than this part of the length scale are closed.
-const CLOSED: f64 = 1e-11;
 /// Impulses below this part of their sum are none.
 const NOTHING: f64 = 1e-9;
-/// A row is implied by others where less than this part of its square is left without them.
-const DEPENDENT: f64 = 1e-10;
 /// What may be left of the load that is shared, in parts of it.
 const LEFT: f64 = 1e-9;
 
@@ -58,7 +55,7 @@ fn shared(data: &StepData, layout: &Layout, z: &[f64]) -> Option<(Layout, Vec<f6
     }
     parts.sort_by_key(|(k, _)| *k);
     let used: Vec<usize> = parts.iter().map(|(k, _)| *k).collect();
-    if independent(&rows, data.scales.length, &used).len() < used.len() {
+    if independent_of(&rows, data.scales.length, &used).len() < used.len() {
         return None;
     }
     let shared = Layout::new(data, FrictionLaw::Ellipsoid, used);
@@ -76,26 +73,10 @@ fn products(rows: &[Row], length: f64, of: &[usize], with: &[usize]) -> DMatrix<
     DMatrix::from_fn(of.len(), with.len(), |i, j| rows[of[i]].product(&rows[with[j]], length))
 }
 
-/// Those of contacts whose rows are independent: a Cholesky factorization of their products with pivots.
-fn independent(rows: &[Row], length: f64, of: &[usize]) -> Vec<usize> {
-    let mut gram = products(rows, length, of, of);
-    let least: Vec<f64> = (0..of.len()).map(|i| DEPENDENT * gram[(i, i)]).collect();
-    let mut chosen: Vec<usize> = Vec::new();
-    loop {
-        // The first of equals, so that the choice does not follow rounding.
-        let mut best: Option<usize> = None;
-        for i in (0..of.len()).filter(|i| !chosen.contains(i)) {
-            let left = gram[(i, i)];
-            if left > least[i] && best.is_none_or(|best| left > (1.0 + 1e-6) * gram[(best, best)]) {
-                best = Some(i);
-            }
-        }
-        let Some(best) = best else { break };
-        let column = gram.column(best) / gram[(best, best)].sqrt();
-        gram -= &column * column.transpose();
-        chosen.push(best);
-    }
-    chosen.into_iter().map(|i| of[i]).collect()
+/// Those of contacts whose rows are independent.
+fn independent_of(rows: &[Row], length: f64, of: &[usize]) -> Vec<usize> {
+    let of_rows: Vec<&Row> = of.iter().map(|&k| &rows[k]).collect();
+    independent(&of_rows, length, [0..of.len(), 0..0]).into_iter().map(|i| of[i]).collect()
 }
 
 /// Contacts with their impulses, in units of the scale.
@@ -109,7 +90,7 @@ fn share(rows: &[Row], length: f64, mut of: Vec<usize>, load: &Impulses) -> Opti
     let p = DVector::from_vec(p);
     let needed = products(rows, length, &loaded, &loaded) * &p;
     while !of.is_empty() {
-        let chosen = independent(rows, length, &of);
+        let chosen = independent_of(rows, length, &of);
         let right = products(rows, length, &chosen, &loaded) * &p;
         let across = products(rows, length, &chosen, &of);
         let factors = (&across * across.transpose()).lu().solve(&right)?;
